@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { consumerWith, importEntry, node } from './support/consumer.mjs';
 import { programs, read } from './support/pages.mjs';
-import { hasPostgres, startPostgres } from './support/postgres.mjs';
+import { hasPostgres, startPostgres, until } from './support/postgres.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const { PostgresStore } = await importEntry('dp-ftrl/postgres-store');
@@ -30,11 +30,11 @@ after(() => server?.stop());
 let ledgers = 0;
 const freshName = () => `ledger ${++ledgers}`;
 
-/** Opens a store on a connection of its own; `end` closes both. */
-async function opened(name) {
+/** Opens a store on a connection of its own, through what `wrap` makes of it; `end` closes both. */
+async function opened(name, wrap = (client) => client) {
   const client = await server.connect();
   try {
-    const store = await PostgresStore.open({ client, name });
+    const store = await PostgresStore.open({ client: wrap(client), name });
     return { client, store, end: () => store.close().then(() => client.end()) };
   } catch (error) {
     await client.end();
@@ -104,10 +104,13 @@ test('postgres: a writer that lost its lock is refused once another has loaded',
   await old.client.query('SELECT pg_advisory_unlock_all()');
   const next = await opened(name);
   assert.deepEqual([...(await next.store.load())], [1]);
-  for (const call of ['save', 'append'])
-    await assert.rejects(old.store[call](bytes(7)), code('store_in_use', /another connection has loaded since/));
+  await assert.rejects(
+    old.store.append(bytes(7)),
+    code('store_in_use', /another store has loaded since; open it again and make a new ledger/),
+  );
   await next.store.append(bytes(2));
-  for (const call of ['save', 'append']) await assert.rejects(old.store[call](bytes(7)), code('store_in_use'));
+  for (const call of ['save', 'append', 'load'])
+    await assert.rejects(old.store[call](bytes(7)), code('store_failed', /opened again, for a new ledger/));
   await next.end();
   await old.client.end();
   assert.deepEqual(await contents(name), [1, 2]);
@@ -117,7 +120,8 @@ test('postgres: nothing is saved before it was loaded', { skip }, async () => {
   const name = freshName();
   const { store, end } = await opened(name);
   for (const call of ['save', 'append'])
-    await assert.rejects(store[call](bytes(1)), code('store_in_use', /load it again/));
+    await assert.rejects(store[call](bytes(1)), code('store_failed', /must be loaded before/));
+  assert.equal(await store.load(), undefined);
   await end();
   assert.equal(await contents(name), undefined);
 });
@@ -158,7 +162,7 @@ test('postgres: after a connection that was lost the store has to be opened agai
   await other.query('SELECT pg_terminate_backend($1)', [rows[0].pid]);
   await other.end();
   await assert.rejects(store.append(bytes(2)), code('store_failed'));
-  await assert.rejects(store.save(bytes(2)), code('store_failed', /opened again after its connection has failed/));
+  await assert.rejects(store.save(bytes(2)), code('store_failed', /opened again, for a new ledger, after it has failed/));
   await store.close();
   assert.deepEqual(await contents(name), [1]);
 });
@@ -187,11 +191,11 @@ test('postgres: of writers side by side each step has one, and none is lost', { 
 });
 
 /** Appends until the server crashes; calls `use` with what was acknowledged and what is there then. */
-async function throughCrashes(use, settings = 'SELECT 1') {
+async function throughCrashes(use, wrap) {
   for (let round = 0; round < 5; ++round) {
     const name = freshName();
-    const { client, store } = await opened(name);
-    await client.query(settings);
+    const { client, store } = await opened(name, wrap);
+    await client.query('SET synchronous_commit = off');
     await store.load();
     let acknowledged = 0;
     const writing = (async () => {
@@ -206,7 +210,19 @@ async function throughCrashes(use, settings = 'SELECT 1') {
   }
 }
 
-test('postgres: what was acknowledged outlives a crash of the server', { skip }, () =>
+const isWrite = (text) => text.includes('UPDATE dp_ftrl_ledgers');
+
+/** A client that runs statements before and after each one that writes. */
+const around = (before, after) => (client) => ({
+  query: async (text, values) => {
+    for (const statement of isWrite(text) ? before : []) await client.query(statement);
+    const answer = await client.query(text, values);
+    for (const statement of isWrite(text) ? after : []) await client.query(statement);
+    return answer;
+  },
+});
+
+test('postgres: what was acknowledged outlives a crash, with synchronous_commit off', { skip }, () =>
   throughCrashes((acknowledged, found) => {
     assert.ok(acknowledged <= found.length && found.length <= acknowledged + 1, `${found.length} of ${acknowledged}`);
     assert.deepEqual(found, found.map((_, i) => i % 256));
@@ -214,33 +230,334 @@ test('postgres: what was acknowledged outlives a crash of the server', { skip },
 
 test('postgres: that test notices a server that acknowledges too early', { skip }, async () => {
   let lost = 0;
-  await throughCrashes((acknowledged, found) => (lost += acknowledged - found.length), 'SET synchronous_commit = off');
+  const early = around(['BEGIN'], ['SET LOCAL synchronous_commit = off', 'COMMIT']);
+  await throughCrashes((acknowledged, found) => (lost += acknowledged - found.length), early);
   assert.ok(lost > 0);
 });
 
-test('postgres: a server without fsync is refused, and synchronous_commit is on', { skip }, async () => {
+/** Changes a setting of the server, and waits until it is in force. */
+async function configure(admin, name, value) {
+  await admin.query(`ALTER SYSTEM SET ${name} = '${value}'`);
+  await admin.query('SELECT pg_reload_conf()');
+  await until(`${name} is ${value}`, async () => (await admin.query(`SHOW ${name}`)).rows[0][name] === value);
+}
+
+test('postgres: a server without fsync is refused, from the start and later', { skip }, async () => {
+  const name = freshName();
   const admin = await server.connect();
-  const set = async (value) => {
-    await admin.query(`ALTER SYSTEM SET fsync = ${value}`);
-    await admin.query('SELECT pg_reload_conf()');
-    for (;;) {
-      const { rows } = await admin.query('SHOW fsync');
-      if (rows[0].fsync === value) break;
-    }
-  };
-  await set('off');
+  const { client, store, end } = await opened(name);
+  await store.load();
+  await store.save(bytes(1));
+  await configure(admin, 'fsync', 'off');
+  await until('the session knows', async () => (await client.query('SHOW fsync')).rows[0].fsync === 'off');
   await assert.rejects(opened(freshName()), code('store_failed', /without fsync/));
-  await set('on');
-  await admin.query(`ALTER ROLE test SET synchronous_commit = 'off'`);
-  const { client, end } = await opened(freshName());
-  assert.equal((await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit, 'on');
+  for (const call of ['save', 'append'])
+    await assert.rejects(store[call](bytes(7)), code('store_failed', /without fsync/));
+  await configure(admin, 'fsync', 'on');
+  await until('the session knows', async () => (await client.query('SHOW fsync')).rows[0].fsync === 'on');
+  await store.append(bytes(2));
   await end();
-  await admin.query(`ALTER ROLE test SET synchronous_commit = 'remote_apply'`);
-  const strict = await opened(freshName());
-  assert.equal((await strict.client.query('SHOW synchronous_commit')).rows[0].synchronous_commit, 'remote_apply');
-  await strict.end();
-  await admin.query('ALTER ROLE test RESET synchronous_commit');
   await admin.end();
+  assert.deepEqual(await contents(name), [1, 2]);
+});
+
+test('postgres: a save whose wait for a standby was cancelled is not acknowledged', { skip }, async () => {
+  const name = freshName();
+  const admin = await server.connect();
+  await admin.query('SET synchronous_commit = local');
+  const { client, store } = await opened(name);
+  await store.load();
+  const { pid } = (await client.query('SELECT pg_backend_pid() AS pid')).rows[0];
+  await configure(admin, 'synchronous_standby_names', 'nobody');
+  const refused = assert.rejects(store.save(bytes(1)), code('store_failed', /synchronous replication/));
+  const waits = `SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'SyncRep'`;
+  await until('the save waits', async () => (await admin.query(waits, [pid])).rows.length === 1);
+  await admin.query('SELECT pg_cancel_backend($1)', [pid]);
+  await refused;
+  await assert.rejects(store.append(bytes(2)), code('store_failed', /opened again/));
+  await configure(admin, 'synchronous_standby_names', '');
+  await client.end();
+  await admin.end();
+  assert.deepEqual(await contents(name), [1]);
+});
+
+test('postgres: unlogged tables are refused', { skip }, async () => {
+  await (await opened(freshName())).end();
+  const admin = await server.connect();
+  await admin.query('ALTER TABLE dp_ftrl_parts SET UNLOGGED');
+  await assert.rejects(opened(freshName()), code('store_failed', /temporary or unlogged/));
+  await admin.query('ALTER TABLE dp_ftrl_parts SET LOGGED');
+  await admin.end();
+  await (await opened(freshName())).end();
+});
+
+test('postgres: a connection within a transaction is refused, and lets go of the ledger', { skip }, async () => {
+  const name = freshName();
+  const client = await server.connect();
+  await client.query('BEGIN');
+  await assert.rejects(PostgresStore.open({ client, name }), code('invalid_argument', /in no transaction/));
+  await (await opened(name)).end();
+  await client.query('ROLLBACK');
+  const store = await PostgresStore.open({ client, name });
+  await client.query('BEGIN');
+  await assert.rejects(client.query('SELECT 1 / 0'));
+  await assert.rejects(store.close(), code('store_failed', /could not be closed/));
+  await assert.rejects(opened(name), code('store_in_use'));
+  await client.end();
+  await until('the lock is free', () => opened(name).then(({ end }) => end().then(() => true), () => false));
+});
+
+const TREE = { mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6, insecureSeed: 5n };
+
+/** A client whose next write stops at a gate, before it or before what follows it. */
+function gated(client, where) {
+  let reached, open;
+  const gate = {
+    isOn: false,
+    reached: new Promise((resolve) => (reached = resolve)),
+    opened: new Promise((resolve) => (open = resolve)),
+  };
+  const pass = async (place) => {
+    if (!gate.isOn || place !== where) return;
+    reached();
+    await gate.opened;
+  };
+  const query = async (text, values) => {
+    if (isWrite(text)) await pass('before');
+    const answer = await client.query(text, values);
+    if (isWrite(text)) await pass('after');
+    return answer;
+  };
+  return { gate, open: () => open(), client: { query } };
+}
+
+for (const where of ['before', 'after']) {
+  test(`postgres: a ledger that was paused ${where} its write is refused when it wakes`, { skip }, async () => {
+    const name = freshName();
+    let pause;
+    const old = await opened(name, (client) => (pause = gated(client, where)).client);
+    const first = await dp.ledger({ ...TREE, store: old.store });
+    const shown = new Map([[0, `${await first.release(0, [1])}`]]);
+    pause.gate.isOn = true;
+    const late = first.release(1, [1]);
+    late.catch(() => {});
+    await pause.gate.reached;
+    await old.client.query('SELECT pg_advisory_unlock_all()');
+
+    const next = await opened(name);
+    const second = await dp.ledger({ ...TREE, store: next.store });
+    const from = where === 'before' ? 1 : 2;
+    assert.equal(second.step, from);
+    shown.set(from, `${await second.release(from, [0])}`);
+    pause.open();
+    await assert.rejects(late, code('store_in_use', /make a new ledger/));
+    await assert.rejects(first.release(1, [1]), code('store_failed', /opened again/));
+    await assert.rejects(old.store.load(), code('store_failed', /opened again/));
+    await assert.rejects(first.release(2, [1]), code('store_failed', /opened again/));
+    shown.set(from + 1, `${await second.release(from + 1, [0])}`);
+    first.dispose();
+    second.dispose();
+    await old.client.end();
+    await next.end();
+
+    const last = await opened(name);
+    const third = await dp.ledger({ ...TREE, store: last.store });
+    assert.equal(third.step, from + 2);
+    for (const [step, total] of shown) assert.equal(`${await third.release(step, [step === 0 ? 1 : 0])}`, total);
+    third.dispose();
+    await last.end();
+  });
+}
+
+test('postgres: a second ledger through another object with the same store is refused', { skip }, async () => {
+  const { store, end } = await opened(freshName());
+  const through = () => ({ load: () => store.load(), save: (state) => store.save(state), close: () => store.close() });
+  const first = await dp.ledger({ ...TREE, store: through() });
+  await first.release(0, [1]);
+  await assert.rejects(dp.ledger({ ...TREE, store: through() }), code('store_in_use', /loaded before; open it again/));
+  await first.release(1, [1]);
+  first.dispose();
+  await end();
+});
+
+test('postgres: a release that the caller rolled back is not handed out', { skip }, async () => {
+  const name = freshName();
+  let isOn = false;
+  const undoing = (client) => {
+    const undone = around(['BEGIN'], ['ROLLBACK'])(client);
+    return { query: (...call) => (isOn ? undone : client).query(...call) };
+  };
+  const old = await opened(name, undoing);
+  const ledger = await dp.ledger({ ...TREE, store: old.store });
+  await ledger.release(0, [1]);
+  isOn = true;
+  await assert.rejects(ledger.release(1, [1]), code('store_failed', /within a transaction/));
+  isOn = false;
+  await assert.rejects(ledger.release(1, [1]), code('store_failed', /opened again/));
+  ledger.dispose();
+  await old.end();
+  const { store, end } = await opened(name);
+  const next = await dp.ledger({ ...TREE, store });
+  assert.equal(next.step, 1);
+  await next.release(1, [0]);
+  next.dispose();
+  await end();
+});
+
+/** A client whose first statement that `isIt` fails with an error, before or after it was run. */
+const failing = (isIt, error, isRun) => (client) => {
+  let isDone = false;
+  return {
+    query: async (text, values) => {
+      if (isDone || !isIt(text)) return client.query(text, values);
+      isDone = true;
+      if (isRun) await client.query(text, values);
+      throw error;
+    },
+  };
+};
+
+test('postgres: after an error that may hide a commit the store has to be opened again', { skip }, async () => {
+  const answer = (code) => Object.assign(new Error('some error'), { code, length: 90 });
+  const isAppend = (text) => isWrite(text) && !text.includes('DELETE');
+  // The first check belongs to `load`, the second one to `save`.
+  const isThirdCheck = () => {
+    let checks = 0;
+    return (text) => text.includes('isSettled') && ++checks === 3;
+  };
+  for (const [isIt, error, isRun, found, isUsable] of [
+    [isAppend, answer('57014'), false, [1, 3], true],
+    [isAppend, answer('57014'), true, [1, 2]],
+    ...['08006', '57P01', 'XX000', '40003'].map((code) => [isAppend, answer(code), false, [1]]),
+    [isAppend, new Error('Query read timeout'), true, [1, 2]],
+    [isAppend, Object.assign(new Error('broken'), { code: 'EPIPE' }), false, [1]],
+    [isThirdCheck(), answer('57014'), false, [1, 2]],
+  ]) {
+    const name = freshName();
+    const { client, store } = await opened(name, failing(isIt, error, isRun));
+    await store.load();
+    await store.save(bytes(1));
+    await assert.rejects(store.append(bytes(2)), code('store_failed', /could not be saved/));
+    if (isUsable) await store.append(bytes(3));
+    else await assert.rejects(store.append(bytes(3)), code('store_failed', /opened again/));
+    await client.end();
+    assert.deepEqual(await contents(name), found, `${error.code} ${isRun}`);
+  }
+});
+
+test('postgres: a statement that is run late, after it was taken for undone, stays alone', { skip }, async () => {
+  const name = freshName();
+  let isDelayed = false;
+  let late;
+  const { store, end } = await opened(name, (client) => ({
+    query: async (text, values) => {
+      const run = () => client.query(text, values);
+      if (!isDelayed || !isWrite(text)) return run();
+      if (late) return late().then(run);
+      late = run;
+      throw Object.assign(new Error('some error'), { code: '57014', length: 90 });
+    },
+  }));
+  await store.load();
+  await store.save(bytes(1));
+  isDelayed = true;
+  await assert.rejects(store.append(bytes(2)), code('store_failed', /some error/));
+  await assert.rejects(store.append(bytes(2)), code('store_failed'));
+  await end();
+  assert.deepEqual(await contents(name), [1, 2]);
+});
+
+test('postgres: under cancelled statements nothing is there twice, and what was acknowledged stays', { skip }, async () => {
+  const name = freshName();
+  const admin = await server.connect();
+  let pid;
+  let isOver = false;
+  const cancelling = (async () => {
+    while (!isOver) {
+      if (pid !== undefined) await admin.query('SELECT pg_cancel_backend($1)', [pid]);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
+    }
+  })();
+  const options = { ...TREE, numSteps: 4096 };
+  const shown = [];
+  let refused = 0;
+  let ledger;
+  const isEnough = () => shown.length >= 300 && refused >= 20;
+  while (!isEnough()) {
+    const { client, store } = await opened(name);
+    ledger = await dp.ledger({ ...options, store });
+    try {
+      pid = (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+      // A step that was decided is asked for again, with the same record.
+      for (let failures = 0; failures < 5 && !isEnough(); ) {
+        const step = shown.length;
+        try {
+          shown.push(`${await ledger.release(step, [step % 3])}`);
+        } catch (error) {
+          assert.equal(error.code, 'store_failed', error.message);
+          ++refused;
+          ++failures;
+        }
+      }
+      assert.ok(ledger.step >= shown.length);
+    } finally {
+      pid = undefined;
+      ledger.dispose();
+      await client.end();
+      const free = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`;
+      await until('the lock is free', async () => (await admin.query(free)).rows.length === 0);
+    }
+  }
+  isOver = true;
+  await cancelling;
+  await admin.end();
+  const expected = dp.prefixSum(options).releaseMany(shown.map((_, i) => i % 3));
+  assert.deepEqual(shown, [...expected].map(String));
+  const { store, end } = await opened(name);
+  ledger = await dp.ledger({ ...options, store });
+  assert.ok(ledger.step >= shown.length);
+  ledger.dispose();
+  await end();
+});
+
+test('postgres: a ledger without the part that was written last is refused', { skip }, async () => {
+  const name = freshName();
+  const first = await opened(name);
+  await first.store.load();
+  await first.store.save(bytes(1));
+  await first.store.append(bytes(2));
+  await first.client.query('DELETE FROM dp_ftrl_parts WHERE name = $1 AND part = 2', [name]);
+  await first.end();
+  const { store, end } = await opened(name);
+  await assert.rejects(store.load(), code('store_failed', /without the part that was written last/));
+  await assert.rejects(store.load(), code('store_failed', /opened again/));
+  await end();
+});
+
+test('postgres: bytes are those of the call, whatever becomes of them', { skip }, async () => {
+  const name = freshName();
+  const { store, end } = await opened(name);
+  await store.load();
+  for (const call of ['save', 'append']) {
+    const given = Buffer.of(1, 2);
+    const done = store[call](given);
+    given.fill(9);
+    await done;
+    for (const wrong of [undefined, null, 'ab', [1], {}, new ArrayBuffer(2)])
+      await assert.rejects(store[call](wrong), code('wrong_type', /bytes must be a Uint8Array/));
+  }
+  await end();
+  assert.deepEqual(await contents(name), [1, 2, 1, 2]);
+});
+
+test('postgres: a ledger of any name leaves the making of tables free', { skip }, async () => {
+  const admin = await server.connect();
+  const others = await Promise.all(['tables', '_tables', 'dp_ftrl_tables'].map((name) => opened(name)));
+  await admin.query(`CREATE SCHEMA elsewhere; SET search_path = elsewhere; SET lock_timeout = '5s'`);
+  await (await PostgresStore.open({ client: admin, name: freshName() })).close();
+  await admin.query('DROP SCHEMA elsewhere CASCADE');
+  await admin.end();
+  for (const { end } of others) await end();
 });
 
 test('postgres: the program of the guide prints what it shows', { skip }, async () => {
@@ -290,6 +607,9 @@ test('postgres: what is no connection or no name is refused', async () => {
     [{ client, name: '' }, 'invalid_argument', /name must have 1 to 200 characters/],
     [{ client, name: 'x'.repeat(201) }, 'invalid_argument', /got 201 characters/],
     [{ client, name: 'a\0' }, 'invalid_argument', /none of them 0/],
+    [{ client, name: '\ud800' }, 'invalid_argument', /half a surrogate pair/],
+    [{ client, name: '\udc00\ud800' }, 'invalid_argument', /half a surrogate pair/],
+    [{ client, name: '\u{1f4a9}' }, 'store_failed', /a standby/],
     [{ client, name: 'a' }, 'store_failed', /a standby/],
   ]) {
     await assert.rejects(PostgresStore.open(options), code(expected, message));

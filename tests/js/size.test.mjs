@@ -69,7 +69,7 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
     ['dp-ftrl/counter', 'DpError'],
     ['dp-ftrl/learner', 'DpError'],
     ['dp-ftrl/indexed-db', 'IndexedDbStore'],
-    ['dp-ftrl/postgres-store', 'PostgresStore', 7000],
+    ['dp-ftrl/postgres-store', 'PostgresStore', 9000],
   ]) {
     const code = await bundled(specifier, name);
     assert.ok(code.length < limit, `${name} of ${specifier}: ${code.length} bytes`);

@@ -9,9 +9,18 @@ import type { ErrorCode, Refusal, ReleaseStore } from './types/all.js';
 
 const STORE = 'PostgresStore';
 
+/** A message of the server that is no answer. */
+export interface PostgresNotice {
+  code?: string | undefined;
+  message?: string | undefined;
+}
+
 /** The part of a `Client` of the package pg that the store uses. */
 export interface PostgresClient {
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>;
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  /** Without these two, warnings of the server go unnoticed. */
+  on?(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
+  off?(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
 }
 
 /** Options of a store. */
@@ -25,65 +34,120 @@ export interface PostgresStoreOptions {
   name: string;
 }
 
-/** Ledgers, of whose rows writers take generations, and what was saved and appended to them. */
-const HAS_TABLES = `SELECT to_regclass('dp_ftrl_parts') IS NOT NULL AS "hasTables"`;
-const TABLES = `
-  SELECT pg_advisory_xact_lock(hashtextextended('dp_ftrl tables', 0));
+/** The row of a ledger, as its writer knows it: the last part that was written, and by whom. */
+interface LedgerRow {
+  generation: string;
+  part: string;
+}
+
+const FSYNC = `current_setting('fsync') = 'on'`;
+/** Makes the commit of the statement it stands in wait for the disk; false without fsync. */
+const DURABLY = `${FSYNC} AND set_config('synchronous_commit',
+    CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END,
+    true) IS NOT NULL`;
+/** Returns no row on a standby. `began` is the same for all statements of one transaction. */
+const SERVER = `SELECT ${FSYNC} AS "hasFsync", now()::text AS began WHERE NOT pg_is_in_recovery()`;
+/** Parameters: name. The server frees the lock when the session ends, however it ends. */
+const LOCK = `
+  SELECT pg_try_advisory_lock(hashtextextended('dp_ftrl ' || $1::text, 0)) AS "isMine",
+    now()::text AS began`;
+const UNLOCK = `SELECT pg_advisory_unlock(hashtextextended('dp_ftrl ' || $1::text, 0))`;
+const FIND_TABLES = `
+  SELECT count(*)::int AS found, bool_and(relpersistence = 'p') AS "areLogged" FROM pg_class
+  WHERE oid IN (to_regclass('dp_ftrl_ledgers'), to_regclass('dp_ftrl_parts'))`;
+/** Makes a table of ledgers, with the generation of each, and one of the bytes they were given. */
+const MAKE_TABLES = `
+  SELECT pg_advisory_xact_lock(hashtextextended('dp_ftrl_tables', 0));
   CREATE TABLE IF NOT EXISTS dp_ftrl_ledgers (
     name text PRIMARY KEY, generation bigint NOT NULL, last_part bigint NOT NULL);
   CREATE TABLE IF NOT EXISTS dp_ftrl_parts (
     name text REFERENCES dp_ftrl_ledgers ON DELETE CASCADE, part bigint, bytes bytea NOT NULL,
     PRIMARY KEY (name, part))`;
-/** Parameters: name. Of one server, the lock is free when its session ends, however it ends. */
-const LOCK = `SELECT pg_try_advisory_lock(hashtextextended('dp_ftrl ' || $1::text, 0)) AS "isMine"`;
-const UNLOCK = `SELECT pg_advisory_unlock(hashtextextended('dp_ftrl ' || $1::text, 0))`;
 /** Parameters: name. From then on statements of earlier generations change nothing. */
 const CLAIM = `
-  INSERT INTO dp_ftrl_ledgers AS mine VALUES ($1, 1, 0)
-  ON CONFLICT (name) DO UPDATE SET generation = mine.generation + 1 RETURNING generation::text`;
-const LOAD = 'SELECT bytes FROM dp_ftrl_parts WHERE name = $1 ORDER BY part';
-/** Parameters: name, generation, bytes. The next part, if the row is still this writer's. */
+  INSERT INTO dp_ftrl_ledgers AS mine SELECT $1::text, 1, 0 WHERE ${DURABLY}
+  ON CONFLICT (name) DO UPDATE SET generation = mine.generation + 1
+  RETURNING generation::text, last_part::text AS part`;
+const LOAD = 'SELECT part::text, bytes FROM dp_ftrl_parts WHERE name = $1 ORDER BY dp_ftrl_parts.part';
+/** Parameters: name, generation, last part, bytes. Changes nothing unless the row is like that. */
 const NEXT = `
   WITH mine AS (
     UPDATE dp_ftrl_ledgers SET last_part = last_part + 1
-    WHERE name = $1 AND generation = $2::bigint RETURNING name, last_part)`;
-const INSERT = 'INSERT INTO dp_ftrl_parts SELECT name, last_part, $3 FROM mine';
+    WHERE name = $1 AND generation = $2::bigint AND last_part = $3::bigint AND ${DURABLY}
+    RETURNING name, last_part)`;
+const INSERT = `
+  INSERT INTO dp_ftrl_parts SELECT name, last_part, $4::bytea FROM mine RETURNING part::text`;
 const APPEND = `${NEXT} ${INSERT}`;
 const SAVE = `${NEXT}, gone AS (
     DELETE FROM dp_ftrl_parts AS old USING mine WHERE old.name = mine.name AND part < last_part)
   ${INSERT}`;
-/** Whether nothing is open that could still be rolled back. */
-const SETTLED = 'SELECT txid_current_if_assigned() IS NULL AS "isSettled"';
-/** Nothing of a standby. */
-const DURABLE = `
-  SELECT current_setting('fsync') = 'on' AS "isDurable",
-    CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
-      THEN set_config('synchronous_commit', 'on', false) END
-  WHERE NOT pg_is_in_recovery()`;
+/** Parameters: name. The row, and whether nothing is open that could still be rolled back. */
+const FIND_ROW = `
+  SELECT generation::text, last_part::text AS part, txid_current_if_assigned() IS NULL AS "isSettled"
+  FROM dp_ftrl_ledgers WHERE name = $1`;
 
-function refusing(code: ErrorCode, name: string, refusal: Refusal, cause?: unknown): Error {
-  const where = { call: STORE, part: JSON.stringify(name) };
-  return makeError(code, where, { parameter: 'name', ...refusal }, cause);
+const AGAIN = 'open it again and make a new ledger';
+const UNSAVED = 'could not be saved';
+const UNLOADED = 'could not be loaded';
+const WITHOUT_FSYNC = {
+  constraint: 'must be on a server that keeps what it is told',
+  value: 'one that runs without fsync',
+};
+const WITHIN_A_TRANSACTION = {
+  constraint: 'must have a connection of its own',
+  value: 'one within a transaction, which may undo what is saved',
+};
+
+/**
+ * Whether an error of pg is the server's answer to a statement, in a session that goes on. SQLSTATE
+ * does not depend on the server's language, as the severity does.
+ */
+function isAnswer(error: unknown): boolean {
+  const { code, length } = (error ?? {}) as { code?: unknown; length?: unknown };
+  const isOfServer = typeof code === 'string' && typeof length === 'number';
+  return isOfServer && /^(?!08|57P|XX|40003)[0-9A-Z]{5}$/.test(code);
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'no reason given';
+function because(constraint: string, cause: unknown): Refusal {
+  const reason = cause instanceof Error ? cause.message : 'no reason given';
+  return { constraint: `${constraint} (${reason})` };
+}
+
+function inUse(value: string): Refusal {
+  return { constraint: 'must not be in use', value };
+}
+
+function copied(bytes: unknown): Uint8Array {
+  if (!(bytes instanceof Uint8Array)) throw wrongType(STORE, 'bytes', 'a Uint8Array', bytes);
+  return new Uint8Array(bytes);
+}
+
+function joined(parts: readonly { bytes: Uint8Array }[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes.length, 0));
+  let end = 0;
+  for (const { bytes } of parts) {
+    whole.set(bytes, end);
+    end += bytes.length;
+  }
+  return whole;
 }
 
 /**
  * One named ledger in the tables dp_ftrl_ledgers and dp_ftrl_parts, which are made where there are
  * none. Two things keep writers apart. While the connection lives it has an advisory lock of the
- * server, so that a second store of this name is refused. And each opening takes a new generation of
- * the row, without which nothing can be saved: a writer whose lock was lost, with its connection or
- * in a fail-over, is refused from then on.
+ * server, so that a second store of this name is refused. And each load takes a new generation of
+ * the row, without which nothing can be saved: a writer whose lock was lost is refused from then on,
+ * for good.
  *
- * A release is durable when the server says so: `synchronous_commit` is switched on for the
- * connection, and a server that runs without fsync is refused. A standby that is promoted must have
- * what was acknowledged, so it has to be a synchronous one (`synchronous_standby_names`).
+ * A release is durable when the server says so: each statement that writes waits for the disk,
+ * whatever `synchronous_commit` is set to, and does nothing on a server without fsync. A standby that
+ * is promoted must have what was acknowledged, so it has to be a synchronous one
+ * (`synchronous_standby_names`).
  */
 export class PostgresStore implements ReleaseStore {
   private readonly queue = new StoreQueue(STORE);
-  private generation: string | undefined;
+  /** The row after the last statement of this store; undefined until it was loaded. */
+  private row: LedgerRow | undefined;
   private failed: unknown;
 
   private constructor(
@@ -95,9 +159,11 @@ export class PostgresStore implements ReleaseStore {
    * Opens the ledger of this name, which need not exist yet, for this connection alone.
    *
    * @throws TypeError for a client without `query`, and for a Pool; for a name that is no string.
-   * @throws RangeError for a name of another length, and a connection within a transaction.
+   * @throws RangeError for a name of another length or with half a surrogate pair, and for a
+   *   connection within a transaction.
    * @throws DpError `store_in_use` while another connection has it open, and `store_failed` where
-   *   the server refuses, is a standby or runs without fsync.
+   *   the server refuses, is a standby or runs without fsync, and where the tables are temporary or
+   *   unlogged.
    */
   static async open(options: PostgresStoreOptions): Promise<PostgresStore> {
     const { client, name } = options ?? {};
@@ -105,8 +171,8 @@ export class PostgresStore implements ReleaseStore {
       throw wrongType(STORE, 'client', 'one connected Client of pg, not a Pool', client);
     }
     if (typeof name !== 'string') throw wrongType(STORE, 'name', 'a string', name);
-    if (name.length < 1 || name.length > 200 || name.includes('\0')) {
-      const constraint = 'must have 1 to 200 characters, none of them 0';
+    if (name.length < 1 || name.length > 200 || /[\0\p{Surrogate}]/u.test(name)) {
+      const constraint = 'must have 1 to 200 characters, none of them 0 or half a surrogate pair';
       const value = name.length > 200 ? `${name.length} characters` : JSON.stringify(name);
       throw makeError('invalid_argument', STORE, { parameter: 'name', constraint, value });
     }
@@ -115,115 +181,187 @@ export class PostgresStore implements ReleaseStore {
     return store;
   }
 
-  /** The bytes that were saved, and behind them those appended since; undefined if there are none. */
+  /**
+   * The bytes that were saved, and behind them those appended since; undefined if there are none. A
+   * store is loaded once: what a second ledger wrote through it would pass for the first one's.
+   */
   async load(): Promise<Uint8Array | undefined> {
     return this.queue.add(async () => {
       this.requireUsable();
-      const [claim] = await this.ask<{ generation: string }>('could not be loaded', CLAIM);
-      this.generation = claim!.generation;
-      const parts = await this.ask<{ bytes: Uint8Array }>('could not be loaded', LOAD);
-      await this.requireSettled();
-      if (parts.length === 0) return undefined;
-      const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.bytes.length, 0));
-      let end = 0;
-      for (const part of parts) {
-        bytes.set(part.bytes, end);
-        end += part.bytes.length;
+      if (this.row) throw this.refusal('store_in_use', inUse(`one that was loaded before; ${AGAIN}`));
+      let claim: LedgerRow | undefined;
+      let parts: { part: string; bytes: Uint8Array }[];
+      try {
+        [claim] = await this.run<LedgerRow>(CLAIM);
+        parts = await this.run(LOAD);
+      } catch (error) {
+        throw this.fail('store_failed', because(UNLOADED, error), error);
       }
-      return bytes;
+      if (!claim) throw this.fail('store_failed', WITHOUT_FSYNC);
+      if ((parts.at(-1)?.part ?? '0') !== claim.part) {
+        const value = 'one without the part that was written last';
+        throw this.fail('store_failed', { constraint: 'must be whole', value });
+      }
+      await this.requireFound(claim, UNLOADED);
+      return parts.length === 0 ? undefined : joined(parts);
     });
   }
 
   /**
-   * @throws DpError `store_in_use` where another connection has loaded since this one did, `disposed`
-   *   after `close`, and `store_failed` where the server refuses or is gone; after a lost connection
-   *   the store has to be opened again.
+   * @throws DpError `store_in_use` where another store has loaded since this one did, `disposed`
+   *   after `close`, and `store_failed` where the server refuses or is gone, and before `load`. The
+   *   store has to be opened again, for a new ledger, unless it is certain that nothing was changed.
    */
   async save(bytes: Uint8Array): Promise<void> {
-    return this.queue.add(() => this.write(SAVE, bytes));
+    return this.write(SAVE, copied(bytes));
   }
 
   /** Throws as `save`. */
   async append(bytes: Uint8Array): Promise<void> {
-    return this.queue.add(() => this.write(APPEND, bytes));
+    return this.write(APPEND, copied(bytes));
   }
 
-  /** Gives the lock back, once a pending save has finished. The connection stays open. */
+  /**
+   * Gives the lock back, once a pending save has finished. The connection stays open.
+   *
+   * @throws DpError `store_failed` where the server refuses, as in a transaction that has failed: the
+   *   lock is then held until the connection ends.
+   */
   async close(): Promise<void> {
     return this.queue.close(async () => {
-      // A connection that is gone has no lock.
-      await this.client.query(UNLOCK, [this.name]).catch(() => undefined);
+      try {
+        await this.run(UNLOCK);
+      } catch (error) {
+        // A connection that is gone has no lock.
+        if (isAnswer(error)) throw this.refusal('store_failed', because('could not be closed', error), error);
+      }
     });
   }
 
   private async prepare(): Promise<void> {
-    const opening = 'could not be opened';
-    const [server] = await this.ask<{ isDurable: boolean }>(opening, DURABLE, []);
-    if (!server?.isDurable) {
-      const value = server ? 'one that runs without fsync' : 'a standby';
-      throw this.refusal('store_failed', { constraint: 'must be on a server that keeps what it is told', value });
+    const [server] = await this.ask<{ hasFsync: boolean; began: string }>(SERVER, []);
+    if (!server?.hasFsync) {
+      const refusal = server ? WITHOUT_FSYNC : { ...WITHOUT_FSYNC, value: 'a standby' };
+      throw this.refusal('store_failed', refusal);
     }
-    const [lock] = await this.ask<{ isMine: boolean }>(opening, LOCK);
-    if (!lock!.isMine) {
-      const value = 'one that another connection has open';
-      throw this.refusal('store_in_use', { constraint: 'must not be in use', value });
-    }
+    const [lock] = await this.ask<{ isMine: boolean; began: string }>(LOCK);
+    if (!lock!.isMine) throw this.refusal('store_in_use', inUse('one that another connection has open'));
     try {
-      const [schema] = await this.ask<{ hasTables: boolean }>(opening, HAS_TABLES, []);
-      if (!schema!.hasTables) await this.run(opening, TABLES, []);
-      await this.requireSettled();
+      if (lock!.began === server.began) {
+        const constraint = 'must be in no transaction';
+        const about = { parameter: 'client', constraint, value: 'one within a transaction' };
+        throw makeError('invalid_argument', STORE, about);
+      }
+      await this.prepareTables();
     } catch (error) {
-      await this.close();
+      await this.close().catch(() => undefined); // The first reason is the one to tell.
       throw error;
     }
   }
 
-  /** Writes the next part. Whether a statement of a lost connection was run nobody can tell. */
-  private async write(statement: string, bytes: Uint8Array): Promise<void> {
-    this.requireUsable();
-    const values = [this.name, this.generation ?? '0', bytes];
-    const { rowCount } = await this.run('could not be saved', statement, values);
-    if (rowCount !== 1) {
-      const value = 'one that another connection has loaded since; load it again';
-      throw this.refusal('store_in_use', { constraint: 'must not be in use', value });
+  private async prepareTables(): Promise<void> {
+    const find = async () => {
+      const [tables] = await this.ask<{ found: number; areLogged: boolean }>(FIND_TABLES, []);
+      return tables!;
+    };
+    let tables = await find();
+    if (tables.found < 2) {
+      await this.ask(MAKE_TABLES, []);
+      tables = await find();
     }
-    await this.requireSettled();
+    if (tables.found === 2 && tables.areLogged) return;
+    const constraint = 'must be in tables that outlive a crash';
+    throw this.refusal('store_failed', { constraint, value: 'temporary or unlogged ones' });
+  }
+
+  /** Writes the next part after what was asked for before. */
+  private async write(statement: string, bytes: Uint8Array): Promise<void> {
+    return this.queue.add(async () => {
+      this.requireUsable();
+      const before = this.row;
+      if (!before) throw this.refusal('store_failed', { constraint: 'must be loaded before it is saved' });
+      const { generation, part } = before;
+      let answer: { part: string } | undefined;
+      let cause: unknown;
+      try {
+        [answer] = await this.run<{ part: string }>(statement, [this.name, generation, part, bytes]);
+      } catch (error) {
+        if (!isAnswer(error)) throw this.fail('store_failed', because(UNSAVED, error), error);
+        cause = error;
+      }
+      // An error may follow a commit, too: what is there decides.
+      await this.requireFound({ generation, part: answer?.part ?? part }, UNSAVED, cause);
+      if (answer) return;
+      throw this.refusal('store_failed', cause ? because(UNSAVED, cause) : WITHOUT_FSYNC, cause);
+    });
+  }
+
+  /**
+   * Requires that the row is like this for good, which a statement of its own tells: no transaction
+   * can undo it any more, and none has.
+   */
+  private async requireFound(wanted: LedgerRow, constraint: string, cause?: unknown): Promise<void> {
+    let found: (LedgerRow & { isSettled: boolean }) | undefined;
+    try {
+      [found] = await this.run<LedgerRow & { isSettled: boolean }>(FIND_ROW);
+    } catch (error) {
+      throw this.fail('store_failed', because(constraint, error), error);
+    }
+    if (found?.isSettled && found.generation === wanted.generation && found.part === wanted.part) {
+      this.row = wanted;
+      return;
+    }
+    if (cause !== undefined) throw this.fail('store_failed', because(constraint, cause), cause);
+    if (found && BigInt(found.generation) > BigInt(wanted.generation)) {
+      throw this.fail('store_in_use', inUse(`one that another store has loaded since; ${AGAIN}`));
+    }
+    throw this.fail('store_failed', WITHIN_A_TRANSACTION);
   }
 
   private requireUsable(): void {
     if (this.failed === undefined) return;
-    const constraint = 'must be opened again after its connection has failed';
+    const constraint = 'must be opened again, for a new ledger, after it has failed';
     throw this.refusal('store_failed', { constraint }, this.failed);
   }
 
-  /** Requires that what was said is said for good: no transaction of the caller's can undo it. */
-  private async requireSettled(): Promise<void> {
-    const [state] = await this.ask<{ isSettled: boolean }>('could not be saved', SETTLED, []);
-    if (state!.isSettled) return;
-    const constraint = 'must have a connection of its own';
-    const refusal = { constraint, value: 'one within a transaction, which may undo what is saved' };
-    this.failed = this.refusal('store_failed', refusal);
-    throw this.failed;
-  }
-
-  private async ask<Row>(constraint: string, text: string, values: unknown[] = [this.name]): Promise<Row[]> {
-    const { rows } = await this.run(constraint, text, values);
-    return rows as Row[];
-  }
-
-  private async run(constraint: string, text: string, values: unknown[]) {
+  /** Runs a statement of the opening. */
+  private async ask<Row>(text: string, values?: unknown[]): Promise<Row[]> {
     try {
-      // Without parameters a text may have several statements.
-      return await (values.length === 0 ? this.client.query(text) : this.client.query(text, values));
-    } catch (cause) {
-      // An answer of the server about this statement alone: it changed nothing.
-      if ((cause as { severity?: unknown }).severity !== 'ERROR') this.failed = cause;
-      const refusal = { constraint: `${constraint} (${reasonOf(cause)})` };
-      throw this.refusal('store_failed', refusal, cause);
+      return await this.run<Row>(text, values);
+    } catch (error) {
+      throw this.refusal('store_failed', because('could not be opened', error), error);
     }
   }
 
+  /**
+   * Runs a statement. One with a warning is no better than one without an answer: the server warns
+   * that it did not wait for a standby.
+   */
+  private async run<Row>(text: string, values: unknown[] = [this.name]): Promise<Row[]> {
+    let warning: PostgresNotice | undefined;
+    const listen = (notice: PostgresNotice) => {
+      if (/^(01|57)/.test(notice.code ?? '')) warning ??= notice;
+    };
+    this.client.on?.('notice', listen);
+    try {
+      // Without parameters a text may have several statements.
+      const { rows } = await (values.length === 0 ? this.client.query(text) : this.client.query(text, values));
+      if (warning) throw new Error(`warning: ${warning.message}`, { cause: warning });
+      return rows as Row[];
+    } finally {
+      this.client.off?.('notice', listen);
+    }
+  }
+
+  /** Ends the store: whether something was changed is unknown, or others go on. */
+  private fail(code: ErrorCode, refusal: Refusal, cause?: unknown): Error {
+    const error = this.refusal(code, refusal, cause);
+    this.failed = error;
+    return error;
+  }
+
   private refusal(code: ErrorCode, refusal: Refusal, cause?: unknown): Error {
-    return refusing(code, this.name, refusal, cause);
+    const where = { call: STORE, part: JSON.stringify(this.name) };
+    return makeError(code, where, { parameter: 'name', ...refusal }, cause);
   }
 }

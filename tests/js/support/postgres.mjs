@@ -2,11 +2,29 @@
 
 // A PostgreSQL server of its own in a scratch folder, with Debian's programs, behind a socket.
 
+import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import {
+  chmodSync, chownSync, closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+
+/** Longest time for a server to start or to end, on a slow machine. */
+const PATIENCE = 120_000;
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Waits until `isTrue` resolves to true; `reason` tells why it should not wait any longer. */
+export async function until(what, isTrue, reason = () => undefined) {
+  const deadline = Date.now() + PATIENCE;
+  while (!(await isTrue())) {
+    const why = reason() ?? (Date.now() > deadline ? `not after ${PATIENCE / 1000} s` : undefined);
+    if (why !== undefined) throw new Error(`${what}: ${why}`);
+    await pause(20);
+  }
+}
 
 /** Folder of initdb and postgres: the newest; undefined where Debian's package is not installed. */
 function programs() {
@@ -27,18 +45,22 @@ function owner() {
 
 /** Starts a server. */
 export async function startPostgres() {
-  const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-postgres-'));
+  // The path of a socket has at most 107 bytes, which a TMPDIR may exceed.
+  const folder = mkdtempSync('/tmp/dp-ftrl-postgres-');
   const user = owner();
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
   chmodSync(folder, 0o700);
   const data = join(folder, 'data');
+  const log = join(folder, 'log');
   const options = { cwd: folder, ...user, stdio: 'ignore' };
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8'], options);
+  const made = { ...options, timeout: PATIENCE };
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8'], made);
   let server;
 
   const environment = { PGHOST: folder, PGUSER: 'test', PGDATABASE: 'postgres' };
   const connect = async () => {
-    const client = new pg.Client({ host: folder, user: 'test', database: 'postgres' });
+    const where = { host: folder, user: 'test', database: 'postgres' };
+    const client = new pg.Client({ ...where, connectionTimeoutMillis: PATIENCE });
     client.on('error', () => {}); // A server that was killed; queries tell.
     await client.connect();
     return client;
@@ -53,13 +75,22 @@ export async function startPostgres() {
   };
   const start = async () => {
     const settings = ['-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`];
-    server = spawn(join(bin, 'postgres'), ['-D', data, ...settings], options);
-    while (!(await isReady())) await new Promise((resolve) => setTimeout(resolve, 50));
+    const output = openSync(log, 'w');
+    server = spawn(join(bin, 'postgres'), ['-D', data, ...settings], { ...options, stdio: ['ignore', output, output] });
+    closeSync(output);
+    let failure;
+    server.once('error', (error) => (failure = error.message));
+    server.once('exit', (status) => (failure = `it exits with ${status}: ${readFileSync(log, 'utf8')}`));
+    await until('the server starts', isReady, () => failure);
   };
   const end = async (signal) => {
-    const ended = new Promise((resolve) => server.once('exit', resolve));
+    const { exitCode, signalCode } = server;
+    assert.ok(exitCode === null && signalCode === null, `the server has exited: ${readFileSync(log, 'utf8')}`);
+    const late = setTimeout(() => server.kill('SIGKILL'), PATIENCE);
+    const ended = once(server, 'exit');
     server.kill(signal);
     await ended;
+    clearTimeout(late);
   };
   await start();
   return {
@@ -72,8 +103,11 @@ export async function startPostgres() {
       await start();
     },
     stop: async () => {
-      await end('SIGINT');
-      rmSync(folder, { recursive: true });
+      try {
+        await end('SIGINT');
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
     },
   };
 }
