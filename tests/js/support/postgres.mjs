@@ -3,7 +3,7 @@
 // A PostgreSQL server of its own in a scratch folder, with Debian's programs, behind a socket.
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync, chownSync, closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync,
@@ -33,21 +33,22 @@ function programs() {
   return versions.map((version) => join(all, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb')));
 }
 
-const bin = programs();
-export const hasPostgres = bin !== undefined;
-
-/** Root must not run the server: the user of Debian's package does. */
-function owner() {
+/** Root must not run the server: the user of Debian's package does, where there is one. */
+function findOwner() {
   if (process.getuid() !== 0) return {};
-  const id = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  return { uid: id('-u'), gid: id('-g') };
+  const id = (flag) => spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' });
+  const [uid, gid] = [id('-u'), id('-g')];
+  return uid.status === 0 ? { uid: Number(uid.stdout), gid: Number(gid.stdout) } : undefined;
 }
+
+const bin = programs();
+const user = findOwner();
+export const hasPostgres = bin !== undefined && user !== undefined;
 
 /** Starts a server. */
 export async function startPostgres() {
   // The path of a socket has at most 107 bytes, which a TMPDIR may exceed.
   const folder = mkdtempSync('/tmp/dp-ftrl-postgres-');
-  const user = owner();
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
   chmodSync(folder, 0o700);
   const data = join(folder, 'data');
