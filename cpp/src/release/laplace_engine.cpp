@@ -16,8 +16,11 @@
 namespace dpftrl {
 namespace {
 
+using detail::kMaxNoiseInGrids;
+using detail::kMaxNormInGrids;
+using detail::kMaxSumInGrids;
+
 constexpr std::string_view kName = "prefix_sum";
-constexpr double kMaxSumInGrids = 0x1p62;
 /// Integers up to here are doubles.
 constexpr double kMaxDistance = 0x1p53;
 /// Parts of a noise std that the default grid has at least: the scale, an integer, is rounded up.
@@ -34,8 +37,8 @@ double default_laplace_grid(const Mechanism& mechanism, std::int64_t dimension) 
   const double resolution = clip_norm / (64 * static_cast<double>(dimension));
   const double wanted = std::min({1.0, stddev / kPartsOfNoise, resolution, horizon});
   const double finest =
-      std::max({clip_norm / detail::kMaxNormInGrids, clip_norm * num_steps / kMaxSumInGrids,
-                stddev * std::sqrt(rows.max_squared) / 0x1p40});
+      std::max({clip_norm / kMaxNormInGrids, clip_norm * num_steps / kMaxSumInGrids,
+                stddev * std::sqrt(rows.max_squared) / kMaxNoiseInGrids});
   return std::max(detail::power_of_two_at_most(wanted), 2 * detail::power_of_two_at_most(finest));
 }
 

@@ -63,6 +63,11 @@ class ReleaseEngine {
                              std::int64_t step) = 0;
 };
 
+/// Sums of integers stay within this.
+inline constexpr double kMaxSumInGrids = 0x1p62;
+/// Beyond this many grids a double row has no fractional bits left to round.
+inline constexpr double kMaxNoiseInGrids = 0x1p40;
+
 /// Checks that records of the mechanism's clip norm, their sums and its noise fit a grid.
 /// @throws Error{invalid_argument}.
 void require_grid(std::string_view where, const Mechanism& mechanism, double grid);

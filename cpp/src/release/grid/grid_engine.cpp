@@ -13,12 +13,11 @@
 namespace dpftrl {
 namespace {
 
+using detail::kMaxNoiseInGrids;
 using detail::kMaxNormInGrids;
+using detail::kMaxSumInGrids;
 using detail::power_of_two_at_most;
 
-constexpr double kMaxSumInGrids = 0x1p62;
-/// Beyond this many grids a double row has no fractional bits left to round.
-constexpr double kMaxNoiseInGrids = 0x1p40;
 /// The default grid is not made finer than this part of the noise: the finer it is, the more
 /// entries need the slow way of rounding.
 constexpr double kFinestOfNoise = 0x1p-20;
