@@ -67,6 +67,11 @@ test('tarball: the hashes are those of the modules', () => {
   }
 });
 
+test('tarball: the module inside the main entry is the file of the same hash', () => {
+  const dist = (name) => readFileSync(join(installed, 'dist', name));
+  assert.ok(dist('index.js').includes(dist('dp-ftrl.wasm').toString('base64')));
+});
+
 test('an uncaught error shows a line of the package, not all of it', async () => {
   const url = JSON.stringify(entryUrl('dp-ftrl').href);
   const program = `const { load } = await import(${url}); (await load()).prefixSum({});`;

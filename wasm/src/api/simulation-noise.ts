@@ -3,7 +3,7 @@
 // Rows of noise in floating point, for simulations.
 
 import { outOfRange, requireCount, roomFor } from '../core/check.js';
-import type { Floats, FloatsClass } from '../core/check.js';
+import type { Fields, Floats, FloatsClass } from '../core/check.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
 import { withKey } from '../core/key.js';
 import type { SimulationNoise } from '../types/all.js';
@@ -50,12 +50,13 @@ class CoreSimulationNoise<Rows extends Floats> extends CoreHandle implements Sim
 
 export function makeSimulationNoise(instance: Instance, options: unknown): SimulationNoise<Floats> {
   const { core, mechanisms } = instance;
-  const reader = readOptions(WHERE, options, [...OPTIONS, ...OF_RELEASES]);
-  const stray = OF_RELEASES.find((name) => reader.has(name));
+  const given = (options ?? {}) as Fields;
+  const stray = OF_RELEASES.find((name) => given[name] !== undefined);
   if (stray !== undefined) {
     const wanted = 'left out: noise in floating point makes no release private';
-    throw outOfRange(WHERE, stray, wanted, reader.raw(stray));
+    throw outOfRange(WHERE, stray, wanted, given[stray]);
   }
+  const reader = readOptions(WHERE, options, OPTIONS);
   const precision = reader.oneOfOr('precision', Object.keys(PRECISIONS) as (keyof typeof PRECISIONS)[]);
   const complete = {
     ...readFactorization(reader, mechanisms),
