@@ -34,8 +34,8 @@ let ledgers = 0;
 const freshName = () => `ledger ${++ledgers}`;
 
 /** Opens a store on a connection of its own, through what `wrap` makes of it; `end` closes both. */
-async function opened(name, wrap = (client) => client) {
-  const client = await server.connect();
+async function opened(name, wrap = (client) => client, on = server) {
+  const client = await on.connect();
   try {
     const store = await PostgresStore.open({ client: wrap(client), name });
     return { client, store, end: () => store.close().then(() => client.end()) };
@@ -46,8 +46,8 @@ async function opened(name, wrap = (client) => client) {
 }
 
 /** Returns what the next writer finds. */
-async function contents(name) {
-  const { store, end } = await opened(name);
+async function contents(name, on) {
+  const { store, end } = await opened(name, undefined, on);
   const found = await store.load();
   await end();
   return found && [...found];
@@ -244,6 +244,41 @@ async function configure(admin, name, value) {
   await admin.query('SELECT pg_reload_conf()');
   await until(`${name} is ${value}`, async () => (await admin.query(`SHOW ${name}`)).rows[0][name] === value);
 }
+
+test('postgres: a standby that had to confirm has what was acknowledged', { skip: skipChance }, async () => {
+  const primary = await startPostgres();
+  const standby = await primary.standby();
+  try {
+    const admin = await primary.connect();
+    await admin.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await admin.query('SELECT pg_reload_conf()');
+    for (let state; state !== 'sync'; ) {
+      const { rows } = await admin.query('SELECT sync_state FROM pg_stat_replication');
+      state = rows[0]?.sync_state;
+    }
+    await assert.rejects(opened(freshName(), undefined, standby), code('store_failed', /standby/));
+    const name = freshName();
+    const { store } = await opened(name, undefined, primary);
+    await store.load();
+    let acknowledged = 0;
+    const writing = (async () => {
+      for (; ; ++acknowledged)
+        await (acknowledged === 0 ? store.save(bytes(0)) : store.append(bytes(acknowledged % 256)));
+    })();
+    const failed = assert.rejects(writing, code('store_failed'));
+    while (acknowledged < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+    await primary.lose();
+    await failed;
+    const promoting = await standby.connect();
+    await promoting.query('SELECT pg_promote()');
+    await promoting.end();
+    const found = await contents(name, standby);
+    assert.ok(acknowledged <= found.length && found.length <= acknowledged + 1, `${found.length} of ${acknowledged}`);
+    assert.deepEqual(found, found.map((_, i) => i % 256));
+  } finally {
+    await standby.stop();
+  }
+});
 
 test('postgres: a server without fsync is refused, from the start and later', { skip }, async () => {
   const name = freshName();

@@ -45,8 +45,8 @@ const bin = programs();
 const user = findOwner();
 export const hasPostgres = bin !== undefined && user !== undefined;
 
-/** Starts a server. */
-export async function startPostgres() {
+/** Starts a server, or one that follows the primary whose socket is in that folder. */
+export async function startPostgres(primary) {
   // The path of a socket has at most 107 bytes, which a TMPDIR may exceed.
   const folder = mkdtempSync('/tmp/dp-ftrl-postgres-');
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
@@ -55,7 +55,10 @@ export async function startPostgres() {
   const log = join(folder, 'log');
   const options = { cwd: folder, ...user, stdio: 'ignore' };
   const made = { ...options, timeout: PATIENCE };
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8'], made);
+  if (primary === undefined)
+    execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8'], made);
+  else
+    execFileSync(join(bin, 'pg_basebackup'), ['-D', data, '-R', '-c', 'fast', '-h', primary, '-U', 'test'], made);
   let server;
 
   const environment = { PGHOST: folder, PGUSER: 'test', PGDATABASE: 'postgres' };
@@ -102,6 +105,13 @@ export async function startPostgres() {
     crash: async () => {
       await end('SIGQUIT'); // immediate: what was not written is lost
       await start();
+    },
+    /** Starts another server that follows this one. */
+    standby: () => startPostgres(folder),
+    /** Ends all processes without a word, for good. */
+    lose: async () => {
+      await end('SIGQUIT');
+      rmSync(folder, { recursive: true });
     },
     stop: async () => {
       try {
