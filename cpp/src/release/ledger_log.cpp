@@ -113,8 +113,6 @@ SealedFrame seal_frame(std::span<const std::byte> secret, const ShortDigest& bef
   if (memo > kMost || static_cast<std::uint64_t>(frame.num_steps) > kMost)
     fail(ErrorCode::resource_exhausted, "release_ledger", "memo", "must have less than 4 GiB");
   std::vector<std::byte> bytes;
-  bytes.reserve(kHeader + frame.steps.size() + (frame.memo ? frame.memo->size() : 0) +
-                ShortDigest().size());
   append_word(bytes, static_cast<std::uint64_t>(frame.first_step));
   append_word(bytes, static_cast<std::uint64_t>(frame.num_steps) | memo << 32);
   append_word(bytes, check_of(secret, bytes));
