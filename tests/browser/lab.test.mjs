@@ -307,7 +307,7 @@ test('a figure that is taken away has the colours of its mechanisms', async () =
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
   const [root, honaker, secret, ink] = await page.evaluate(() =>
     ['root', 'map-negative', 'secret', 'ink'].map((name) =>
-      getComputedStyle(document.documentElement).getPropertyValue(`--${name}`),
+      getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(),
     ),
   );
   const expected = {

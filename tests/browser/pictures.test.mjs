@@ -75,7 +75,7 @@ for (const [id, panels] of Object.entries(coloured)) {
     const light = await page.evaluate(() => {
       const style = getComputedStyle(document.documentElement);
       const names = ['private', 'second', 'fresh', 'root', 'map-negative', 'secret', 'ink', 'muted'];
-      return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`)]));
+      return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
     });
     for (const [i, names] of panels.entries()) {
       assert.equal(Object.keys(drawn[i].legend).length, Object.keys(names).length, drawn[i].all);

@@ -5,15 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
+#include "dpftrl/problem/participation.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 
 namespace dpftrl::testing {
@@ -76,6 +79,24 @@ inline std::shared_ptr<const Strategy> make_known(std::string_view name, std::in
   return make();
 }
 
+inline Participation fixed(std::int64_t num_epochs, std::int64_t epoch_length) {
+  return Participation::fixed_epoch({.num_epochs = num_epochs, .epoch_length = epoch_length});
+}
+
+inline Participation separated(std::int64_t max_participations, std::int64_t min_separation) {
+  return Participation::min_separation(
+      {.max_participations = max_participations, .min_separation = min_separation});
+}
+
+/// Two hexadecimal digits a byte.
+inline std::string hex(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes)
+    for (const int shift : {4, 0})
+      text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> shift & 15];
+  return text;
+}
+
 inline bool relatively_close(double actual, double expected, double tolerance) {
   return std::abs(actual - expected) <= tolerance * std::abs(expected);
 }
@@ -131,6 +152,18 @@ std::string error_text(Action&& action) {
     return std::string(to_string(error.code())) + " | " + error.what();
   }
   return "";
+}
+
+/// Message of the Error{invalid_argument} that `action` throws.
+template <class Action>
+std::string message_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "nothing thrown";
 }
 
 }  // namespace dpftrl::testing

@@ -193,6 +193,17 @@ test('postgres: of writers side by side each step has one, and none is lost', { 
   assert.deepEqual(await contents(name), Array.from({ length: taken }, (_, i) => i));
 });
 
+/** Saves a state and appends until the store fails; tells how many writes were acknowledged. */
+function writeUntilLost(store) {
+  const writing = { acknowledged: 0 };
+  const write = async () => {
+    for (let i = 0; ; writing.acknowledged = ++i)
+      await (i === 0 ? store.save(bytes(0)) : store.append(bytes(i % 256)));
+  };
+  writing.failed = assert.rejects(write(), code('store_failed'));
+  return writing;
+}
+
 /** Appends until the server crashes; calls `use` with what was acknowledged and what is there then. */
 async function throughCrashes(use, wrap) {
   for (let round = 0; round < 5; ++round) {
@@ -200,16 +211,11 @@ async function throughCrashes(use, wrap) {
     const { client, store } = await opened(name, wrap);
     await client.query('SET synchronous_commit = off');
     await store.load();
-    let acknowledged = 0;
-    const writing = (async () => {
-      for (; ; ++acknowledged)
-        await (acknowledged === 0 ? store.save(bytes(0)) : store.append(bytes(acknowledged % 256)));
-    })();
-    const failed = assert.rejects(writing, code('store_failed'));
+    const writing = writeUntilLost(store);
     await new Promise((resolve) => setTimeout(resolve, 30 + 20 * round));
     await server.crash();
-    await failed;
-    use(acknowledged, (await contents(name)) ?? []);
+    await writing.failed;
+    use(writing.acknowledged, (await contents(name)) ?? []);
   }
 }
 
@@ -260,15 +266,11 @@ test('postgres: a standby that had to confirm has what was acknowledged', { skip
     const name = freshName();
     const { store } = await opened(name, undefined, primary);
     await store.load();
-    let acknowledged = 0;
-    const writing = (async () => {
-      for (; ; ++acknowledged)
-        await (acknowledged === 0 ? store.save(bytes(0)) : store.append(bytes(acknowledged % 256)));
-    })();
-    const failed = assert.rejects(writing, code('store_failed'));
-    while (acknowledged < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+    const writing = writeUntilLost(store);
+    while (writing.acknowledged < 20) await new Promise((resolve) => setTimeout(resolve, 5));
     await primary.lose();
-    await failed;
+    await writing.failed;
+    const { acknowledged } = writing;
     const promoting = await standby.connect();
     await promoting.query('SELECT pg_promote()');
     await promoting.end();

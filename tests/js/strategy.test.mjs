@@ -29,22 +29,11 @@ const saved = dp.optimize({ mechanism: 'optimal', numSteps: 40 });
 test('optimize: all that is known about a result, as plain data', () => {
   for (const options of SEARCHES) {
     const it = dp.optimize(options);
-    assert.deepEqual(Object.keys(it), [
-      'format',
-      'version',
-      'mechanism',
-      'numSteps',
-      'workload',
-      'participation',
-      'objective',
-      'error',
-      'lowerBound',
-      'boundMethod',
-      'ratio',
-      'status',
-      'iterations',
-      'parameters',
-    ]);
+    assert.equal(
+      Object.keys(it).join(' '),
+      'format version mechanism numSteps workload participation objective error lowerBound ' +
+        'boundMethod ratio status iterations parameters',
+    );
     assert.deepEqual([it.format, it.version], ['dp-ftrl strategy', 1]);
     assert.deepEqual([it.mechanism, it.numSteps], [options.mechanism, options.numSteps]);
     assert.equal(it.objective, options.objective ?? 'max');

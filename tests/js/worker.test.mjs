@@ -97,14 +97,7 @@ test('worker: a simulation gives the same numbers, however it is cut', async () 
   const own = dp.simulation(options);
   const expected = own.advance(3000);
   const remote = await client.simulation(options);
-  for (const name of [
-    'dimension',
-    'numSteps',
-    'learns',
-    'classifies',
-    'clippingImpossible',
-    'grid',
-  ]) {
+  for (const name of 'dimension numSteps learns classifies clippingImpossible grid'.split(' ')) {
     assert.equal(remote[name], own[name], name);
   }
   assert.deepEqual(remote.lambda, own.lambda);

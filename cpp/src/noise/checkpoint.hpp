@@ -55,6 +55,12 @@ inline std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t begin
   return word;
 }
 
+/// Reads as many integers as `integers` has room for from the front of the bytes.
+inline void read_integers(std::span<const std::byte> bytes, std::span<std::int64_t> integers) {
+  for (std::size_t i = 0; i < integers.size(); ++i)
+    integers[i] = static_cast<std::int64_t>(word_at(bytes, 8 * i));
+}
+
 /// Room for the header; seal_checkpoint fills it in when what follows is there.
 std::vector<std::byte> begin_checkpoint();
 void seal_checkpoint(const CheckpointHeader& header, std::vector<std::byte>& bytes);

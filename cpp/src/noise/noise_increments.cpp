@@ -87,8 +87,7 @@ class NoiseIncrements::Rows {
     if (has_total) {
       rows_.use_scale(scale);
       total_.resize(static_cast<std::size_t>(dimension()));
-      for (std::size_t i = 0; i < total_.size(); ++i)
-        total_[i] = static_cast<std::int64_t>(detail::word_at(state, 8 * i));
+      detail::read_integers(state, total_);
       step_of_total_ = header.step - 1;
     }
     step_ = header.step;

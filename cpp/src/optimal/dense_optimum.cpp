@@ -10,6 +10,7 @@
 #include "math/nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
+#include "optimal/enclosure.hpp"
 #include "optimal/sign_gauge.hpp"
 
 namespace dpftrl {
@@ -518,8 +519,7 @@ class DenseOptimumSolver::State {
         is_max_(problem.objective == Objective::max),
         barrier_(gap_, problem.start.column_weights.empty() ? Barrier::kFirst : gap_),
         x_(iteration_.start(problem.start)),
-        lower_x_(x_),
-        upper_x_(x_) {}
+        best_(x_) {}
 
   bool advance() {
     if (is_finished()) return false;
@@ -527,15 +527,8 @@ class DenseOptimumSolver::State {
     last_x_ = x_;
     const Iteration::Evaluation& value = last_;
     ++num_iterations_;
-    if (value.lower > lower_) {
-      lower_ = value.lower;
-      lower_x_ = x_;
-    }
-    if (value.upper < upper_) {
-      upper_ = value.upper;
-      upper_x_ = x_;
-      is_levelled_ = value.is_levelled;
-    }
+    best_.raise_lower(value.lower, x_);
+    if (best_.reduce_upper(value.upper, x_)) is_levelled_ = value.is_levelled;
     is_converged_ = gap() <= gap_;
     if (is_finished()) return false;
     if (is_max_ && barrier_.lower(value.upper / value.lower - 1)) mixing_.restart();
@@ -545,8 +538,7 @@ class DenseOptimumSolver::State {
     return true;
   }
 
-  /// Rounding can make it negative.
-  double gap() const { return std::max(0.0, upper_ / lower_ - 1); }
+  double gap() const { return best_.gap(); }
   std::int64_t num_iterations() const { return num_iterations_; }
 
   DenseOptimum result() const {
@@ -561,17 +553,17 @@ class DenseOptimumSolver::State {
                         .column_weights = {},
                         .row_weights = {},
                         .duals = {}};
-    DualPoint dual = iteration_.point(lower_x_);
-    Decomposition w = decomposition(lower_x_, dual);
+    DualPoint dual = iteration_.point(best_.lower_point());
+    Decomposition w = decomposition(best_.lower_point(), dual);
     const DenseLowerBounds bounds = iteration_.certified_lower_bounds(dual, w);
     result.lower_bound = bounds.value;
     result.every_dimension_bound = bounds.every_dimension;
     result.column_weights = iteration_.column_weights(dual);
     result.duals = iteration_.duals_of(dual);
     for (const double root : dual.row_roots) result.row_weights.push_back(root * root);
-    if (upper_x_ != lower_x_) {
-      dual = iteration_.point(upper_x_);
-      w = decomposition(upper_x_, dual);
+    if (best_.upper_point() != best_.lower_point()) {
+      dual = iteration_.point(best_.upper_point());
+      w = decomposition(best_.upper_point(), dual);
     }
     result.encoder = iteration_.encoder(dual, w);
     Vector norms = Vector::Ones(result.encoder.cols());
@@ -601,9 +593,8 @@ class DenseOptimumSolver::State {
   bool is_max_;
   Barrier barrier_;
   Iteration::Evaluation last_ = {};
-  Vector x_, lower_x_, upper_x_, last_x_;
-  double lower_ = 0;
-  double upper_ = std::numeric_limits<double>::infinity();
+  Vector x_, last_x_;
+  detail::Enclosure best_;
   std::int64_t num_iterations_ = 0;
   bool is_converged_ = false;
   bool is_levelled_ = false;  ///< the best upper bound is

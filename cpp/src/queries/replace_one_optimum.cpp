@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "math/nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
+#include "optimal/enclosure.hpp"
 #include "queries/integer_factor.hpp"
 
 namespace dpftrl::detail {
@@ -79,21 +79,15 @@ class ReplaceOneSolver::State {
     const Vector squares = symmetric_eigenvalues(gram_);
     rank_ = (squares.array() > squares(n - 1) * static_cast<double>(n) * 0x1p-52).count();
     x_ = Vector::Ones(num_pairs_ + (is_max_ ? queries_.rows() : 0));
-    lower_x_ = upper_x_ = x_;
+    best_ = Enclosure(x_);
   }
 
   bool advance() {
     if (is_finished()) return false;
     const Evaluation value = evaluate(x_);
     ++num_iterations_;
-    if (value.lower > lower_) {
-      lower_ = value.lower;
-      lower_x_ = x_;
-    }
-    if (value.upper < upper_) {
-      upper_ = value.upper;
-      upper_x_ = x_;
-    }
+    best_.raise_lower(value.lower, x_);
+    best_.reduce_upper(value.upper, x_);
     if (is_finished()) return false;
     if (barrier_.lower(value.upper / value.lower - 1)) mixing_.restart();
     Vector proposed = x_;
@@ -109,15 +103,16 @@ class ReplaceOneSolver::State {
     return true;
   }
 
-  OptimumProgress progress() const { return {num_iterations_, gap()}; }
+  OptimumProgress progress() const { return {num_iterations_, best_.gap()}; }
 
   ReplaceOneOptimum result() const {
-    const Evaluation best = evaluate(upper_x_);
+    const Evaluation best = evaluate(best_.upper_point());
     const Eigen::Index n = queries_.cols();
     Matrix encoder = Matrix::Zero(rank_, n + 1);
     encoder.leftCols(n) = half_encoder(best).bottomRows(rank_);
     encoder /= std::sqrt(best.distances.maxCoeff());
-    return {.lower_bound = scale_ * certified_lower_bound(evaluate(lower_x_)), .encoder = encoder};
+    return {.lower_bound = scale_ * certified_lower_bound(evaluate(best_.lower_point())),
+            .encoder = encoder};
   }
 
  private:
@@ -126,9 +121,7 @@ class ReplaceOneSolver::State {
     roots *= std::sqrt(static_cast<double>(roots.size())) / roots.norm();
   }
 
-  /// Rounding can make it negative.
-  double gap() const { return std::max(0.0, upper_ / lower_ - 1); }
-  bool is_finished() const { return gap() <= gap_ || num_iterations_ >= max_iterations_; }
+  bool is_finished() const { return best_.gap() <= gap_ || num_iterations_ >= max_iterations_; }
 
   Point point(const Vector& x) const {
     const Eigen::Index n = queries_.cols();
@@ -265,9 +258,8 @@ class ReplaceOneSolver::State {
   Barrier barrier_;
   Eigen::Index num_pairs_ = 0;
   Eigen::Index rank_ = 0;
-  Vector x_, lower_x_, upper_x_;
-  double lower_ = 0;
-  double upper_ = std::numeric_limits<double>::infinity();
+  Vector x_;
+  Enclosure best_{Vector()};
   std::int64_t num_iterations_ = 0;
 };
 

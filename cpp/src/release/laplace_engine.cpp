@@ -226,8 +226,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
       fail(ErrorCode::bad_state, kName, "checkpoint",
            "must contain " + to_text(static_cast<std::int64_t>(sums_.size())) + " sums",
            to_text(static_cast<std::int64_t>(state.size())) + " bytes");
-    for (std::size_t i = 0; i < sums_.size(); ++i)
-      sums_[i] = static_cast<std::int64_t>(detail::word_at(state, 8 * i));
+    detail::read_integers(state, sums_);
   }
 
  private:

@@ -13,18 +13,11 @@
 namespace dpftrl {
 namespace {
 
+using testing::hex;
 using Bytes = std::vector<std::byte>;
 
 NoiseStreamOptions options(std::int64_t dimension = 3, std::uint64_t seed = 5) {
   return {.key = Key::insecure_from_seed(seed), .dimension = dimension, .first_coordinate = 2};
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte byte : bytes)
-    for (const int shift : {4, 0})
-      text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> shift & 15];
-  return text;
 }
 
 Bytes bytes_of(std::string_view text) {

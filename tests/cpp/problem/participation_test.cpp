@@ -9,15 +9,9 @@
 namespace dpftrl {
 namespace {
 
+using testing::fixed;
+using testing::separated;
 using Kind = Participation::Kind;
-
-Participation fixed(std::int64_t k, std::int64_t b) {
-  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
-}
-
-Participation separated(std::int64_t k, std::int64_t b) {
-  return Participation::min_separation({.max_participations = k, .min_separation = b});
-}
 
 bool allows(const Participation& participation, const std::vector<std::int64_t>& steps,
             std::int64_t num_steps) {

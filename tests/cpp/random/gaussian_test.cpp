@@ -18,6 +18,7 @@
 #include "math/sincos.hpp"
 #include "random/normal_pairs.hpp"
 #include "simd/normal_arithmetic.hpp"
+#include "support.hpp"
 #include "uniform_bits.hpp"
 
 namespace dpftrl {
@@ -26,6 +27,7 @@ namespace {
 using detail::SinCos;
 using testing::awkward_u1;
 using testing::awkward_u2;
+using testing::message_of;
 using testing::push_around;
 using testing::random_longs;
 using Long = std::uint64_t;
@@ -740,16 +742,6 @@ TEST(Hash, OfAwkwardBitsAndSinesIsTheSameEverywhere) {
 
 // ---- Bad input
 // -------------------------------------------------------------------------------------
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 TEST(Reject, WhatHasNoAddress) {
   const Key key = Key::insecure_from_seed(1);

@@ -14,26 +14,18 @@
 
 #include "dpftrl/base/error.hpp"
 #include "simd/simd.hpp"
+#include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::message_of;
 using Block = std::array<std::uint32_t, kWordsPerBlock>;
 
 Key key_of_bytes(const std::array<std::uint8_t, 32>& values) {
   std::array<std::byte, 32> bytes;
   for (std::size_t i = 0; i < 32; ++i) bytes[i] = std::byte{values[i]};
   return Key::from_bytes(bytes);
-}
-
-std::string message_of(const auto& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "nothing thrown";
 }
 
 // Vectors: RFC 8439, section 2.3.2 and appendix A.1.

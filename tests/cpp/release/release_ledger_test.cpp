@@ -12,6 +12,7 @@
 namespace dpftrl {
 namespace {
 
+using testing::hex;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::int64_t kSteps = 30, kDimension = 2;
@@ -185,14 +186,6 @@ TEST(ReleaseLedger, a_step_of_many_contributions_is_that_of_the_sum) {
   EXPECT_ERROR(ledger.decide_step(6, std::span(five).first(3)), "wrong_length", "contributions");
   EXPECT_EQ(ledger.key_commitment(), make_ledger().key_commitment());
   EXPECT_NE(ledger.key_commitment(), make_ledger(5).key_commitment());
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte byte : bytes)
-    for (const int shift : {4, 0})
-      text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> shift & 15];
-  return text;
 }
 
 TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {

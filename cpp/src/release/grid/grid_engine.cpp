@@ -126,8 +126,7 @@ class GridEngine final : public detail::ReleaseEngine {
            "must contain " + to_text(static_cast<std::int64_t>(sums_.size())) + " sums",
            to_text(static_cast<std::int64_t>(state.size())) + " bytes");
     noise_.restore_state(state_step, state.subspan(size), step);
-    for (std::size_t i = 0; i < sums_.size(); ++i)
-      sums_[i] = static_cast<std::int64_t>(detail::word_at(state, 8 * i));
+    detail::read_integers(state, sums_);
   }
 
  private:

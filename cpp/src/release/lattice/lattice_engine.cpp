@@ -135,8 +135,7 @@ class LatticeEngine final : public ReleaseEngine {
       fail(ErrorCode::bad_state, "prefix_sum", "checkpoint",
            "must contain " + to_text(static_cast<std::int64_t>(size)) + " bytes of state",
            to_text(static_cast<std::int64_t>(state.size())));
-    for (std::size_t i = 0; i < open_.size(); ++i)
-      open_[i] = static_cast<std::int64_t>(word_at(state, 8 * i));
+    read_integers(state, open_);
     coder_->read_state(step, state.subspan(8 * open_.size()));
     measurements_.clear();
   }

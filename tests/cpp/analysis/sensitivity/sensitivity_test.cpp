@@ -25,16 +25,10 @@
 namespace dpftrl {
 namespace {
 
+using testing::fixed;
 using testing::index_of;
 using testing::relatively_close;
-
-Participation fixed(std::int64_t k, std::int64_t b) {
-  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
-}
-
-Participation separated(std::int64_t k, std::int64_t b) {
-  return Participation::min_separation({.max_participations = k, .min_separation = b});
-}
+using testing::separated;
 
 Participation schema(std::string_view kind, std::int64_t k, std::int64_t b) {
   return kind == "fixed-epoch" ? fixed(k, b) : separated(k, b);

@@ -6,7 +6,7 @@ import { makeError } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from '../options.js';
 import { LOSS_OPTIONS, readLoss, readSteps } from './loss.js';
-import type { Certificate, HeldOutRisk, Simulation } from '../../types/all.js';
+import type { HeldOutRisk, Simulation } from '../../types/all.js';
 import type { SimulationChunk } from '../../types/all.js';
 
 const STREAMS = [
@@ -32,28 +32,14 @@ const OPTIONS = [
   'numRegretPrefixes',
 ];
 
-class CoreSimulationHandle extends CoreHandle implements Simulation {
-  readonly certificate: Certificate;
-  readonly dimension: number;
-  readonly numSteps: number;
-  readonly learns: boolean;
-  readonly classifies: boolean;
-  readonly clippingImpossible: boolean;
-  readonly grid: number;
-  readonly lambda: { private: number; twin: number };
-  readonly regretBound: { private: number; twin: number } | null;
+/** The class has the facts, which its constructor takes over as they are. */
+interface CoreSimulationHandle extends Omit<CoreSimulation, 'id'> {}
 
-  constructor(instance: Instance, made: CoreSimulation) {
-    super(instance, made.id, 'simulation');
-    this.certificate = Object.freeze(made.certificate);
-    this.dimension = made.dimension;
-    this.numSteps = made.numSteps;
-    this.learns = made.learns;
-    this.classifies = made.classifies;
-    this.clippingImpossible = made.clippingImpossible;
-    this.grid = made.grid;
-    this.lambda = made.lambda;
-    this.regretBound = made.regretBound;
+class CoreSimulationHandle extends CoreHandle implements Simulation {
+  constructor(instance: Instance, { id, ...facts }: CoreSimulation) {
+    super(instance, id, 'simulation');
+    Object.freeze(facts.certificate);
+    Object.assign(this, facts);
   }
 
   get step(): number {
