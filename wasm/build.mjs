@@ -27,7 +27,7 @@ const core = flags.core ?? join(root, 'build/wasm/wasm');
 const license = '/*! SPDX-License-Identifier: Apache-2.0 */';
 const browserEntries = [
   ...['index', 'external', 'counter', 'learner'],
-  ...['worker', 'worker-client', 'indexed-db'],
+  ...['worker', 'worker-client', 'indexed-db', 'tfjs'],
 ];
 /** Modules of the core, and the names under which the sources import their glue. */
 const modules = {

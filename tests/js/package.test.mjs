@@ -170,7 +170,7 @@ test('files for browsers contain nothing that a strict policy or a bundler stumb
     'eval(',
     'node:path',
   ];
-  const entries = ['index', 'external', 'counter', 'learner', 'worker', 'worker-client', 'indexed-db'];
+  const entries = ['index', 'external', 'counter', 'learner', 'worker', 'worker-client', 'indexed-db', 'tfjs'];
   for (const name of entries.map((entry) => `${entry}.js`)) {
     const text = readFileSync(join(installed, 'dist', name), 'utf8');
     for (const word of forbidden) assert.ok(!text.includes(word), `${name}: ${word}`);

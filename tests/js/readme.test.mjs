@@ -8,16 +8,16 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { draw, picture } from '../../scripts/draw-readme.mjs';
-import { cli, dpFtrl, freshConsumer, importEntry, node, root, run } from './support/consumer.mjs';
+import { cli, consumerWith, dpFtrl, importEntry, node, root, run } from './support/consumer.mjs';
 import { guides, programs, read, showsOutput } from './support/pages.mjs';
 
 const choosing = 'docs/guide/choosing-a-mechanism.md';
 
-/** A folder for each test with the package, the example tables and an `npx` for the command. */
+/** A folder for each test with the package, TensorFlow.js, the example tables and an `npx` for the command. */
 let folder;
 let env;
 beforeEach(() => {
-  folder = freshConsumer();
+  folder = consumerWith('@tensorflow');
   symlinkSync(join(root, 'examples'), join(folder, 'examples'));
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\nexec '${cli}' "$@"\n`);
@@ -28,7 +28,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Calls and commands that draw noise of their own in every run. */
 const drawsNoise = {
-  js: /\b(release|releaseMany|contribute|learn|choose|winner|quantile|rounded)\(/,
+  js: /\b(release|releaseMany|contribute|learn|minimize|choose|winner|quantile|rounded)\(/,
   sh: /dp-ftrl (count|release|learn|queries|choose|bench) /,
 };
 

@@ -33,6 +33,10 @@ test('size: the small learner, its module and its code', (t) => {
   check(t, 'learner.js', sizeOf('learner.js'), 20_800);
 });
 
+test('size: the optimizer for TensorFlow.js', (t) => {
+  check(t, 'tfjs.js', sizeOf('tfjs.js'), 3_300);
+});
+
 test('size: the glue', (t) => {
   const glue = readFileSync(join(root, 'build/wasm/wasm/dp-ftrl.mjs'), 'utf8');
   check(t, 'glue', brotli(transformSync(glue, { minify: true }).code), 9_000);
@@ -70,6 +74,7 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
     ['dp-ftrl/learner', 'DpError'],
     ['dp-ftrl/indexed-db', 'IndexedDbStore'],
     ['dp-ftrl/postgres-store', 'PostgresStore', 9000],
+    ['dp-ftrl/tfjs', 'privateOptimizer', 9000],
   ]) {
     const code = await bundled(specifier, name);
     assert.ok(code.length < limit, `${name} of ${specifier}: ${code.length} bytes`);
@@ -85,7 +90,7 @@ test('size: the table of the README is what was measured', async () => {
     ['`dp-ftrl/counter`', sizeOf('counter.js'), sizeOf('counter.wasm')],
     ['`dp-ftrl/learner`', sizeOf('learner.js'), sizeOf('learner.wasm')],
     ['`dp-ftrl/worker-client`', sizeOf('worker-client.js'), sizeOf('worker.js')],
-    ['`dp-ftrl/indexed-db`', sizeOf('indexed-db.js')],
+    ['`dp-ftrl/indexed-db`', sizeOf('indexed-db.js'), sizeOf('tfjs.js')],
     ['`DpError` alone', brotli(await bundled('dp-ftrl', 'DpError'))],
   ];
   const lines = readFileSync(join(root, 'README.md'), 'utf8').split('\n');

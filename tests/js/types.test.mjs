@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { consumer, node, root } from './support/consumer.mjs';
 
@@ -135,16 +135,43 @@ export async function use(): Promise<number> {
   return sums.step;
 }
 `;
+const tensorFlow = `
+import * as tf from '@tensorflow/tfjs-core';
+import { sequential } from '@tensorflow/tfjs-layers';
+import { load } from 'dp-ftrl';
+import { load as loadLearner } from 'dp-ftrl/learner';
+import { privateOptimizer, type TfOptimizer } from 'dp-ftrl/tfjs';
+const dp = await load();
+const target = { numSteps: 8, epsilon: 1, delta: 1e-6, rate: 1 };
+const model = sequential();
+const ofModel: TfOptimizer<tf.Tensor> = privateOptimizer(tf, dp, { ...target, model });
+const variables = [tf.variable(tf.zeros([2]))];
+const ofVariables = privateOptimizer(tf, await loadLearner(), { ...target, variables });
+const lossOf = (x: tf.Tensor, y: tf.Tensor) =>
+  tf.losses.softmaxCrossEntropy(y, model.apply(x) as tf.Tensor);
+ofModel.minimize(lossOf, tf.zeros([2, 3]), tf.zeros([2]));
+ofVariables.contribute((x) => tf.sum(x), tf.tensor2d([[1]]));
+// @ts-expect-error nothing learns
+privateOptimizer(tf, dp, target);
+// @ts-expect-error one of the two
+privateOptimizer(tf, dp, { ...target, model, variables });
+// @ts-expect-error it follows from the variables
+privateOptimizer(tf, dp, { ...target, model, dimension: 3 });
+// @ts-expect-error a loss is a tensor
+ofModel.minimize(() => 3, tf.zeros([2, 3]));
+`;
 
-/** Compiles in a project of its own, where nothing but the package and what is named exists. */
-async function compile(text, options, nodeTypes) {
+/**
+ * Compiles in a project of its own, where nothing but the package and what is named exists: the
+ * types of Node, or TensorFlow.js.
+ */
+async function compile(text, options, nodeTypes, packages = nodeTypes ? ['@types/node', 'undici-types'] : []) {
   const folder = mkdtempSync(join(consumer, 'types-'));
   try {
-    if (nodeTypes) {
-      mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
-      for (const name of ['@types/node', 'undici-types']) {
-        symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
-      }
+    for (const name of packages) {
+      const place = join(folder, 'node_modules', name);
+      mkdirSync(dirname(place), { recursive: true });
+      symlinkSync(join(root, 'node_modules', name), place);
     }
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     writeFileSync(join(folder, 'use.ts'), text);
@@ -221,6 +248,14 @@ test('types: workers and ports of the browser and of Node', async () => {
     assert.equal(stdout, '');
     assert.equal(code, 0);
   }
+});
+
+test('types: TensorFlow.js fits what the optimizer takes of it', async () => {
+  // Its own declarations are not strict.
+  const options = { ...projects[2][1], skipLibCheck: true };
+  const { code, stdout } = await compile(tensorFlow, options, false, ['@tensorflow']);
+  assert.equal(stdout, '');
+  assert.equal(code, 0);
 });
 
 test('types: the check can fail', async () => {

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** Private training of models of TensorFlow.js, which is handed over and not imported. */
+
+import { optionsObject, wrongType, type Fields } from './core/check.js';
+import { asErrorsOf, makeError } from './core/errors.js';
+import type { DpFtrl, GradientLearner, GradientLearnerOptions, Handle } from './types/all.js';
+
+/** The part of a tensor of TensorFlow.js that is used. */
+export interface TfTensor {
+  readonly shape: number[];
+  readonly size: number;
+  readonly dtype: string;
+  /** Another object whenever a variable was assigned to. */
+  readonly dataId: object;
+  dataSync(): unknown;
+}
+
+/** The part of a variable of TensorFlow.js that is used. */
+export interface TfVariable extends TfTensor {
+  readonly name: string;
+  readonly trainable: boolean;
+  assign(value: never): void;
+}
+
+/** The part of a layer of TensorFlow.js that is used; models and wrappers are made of others. */
+export interface TfLayer {
+  readonly stateful?: boolean;
+  readonly layer?: TfLayer;
+  readonly layers?: readonly TfLayer[];
+}
+
+/** The part of a layered model of TensorFlow.js that is used. */
+export interface TfModel extends TfLayer {
+  readonly trainableWeights: readonly { read(): TfTensor }[];
+}
+
+/** The part of TensorFlow.js that is used: the namespace of `@tensorflow/tfjs` or its `-core`. */
+export interface TensorFlow<Tensor extends TfTensor> {
+  tidy(act: () => void): unknown;
+  engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
+  memory(): { numTensors: number };
+  clone(tensor: never): Tensor;
+  slice(tensor: never, begin: number[], size: number[]): unknown;
+  tensor(values: Float32Array, shape: number[]): Tensor;
+  variableGrads(loss: () => never, variables: never): { grads: Record<string, TfTensor> };
+}
+
+/**
+ * Names what learns: a layered model, by its trainable weights, or variables. Their values at the
+ * start must not depend on the data.
+ */
+export type TfTrained =
+  | { model: TfModel; variables?: undefined }
+  | { variables: readonly TfVariable[]; model?: undefined };
+
+/** Options of `privateOptimizer`: those of `gradientLearner`, and what learns. */
+export type TfOptimizerOptions = TfTrained &
+  Omit<GradientLearnerOptions, 'dimension' | 'start' | 'clipping'>;
+
+/** The loss of one example: a scalar of tensors that have one row each. */
+export type TfLoss<Tensor> = (...example: Tensor[]) => Tensor;
+
+/**
+ * An optimizer with a privacy target. The variables follow from private sums of clipped gradients:
+ * they, and what is computed from them, are as private as `certificate` says. The loss of a batch is
+ * not, so it is not returned.
+ *
+ * This holds if the loss of an example depends on that example and the variables alone, and each
+ * person has as many examples, in as many batches, as `participation` says, one a batch. A loss that
+ * assigns to variables (batch normalisation in training mode) or leaves tensors behind is refused, and
+ * so is a model with stateful layers; a loss that remembers examples elsewhere cannot be noticed.
+ */
+export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
+  readonly certificate: GradientLearner['certificate'];
+  readonly numSteps: number;
+  /** Number of steps made. */
+  readonly step: number;
+  readonly batchSize: number;
+  /** A fixed seed was given: the variables are NOT private, whatever the certificate says. */
+  readonly insecure: boolean;
+  /**
+   * Takes the gradient of each example by itself, clips it to `clipNorm` in the l2-norm over all
+   * variables, and moves the variables by the noisy sum. A call that is refused changes nothing, unless
+   * it is because the rate is too large: the batch is spent then.
+   * @param batch tensors with a row for each example, as many in all; any number of rows, as the sum
+   * is divided by `batchSize` whatever came
+   */
+  minimize(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void;
+  /**
+   * Adds examples to the batch that `minimize` ends, for batches that do not fit at once: 4 bytes
+   * for each example and weight are needed. Moves nothing.
+   */
+  contribute(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void;
+}
+
+type Call = 'minimize' | 'contribute';
+
+const WHERE = 'privateOptimizer';
+/** Options of `gradientLearner` that follow from the variables, or are what this is for. */
+const OWN = ['dimension', 'start', 'clipping'];
+
+/** @throws TypeError unless all tensors have a row for each example. */
+function numRowsOf(where: Call, batch: readonly TfTensor[]): number {
+  const wanted = 'tensors with a row for each example';
+  if (batch.length === 0) throw wrongType(where, 'batch', wanted, undefined);
+  batch.forEach((tensor, i) => {
+    if (!Array.isArray(tensor?.shape) || tensor.shape.length === 0) {
+      throw wrongType(where, `batch[${i}]`, 'a tensor with a row for each example', tensor);
+    }
+  });
+  const [numRows, ...others] = batch.map(({ shape }) => shape[0]!);
+  const odd = others.findIndex((other) => other !== numRows);
+  if (odd < 0) return numRows!;
+  const constraint = `must have as many rows as the first, ${numRows}`;
+  const about = { parameter: `batch[${odd + 1}]`, constraint, value: String(others[odd]) };
+  throw makeError('wrong_length', where, about);
+}
+
+/**
+ * All variables there are, as they were before a loss was computed: what it leaves in one, such as a
+ * moving average of layers that normalise, would meet no noise.
+ */
+class Watch {
+  private readonly seen: { variable: TfVariable; dataId: object; copy: unknown }[];
+
+  constructor(private readonly tf: TensorFlow<TfTensor>) {
+    const variables = Object.values(tf.engine().registeredVariables);
+    this.seen = variables.map((variable) => {
+      return { variable, dataId: variable.dataId, copy: tf.clone(variable as never) };
+    });
+  }
+
+  /** Runs `act`. @throws if it changed a variable, whose value is put back, or kept a tensor. */
+  during(where: Call, act: () => void): void {
+    const { numTensors } = this.tf.memory();
+    try {
+      this.tf.tidy(act);
+    } finally {
+      this.restore(where);
+    }
+    if (this.tf.memory().numTensors === numTensors) return;
+    const constraint = 'must depend on its example alone, but keeps tensors';
+    throw makeError('unsupported', where, { parameter: 'lossOf', constraint });
+  }
+
+  private restore(where: Call): void {
+    const changed = this.seen.filter(({ variable, dataId }) => variable.dataId !== dataId);
+    if (changed.length === 0) return;
+    for (const it of changed) {
+      it.variable.assign(it.copy as never);
+      it.dataId = it.variable.dataId;
+    }
+    const names = changed.map(({ variable }) => variable.name).join(', ');
+    const constraint = `must change no variable, but changed ${names}`;
+    throw makeError('unsupported', where, { parameter: 'lossOf', constraint });
+  }
+}
+
+/** Variables and the learner's weights, one after the other. */
+class Weights {
+  readonly size: number;
+  /** The variables' data as they were assigned here. */
+  private dataIds: object[];
+
+  constructor(
+    private readonly tf: TensorFlow<TfTensor>,
+    private readonly variables: readonly TfVariable[],
+  ) {
+    this.size = variables.reduce((sum, { size }) => sum + size, 0);
+    this.dataIds = variables.map(({ dataId }) => dataId);
+  }
+
+  read(): Float64Array {
+    const values = new Float64Array(this.size);
+    this.forEach((variable, place) => values.set(variable.dataSync() as Float32Array, place));
+    return values;
+  }
+
+  /**
+   * @throws where a variable was assigned to since: gradients at values that depend on the data
+   * without noise are not private, however they are clipped.
+   */
+  requireUnchanged(where: Call): void {
+    const other = this.variables.find(({ dataId }, i) => dataId !== this.dataIds[i]);
+    if (other === undefined) return;
+    const constraint = `variable ${other.name} was changed by others: make a new optimizer`;
+    throw makeError('bad_state', where, { constraint });
+  }
+
+  /** Writes the gradient of a loss; zeros for variables that it does not depend on. */
+  writeGradient(where: Call, out: Float32Array, row: number, loss: () => unknown): void {
+    const { grads } = this.tf.variableGrads(loss as never, this.variables as never);
+    this.forEach(({ name }, place) => {
+      const gradient = grads[name]?.dataSync() as Float32Array | undefined;
+      const bad = gradient?.find((x) => !Number.isFinite(x));
+      if (bad !== undefined) {
+        const constraint = `must have a finite gradient by variable ${name}`;
+        const about = { parameter: 'lossOf', constraint, value: String(bad) };
+        const example = { kind: 'example', index: row } as const;
+        throw makeError('invalid_argument', where, { row: example, ...about });
+      }
+      if (gradient) out.set(gradient, place);
+    });
+  }
+
+  assign(where: Call, weights: Float64Array): void {
+    const values = Float32Array.from(weights);
+    if (!values.every(Number.isFinite)) {
+      const constraint = 'the weights left single precision: the rate is too large';
+      throw makeError('bad_state', where, { constraint });
+    }
+    this.tf.tidy(() => {
+      this.forEach((variable, place) => {
+        const own = values.slice(place, place + variable.size);
+        variable.assign(this.tf.tensor(own, variable.shape) as never);
+      });
+    });
+    this.dataIds = this.variables.map(({ dataId }) => dataId);
+  }
+
+  private forEach(use: (variable: TfVariable, place: number) => void): void {
+    let place = 0;
+    for (const variable of this.variables) {
+      use(variable, place);
+      place += variable.size;
+    }
+  }
+}
+
+class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
+  // Defined by the constructor where the symbol exists; not every browser has it yet.
+  declare readonly [Symbol.dispose]: () => void;
+
+  constructor(
+    private readonly tf: TensorFlow<Tensor>,
+    private readonly learner: GradientLearner,
+    private readonly weights: Weights,
+  ) {
+    if (typeof Symbol.dispose === 'symbol') {
+      Object.defineProperty(this, Symbol.dispose, { value: () => this.dispose() });
+    }
+  }
+
+  get certificate() {
+    return this.learner.certificate;
+  }
+
+  get numSteps(): number {
+    return this.learner.numSteps;
+  }
+
+  get step(): number {
+    return this.learner.step;
+  }
+
+  get batchSize(): number {
+    return this.learner.batchSize;
+  }
+
+  get insecure(): boolean {
+    return this.learner.insecure;
+  }
+
+  get disposed(): boolean {
+    return this.learner.disposed;
+  }
+
+  dispose(): void {
+    this.learner.dispose();
+  }
+
+  contribute(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void {
+    this.add('contribute', lossOf, batch);
+  }
+
+  minimize(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void {
+    const where = 'minimize';
+    this.add(where, lossOf, batch);
+    this.weights.assign(where, asErrorsOf(where, () => this.learner.update()));
+  }
+
+  private add(where: Call, lossOf: TfLoss<Tensor>, batch: readonly Tensor[]): void {
+    this.requireOpen(where);
+    if (typeof lossOf !== 'function') throw wrongType(where, 'lossOf', 'a function', lossOf);
+    const { size } = this.weights;
+    // All of them first: none is taken back once it is in the batch.
+    const gradients = this.gradientsOf(where, lossOf, batch, numRowsOf(where, batch));
+    for (let place = 0; place < gradients.length; place += size) {
+      const gradient = gradients.subarray(place, place + size);
+      asErrorsOf(where, () => this.learner.contribute(gradient));
+    }
+  }
+
+  private requireOpen(where: Call): void {
+    this.learner.contribute([]); // Refused where the learner was disposed of.
+    const { step, numSteps } = this;
+    if (step >= numSteps) {
+      const constraint = `must be below the horizon ${numSteps}`;
+      throw makeError('past_horizon', where, { parameter: 'step', constraint, value: String(step) });
+    }
+    this.weights.requireUnchanged(where);
+  }
+
+  private gradientsOf(
+    where: Call,
+    lossOf: TfLoss<Tensor>,
+    batch: readonly Tensor[],
+    numRows: number,
+  ): Float32Array {
+    const { size } = this.weights;
+    const gradients = new Float32Array(numRows * size);
+    this.tf.tidy(() => {
+      const watch = new Watch(this.tf);
+      for (let row = 0; row < numRows; ++row) {
+        const out = gradients.subarray(row * size, (row + 1) * size);
+        watch.during(where, () => {
+          const example = batch.map((tensor) => this.rowOf(tensor, row));
+          this.weights.writeGradient(where, out, row, () => lossOf(...example));
+        });
+      }
+    });
+    return gradients;
+  }
+
+  /** Row `row` of a tensor, as a batch of one. */
+  private rowOf(tensor: Tensor, row: number): Tensor {
+    const rest = tensor.shape.slice(1);
+    const begin = [row, ...rest.map(() => 0)];
+    return this.tf.slice(tensor as never, begin, [1, ...rest]) as Tensor;
+  }
+}
+
+function keepsState({ stateful, layer, layers = [] }: TfLayer): boolean {
+  return stateful === true || [...layers, ...(layer ? [layer] : [])].some(keepsState);
+}
+
+function variablesOf(model: TfModel): unknown {
+  if (!Array.isArray(model?.trainableWeights) || model.trainableWeights.length === 0) {
+    throw wrongType(WHERE, 'model', 'a built model of TensorFlow.js with weights to train', model);
+  }
+  if (keepsState(model)) {
+    const constraint = 'must have no stateful layer, which goes from one example to the next';
+    throw makeError('unsupported', WHERE, { parameter: 'model', constraint });
+  }
+  return model.trainableWeights.map((weight) => weight.read());
+}
+
+/** @throws TypeError unless these are variables that learn, each once. */
+function checkedVariables(variables: unknown): TfVariable[] {
+  if (!Array.isArray(variables) || variables.length === 0) {
+    throw wrongType(WHERE, 'variables', 'an array of variables of TensorFlow.js', variables);
+  }
+  variables.forEach((variable, i) => {
+    const fits = typeof variable?.assign === 'function' && variable.dtype === 'float32';
+    if (!fits || variable.trainable !== true) {
+      const wanted = 'a trainable variable of TensorFlow.js with numbers of type float32';
+      throw wrongType(WHERE, `variables[${i}]`, wanted, variable);
+    }
+    if (variables.indexOf(variable) !== i) {
+      const parameter = `variables[${i}]`;
+      throw makeError('wrong_type', WHERE, { parameter, constraint: 'must not be there twice' });
+    }
+  });
+  return [...variables] as TfVariable[];
+}
+
+function readOptions(options: unknown): { variables: TfVariable[]; others: Fields } {
+  const known = typeof options === 'object' && options !== null ? Object.keys(options) : [];
+  const { model, variables, ...others } = optionsObject(WHERE, options, known);
+  const own = OWN.find((name) => name in others);
+  if (own !== undefined) {
+    const constraint = 'must be left out: it follows from what learns, and gradients are clipped here';
+    throw makeError('wrong_type', WHERE, { parameter: own, constraint });
+  }
+  if (model === undefined) return { variables: checkedVariables(variables), others };
+  if (variables !== undefined) {
+    const constraint = 'must be left out where {model} is given';
+    throw makeError('wrong_type', WHERE, { parameter: 'variables', constraint });
+  }
+  return { variables: checkedVariables(variablesOf(model as TfModel)), others };
+}
+
+/**
+ * Makes a private optimizer for variables of TensorFlow.js. The rules of `gradientLearner` update
+ * them, with its options; dimension and start follow from the variables.
+ *
+ * `model.fit` cannot use it, nor any optimizer that sees the mean gradient of a batch alone: a
+ * gradient has to be clipped before it is added to others.
+ *
+ * @param tf TensorFlow.js, as the program imports it: a second copy would not know its tensors
+ * @param dp the library, of `dp-ftrl`, `dp-ftrl/external` or `dp-ftrl/learner`
+ * @throws as `gradientLearner` does, for variables that are none or do not learn, and with code
+ * 'unsupported' for a model with stateful layers.
+ *
+ * @example
+ * ```js
+ * import { load } from 'dp-ftrl';
+ * import { privateOptimizer } from 'dp-ftrl/tfjs';
+ *
+ * const dp = await load();
+ * console.log(typeof privateOptimizer, typeof dp.gradientLearner);
+ * ```
+ */
+export function privateOptimizer<Tensor extends TfTensor>(
+  tf: TensorFlow<Tensor>,
+  dp: Pick<DpFtrl, 'gradientLearner'>,
+  options: TfOptimizerOptions,
+): TfOptimizer<Tensor> {
+  const { variables, others } = readOptions(options);
+  const weights = new Weights(tf, variables);
+  const all: Fields = { ...others, dimension: weights.size, start: weights.read() };
+  const learner = asErrorsOf(WHERE, () => dp.gradientLearner(all as never));
+  return new PrivateOptimizer(tf, learner, weights);
+}
