@@ -120,7 +120,8 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     MechanismOptions options = valid();
     options.strategy = info.name;
-    options.num_steps = testing::within_reach(info, testing::is_optimised(info) ? 300 : 1000);
+    options.num_steps = testing::within_reach(
+        info, testing::is_optimised(info) || testing::kIsSanitized ? 300 : 1000);
     const auto mechanism = Mechanism::make(options);
     const DecoderResidual residual = mechanism->proof().residual;
     EXPECT_LE(residual.value, 1e-13) << info.name;
