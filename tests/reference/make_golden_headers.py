@@ -278,6 +278,7 @@ SOURCES = {
     "simultaneous": records,
     "toeplitz_coefficients": toeplitz_coefficients,
     "trees": trees,
+    "windows": records,
     "vectors_decoders": texts,
     "vectors_noise": texts,
     "vectors_records": texts,

@@ -165,16 +165,15 @@ def document():
     return json.dumps({"patterns": patterns, "trees": trees}, indent=1) + "\n"
 
 
-def main():
-    text = document()
-    if "--check" in sys.argv[1:]:
-        if TARGET.read_text() != text:
-            print("stale, run tests/reference/sensitivity_oracle.py")
-            return 1
-    else:
-        TARGET.write_text(text)
+def write_or_check(target, text):
+    """Exit status: 1 if the committed file is to be checked and has another text."""
+    if "--check" not in sys.argv[1:]:
+        target.write_text(text)
+    elif target.read_text() != text:
+        print(f"stale, run {sys.argv[0]}")
+        return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(TARGET, document()))

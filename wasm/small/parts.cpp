@@ -28,6 +28,10 @@ constexpr std::string_view kFunction = "module";
        std::string("must be left out: ") + std::string(what) + " are in the whole package");
 }
 
+[[noreturn]] void fail_workload() {
+  fail_absent("workload", "workloads other than prefix sums");
+}
+
 [[noreturn]] void fail_pure() {
   fail_absent("pure", "releases without a delta");
 }
@@ -47,7 +51,7 @@ StrategyPointer adapted_strategy(const FamilyRow&, const StrategyOptions& option
   if (options.parameters.epoch_length) fail_absent("epoch_length", "epochs");
   if (options.parameters.normalize_columns)
     fail_absent("normalize_columns", "columns scaled to norm 1");
-  fail_absent("workload", "workloads other than prefix sums");
+  fail_workload();
 }
 
 /// JavaScript has the shortest digits already.
@@ -84,6 +88,11 @@ std::int64_t LaplaceNoise::half_width(double, double) const {
 }
 
 namespace detail {
+
+std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism&, const PrefixSumOptions&,
+                                                  double) {
+  fail_workload();
+}
 
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism&, const PrefixSumOptions&) {
   fail_pure();

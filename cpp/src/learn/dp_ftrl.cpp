@@ -22,6 +22,7 @@ const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
   // Its records are clipped in l1-norm, and regret bounds are for l2-norms.
   if (options.mechanism->is_pure())
     fail(ErrorCode::unsupported, "dp_ftrl", "mechanism", "must be one with a delta");
+  detail::require_prefix("dp_ftrl", *options.mechanism);
   detail::require_learner("dp_ftrl", options);
   return options;
 }

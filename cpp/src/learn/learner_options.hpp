@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/error.hpp"
 #include "learn/rules/rules.hpp"
 
@@ -24,6 +25,14 @@ void require_learner(std::string_view where, const Options& options) {
   require_between(where, "batch_size", options.batch_size, 1, std::int64_t{1} << 31);
   require_positive(where, "radius", options.radius);
   if (options.lambda) require_positive(where, "lambda", *options.lambda);
+}
+
+/// Learners go by sums of all gradients.
+/// @throws Error{invalid_argument} releases of another workload.
+inline void require_prefix(std::string_view where, const Mechanism& mechanism) {
+  const Workload& workload = mechanism.strategy().workload();
+  if (!workload.is_prefix())
+    fail_argument(where, "workload", "prefix", "\"" + workload.name() + "\"");
 }
 
 /// Weights of the model.

@@ -11,6 +11,7 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
 #include "learn/adversary.hpp"
+#include "learn/learner_options.hpp"
 #include "learn/losses/average_loss.hpp"
 #include "learn/rules/update_rule.hpp"
 
@@ -152,6 +153,7 @@ Simulation::State::State(const SimulationOptions& options)
   make_domain(options.domain, options.radius);
   stream = make_stream(options, *loss);
   mechanism = Mechanism::make(options.mechanism);
+  detail::require_prefix("simulation", *mechanism);
   num_steps = mechanism->num_steps();
   if (const std::optional<std::int64_t> num_rows = stream->num_examples()) {
     if (*num_rows < batch_size)

@@ -31,7 +31,8 @@ enum class CheckpointKind : std::uint8_t {
   lattice_sum = 4,
   learner = 5,
   noise_increments = 6,
-  laplace_sum = 7
+  laplace_sum = 7,
+  window_sum = 8
 };
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;

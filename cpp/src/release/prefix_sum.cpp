@@ -17,9 +17,9 @@ namespace {
 std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> mechanism) {
   if (!mechanism) fail(ErrorCode::invalid_argument, "prefix_sum", "mechanism", "must be given");
   const Workload& workload = mechanism->strategy().workload();
-  // The sums below are running totals: with another decoder they would be neither those nor A G.
-  if (!workload.is_prefix())
-    fail_argument("prefix_sum", "workload", "prefix", "\"" + workload.name() + "\"");
+  // Engines add up integers: with another decoder their sums would not be A G.
+  if (!workload.is_prefix() && workload.kind() != Workload::Kind::window)
+    fail_argument("prefix_sum", "workload", "prefix or a window", "\"" + workload.name() + "\"");
   return mechanism;
 }
 

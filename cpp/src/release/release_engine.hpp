@@ -75,6 +75,10 @@ void require_grid(std::string_view where, const Mechanism& mechanism, double gri
 /// The mechanism must last as long as the engine.
 std::unique_ptr<ReleaseEngine> make_grid_engine(const Mechanism& mechanism,
                                                 const PrefixSumOptions& options);
+/// @param mechanism  one for a window.
+/// @throws Error{resource_exhausted} more than 1 GiB of integers that are still to leave.
+std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism& mechanism,
+                                                  const PrefixSumOptions& options, double grid);
 /// @param mechanism  a pure one.
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism& mechanism,
                                                    const PrefixSumOptions& options);

@@ -158,9 +158,13 @@ TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
 
 constexpr std::int64_t kHorizon = 40, kDimension = 2;
 
-ReleaseLedger make_ledger(const char* strategy, ReleaseMode mode = ReleaseMode::grid) {
-  const auto how = Mechanism::make(
-      {.strategy = strategy, .num_steps = kHorizon, .target = {.epsilon = 1, .delta = 1e-6}});
+/// A window of the horizon is the prefix sums.
+ReleaseLedger make_ledger(const char* strategy, ReleaseMode mode = ReleaseMode::grid,
+                          std::int64_t width = kHorizon) {
+  const auto how = Mechanism::make({.strategy = strategy,
+                                    .num_steps = kHorizon,
+                                    .target = {.epsilon = 1, .delta = 1e-6},
+                                    .workload = Workload::sliding_window({kHorizon, width})});
   return {how, {.key = Key::insecure_from_seed(4), .dimension = kDimension, .mode = mode}};
 }
 
@@ -191,9 +195,12 @@ struct Stored {
 };
 
 TEST(LedgerLog, a_ledger_that_repeats_its_log_has_the_state_of_one_that_went_on) {
-  for (const ReleaseMode mode : {ReleaseMode::grid, ReleaseMode::lattice}) {
+  using enum ReleaseMode;
+  constexpr std::array<std::pair<ReleaseMode, std::int64_t>, 4> kKinds = {
+      {{grid, kHorizon}, {lattice, kHorizon}, {grid, 1}, {grid, 5}}};
+  for (const auto& [mode, width] : kKinds) {
     for (const char* const strategy : {"tree", "honaker", "blt-rational"}) {
-      ReleaseLedger ledger = make_ledger(strategy, mode);
+      ReleaseLedger ledger = make_ledger(strategy, mode, width);
       for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, record_at(t));
       Stored store(ledger);
       for (std::int64_t t = 3; t < 20; ++t) {
@@ -204,14 +211,14 @@ TEST(LedgerLog, a_ledger_that_repeats_its_log_has_the_state_of_one_that_went_on)
         if (t % 3 != 0) store.append(ledger);
       }
       store.append(ledger);
-      ReleaseLedger next = make_ledger(strategy, mode);
+      ReleaseLedger next = make_ledger(strategy, mode, width);
       store.open(next);
       EXPECT_EQ(next.num_acknowledged(), 20);
       EXPECT_ERROR(next.decide(19, record_at(1)), "already_released", "another record");
       // The log goes on where it ended.
       next.decide(20, record_at(20));
       store.append(next);
-      ReleaseLedger third = make_ledger(strategy, mode);
+      ReleaseLedger third = make_ledger(strategy, mode, width);
       store.open(third);
       for (std::int64_t t = 20; t < kHorizon; ++t)
         for (ReleaseLedger* const each : {&ledger, &next, &third}) each->decide(t, record_at(t));
@@ -221,6 +228,17 @@ TEST(LedgerLog, a_ledger_that_repeats_its_log_has_the_state_of_one_that_went_on)
         EXPECT_TRUE(std::ranges::equal(third.released(t), ledger.released(t))) << strategy << t;
       }
     }
+  }
+}
+
+TEST(LedgerLog, a_ledger_of_another_window_is_refused) {
+  ReleaseLedger ledger = make_ledger("tree", ReleaseMode::grid, 5);
+  for (std::int64_t t = 0; t < 7; ++t) ledger.decide(t, record_at(t));
+  const Bytes state = ledger.state();
+  for (const std::int64_t width : {std::int64_t{4}, std::int64_t{6}, kHorizon}) {
+    ReleaseLedger other = make_ledger("tree", ReleaseMode::grid, width);
+    EXPECT_ERROR(other.restore(state), "bad_state", "must be of this mechanism");
+    EXPECT_EQ(other.num_decided(), 0);
   }
 }
 

@@ -4,7 +4,9 @@
 /// Private running totals: clip -> grid -> accumulate -> add noise -> release; or, in mode lattice,
 /// clip -> grid -> measure -> add noise -> decode -> release.
 ///
-/// A step is one record, or any number of contributions. Here alone a sum meets noise.
+/// A step is one record, or any number of contributions. Here alone a sum meets noise. With a
+/// mechanism for a sliding window, totals are those of the last steps: differences of running
+/// totals, with noise made for them.
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
@@ -13,6 +15,15 @@
 /// std::array<double, 1> total{};
 /// for (const double visit : {1.0, 0.0, 1.0}) visits.release(std::array{visit}, total);
 /// assert(visits.step() == 3);  // total[0] is 2 and noise
+///
+/// const auto weekly = dpftrl::Mechanism::make(
+///     {.strategy = "normalized-square-root",
+///      .num_steps = 100,
+///      .target = {.epsilon = 1, .delta = 1e-6},
+///      .workload = dpftrl::Workload::sliding_window({.num_steps = 100, .width = 7})});
+/// dpftrl::PrefixSum last_week(weekly, {.key = dpftrl::Key::from_entropy()});
+/// for (int day = 0; day < 9; ++day) last_week.release(std::array{1.0}, total);
+/// // total[0] is 7 and noise
 /// ```
 
 #include <array>
@@ -40,19 +51,23 @@ struct StepProbability {
   double probability;
 };
 
+/// The sums are those of the mechanism's workload: prefix sums, or in mode grid without a pure
+/// mechanism a sliding window, for which `width * dimension` integers of 8 bytes are kept, and
+/// stored in checkpoints.
 class PrefixSum {
  public:
-  /// @throws Error{invalid_argument} a mechanism for another workload, dimension < 1, a noise std
+  /// @throws Error{invalid_argument} a mechanism for any other workload, dimension < 1, a noise std
   ///         below 2^-900, or a grid that is not a power of two or is too coarse or too fine for
   ///         62-bit sums; in mode lattice as LatticeMechanism::make;
-  ///         Error{unsupported} mode lattice of a mechanism without an integer encoder;
-  ///         Error{resource_exhausted} see NoiseStream; in mode lattice a state of more than 1 GiB.
+  ///         Error{unsupported} mode lattice of a mechanism without an integer encoder, or for a
+  ///         window; Error{resource_exhausted} see NoiseStream; in mode lattice a state, and for a
+  ///         window integers, of more than 1 GiB.
   PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
   ~PrefixSum();
   PrefixSum(PrefixSum&&) noexcept;
   PrefixSum& operator=(PrefixSum&&) noexcept;
 
-  /// Takes one record, clips it, and writes the private running total.
+  /// Takes one record, clips it, and writes the private running total, or that of the window.
   ///
   /// @param record  dimension entries, input units.
   /// @param noisy   dimension entries, input units: multiples of grid(), or in mode lattice a
@@ -76,7 +91,7 @@ class PrefixSum {
   ///                entry NoiseStream::rounded_entry. Whether one is recomputed depends on the
   ///                noise alone, never on a record. Mode lattice: that of the encoder, and about
   ///                1 us for a discrete Gaussian.
-  /// @checked-by    prefix_sum_test, exact_entry_test, lattice_test, audit_test,
+  /// @checked-by    prefix_sum_test, window_sum_test, exact_entry_test, lattice_test, audit_test,
   ///             pure_sum_test
   /// @throws Error{wrong_length, invalid_argument} the record is refused; Error{past_horizon} after
   ///         num_steps releases. Nothing changes in any of these cases.
@@ -149,8 +164,8 @@ class PrefixSum {
   /// Releases already made.
   std::int64_t step() const { return step_; }
   double grid() const { return grid_; }
-  /// Records and contributions that the sums have room for, at least num_steps() and 2^31; in mode
-  /// lattice those to one step.
+  /// Records and contributions that the sums have room for, at least num_steps() and 2^31, also of
+  /// those that have left a window; in mode lattice those to one step.
   std::int64_t max_contributions() const { return max_contributions_; }
   /// Mode lattice: the noisy integers that the last release made, measurement after measurement.
   std::span<const std::int64_t> measurements() const;

@@ -43,8 +43,9 @@ struct PrefixSumOptions {
 
 /// Largest power of two that is at most 1, so that integers lose nothing; 1/64 of the smallest
 /// release std; clip_norm / (64 sqrt(dimension)), so that small entries survive; and 1 / (4 n) of
-/// the typical (root mean square) release std, n = num_steps up to 2^18, so that what truncation
-/// takes from n records stays below a quarter of the noise. Coarser where 62-bit sums require it.
+/// the typical (root mean square) release std, n = num_steps (or the width of a window) up to 2^18,
+/// so that what truncation takes from n records stays below a quarter of the noise. Coarser where
+/// 62-bit sums require it.
 double default_grid(const Mechanism& mechanism, std::int64_t dimension);
 
 /// min(1, clip_norm / ||record||) * record, in place.

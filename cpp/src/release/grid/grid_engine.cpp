@@ -5,9 +5,8 @@
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
-#include "noise/rounded_rows.hpp"
 #include "random/integer_variance.hpp"
-#include "release/release_engine.hpp"
+#include "release/grid/grid_engine.hpp"
 #include "simd/simd.hpp"
 
 namespace dpftrl {
@@ -42,104 +41,83 @@ double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
   return grid;
 }
 
-class GridEngine final : public detail::ReleaseEngine {
- public:
-  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
-      : mechanism_(mechanism),
-        clip_norm_(mechanism.clip_norm()),
-        grid_(grid),
-        max_contributions_(
-            std::max(mechanism.num_steps(),
-                     static_cast<std::int64_t>(kMaxSumInGrids / (mechanism.clip_norm() / grid)))),
-        noise_(
-            mechanism.strategy(),
-            {.key = options.key, .dimension = options.dimension, .exact_only = options.exact_only},
-            mechanism.noise_stddev() / grid),
-        sums_(static_cast<std::size_t>(options.dimension)) {}
-
-  double grid() const override { return grid_; }
-  std::int64_t max_contributions() const override { return max_contributions_; }
-  std::int64_t num_recomputed() const override { return noise_.num_recomputed(); }
-  double release_stddev(std::int64_t step) const override {
-    return grid_ *
-           std::sqrt(detail::rounded_gaussian_variance(mechanism_.release_stddev(step) / grid_));
-  }
-
-  detail::GridRecord quantised(const ProductRecord& record) const override {
-    return {record, clip_norm_, grid_};
-  }
-  void add(const detail::GridRecord& record) override { record.add_to(sums_); }
-
-  void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
-               ReleaseSink* sink) override {
-    // May lack memory for a recomputation: nothing below throws, so a record counts once.
-    const std::span<const std::int64_t> noise = noise_(step);
-    // Blocks stay in the level-1 cache between the loops.
-    std::array<double, ReleaseSink::kBlock> block;
-    for (std::size_t begin = 0; begin < sums_.size(); begin += ReleaseSink::kBlock) {
-      const std::size_t count = std::min(ReleaseSink::kBlock, sums_.size() - begin);
-      record.add_to(std::span(sums_).subspan(begin, count), begin);
-      // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
-      if (sink == nullptr) {
-        simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, &noisy[begin]);
-        continue;
-      }
-      simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, block.data());
-      sink->take(begin, std::span(block).first(count));
-      std::copy_n(block.data(), count, &noisy[begin]);
-    }
-  }
-
-  /// The integers are those of GridRecord. A number beyond the clip norm is clipped to exactly
-  /// +-clip_norm there as well: x / |x| is +-1, its norm in magnitudes 1. Division by the grid, a
-  /// power of two, is exact or its result below 1, so that an integer q has |q| <= clip_norm / grid
-  /// as real numbers, and q^2, an integer, is at most floor((clip_norm / grid)^2).
-  std::int64_t release_numbers(std::int64_t step, std::span<const double> records,
-                               std::span<double> noisy) override {
-    // Throws before anything changes, as above.
-    const std::span<const std::int64_t> noise =
-        noise_.several(step, static_cast<std::int64_t>(records.size()));
-    std::int64_t sum = sums_[0];
-    for (std::size_t i = 0; i < noise.size(); ++i) {
-      sum += static_cast<std::int64_t>(std::clamp(records[i], -clip_norm_, clip_norm_) / grid_);
-      noisy[i] = static_cast<double>(sum + noise[i]) * grid_;
-    }
-    sums_[0] = sum;
-    return static_cast<std::int64_t>(noise.size());
-  }
-
-  detail::CheckpointKind kind() const override { return detail::CheckpointKind::prefix_sum; }
-  void append_fingerprint(detail::Sha256& hash) const override {
-    hash.append(noise_.fingerprint());
-  }
-
-  std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) override {
-    for (const std::int64_t sum : sums_) detail::append_word(out, static_cast<std::uint64_t>(sum));
-    return noise_.write_state(step, out);
-  }
-
-  void restore_state(std::int64_t state_step, std::span<const std::byte> state,
-                     std::int64_t step) override {
-    const std::size_t size = 8 * sums_.size();
-    if (state.size() < size)
-      fail(ErrorCode::bad_state, "prefix_sum", "checkpoint",
-           "must contain " + to_text(static_cast<std::int64_t>(sums_.size())) + " sums",
-           to_text(static_cast<std::int64_t>(state.size())) + " bytes");
-    noise_.restore_state(state_step, state.subspan(size), step);
-    detail::read_integers(state, sums_);
-  }
-
- private:
-  const Mechanism& mechanism_;
-  double clip_norm_;
-  double grid_;
-  std::int64_t max_contributions_;
-  detail::RoundedRows noise_;
-  /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
-  std::vector<std::int64_t> sums_;
-};
-
 }  // namespace
+
+namespace detail {
+
+GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
+    : mechanism_(mechanism),
+      clip_norm_(mechanism.clip_norm()),
+      grid_(grid),
+      max_contributions_(
+          std::max(mechanism.num_steps(),
+                   static_cast<std::int64_t>(kMaxSumInGrids / (mechanism.clip_norm() / grid)))),
+      noise_(mechanism.strategy(),
+             {.key = options.key, .dimension = options.dimension, .exact_only = options.exact_only},
+             mechanism.noise_stddev() / grid),
+      sums_(static_cast<std::size_t>(options.dimension)) {}
+
+double GridEngine::release_stddev(std::int64_t step) const {
+  return grid_ * std::sqrt(rounded_gaussian_variance(mechanism_.release_stddev(step) / grid_));
+}
+
+void GridEngine::release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
+                         ReleaseSink* sink) {
+  // May lack memory for a recomputation: nothing below throws, so a record counts once.
+  const std::span<const std::int64_t> noise = noise_(step);
+  // Blocks stay in the level-1 cache between the loops.
+  for (std::size_t begin = 0; begin < sums_.size(); begin += ReleaseSink::kBlock) {
+    const std::size_t count = std::min(ReleaseSink::kBlock, sums_.size() - begin);
+    record.add_to(std::span(sums_).subspan(begin, count), begin);
+    hand_out({begin, count}, noise, noisy, sink);
+  }
+}
+
+void GridEngine::hand_out(Block part, std::span<const std::int64_t> noise, std::span<double> noisy,
+                          ReleaseSink* sink) {
+  const auto [begin, count] = part;
+  // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
+  if (sink == nullptr) {
+    simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, &noisy[begin]);
+    return;
+  }
+  std::array<double, ReleaseSink::kBlock> block;
+  simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, block.data());
+  sink->take(begin, std::span(block).first(count));
+  std::copy_n(block.data(), count, &noisy[begin]);
+}
+
+std::int64_t GridEngine::release_numbers(std::int64_t step, std::span<const double> records,
+                                         std::span<double> noisy) {
+  // Throws before anything changes, as above.
+  const std::span<const std::int64_t> noise =
+      noise_.several(step, static_cast<std::int64_t>(records.size()));
+  std::int64_t sum = sums_[0];
+  for (std::size_t i = 0; i < noise.size(); ++i) {
+    sum += integer_of(records[i]);
+    noisy[i] = static_cast<double>(sum + noise[i]) * grid_;
+  }
+  sums_[0] = sum;
+  return static_cast<std::int64_t>(noise.size());
+}
+
+std::int64_t GridEngine::write_state(std::int64_t step, std::vector<std::byte>& out) {
+  for (const std::int64_t sum : sums_) append_word(out, static_cast<std::uint64_t>(sum));
+  return noise_.write_state(step, out);
+}
+
+void GridEngine::restore_state(std::int64_t state_step, std::span<const std::byte> state,
+                               std::int64_t step) {
+  const std::size_t size = 8 * sums_.size();
+  if (state.size() < size)
+    fail(ErrorCode::bad_state, "prefix_sum", "checkpoint",
+         "must contain " + to_text(static_cast<std::int64_t>(sums_.size())) + " sums",
+         to_text(static_cast<std::int64_t>(state.size())) + " bytes");
+  noise_.restore_state(state_step, state.subspan(size), step);
+  read_integers(state, sums_);
+}
+
+}  // namespace detail
 
 void detail::require_grid(std::string_view where, const Mechanism& mechanism, double grid) {
   require_enough_noise(where, mechanism);
@@ -165,12 +143,15 @@ void detail::require_grid(std::string_view where, const Mechanism& mechanism, do
 double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
   require_between("default_grid", "dimension", dimension, 1, kMaxDimension);
   const RowNorms rows = mechanism.strategy().row_norms();
+  const Workload& workload = mechanism.strategy().workload();
   const double num_steps = static_cast<double>(mechanism.num_steps());
+  const double num_summed =
+      workload.kind() == Workload::Kind::window ? static_cast<double>(workload.width()) : num_steps;
   const double smallest = mechanism.noise_stddev() * std::sqrt(rows.min_squared);
   const double typical = mechanism.noise_stddev() * std::sqrt(rows.mean_squared);
   const double resolution = mechanism.clip_norm() / std::sqrt(static_cast<double>(dimension));
-  // Truncation takes up to one grid from every record: n of them shall stay below typical / 4.
-  const double horizon = typical * std::max(1 / (4 * num_steps), kFinestOfNoise);
+  // Truncation takes up to one grid from every record: those of a sum shall stay below typical / 4.
+  const double horizon = typical * std::max(1 / (4 * num_summed), kFinestOfNoise);
   const double wanted = std::min({1.0, smallest / 64, resolution / 64, horizon});
   const double finest = std::max(
       {mechanism.clip_norm() / kMaxNormInGrids, mechanism.clip_norm() * num_steps / kMaxSumInGrids,
@@ -180,7 +161,10 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
 
 std::unique_ptr<detail::ReleaseEngine> detail::make_grid_engine(const Mechanism& mechanism,
                                                                 const PrefixSumOptions& options) {
-  return std::make_unique<GridEngine>(mechanism, options, grid_of(mechanism, options));
+  const double grid = grid_of(mechanism, options);
+  if (!mechanism.strategy().workload().is_prefix())
+    return make_window_engine(mechanism, options, grid);
+  return std::make_unique<GridEngine>(mechanism, options, grid);
 }
 
 }  // namespace dpftrl

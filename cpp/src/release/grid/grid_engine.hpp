@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Mode grid: integer sums plus exactly rounded rows of B Z (internal header).
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "noise/rounded_rows.hpp"
+#include "release/release_engine.hpp"
+
+namespace dpftrl::detail {
+
+/// Prefix sums; those of other workloads override what their sums are.
+class GridEngine : public ReleaseEngine {
+ public:
+  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid);
+
+  double grid() const final { return grid_; }
+  std::int64_t max_contributions() const final { return max_contributions_; }
+  std::int64_t num_recomputed() const final { return noise_.num_recomputed(); }
+  double release_stddev(std::int64_t step) const final;
+  GridRecord quantised(const ProductRecord& record) const final {
+    return {record, clip_norm_, grid_};
+  }
+
+  void add(const GridRecord& record) override { record.add_to(sums_); }
+  void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
+               ReleaseSink* sink) override;
+  std::int64_t release_numbers(std::int64_t step, std::span<const double> records,
+                               std::span<double> noisy) override;
+
+  CheckpointKind kind() const override { return CheckpointKind::prefix_sum; }
+  void append_fingerprint(Sha256& hash) const override { hash.append(noise_.fingerprint()); }
+  std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) override;
+  void restore_state(std::int64_t state_step, std::span<const std::byte> state,
+                     std::int64_t step) override;
+
+ protected:
+  struct Block {
+    std::size_t begin;
+    std::size_t count;
+  };
+
+  /// Releases a block of the sums with the noise of the step. Does not throw.
+  void hand_out(Block part, std::span<const std::int64_t> noise, std::span<double> noisy,
+                ReleaseSink* sink);
+  /// The integer of a record of one finite number, that of GridRecord. A number beyond the clip
+  /// norm is clipped to exactly +-clip_norm there as well: x / |x| is +-1, its norm in
+  /// magnitudes 1. Division by the grid, a power of two, is exact or its result below 1, so that an
+  /// integer q has |q| <= clip_norm / grid as real numbers, and q^2, an integer, is at most
+  /// floor((clip_norm / grid)^2).
+  std::int64_t integer_of(double record) const {
+    return static_cast<std::int64_t>(std::clamp(record, -clip_norm_, clip_norm_) / grid_);
+  }
+
+  RoundedRows& noise() { return noise_; }
+  std::span<std::int64_t> sums() { return sums_; }
+
+ private:
+  const Mechanism& mechanism_;
+  double clip_norm_;
+  double grid_;
+  std::int64_t max_contributions_;
+  RoundedRows noise_;
+  /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
+  std::vector<std::int64_t> sums_;
+};
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Releases of sliding windows.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/release/people_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "golden/windows_golden.hpp"
+#include "noise/checkpoint.hpp"
+#include "random/gaussian.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+struct Problem {
+  std::int64_t num_steps;
+  std::int64_t width;
+  std::string strategy = "normalized-square-root";
+  Participation participation = Participation::single();
+  Neighbours neighbours = Neighbours::zero_out;
+  double epsilon = 1;
+};
+
+std::shared_ptr<const Mechanism> mechanism(const Problem& problem) {
+  return Mechanism::make(
+      {.strategy = problem.strategy,
+       .num_steps = problem.num_steps,
+       .target = {.epsilon = problem.epsilon, .delta = 1e-6},
+       .neighbours = problem.neighbours,
+       .participation = problem.participation,
+       .workload = Workload::sliding_window({problem.num_steps, problem.width})});
+}
+
+PrefixSumOptions with_seed(std::int64_t dimension = 1) {
+  return {.key = Key::insecure_from_seed(5), .dimension = dimension};
+}
+
+/// Entries of a record, none of them small.
+std::vector<double> record_at(std::int64_t step, std::int64_t dimension) {
+  std::vector<double> values(static_cast<std::size_t>(dimension));
+  fill_normals(Key::insecure_from_seed(6), Stream::test, static_cast<std::uint64_t>(step), 0,
+               values);
+  for (double& x : values) x *= 0.7;
+  return values;
+}
+
+/// Integers of a record of norm at most 1, from the definition.
+std::vector<std::int64_t> integers_of(std::vector<double> values, double grid) {
+  clip_to_norm(values, 1);
+  std::vector<std::int64_t> integers;
+  for (const double x : values) integers.push_back(static_cast<std::int64_t>(std::trunc(x / grid)));
+  return integers;
+}
+
+TEST(WindowSum, a_release_is_the_sum_of_the_last_records_and_a_row_of_rounded_noise) {
+  constexpr std::int64_t kSteps = 20, kDimension = 3;
+  for (const StrategyInfo& info : strategy_catalogue())
+    for (const std::int64_t width : {1, 2, 3, 7, 19}) {
+      const auto how = mechanism({kSteps, width, std::string(info.name)});
+      PrefixSum sums(how, with_seed(kDimension));
+      NoiseStream noise(how->strategy(),
+                        {.key = Key::insecure_from_seed(5), .dimension = kDimension});
+      std::vector<std::vector<std::int64_t>> records;
+      std::vector<std::int64_t> row(kDimension);
+      std::vector<double> noisy(kDimension);
+      for (std::int64_t t = 0; t < kSteps; ++t) {
+        records.push_back(integers_of(record_at(t, kDimension), sums.grid()));
+        sums.release(record_at(t, kDimension), noisy);
+        ASSERT_TRUE(noise.next_rounded(row, 1, how->noise_stddev() / sums.grid()));
+        for (std::size_t i = 0; i < noisy.size(); ++i) {
+          std::int64_t sum = row[i];
+          for (std::int64_t s = std::max<std::int64_t>(0, t - width + 1); s <= t; ++s)
+            sum += records[static_cast<std::size_t>(s)][i];
+          ASSERT_EQ(noisy[i], static_cast<double>(sum) * sums.grid())
+              << info.name << ", width " << width << ", step " << t;
+        }
+      }
+    }
+}
+
+TEST(WindowSum, coordinates_beyond_a_block_leave_with_their_own_step) {
+  constexpr std::int64_t kDimension = 2100, kSteps = 9, kWidth = 4;
+  const auto how = mechanism({kSteps, kWidth, "output"});
+  PrefixSum sums(how, with_seed(kDimension)), silent(how, with_seed(kDimension));
+  std::vector<std::vector<std::int64_t>> records;
+  std::vector<double> noisy(kDimension), noise(kDimension);
+  for (std::int64_t t = 0; t < kSteps; ++t) {
+    records.push_back(integers_of(record_at(t, kDimension), sums.grid()));
+    sums.release(record_at(t, kDimension), noisy);
+    silent.release(noise);
+    for (std::size_t i = 0; i < noisy.size(); ++i) {
+      std::int64_t sum = 0;
+      for (std::int64_t s = std::max<std::int64_t>(0, t - kWidth + 1); s <= t; ++s)
+        sum += records[static_cast<std::size_t>(s)][i];
+      ASSERT_EQ(noisy[i] - noise[i], static_cast<double>(sum) * sums.grid()) << t << " " << i;
+    }
+  }
+}
+
+/// Collects a release block by block.
+class Collected final : public ReleaseSink {
+ public:
+  void take(std::size_t first, std::span<const double> block) override {
+    EXPECT_EQ(first, values.size());
+    values.insert(values.end(), block.begin(), block.end());
+  }
+  std::vector<double> values;
+};
+
+TEST(WindowSum, batches_contributions_sinks_and_products_release_the_same) {
+  constexpr std::int64_t kSteps = 40, kWidth = 6;
+  for (const std::int64_t dimension : {1, 2}) {
+    const auto how = mechanism({kSteps, kWidth});
+    const auto width = static_cast<std::size_t>(dimension);
+    PrefixSum one(how, with_seed(dimension)), batches(how, with_seed(dimension)),
+        contributions(how, with_seed(dimension)), with_sink(how, with_seed(dimension)),
+        exact(how, {.key = with_seed().key, .dimension = dimension, .exact_only = true});
+    std::vector<double> all, expected;
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      const std::vector<double> values = record_at(t, dimension);
+      std::vector<double> noisy(width), again(width);
+      one.release(values, noisy);
+      contributions.contribute(values);
+      contributions.release(again);
+      EXPECT_EQ(again, noisy);
+      Collected sink;
+      with_sink.release(values, again, &sink);
+      EXPECT_EQ(again, noisy);
+      EXPECT_EQ(sink.values, noisy);
+      exact.release({std::array{1.0}, values}, again);
+      EXPECT_EQ(again, noisy);
+      all.insert(all.end(), values.begin(), values.end());
+      expected.insert(expected.end(), noisy.begin(), noisy.end());
+    }
+    std::vector<double> released(all.size());
+    std::size_t begin = 0;
+    for (const std::int64_t count : {1, 7, 0, 20, 12}) {
+      const std::size_t size = static_cast<std::size_t>(count) * width;
+      batches.release_batch(std::span(all).subspan(begin, size),
+                            std::span(released).subspan(begin, size), count);
+      begin += size;
+    }
+    EXPECT_EQ(released, expected);
+    // Over the records themselves.
+    PrefixSum in_place(how, with_seed(dimension));
+    in_place.release_batch(all, all, kSteps);
+    EXPECT_EQ(all, expected);
+  }
+}
+
+TEST(WindowSum, a_step_of_contributions_leaves_as_a_whole) {
+  constexpr std::int64_t kSteps = 12, kWidth = 3;
+  const auto how = mechanism({kSteps, kWidth});
+  PrefixSum sums(how, with_seed()), silent(how, with_seed());
+  std::vector<double> noisy(1), noise(1), counts;
+  for (std::int64_t t = 0; t < kSteps; ++t) {
+    counts.push_back(static_cast<double>(5 * t % 7));
+    for (double i = 0; i < counts.back(); ++i) sums.contribute(std::array{1.0});
+    sums.release(noisy);
+    silent.release(noise);
+    double expected = 0;
+    for (std::int64_t s = std::max<std::int64_t>(0, t - kWidth + 1); s <= t; ++s)
+      expected += counts[static_cast<std::size_t>(s)];
+    EXPECT_EQ(noisy[0] - noise[0], expected) << t;
+  }
+}
+
+TEST(WindowSum, a_window_of_the_horizon_releases_the_prefix_sums) {
+  constexpr std::int64_t kSteps = 9;
+  const auto prefix = Mechanism::make(
+      {.strategy = "honaker", .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+  for (const std::int64_t width : {kSteps, kSteps + 1, 10 * kSteps}) {
+    const auto how = mechanism({kSteps, width, "honaker"});
+    PrefixSum window(how, with_seed(2)), sums(prefix, with_seed(2));
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      std::vector<double> a(2), b(2);
+      window.release(record_at(t, 2), a);
+      sums.release(record_at(t, 2), b);
+      EXPECT_EQ(a, b);
+    }
+    EXPECT_EQ(window.checkpoint(), sums.checkpoint());
+  }
+}
+
+/// Returns u with A u = what is released, without noise.
+template <class Contribute>
+Vector increments(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
+                  Contribute&& contribute) {
+  PeopleSum sums(how, with_seed()), silent(how, with_seed());
+  Vector added(testing::index_of(how->num_steps()));
+  double before = 0;
+  for (Eigen::Index t = 0; t < added.size(); ++t) {
+    contribute(sums, t);
+    std::array<double, 1> with{}, without{};
+    sums.release(with);
+    silent.release(without);
+    const double now = with[0] - without[0];
+    added(t) = now - before + (t >= width ? added(t - testing::index_of(width)) : 0);
+    before = now;
+  }
+  return added;
+}
+
+/// Largest ||C (x - x')|| for streams of five steps in which one person does -1, 0 or 1 at each,
+/// and others do something, too. `width` is that of A, whose inverse makes releases increments.
+double brute_force_sensitivity(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
+                               Neighbours neighbours) {
+  constexpr int kStreams = 243;
+  std::vector<Vector> streams;
+  for (int code = 0; code < kStreams; ++code)
+    streams.push_back(increments(how, width, [&](PeopleSum& sums, Eigen::Index t) {
+      int digit = code;
+      for (Eigen::Index i = 0; i < t; ++i) digit /= 3;
+      if (t % 2 == 0) sums.contribute(/*person=*/7, std::array{0.75});
+      // A value of zero takes part as well, so that patterns are those of the nonzero ones alone.
+      if (digit % 3 != 0) sums.contribute(/*person=*/1, std::array{digit % 3 == 1 ? 1.0 : -1.0});
+    }));
+  const Matrix encoder = how->strategy().encoder();
+  double largest = 0;
+  for (int a = 0; a < kStreams; ++a)
+    for (int b = 0; b < (neighbours == Neighbours::zero_out ? 1 : a); ++b) {
+      // Replaced: the same steps, other values.
+      bool are_neighbours = true;
+      for (int x = a, y = b; x > 0 || y > 0; x /= 3, y /= 3)
+        are_neighbours &= neighbours == Neighbours::zero_out || (x % 3 == 0) == (y % 3 == 0);
+      if (!are_neighbours) continue;
+      const Vector moved =
+          streams[static_cast<std::size_t>(a)] - streams[static_cast<std::size_t>(b)];
+      largest = std::max(largest, (encoder * moved).norm());
+    }
+  return largest;
+}
+
+TEST(WindowSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
+  constexpr std::int64_t kSteps = 5;
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+    for (const Participation& pattern :
+         {Participation::single(), Participation::min_separation({2, 2}),
+          Participation::min_separation({3, 1})})
+      for (const std::int64_t width : {1, 2, 3, 4})
+        for (const char* strategy : {"optimal", "normalized-square-root", "square-root", "output",
+                                     "independent", "honaker", "banded-square-root"}) {
+          const auto how = mechanism({kSteps, width, strategy, pattern, neighbours});
+          const double claimed =
+              how->certificate().sensitivity * neighbour_distance(neighbours) * (1 + 1e-9);
+          const double found = brute_force_sensitivity(how, width, neighbours);
+          EXPECT_LE(found, claimed) << strategy << ", width " << width;
+          EXPECT_GT(found, 0.3 * claimed);
+          // The noise is no larger than it has to be: the worst streams are among these.
+          if (how->certificate().exactness == Exactness::exact) {
+            EXPECT_GT(found, claimed * (1 - 1e-8)) << strategy << ", width " << width;
+          }
+        }
+}
+
+TEST(WindowSum, sums_from_which_nothing_leaves_would_exceed_the_sensitivity) {
+  // Falsifies the check above: what prefix sums add is read as what a window of 2 released.
+  constexpr std::int64_t kSteps = 5, kWidth = 2;
+  const auto window = mechanism({kSteps, kWidth, "output"});
+  const Matrix released = Workload::prefix_sums(kSteps).matrix();
+  const Matrix decoder = window->strategy().decoder();
+  const Matrix encoder = decoder.triangularView<Eigen::Lower>().solve(released);
+  EXPECT_GT(encoder.colwise().norm().maxCoeff(), 1.5 * window->certificate().sensitivity);
+}
+
+TEST(WindowSum, leaving_out_a_person_with_many_records_is_within_the_bound) {
+  // A person beyond the pattern: the rest does not count, so the records that do keep it.
+  const Participation twice = Participation::min_separation({2, 2});
+  const auto how = mechanism({5, 3, "normalized-square-root", twice});
+  const Vector moved = increments(how, 3,
+                                  [](PeopleSum& sums, Eigen::Index) {
+                                    for (int i = 0; i < 3; ++i) sums.contribute(1, std::array{0.9});
+                                  }) -
+                       increments(how, 3, [](PeopleSum&, Eigen::Index) {});
+  EXPECT_EQ(moved, (Vector(5) << 1, 0, 1, 0, 0).finished());
+  EXPECT_LE((how->strategy().encoder() * moved).norm(), how->certificate().sensitivity);
+}
+
+TEST(WindowSum, the_error_is_within_two_percent_of_the_formula) {
+  // 24,000 coordinates: the std of the mean of the squares of a step is below 1 %; fixed seed.
+  constexpr std::int64_t kSteps = 40, kCoordinates = 24000;
+  for (const char* strategy : {"normalized-square-root", "banded-square-root", "honaker"}) {
+    const auto how = mechanism({kSteps, 8, strategy});
+    PrefixSum sums(how, with_seed(kCoordinates));
+    std::vector<double> noisy(kCoordinates);
+    double total = 0;
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      sums.release(noisy);
+      double square = 0;
+      for (const double x : noisy) square += x * x;
+      square /= static_cast<double>(kCoordinates);
+      EXPECT_TRUE(testing::relatively_close(square, std::pow(sums.release_stddev(t), 2), 0.04))
+          << t;
+      total += square;
+    }
+    const Certificate& claim = how->certificate();
+    const double rms = std::sqrt(total / static_cast<double>(kSteps));
+    EXPECT_TRUE(testing::relatively_close(rms, claim.mean_error * claim.noise_multiplier, 0.01))
+        << strategy;
+  }
+}
+
+TEST(WindowSum, errors_are_those_of_an_independent_computation) {
+  for (const auto& known : golden::windows::errors) {
+    const Problem problem{known.num_steps, known.width, "square-root"};
+    const Certificate& square_root = mechanism(problem)->certificate();
+    EXPECT_NEAR(square_root.mean_error, known.square_root, 1e-9);
+    const Certificate& normalized =
+        mechanism({known.num_steps, known.width, "normalized-square-root"})->certificate();
+    EXPECT_NEAR(normalized.mean_error, known.normalized_square_root, 1e-9);
+  }
+}
+
+TEST(WindowSum, sensitivities_are_those_of_all_patterns_and_signs) {
+  for (const auto& known : golden::windows::sensitivities) {
+    const std::string kind = known.kind;
+    Participation pattern = Participation::single();
+    if (kind == "min-separation") pattern = Participation::min_separation({known.k, known.b});
+    if (kind == "fixed-epoch") pattern = Participation::fixed_epoch({known.k, known.b});
+    const Certificate& claim =
+        mechanism({known.n, known.width, known.strategy, pattern})->certificate();
+    EXPECT_GE(claim.sensitivity, known.scalar * (1 - 1e-12)) << known.strategy << known.width;
+    if (claim.exactness == Exactness::exact) {
+      EXPECT_LE(claim.sensitivity, known.absolute * (1 + 1e-12)) << known.strategy << known.width;
+    } else {
+      EXPECT_LE(claim.sensitivity, known.absolute * 1.1) << known.strategy << known.width;
+    }
+  }
+}
+
+TEST(WindowSum, streamed_errors_are_within_five_percent_of_the_optimum) {
+  // Least root mean square errors at 1024 steps, each certified to 3e-4 by its dual.
+  constexpr std::int64_t kSteps = 1024, kCoordinates = 400;
+  constexpr std::array<std::pair<std::int64_t, double>, 3> kOptima = {
+      {{8, 1.8298}, {64, 2.6415}, {512, 3.1598}}};
+  for (const auto& [width, optimum] : kOptima) {
+    const auto how = mechanism({kSteps, width, "normalized-square-root"});
+    const Certificate& claim = how->certificate();
+    EXPECT_GE(claim.mean_error, optimum * (1 - 3e-4));
+    EXPECT_LE(claim.mean_error, optimum * 1.05);
+    PrefixSum sums(how, with_seed(kCoordinates));
+    std::vector<double> noisy(kCoordinates);
+    double total = 0;
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      sums.release(noisy);
+      for (const double x : noisy) total += x * x;
+    }
+    // At least 800 independent stretches, whose std of the mean is below 0.6 %.
+    const double rms = std::sqrt(total / static_cast<double>(kSteps * kCoordinates));
+    EXPECT_TRUE(testing::relatively_close(rms / claim.noise_multiplier, claim.mean_error, 0.02));
+  }
+}
+
+TEST(WindowSum, the_optimum_is_the_known_one) {
+  MechanismOptions options{.strategy = "optimal",
+                           .num_steps = testing::kIsSanitized ? 64 : 1024,
+                           .target = {.epsilon = 1, .delta = 1e-6}};
+  options.workload = Workload::sliding_window({options.num_steps, 8});
+  options.parameters.objective = Objective::mean;
+  const auto how = Mechanism::make(options);
+  const double found = how->certificate().mean_error;
+  if (!testing::kIsSanitized) {
+    EXPECT_NEAR(found, 1.8298, 1e-4);
+  }
+  PrefixSum sums(how, with_seed(2));
+  std::vector<double> noisy(2);
+  for (std::int64_t t = 0; t < 20; ++t) sums.release(record_at(t, 2), noisy);
+  EXPECT_EQ(sums.step(), 20);
+}
+
+TEST(WindowSum, the_default_grid_goes_by_the_records_of_a_sum) {
+  // Truncation takes up to a grid from each: W of them stay below a quarter of the typical noise.
+  constexpr std::int64_t kSteps = 4096;
+  for (const std::int64_t width : {1, 8, 512, 4095}) {
+    const auto how = mechanism({kSteps, width, "banded-square-root", Participation::single(),
+                                Neighbours::zero_out, /*epsilon=*/8});
+    const double grid = default_grid(*how, 1);
+    const RowNorms rows = how->strategy().row_norms();
+    const double typical = how->noise_stddev() * std::sqrt(rows.mean_squared);
+    EXPECT_LE(static_cast<double>(width) * grid, typical / 4);
+    EXPECT_LE(grid, how->noise_stddev() * std::sqrt(rows.min_squared) / 64);
+    // No finer than either asks for.
+    const bool is_needed = static_cast<double>(width) * 2 * grid > typical / 4 ||
+                           2 * grid > how->noise_stddev() * std::sqrt(rows.min_squared) / 64 ||
+                           2 * grid > how->clip_norm() / 64;
+    EXPECT_TRUE(is_needed) << width;
+  }
+}
+
+TEST(WindowSum, goes_on_from_a_checkpoint_at_any_step_and_between_contributions) {
+  constexpr std::int64_t kSteps = 14, kDimension = 2;
+  for (const char* strategy : {"normalized-square-root", "banded-square-root", "blt-rational"})
+    for (const std::int64_t width : {1, 2, 5, 13})
+      for (std::int64_t stop = 0; stop < kSteps; ++stop) {
+        const auto how = mechanism({kSteps, width, strategy});
+        PrefixSum first(how, with_seed(kDimension)), second(how, with_seed(kDimension));
+        std::vector<double> a(kDimension), b(kDimension);
+        // Something else before, which restoring has to forget.
+        second.contribute(record_at(99, kDimension));
+        second.release(b);
+        second.contribute(record_at(98, kDimension));
+        for (std::int64_t t = 0; t < stop; ++t) first.release(record_at(t, kDimension), a);
+        first.contribute(record_at(77, kDimension));
+        second.restore_without_ledger(first.checkpoint());
+        EXPECT_EQ(second.step(), stop);
+        EXPECT_EQ(second.checkpoint(), first.checkpoint());
+        for (std::int64_t t = stop; t < kSteps; ++t) {
+          first.release(record_at(t, kDimension), a);
+          second.release(record_at(t, kDimension), b);
+          ASSERT_EQ(a, b) << strategy << ", width " << width << ", from " << stop << ", at " << t;
+        }
+      }
+}
+
+TEST(WindowSum, a_state_holds_the_steps_that_are_still_to_leave) {
+  constexpr std::int64_t kDimension = 3, kWidth = 4;
+  // Rows of `output` need no state of their own.
+  PrefixSum sums(mechanism({20, kWidth, "output"}), with_seed(kDimension));
+  std::vector<double> noisy(kDimension);
+  for (std::int64_t t = 0; t < 10; ++t) {
+    const auto num_rows = static_cast<std::size_t>(std::min(t, kWidth - 1) + 1);
+    EXPECT_EQ(sums.checkpoint().size(), detail::kCheckpointHeaderSize + 8 + 8 * num_rows * 3);
+    sums.release(record_at(t, kDimension), noisy);
+  }
+}
+
+/// The same bytes with another content, sealed anew.
+std::vector<std::byte> resealed(std::vector<std::byte> bytes, std::size_t new_size) {
+  bytes.resize(new_size);
+  detail::Sha256 hash;
+  hash.append(std::span(bytes).first(56));
+  hash.append(std::span(bytes).subspan(detail::kCheckpointHeaderSize));
+  const auto digest = hash.finish();
+  std::copy_n(digest.begin(), 8, bytes.begin() + 56);
+  return bytes;
+}
+
+TEST(WindowSum, states_of_another_workload_or_damaged_ones_are_refused_and_change_nothing) {
+  const auto prefix = Mechanism::make(
+      {.strategy = "output", .num_steps = 20, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto how = mechanism({20, 4, "output"});
+  PrefixSum sums(how, with_seed()), reference(how, with_seed());
+  std::vector<double> a(1), b(1);
+  for (std::int64_t t = 0; t < 6; ++t) {
+    sums.release(record_at(t, 1), a);
+    reference.release(record_at(t, 1), b);
+  }
+  const std::vector<std::byte> state = sums.checkpoint();
+  PrefixSum other(mechanism({20, 5, "output"}), with_seed()), totals(prefix, with_seed());
+  EXPECT_ERROR(other.restore_without_ledger(state), "bad_state", "must be of this mechanism");
+  EXPECT_ERROR(totals.restore_without_ledger(state), "bad_state", "must be of kind 2, got kind 8");
+  EXPECT_ERROR(sums.restore_without_ledger(totals.checkpoint()), "bad_state",
+               "must be of kind 8, got kind 2");
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    std::vector<std::byte> damaged = state;
+    damaged[i] ^= std::byte{1};
+    EXPECT_ERROR(sums.restore_without_ledger(damaged), "bad_state", "checkpoint");
+  }
+  EXPECT_ERROR(sums.restore_without_ledger(resealed(state, state.size() - 1)), "bad_state",
+               "must contain the integers of 4 steps, got 31 bytes");
+  sums.release(record_at(6, 1), a);
+  reference.release(record_at(6, 1), b);
+  EXPECT_EQ(a, b);
+}
+
+TEST(WindowSum, widths_with_the_same_decoder_and_noise_have_different_states) {
+  // C = A and B = I, and twice the distance is four times the width.
+  const auto narrow =
+      mechanism({20, 4, "output", Participation::single(), Neighbours::replace_one});
+  const auto wide = mechanism({20, 16, "output"});
+  ASSERT_EQ(narrow->noise_stddev(), wide->noise_stddev());
+  PrefixSumOptions options = with_seed();
+  options.grid = 0x1p-10;
+  PrefixSum a(narrow, options), b(wide, options);
+  EXPECT_ERROR(b.restore_without_ledger(a.checkpoint()), "bad_state", "must be of this mechanism");
+}
+
+TEST(WindowSum, bad_records_change_nothing_and_the_horizon_ends) {
+  const auto how = mechanism({4, 2});
+  PrefixSum sums(how, with_seed()), undisturbed(how, with_seed());
+  std::vector<double> noisy(1), expected(1), two(2);
+  for (std::int64_t t = 0; t < 4; ++t) {
+    EXPECT_ERROR(sums.release(std::array{kNan}, noisy), "invalid_argument", "must be finite");
+    EXPECT_ERROR(sums.contribute(std::array{kNan}), "invalid_argument", "must be finite");
+    EXPECT_ERROR(sums.release(two, noisy), "wrong_length", "record must have 1 entries, got 2");
+    EXPECT_ERROR(sums.release_batch(std::array{0.5, kNan}, two, 2),
+                 t < 3 ? "invalid_argument" : "past_horizon", t < 3 ? "must be finite" : "horizon");
+    sums.release(record_at(t, 1), noisy);
+    undisturbed.release(record_at(t, 1), expected);
+    EXPECT_EQ(noisy, expected);
+  }
+  EXPECT_ERROR(sums.release(std::array{0.5}, noisy), "past_horizon", "below the horizon 4");
+  EXPECT_ERROR(sums.contribute(std::array{0.5}), "past_horizon", "below the horizon 4");
+}
+
+TEST(WindowSum, a_ring_beyond_a_gibibyte_is_refused_by_name) {
+  const std::int64_t most = (std::int64_t{1} << 27) / 16;
+  const auto how = mechanism({most + 2, most + 1, "output"});
+  EXPECT_ERROR(PrefixSum(how, with_seed(16)), "resource_exhausted",
+               "prefix_sum: workload must be a window so short that dimension integers");
+  const auto short_one = mechanism({1 << 12, 1 << 10, "output"});
+  EXPECT_ERROR(PrefixSum(short_one, with_seed((1 << 17) + 1)), "resource_exhausted",
+               "got window=1024");
+}
+
+TEST(WindowSum, lattice_learners_and_other_workloads_refuse_by_name) {
+  const auto how = mechanism({8, 3, "square-root"});
+  PrefixSumOptions lattice = with_seed();
+  lattice.mode = ReleaseMode::lattice;
+  EXPECT_ERROR(PrefixSum(how, lattice), "unsupported", "workload must be prefix, got \"window=3\"");
+  EXPECT_ERROR(DpFtrl({.mechanism = how,
+                       .key = Key::insecure_from_seed(5),
+                       .dimension = 1,
+                       .loss = make_loss("logistic"),
+                       .domain = make_domain("ball", 1)}),
+               "invalid_argument", "dp_ftrl: workload must be prefix, got \"window=3\"");
+}
+
+}  // namespace
+}  // namespace dpftrl
