@@ -81,7 +81,7 @@ test('warnings: delta above 1/n where n is public, and no word where it is not',
 });
 
 test('delta 0: the error names the commands that are pure', async () => {
-  const pure = /--delta must be above 0, .* never pure: dp-ftrl release --pure, dp-ftrl queries --delta 0 \(Laplace noise\) and dp-ftrl choose are pure$/;
+  const pure = /--delta must be above 0, .* never pure: dp-ftrl release --pure and count --pure, dp-ftrl queries --delta 0 \(Laplace noise\) and dp-ftrl choose are pure$/;
   for (const zero of ['0', '0.0', '0e5']) {
     for (const command of ['release', 'count', 'learn']) {
       await fails([command, '--epsilon', '1', '--delta', zero, ...COMMANDS[command]], 2, pure);

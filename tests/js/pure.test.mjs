@@ -206,7 +206,64 @@ test('release --pure: what does not go with it is refused', async () => {
   await fails(['release', '--epsilon', '1', '--delta', '0', '--clip', '1'], 2, /release --pure/, {
     input,
   });
-  await fails(['count', '--pure'], 2, /--pure/, { input });
+  await fails(['learn', '--pure'], 2, /--pure/, { input });
+});
+
+test('incrementStddevs: those of the tree are measured in totals without a delta', () => {
+  const numSteps = 25;
+  const tree = { arity: 5, subtractive: true };
+  const unit = dp.incrementStddevs({ mechanism: 'tree-k', ...tree, numSteps });
+  const dimension = 4000;
+  const zeros = new Float64Array(numSteps * dimension);
+  const totals = withSums({ ...tree, numSteps, dimension }, (sums) => ({
+    noise: sums.releaseMany(zeros),
+    std: sums.certificate.noiseStddev,
+  }));
+  for (let t = 0; t < numSteps; ++t) {
+    let squares = 0;
+    for (let i = 0; i < dimension; ++i) {
+      const before = t === 0 ? 0 : totals.noise[(t - 1) * dimension + i];
+      squares += (totals.noise[t * dimension + i] - before) ** 2;
+    }
+    // Squares of Laplace noise have std sqrt(5) of their mean: five of those of the mean of 4000.
+    const measured = squares / dimension / (totals.std * unit[t]) ** 2;
+    assert.ok(Math.abs(measured - 1) < 5 * Math.sqrt(5 / dimension), `step ${t}: ${measured}`);
+  }
+});
+
+const visits = 'time,who,what\n2026-01-01,a,x\n2026-01-02,b,y\n2026-01-02,c,x\n2026-01-04,a,z\n';
+const pureCount = ['count', '--pure', '--epsilon', '2', '--time-column', 'time', '--bucket', 'day'];
+
+test('count --pure: counts by category, their std, and a guarantee without a delta', async () => {
+  const more = ['--by', 'what', '--domain', 'x,y', '--other', '--show-nonprivate', '--json'];
+  const { code, stdout, stderr } = await dpFtrl([...pureCount, ...more], { input: visits });
+  assert.equal(code, 0, stderr);
+  const { certificate, rows } = JSON.parse(stdout);
+  const { delta, laplace, noiseStddev, effectiveParameters, numSteps } = certificate;
+  assert.deepEqual([delta, laplace.norm, laplace.maxNorm * laplace.grid, numSteps], [0, 'l1', 1, 4]);
+  const unit = dp.incrementStddevs({ mechanism: 'tree-k', ...effectiveParameters, numSteps });
+  const ofDays = ['1 0 0', '1 1 0', '0 0 0', '0 0 1']; // x, y, other
+  assert.equal(rows.map(({ countTrue }) => countTrue).join(' '), ofDays.join(' '));
+  rows.forEach(({ count, countStd, countTrue }, i) => {
+    close(countStd, noiseStddev * unit[Math.floor(i / 3)], 1e-12);
+    assert.ok(Number.isInteger((count - countTrue) / laplace.grid));
+  });
+  const plain = await dpFtrl(pureCount, { input: visits });
+  assert.match(plain.stderr, /count: 2-differentially private \(pure\), zero-out neighbours/);
+  assert.doesNotMatch(plain.stderr, /delta|l2-norm/);
+});
+
+test('count --pure: a person changes all counts of a bucket by 1 in l1-norm, and no delta beside', async () => {
+  const people = ['--user-column', 'who', '--max-contributions', '1', '--by', 'what', '--domain', 'x,y'];
+  const shown = [...people, '--show-nonprivate', '--json'];
+  const input = 'time,who,what\n2026-01-01,a,x\n2026-01-01,a,y\n2026-01-02,a,x\n';
+  const { stdout } = await dpFtrl([...pureCount, ...shown], { input });
+  const { rows, certificate } = JSON.parse(stdout);
+  assert.equal(certificate.participation, 'single');
+  assert.deepEqual(rows.map(({ countTrue }) => countTrue), [0.5, 0.5, 0, 0]);
+  await fails([...pureCount, '--delta', '1e-6'], 2, /give --pure or --delta, not both/, { input });
+  const without = pureCount.filter((word) => word !== '--pure');
+  await fails(without, 2, /--delta is required/, { input });
 });
 
 test('release --pure: budgets of either account add it up, with other releases', async () => {

@@ -3,7 +3,7 @@
 // dp-ftrl count: rows of a CSV by time and category, as private counts of each bucket and so far.
 
 import { given } from '../../core/given.js';
-import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
+import { DEFAULT_MECHANISM, PURE_MECHANISM } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { DpFtrl, ErrorOptions, MechanismParameters } from '../../types/all.js';
 import { CountsChart } from '../charts/counts.js';
@@ -25,6 +25,7 @@ export const options: Known = {
   ...MECHANISM_OPTIONS,
   epsilon: 'value',
   delta: 'value',
+  pure: 'flag',
   ...TIME_OPTIONS,
   ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
@@ -77,12 +78,13 @@ function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Ar
 function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
   const { how } = prepared;
   const { totals } = made.sums;
-  const { noiseStddev } = totals.certificate;
-  // Totals of several runs have their grid elsewhere; counts are of one.
-  const grid = 'grid' in totals ? totals.grid : 0;
-  const all: MechanismParameters = how;
+  const { noiseStddev, laplace, effectiveParameters } = totals.certificate;
+  // Totals of several runs have their grid elsewhere; counts are of one. Laplace noise is drawn on it.
+  const grid = 'grid' in totals && !laplace ? totals.grid : 0;
+  const all: MechanismParameters = laplace ? effectiveParameters : how;
   const parameters = Object.fromEntries(PARAMETER_NAMES.map((name) => [name, all[name]]));
-  const { mechanism = DEFAULT_MECHANISM, numSteps, participation = 'single' } = how;
+  const { numSteps, participation = 'single' } = how;
+  const mechanism = laplace ? PURE_MECHANISM : (how.mechanism ?? DEFAULT_MECHANISM);
   const problem = { mechanism, ...given(parameters), numSteps, participation };
   const unit = unitStddevs(dp, problem, prepared.chosen.name);
   // Both totals are rounded to the grid, each by itself; before the first step there is none.
@@ -93,7 +95,7 @@ function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
 
 export function run(args: Args): Promise<void> {
   required('epsilon', args.text('epsilon'));
-  required('delta', args.text('delta'));
+  if (!args.has('pure')) required('delta', args.text('delta'));
   required('time-column', args.text('time-column'));
   if (args.has('min-separation') && !args.has('user-column')) {
     throw new Misuse('--min-separation needs --user-column');

@@ -22,6 +22,7 @@ rounded, so that sums and means of them stay unbiased.
                    a warning
   --delta D        privacy target, between 0 and 1: at most one over the number of rows, say 1e-6.
                    Above 1e-3 there is a warning
+  --pure           instead of --delta: no delta at all, by discrete Laplace noise on a tree
   --time-column T --bucket minute|hour|day|week|month|year
                    when each row was, in time order, and what is counted together; buckets without
                    rows are counted, too
@@ -34,8 +35,9 @@ ${TIME_FORMAT}
                    them (or LOW:HIGH for integers), --other adds one for all the rest
   --user-column ID --max-contributions K [--min-separation S]
                    protects persons: column ID says whose row it is. All rows of a person in a
-                   bucket count as 1 together (two categories as 0.71 each), in the first K buckets
-                   that are at least S (default 1) apart, and the others not at all
+                   bucket count as 1 together (two categories as 0.71 each, with --pure as 0.5), in
+                   the first K buckets that are at least S (default 1) apart, and the others not at
+                   all
 ${FORMAT}
 ${SKIPPED}
   --sort           rows may come in any order of time; all are read before the first count, and kept

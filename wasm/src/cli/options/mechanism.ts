@@ -117,7 +117,8 @@ export function readDelta(args: Args): number {
   const delta = required('delta', args.text('delta'));
   if (parseNumber(delta) === 0) {
     const pure =
-      'dp-ftrl release --pure, dp-ftrl queries --delta 0 (Laplace noise) and dp-ftrl choose are pure';
+      'dp-ftrl release --pure and count --pure, dp-ftrl queries --delta 0 (Laplace noise) and ' +
+      'dp-ftrl choose are pure';
     throw new Misuse(`--delta must be above 0, for Gaussian noise is never pure: ${pure}`);
   }
   return args.probability('delta')!;
