@@ -370,6 +370,13 @@ test('tfjs: layers whose state goes from example to example are refused, dropout
     optimizer.dispose();
     model.dispose();
   }
+  // The model does not say so itself where a layer is wrapped in another.
+  const layer = layers.gru({ units: 2, stateful: true, recurrentInitializer });
+  const wrapped = layers.timeDistributed({ layer, batchInputShape: [1, 4, 3, 1] });
+  const model = tfLayers.sequential({ layers: [wrapped] });
+  assert.equal(model.stateful, false);
+  rejects(() => opened(undefined, { model }), DpError, 'unsupported', /stateful layer/);
+  model.dispose();
   const dropped = [layers.dropout({ rate: 0.5, inputShape: [3] }), layers.dense({ units: 2 })];
   assert.deepEqual(step(dropped, true), { step: 1 });
 });
