@@ -84,10 +84,15 @@ val regret_bounds(const val& given, const val& options) {
   certificate.noise_multiplier = number(given, "noiseMultiplier");
   certificate.mean_error = number(given, "meanError");
   const double radius = number(options, "radius");
-  RegretSetting setting = regret_setting(certificate, count(options, "dimension"),
-                                         *make_domain(text(options, "domain"), radius), radius);
+  const std::shared_ptr<const Domain> domain = make_domain(text(options, "domain"), radius);
+  const std::int64_t dimension = count(options, "dimension");
+  RegretSetting setting = regret_setting(certificate, dimension, *domain, radius);
   setting.release_noise /= number(options, "batchSize");
   const std::optional<DescentSchedule> descent = descent_of(options);
+  const std::int64_t num_scores = count(options, "numClasses");
+  setting =
+      with_penalty(setting, penalty_of(options),
+                   {.num_features = dimension / num_scores, .num_scores = num_scores}, *domain);
   const bool doubling = options["doubling"].as<bool>();
   const bool is_sgd = descent && text(given, "mechanism") == kIndependent;
   const std::shared_ptr<const Strategy> independent =

@@ -41,6 +41,16 @@ inline std::optional<DescentSchedule> descent_of(const emscripten::val& options)
   return DescentSchedule{.rates = numbers(given, "rates"), .momentum = number(given, "momentum")};
 }
 
+/// The facade makes every field of it, or none.
+inline Penalty penalty_of(const emscripten::val& options) {
+  const emscripten::val given = options["penalty"];
+  if (given.isUndefined()) return {};
+  Penalty made{.strength = number(given, "strength"),
+               .num_unpenalised = count(given, "numUnpenalised")};
+  for (const double size : numbers(given, "groups")) made.groups.push_back(count_of(size));
+  return made;
+}
+
 /// Options of a learner's mechanism, with the encoder for the workload of the descent where that is
 /// asked for. Rates have an optimum that streams for the mean objective, which is the default then.
 inline MechanismOptions learner_mechanism(const emscripten::val& options) {
@@ -64,6 +74,7 @@ Options with_rule(Options made, const emscripten::val& options) {
   made.lambda = optional_number(options, "lambda");
   made.descent = descent_of(options);
   made.doubling = options["doubling"].as<bool>();
+  made.penalty = penalty_of(options);
   made.batch_size = count(options, "batchSize");
   return made;
 }

@@ -32,7 +32,7 @@ async function commands() {
 async function optionsOf(command) {
   const { stdout } = await dpFtrl([command, '--help', 'all']);
   const entries = parseHelp(stdout).blocks.flatMap((block) => block.entries ?? []);
-  const names = entries.flatMap(({ names }) => names.match(/--[a-z][a-z-]*/g) ?? []);
+  const names = entries.flatMap(({ names }) => names.match(/--[a-z][a-z0-9-]*/g) ?? []);
   return { names: [...new Set(names)] };
 }
 

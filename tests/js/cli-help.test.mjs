@@ -47,7 +47,7 @@ test('help: every example of every command runs', async () => {
 /** Options that a help explains: those at the beginning of its lines. */
 function optionsIn(help) {
   const lines = help.split('\n').filter((line) => line.startsWith('  --'));
-  return lines.flatMap((line) => line.split(/ {2,}(?=\S)/)[1].match(/--[a-z-]+/g));
+  return lines.flatMap((line) => line.split(/ {2,}(?=\S)/)[1].match(/--[a-z0-9-]+/g));
 }
 
 test('help: at most thirty lines of 100 columns, and what they name is in the second layer', async () => {

@@ -20,7 +20,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 437_000);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 438_700);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -29,7 +29,7 @@ test('size: the counter, its module and its code', (t) => {
 });
 
 test('size: the small learner, its module and its code', (t) => {
-  check(t, 'learner.wasm', sizeOf('learner.wasm'), 161_500);
+  check(t, 'learner.wasm', sizeOf('learner.wasm'), 163_300);
   check(t, 'learner.js', sizeOf('learner.js'), 20_800);
 });
 
@@ -43,7 +43,7 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 597_500);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 599_500);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {

@@ -274,6 +274,7 @@ SOURCES = {
     "safe_side": records,
     "sensitivity": sensitivity,
     "sensitivity_oracle": records,
+    "penalty": records,
     "pure": records,
     "simultaneous": records,
     "toeplitz_coefficients": toeplitz_coefficients,

@@ -44,6 +44,7 @@ double lambda_of(const DpFtrlOptions& options, const PrefixSum& sums) {
       regret_setting(options.mechanism->certificate(), detail::model_size_of(options),
                      *options.domain, options.radius);
   setting.release_noise /= static_cast<double>(options.batch_size);
+  setting = with_penalty(setting, options.penalty, detail::shape_of(options), *options.domain);
   // In mode lattice every step is noisier by the same factor. The rounding of noise to integers is
   // left out: the rate of a learner does not depend on its grid.
   if (const LatticeMechanism* lattice = sums.lattice())
@@ -80,6 +81,13 @@ detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) 
   }
   hash.append(std::int64_t{options.doubling});
   hash.append(options.batch_size);
+  if (options.penalty.strength > 0) {
+    append_text(hash, "penalty");
+    hash.append(options.penalty.strength);
+    hash.append(std::int64_t{std::ssize(options.penalty.groups)});
+    for (const std::int64_t size : options.penalty.groups) hash.append(size);
+    hash.append(options.penalty.num_unpenalised);
+  }
   return detail::shortened(hash.finish());
 }
 

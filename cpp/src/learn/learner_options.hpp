@@ -3,18 +3,28 @@
 
 /// Options that learners with and without noise read alike (internal header).
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/error.hpp"
+#include "learn/rules/penalty.hpp"
 #include "learn/rules/rules.hpp"
 
 namespace dpftrl::detail {
 
-/// @throws Error{invalid_argument} loss, domain, dimension, batch_size, radius or lambda.
+/// Features and scores of the model.
+template <class Options>
+ModelShape shape_of(const Options& options) {
+  return {.num_features = options.dimension, .num_scores = options.loss->num_scores()};
+}
+
+/// @throws Error{invalid_argument} loss, domain, dimension, batch_size, radius, lambda or penalty;
+///         Error{unsupported} a penalty with descent, or on such a domain.
 template <class Options>
 void require_learner(std::string_view where, const Options& options) {
   const std::string name(where);
@@ -25,6 +35,11 @@ void require_learner(std::string_view where, const Options& options) {
   require_between(where, "batch_size", options.batch_size, 1, std::int64_t{1} << 31);
   require_positive(where, "radius", options.radius);
   if (options.lambda) require_positive(where, "lambda", *options.lambda);
+  require_penalty(where, options.penalty, shape_of(options));
+  require_domain_for(where, options.penalty, *options.domain);
+  if (options.descent && options.penalty.strength > 0)
+    fail(ErrorCode::unsupported, where, "penalty.strength", "must be 0 with {descent}",
+         to_text(options.penalty.strength));
 }
 
 /// Learners go by sums of all gradients.
@@ -44,11 +59,16 @@ std::int64_t model_size_of(const Options& options) {
 /// The rule on sums, for this lambda of averages.
 template <class Options>
 std::unique_ptr<UpdateRule> rule_of(const Options& options, double lambda) {
+  Penalty penalty = options.penalty;  // of mean gradients
+  penalty.strength = std::min(penalty.strength * static_cast<double>(options.batch_size),
+                              std::numeric_limits<double>::max());
   return make_rule({.dimension = model_size_of(options),
                     .lambda = lambda * static_cast<double>(options.batch_size),
                     .domain = options.domain,
                     .descent = options.descent,
-                    .doubling = options.doubling});
+                    .doubling = options.doubling,
+                    .penalty = penalty,
+                    .num_scores = options.loss->num_scores()});
 }
 
 }  // namespace dpftrl::detail

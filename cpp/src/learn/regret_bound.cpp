@@ -8,6 +8,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "learn/rules/ftrl.hpp"
+#include "learn/rules/penalty.hpp"
 #include "strategy/toeplitz/identity.hpp"
 
 namespace dpftrl {
@@ -20,6 +21,15 @@ void require_setting(std::string_view function, const RegretSetting& setting) {
   require_between(function, "dimension", setting.dimension, 1, kMaxModelDimension);
   require_non_negative(function, "release_noise", setting.release_noise);
   require_positive(function, "deviation_share", setting.deviation_share);
+  require_non_negative(function, "penalty_slope", setting.penalty_slope);
+  if (setting.penalty_slope > 0 && setting.regulariser != Regulariser::euclidean)
+    fail_argument(function, "penalty_slope", "0 for the entropic regulariser",
+                  to_text(setting.penalty_slope));
+}
+
+/// release_noise, or as much more as its share in the regret grows by the penalty.
+double noise_felt(const RegretSetting& setting) {
+  return setting.release_noise * (1 + setting.penalty_slope / setting.gradient_bound);
 }
 
 /// `stability` is in units of L^2 / lambda.
@@ -29,7 +39,7 @@ RegretBound bound_with(const RegretSetting& setting, double lambda, double stabi
   const double bound_squared = setting.gradient_bound * setting.gradient_bound;
   return {.regularisation = lambda * setting.radius * setting.radius / (2 * n),
           .stability = bound_squared * stability / lambda,
-          .noise = bound_squared / lambda * growth * setting.release_noise};
+          .noise = bound_squared / lambda * growth * noise_felt(setting)};
 }
 
 /// The same where lambda doubles.
@@ -54,8 +64,13 @@ RegretBound doubling_bound_with(const RegretSetting& setting, double first_lambd
 /// (L / D) sqrt(n * twice the factor of L^2 / lambda in the bound).
 double best_lambda(const RegretSetting& setting, double stability) {
   const double n = static_cast<double>(setting.num_steps);
-  const double factor = stability + noise_growth(setting) * setting.release_noise;
+  const double factor = stability + noise_growth(setting) * noise_felt(setting);
   return setting.gradient_bound / setting.radius * std::sqrt(n * 2 * factor);
+}
+
+void require_no_penalty(std::string_view function, const RegretSetting& setting) {
+  if (setting.penalty_slope > 0)
+    fail_argument(function, "penalty_slope", "0 for descent", to_text(setting.penalty_slope));
 }
 
 /// d nu^2 / L^2. The releases of C = I are running totals of the noise of the gradients, whose mean
@@ -83,6 +98,13 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
   RegretSetting setting =
       regret_setting(certificate, dimension, domain.diameter(dimension).value_or(radius));
   setting.regulariser = domain.regulariser();
+  return setting;
+}
+
+RegretSetting with_penalty(RegretSetting setting, const Penalty& penalty, const ModelShape& shape,
+                           const Domain& domain) {
+  setting.penalty_slope = penalty_slope(penalty, shape);
+  require_domain_for("with_penalty", penalty, domain);
   return setting;
 }
 
@@ -147,6 +169,7 @@ double hazan_lambda(const RegretSetting& setting) {
 std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
                                                 const Strategy& strategy, double lambda) {
   require_setting("descent_regret_bound", setting);
+  require_no_penalty("descent_regret_bound", setting);
   require_positive("descent_regret_bound", "lambda", lambda);
   if (strategy.name() != IndependentStrategy::kName) return std::nullopt;
   RegretBound bound = bound_with(setting, lambda, 0.5, 0);
@@ -156,6 +179,7 @@ std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
 
 double descent_lambda(const RegretSetting& setting, const Strategy& strategy) {
   require_setting("descent_lambda", setting);
+  require_no_penalty("descent_lambda", setting);
   if (strategy.name() != IndependentStrategy::kName) return theorem_lambda(setting);
   return setting.gradient_bound / setting.radius *
          std::sqrt(static_cast<double>(setting.num_steps) * (1 + step_noise_squared(setting)));

@@ -68,6 +68,9 @@ std::vector<Case> cases() {
     o.descent = DescentSchedule{.rates = {1, 0.5, 0.25}, .momentum = 0.9};
     o.lambda = std::nullopt;
   });
+  add("an l1 penalty", [](O& o) { o.penalty.strength = 0.05; });
+  add("a penalty of groups",
+      [](O& o) { o.penalty = {.strength = 0.05, .groups = {2}, .num_unpenalised = 1}; });
   add("batches", [](O& o) { o.batch_size = 3; });
   add("softmax", [](O& o) { o.loss = std::make_shared<const SoftmaxLoss>(3); });
   add("lattice", [](O& o) {
@@ -268,6 +271,7 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
       {"lambda", [](O& o) { o.lambda = 31; }},
       {"doubling", [](O& o) { o.doubling = true; }},
       {"descent", [](O& o) { o.descent = DescentSchedule{}; }},
+      {"penalty", [](O& o) { o.penalty.strength = 0.5; }},
       {"batch size", [](O& o) { o.batch_size = 2; }},
       {"grid", [](O& o) { o.grid = 0.25; }},
   };
@@ -291,6 +295,17 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
   const Bytes bytes = DpFtrl(descent).checkpoint();
   descent.descent->momentum = 0.25;
   EXPECT_ERROR(DpFtrl(descent).restore_without_ledger(bytes), "bad_state", "must be of this");
+  DpFtrlOptions penalised = options();
+  penalised.penalty = {.strength = 0.5, .groups = {1, 1}, .num_unpenalised = 1};
+  const Bytes of_groups = DpFtrl(penalised).checkpoint();
+  for (const Penalty& other : {Penalty{.strength = 0.25, .groups = {1, 1}, .num_unpenalised = 1},
+                               {.strength = 0.5, .groups = {2}, .num_unpenalised = 1},
+                               {.strength = 0.5, .num_unpenalised = 1},
+                               {}}) {
+    penalised.penalty = other;
+    EXPECT_ERROR(DpFtrl(penalised).restore_without_ledger(of_groups), "bad_state",
+                 "must be of this");
+  }
   EXPECT_ERROR(PrefixSum(how.mechanism, {.key = how.key, .dimension = kDimension})
                    .restore_without_ledger(good),
                "bad_state", "must be of kind 2, got kind 5");

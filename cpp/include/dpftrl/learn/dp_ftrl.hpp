@@ -49,6 +49,8 @@ struct DpFtrlOptions {
   /// FTRL only: lambda grows with the square root of the steps, by doubling, to about its value
   /// without doubling.
   bool doubling = false;
+  /// FTRL on whole space, ball and, without groups, box: added to the mean loss of every step.
+  Penalty penalty = {};
   /// Examples of a step, 1 .. 2^31: each gradient is clipped by itself.
   std::int64_t batch_size = 1;
   std::optional<double> grid = {};  ///< see PrefixSumOptions, as the following
@@ -63,7 +65,8 @@ struct DpFtrlOptions {
 ///
 /// The model is a row of weights for each score of the loss, one after the other. A step is a
 /// batch: its examples meet the same iterate, and their clipped gradients one row of noise. The
-/// leader follows release / batch_size, so that lambda and regret are those of the average loss.
+/// leader follows release / batch_size, so that lambda, penalty and regret are those of the average
+/// loss.
 ///
 /// The iterates are a function of the releases alone, so everything this object shows except
 /// scores (which use the example they are given) and counts of examples (which are public) has the
@@ -71,7 +74,8 @@ struct DpFtrlOptions {
 /// holds a true sum outside its PrefixSum and has no way to ask for one.
 class DpFtrl {
  public:
-  /// @throws Error{invalid_argument} a missing part or an option out of range.
+  /// @throws Error{invalid_argument} a missing part or an option out of range; Error{unsupported} a
+  ///         pure mechanism, or a penalty with descent or on a domain that has none.
   explicit DpFtrl(const DpFtrlOptions& options);
   ~DpFtrl();
   DpFtrl(DpFtrl&&) noexcept;
@@ -124,8 +128,8 @@ class DpFtrl {
   /// examples reveal the difference of their gradients: restore only the newest bytes, and only if
   /// no later model was shown.
   /// @throws Error{bad_state} truncated, damaged, or of another mechanism, key, dimension, loss,
-  ///         domain, lambda, descent or batch size; nothing changes. A function that is the loss is
-  ///         not known, only that it is one. std::bad_alloc.
+  ///         domain, lambda, descent, penalty or batch size; nothing changes. A function that is
+  ///         the loss is not known, only that it is one. std::bad_alloc.
   /// @checked-by learner_checkpoint_test
   void restore_without_ledger(std::span<const std::byte> bytes);
 

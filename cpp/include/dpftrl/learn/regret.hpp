@@ -140,6 +140,9 @@ struct RegretSetting {
   /// > 0: at least ||B||_op / ||B||_F, B the decoder of the releases. See the function of that
   /// name.
   double deviation_share = 1;
+  /// >= 0: `penalty_slope` of the learner's penalty psi. The regret is then that of the composite
+  /// losses l_t + psi. 0 for descent and the entropic regulariser.
+  double penalty_slope = 0;
 };
 
 /// The setting of a learner that reads the releases of a mechanism; L is its clip norm.
@@ -149,6 +152,12 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
 /// @param dimension  of the model.
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
                              const Domain& domain, double radius);
+
+/// The setting of the same learner with a penalty.
+/// @throws Error{invalid_argument} the penalty, for this shape; Error{unsupported} it has none on
+///         this domain.
+RegretSetting with_penalty(RegretSetting setting, const Penalty& penalty, const ModelShape& shape,
+                           const Domain& domain);
 
 /// Share of release_noise by which chance can move all releases at once: an upper bound on the
 /// largest singular value of B over its Frobenius norm; 1 if no better bound is known.
@@ -166,7 +175,7 @@ double noise_growth(const RegretSetting& setting);
 struct RegretBound {
   double regularisation;  ///< lambda D^2 / (2 n)
   double stability;       ///< L^2 / (2 lambda)
-  double noise;           ///< (L^2 / lambda) noise_growth release_noise
+  double noise;           ///< (L (L + G) / lambda) noise_growth release_noise, G the penalty_slope
   double total() const { return regularisation + stability + noise; }
 };
 
@@ -177,12 +186,12 @@ struct RegretBound {
 /// for every w* with R(w*) <= D^2 / 2. Proof idea: the iterate w'_t of the same algorithm on exact
 /// sums of the same gradients has regret at most the first two terms, and since the leader is
 /// 1/lambda-Lipschitz in the sum ||w_t - w'_t|| <= ||Z_{t-1}||_* / lambda, Z the noise of the
-/// release.
+/// release. With a penalty the same holds of l_t + psi, the noise costing L + G in place of L.
 ///
 /// @exactness   upper bound.
 /// @source      McMahan, A survey of algorithms and analysis for adaptive online learning, JMLR
 ///              2017; Kairouz et al., arXiv 2103.00039. Constants derived in docs/math/learning.md.
-/// @checked-by  regret_bound_test, adversary_test, simulation_test "mean regret stays
+/// @checked-by  regret_bound_test, adversary_test, penalty_test, simulation_test "mean regret stays
 ///              below the expected bound"
 RegretBound regret_bound(const RegretSetting& setting, double lambda);
 
@@ -218,8 +227,8 @@ RegretBound high_probability_regret_bound(const RegretSetting& setting,
 RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda);
 
 /// The lambda that makes `regret_bound` smallest:
-///     (L / D) sqrt(n (1 + 2 noise_growth release_noise)),
-/// with which the bound is (L D / sqrt(n)) sqrt(1 + 2 noise_growth release_noise).
+///     (L / D) sqrt(n (1 + 2 noise_growth release_noise (1 + G / L))),
+/// with which the bound is (L D / sqrt(n)) times the same root without n.
 /// @checked-by  regret_bound_test "theorem_lambda minimises the bound"
 double theorem_lambda(const RegretSetting& setting);
 

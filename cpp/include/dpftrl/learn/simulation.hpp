@@ -138,6 +138,7 @@ struct TwinOptions {
   std::optional<double> lambda = {};  ///< default: that of the theorem without noise
   std::optional<DescentSchedule> descent = {};
   bool doubling = false;
+  Penalty penalty = {};
   std::int64_t batch_size = 1;
 };
 

@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "base/largest_magnitude.hpp"
+#include "base/sum_of_squares.hpp"
 #include "dpftrl/base/error.hpp"
+#include "learn/rules/penalty.hpp"
 
 namespace dpftrl {
 
@@ -28,7 +30,13 @@ Ftrl::Ftrl(const FtrlOptions& options)
       doubling_(options.doubling),
       start_(options.start),
       start_value_(iterate()(0)),
-      start_extent_(iterate().lpNorm<Eigen::Infinity>()) {}
+      start_extent_(iterate().lpNorm<Eigen::Infinity>()),
+      penalty_(options.penalty),
+      shape_{.num_features = options.dimension / options.num_scores,
+             .num_scores = options.num_scores} {
+  require_penalty("ftrl", penalty_, shape_);
+  require_domain_for("ftrl", penalty_, domain());
+}
 
 bool Ftrl::is_finite_for(double largest_entry) const {
   // lambda never shrinks.
@@ -54,13 +62,18 @@ void Ftrl::next(std::size_t first, std::span<const double> sums, std::span<doubl
 std::optional<UpdateRule::Line> Ftrl::next_line() const {
   const double rate = 1 / next_lambda();
   // As Domain::lead.
-  if (start_.size() > 0 || !domain().projects_by_factor() || !std::isnormal(rate))
+  if (start_.size() > 0 || penalty_.strength > 0 || !domain().projects_by_factor() ||
+      !std::isnormal(rate))
     return std::nullopt;
   return Line{start_value_, rate};
 }
 
 double Ftrl::finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                          double sum_of_squares) {
+  if (penalty_.strength > 0) {
+    shrink(penalty_, static_cast<double>(num_updates() + 1) / next_lambda(), shape_, iterate);
+    sum_of_squares = detail::sum_of_squares(iterate);
+  }
   return domain().finish_leader(prefix_sum, next_lambda(), iterate, sum_of_squares);
 }
 

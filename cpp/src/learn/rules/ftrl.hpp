@@ -20,19 +20,24 @@ struct FtrlOptions {
   std::shared_ptr<const Domain> domain;  ///< K with its regulariser R
   Vector start = {};                     ///< w_1, a point of K; empty: that of the domain
   bool doubling = false;                 ///< see `lambda_at`
+  Penalty penalty = {};                  ///< psi, for each gradient of the sums
+  std::int64_t num_scores = 1;           ///< rows of the model, of dimension / num_scores features
 };
 
 /// Plays w_1, w_2, ... with
 ///
-///     w_{t+1} = argmin_{w in K} <s_t, w> + lambda R(w),
+///     w_{t+1} = argmin_{w in K} <s_t, w> + t psi(w) + lambda R(w),
 ///
-/// which is Pi_K(w_1 - s_t / lambda) for the Euclidean regulariser R(w) = ||w - w_1||^2 / 2. s_t is
+/// which is Pi_K(w_1 - s_t / lambda) for the Euclidean regulariser R(w) = ||w - w_1||^2 / 2 and no
+/// penalty psi; with one, w_1 - s_t / lambda shrinks by t / lambda before it is projected. s_t is
 /// the sum of the first t gradients, exact or noisy. The next iterate is a function of the latest
 /// sum alone; the rule keeps only w_1, if it was given, and the average.
 class Ftrl final : public UpdateRule {
  public:
-  /// @throws Error{invalid_argument} lambda or dimension out of range, no domain, start outside K;
-  ///         Error{wrong_length} start.
+  /// @throws Error{invalid_argument} lambda or dimension out of range, no domain, start outside K,
+  /// a
+  ///         penalty out of range; Error{wrong_length} start; Error{unsupported} a penalty on a
+  ///         domain for which that is not the leader.
   explicit Ftrl(const FtrlOptions& options);
 
   double lambda() const override { return lambda_at(lambda_, doubling_, num_updates()); }
@@ -52,6 +57,8 @@ class Ftrl final : public UpdateRule {
   Vector start_;         ///< as it was given
   double start_value_;   ///< of every coordinate where none was given
   double start_extent_;  ///< largest of its coordinates
+  Penalty penalty_;
+  ModelShape shape_;
 };
 
 }  // namespace dpftrl

@@ -10,7 +10,9 @@ std::unique_ptr<UpdateRule> make_rule(const RuleOptions& options) {
     return std::make_unique<Ftrl>(FtrlOptions{.dimension = options.dimension,
                                               .lambda = options.lambda,
                                               .domain = options.domain,
-                                              .doubling = options.doubling});
+                                              .doubling = options.doubling,
+                                              .penalty = options.penalty,
+                                              .num_scores = options.num_scores});
   if (options.doubling)
     fail(ErrorCode::invalid_argument, "descent", "doubling",
          "must be false: it is for FTRL, and {rates} say the same here", "true");

@@ -17,7 +17,9 @@ struct RuleOptions {
   double lambda = 0;
   std::shared_ptr<const Domain> domain;
   std::optional<DescentSchedule> descent = {};  ///< gradient descent instead of FTRL
-  bool doubling = false;                        ///< of FTRL
+  bool doubling = false;                        ///< of FTRL, like the rest
+  Penalty penalty = {};
+  std::int64_t num_scores = 1;
 };
 
 /// @throws Error{invalid_argument} doubling of descent; as `Ftrl` and `Descent`.

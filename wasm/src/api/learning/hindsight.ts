@@ -11,15 +11,15 @@ import { DEFAULT_CLIP_NORM, NEIGHBOURS } from '../../shared/defaults.js';
 import type { BestFixed, Comparator, RegretBounds, Twin } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { ExampleHandle } from './example-handle.js';
-import { LOSS_OPTIONS, readLearnerLoss, readRule, readSteps } from './loss.js';
+import { LOSS_OPTIONS, readLearnerLoss, readPenalisedSteps, readRule, STEP_OPTIONS } from './loss.js';
 
 const SHARED = ['dimension', 'numClasses', ...LOSS_OPTIONS] as const;
-const TWIN_OPTIONS = [...SHARED, 'numSteps', 'clipNorm', 'doubling', 'batchSize'];
+const TWIN_OPTIONS = [...SHARED, 'numSteps', 'clipNorm', ...STEP_OPTIONS];
 const COMPARATOR_OPTIONS = [
   ...SHARED.filter((name) => name !== 'lambda' && name !== 'descent'),
   'gap',
 ];
-const RULE = ['dimension', 'domain', 'radius', 'lambda', 'descent', 'doubling', 'batchSize'];
+const RULE = ['dimension', 'numClasses', 'domain', 'radius', 'lambda', 'descent', ...STEP_OPTIONS];
 
 /** Reads the loss by name, and the number of weights. */
 function readShared(reader: Reader) {
@@ -71,7 +71,7 @@ export function makeTwin(instance: Instance, options: unknown): Twin {
     ...readShared(reader),
     numSteps: reader.count('numSteps'),
     clipNorm: reader.numberOr('clipNorm', DEFAULT_CLIP_NORM),
-    ...readSteps(reader),
+    ...readPenalisedSteps(reader),
   };
   const id = instance.core.call('twinCreate', complete);
   const { dimension, numClasses } = complete;
@@ -118,11 +118,20 @@ export function regretBounds(core: Core, certificate: unknown, options: unknown)
   const rule = {
     ...readRule(reader),
     dimension: reader.countOr('dimension', 1),
-    ...readSteps(reader),
+    numClasses: reader.countOr('numClasses', 1),
+    ...readPenalisedSteps(reader),
     failureProbability: reader.numberOr('failureProbability', 0.05),
   };
   if (rule.doubling && rule.descent) {
     throw outOfRange(where, 'doubling', 'false with descent', rule.doubling);
+  }
+  const strength = rule.penalty?.strength ?? 0;
+  if (rule.descent && strength > 0) {
+    const constraint = 'must be 0 with {descent}';
+    throw makeError('unsupported', where, { parameter: 'penalty.strength', constraint, value: String(strength) });
+  }
+  if (!(rule.numClasses >= 1 && rule.dimension % rule.numClasses === 0)) {
+    throw outOfRange(where, 'numClasses', `a divisor of dimension ${rule.dimension}`, rule.numClasses);
   }
   if (rule.batchSize < 1) throw outOfRange(where, 'batchSize', 'at least 1', rule.batchSize);
   return core.call('regretBounds', given, rule);

@@ -6,7 +6,7 @@ import { makeError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { ExampleHandle } from './example-handle.js';
 import { withKey } from '../../core/key.js';
-import { LOSS_OPTIONS, readLearnerLoss, readSteps } from './loss.js';
+import { LOSS_OPTIONS, readLearnerLoss, readPenalisedSteps, STEP_OPTIONS } from './loss.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from '../options.js';
 import { MODEL } from './model.js';
 import { identityOf, openStored, pack, packBase, readMemo, type Stored } from '../../stores/stored.js';
@@ -20,8 +20,7 @@ const OPTIONS = [
   'dimension',
   ...LOSS_OPTIONS,
   'numClasses',
-  'doubling',
-  'batchSize',
+  ...STEP_OPTIONS,
   'mechanismLambda',
   'grid',
   'insecureSeed',
@@ -323,7 +322,7 @@ function readLearner(reader: Reader, { mechanisms }: Instance) {
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
     ...loss,
-    ...readSteps(reader),
+    ...readPenalisedSteps(reader),
     grid: reader.numberOr('grid', undefined),
     insecureSeed: reader.seedOr('insecureSeed', undefined),
   };

@@ -57,6 +57,32 @@ export function readRule(reader: Reader) {
   };
 }
 
+/** Complete, or undefined for none. */
+function readPenalty(outer: Reader) {
+  const where = within(outer.where, 'penalty');
+  const given = outer.raw('penalty');
+  if (given === undefined) return undefined;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw wrongType(outer.where, 'penalty', 'an object', given);
+  }
+  const known = ['strength', 'groups', 'numUnpenalised'];
+  const reader = new Reader(where, optionsObject(where, given, known));
+  const groups = reader.has('groups') ? float64s(where, 'groups', reader.raw('groups')) : undefined;
+  groups?.forEach((size) => {
+    if (!Number.isSafeInteger(size)) throw outOfRange(where, 'groups', 'integers', size);
+  });
+  if (groups?.length === 0) throw outOfRange(where, 'groups', 'at least one size', 'none');
+  const numUnpenalised = reader.countOr('numUnpenalised', 0);
+  return { strength: reader.number('strength'), groups, numUnpenalised };
+}
+
+/** How steps are made of examples, lambda of steps, and what is added to their losses. */
+export const STEP_OPTIONS = ['doubling', 'batchSize', 'penalty'] as const;
+
+export function readPenalisedSteps(reader: Reader) {
+  return { ...readSteps(reader), penalty: readPenalty(reader) };
+}
+
 /** How steps are made of examples, and lambda of steps. */
 export function readSteps(reader: Reader) {
   return {

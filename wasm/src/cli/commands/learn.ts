@@ -20,6 +20,7 @@ import { optionsFor, reasonFor } from './learn/defaults.js';
 import { Hindsight, openTest } from './learn/hindsight.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf, weightNames } from './learn/model-report.js';
+import { penaltyFor } from './learn/penalty.js';
 import { readProblem, unscaledText, type Problem } from './learn/problem.js';
 import { readPattern, readSettings, type Settings } from './learn/settings.js';
 
@@ -60,7 +61,7 @@ function chosenFor(
 
 /** Reads the mechanism and the table, and searches for parameters where that takes long. */
 async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prepared> {
-  const { target, intercept, seed, quiet, state } = settings;
+  const { target, intercept, seed, quiet, state, penalty } = settings;
   const chosen = await readMechanism(dp, args, settings);
   const participation = readPattern(args, chosen, settings);
   await requireWritable(settings.model, 'model');
@@ -82,6 +83,7 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
     mechanism: chosen.mechanism,
     numSteps: problem.numSteps,
     dimension,
+    ...(penalty && { penalty: penaltyFor(penalty, { inputs: problem.inputs, intercept }) }),
     ...(seed !== undefined && { insecureSeed: seed }),
   };
   // With --state the mechanism keeps the name with which the state was begun.

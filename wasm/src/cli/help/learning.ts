@@ -61,6 +61,16 @@ ${FORMAT}
                    gradients divided by L * batch (default: see above; the value of the regret
                    theorem)
   --doubling       L is that of the first step, and grows with the square root of the steps
+  --l1 A           adds A times the sum of the weights' absolute values to the mean loss of a step:
+                   a weight is 0 while the mean of its gradients, with their noise, is below A.
+                   For --domain ball, whole-space and box, not with --descent; the intercept is not
+                   penalised. The zeros are in the latest weights (--average last). The guarantee
+                   is the same; a bound on the regret is one of losses and penalty together
+  --group-norm A   the same with norms of groups of weights, which are 0 together; for --domain ball
+                   and whole-space. With softmax the weights of all classes of a feature are a group
+  --group NAMES    columns beside each other that are a group of --group-norm, such as those that
+                   one category became: 'colour_*', where * stands for any letters; repeat for
+                   more. Other features are groups by themselves
   --descent        gradient descent of rate 1 / L instead of FTRL; with --mechanism independent
                    it is DP-SGD
   --momentum B, --rates A,B,...

@@ -18,8 +18,8 @@ function parseRange(text: string): Required<ModelInput> {
   return { name: match[1]!, low, high };
 }
 
-/** Whether a name in --range, in which a star stands for any letters, is that of a feature. */
-function matches(pattern: string, feature: string): boolean {
+/** Whether a name in an option, in which a star stands for any letters, is that of a feature. */
+export function matches(pattern: string, feature: string): boolean {
   const [first, ...rest] = pattern.split('*');
   if (rest.length === 0) return pattern === feature;
   const last = rest.pop()!;

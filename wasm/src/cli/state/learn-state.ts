@@ -22,16 +22,17 @@ export interface Begun {
 }
 
 const OPTIONS =
-  '--mechanism or parameter of it, parameter of --loss or --descent, --radius, --regularisation or ' +
-  'kind of participation';
+  '--mechanism or parameter of it, parameter of --loss or --descent, --radius, --regularisation, ' +
+  'order of the columns of --group or kind of participation';
 
 /** The options that have a name here. Those from a strategy's file have none. */
 export function optionsOf(
   how: LearnerOptions,
-  { label, intercept, mode, chosen }: {
+  { label, intercept, mode, penalty, chosen }: {
     label: string;
     intercept: boolean;
     mode: string;
+    penalty: { strength: number; groups: readonly string[] | undefined } | undefined;
     chosen: Chosen;
   },
 ): Begun['options'] {
@@ -60,6 +61,9 @@ export function optionsOf(
     radius: how.radius,
     regularisation: how.lambda,
     doubling: how.doubling,
+    l1: penalty && !penalty.groups ? penalty.strength : 0,
+    'group-norm': penalty?.groups ? penalty.strength : 0,
+    group: penalty?.groups?.join(' --group '),
     descent: descent !== undefined,
     momentum: descent?.momentum,
     rates: descent?.rates && Array.from(descent.rates).join(','),

@@ -4,7 +4,7 @@
 
 import type { Handle } from '../instance.js';
 import type { Learner } from './linear-learner.js';
-import type { DescentOptions, DomainName, LossName, LossOptions } from './loss.js';
+import type { DescentOptions, DomainName, LossName, LossOptions, PenaltyOptions } from './loss.js';
 
 /** Options of a learner on which its twin and comparator depend. */
 export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
@@ -22,6 +22,7 @@ export interface TwinOptions extends HindsightOptions {
   numSteps: number;
   clipNorm?: number;
   doubling?: boolean;
+  penalty?: PenaltyOptions;
   batchSize?: number;
 }
 
@@ -73,6 +74,10 @@ export interface RegretBoundsOptions {
   lambda?: number;
   descent?: DescentOptions;
   doubling?: boolean;
+  /** The bounds are then on the regret of the losses with their penalty. */
+  penalty?: PenaltyOptions;
+  /** As of the learner, with 'softmax': which weights belong to a feature. Default 1. */
+  numClasses?: number;
   batchSize?: number;
   /** Failure probability of `highProbability`, between 0 and 1. Default 0.05. */
   failureProbability?: number;

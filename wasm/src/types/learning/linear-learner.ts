@@ -4,7 +4,7 @@
 
 import type { Certificate, LatticeNoise } from '../certificate.js';
 import type { Handle } from '../instance.js';
-import type { BatchLoss, LossName, LossOptions } from './loss.js';
+import type { BatchLoss, LossName, LossOptions, PenaltyOptions } from './loss.js';
 import type { LearnedModel } from './model.js';
 import type { ReleaseStore } from '../ledger.js';
 import type { MechanismOptions } from '../mechanism.js';
@@ -24,6 +24,11 @@ export interface LearnerOptions extends MechanismOptions, Omit<LossOptions, 'los
    * doubling. Default false.
    */
   doubling?: boolean;
+  /**
+   * Not with `descent`, and only in domains 'whole-space', 'ball' and, without groups, 'box'. Default:
+   * none.
+   */
+  penalty?: PenaltyOptions;
   /** Number of examples of one step, each with its own clipped gradient. Default 1. */
   batchSize?: number;
   /** As for `prefixSum`, like the two that follow. */

@@ -32,6 +32,25 @@ export interface LossOptions {
   descent?: DescentOptions;
 }
 
+/**
+ * Penalty of the weights, added to the mean loss of every step, which makes weights exactly 0: the sum
+ * of their absolute values (L1), or of the norms of groups of them, times `strength`. The privacy is
+ * that without it: weights follow from the same releases. Zeros are in `lastWeights`; an average of
+ * weights is 0 only where all of them were.
+ */
+export interface PenaltyOptions {
+  /** At least 0; 0 is no penalty. */
+  strength: number;
+  /**
+   * Sizes of groups of consecutive features, which are 0 together: the columns that one category
+   * became, say. The weights of all classes of a feature are in its group. Default: each weight is
+   * by itself.
+   */
+  groups?: ArrayLike<number>;
+  /** Number of last features that are not penalised, such as an intercept. Default 0. */
+  numUnpenalised?: number;
+}
+
 /** Projected gradient descent: everything here is post-processing of the releases. */
 export interface DescentOptions {
   /**

@@ -2,7 +2,8 @@
 #pragma once
 
 /// Convex sets a learner may play from: projection, support function, and the leader of the
-/// regularised past; and the sizes of the steps of one that descends.
+/// regularised past; penalties that make weights 0; and the sizes of the steps of one that
+/// descends.
 ///
 /// ```cpp
 /// const auto ball = dpftrl::make_domain("ball", /*radius=*/1);
@@ -29,6 +30,32 @@ enum class Regulariser {
   entropic,   ///< r sum_i w_i ln(w_i / w_1i) on the simplex of sum r: 1-strongly convex in ||.||_1
 };
 std::string_view to_string(Regulariser regulariser);
+
+/// Term psi of a composite loss: the mean loss of a step plus psi(w) is what is to be small. The
+/// weights of all scores of a feature belong to it.
+struct Penalty {
+  double strength = 0;  ///< alpha >= 0; 0: no penalty
+  /// Without groups psi = alpha sum_i |w_i|. With them psi = alpha sum_g ||w_g||_2: sizes of groups
+  /// of consecutive features, the first group first, which together are all that are penalised.
+  std::vector<std::int64_t> groups = {};
+  std::int64_t num_unpenalised = 0;  ///< last features that psi leaves out, such as an intercept
+};
+
+/// A model is a row of weights, one a feature, for each score.
+struct ModelShape {
+  std::int64_t num_features = 1;
+  std::int64_t num_scores = 1;
+};
+
+/// psi(weights).
+/// @throws Error{invalid_argument} the penalty, for this shape; Error{wrong_length} weights.
+double penalty_value(const Penalty& penalty, const ModelShape& shape,
+                     std::span<const double> weights);
+
+/// Least G with |psi(v) - psi(w)| <= G ||v - w||_2: alpha times the square root of the number of
+/// weights in psi, or of groups.
+/// @throws Error{invalid_argument} the penalty, for this shape.
+double penalty_slope(const Penalty& penalty, const ModelShape& shape);
 
 /// One closed convex set K with its regulariser R. A new set is one small class and one line in
 /// `make_domain`. Functions that change a point neither throw nor allocate.
@@ -61,6 +88,11 @@ class Domain {
   virtual std::optional<double> diameter(std::int64_t dimension) const = 0;
 
   virtual Regulariser regulariser() const { return Regulariser::euclidean; }
+  /// Whether, for every point v, shrinking and then projecting minimises ||w - v||^2 / 2 + psi(w)
+  /// over K.
+  /// @source      docs/math/learning.md, section 11.
+  /// @checked-by  penalty_test "the leader minimises the composite sum over the domain"
+  virtual bool projects_what_shrank(const Penalty& /*penalty*/) const { return false; }
   /// Overwrites `point`, a point w_1 of K, by the leader argmin_{w in K} <sums, w> + lambda R(w),
   /// R kept near w_1, in two parts: `lead`, for all coordinates or for some at a time, then
   /// `finish_leader`. Here w_1 - sums / lambda, and its projection.
@@ -81,6 +113,7 @@ class WholeSpace final : public Domain {
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return std::nullopt; }
   std::optional<double> diameter(std::int64_t /*dimension*/) const override { return std::nullopt; }
+  bool projects_what_shrank(const Penalty& /*penalty*/) const override { return true; }
 };
 
 /// K = {w : ||w||_2 <= radius}.
@@ -97,6 +130,7 @@ class L2Ball final : public Domain {
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t /*dimension*/) const override { return radius_; }
   std::optional<double> diameter(std::int64_t /*dimension*/) const override { return radius_; }
+  bool projects_what_shrank(const Penalty& /*penalty*/) const override { return true; }
   double radius() const { return radius_; }
 
  private:
@@ -119,6 +153,9 @@ class Box final : public Domain {
   std::optional<double> max_norm(std::int64_t dimension) const override;
   Vector start(std::int64_t dimension) const override;
   std::optional<double> diameter(std::int64_t dimension) const override;
+  bool projects_what_shrank(const Penalty& penalty) const override {
+    return penalty.groups.empty();
+  }
 
  private:
   Bounds bounds_;

@@ -13,7 +13,10 @@ export type Setup = NonNullable<LearnerDefaultsOptions['setup']>;
 type Target = Omit<LearnerDefaultsOptions, 'setup' | 'numRows' | 'dimension'>;
 
 /** Options that say how to learn: where one is given, nothing else is chosen but the clip norm. */
-const OF_LEARNER = ['domain', 'radius', 'regularisation', 'doubling', 'descent', 'mode'];
+const OF_LEARNER = [
+  ...['domain', 'radius', 'regularisation', 'doubling', 'descent', 'mode'],
+  ...['l1', 'group-norm'],
+];
 const OF_PASSES = ['steps', 'batch', 'state'];
 const FACTS = ['loss', 'numClasses', 'quantile', 'huberThreshold', 'neighbours'] as const;
 

@@ -26,7 +26,15 @@ const SHARED = [
   'radius',
   'dimension',
 ] as const;
-const OF_TWIN = ['numSteps', 'clipNorm', 'doubling', 'batchSize', 'lambda', 'descent'] as const;
+const OF_TWIN = [
+  'numSteps',
+  'clipNorm',
+  'doubling',
+  'batchSize',
+  'lambda',
+  'descent',
+  'penalty',
+] as const;
 
 /** Picks those of the options that were given. */
 function pick<K extends keyof Options>(how: Options, names: readonly K[]): Pick<Options, K> {

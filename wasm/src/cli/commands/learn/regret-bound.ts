@@ -26,8 +26,9 @@ export function regretBoundText(
   const { certificate, weights } = model;
   if (certificate.lattice) return 'none: no theorem for mode lattice';
   if (how.domain?.startsWith('simplex') && weights.length === 1) return 'none: there is one point';
-  const { domain, radius, lambda, descent, doubling, batchSize } = how;
-  const rule = { domain, radius, lambda, descent, doubling, batchSize, dimension: weights.length };
+  const { domain, radius, lambda, descent, doubling, batchSize, penalty, numClasses } = how;
+  const steps = { doubling, batchSize, penalty, numClasses };
+  const rule = { domain, radius, lambda, descent, ...steps, dimension: weights.length };
   const { expected } = dp.regretBounds(certificate, given(rule));
   if (!expected) return 'none: no theorem for this descent';
   const { numSteps } = certificate;

@@ -18,6 +18,7 @@ import { warn } from '../../output/notices.js';
 import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { passesOf, setupOf } from './defaults.js';
+import { PENALTY_OPTIONS, readPenalty } from './penalty.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,
@@ -42,6 +43,7 @@ export const options: Known = {
   domain: 'value',
   radius: 'value',
   regularisation: 'value',
+  ...PENALTY_OPTIONS,
   doubling: 'flag',
   batch: 'value',
   passes: 'value',
@@ -163,6 +165,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
     target,
     mode,
     setup,
+    penalty: readPenalty(args),
     average: readAverage(args, setup !== undefined && state === undefined),
     batchSize,
     label: required('label', args.text('label')),

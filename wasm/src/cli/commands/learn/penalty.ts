@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --l1 and --group-norm of dp-ftrl learn: penalties that make weights 0.
+
+import type { ModelInput, PenaltyOptions } from '../../../types/all.js';
+import { Misuse } from '../../failure.js';
+import { shortName, unknownColumn } from '../../input/header.js';
+import { matches } from '../../input/ranges.js';
+import type { Args } from '../../options/args.js';
+
+export const PENALTY_OPTIONS = { l1: 'value', 'group-norm': 'value', group: 'values' } as const;
+
+/** A penalty before the columns are known. */
+export interface Penalty {
+  strength: number;
+  /** Names of the features of each group, with stars; undefined without groups. */
+  groups: readonly string[] | undefined;
+}
+
+/** @throws Misuse for options that do not go together. */
+export function readPenalty(args: Args): Penalty | undefined {
+  const [l1, norm] = ['l1', 'group-norm'].map((name) =>
+    args.number(name, 'a number of at least 0', (strength) => strength >= 0),
+  );
+  const strength = l1 ?? norm;
+  const groups = args.texts('group');
+  if (l1 !== undefined && norm !== undefined) {
+    throw new Misuse('--l1 and --group-norm are two penalties: give one');
+  }
+  if (groups.length > 0 && norm === undefined) throw new Misuse('--group needs --group-norm');
+  if (strength === undefined) return undefined;
+  const name = l1 === undefined ? 'group-norm' : 'l1';
+  if (args.has('descent')) throw new Misuse(`--${name} does not go with --descent`);
+  return { strength, groups: norm === undefined ? undefined : groups };
+}
+
+/** Returns the indices of the features that a group names, which have to be one after the other. */
+function membersOf(pattern: string, inputs: readonly ModelInput[]): number[] {
+  const names = inputs.map(({ name }) => name);
+  const members = names.flatMap((name, i) => (matches(pattern, name) ? [i] : []));
+  if (members.length === 0) throw unknownColumn('feature in --group', pattern, names);
+  const between = members.findIndex((member, i) => member !== members[0]! + i);
+  if (between < 0) return members;
+  const stranger = JSON.stringify(shortName(names[members[between - 1]! + 1]!));
+  const what = `columns of --group ${JSON.stringify(pattern)} must stand beside each other`;
+  throw new Misuse(`${what}, but ${stranger} is among them: name them in order with --column`);
+}
+
+/** Returns the sizes of all groups: features that no pattern names are groups by themselves. */
+function sizesOf(patterns: readonly string[], inputs: readonly ModelInput[]): number[] {
+  const owners = new Map<number, string>();
+  for (const pattern of patterns) {
+    for (const member of membersOf(pattern, inputs)) {
+      const other = owners.get(member);
+      if (other !== undefined) {
+        const name = JSON.stringify(shortName(inputs[member]!.name));
+        throw new Misuse(`--group: ${name} is in both ${JSON.stringify(other)} and ${JSON.stringify(pattern)}`);
+      }
+      owners.set(member, pattern);
+    }
+  }
+  const sizes: number[] = [];
+  inputs.forEach((_, i) => {
+    const owner = owners.get(i);
+    if (owner !== undefined && owners.get(i - 1) === owner) ++sizes[sizes.length - 1]!;
+    else sizes.push(1);
+  });
+  return sizes;
+}
+
+/** The penalty of the features; an intercept has none. */
+export function penaltyFor(
+  { strength, groups }: Penalty,
+  { inputs, intercept }: { inputs: readonly ModelInput[]; intercept: boolean },
+): PenaltyOptions {
+  return {
+    strength,
+    ...(groups && inputs.length > 0 && { groups: sizesOf(groups, inputs) }),
+    numUnpenalised: Number(intercept),
+  };
+}
