@@ -5,34 +5,36 @@
 #include <cmath>
 #include <string>
 
+#include "base/largest_magnitude.hpp"
 #include "dpftrl/base/error.hpp"
 
 namespace dpftrl {
 namespace {
 
-/// Weights of consecutive features, score after score.
+/// Consecutive features.
 struct Range {
-  const ModelShape& shape;
   std::int64_t first = 0;
   std::int64_t size = 0;
-  /// Index of weight i of this range, of size * num_scores.
-  std::size_t operator[](std::int64_t i) const {
-    return static_cast<std::size_t>(i / size * shape.num_features + first + i % size);
-  }
-  std::int64_t num_weights() const { return size * shape.num_scores; }
 };
 
-/// l2-norm of a range, whatever the size of its weights.
-double norm_of(std::span<const double> weights, const Range& range) {
+/// Their weights for one score.
+template <class Weight>
+std::span<Weight> row_of(std::span<Weight> weights, const Range& range, const ModelShape& shape,
+                         std::int64_t score) {
+  return weights.subspan(static_cast<std::size_t>(score * shape.num_features + range.first),
+                         static_cast<std::size_t>(range.size));
+}
+
+/// l2-norm of all their weights, whatever the size of these.
+double norm_of(std::span<const double> weights, const Range& range, const ModelShape& shape) {
   double largest = 0;
-  for (std::int64_t i = 0; i < range.num_weights(); ++i)
-    largest = std::max(largest, std::abs(weights[range[i]]));
+  for (std::int64_t score = 0; score < shape.num_scores; ++score)
+    largest = std::max(largest, detail::largest_magnitude(row_of(weights, range, shape, score)));
   if (largest == 0) return 0;
   double sum = 0;
-  for (std::int64_t i = 0; i < range.num_weights(); ++i) {
-    const double share = weights[range[i]] / largest;
-    sum += share * share;
-  }
+  for (std::int64_t score = 0; score < shape.num_scores; ++score)
+    for (const double w : row_of(weights, range, shape, score))
+      sum += (w / largest) * (w / largest);
   return largest * std::sqrt(sum);
 }
 
@@ -70,14 +72,15 @@ double penalty_value(const Penalty& penalty, const ModelShape& shape,
   require_length("penalty_value", "weights", std::ssize(weights),
                  shape.num_features * shape.num_scores);
   double sum = 0;
-  Range range{.shape = shape};
+  Range range;
   if (penalty.groups.empty()) {
     range.size = num_penalised(penalty, shape);
-    for (std::int64_t i = 0; i < range.num_weights(); ++i) sum += std::abs(weights[range[i]]);
+    for (std::int64_t score = 0; score < shape.num_scores; ++score)
+      for (const double w : row_of(weights, range, shape, score)) sum += std::abs(w);
   }
   for (const std::int64_t size : penalty.groups) {
     range.size = size;
-    sum += norm_of(weights, range);
+    sum += norm_of(weights, range, shape);
     range.first += size;
   }
   return penalty.strength * sum;
@@ -94,22 +97,19 @@ double penalty_slope(const Penalty& penalty, const ModelShape& shape) {
 void shrink(const Penalty& penalty, double times, const ModelShape& shape,
             std::span<double> weights) {
   const double threshold = times * penalty.strength;
-  Range range{.shape = shape};
+  Range range;
   if (penalty.groups.empty()) {
     range.size = num_penalised(penalty, shape);
-    for (std::int64_t i = 0; i < range.num_weights(); ++i) {
-      double& w = weights[range[i]];
-      w = std::abs(w) > threshold ? std::copysign(std::abs(w) - threshold, w) : 0;
-    }
+    for (std::int64_t score = 0; score < shape.num_scores; ++score)
+      for (double& w : row_of(weights, range, shape, score))
+        w = std::abs(w) > threshold ? std::copysign(std::abs(w) - threshold, w) : 0;
   }
   for (const std::int64_t size : penalty.groups) {
     range.size = size;
-    const double norm = norm_of(weights, range);
+    const double norm = norm_of(weights, range, shape);
     const double factor = norm > threshold ? (norm - threshold) / norm : 0;
-    for (std::int64_t i = 0; i < range.num_weights(); ++i) {
-      double& w = weights[range[i]];
-      w = factor > 0 ? w * factor : 0;
-    }
+    for (std::int64_t score = 0; score < shape.num_scores; ++score)
+      for (double& w : row_of(weights, range, shape, score)) w = factor > 0 ? w * factor : 0;
     range.first += size;
   }
 }

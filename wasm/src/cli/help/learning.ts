@@ -117,8 +117,9 @@ ${MODE}
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,
                    the loss of predicting 0, that of the same learner without noise, and what both
                    lose beyond the best fixed weights in hindsight (the regret, with the error it
-                   may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private. True
-                   sums of gradients are shown by simulation of the library, not here
+                   may have; for rows * (features + 1) up to 16,777,216 numbers): NOT private.
+                   Losses are those without --l1 or --group-norm. True sums of gradients are shown
+                   by simulation of the library, not here
   --test FILE.csv  adds loss and accuracy of the model on other rows, as test in the JSON but not in
                    the file of --model: NOT private unless FILE.csv is public. With
                    --show-nonprivate also the loss of the latest weights

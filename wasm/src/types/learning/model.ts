@@ -58,7 +58,8 @@ export interface LearnedModel {
     /**
      * Excess of the mean losses of learner and twin, over all passes, above `bestLoss`, that of the
      * best fixed weights in hindsight (of the domain; of the whole space, of those of norm at most
-     * `radius`); the regrets are at most `gap` more. Null where there are too many rows to keep.
+     * `radius`); the regrets are at most `gap` more. Losses are without penalty. Null where there
+     * are too many rows to keep.
      */
     regret?: { private: number; twin: number; bestLoss: number; gap: number } | null;
     /**
