@@ -211,7 +211,7 @@ test('simulationNoise: releases, ledgers, budgets and optimisers take none of it
   const search = { mechanism: 'blt', numSteps: 4, noise };
   rejects(() => dp.optimize(search), TypeError, 'wrong_type', /noise is an unknown option/);
   const store = { read: async () => undefined, write: async () => {} };
-  for (const name of ['ledger', 'learnerLedger']) {
+  for (const name of ['ledger', 'learnerLedger', 'gradientLearnerLedger']) {
     await assert.rejects(dp[name]({ ...target, store }), { code: 'wrong_type', parameter: 'noise' });
   }
   const spent = { account: 'mu', costs: noise, epsilon: 1, delta: 1e-6 };

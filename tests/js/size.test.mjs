@@ -30,7 +30,7 @@ test('size: the counter, its module and its code', (t) => {
 
 test('size: the small learner, its module and its code', (t) => {
   check(t, 'learner.wasm', sizeOf('learner.wasm'), 163_300);
-  check(t, 'learner.js', sizeOf('learner.js'), 20_800);
+  check(t, 'learner.js', sizeOf('learner.js'), 21_000);
 });
 
 test('size: the optimizer for TensorFlow.js', (t) => {
@@ -43,11 +43,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 599_500);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 600_200);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 28_900);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 29_700);
 });
 
 const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));

@@ -10,6 +10,7 @@ import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.j
 import { readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { makeGradientLearner } from './learning/gradient-learner.js';
+import { makeGradientLearnerLedger } from './learning/gradient-ledger.js';
 import { learn } from './learning/learn.js';
 import { makeLearner, makeLearnerLedger } from './learning/learner.js';
 import { makeLedger } from './sums/ledger.js';
@@ -163,6 +164,7 @@ export function makeApi(core: Core): DpFtrl {
     learnerDefaults: (options) => learnerDefaults(core, options),
     learner: (options) => makeLearner(instance, options),
     gradientLearner: (options) => makeGradientLearner(instance, options),
+    gradientLearnerLedger: (options) => makeGradientLearnerLedger(instance, options),
     twin: (options) => makeTwin(instance, options),
     comparator: (options) => makeComparator(instance, options),
     regretBounds: (certificate, options) => regretBounds(core, certificate, options),

@@ -4,7 +4,11 @@
 
 import type { Certificate, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
-import type { GradientLearner, GradientLearnerOptions } from './learning/gradient-learner.js';
+import type { GradientLearner, GradientLearnerLedger } from './learning/gradient-learner.js';
+import type {
+  GradientLearnerLedgerOptions,
+  GradientLearnerOptions,
+} from './learning/gradient-learner.js';
 import type { LearnerDefaultsOptions } from './learning/defaults.js';
 import type { LearnOptions } from './learning/learn.js';
 import type {
@@ -324,6 +328,25 @@ export interface DpFtrl {
    * ```
    */
   gradientLearner(options: GradientLearnerOptions): GradientLearner;
+  /**
+   * The same with its state in a store: it goes on where it stopped, and never makes a step of two
+   * batches.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('model.state');
+   * const options = { numSteps: 100, epsilon: 4, delta: 1e-6, clipNorm: 1, rate: 0.1 };
+   * const learner = await dp.gradientLearnerLedger({ ...options, dimension: 2, store });
+   * const [a, b] = learner.weights();
+   * console.log(await learner.update([a - 1, b + 1]), learner.step); // a batch of one example
+   * learner.dispose();
+   * await store.close();
+   * ```
+   */
+  gradientLearnerLedger(options: GradientLearnerLedgerOptions): Promise<GradientLearnerLedger>;
   /**
    * A learner without noise: NOT private.
    * @example

@@ -26,21 +26,75 @@ const OPTIONS_OF_RULES: Readonly<Record<string, readonly RuleName[]>> = {
   beta2: ['adam'],
   floor: ['adam'],
 };
-const OPTIONS = [
+/** Options of learners that clip gradients themselves. */
+export const CLIPPING_LEARNER_OPTIONS = [
   ...MECHANISM_OPTIONS,
   ...Object.keys(OPTIONS_OF_RULES),
-  ...['dimension', 'clipping', 'batchSize', 'start', 'rule', 'rate', 'grid', 'insecureSeed'],
+  ...['dimension', 'batchSize', 'start', 'rule', 'rate', 'grid', 'insecureSeed'],
 ];
+const OPTIONS = [...CLIPPING_LEARNER_OPTIONS, 'clipping'];
 
 type Facts = Pick<
   GradientLearner,
   'dimension' | 'clipping' | 'batchSize' | 'rule' | 'insecure'
 >;
 
-interface Made {
-  id: number;
-  certificate: Certificate;
-  grid: number;
+/** Noise of sums. */
+type Noise = Pick<GradientLearner, 'certificate' | 'grid'>;
+
+type Made = Noise & { id: number };
+
+/** Weights that go from one private sum of gradients to the next. */
+export class Course {
+  /** Sum of all private gradients. */
+  private total: Float64Array;
+
+  constructor(
+    private readonly next: UpdateRule,
+    private readonly current: Float64Array,
+    private readonly batchSize: number,
+  ) {
+    this.total = new Float64Array(current.length);
+  }
+
+  weights(): Float64Array {
+    return this.current.slice();
+  }
+
+  /** Moves the weights by the private sum of all gradients. */
+  reach(where: string, total: Float64Array): Float64Array {
+    const before = this.total;
+    this.total = total;
+    return this.move(where, total.map((sum, i) => sum - before[i]!));
+  }
+
+  /** Moves the weights by the private sum of the gradients of a step. */
+  advance(where: string, increment: Float64Array): Float64Array {
+    this.total = this.total.map((all, i) => all + increment[i]!);
+    return this.move(where, increment);
+  }
+
+  private move(where: string, increment: Float64Array): Float64Array {
+    const mean = (x: number) => x / this.batchSize;
+    this.next(this.current, { increment: increment.map(mean), total: this.total.map(mean) });
+    if (!this.current.every(Number.isFinite)) {
+      const constraint = 'the weights left the doubles: the rate is too large';
+      throw makeError('bad_state', where, { constraint });
+    }
+    return this.weights();
+  }
+}
+
+/** Checks all gradients first: a call made again would add those before a bad one twice. */
+export function readGradients(where: string, gradients: unknown, dimension: number): Float64Array {
+  const values = float64s(where, 'gradients', gradients);
+  countRecords(where, values, dimension);
+  const bad = values.findIndex((x) => !Number.isFinite(x));
+  if (bad < 0) return values;
+  const row = { kind: 'record', index: Math.floor(bad / dimension) } as const;
+  const parameter = `record[${bad % dimension}]`;
+  const about = { row, parameter, constraint: 'must be finite', value: String(values[bad]) };
+  throw Object.assign(makeError('invalid_argument', where, about), { contributed: 0 });
 }
 
 /** The class has the facts, which its constructor takes over as they are. */
@@ -50,15 +104,12 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
   readonly certificate: Certificate;
   readonly grid: number;
   private numUpdates = 0;
-  /** Sum of all private gradients. */
-  private total: Float64Array;
 
   constructor(
     instance: Instance,
     made: Made,
     facts: Facts,
-    private readonly next: UpdateRule,
-    private readonly current: Float64Array,
+    private readonly course: Course,
   ) {
     super(instance, made.id, 'gradient learner');
     const isPromised = facts.clipping === 'by the caller';
@@ -66,7 +117,6 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
     this.certificate = Object.freeze({ ...made.certificate, ...promise });
     this.grid = made.grid;
     Object.assign(this, facts);
-    this.total = new Float64Array(facts.dimension);
   }
 
   get numSteps(): number {
@@ -78,7 +128,7 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
   }
 
   weights(): Float64Array {
-    return this.current.slice();
+    return this.course.weights();
   }
 
   contribute(gradients: ArrayLike<number>): void {
@@ -87,39 +137,18 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
 
   update(gradients?: ArrayLike<number>): Float64Array {
     const where = 'update';
-    const before = this.total;
-    const increment = new Float64Array(this.dimension);
     if (this.clipping === 'here') {
       if (gradients !== undefined) this.add(where, gradients);
       const total = new Float64Array(this.dimension);
       asErrorsOf(where, () => this.core.call('prefixSumEndSteps', this.id, total));
-      total.forEach((sum, i) => (increment[i] = sum - before[i]!));
-      this.total = total;
-    } else {
-      const sum = float64s(where, 'gradients', gradients);
-      requireLength(where, 'gradients', sum.length, this.dimension);
-      asErrorsOf(where, () => this.core.call('noiseAddTo', this.id, sum, this.numUpdates));
-      increment.set(sum);
-      this.total = before.map((all, i) => all + sum[i]!);
+      this.numUpdates += 1;
+      return this.course.reach(where, total);
     }
+    const sum = float64s(where, 'gradients', gradients);
+    requireLength(where, 'gradients', sum.length, this.dimension);
+    asErrorsOf(where, () => this.core.call('noiseAddTo', this.id, sum, this.numUpdates));
     this.numUpdates += 1;
-    const mean = (x: number) => x / this.batchSize;
-    this.next(this.current, { increment: increment.map(mean), total: this.total.map(mean) });
-    if (!this.current.every(Number.isFinite)) {
-      const constraint = 'the weights left the doubles: the rate is too large';
-      throw makeError('bad_state', where, { constraint });
-    }
-    return this.weights();
-  }
-
-  /** Looks at all gradients first: a call made again would add those before a bad one twice. */
-  private requireFinite(where: string, values: Float64Array): void {
-    const bad = values.findIndex((x) => !Number.isFinite(x));
-    if (bad < 0) return;
-    const row = { kind: 'record', index: Math.floor(bad / this.dimension) } as const;
-    const parameter = `record[${bad % this.dimension}]`;
-    const about = { row, parameter, constraint: 'must be finite', value: String(values[bad]) };
-    throw Object.assign(makeError('invalid_argument', where, about), { contributed: 0 });
+    return this.course.advance(where, sum);
   }
 
   /** Adds gradients, each clipped, to the open batch. */
@@ -128,9 +157,7 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
       const constraint = 'must be given to update as a sum, where {clipping} is by the caller';
       throw makeError('unsupported', where, { parameter: 'gradients', constraint });
     }
-    const values = float64s(where, 'gradients', gradients);
-    countRecords(where, values, this.dimension);
-    this.requireFinite(where, values);
+    const values = readGradients(where, gradients, this.dimension);
     try {
       this.core.call('prefixSumContribute', this.id, values);
     } catch (error) {
@@ -146,7 +173,7 @@ function within(reader: Reader, name: string, fallback: number, closed: boolean)
   const value = reader.numberOr(name, fallback);
   const isIn = closed ? value >= 0 && value < 1 : value > 0 && Number.isFinite(value);
   if (isIn) return value;
-  throw outOfRange(WHERE, name, closed ? 'at least 0 and below 1' : 'positive and finite', value);
+  throw outOfRange(reader.where, name, closed ? 'at least 0 and below 1' : 'positive and finite', value);
 }
 
 function optionalPositive(reader: Reader, name: string): number | undefined {
@@ -155,53 +182,84 @@ function optionalPositive(reader: Reader, name: string): number | undefined {
 
 function readStart(reader: Reader, dimension: number): Float64Array {
   if (!reader.has('start')) return new Float64Array(dimension);
-  const start = float64s(WHERE, 'start', reader.raw('start')).slice();
-  requireLength(WHERE, 'start', start.length, dimension);
-  requireFinite(WHERE, 'start', start);
+  const { where } = reader;
+  const start = float64s(where, 'start', reader.raw('start')).slice();
+  requireLength(where, 'start', start.length, dimension);
+  requireFinite(where, 'start', start);
   return start;
 }
 
-/** Reads the rule; `variances` are those of the increments of each step, for Z of variance 1. */
-function readRule(reader: Reader, rule: RuleName, start: Float64Array) {
+/** Numbers of a rule that have a value, the rate among them. */
+type RuleNumbers = Readonly<Record<string, number | undefined>>;
+
+function readRuleNumbers(reader: Reader, rule: RuleName): RuleNumbers {
   for (const [name, rules] of Object.entries(OPTIONS_OF_RULES)) {
     if (reader.has(name) && !rules.includes(rule)) {
       const wanted = `left out with the rule '${rule}'`;
-      throw outOfRange(WHERE, name, wanted, reader.raw(name));
+      throw outOfRange(reader.where, name, wanted, reader.raw(name));
     }
   }
   const rate = within(reader, 'rate', NaN, false);
   if (rule === 'adam') {
     const [beta1, beta2] = [within(reader, 'beta1', 0.9, true), within(reader, 'beta2', 0.999, true)];
-    const options = { rate, beta1, beta2, floor: optionalPositive(reader, 'floor') };
-    return (variances: Float64Array) => adam({ ...options, variances }, start.length);
+    return { rate, beta1, beta2, floor: optionalPositive(reader, 'floor') };
   }
-  const ball = { start, radius: optionalPositive(reader, 'radius') };
-  if (rule === 'ftrl') return () => ftrl(rate, ball);
-  const momentum = within(reader, 'momentum', 0, true);
-  return () => descent(rate, momentum, ball);
+  const radius = optionalPositive(reader, 'radius');
+  return rule === 'ftrl' ? { rate, radius } : { rate, radius, momentum: within(reader, 'momentum', 0, true) };
+}
+
+/** A learner of any model without its sums and their noise. */
+export interface GradientPlan {
+  mechanism: CoreMechanism;
+  dimension: number;
+  batchSize: number;
+  rule: RuleName;
+  numbers: RuleNumbers;
+  start: Float64Array;
+}
+
+export function readPlan(reader: Reader, { mechanisms }: Instance): GradientPlan {
+  const mechanism = readPrefixMechanism(reader, mechanisms);
+  const dimension = reader.countOr('dimension', 1);
+  if (dimension < 1) throw outOfRange(reader.where, 'dimension', 'at least 1', dimension);
+  const batchSize = reader.countOr('batchSize', 1);
+  if (batchSize < 1) throw outOfRange(reader.where, 'batchSize', 'at least 1', batchSize);
+  const rule = reader.oneOfOr('rule', RULES, 'descent');
+  const start = readStart(reader, dimension);
+  return { mechanism, dimension, batchSize, rule, numbers: readRuleNumbers(reader, rule), start };
 }
 
 /** Variance of the noise of one coordinate of each step's gradient. */
-function variancesOf(core: Core, mechanism: CoreMechanism, made: Made, batchSize: number) {
+function variancesOf(core: Core, { mechanism, batchSize }: GradientPlan, noise: Noise) {
   const unit = core.call('gradientVariances', mechanism);
-  const scale = (made.certificate.noiseStddev / batchSize) ** 2;
+  const scale = (noise.certificate.noiseStddev / batchSize) ** 2;
   // Two successive totals are rounded to the grid, each by itself.
-  const rounding = (made.grid / batchSize) ** 2 / 6;
+  const rounding = (noise.grid / batchSize) ** 2 / 6;
   return unit.map((variance) => scale * variance + rounding);
 }
 
+/** The way of the weights from the start on. */
+export function makeCourse(core: Core, plan: GradientPlan, noise: Noise): Course {
+  const { rule, start, batchSize, numbers } = plan;
+  const { rate = NaN, momentum = 0, beta1 = NaN, beta2 = NaN, floor, radius } = numbers;
+  const ball = { start, radius };
+  const next = {
+    ftrl: () => ftrl(rate, ball),
+    descent: () => descent(rate, momentum, ball),
+    adam: () => {
+      const variances = variancesOf(core, plan, noise);
+      return adam({ rate, beta1, beta2, floor, variances }, start.length);
+    },
+  };
+  return new Course(next[rule](), start.slice(), batchSize);
+}
+
 export function makeGradientLearner(instance: Instance, options: unknown): GradientLearner {
-  const { core, mechanisms } = instance;
+  const { core } = instance;
   const reader = readOptions(WHERE, options, OPTIONS);
-  const mechanism = readPrefixMechanism(reader, mechanisms);
-  const dimension = reader.countOr('dimension', 1);
-  if (dimension < 1) throw outOfRange(WHERE, 'dimension', 'at least 1', dimension);
-  const batchSize = reader.countOr('batchSize', 1);
-  if (batchSize < 1) throw outOfRange(WHERE, 'batchSize', 'at least 1', batchSize);
   const clipping = reader.oneOfOr('clipping', CLIPPING, 'here');
-  const rule = reader.oneOfOr('rule', RULES, 'descent');
-  const start = readStart(reader, dimension);
-  const ruleWith = readRule(reader, rule, start);
+  const plan = readPlan(reader, instance);
+  const { mechanism, dimension, batchSize, rule } = plan;
   const complete = {
     ...mechanism,
     dimension,
@@ -219,10 +277,7 @@ export function makeGradientLearner(instance: Instance, options: unknown): Gradi
       const kind = clipping === 'here' ? 'prefixSumCreate' : 'noiseCreate';
       const made = core.call(kind, given) as Made;
       try {
-        const isAdam = rule === 'adam';
-        const variances = isAdam ? variancesOf(core, mechanism, made, batchSize) : new Float64Array();
-        const current = start.slice();
-        return new CoreGradientLearner(instance, made, facts, ruleWith(variances), current);
+        return new CoreGradientLearner(instance, made, facts, makeCourse(core, plan, made));
       } catch (error) {
         core.call('dispose', made.id);
         throw error;

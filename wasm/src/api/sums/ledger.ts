@@ -3,7 +3,7 @@
 // A running total whose state outlives the process: decided by the core, saved by a store, and only
 // then handed out.
 
-import { float64s, requireCount, wrongType } from '../../core/check.js';
+import { float64s, requireCount, wrongType, type Reader } from '../../core/check.js';
 import type { CorePrefixSum } from '../../core/core.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import type { Certificate, ReleaseLedger } from '../../types/all.js';
@@ -29,7 +29,7 @@ interface Task {
   memo: Uint8Array | undefined;
 }
 
-class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
+export class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
   readonly certificate: Certificate;
   readonly grid: number;
   readonly dimension: number;
@@ -111,6 +111,11 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     return this.inTurn(where, { firstStep, numSteps: all.length, decide, memo: kept });
   }
 
+  /** Private running totals after steps that were stored. */
+  released(firstStep: number, numSteps: number): Float64Array {
+    return this.core.call('ledgerReleased', this.id, firstStep, numSteps);
+  }
+
   override dispose(): void {
     this.key.fill(0);
     this.hold.release(this.last);
@@ -136,12 +141,19 @@ class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     const { decided, acknowledged } = this.core.call('ledgerSteps', this.id);
     const isMemoAlone = numSteps === 0 && memo !== undefined;
     if (decided > acknowledged || isMemoAlone) await this.journal.write(memo);
-    return this.core.call('ledgerReleased', this.id, firstStep, numSteps);
+    return this.released(firstStep, numSteps);
   }
 }
 
-export async function makeLedger(instance: Instance, options: unknown): Promise<ReleaseLedger> {
-  const reader = readOptions('ledger', options, OPTIONS);
+export function makeLedger(instance: Instance, options: unknown): Promise<ReleaseLedger> {
+  return openLedger(instance, readOptions('ledger', options, OPTIONS));
+}
+
+/** Opens the ledger of totals that the options ask for, whichever others they have. */
+export async function openLedger(
+  instance: Instance,
+  reader: Reader,
+): Promise<CoreReleaseLedger> {
   const complete = readTotals(reader, instance.mechanisms);
   return openStored(reader, complete, (given, stored) => {
     const sums = instance.core.call('ledgerCreate', given);

@@ -4,6 +4,7 @@
 
 import type { Certificate } from '../certificate.js';
 import type { Handle } from '../instance.js';
+import type { ReleaseStore } from '../ledger.js';
 import type { MechanismOptions } from '../mechanism.js';
 
 export interface GradientLearnerOptions extends MechanismOptions {
@@ -81,4 +82,27 @@ export interface GradientLearner extends Handle {
    * weights leave the doubles: the batch is spent then.
    */
   update(gradients?: ArrayLike<number>): Float64Array;
+}
+
+export interface GradientLearnerLedgerOptions extends Omit<GradientLearnerOptions, 'clipping'> {
+  /** Weights at the start; a store that holds a learner has its own. */
+  start?: ArrayLike<number>;
+  store: ReleaseStore;
+}
+
+/**
+ * Private learning of any model that survives restarts: the private sum of a batch is stored before
+ * the weights move by it. Opened again, it is at the weights that were stored last. The store holds
+ * the key and the true sums: as secret as the examples.
+ */
+export interface GradientLearnerLedger
+  extends Handle,
+    Omit<GradientLearner, keyof Handle | 'clipping' | 'contribute' | 'update'> {
+  /**
+   * Ends the batch of step `step`, and returns the next weights. `gradients` are those of all its
+   * examples, one after the other; each is clipped. A call that is refused changes nothing. After a
+   * store that failed the same batch is asked for again: another one is refused with code
+   * 'already_released', as its noise may be known.
+   */
+  update(gradients: ArrayLike<number>): Promise<Float64Array>;
 }
