@@ -306,6 +306,11 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
     EXPECT_ERROR(DpFtrl(penalised).restore_without_ledger(of_groups), "bad_state",
                  "must be of this");
   }
+  penalised.penalty = {.strength = 0.5, .groups = {1, 2}};
+  const Bytes of_one_and_two = DpFtrl(penalised).checkpoint();
+  penalised.penalty.groups = {2, 1};
+  EXPECT_ERROR(DpFtrl(penalised).restore_without_ledger(of_one_and_two), "bad_state",
+               "must be of this");
   EXPECT_ERROR(PrefixSum(how.mechanism, {.key = how.key, .dimension = kDimension})
                    .restore_without_ledger(good),
                "bad_state", "must be of kind 2, got kind 5");
