@@ -209,14 +209,17 @@ test('certificate: workload, participation and bound as in the error', () => {
   }
 });
 
-test('prefixSum, simulation: participation scales the noise, prefix sums only', () => {
+test('prefixSum, simulation: participation scales the noise, and sums are integers', () => {
   for (const make of [dp.prefixSum, dp.simulation]) {
     const base = { numSteps: 8, epsilon: 1, delta: 1e-6 };
     const handle = make({ ...base, mechanism: 'independent', participation: { epochs: 4 } });
     close(handle.certificate.sensitivity, 2, 1e-12);
     handle.dispose();
-    const message = /workload must be 'prefix', the only one that is released, got window/;
-    const call = () => make({ ...base, workload: { window: 3 } });
+    const message =
+      make === dp.prefixSum
+        ? /workload must be 'prefix' or have window: no other is released, got momentum/
+        : /workload must be 'prefix', the only one that is released here, got momentum/;
+    const call = () => make({ ...base, workload: { momentum: 0.9 } });
     rejects(call, RangeError, 'invalid_argument', message);
     make({ ...base, workload: 'prefix' }).dispose();
   }

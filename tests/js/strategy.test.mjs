@@ -130,7 +130,7 @@ test('the workload is that of the strategy', () => {
     () => dp.prefixSum({ mechanism: rated, numSteps: 20, ...target }),
     RangeError,
     'invalid_argument',
-    /workload must be 'prefix', the only one that is released, got rates/,
+    /workload must be 'prefix' or have window: no other is released, got rates/,
   );
 });
 

@@ -7,7 +7,7 @@ import { compare, makeComparison, SAME } from './compare.js';
 import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
 import { makeError } from '../core/errors.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
-import { readMechanism, readOptions } from './options.js';
+import { defaultOf, readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { makeGradientLearner } from './learning/gradient-learner.js';
 import { makeGradientLearnerLedger } from './learning/gradient-ledger.js';
@@ -139,7 +139,7 @@ export function makeApi(core: Core): DpFtrl {
 
   function certificate(options: unknown): CheckedCertificate {
     const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
-    return rated(core.call('certificate', readMechanism(reader, mechanisms)));
+    return rated(core.call('certificate', readMechanism(reader, mechanisms, defaultOf)));
   }
 
   return Object.freeze<DpFtrl>({

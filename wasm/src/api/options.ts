@@ -6,8 +6,8 @@ import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/
 import type { CoreFactorization, CoreMechanism, CoreParameters, CoreTable } from '../core/core.js';
 import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.js';
 import { makeError, within, type Where } from '../core/errors.js';
-import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, NEIGHBOURS } from '../shared/defaults.js';
-import { OBJECTIVES, PURE_MECHANISM } from '../shared/defaults.js';
+import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, defaultMechanism } from '../shared/defaults.js';
+import { NEIGHBOURS, OBJECTIVES, PURE_MECHANISM } from '../shared/defaults.js';
 import { PARAMETER_NAMES, PARAMETERS } from '../shared/parameters.js';
 import type { ParameterName } from '../shared/parameters.js';
 import type { MechanismName } from '../types/all.js';
@@ -157,6 +157,11 @@ export function readNamed(reader: Reader, mechanism: MechanismName): CoreFactori
   return { mechanism, ...readProblem(reader), parameters: readParameters(reader) };
 }
 
+/** The mechanism of a problem where none is named. */
+export function defaultOf({ numSteps, workload }: CoreProblem): MechanismName {
+  return defaultMechanism(numSteps, workload.kind === 'window' ? workload.width : undefined);
+}
+
 function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
   return (
     a.kind === b.kind &&
@@ -203,23 +208,24 @@ export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorizatio
 export function readFactorization(
   reader: Reader,
   mechanisms: readonly MechanismName[],
-  fallback?: MechanismName,
+  fallback?: (problem: CoreProblem) => MechanismName,
 ): CoreFactorization {
   const given = reader.raw('mechanism');
   if (typeof given === 'object' && given !== null) {
     return readSaved(reader, readStrategy(reader.where, given, mechanisms));
   }
-  if (given === undefined && fallback !== undefined) return readNamed(reader, fallback);
+  if (given === undefined && fallback) return readNamed(reader, fallback(readProblem(reader)));
   return readNamed(reader, reader.oneOf('mechanism', mechanisms));
 }
 
 export function readMechanism(
   reader: Reader,
   mechanisms: readonly MechanismName[],
+  fallback: (problem: CoreProblem) => MechanismName = () => DEFAULT_MECHANISM,
   pure = false,
 ): CoreMechanism {
   return {
-    ...readFactorization(reader, mechanisms, pure ? PURE_MECHANISM : DEFAULT_MECHANISM),
+    ...readFactorization(reader, mechanisms, fallback),
     epsilon: reader.number('epsilon'),
     delta: pure ? 0 : reader.number('delta'),
     clipNorm: reader.numberOr('clipNorm', DEFAULT_CLIP_NORM),
@@ -227,21 +233,39 @@ export function readMechanism(
   };
 }
 
-/** As readMechanism, of a mechanism whose releases are running totals. */
+function badWorkload({ where }: Reader, value: string, constraint: string): Error {
+  return makeError('invalid_argument', where, { parameter: 'workload', constraint, value });
+}
+
+/** As readMechanism, of a mechanism for running totals. */
 export function readPrefixMechanism(
   reader: Reader,
   mechanisms: readonly MechanismName[],
-  pure = false,
 ): CoreMechanism {
-  const mechanism = readMechanism(reader, pure ? [PURE_MECHANISM] : mechanisms, pure);
+  const mechanism = readMechanism(reader, mechanisms);
   const { kind } = mechanism.workload;
   if (kind === 'prefix') return mechanism;
-  const constraint = "must be 'prefix', the only one that is released";
-  throw makeError('invalid_argument', reader.where, {
-    parameter: 'workload',
-    constraint,
-    value: kind,
-  });
+  throw badWorkload(reader, kind, "must be 'prefix', the only one that is released here");
+}
+
+/** As readMechanism, of a mechanism whose sums are released. */
+export function readSumsMechanism(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+  pure: boolean,
+): CoreMechanism {
+  const quickest = (problem: CoreProblem): MechanismName => {
+    const name = defaultOf(problem);
+    // Small modules have neither that mechanism nor its workload, and refuse the latter.
+    return mechanisms.includes(name) ? name : DEFAULT_MECHANISM;
+  };
+  const mechanism = pure
+    ? readMechanism(reader, [PURE_MECHANISM], () => PURE_MECHANISM, true)
+    : readMechanism(reader, mechanisms, quickest);
+  const { kind } = mechanism.workload;
+  if (kind === 'prefix' || (kind === 'window' && !pure)) return mechanism;
+  const constraint = pure ? 'with {pure}' : 'or have {window}: no other is released';
+  throw badWorkload(reader, kind, `must be 'prefix' ${constraint}`);
 }
 
 /** A table whose lengths agree; the core checks its numbers. */

@@ -6,13 +6,13 @@
 import { Reader } from '../core/check.js';
 import type { CoreProblem } from '../core/core.js';
 import { given } from '../core/given.js';
-import { DEFAULT_MECHANISM } from '../shared/defaults.js';
+import { MAX_QUICK_DENSE_STEPS } from '../shared/defaults.js';
 import type { ParameterName } from '../shared/parameters.js';
 import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from '../types/all.js';
 import type { ErrorOptions, MechanismName, MechanismOptions } from '../types/all.js';
 import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from '../types/all.js';
 import type { SavedStrategy, SearchLimits, UnitError, UnitErrorOptions } from '../types/all.js';
-import { readProblem } from './options.js';
+import { defaultOf, readProblem } from './options.js';
 
 /** A computation that runs piece by piece. */
 export type Pieces<T> = Generator<OptimizeProgress, T, void>;
@@ -25,8 +25,6 @@ const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
   'banded-toeplitz': 2 ** 16,
   banded: 128,
 };
-/** The same limit where the optimum is found with dense matrices. */
-const MAX_QUICK_DENSE_STEPS = 128;
 
 /** Parameters that leave nothing to search for, or vary what was found. */
 const NOT_SEARCHED: readonly ParameterName[] = [
@@ -56,10 +54,11 @@ function longSearch(
   { limits }: DpFtrl,
   options: ErrorOptions | MechanismOptions,
 ): OptimizeOptions | undefined {
-  const { mechanism = DEFAULT_MECHANISM, numSteps, workload, participation } = options;
-  if (typeof mechanism !== 'string') return undefined;
+  const { numSteps, workload, participation } = options;
+  if (typeof options.mechanism === 'object') return undefined;
   if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
   const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
+  const mechanism = options.mechanism ?? defaultOf(problem);
   const limit = quickLimit(mechanism, problem, limits);
   if (limit === undefined || numSteps <= limit) return undefined;
   const { bands, buffers, objective } = options;

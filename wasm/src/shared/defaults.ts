@@ -6,6 +6,18 @@ import type { MechanismName } from '../types/mechanism.js';
 
 export const DEFAULT_MECHANISM: MechanismName = 'optimal';
 
+/** Beyond so many steps the optimum of dense matrices takes seconds. */
+export const MAX_QUICK_DENSE_STEPS = 128;
+/** The largest horizon of the row norms of 'normalized-square-root' for windows. */
+const MAX_NORMALIZED_STEPS = 2 ** 16;
+
+/** The mechanism of releases where none is named. A width is that of a sliding window. */
+export function defaultMechanism(numSteps: number, width?: number): MechanismName {
+  if (width === undefined || width >= numSteps) return DEFAULT_MECHANISM;
+  if (numSteps <= MAX_QUICK_DENSE_STEPS) return DEFAULT_MECHANISM;
+  return numSteps <= MAX_NORMALIZED_STEPS ? 'normalized-square-root' : 'square-root';
+}
+
 /** The mechanism of totals without a delta, and the parameters that it takes there. */
 export const PURE_MECHANISM: MechanismName = 'tree-k';
 export const PURE_PARAMETERS: readonly string[] = ['arity', 'subtractive'];

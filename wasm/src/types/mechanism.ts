@@ -172,7 +172,8 @@ export interface CatalogueEntry {
 
 export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   /**
-   * Default 'optimal'. A saved strategy brings its horizon and workload, and takes no parameters.
+   * Default 'optimal'; for a window beyond 128 steps 'normalized-square-root', and beyond 65,536
+   * 'square-root'. A saved strategy brings its horizon and workload, and takes no parameters.
    */
   mechanism?: MechanismName | SavedStrategy;
   /** Horizon: the number of releases the noise is calibrated for. */
@@ -183,6 +184,9 @@ export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   neighbours?: Neighbours;
   /** Default 'single'. */
   participation?: Participation;
-  /** Default 'prefix', the only one that `prefixSum` and `simulation` release. */
+  /**
+   * Default 'prefix'. `prefixSum`, `peopleSum` and `ledger` also release a window, in mode 'grid':
+   * sums of the last steps. Learners and `simulation` take 'prefix' alone.
+   */
   workload?: Workload;
 }

@@ -55,7 +55,10 @@ export interface PureSumOptions
 /** Options as for `prefixSum`. */
 export type PeopleSumOptions = PrefixSumOptions;
 
-/** Private running totals, of records or of people's contributions. */
+/**
+ * Private running totals, of records or of people's contributions; with `workload: {window}` those of
+ * the last `window` steps.
+ */
 export interface Totals extends Handle {
   readonly certificate: Certificate;
   readonly dimension: number;

@@ -12,7 +12,7 @@ import { LATTICE_NOISES, MODES, PURE_PARAMETERS } from '../../shared/defaults.js
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../types/all.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions } from '../options.js';
-import { readPrefixMechanism, requireLength } from '../options.js';
+import { readSumsMechanism, requireLength } from '../options.js';
 
 
 /** Options that say how totals are released. */
@@ -195,7 +195,7 @@ export function readTotals(
   const pure = readPure(reader);
   return {
     pure,
-    ...readPrefixMechanism(reader, mechanisms, pure),
+    ...readSumsMechanism(reader, mechanisms, pure),
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
     grid: reader.numberOr('grid', undefined),

@@ -10,6 +10,8 @@ interface Options {
   columns: readonly string[];
   /** Column of the times, where steps are times. */
   timeColumn: string | undefined;
+  /** Steps that a total is the sum of; undefined: all so far. */
+  window: number | undefined;
 }
 
 /** Totals after a step. */
@@ -34,7 +36,7 @@ export class TotalsChart {
   }
 
   figure(): Figure {
-    const { columns, timeColumn } = this.options;
+    const { columns, timeColumn, window } = this.options;
     const { points } = this.thinning;
     const isTimed = timeColumn !== undefined;
     const labels = points.map(({ label }) => label);
@@ -44,13 +46,14 @@ export class TotalsChart {
       banded(name, x, points.map(({ totals }) => totals[j]!), stds),
     );
     return {
-      title: 'Private running totals',
+      title:
+        window === undefined ? 'Private running totals' : `Private sums of the last ${window} steps`,
       picture: {
         panels: [
           {
             title: `Shaded: ${BAND_TEXT}`,
             x: { label: timeColumn ?? 'step', log: false, ...(isTimed && { names: labels }) },
-            y: { label: 'total so far', log: false },
+            y: { label: window === undefined ? 'total so far' : 'sum', log: false },
             series,
           },
         ],

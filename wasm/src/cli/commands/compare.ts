@@ -112,6 +112,9 @@ function describe(comparison: Comparison, schema: string): string {
     paragraph(`${nameText(mechanism, parameters)}: ${inOptions(refusal)}`, '  '),
   );
   const raised = comparison.raisedByNormalizing.join(', ');
+  const released = paragraph(
+    `dp-ftrl release --workload ${workload} releases these sums, with --mechanism by any of them.`,
+  );
   const warning = paragraph(`Normalised columns raise the error of: ${raised}.`);
   return [
     paragraph(`Workload ${workload}, ${numSteps} steps, ${schema}; best ${objective} error first.`),
@@ -120,6 +123,7 @@ function describe(comparison: Comparison, schema: string): string {
     tableText(comparison),
     ...(raised === '' ? [] : ['\n', warning]),
     ...(out.length > 0 ? ['\nLeft out:\n', ...out] : []),
+    ...(workload.startsWith('window=') ? ['\n', released] : []),
   ].join('');
 }
 

@@ -16,7 +16,7 @@ import { timeOf, type Times } from '../input/time.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
-import type { Chosen } from '../options/strategy.js';
+import { windowOf, withDefault, type Chosen } from '../options/strategy.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
@@ -57,6 +57,8 @@ interface Prepared {
   rows: RowStream;
   /** Whether the horizon is the number of steps that the input had when it was read before. */
   surveyed: boolean;
+  /** Steps that a release is the sum of; undefined: all so far. */
+  window: number | undefined;
   how: SumOptions;
 }
 
@@ -67,14 +69,16 @@ function sortByTime(rows: RowStream, times: Times): Promise<void> {
 /** Reads the mechanism and the header, and searches for parameters where that takes long. */
 async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const { settings, command } = kind;
-  const { people, times, target, seed, quiet, state } = settings;
-  const chosen = await readChosen(args, dp.mechanisms());
-  const participation = people ? target.participation : chosenParticipation(args, chosen);
-  const steps = stepsOf(args, chosen);
+  const { people, times, target, seed, quiet, state, workload } = settings;
+  const read = await readChosen(args, dp.mechanisms());
+  const participation = people ? target.participation : chosenParticipation(args, read);
+  const steps = stepsOf(args, read);
   const texts = textColumns(people, times).names;
   const rows = await RowStream.open(args.files, { ...kind.wanted, texts });
   if (kind.sorts) await sortByTime(rows, times!);
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
+  const window = windowOf(workload, read);
+  const chosen = withDefault(args, read, numSteps, window);
   // The library looks at them once more, and at what goes with a target that has no delta.
   const how = {
     ...target,
@@ -83,13 +87,14 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
     mechanism: chosen.mechanism,
     ...chosen.parameters,
     numSteps,
+    ...(workload !== undefined && { workload }),
     dimension: rows.columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   } as SumOptions;
   // With --state the mechanism keeps the name with which the state was begun.
   const isSearched = state === undefined && !quiet && !('pure' in target);
   const found = isSearched ? await findFirst(dp, how, `${command}: ${chosen.name}`) : how;
-  return { chosen, participation, rows, surveyed, how: found };
+  return { chosen, participation, rows, surveyed, window, how: found };
 }
 
 interface Through {
@@ -235,6 +240,7 @@ export function run(args: Args): Promise<void> {
       new TotalsChart({
         columns: prepared.rows.columns,
         timeColumn: times?.column,
+        window: prepared.window,
       }),
   });
 }

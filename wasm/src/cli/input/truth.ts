@@ -26,16 +26,58 @@ export function addOf(parts: Map<string, Float64Array>, person: string, row: Flo
   parts.set(person, part.map((value, j) => Math.min(Math.max(value + row[j]!, -most), most)));
 }
 
+function added(a: readonly number[], b: readonly number[]): number[] {
+  return a.map((value, j) => value + b[j]!);
+}
+
+/**
+ * Sums of the last steps, without subtracting what leaves: in blocks as long as the window, of which
+ * the last one adds what it has of each beginning.
+ */
+class LastSteps {
+  /** Steps of the open block, and their sum. */
+  private steps: number[][] = [];
+  private sum: number[];
+  /** Sums of the block before from each step on to its end. */
+  private rests: number[][] = [];
+
+  constructor(
+    private readonly window: number,
+    private readonly zeros: readonly number[],
+  ) {
+    this.sum = [...zeros];
+  }
+
+  /** The sums after the step. */
+  next(step: number[]): number[] {
+    this.steps.push(step);
+    this.sum = added(this.sum, step);
+    const numSteps = this.steps.length;
+    const all = added(this.rests[numSteps] ?? this.zeros, this.sum);
+    if (numSteps < this.window) return all;
+    let rest = [...this.zeros];
+    this.rests = [];
+    for (let i = numSteps - 1; i > 0; --i) this.rests[i] = rest = added(this.steps[i]!, rest);
+    this.steps = [];
+    this.sum = [...this.zeros];
+    return all;
+  }
+}
+
 /** Sums of clipped contributions; those of one person to a step are added up first. */
 export class TrueSums {
+  /** All so far or, for a window, those of the open step. */
   private readonly sums: number[];
+  private readonly last: LastSteps | undefined;
   private readonly parts = new Map<string, Float64Array>();
 
   constructor(
     dimension: number,
     private readonly clip: Clip,
+    window?: number,
   ) {
     this.sums = new Array<number>(dimension).fill(0);
+    if (window !== undefined) this.last = new LastSteps(window, [...this.sums]);
   }
 
   add(contribution: Float64Array): void {
@@ -51,6 +93,9 @@ export class TrueSums {
   endStep(): number[] {
     for (const part of this.parts.values()) this.add(part);
     this.parts.clear();
-    return [...this.sums];
+    const sums = [...this.sums];
+    if (this.last === undefined) return sums;
+    this.sums.fill(0);
+    return this.last.next(sums);
   }
 }

@@ -118,14 +118,14 @@ export function guarantee(
   certificate: Certificate,
   { name, mode, whom, what = '' }: Spoken,
 ): string {
-  const { epsilon, delta, neighbours, clipNorm, numSteps, laplace } = certificate;
+  const { epsilon, delta, neighbours, clipNorm, numSteps, workload, laplace } = certificate;
   const target = laplace ? `${epsilon}-differentially private (pure)` : pairOf(epsilon, delta);
   const norm = laplace ? 'l1-norm over all columns' : 'l2-norm';
   const how = laplace ? 'discrete Laplace noise' : `mode ${mode}${claimOf(certificate)}`;
   return (
     `${target}, ${neighbours} neighbours: ` +
     `${whom.text}, ${what}clipped to ${norm} ${clipNorm}; ` +
-    `mechanism ${name}, ${how}, ` +
+    `${workload === 'prefix' ? '' : `workload ${workload}, `}mechanism ${name}, ${how}, ` +
     `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
   );
 }

@@ -4,11 +4,13 @@
 
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Participation, SavedStrategy } from '../../types/all.js';
+import { defaultMechanism } from '../../shared/defaults.js';
 import type { Args } from './args.js';
 import { Misuse } from '../failure.js';
 import { readJsonFile } from './json-file.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';
 import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';
+import type { Released } from './workload.js';
 
 /** The chosen mechanism: one by name with its parameters, or one from a file. */
 export interface Chosen {
@@ -36,6 +38,20 @@ export async function readChosen(
   if (other !== undefined) throw new Misuse(`give --strategy or --${other}, not both`);
   const saved = await readStrategyFile(path);
   return { mechanism: saved, parameters: {}, name: `${saved.mechanism} from ${path}`, saved };
+}
+
+/** The window that is released; undefined for all steps so far. */
+export function windowOf(released: Released | undefined, { saved }: Chosen): number | undefined {
+  const workload = released ?? saved?.workload ?? 'prefix';
+  return typeof workload === 'object' && 'window' in workload ? workload.window : undefined;
+}
+
+/** The same, or for a window without a mechanism the one that is best for so many steps. */
+export function withDefault(args: Args, chosen: Chosen, numSteps: number, window?: number): Chosen {
+  const isChosen = ['mechanism', 'strategy', 'pure'].some((name) => args.has(name));
+  if (isChosen || window === undefined) return chosen;
+  const mechanism = defaultMechanism(numSteps, window);
+  return { ...chosen, mechanism, name: nameText(mechanism, chosen.parameters) };
 }
 
 /** The horizon: --steps, or that of the file; what that must be is checked where it is used. */

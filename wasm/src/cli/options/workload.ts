@@ -17,6 +17,13 @@ function wrong(text: string): never {
   throw new Misuse(`--workload must be ${WANTED}, got ${JSON.stringify(text)}`);
 }
 
+/** The width that is given, if that is an integer. */
+function windowIn(text: string): number | undefined {
+  const sliding = /^window=(.*)$/.exec(text);
+  const window = sliding ? parseNumber(sliding[1]!) : undefined;
+  return Number.isSafeInteger(window) ? window : undefined;
+}
+
 /** Undefined for what must be a file. */
 function parseNamed(text: string): Workload | undefined {
   if (text === 'prefix') return text;
@@ -26,11 +33,8 @@ function parseNamed(text: string): Workload | undefined {
     const decay = parseNumber(average[2] ?? '1');
     if (momentum !== undefined && decay !== undefined) return { momentum, decay };
   }
-  const sliding = /^window=(.*)$/.exec(text);
-  if (sliding) {
-    const window = parseNumber(sliding[1]!);
-    if (Number.isSafeInteger(window)) return { window: window! };
-  }
+  const window = windowIn(text);
+  if (window !== undefined) return { window };
   return text === '' || text === '-' || /^\w+=/.test(text) ? wrong(text) : undefined;
 }
 
@@ -111,6 +115,19 @@ export async function readWorkload(args: Args, steps: number): Promise<Workload>
   const withMomentum = /^(.+),momentum=([^,]*)$/.exec(text);
   if (!withMomentum) return readFile(text, steps);
   return readRates(withMomentum[1]!, parseNumber(withMomentum[2]!) ?? wrong(text), steps);
+}
+
+/** The workloads that are released: those whose sums of integers are integers. */
+export type Released = 'prefix' | { window: number };
+
+/** Undefined where it is not given. */
+export function readReleased(args: Args): Released | undefined {
+  const text = args.text('workload');
+  if (text === undefined || text === 'prefix') return text;
+  const window = windowIn(text);
+  if (window !== undefined) return { window };
+  const got = JSON.stringify(text);
+  throw new Misuse(`--workload must be prefix or window=W, got ${got}: no other is released`);
 }
 
 /** --query-weights: one positive number a step. */

@@ -41,7 +41,7 @@ async function goOn(dp: DpFtrl, { stored, store, options, wanted, hasBudget }: O
 
 const OPTIONS =
   '--mechanism or parameter of it, --steps, --epsilon, --delta, --pure, --clip, --neighbours, ' +
-  '--mode, number of columns or kind of participation';
+  '--mode, --workload, number of columns or kind of participation';
 
 /** Steps count from 1 on here. */
 function ofStep(error: unknown, path: string): unknown {

@@ -11,6 +11,7 @@ import type { Args, Known } from '../../options/args.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
 import { readParticipation, readTarget, STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { MODE_OPTIONS, readMode } from '../../options/mode.js';
+import { readReleased } from '../../options/workload.js';
 import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { STATE_OPTIONS } from '../../state/state.js';
@@ -32,6 +33,7 @@ export const options: Known = {
   pure: 'flag',
   clip: 'value',
   steps: 'value',
+  workload: 'value',
   ...PARTICIPATION_OPTIONS,
   ...PEOPLE_OPTIONS,
   ...TIME_OPTIONS,
@@ -53,6 +55,7 @@ export function readSettings(args: Args) {
       neighbours: readNeighbours(args),
       participation: people ? participationOf(people) : readParticipation(args),
     },
+    workload: readReleased(args),
     people,
     times: readTimes(args),
     budget: Budget.read(args),

@@ -56,12 +56,11 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows }: { how: SumOptions; rows: RowStream },
+  { how, rows, window }: { how: SumOptions; rows: RowStream; window: number | undefined },
 ): Promise<Made> {
   const { people, state, times, target, showTrue } = settings;
-  const truth = showTrue
-    ? new TrueSums(rows.columns.length, { clipNorm: target.clipNorm, inL1: 'pure' in target })
-    : undefined;
+  const clip = { clipNorm: target.clipNorm, inL1: 'pure' in target };
+  const truth = showTrue ? new TrueSums(rows.columns.length, clip, window) : undefined;
   const options = { columns: textColumns(people, times), truth };
   if (state) {
     const wanted = { columns: rows.columns, people, times };

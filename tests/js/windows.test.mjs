@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Sums of a sliding window, through every kind of totals, the command and its state.
+
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const { FileStore } = await importEntry('dp-ftrl/file-store');
+const dp = await load();
+const scratch = scratchFolder('windows');
+
+const numSteps = 50;
+const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 11 };
+const weekly = { ...target, workload: { window: 7 } };
+/** Multiples of 1/8: they lose nothing to any grid here. */
+const records = Float64Array.from({ length: 2 * numSteps }, (_, k) => (((5 * k) % 11) - 5) / 8);
+const short = { dimension: 2, clipNorm: 1 };
+
+/** Sums of the last `window` rows, added up anew for each. */
+function sumsOf(rows, dimension, window) {
+  return rows.map((_, k) => {
+    let sum = 0;
+    for (let i = k; i >= 0 && i > k - window * dimension; i -= dimension) sum += rows[i];
+    return sum;
+  });
+}
+
+function withSums(options, use, make = dp.prefixSum) {
+  const sums = make(options);
+  try {
+    return use(sums);
+  } finally {
+    sums.dispose();
+  }
+}
+
+test('windows: what is released without its noise are the sums of the last rows, bit for bit', () => {
+  for (const mechanism of ['optimal', 'normalized-square-root', 'tree', 'banded-square-root', 'output']) {
+    for (const window of [1, 2, 7, 49]) {
+      const options = { ...target, ...short, mechanism, workload: { window } };
+      withSums(options, (sums) => {
+        const { certificate, grid } = sums;
+        assert.equal(certificate.workload, `window=${window}`);
+        const noise = dp.noise({
+          mechanism,
+          numSteps,
+          workload: { window },
+          dimension: 2,
+          insecureSeed: 11,
+        });
+        const scale = certificate.noiseStddev / grid;
+        const rows = noise.rounded({ numRows: numSteps, scale });
+        noise.dispose();
+        const exact = sumsOf(records, 2, window);
+        const expected = exact.map((sum, k) => sum + Number(rows[k]) * grid);
+        const clipped = records.every((_, k) => k % 2 || Math.hypot(records[k], records[k + 1]) <= 1);
+        assert.ok(clipped);
+        assert.deepEqual(sums.releaseMany(records), expected, `${mechanism}, window ${window}`);
+      });
+    }
+  }
+});
+
+test('windows: records, batches, contributions and people release the same', () => {
+  const options = { ...weekly, ...short };
+  const all = withSums(options, (sums) => sums.releaseMany(records));
+  const out = new Float64Array(all.length);
+  withSums(options, (sums) => {
+    sums.releaseMany(records.subarray(0, 26), out.subarray(0, 26));
+    for (let k = 26; k < all.length; k += 2) {
+      sums.contribute(records.subarray(k, k + 2));
+      out.set(sums.endSteps(), k);
+    }
+  });
+  assert.deepEqual(out, all);
+  const each = withSums(
+    options,
+    (sums) => {
+      const people = Array.from({ length: numSteps }, (_, k) => `person ${k}`);
+      return sums.releaseEach(people, records);
+    },
+    dp.peopleSum,
+  );
+  assert.deepEqual(each, all);
+});
+
+test('windows: a person counts no more often than the pattern says, in any window', () => {
+  const options = { ...weekly, participation: { participations: 2, minSeparation: 3 } };
+  withSums(
+    options,
+    (sums) =>
+      withSums(
+        options,
+        (silent) => {
+          const ones = sums.releaseEach(Array(numSteps).fill('ann'), new Float64Array(numSteps).fill(1));
+          const noise = silent.endSteps(numSteps);
+          // Steps 0 and 3 count, and leave after seven steps.
+          const counts = ones.map((x, t) => x - noise[t]);
+          const expected = counts.map((_, t) => (t < 7 ? 1 : 0) + (t >= 3 && t < 10 ? 1 : 0));
+          assert.deepEqual(counts, expected);
+          assert.equal(sums.numDropped, numSteps - 2);
+        },
+        dp.peopleSum,
+      ),
+    dp.peopleSum,
+  );
+});
+
+test('windows: as long as the horizon they are running totals', () => {
+  const plain = withSums({ ...target, ...short }, (sums) => sums.releaseMany(records));
+  for (const window of [numSteps, 1000]) {
+    withSums({ ...target, ...short, workload: { window } }, (sums) => {
+      assert.equal(sums.certificate.workload, 'prefix');
+      assert.deepEqual(sums.releaseMany(records), plain);
+    });
+  }
+});
+
+test('windows: without a mechanism it is the best that is quick to find', () => {
+  const nameOf = (options) => withSums({ ...weekly, ...options }, (sums) => sums.certificate.mechanism);
+  assert.equal(nameOf({ numSteps: 128 }), 'optimal');
+  assert.equal(nameOf({ numSteps: 129 }), 'normalized-square-root');
+  assert.equal(nameOf({ numSteps: 65536 }), 'normalized-square-root');
+  assert.equal(nameOf({ numSteps: 65537 }), 'square-root');
+  assert.equal(nameOf({ numSteps: 129, workload: { window: 129 } }), 'optimal');
+  const { insecureSeed, ...unseeded } = weekly;
+  const { mechanism } = dp.certificate({ ...unseeded, numSteps: 200 });
+  assert.equal(mechanism, 'normalized-square-root');
+  // At 1024 steps within 5 % of the least errors (docs/math/windows.md).
+  for (const [window, least] of [[8, 1.8298], [64, 2.6415], [512, 3.1598]]) {
+    const { meanError } = dp.certificate({ numSteps: 1024, epsilon: 1, delta: 1e-6, workload: { window } });
+    assert.ok(meanError >= least * (1 - 3e-4) && meanError <= 1.05 * least, `window ${window}`);
+  }
+});
+
+test('windows: a saved strategy brings its window', () => {
+  const saved = dp.optimize({ mechanism: 'optimal', numSteps, workload: { window: 7 } });
+  const options = { ...target, mechanism: saved };
+  withSums(options, (sums) => assert.equal(sums.certificate.workload, 'window=7'));
+  withSums({ ...options, workload: { window: 7 } }, (sums) => assert.equal(sums.step, 0));
+  assert.throws(() => dp.prefixSum({ ...options, workload: { window: 8 } }), { parameter: 'workload' });
+});
+
+test('windows: what has none refuses by name, and so do bad widths and records', async () => {
+  const refused = (make, parameter, code = 'invalid_argument') => assert.throws(make, { parameter, code });
+  refused(() => dp.prefixSum({ ...weekly, workload: { window: 0 } }), 'window');
+  refused(() => dp.prefixSum({ ...weekly, workload: { window: -3 } }), 'window');
+  refused(() => dp.prefixSum({ ...weekly, workload: { window: 1.5 } }), 'window');
+  refused(() => dp.prefixSum({ ...weekly, workload: { window: NaN } }), 'window');
+  refused(() => dp.prefixSum({ ...weekly, workload: { window: '7' } }), 'window', 'wrong_type');
+  const lattice = { ...weekly, mode: 'lattice', mechanism: 'blt' };
+  refused(() => dp.prefixSum(lattice), 'workload', 'unsupported');
+  const pure = { numSteps, epsilon: 1, pure: true, workload: { window: 7 } };
+  refused(() => dp.prefixSum(pure), 'workload');
+  const { insecureSeed, ...unseeded } = weekly;
+  refused(() => dp.simulation(unseeded), 'workload');
+  refused(() => dp.learner({ ...weekly, loss: 'logistic', dimension: 2 }), 'workload');
+  const huge = { ...weekly, numSteps: 2 ** 24, mechanism: 'output', dimension: 16 };
+  const wide = { ...huge, workload: { window: 2 ** 23 + 1 } };
+  refused(() => dp.prefixSum(wide), 'workload', 'resource_exhausted');
+  withSums(weekly, (sums) =>
+    withSums(weekly, (undisturbed) => {
+      for (const bad of [NaN, Infinity]) {
+        refused(() => sums.release([bad]), 'record[0]');
+        refused(() => sums.contribute([bad]), 'record[0]');
+      }
+      const all = Float64Array.from({ length: numSteps }, (_, t) => t % 2);
+      assert.deepEqual(sums.releaseMany(all), undisturbed.releaseMany(all));
+      refused(() => sums.release([0]), 'step', 'past_horizon');
+    }),
+  );
+});
+
+test('windows: the small modules refuse them, and name the whole package', async () => {
+  for (const entry of ['dp-ftrl/counter', 'dp-ftrl/learner']) {
+    const small = await (await importEntry(entry)).load();
+    const make = small.prefixSum ?? ((options) => small.learner({ ...options, loss: 'logistic' }));
+    for (const options of [weekly, { ...weekly, numSteps: 1000 }, { ...weekly, mechanism: 'blt' }]) {
+      assert.throws(() => make(options), { parameter: 'workload' }, entry);
+    }
+  }
+  const counter = await (await importEntry('dp-ftrl/counter')).load();
+  const message = /workload must be left out: workloads other than prefix sums are in the whole package/;
+  assert.throws(() => counter.prefixSum({ ...weekly, numSteps: 1000 }), message);
+});
+
+test('windows: a ledger goes on over several lives, and repeats its log bit for bit', async () => {
+  const path = join(scratch, 'lives');
+  const numLives = 4;
+  const expected = withSums(weekly, (sums) => sums.releaseMany(records.subarray(0, 10 * numLives)));
+  let copy;
+  for (let life = 0; life < numLives; ++life) {
+    const store = await FileStore.open(copy ?? path);
+    const ledger = await dp.ledger({ ...weekly, store });
+    assert.equal(ledger.certificate.workload, 'window=7');
+    assert.equal(ledger.step, 10 * life);
+    for (let i = 0; i < 10; ++i) {
+      const { step } = ledger;
+      assert.deepEqual([...(await ledger.release(step, [records[step]]))], [expected[step]]);
+    }
+    const again = await ledger.release(3, [records[3]]);
+    assert.equal(again[0], expected[3]);
+    await assert.rejects(ledger.release(3, [records[3] + 1]), { code: 'already_released' });
+    // As a process leaves it that is killed here: base and frames, nothing tidied up.
+    const next = join(scratch, `life-${life}`);
+    copyFileSync(copy ?? path, next);
+    copy = next;
+    ledger.dispose();
+    await store.close();
+  }
+  for (const workload of ['prefix', { window: 6 }, { window: 8 }]) {
+    const store = await FileStore.open(copy);
+    await assert.rejects(dp.ledger({ ...weekly, workload, store }), { code: 'bad_state' });
+    await store.close();
+  }
+});
+
+const input = `x\n${Array.from({ length: 40 }, (_, t) => (t % 4) / 4).join('\n')}\n`;
+const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+const seeded = [...release, '--seed', '11', '--quiet'];
+
+async function rowsOf(args, text = input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input: text });
+  assert.equal(code, 0, stderr);
+  return stdout.trimEnd().split('\n').slice(1);
+}
+
+test('release --workload: the sums of the library, with the true ones beside', async () => {
+  const rows = await rowsOf([...seeded, '--workload', 'window=7', '--show-nonprivate']);
+  const cells = rows.map((row) => row.split(',').map(Number));
+  const values = Float64Array.from(input.trimEnd().split('\n').slice(1), Number);
+  withSums({ ...weekly, numSteps: 40 }, (sums) => {
+    assert.deepEqual(cells.map(([, x]) => x), [...sums.releaseMany(values)]);
+    cells.forEach(([step, , , std]) => close(std, sums.stddev(step - 1), 1e-12));
+  });
+  assert.deepEqual(cells.map(([, , truth]) => truth), [...sumsOf(values, 1, 7)]);
+  // Sums of decimals that leave nothing behind.
+  const decimal = `x\n${'0.1\n0.7\n'.repeat(6)}${'0\n'.repeat(3)}`;
+  const truths = await rowsOf([...seeded, '--workload', 'window=3', '--show-nonprivate'], decimal);
+  assert.equal(truths.at(-1).split(',')[2], '0');
+});
+
+test('release --workload: says so, and is what compare points to', async () => {
+  const { stderr, stdout } = await dpFtrl([...release, '--workload', 'window=7', '--json'], { input });
+  assert.match(stderr, /; workload window=7, mechanism optimal, mode grid, horizon 40 rows/);
+  const { certificate, columns } = JSON.parse(stdout);
+  assert.deepEqual([certificate.workload, columns], ['window=7', ['x']]);
+  const plain = await dpFtrl(release, { input });
+  assert.doesNotMatch(plain.stderr, /workload/);
+  const compared = await dpFtrl(['compare', '--steps', '40', '--workload', 'window=7']);
+  assert.match(compared.stdout, /\ndp-ftrl release --workload window=7 releases these sums, with --mechanism/);
+  const prefix = await dpFtrl(['compare', '--steps', '40']);
+  assert.doesNotMatch(prefix.stdout, /dp-ftrl release/);
+});
+
+test('release --workload: without a mechanism it goes by the horizon, with --strategy by the file', async () => {
+  const rows = `x\n${'1\n'.repeat(3)}`;
+  const named = async (options) => (await dpFtrl([...release, ...options], { input: rows })).stderr;
+  assert.match(await named(['--steps', '129', '--workload', 'window=7']), /mechanism normalized-square-root,/);
+  assert.match(await named(['--steps', '129', '--workload', 'window=129']), /; mechanism optimal,/);
+  const path = join(scratch, 'window.json');
+  const optimize = ['optimize', '--mechanism', 'optimal', '--steps', '40', '--workload', 'window=7'];
+  assert.equal((await dpFtrl([...optimize, '--output', path])).code, 0);
+  const strategy = ['--strategy', path];
+  assert.deepEqual(
+    await rowsOf([...seeded, ...strategy, '--show-nonprivate']),
+    await rowsOf([...seeded, '--workload', 'window=7', '--show-nonprivate']),
+  );
+  await fails([...seeded, ...strategy, '--workload', 'window=8'], 2, /--workload must be that of the saved/, { input });
+});
+
+test('release --workload: days, persons and several runs give what one gives', async () => {
+  const days = ['a,2026-03-01,1\nb,2026-03-01,0.5\n', 'a,2026-03-02,1\n', 'b,2026-03-05,0.25\n'];
+  const header = 'who,when,x\n';
+  const daily = ['--time-column', 'when', '--bucket', 'day', '--steps', '10', '--workload', 'window=2'];
+  for (const people of [[], ['--user-column', 'who', '--max-contributions', '2']]) {
+    const args = [...seeded, ...daily, ...people];
+    const whole = await rowsOf(args, header + days.join(''));
+    assert.equal(whole.length, 5);
+    const state = ['--state', join(scratch, `state-${people.length}`)];
+    const parts = [];
+    for (const day of days) parts.push(...(await rowsOf([...args, ...state], header + day)));
+    assert.deepEqual(parts, whole);
+    for (const other of ['window=3', 'prefix']) {
+      const wrong = [...args, ...state].map((arg) => (arg === 'window=2' ? other : arg));
+      await fails(wrong, 2, /--workload/, { input: header + days[2] });
+    }
+    const truths = await rowsOf([...args, '--show-nonprivate'], header + days.join(''));
+    assert.deepEqual(truths.map((row) => row.split(',')[3]), ['1.5', '2.5', '1', '0', '0.25']);
+  }
+});
+
+test('release --workload: bad ones are refused by name', async () => {
+  const refused = async (text, message) =>
+    fails([...release, '--workload', text], 2, message, { input });
+  for (const text of ['window=', 'window=x', 'window=1.5', 'momentum=0.9', 'rates.csv', '', 'windows=7']) {
+    await refused(text, /--workload must be prefix or window=W, got .*: no other is released/);
+  }
+  await refused('window=0', /--workload window must be between 1 and/);
+  await refused('window=-2', /--workload window must be between 1 and/);
+  const window = ['--workload', 'window=3'];
+  const pure = ['release', '--pure', '--epsilon', '1', '--clip', '1', ...window];
+  await fails(pure, 2, /--workload must be 'prefix' with --pure/, { input });
+  const lattice = [...release, '--mode', 'lattice', '--mechanism', 'blt', ...window];
+  await fails(lattice, 2, /--workload must be prefix, got "window=3"/, { input });
+  await fails(['count', ...window], 2, /unknown option "--workload"/);
+  await fails(['learn', '--label', 'x', ...window], 2, /unknown option "--workload"/);
+});
+
+test('release --workload: a budget and a picture take it', async () => {
+  const budget = ['--budget', join(scratch, 'b.json'), '--budget-epsilon', '2', '--budget-delta', '1e-5'];
+  const picture = join(scratch, 'window.svg');
+  const { code, stderr } = await dpFtrl(
+    [...release, '--workload', 'window=7', ...budget, '--plot', picture],
+    { input },
+  );
+  assert.equal(code, 0, stderr);
+  assert.match(readFileSync(picture, 'utf8'), /Private sums of the last 7 steps/);
+});
