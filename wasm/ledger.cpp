@@ -10,10 +10,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "convert.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/release/release_ledger.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
@@ -25,15 +27,28 @@ namespace {
 
 using emscripten::val;
 
-val ledger_create(const val& options) {
-  std::unique_ptr<ReleaseLedger> ledger = make_totals<ReleaseLedger>(options);
+val open_ledger(std::unique_ptr<Ledger> ledger, const val& options) {
   if (!options["state"].isUndefined()) ledger->restore(bytes_of(options["state"]));
   return to_handle(std::move(ledger));
 }
 
+val ledger_create(const val& options) {
+  return open_ledger(make_totals<ReleaseLedger>(options), options);
+}
+
+val people_ledger_create(const val& options) {
+  return open_ledger(make_totals<PeopleLedger>(options), options);
+}
+
+/// The ledger of a handle, whose kind the facade knows.
+template <typename Kind>
+Kind& ledger_of(double handle) {
+  return static_cast<Kind&>(handles().get<Ledger>(handle));
+}
+
 /// Returns how many steps are decided, and how many of those are stored.
 val ledger_steps(double handle) {
-  const ReleaseLedger& ledger = handles().get<ReleaseLedger>(handle);
+  const Ledger& ledger = handles().get<Ledger>(handle);
   val object = val::object();
   object.set("decided", static_cast<double>(ledger.num_decided()));
   object.set("acknowledged", static_cast<double>(ledger.num_acknowledged()));
@@ -41,7 +56,7 @@ val ledger_steps(double handle) {
 }
 
 void ledger_decide(double handle, double first_step, const val& records) {
-  ReleaseLedger& ledger = handles().get<ReleaseLedger>(handle);
+  ReleaseLedger& ledger = ledger_of<ReleaseLedger>(handle);
   const std::vector<double> rows = numbers_of(records);
   const auto width = static_cast<std::size_t>(ledger.dimension());
   std::int64_t step = count_of(first_step);
@@ -51,34 +66,58 @@ void ledger_decide(double handle, double first_step, const val& records) {
 
 void ledger_decide_step(double handle, double step, const val& contributions) {
   const std::vector<double> rows = numbers_of(contributions);
-  handles().get<ReleaseLedger>(handle).decide_step(count_of(step), rows);
+  ledger_of<ReleaseLedger>(handle).decide_step(count_of(step), rows);
+}
+
+/// Takes one person a row: all rows, or none.
+void people_ledger_contribute(double handle, const val& people, const val& records) {
+  PeopleLedger& ledger = ledger_of<PeopleLedger>(handle);
+  const std::vector<double> rows = numbers_of(records);
+  require_all_finite("people_ledger", "records", rows);
+  const auto width = static_cast<std::size_t>(ledger.dimension());
+  for (std::size_t i = 0; i * width < rows.size(); ++i)
+    ledger.contribute(people[static_cast<unsigned>(i)].as<std::string>(),
+                      std::span(rows).subspan(i * width, width));
+}
+
+void people_ledger_decide(double handle, double first_step, double num_steps) {
+  PeopleLedger& ledger = ledger_of<PeopleLedger>(handle);
+  for (std::int64_t i = 0; i < count_of(num_steps); ++i) ledger.decide(count_of(first_step) + i);
+}
+
+val people_ledger_counts(double handle) {
+  const PeopleLedger& ledger = ledger_of<PeopleLedger>(handle);
+  val object = val::object();
+  object.set("contributions", static_cast<double>(ledger.num_contributions()));
+  object.set("dropped", static_cast<double>(ledger.num_dropped()));
+  return object;
 }
 
 val ledger_commitment(double handle) {
-  const auto bytes = handles().get<ReleaseLedger>(handle).key_commitment();
+  const auto bytes = handles().get<Ledger>(handle).key_commitment();
   return owned_bytes(bytes);
 }
 
 val ledger_state(double handle) {
-  return owned_bytes(handles().get<ReleaseLedger>(handle).state());
+  return owned_bytes(handles().get<Ledger>(handle).state());
 }
 
-ReleaseLedger::LogTag tag_of(const val& bytes) {
+Ledger::LogTag tag_of(const val& bytes) {
   const std::vector<std::byte> given = bytes_of(bytes);
-  ReleaseLedger::LogTag tag{};
+  Ledger::LogTag tag{};
   std::copy_n(given.begin(), std::min(given.size(), tag.size()), tag.begin());
   return tag;
 }
 
 val ledger_log_tag(double handle, const val& base) {
-  return owned_bytes(handles().get<ReleaseLedger>(handle).log_tag(bytes_of(base)));
+  return owned_bytes(handles().get<Ledger>(handle).log_tag(bytes_of(base)));
 }
 
 /// `memo` may be undefined.
 val ledger_log_frame(double handle, const val& before, const val& memo) {
   const bool has_memo = !memo.isUndefined();
   const std::vector<std::byte> bytes = has_memo ? bytes_of(memo) : std::vector<std::byte>();
-  const auto part = handles().get<ReleaseLedger>(handle).log_frame(
+  const auto part = handles().get<Ledger>(handle).log_frame(
       tag_of(before), has_memo ? std::optional(std::span(bytes)) : std::nullopt);
   val object = val::object();
   object.set("bytes", owned_bytes(part.bytes));
@@ -87,7 +126,7 @@ val ledger_log_frame(double handle, const val& before, const val& memo) {
 }
 
 val ledger_replay(double handle, const val& log, const val& before, double position) {
-  const ReleaseLedger::LogEnd end = handles().get<ReleaseLedger>(handle).replay(
+  const Ledger::LogEnd end = handles().get<Ledger>(handle).replay(
       bytes_of(log), {.before = tag_of(before), .position = count_of(position)});
   val object = val::object();
   object.set("tag", owned_bytes(end.tag));
@@ -97,12 +136,12 @@ val ledger_replay(double handle, const val& log, const val& before, double posit
 }
 
 void ledger_acknowledge(double handle, double num_steps) {
-  handles().get<ReleaseLedger>(handle).acknowledge(count_of(num_steps));
+  handles().get<Ledger>(handle).acknowledge(count_of(num_steps));
 }
 
 /// Returns the releases of steps first_step .. first_step + num_steps - 1, one after the other.
 val ledger_released(double handle, double first_step, double num_steps) {
-  const ReleaseLedger& ledger = handles().get<ReleaseLedger>(handle);
+  const Ledger& ledger = handles().get<Ledger>(handle);
   std::vector<double> all;
   for (std::int64_t i = 0; i < count_of(num_steps); ++i) {
     const std::span<const double> release = ledger.released(count_of(first_step) + i);
@@ -116,9 +155,13 @@ val ledger_released(double handle, double first_step, double num_steps) {
 EMSCRIPTEN_BINDINGS(dpftrl_ledger) {
   bind<&ledger_create>("ledgerCreate");
   bind<&ledger_steps>("ledgerSteps");
-  bind<&release_stddev<ReleaseLedger>>("ledgerStddev");
+  bind<&release_stddev<Ledger>>("ledgerStddev");
   bind<&ledger_decide>("ledgerDecide");
   bind<&ledger_decide_step>("ledgerDecideStep");
+  bind<&people_ledger_create>("peopleLedgerCreate");
+  bind<&people_ledger_contribute>("peopleLedgerContribute");
+  bind<&people_ledger_decide>("peopleLedgerDecide");
+  bind<&people_ledger_counts>("peopleLedgerCounts");
   bind<&ledger_commitment>("ledgerCommitment");
   bind<&ledger_state>("ledgerState");
   bind<&ledger_log_tag>("ledgerLogTag");

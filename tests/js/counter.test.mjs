@@ -127,7 +127,7 @@ test('counter: what it has not is refused by its name', () => {
   }
   assert.deepEqual(
     Object.keys(counter).sort(),
-    ['ledger', 'liveHandles', 'mechanisms', 'peopleSum', 'prefixSum', 'version'],
+    ['ledger', 'liveHandles', 'mechanisms', 'peopleLedger', 'peopleSum', 'prefixSum', 'version'],
   );
 });
 

@@ -11,9 +11,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { importEntry, installed } from './support/consumer.mjs';
+import { participation, targetOf, visitOf, VISITS_A_STEP } from './support/kill-stream.mjs';
 
 const isLong = process.env.DPFTRL_LONG === '1';
 const numKills = isLong ? 400 : 24;
+/** The same for ledgers of people, in each way to be durable. */
+const numKillsOfPeople = isLong ? 200 : 10;
 const numSteps = 4000;
 const seed = 77;
 const child = fileURLToPath(new URL('./support/kill-child.mjs', import.meta.url));
@@ -32,10 +35,10 @@ function pointOf(kill) {
 }
 
 /** One life of a process, left alone if `kill` is null: lines that got out of it, and its end. */
-function live(path, kill, again, tooLate = false) {
+function live(path, kill, { again = [], tooLate = false, durable } = {}) {
   const isLeft = kill === null;
   const point = isLeft ? null : pointOf(kill);
-  const options = { path, seed, numSteps, point, again, tooLate };
+  const options = { path, seed, numSteps, point, again, tooLate, durable };
   const entries = { library: inDist('index.js'), fileStore: inDist('file-store.js') };
   const args = JSON.stringify({ ...entries, ...options, most: isLeft ? 0 : point ? 40 : 100_000 });
   return new Promise((resolve, reject) => {
@@ -126,8 +129,7 @@ test('kill: the recorder finds what it is there to find', () => {
 /** Requires that the releases are those of one stream that was never interrupted. */
 async function requireOneStream({ releases }) {
   const dp = await (await importEntry('dp-ftrl')).load();
-  const target = { mechanism: 'blt-rational', numSteps, epsilon: 1, delta: 1e-6, clipNorm: 1 };
-  const sums = dp.prefixSum({ ...target, dimension: 2, insecureSeed: seed });
+  const sums = dp.prefixSum({ ...targetOf(seed), numSteps });
   releases.forEach(({ record, release }, step) => {
     assert.deepEqual(release, [...sums.release(record)], `step ${step}`);
   });
@@ -141,7 +143,7 @@ test('kill: no step is lost, changed or refused later, and all are one stream', 
   let killed = 0;
   try {
     for (let kill = 0; kill < numKills; ++kill) {
-      const { lines, code, signal, errors } = await live(path, kill, recorder.again());
+      const { lines, code, signal, errors } = await live(path, kill, { again: recorder.again() });
       assert.ok(code === 0 || signal === 'SIGKILL', `${code} ${signal}: ${errors}`);
       if (signal) ++killed;
       for (const line of lines) recorder.see(line);
@@ -153,7 +155,7 @@ test('kill: no step is lost, changed or refused later, and all are one stream', 
     assert.ok(numUnseen > 0 && numUnseen <= killed);
     // Two lives that are left alone: the first shows what the last kill left unseen.
     for (let rest = 0; rest < 2; ++rest) {
-      const { lines, code, errors } = await live(path, null, recorder.again());
+      const { lines, code, errors } = await live(path, null, { again: recorder.again() });
       assert.equal(code, 0, errors);
       for (const line of lines) recorder.see(line);
     }
@@ -169,10 +171,120 @@ test('kill: a store that saves too late is found out', async () => {
   try {
     await assert.rejects(async () => {
       for (const kill of [2, 14, 26]) {
-        const { lines } = await live(join(scratch, 'sums.state'), kill, [], true);
+        const { lines } = await live(join(scratch, 'sums.state'), kill, { tooLate: true });
         for (const line of lines) recorder.see(line);
       }
     }, /steps were lost|released twice|left out/);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+});
+
+/** Remembers what a ledger of people acknowledged, and what was on its way. */
+class PeopleRecorder {
+  releases = [];
+  numStored = 0;
+  numGiven = 0;
+  numAsked = 0;
+  numUnseen = 0;
+
+  constructor(durable) {
+    this.durable = durable;
+  }
+
+  see(line) {
+    if ('open' in line) this.opened(line);
+    if ('giving' in line) this.numGiven = line.giving + 1;
+    if ('gave' in line && this.durable === 'contribution') this.numStored = line.gave + 1;
+    if ('ending' in line) this.numAsked = line.ending + 1;
+    if ('step' in line) {
+      assert.equal(line.step, this.releases.length, 'a step was left out or released twice');
+      this.releases.push(line.release);
+      this.numStored = VISITS_A_STEP * this.releases.length;
+    }
+  }
+
+  opened({ open, given }) {
+    const numSeen = this.releases.length;
+    assert.ok(open >= numSeen && given >= this.numStored, 'steps or contributions were lost');
+    assert.ok(open <= this.numAsked && given <= this.numGiven, 'more than was asked for');
+    if (this.durable === 'release') assert.equal(given, VISITS_A_STEP * open);
+    // Was decided when its process died: its release is compared with the whole stream only.
+    for (let step = numSeen; step < open; ++step) {
+      this.releases.push(undefined);
+      ++this.numUnseen;
+    }
+  }
+}
+
+test('kill: the recorder of people finds what it is there to find', () => {
+  const seen = (durable, ...lines) => {
+    const recorder = new PeopleRecorder(durable);
+    for (const line of lines) recorder.see(line);
+    return recorder;
+  };
+  const gave = [{ open: 0, given: 0 }, { giving: 0 }, { gave: 0 }, { giving: 1 }];
+  assert.throws(() => seen('contribution', ...gave, { open: 0, given: 0 }), /were lost/);
+  assert.throws(() => seen('contribution', ...gave, { open: 0, given: 3 }), /more than was asked/);
+  assert.throws(() => seen('contribution', ...gave, { open: 1, given: 2 }), /more than was asked/);
+  assert.throws(() => seen('release', ...gave, { open: 0, given: 1 }));
+  assert.equal(seen('contribution', ...gave, { open: 0, given: 2 }).numStored, 1);
+  const ended = [...gave, { ending: 0 }, { step: 0, release: [1] }];
+  assert.throws(() => seen('release', ...ended, { step: 0, release: [1] }), /released twice/);
+  assert.throws(() => seen('release', ...ended, { open: 0, given: 0 }), /were lost/);
+});
+
+/** Requires that the releases are those of one sum that was never interrupted. */
+async function requireOnePeopleSum({ releases }) {
+  const dp = await (await importEntry('dp-ftrl')).load();
+  const sums = dp.peopleSum({ ...targetOf(seed), numSteps, participation });
+  releases.forEach((release, step) => {
+    for (let i = VISITS_A_STEP * step; i < VISITS_A_STEP * (step + 1); ++i) {
+      const { person, record } = visitOf(i);
+      sums.contribute(person, record);
+    }
+    const expected = [...sums.endSteps()];
+    if (release) assert.deepEqual(release, expected, `step ${step}`);
+  });
+  if (releases.length > 20) assert.ok(sums.numDropped > 0);
+  sums.dispose();
+}
+
+for (const durable of ['contribution', 'release']) {
+  test(`kill: nobody's contribution counts twice or gets lost, durable by ${durable}`, async (t) => {
+    const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
+    const path = join(scratch, 'people.state');
+    const recorder = new PeopleRecorder(durable);
+    let killed = 0;
+    try {
+      for (let kill = 0; kill <= numKillsOfPeople; ++kill) {
+        const isLeft = kill === numKillsOfPeople;
+        const { lines, code, signal, errors } = await live(path, isLeft ? null : kill, { durable });
+        assert.ok(code === 0 || signal === 'SIGKILL', `${code} ${signal}: ${errors}`);
+        if (signal) ++killed;
+        for (const line of lines) recorder.see(line);
+      }
+      const { releases, numUnseen } = recorder;
+      t.diagnostic(`${killed} of ${numKillsOfPeople} killed, ${releases.length} steps, ${numUnseen} unseen`);
+      assert.ok(killed >= numKillsOfPeople * 0.7, 'too few were killed');
+      await requireOnePeopleSum(recorder);
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
+    }
+  });
+}
+
+test('kill: a store that saves contributions too late is found out', async () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
+  const recorder = new PeopleRecorder('contribution');
+  try {
+    await assert.rejects(async () => {
+      for (const kill of [2, 14, 26]) {
+        const options = { durable: 'contribution', tooLate: true };
+        const { lines } = await live(join(scratch, 'people.state'), kill, options);
+        for (const line of lines) recorder.see(line);
+      }
+    }, /were lost|left out/);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

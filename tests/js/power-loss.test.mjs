@@ -159,6 +159,112 @@ test('power loss: what a killed process left is handed out once it is on the dis
   }
 });
 
+/** Visits in their order: each names its step, one is of a whole crowd, and some do not count. */
+const VISITS = Array.from({ length: 8 }, (_, step) =>
+  Array.from({ length: [3, 1, 4, 0, 2, 1, 3, 1][step] }, (_, i) => ({
+    step,
+    people: step === 2 && i === 1
+      ? Array.from({ length: 3000 }, (_, k) => `one of the crowd ${k}`)
+      : [`person ${(2 * step + i) % 5}`],
+  })),
+).flat();
+const visitors = { ...target, participation: { participations: 2, minSeparation: 3 } };
+const recordsOf = ({ people }) => people.map((_, i) => 1 - (i % 7) / 8);
+/** Contributions that were given before each visit, and in the end. */
+const GIVEN = VISITS.reduce((all, { people }) => [...all, all.at(-1) + people.length], [0]);
+
+/** The totals of one sum that is never interrupted. */
+const TOTALS = (() => {
+  const sums = dp.peopleSum(visitors);
+  const all = Array.from({ length: 8 }, (_, step) => {
+    for (const visit of VISITS.filter((it) => it.step === step)) {
+      sums.contribute(visit.people, recordsOf(visit));
+    }
+    return sums.endSteps()[0];
+  });
+  assert.ok(sums.numDropped > 0);
+  sums.dispose();
+  return all;
+})();
+
+/** Opens a ledger of people and goes on with it, from the visit and the step that it says. */
+async function visit(durable, until, seen = {}) {
+  const store = await FileStore.open(PATH);
+  try {
+    const ledger = await dp.peopleLedger({ ...visitors, durable, store });
+    try {
+      seen.opened?.(ledger);
+      while (ledger.step < until) {
+        const { step } = ledger;
+        const next = GIVEN.indexOf(ledger.numContributions);
+        assert.ok(next >= 0, 'a part of a call was stored');
+        if (VISITS[next]?.step === step) {
+          seen.given = GIVEN[next + 1];
+          await ledger.contribute(VISITS[next].people, recordsOf(VISITS[next]));
+          if (durable === 'contribution') seen.numStored = seen.given;
+        } else {
+          seen.asked = step + 1;
+          const [total] = await ledger.release(step);
+          assert.equal(total, TOTALS[step], `another total of step ${step}`);
+          seen.numReleased = step + 1;
+          seen.numStored = seen.given;
+        }
+        if (seen.isLive) await settled();
+      }
+    } finally {
+      ledger.dispose();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+/** Two lives of a ledger of people. */
+async function liveOfPeople(durable, skips = () => false) {
+  const disk = new PowerLoss();
+  disk.skips = skips;
+  const seen = { numStored: 0, given: 0, numReleased: 0, asked: 0, isLive: true };
+  disk.mark = () => ({ ...seen });
+  await disk.use(async () => {
+    for (const until of [4, 8]) await visit(durable, until, seen);
+  });
+  return disk;
+}
+
+async function recoverPeople({ files, mark }, durable) {
+  const opened = ({ step, numContributions }) => {
+    assert.ok(step >= mark.numReleased, `${mark.numReleased - step} steps were lost`);
+    assert.ok(step <= mark.asked, 'a step was ended by nobody');
+    assert.ok(numContributions >= mark.numStored, 'contributions were lost');
+    assert.ok(numContributions <= mark.given, 'contributions of nobody');
+    if (durable === 'contribution') return;
+    const first = VISITS.findIndex((it) => it.step >= step);
+    assert.equal(numContributions, GIVEN[first < 0 ? VISITS.length : first], 'the open step has some');
+  };
+  await new PowerLoss(files).use(() => visit(durable, 8, { opened }));
+}
+
+for (const durable of ['contribution', 'release']) {
+  test(`power loss: people count once after every crash, durable by ${durable}`, async (t) => {
+    const disk = await liveOfPeople(durable);
+    let count = 0;
+    for (const crash of disk.crashes()) {
+      ++count;
+      await recoverPeople(crash, durable);
+    }
+    t.diagnostic(`${disk.snapshots.length} moments, ${count} states of the disk`);
+    assert.ok(count > 200);
+    assert.equal(dp.liveHandles, 0);
+  });
+}
+
+test('power loss: contributions that were not synced are found out', async () => {
+  const disk = await liveOfPeople('contribution', (name, at) => name === 'sync' && at === PATH);
+  await assert.rejects(async () => {
+    for (const crash of disk.crashes()) await recoverPeople(crash, 'contribution');
+  }, /were lost/);
+});
+
 test('power loss: the shim leaves what a disk may leave', () => {
   const durable = Buffer.alloc(700, 1);
   const now = Buffer.concat([durable, Buffer.alloc(900, 2)]);

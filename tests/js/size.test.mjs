@@ -20,12 +20,12 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 438_700);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 441_600);
 });
 
 test('size: the counter, its module and its code', (t) => {
-  check(t, 'counter.wasm', sizeOf('counter.wasm'), 142_000);
-  check(t, 'counter.js', sizeOf('counter.js'), 16_800);
+  check(t, 'counter.wasm', sizeOf('counter.wasm'), 145_200);
+  check(t, 'counter.js', sizeOf('counter.js'), 17_400);
 });
 
 test('size: the small learner, its module and its code', (t) => {
@@ -43,11 +43,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 600_200);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 604_500);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 29_900);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 30_500);
 });
 
 const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));

@@ -32,7 +32,8 @@ enum class CheckpointKind : std::uint8_t {
   learner = 5,
   noise_increments = 6,
   laplace_sum = 7,
-  window_sum = 8
+  window_sum = 8,
+  people_ledger = 9
 };
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;

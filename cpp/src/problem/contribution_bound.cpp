@@ -16,14 +16,17 @@ ContributionBound::ContributionBound(const Participation& participation)
 }
 
 bool ContributionBound::admits(std::int64_t person, std::int64_t step) {
+  return admits(counted_[person], step);
+}
+
+bool ContributionBound::admits(Counted& before, std::int64_t step) {
   if (step < latest_)
     fail_argument("contribution_bound", "step",
                   "at least " + to_text(latest_) + ", that of the call before", to_text(step));
   latest_ = step;
-  const auto [found, is_new] = counted_.try_emplace(person, Counted{1, step});
-  Counted& before = found->second;
-  if (is_new || before.last == step) return true;
-  if (before.times < max_participations_ && step - before.last >= separation_) {
+  const bool is_new = before.times == 0;
+  if (!is_new && before.last == step) return true;
+  if (is_new || (before.times < max_participations_ && step - before.last >= separation_)) {
     ++before.times;
     before.last = step;
     return true;

@@ -58,7 +58,7 @@ std::optional<std::vector<std::byte>> read_stored(std::span<const std::byte> all
 }
 
 /// First number of a message: the codes of records, of the same secret, begin with a step.
-enum class Purpose : std::int64_t { base = -1, header = -2, frame = -3 };
+enum class Purpose : std::int64_t { base = -1, header = -2, frame = -3, person = -4 };
 
 HmacSha256 begin_hmac(std::span<const std::byte> secret, Purpose purpose) {
   HmacSha256 hmac(secret);
@@ -103,6 +103,12 @@ std::optional<std::vector<std::byte>> checked_header(std::span<const std::byte> 
 ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byte> base) {
   HmacSha256 hmac = begin_hmac(secret, Purpose::base);
   hmac.message().append(base);
+  return shortened(hmac.finish());
+}
+
+ShortDigest person_code(std::span<const std::byte> secret, std::span<const std::byte> person) {
+  HmacSha256 hmac = begin_hmac(secret, Purpose::person);
+  hmac.message().append(person);
   return shortened(hmac.finish());
 }
 

@@ -38,6 +38,10 @@ struct LogFrame {
 /// Tag that a log begins with: authenticates its base.
 ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byte> base);
 
+/// Stands for a person in what is stored: keyed, so that nobody without the secret can make two
+/// persons with one code.
+ShortDigest person_code(std::span<const std::byte> secret, std::span<const std::byte> person);
+
 struct SealedFrame {
   std::vector<std::byte> bytes;
   ShortDigest tag;

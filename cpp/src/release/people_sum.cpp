@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/release/people_sum.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "dpftrl/base/error.hpp"
+#include "release/person_part.hpp"
 
 namespace dpftrl {
 
@@ -19,11 +18,7 @@ bool PeopleSum::contribute(std::int64_t person, std::span<const double> values) 
     fail(ErrorCode::past_horizon, "people_sum", "step",
          "must be below the horizon " + to_text(num_steps()), to_text(step()));
   if (!bound_.admits(person, step())) return false;
-  std::vector<double>& part = parts_[person];
-  part.resize(values.size());
-  constexpr double kLargest = std::numeric_limits<double>::max();
-  for (std::size_t i = 0; i < part.size(); ++i)
-    part[i] = std::clamp(part[i] + values[i], -kLargest, kLargest);
+  detail::add_to_part(parts_[person], values);
   return true;
 }
 

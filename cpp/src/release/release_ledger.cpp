@@ -25,21 +25,23 @@ std::array<std::byte, 64> secret_of(const Key& key) {
 
 }  // namespace
 
-ReleaseLedger::ReleaseLedger(std::shared_ptr<const Mechanism> mechanism,
-                             const PrefixSumOptions& options)
+Ledger::Ledger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
     : sums_(std::move(mechanism), options), secret_(secret_of(options.key)) {}
 
-ReleaseLedger::~ReleaseLedger() {
+Ledger::~Ledger() {
   volatile std::byte* secret = secret_.data();
   for (std::size_t i = 0; i < secret_.size(); ++i) secret[i] = std::byte{0};
 }
 
-ReleaseLedger::Code ReleaseLedger::code_of(std::int64_t step,
-                                           std::span<const double> record) const {
+Ledger::Code Ledger::code_of(std::int64_t step, std::span<const double> record) const {
   detail::HmacSha256 hmac(secret_);
   hmac.message().append(step);
   for (const double x : record) hmac.message().append(x == 0 ? 0.0 : x);
   return detail::shortened(hmac.finish());
+}
+
+Ledger::Code Ledger::code_of_person(std::string_view person) const {
+  return detail::person_code(secret_, std::as_bytes(std::span(person)));
 }
 
 void ReleaseLedger::decide(std::int64_t step, std::span<const double> record) {
@@ -55,17 +57,17 @@ void ReleaseLedger::decide_step(std::int64_t step, std::span<const double> contr
   require_between(kName, "step", step, 0, num_decided());
   const Code code = code_of(step, contributions);
   if (step < num_decided()) {
-    if (codes_[static_cast<std::size_t>(step)] != code)
+    if (code_at(step) != code)
       fail(ErrorCode::already_released, "release_ledger", "step",
            "must not be one that was released for another {record}", to_text(step));
     return;
   }
   decide_integers(code,
                   {.num_contributions = static_cast<std::int64_t>(contributions.size() / width),
-                   .integers = sums_.integers_of(contributions)});
+                   .integers = integers_of(contributions)});
 }
 
-void ReleaseLedger::decide_integers(const Code& code, Pending step) {
+void Ledger::decide_integers(const Code& code, Pending step) {
   // Memory first: once the sum has taken the record, nothing may fail.
   const auto begin = static_cast<std::size_t>(num_decided() * dimension());
   codes_.resize(static_cast<std::size_t>(num_decided()) + 1);
@@ -77,7 +79,7 @@ void ReleaseLedger::decide_integers(const Code& code, Pending step) {
   pending_.push_back(std::move(step));
 }
 
-std::vector<std::byte> ReleaseLedger::state() {
+std::vector<std::byte> Ledger::state() {
   const std::vector<std::byte> sums = sums_.checkpoint();
   std::vector<std::byte> bytes = detail::begin_checkpoint();
   const auto count = static_cast<std::size_t>(num_decided());
@@ -98,20 +100,20 @@ std::vector<std::byte> ReleaseLedger::state() {
   return bytes;
 }
 
-void ReleaseLedger::acknowledge(std::int64_t num_steps) {
+void Ledger::acknowledge(std::int64_t num_steps) {
   require_between(kName, "num_steps", num_steps, 0, num_decided());
   const std::int64_t num_new = std::max(num_steps - num_acknowledged_, std::int64_t{0});
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(num_new));
   num_acknowledged_ += num_new;
 }
 
-std::span<const double> ReleaseLedger::released(std::int64_t step) const {
+std::span<const double> Ledger::released(std::int64_t step) const {
   require_between(kName, "step", step, 0, num_acknowledged_ - 1);
   const auto width = static_cast<std::size_t>(dimension());
   return std::span(releases_).subspan(static_cast<std::size_t>(step) * width, width);
 }
 
-void ReleaseLedger::restore(std::span<const std::byte> bytes) {
+void Ledger::restore(std::span<const std::byte> bytes) {
   const detail::CheckpointHeader header =
       detail::open_checkpoint(kName,
                               {.kind = detail::CheckpointKind::ledger,
@@ -148,12 +150,12 @@ void ReleaseLedger::restore(std::span<const std::byte> bytes) {
   num_acknowledged_ = header.step;
 }
 
-ReleaseLedger::LogTag ReleaseLedger::log_tag(std::span<const std::byte> base) const {
+Ledger::LogTag Ledger::log_tag(std::span<const std::byte> base) const {
   return detail::base_tag(secret_, base);
 }
 
-ReleaseLedger::LogPart ReleaseLedger::log_frame(
-    const LogTag& before, std::optional<std::span<const std::byte>> memo) const {
+Ledger::LogPart Ledger::log_frame(const LogTag& before,
+                                  std::optional<std::span<const std::byte>> memo) {
   const auto width = static_cast<std::size_t>(dimension());
   std::vector<std::byte> steps;
   steps.reserve(pending_.size() * step_size());
@@ -175,11 +177,11 @@ ReleaseLedger::LogPart ReleaseLedger::log_frame(
 }
 
 /// Bytes of a step in a frame.
-std::size_t ReleaseLedger::step_size() const {
+std::size_t Ledger::step_size() const {
   return 8 + Code().size() + 16 * static_cast<std::size_t>(dimension());
 }
 
-void ReleaseLedger::repeat(std::span<const std::byte> step) {
+void Ledger::repeat(std::span<const std::byte> step) {
   const auto width = static_cast<std::size_t>(dimension());
   Pending pending{.num_contributions = static_cast<std::int64_t>(detail::word_at(step, 0)),
                   .integers = std::vector<std::int64_t>(width)};
@@ -188,6 +190,7 @@ void ReleaseLedger::repeat(std::span<const std::byte> step) {
   const std::span<const std::byte> numbers = step.subspan(8 + code.size());
   for (std::size_t i = 0; i < width; ++i)
     pending.integers[i] = static_cast<std::int64_t>(detail::word_at(numbers, 8 * (width + i)));
+  begin_repeat(pending);
   decide_integers(code, std::move(pending));
   const std::span<const double> release = std::span(releases_).last(width);
   for (std::size_t i = 0; i < width; ++i)
@@ -197,8 +200,13 @@ void ReleaseLedger::repeat(std::span<const std::byte> step) {
            "one with other bits");
 }
 
-ReleaseLedger::LogEnd ReleaseLedger::replay(std::span<const std::byte> log,
-                                            const LogOptions& options) {
+void Ledger::take_memo(std::span<const std::byte> memo, LogEnd& end) {
+  end.memo.emplace(memo.begin(), memo.end());
+}
+
+void Ledger::begin_repeat(const Pending&) {}
+
+Ledger::LogEnd Ledger::replay(std::span<const std::byte> log, const LogOptions& options) {
   detail::LogReader reader(log, options.before,
                            {.secret = secret_,
                             .step_size = step_size(),
@@ -207,9 +215,9 @@ ReleaseLedger::LogEnd ReleaseLedger::replay(std::span<const std::byte> log,
                             .position = static_cast<std::size_t>(options.position)});
   LogEnd end{};
   while (const std::optional<detail::LogFrame> frame = reader.next()) {
+    if (frame->memo) take_memo(*frame->memo, end);
     for (std::int64_t i = 0; i < frame->num_steps; ++i)
       repeat(frame->steps.subspan(static_cast<std::size_t>(i) * step_size(), step_size()));
-    if (frame->memo) end.memo.emplace(frame->memo->begin(), frame->memo->end());
     acknowledge(num_decided());
   }
   end.tag = reader.tag();

@@ -7,10 +7,10 @@
 import { writeSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { participation, targetOf, visitOf, VISITS_A_STEP } from './kill-stream.mjs';
 
-const { library, fileStore, path, seed, numSteps, most, point, again, tooLate } = JSON.parse(
-  process.argv[2],
-);
+const { library, fileStore, path, seed, numSteps, most, point, again, tooLate, durable } =
+  JSON.parse(process.argv[2]);
 
 function say(line) {
   writeSync(1, `${JSON.stringify(line)}\n`);
@@ -50,18 +50,42 @@ if (tooLate) {
   store.save = async (bytes) => void save.call(store, bytes);
   store.append = async (bytes) => void append.call(store, bytes);
 }
-const target = { mechanism: 'blt-rational', numSteps, epsilon: 1, delta: 1e-6, clipNorm: 1 };
-const ledger = await dp.ledger({ ...target, dimension: 2, insecureSeed: seed, store });
-say({ open: ledger.step });
-for (const { step, record } of again) {
-  say({ step, record, release: [...(await ledger.release(step, record))] });
+const target = { ...targetOf(seed), numSteps, store };
+
+async function releaseRecords() {
+  const ledger = await dp.ledger(target);
+  say({ open: ledger.step });
+  for (const { step, record } of again) {
+    say({ step, record, release: [...(await ledger.release(step, record))] });
+  }
+  for (let i = 0; i < most && ledger.step < numSteps; ++i) {
+    const { step } = ledger;
+    // Another record in every life of the process: a step that was handed out must not change.
+    const record = [Math.random() - 0.5, Math.random() - 0.5];
+    say({ trying: step, record });
+    say({ step, record, release: [...(await ledger.release(step, record))] });
+  }
+  say({ done: ledger.step });
 }
-for (let i = 0; i < most && ledger.step < numSteps; ++i) {
-  const { step } = ledger;
-  // Another record in every life of the process: a step that was handed out must not change.
-  const record = [Math.random() - 0.5, Math.random() - 0.5];
-  say({ trying: step, record });
-  say({ step, record, release: [...(await ledger.release(step, record))] });
+
+/** Takes visits, and ends steps, in the order that their numbers say. */
+async function countPeople() {
+  const ledger = await dp.peopleLedger({ ...target, participation, durable });
+  say({ open: ledger.step, given: ledger.numContributions });
+  for (let i = 0; i < most && ledger.step < numSteps; ++i) {
+    const { step, numContributions: next } = ledger;
+    if (next < VISITS_A_STEP * (step + 1)) {
+      const { person, record } = visitOf(next);
+      say({ giving: next });
+      await ledger.contribute(person, record);
+      say({ gave: next });
+    } else {
+      say({ ending: step });
+      say({ step, release: [...(await ledger.release(step))] });
+    }
+  }
+  say({ done: ledger.step });
 }
-say({ done: ledger.step });
+
+await (durable ? countPeople() : releaseRecords());
 await store.close();

@@ -17,6 +17,7 @@ import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
 import { makeNoise } from './noise.js';
 import { makeOptimization, optimize } from './optimization.js';
+import { makePeopleLedger } from './sums/people-ledger.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
 import { choose, estimateCount, makeQueries, makeQuerySearch } from './queries.js';
@@ -173,6 +174,7 @@ export function makeApi(core: Core): DpFtrl {
     simulationNoise: ((options: unknown) =>
       makeSimulationNoise(instance, options)) as DpFtrl['simulationNoise'],
     ledger: (options) => makeLedger(instance, options),
+    peopleLedger: (options) => makePeopleLedger(instance, options),
     learnerLedger: (options) => makeLearnerLedger(instance, options),
     simulation: (options) => makeSimulation(instance, options),
     queries: (options) => makeQueries(instance, options),

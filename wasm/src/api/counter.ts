@@ -4,6 +4,7 @@ import type { Core } from '../core/core.js';
 import type { DpCounter } from '../types/all.js';
 import { copyOfCatalogue, makeInstance } from './catalogue.js';
 import { makeLedger } from './sums/ledger.js';
+import { makePeopleLedger } from './sums/people-ledger.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
 
@@ -16,6 +17,7 @@ export function makeCounterApi(core: Core): DpCounter {
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),
     ledger: (options) => makeLedger(instance, options),
+    peopleLedger: (options) => makePeopleLedger(instance, options),
     get liveHandles() {
       return core.call('liveHandles');
     },

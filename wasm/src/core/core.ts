@@ -287,6 +287,11 @@ interface CoreFunctions {
   ledgerDecide: [[id: number, firstStep: number, records: Float64Array], null];
   /** All contributions to one step. */
   ledgerDecideStep: [[id: number, step: number, contributions: Float64Array], null];
+  peopleLedgerCreate: [[options: CoreMechanism & object], CorePrefixSum];
+  peopleLedgerContribute: [[id: number, people: string[], records: Float64Array], null];
+  peopleLedgerDecide: [[id: number, firstStep: number, numSteps: number], null];
+  peopleLedgerCounts: [[id: number], { contributions: number; dropped: number }];
+  /** From here on, for ledgers of either kind. */
   ledgerCommitment: [[id: number], Uint8Array];
   ledgerState: [[id: number], Uint8Array];
   /** Tag of bytes that a log follows. */
@@ -378,6 +383,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
   { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
+  { start: 'peopleLedger', call: 'peopleLedger', names: { checkpoint: 'store' } },
   { start: 'learnerCreate', call: 'learner', names: { checkpoint: 'store', state: 'store' } },
   {
     start: 'queries',

@@ -76,3 +76,50 @@ export interface ReleaseLedger
   /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
   readonly identity: string;
 }
+
+interface Durability {
+  /**
+   * When contributions are stored. 'contribution' (default): each call of `contribute` stores its
+   * own, and a crash loses none of a call that had resolved. 'release': `release` stores them with
+   * its step, in one write; a crash loses those to the open step, which have to be given again.
+   */
+  durable?: 'contribution' | 'release';
+}
+
+export interface PeopleLedgerOptions extends LedgerOptions, Durability {}
+
+/** Options of a ledger of people's totals without a delta. */
+export interface PurePeopleLedgerOptions extends PureLedgerOptions, Durability {}
+
+/**
+ * A private running total of people's contributions that survives restarts, as `peopleSum` makes it:
+ * `participation` holds for each person over all of them, and each step has one release, ever.
+ */
+export interface PeopleLedger
+  extends Handle,
+    Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure' | 'stddev'> {
+  /** The open step. */
+  readonly step: number;
+  /**
+   * Number of contributions so far, whether they counted or not, with what earlier processes stored:
+   * the index of the next one to be given. Those of a call that was refused are not among them, those
+   * of a call whose storing failed are: the next call stores them. NOT private.
+   */
+  readonly numContributions: number;
+  /** Number of these that did not count. It depends on the data: NOT private. */
+  readonly numDropped: number;
+  /**
+   * Adds records of `dimension` entries to the open step, with the person each is from, all or none.
+   * The store has a keyed code of each name, and the sum of a person's records to the open step.
+   */
+  contribute(people: string | ArrayLike<string>, records: ArrayLike<number>): Promise<void>;
+  /**
+   * Ends the step, if it is the open one, and returns the private running total after it; that of an
+   * earlier step is the one that was returned before.
+   */
+  release(step: number): Promise<Float64Array>;
+  /** Does the same for `numSteps` steps from `firstStep` on, stored once. */
+  releaseMany(firstStep: number, numSteps: number): Promise<Float64Array>;
+  /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
+  readonly identity: string;
+}

@@ -27,7 +27,8 @@ import type {
 } from './learning/linear-learner.js';
 import type { LearnedModel } from './learning/model.js';
 import type { Simulation, SimulationOptions } from './learning/simulation.js';
-import type { LedgerOptions, PureLedgerOptions, ReleaseLedger } from './ledger.js';
+import type { LedgerOptions, PeopleLedger, PeopleLedgerOptions, PureLedgerOptions } from './ledger.js';
+import type { PurePeopleLedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
 import type { Optimization, OptimizeOptions, SearchLimits } from './optimization.js';
@@ -483,6 +484,26 @@ export interface DpFtrl {
    */
   ledger(options: LedgerOptions | PureLedgerOptions): Promise<ReleaseLedger>;
   /**
+   * A `peopleSum` whose state is kept in a store: totals, whose contributions counted when, and
+   * those to the open step.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('visitors.state');
+   * const participation = { participations: 4, minSeparation: 7 };
+   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, participation };
+   * const visitors = await dp.peopleLedger({ ...target, store });
+   * await visitors.contribute('ann', [1]); // on disk
+   * console.log(await visitors.release(visitors.step));
+   * visitors.dispose();
+   * await store.close();
+   * ```
+   */
+  peopleLedger(options: PeopleLedgerOptions | PurePeopleLedgerOptions): Promise<PeopleLedger>;
+  /**
    * A learner whose state is stored before anything of it is shown; it continues from the state in
    * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as
    * the examples.
@@ -660,7 +681,7 @@ export interface DpFtrl {
  */
 export type DpCounter = Pick<
   DpFtrl,
-  'version' | 'mechanisms' | 'prefixSum' | 'peopleSum' | 'ledger' | 'liveHandles'
+  'version' | 'mechanisms' | 'prefixSum' | 'peopleSum' | 'ledger' | 'peopleLedger' | 'liveHandles'
 >;
 
 /**

@@ -118,15 +118,18 @@ class ContributionBound {
   /// @throws Error{invalid_argument} a step that goes back.
   bool admits(std::int64_t person, std::int64_t step);
 
+  /// Says how often a person counted, and when last.
+  struct Counted {
+    std::int64_t times = 0;
+    std::int64_t last = 0;  ///< step, if there was one
+  };
+  /// The same for a person whose record the caller keeps: all zeros at first.
+  bool admits(Counted& person, std::int64_t step);
+
   /// How often the answer was no. Not private.
   std::int64_t num_dropped() const { return num_dropped_; }
 
  private:
-  struct Counted {
-    std::int64_t times;
-    std::int64_t last;
-  };
-
   std::int64_t max_participations_;
   std::int64_t separation_;
   std::int64_t latest_ = 0;

@@ -174,7 +174,7 @@ class PrefixSum {
   std::int64_t num_recomputed() const;
 
  private:
-  friend class ReleaseLedger;
+  friend class Ledger;
   std::array<std::byte, 16> fingerprint() const;
   void restore(std::span<const std::byte> bytes);
   void require_room(std::int64_t num_records) const;

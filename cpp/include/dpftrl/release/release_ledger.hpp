@@ -21,11 +21,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "dpftrl/problem/participation.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 
 namespace dpftrl {
@@ -36,25 +40,136 @@ namespace dpftrl {
 ///                                                                      -> released(step)
 ///
 /// A release is given out only once the bytes that record it are safe. If the process dies before
-/// that, the release was never seen and the step is free again; if it dies later, the same record
-/// gets the same release, and another record is refused. The ledger keeps keyed codes of records
-/// (HMAC-SHA256, cut to 128 bits, of the step and the record's bits), never the records themselves.
+/// that, the release was never seen and the step is free again; if it dies later, the step has that
+/// release and no other. ReleaseLedger decides records, PeopleLedger what persons contribute.
 ///
 /// A store that appends need not write all of state() again for every release. Frames that follow
-/// its bytes, each with the decisions since the last one, cost what their own steps cost:
+/// its bytes, each with what came since the last one, cost what is in them:
 ///
 ///     log_tag(base) -> [decide, log_frame -> append -> acknowledge]*      base | frame | frame ...
 ///     restore(state) -> replay(log)
 ///
 /// A ledger cannot tell whether its bytes are the newest, or whether another process continues from
 /// the same ones. Both are up to the store; the stores of the package ensure them.
-class ReleaseLedger {
+class Ledger {
+ public:
+  virtual ~Ledger();
+
+  /// Identifies the key, and so this ledger, without revealing it.
+  std::array<std::byte, 16> key_commitment() const { return sums_.commitment_; }
+
+  /// Returns bytes that record every decision. They contain the TRUE sums, as secret as the
+  /// records, but not the key.
+  /// @cost  (checkpoint + num_decided() * (8 dimension + 16)) bytes.
+  virtual std::vector<std::byte> state();
+
+  /// Authenticates bytes and all before them in a store: see log_frame.
+  using LogTag = std::array<std::byte, 16>;
+  /// Tag of the bytes that a log follows: those of state(), and what else is stored with them.
+  LogTag log_tag(std::span<const std::byte> base) const;
+
+  struct LogPart {
+    std::vector<std::byte> bytes;
+    LogTag tag;  ///< of these bytes, and all before them
+  };
+  /// Bytes that record the decisions since the last acknowledged one, to be appended to those that
+  /// `before` is the tag of. They contain the sums of their steps, as secret as the records. A
+  /// crash may leave a part of the last frame only: sync one before the next is appended.
+  /// @param memo  is stored with them, if it is given.
+  /// @cost  8/7 of 40 bytes, the memo, and 24 + 16 dimension() bytes a step.
+  virtual LogPart log_frame(const LogTag& before,
+                            std::optional<std::span<const std::byte>> memo = {});
+
+  struct LogEnd {
+    LogTag tag;        ///< of the last whole frame
+    std::size_t size;  ///< bytes of whole frames; what follows is a torn one, to be cut off
+    std::optional<std::vector<std::byte>> memo;  ///< the last one
+  };
+  struct LogOptions {
+    LogTag before;              ///< tag of what precedes the log
+    std::int64_t position = 0;  ///< bytes that do: where the sectors of its disk begin
+  };
+  /// Repeats the decisions of a log after those of `restore`, with their noise. All of it counts as
+  /// acknowledged.
+  /// @guarantee  what a crash left of the last frame is found and not repeated; another change of
+  ///             the bytes is refused, as is a step whose release would have other bits.
+  /// @throws Error{bad_state}; the ledger is of no use then.
+  /// @checked-by release_ledger_test, ledger_log_test, people_ledger_test
+  LogEnd replay(std::span<const std::byte> log, const LogOptions& options);
+
+  /// Bytes of `state` or `log_frame`, the last ones, with num_steps decisions are where they last.
+  /// @throws Error{invalid_argument} more than were decided.
+  virtual void acknowledge(std::int64_t num_steps);
+
+  /// The release of a step that was acknowledged.
+  /// @throws Error{invalid_argument} it was not.
+  std::span<const double> released(std::int64_t step) const;
+
+  /// Goes to where `state` was called. All of it counts as acknowledged.
+  /// @throws Error{bad_state} see PrefixSum::restore_without_ledger.
+  virtual void restore(std::span<const std::byte> bytes);
+
+  const Mechanism& mechanism() const { return sums_.mechanism(); }
+  /// The same as those of PrefixSum.
+  const LatticeMechanism* lattice() const { return sums_.lattice(); }
+  std::optional<LaplaceNoise> laplace() const { return sums_.laplace(); }
+  double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
+  double release_half_width(const StepProbability& wanted) const {
+    return sums_.release_half_width(wanted);
+  }
+  std::int64_t dimension() const { return sums_.dimension(); }
+  std::int64_t num_steps() const { return sums_.num_steps(); }
+  double grid() const { return sums_.grid(); }
+  std::int64_t num_decided() const { return sums_.step(); }
+  std::int64_t num_acknowledged() const { return num_acknowledged_; }
+
+ protected:
+  using Code = std::array<std::byte, 16>;
+  using Bytes = std::vector<std::byte>;
+
+  /// A decision that is not acknowledged: sum of the integers of so many contributions.
+  struct Pending {
+    std::int64_t num_contributions;
+    std::vector<std::int64_t> integers;
+  };
+
+  Ledger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
+  Ledger(Ledger&&) = default;
+  Ledger& operator=(Ledger&&) = default;
+
+  Code code_of(std::int64_t step, std::span<const double> record) const;
+  const Code& code_at(std::int64_t step) const { return codes_[static_cast<std::size_t>(step)]; }
+  Code code_of_person(std::string_view person) const;
+  void decide_integers(const Code& code, Pending step);
+  std::vector<std::int64_t> integers_of(std::span<const double> contributions) const {
+    return sums_.integers_of(contributions);
+  }
+  std::array<std::byte, 16> fingerprint() const { return sums_.fingerprint(); }
+
+ private:
+  /// Takes the memo of a frame, before the steps of that frame are repeated.
+  virtual void take_memo(std::span<const std::byte> memo, LogEnd& end);
+  /// Is told of a step that is about to be repeated.
+  virtual void begin_repeat(const Pending& step);
+  std::size_t step_size() const;
+  void repeat(std::span<const std::byte> step);
+
+  PrefixSum sums_;
+  std::array<std::byte, 64> secret_;  ///< of the codes
+  std::vector<Code> codes_;           ///< of the records, one a step
+  std::vector<double> releases_;      ///< dimension() a step
+  std::vector<Pending> pending_;      ///< from step num_acknowledged_ on
+  std::int64_t num_acknowledged_ = 0;
+};
+
+/// Decides each step for one record, ever: the same record gets the same release again, and another
+/// one is refused. Keeps keyed codes of records (HMAC-SHA256, cut to 128 bits, of the step and the
+/// record's bits), never the records themselves.
+class ReleaseLedger : public Ledger {
  public:
   /// @throws as PrefixSum.
-  ReleaseLedger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
-  ~ReleaseLedger();
-  ReleaseLedger(ReleaseLedger&&) = default;
-  ReleaseLedger& operator=(ReleaseLedger&&) = default;
+  ReleaseLedger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
+      : Ledger(std::move(mechanism), options) {}
 
   /// Decides the release of `step`, or finds it decided for the same record.
   ///
@@ -75,95 +190,87 @@ class ReleaseLedger {
   /// @throws        as decide; Error{wrong_length} a part of a contribution;
   ///                Error{resource_exhausted} as PrefixSum::contribute.
   void decide_step(std::int64_t step, std::span<const double> contributions);
+};
 
-  /// Identifies the key, and so this ledger, without revealing it.
-  std::array<std::byte, 16> key_commitment() const { return sums_.commitment_; }
+/// Totals of a PeopleSum that survive a crash, and who counted when.
+///
+///     contribute(person, values)* -> log_frame -> append -> acknowledge(num_acknowledged())
+///     decide(step)                -> log_frame -> append -> acknowledge(step + 1) ->
+///     released(step)
+///
+/// Whether contributions are stored one by one or only with the release of their step is up to who
+/// calls log_frame; num_contributions() says which is the next to be given after a crash. A frame
+/// has the whole part of each person whose part of the open step changed. Persons are stored as
+/// keyed codes (HMAC-SHA256, cut to 128 bits), parts as they were given: as secret as the records.
+class PeopleLedger : public Ledger {
+ public:
+  /// @throws Error{invalid_argument} a mechanism for fixed epochs, and as PrefixSum.
+  PeopleLedger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
 
-  /// Returns bytes that record every decision. They contain the TRUE sums, as secret as the
-  /// records, but not the key.
-  /// @cost  (checkpoint + num_decided() * (8 dimension + 16)) bytes.
-  std::vector<std::byte> state();
+  /// Adds to a person's part of the open step, as PeopleSum::contribute.
+  ///
+  /// @param person  the same bytes for the same person, also after a restart.
+  /// @return        false: the pattern is used up, and this does not count. Not private.
+  /// @guarantee     of one person counts what the pattern allows, over all restarts.
+  /// @throws Error{wrong_length, invalid_argument} refused, also while a decided step is not
+  ///         acknowledged; Error{past_horizon}. Nothing changes in any of these cases, nor after
+  ///         std::bad_alloc.
+  /// @checked-by people_ledger_test
+  bool contribute(std::string_view person, std::span<const double> values);
 
-  /// Authenticates bytes and all before them in a store: see log_frame.
-  using LogTag = std::array<std::byte, 16>;
-  /// Tag of the bytes that a log follows: those of state(), and what else is stored with them.
-  LogTag log_tag(std::span<const std::byte> base) const;
+  /// Decides the release of the open step, or finds an earlier step decided.
+  ///
+  /// @param step    0 .. num_decided().
+  /// @guarantee     a step has one release, and a decision is never undone: that of PeopleSum.
+  /// @throws Error{invalid_argument} a step after num_decided(); Error{past_horizon};
+  ///         Error{resource_exhausted} as PrefixSum::contribute. Nothing changes.
+  void decide(std::int64_t step);
 
-  struct LogPart {
-    std::vector<std::byte> bytes;
-    LogTag tag;  ///< of these bytes, and all before them
-  };
-  /// Bytes that record the decisions since the last acknowledged one, to be appended to those that
-  /// `before` is the tag of. They contain the sums of their steps, as secret as the records. A
-  /// crash may leave a part of the last frame only: sync one before the next is appended.
-  /// @param memo  is stored with them, if it is given.
-  /// @cost  8/7 of 40 bytes, the memo, and 24 + 16 dimension() bytes a step.
+  /// Calls of `contribute` that returned, those of earlier processes included as far as they were
+  /// stored: the number of the next contribution. Not private.
+  std::int64_t num_contributions() const { return num_contributions_; }
+  /// Contributions that did not count. Not private.
+  std::int64_t num_dropped() const { return num_dropped_; }
+
+  /// See Ledger::state; 32 bytes a person beside, and the parts of the open step.
+  std::vector<std::byte> state() override;
+  /// See Ledger::log_frame; a frame has the changed parts of the open step, 16 + 8 dimension()
+  /// bytes a person, and 16 bytes.
+  /// @param memo  must be left out: its place is taken.
   LogPart log_frame(const LogTag& before,
-                    std::optional<std::span<const std::byte>> memo = {}) const;
-
-  struct LogEnd {
-    LogTag tag;        ///< of the last whole frame
-    std::size_t size;  ///< bytes of whole frames; what follows is a torn one, to be cut off
-    std::optional<std::vector<std::byte>> memo;  ///< the last one
-  };
-  struct LogOptions {
-    LogTag before;              ///< tag of what precedes the log
-    std::int64_t position = 0;  ///< bytes that do: where the sectors of its disk begin
-  };
-  /// Repeats the decisions of a log after those of `restore`, with their noise. All of it counts as
-  /// acknowledged.
-  /// @guarantee  what a crash left of the last frame is found and not repeated; another change of
-  ///             the bytes is refused, as is a step whose release would have other bits.
-  /// @throws Error{bad_state}; the ledger is of no use then.
-  /// @checked-by release_ledger_test, ledger_log_test
-  LogEnd replay(std::span<const std::byte> log, const LogOptions& options);
-
-  /// Bytes of `state` with num_steps decisions are where they last.
-  /// @throws Error{invalid_argument} more than were decided.
-  void acknowledge(std::int64_t num_steps);
-
-  /// The release of a step that was acknowledged.
-  /// @throws Error{invalid_argument} it was not.
-  std::span<const double> released(std::int64_t step) const;
-
-  /// Goes to where `state` was called. All of it counts as acknowledged.
-  /// @throws Error{bad_state} see PrefixSum::restore_without_ledger.
-  void restore(std::span<const std::byte> bytes);
-
-  const Mechanism& mechanism() const { return sums_.mechanism(); }
-  /// The same as those of PrefixSum.
-  const LatticeMechanism* lattice() const { return sums_.lattice(); }
-  std::optional<LaplaceNoise> laplace() const { return sums_.laplace(); }
-  double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
-  double release_half_width(const StepProbability& wanted) const {
-    return sums_.release_half_width(wanted);
-  }
-  std::int64_t dimension() const { return sums_.dimension(); }
-  std::int64_t num_steps() const { return sums_.num_steps(); }
-  double grid() const { return sums_.grid(); }
-  std::int64_t num_decided() const { return sums_.step(); }
-  std::int64_t num_acknowledged() const { return num_acknowledged_; }
+                    std::optional<std::span<const std::byte>> memo = {}) override;
+  /// Acknowledges contributions, too, unless some came since the last state() or log_frame(): then
+  /// the next one has all of them again.
+  void acknowledge(std::int64_t num_steps) override;
+  void restore(std::span<const std::byte> bytes) override;
 
  private:
-  using Code = std::array<std::byte, 16>;
-
-  /// A decision that is not acknowledged: sum of the integers of so many contributions.
-  struct Pending {
-    std::int64_t num_contributions;
-    std::vector<std::int64_t> integers;
+  struct Person {
+    ContributionBound::Counted counted;
+    std::vector<double> part = {};  ///< of the open step; empty where there is none
+    bool is_changed = false;        ///< in changed_
   };
+  /// Ordered, so that a state does not tell who came first.
+  using People = std::map<Code, Person>;
+  using Entry = People::value_type;
 
-  Code code_of(std::int64_t step, std::span<const double> record) const;
-  void decide_integers(const Code& code, Pending step);
-  std::size_t step_size() const;
-  void repeat(std::span<const std::byte> step);
+  void take_memo(std::span<const std::byte> memo, LogEnd& end) override;
+  void begin_repeat(const Pending& step) override;
+  void end_step();
+  std::vector<std::int64_t> open_integers() const;
+  std::optional<Bytes> changes() const;
+  std::array<std::byte, 16> people_fingerprint() const;
 
-  PrefixSum sums_;
-  std::array<std::byte, 64> secret_;  ///< of the codes
-  std::vector<Code> codes_;           ///< of the records, one a step
-  std::vector<double> releases_;      ///< dimension() a step
-  std::vector<Pending> pending_;      ///< from step num_acknowledged_ on
-  std::int64_t num_acknowledged_ = 0;
+  ContributionBound bound_;
+  People people_;
+  std::vector<Entry*> open_;     ///< who counts in the open step
+  std::vector<Entry*> changed_;  ///< of these, whose part is not acknowledged
+  std::optional<Bytes> noted_;   ///< changes of a decided step that is not acknowledged
+  std::int64_t noted_step_ = 0;
+  std::int64_t num_contributions_ = 0;
+  std::int64_t num_recorded_ = 0;  ///< of them, in the last state or frame
+  std::int64_t num_stored_ = 0;    ///< of them, acknowledged
+  std::int64_t num_dropped_ = 0;
 };
 
 }  // namespace dpftrl

@@ -11,11 +11,11 @@ import { Journal } from '../../stores/journal.js';
 import type { StoreHold } from '../../stores/store-hold.js';
 import { identityOf, openStored, readMemo, type Stored } from '../../stores/stored.js';
 import { countRecords, readOptions, requireLength } from '../options.js';
-import { readTotals, TOTALS_OPTIONS } from './totals.js';
+import { readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
 
-const OPTIONS = [...TOTALS_OPTIONS, 'store'];
+export const LEDGER_OPTIONS = [...TOTALS_OPTIONS, 'store'];
 
-interface Made extends Stored {
+export interface Made extends Stored {
   sums: CorePrefixSum;
   dimension: number;
   insecure: boolean;
@@ -29,20 +29,23 @@ interface Task {
   memo: Uint8Array | undefined;
 }
 
-export class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
+/** The common part of ledgers: a core that decides, a journal, and an order of calls. */
+export abstract class LedgerHandle extends CoreHandle {
   readonly certificate: Certificate;
   readonly grid: number;
   readonly dimension: number;
   readonly insecure: boolean;
   readonly identity: string;
+  protected readonly journal: Journal;
+  /** Whether there are contributions that are not stored. */
+  protected waits = false;
   private readonly hold: StoreHold;
   private readonly key: Uint8Array<ArrayBuffer>;
-  private readonly journal: Journal;
-  /** Releases are made one after the other, in the order in which they were asked for. */
+  /** Calls are dealt with one after the other, in the order in which they came. */
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(instance: Instance, made: Made) {
-    super(instance, made.sums.id, 'release ledger');
+  constructor(instance: Instance, made: Made, kind: string) {
+    super(instance, made.sums.id, kind);
     this.certificate = Object.freeze(made.sums.certificate);
     this.grid = made.sums.grid;
     this.dimension = made.dimension;
@@ -59,10 +62,6 @@ export class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     }
   }
 
-  get memo(): Uint8Array | undefined {
-    return this.journal.memo;
-  }
-
   get numSteps(): number {
     return this.certificate.numSteps;
   }
@@ -76,16 +75,69 @@ export class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     return this.core.call('ledgerStddev', this.id, step);
   }
 
+  /** Private running totals after steps that were stored. */
+  released(firstStep: number, numSteps: number): Float64Array {
+    return this.core.call('ledgerReleased', this.id, firstStep, numSteps);
+  }
+
+  override dispose(): void {
+    this.key.fill(0);
+    this.hold.release(this.last);
+    super.dispose();
+  }
+
+  protected inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.last.then(act);
+    this.last = result.then(() => this.tidy()).catch(() => undefined);
+    return result;
+  }
+
+  /** The releases of steps that are decided in their turn, and stored. */
+  protected async releases(where: string, task: Task): Promise<Float64Array> {
+    requireCount(where, 'step', task.firstStep, this.numSteps - 1);
+    return this.inTurn(() => this.commit(task));
+  }
+
+  protected hasUnstoredSteps(): boolean {
+    const { decided, acknowledged } = this.core.call('ledgerSteps', this.id);
+    return decided > acknowledged;
+  }
+
+  protected async write(memo?: Uint8Array): Promise<void> {
+    await this.journal.write(memo);
+    this.waits = false;
+  }
+
+  /** Shortens the log where it is long, once the release was handed out. */
+  private async tidy(): Promise<void> {
+    if (this.waits || !this.journal.isLong) return;
+    await new Promise((resolve) => setTimeout(resolve));
+    if (!this.disposed) await this.journal.shorten();
+  }
+
+  private async commit({ firstStep, numSteps, decide, memo }: Task): Promise<Float64Array> {
+    decide();
+    const isMemoAlone = numSteps === 0 && memo !== undefined;
+    if (this.hasUnstoredSteps() || isMemoAlone) await this.write(memo);
+    return this.released(firstStep, numSteps);
+  }
+}
+
+export class CoreReleaseLedger extends LedgerHandle implements ReleaseLedger {
+  get memo(): Uint8Array | undefined {
+    return this.journal.memo;
+  }
+
   async release(step: number, record: ArrayLike<number>): Promise<Float64Array> {
     const values = float64s('release', 'record', record);
     requireLength('release', 'record', values.length, this.dimension);
-    return this.inTurn('release', this.ofRecords(step, values));
+    return this.releases('release', this.ofRecords(step, values));
   }
 
   async releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array> {
     const values = float64s('releaseMany', 'records', records);
     countRecords('releaseMany', values, this.dimension);
-    return this.inTurn('releaseMany', this.ofRecords(firstStep, values));
+    return this.releases('releaseMany', this.ofRecords(firstStep, values));
   }
 
   private ofRecords(firstStep: number, values: Float64Array): Task {
@@ -108,45 +160,25 @@ export class CoreReleaseLedger extends CoreHandle implements ReleaseLedger {
     const decide = (): void => {
       all.forEach((step, i) => this.core.call('ledgerDecideStep', this.id, firstStep + i, step));
     };
-    return this.inTurn(where, { firstStep, numSteps: all.length, decide, memo: kept });
-  }
-
-  /** Private running totals after steps that were stored. */
-  released(firstStep: number, numSteps: number): Float64Array {
-    return this.core.call('ledgerReleased', this.id, firstStep, numSteps);
-  }
-
-  override dispose(): void {
-    this.key.fill(0);
-    this.hold.release(this.last);
-    super.dispose();
-  }
-
-  private inTurn(where: string, task: Task): Promise<Float64Array> {
-    requireCount(where, 'step', task.firstStep, this.numSteps - 1);
-    const result = this.last.then(() => this.commit(task));
-    this.last = result.then(() => this.tidy()).catch(() => undefined);
-    return result;
-  }
-
-  /** Shortens the log where it is long, once the release was handed out. */
-  private async tidy(): Promise<void> {
-    if (!this.journal.isLong) return;
-    await new Promise((resolve) => setTimeout(resolve));
-    if (!this.disposed) await this.journal.shorten();
-  }
-
-  private async commit({ firstStep, numSteps, decide, memo }: Task): Promise<Float64Array> {
-    decide();
-    const { decided, acknowledged } = this.core.call('ledgerSteps', this.id);
-    const isMemoAlone = numSteps === 0 && memo !== undefined;
-    if (decided > acknowledged || isMemoAlone) await this.journal.write(memo);
-    return this.released(firstStep, numSteps);
+    return this.releases(where, { firstStep, numSteps: all.length, decide, memo: kept });
   }
 }
 
+/** Opens the store of these options, and makes a ledger of what it holds. */
+export async function openTotals<T extends LedgerHandle>(
+  reader: Reader,
+  complete: CompleteOptions,
+  make: (given: CompleteOptions & object, made: Omit<Made, 'sums'>) => T,
+): Promise<T> {
+  const { dimension, insecureSeed } = complete;
+  const insecure = insecureSeed !== undefined;
+  return openStored(reader, complete, (given, stored) =>
+    make(given, { ...stored, dimension, insecure }),
+  );
+}
+
 export function makeLedger(instance: Instance, options: unknown): Promise<ReleaseLedger> {
-  return openLedger(instance, readOptions('ledger', options, OPTIONS));
+  return openLedger(instance, readOptions('ledger', options, LEDGER_OPTIONS));
 }
 
 /** Opens the ledger of totals that the options ask for, whichever others they have. */
@@ -155,10 +187,8 @@ export async function openLedger(
   reader: Reader,
 ): Promise<CoreReleaseLedger> {
   const complete = readTotals(reader, instance.mechanisms);
-  return openStored(reader, complete, (given, stored) => {
+  return openTotals(reader, complete, (given, made) => {
     const sums = instance.core.call('ledgerCreate', given);
-    const { dimension, insecureSeed } = complete;
-    const insecure = insecureSeed !== undefined;
-    return new CoreReleaseLedger(instance, { ...stored, sums, dimension, insecure });
+    return new CoreReleaseLedger(instance, { ...made, sums }, 'release ledger');
   });
 }

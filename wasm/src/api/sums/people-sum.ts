@@ -4,7 +4,7 @@ import { wrongType } from '../../core/check.js';
 import { makeError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { PeopleSum } from '../../types/all.js';
-import { makeTotals, NoisyTotals } from './totals.js';
+import { makeTotals, NoisyTotals, type CompleteOptions } from './totals.js';
 
 const NAMES = {
   kind: 'people sum',
@@ -12,6 +12,32 @@ const NAMES = {
   stddev: 'peopleSumStddev',
   endSteps: 'peopleSumEndSteps',
 } as const;
+
+/** The names of the people of so many records. */
+export function readPeople(where: string, people: unknown, numRecords: number): string[] {
+  const list = typeof people === 'string' ? [people] : (people as ArrayLike<unknown> | null);
+  if (typeof list !== 'object' || list === null || typeof list.length !== 'number') {
+    throw wrongType(where, 'people', 'a string or an array of strings', people);
+  }
+  if (list.length !== numRecords) {
+    const constraint = `must have one string for each of ${numRecords} {records}`;
+    const value = String(list.length);
+    throw makeError('wrong_length', where, { parameter: 'people', constraint, value });
+  }
+  return Array.from({ length: numRecords }, (_, i) => {
+    const name = list[i];
+    if (typeof name !== 'string') throw wrongType(where, `people[${i}]`, 'a string', name);
+    return name;
+  });
+}
+
+/** Refuses the pattern that no rule for persons keeps. */
+export function requirePattern(where: string, { participation }: CompleteOptions): void {
+  if (participation.kind !== 'fixed-epoch') return;
+  const constraint = "must be 'single', or {participations} and {minSeparation}";
+  const refusal = { parameter: 'participation', constraint, value: 'epochs' };
+  throw makeError('invalid_argument', where, refusal);
+}
 
 class CorePeopleSum extends NoisyTotals implements PeopleSum {
   /** Numbers of the people, in the order in which they came. */
@@ -49,20 +75,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
 
   /** A number for each record's person; the names are kept, so that no two share one. */
   private numbersOf(where: string, people: unknown, numRecords: number): Float64Array {
-    const list = typeof people === 'string' ? [people] : (people as ArrayLike<unknown> | null);
-    if (typeof list !== 'object' || list === null || typeof list.length !== 'number') {
-      throw wrongType(where, 'people', 'a string or an array of strings', people);
-    }
-    if (list.length !== numRecords) {
-      const constraint = `must have one string for each of ${numRecords} {records}`;
-      const value = String(list.length);
-      throw makeError('wrong_length', where, { parameter: 'people', constraint, value });
-    }
-    const names = Array.from({ length: numRecords }, (_, i) => {
-      const name = list[i];
-      if (typeof name !== 'string') throw wrongType(where, `people[${i}]`, 'a string', name);
-      return name;
-    });
+    const names = readPeople(where, people, numRecords);
     return Float64Array.from(names, (name) => {
       const number = this.numbers.get(name) ?? this.numbers.size;
       this.numbers.set(name, number);
@@ -73,11 +86,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
 
 export function makePeopleSum(instance: Instance, options: unknown): PeopleSum {
   return makeTotals('peopleSum', instance, options, (complete) => {
-    if (complete.participation.kind === 'fixed-epoch') {
-      const constraint = "must be 'single', or {participations} and {minSeparation}";
-      const refusal = { parameter: 'participation', constraint, value: 'epochs' };
-      throw makeError('invalid_argument', 'peopleSum', refusal);
-    }
+    requirePattern('peopleSum', complete);
     const made = instance.core.call('peopleSumCreate', complete);
     const { dimension, insecureSeed } = complete;
     const insecure = insecureSeed !== undefined;

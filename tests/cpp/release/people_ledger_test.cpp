@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "base/sha256.hpp"
+#include "dpftrl/release/people_sum.hpp"
+#include "dpftrl/release/release_ledger.hpp"
+#include "noise/checkpoint.hpp"
+#include "release/ledger_log.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::int64_t kSteps = 12, kDimension = 2;
+const Participation kTwice = Participation::min_separation({2, 3});
+
+std::shared_ptr<const Mechanism> mechanism(const Participation& participation = kTwice) {
+  return Mechanism::make({.strategy = "honaker",
+                          .num_steps = kSteps,
+                          .target = {.epsilon = 1, .delta = 1e-6},
+                          .participation = participation});
+}
+
+PrefixSumOptions seeded(std::uint64_t seed = 4, ReleaseMode mode = ReleaseMode::grid) {
+  return {.key = Key::insecure_from_seed(seed), .dimension = kDimension, .mode = mode};
+}
+
+/// Contents of a store: a state, and the frames that were appended to it.
+struct Store {
+  Bytes base = {}, log = {};
+  Ledger::LogTag tag = {};
+
+  void save(Ledger& ledger) {
+    base = ledger.state();
+    log.clear();
+    tag = ledger.log_tag(base);
+    ledger.acknowledge(ledger.num_decided());
+  }
+  void append(Ledger& ledger) {
+    if (base.empty()) return save(ledger);
+    const Ledger::LogPart part = ledger.log_frame(tag);
+    log.insert(log.end(), part.bytes.begin(), part.bytes.end());
+    tag = part.tag;
+    ledger.acknowledge(ledger.num_decided());
+  }
+  PeopleLedger open(const std::shared_ptr<const Mechanism>& how,
+                    const PrefixSumOptions& options = seeded()) const {
+    PeopleLedger ledger(how, options);
+    if (base.empty()) return ledger;
+    ledger.restore(base);
+    const auto end = ledger.replay(log, {.before = ledger.log_tag(base)});
+    EXPECT_EQ(end.tag, tag);
+    EXPECT_EQ(end.size, log.size());
+    return ledger;
+  }
+};
+
+struct Given {
+  std::int64_t step;
+  int person;
+  std::array<double, kDimension> values;
+};
+
+class Random {
+ public:
+  explicit Random(unsigned seed) : bits_(seed) {}
+  int below(unsigned end) { return static_cast<int>(bits_() % end); }
+
+ private:
+  std::mt19937 bits_;
+};
+
+std::string name_of(int person) {
+  return "person " + std::to_string(person);
+}
+
+/// Contributions of five persons, in the order of their steps.
+std::vector<Given> stream(unsigned seed) {
+  Random random(seed);
+  std::vector<Given> all;
+  for (std::int64_t t = 0; t < kSteps; ++t)
+    for (int count = random.below(6); count > 0; --count)
+      all.push_back({.step = t,
+                     .person = random.below(5),
+                     .values = {0.1 * random.below(9), 0.3 - 0.1 * random.below(5)}});
+  return all;
+}
+
+/// Totals of a PeopleSum for these contributions, and how many it drops.
+std::pair<std::vector<double>, std::int64_t> expected_of(
+    const std::vector<Given>& all, const std::shared_ptr<const Mechanism>& how,
+    const PrefixSumOptions& options = seeded()) {
+  PeopleSum sums(how, options);
+  std::vector<double> totals(kSteps * kDimension);
+  auto next = all.begin();
+  for (std::int64_t t = 0; t < kSteps; ++t) {
+    for (; next != all.end() && next->step == t; ++next)
+      sums.contribute(next->person, next->values);
+    sums.release(std::span(totals).subspan(static_cast<std::size_t>(t) * kDimension, kDimension));
+  }
+  return {totals, sums.num_dropped()};
+}
+
+std::vector<double> released(const Ledger& ledger) {
+  std::vector<double> all;
+  for (std::int64_t t = 0; t < ledger.num_acknowledged(); ++t)
+    for (const double x : ledger.released(t)) all.push_back(x);
+  return all;
+}
+
+/// Goes on with what was not given, from the number that the ledger says.
+template <typename Use>
+void go_on(PeopleLedger& ledger, const std::vector<Given>& all, Use&& after_each) {
+  while (ledger.num_decided() < kSteps) {
+    const auto next = static_cast<std::size_t>(ledger.num_contributions());
+    if (next < all.size() && all[next].step == ledger.num_decided())
+      ledger.contribute(name_of(all[next].person), all[next].values);
+    else
+      ledger.decide(ledger.num_decided());
+    after_each();
+  }
+}
+
+/// The end of a state, about people: the sums before it also depend on rows of noise made in
+/// advance.
+Bytes people_of(PeopleLedger& ledger) {
+  const Bytes state = ledger.state();
+  const auto sums = static_cast<std::ptrdiff_t>(detail::word_at(state, 64));
+  return {state.begin() + 72 + sums, state.end()};
+}
+
+TEST(PeopleLedger, totals_are_those_of_a_people_sum_wherever_it_is_opened_again) {
+  for (const ReleaseMode mode : {ReleaseMode::grid, ReleaseMode::lattice})
+    for (unsigned seed = 0; seed < 6; ++seed) {
+      const auto how = mechanism();
+      const PrefixSumOptions options = seeded(seed, mode);
+      const std::vector<Given> all = stream(seed);
+      const auto [totals, num_dropped] = expected_of(all, how, options);
+      EXPECT_GT(num_dropped, 0);
+      // Appended after each call, with a new base now and then, and opened again after each.
+      Store store;
+      PeopleLedger ledger(how, options);
+      Random random(seed);
+      go_on(ledger, all, [&] {
+        if (random.below(7) == 0)
+          store.save(ledger);
+        else
+          store.append(ledger);
+        const std::int64_t before = ledger.num_contributions();
+        PeopleLedger next = store.open(how, options);
+        EXPECT_EQ(next.num_contributions(), before);
+        EXPECT_EQ(next.num_decided(), ledger.num_decided());
+        EXPECT_EQ(next.num_dropped(), ledger.num_dropped());
+        EXPECT_EQ(people_of(next), people_of(ledger));
+        ledger = std::move(next);
+      });
+      EXPECT_EQ(released(ledger), totals);
+      EXPECT_EQ(ledger.num_dropped(), num_dropped);
+      EXPECT_EQ(ledger.num_contributions(), std::ssize(all));
+    }
+}
+
+TEST(PeopleLedger, what_was_not_stored_is_given_again_and_nothing_counts_twice) {
+  const auto how = mechanism();
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const std::vector<Given> all = stream(seed);
+    const auto [totals, num_dropped] = expected_of(all, how);
+    Random random(seed);
+    Store store;
+    std::int64_t num_contributions = 0, num_steps = 0;
+    PeopleLedger ledger(how, seeded());
+    store.save(ledger);
+    // The ledger is left at any time, stored or not, with steps that are not acknowledged, too.
+    for (bool is_done = false; !is_done;) {
+      ledger = store.open(how);
+      EXPECT_EQ(ledger.num_contributions(), num_contributions);
+      EXPECT_EQ(ledger.num_decided(), num_steps);
+      const int most = 1 + random.below(9);
+      const bool is_late = random.below(2) != 0;
+      for (int i = 0; i < most && !is_done; ++i) {
+        const auto next = static_cast<std::size_t>(ledger.num_contributions());
+        const std::int64_t step = ledger.num_decided();
+        const bool has_step = next >= all.size() || all[next].step > step;
+        if (has_step && step < kSteps)
+          ledger.decide(step);
+        else if (!has_step)
+          ledger.contribute(name_of(all[next].person), all[next].values);
+        if (has_step || !is_late) {
+          store.append(ledger);
+          num_contributions = ledger.num_contributions();
+          num_steps = ledger.num_decided();
+        }
+        is_done = ledger.num_acknowledged() == kSteps;
+      }
+    }
+    EXPECT_EQ(released(ledger), totals) << seed;
+    EXPECT_EQ(ledger.num_dropped(), num_dropped) << seed;
+  }
+}
+
+TEST(PeopleLedger, a_frame_that_was_not_stored_is_in_the_next_one) {
+  const auto how = mechanism();
+  PeopleLedger ledger(how, seeded());
+  Store store;
+  store.save(ledger);
+  const std::array<double, kDimension> one = {0.5, 0.25};
+  ledger.contribute("ann", one);
+  static_cast<void>(ledger.log_frame(store.tag));  // gets lost
+  ledger.contribute("bob", one);
+  static_cast<void>(ledger.log_frame(store.tag));
+  // Came after the frame that is acknowledged: the next frame has it.
+  ledger.contribute("ann", one);
+  ledger.acknowledge(0);
+  ledger.decide(0);
+  static_cast<void>(ledger.log_frame(store.tag));
+  ledger.decide(1);
+  store.append(ledger);
+  PeopleLedger next = store.open(how);
+  EXPECT_EQ(next.num_contributions(), 3);
+  EXPECT_EQ(released(next), released(ledger));
+  // Who counted is known: ann and bob may come again three steps later.
+  EXPECT_FALSE(next.contribute("ann", one));
+  EXPECT_TRUE(next.contribute("dan", one));
+}
+
+TEST(PeopleLedger, contributions_that_were_acknowledged_with_an_earlier_step_are_not_repeated) {
+  const auto how = mechanism();
+  PeopleLedger ledger(how, seeded());
+  Store store;
+  store.save(ledger);
+  const std::array<double, kDimension> one = {0.5, 0.25};
+  ledger.contribute("ann", one);
+  ledger.decide(0);
+  const Ledger::LogPart part = ledger.log_frame(store.tag);
+  store.log = part.bytes;
+  store.tag = part.tag;
+  ledger.decide(1);
+  ledger.acknowledge(1);
+  store.append(ledger);
+  PeopleLedger next = store.open(how);
+  EXPECT_EQ(next.num_decided(), 2);
+  EXPECT_EQ(released(next), released(ledger));
+}
+
+TEST(PeopleLedger, a_frame_costs_its_own_persons) {
+  PeopleLedger ledger(mechanism(Participation::single()), seeded());
+  Store store;
+  store.save(ledger);
+  const auto stored = [](std::size_t size) { return 28 + (8 * (size + 16) + 6) / 7; };
+  const std::array<double, kDimension> one = {0.5, 0.25};
+  for (int i = 0; i < 50; ++i) {
+    ledger.contribute(name_of(i), one);
+    EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16 + 16 + 8 * kDimension));
+    store.append(ledger);
+  }
+  ledger.contribute(name_of(1), one);
+  ledger.contribute(name_of(2), one);
+  ledger.contribute(name_of(1), one);
+  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16 + 2 * (16 + 8 * kDimension)));
+  store.append(ledger);
+  ledger.decide(0);
+  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(24 + 16 * kDimension));
+  store.append(ledger);
+  // Dropped: a number, and no person.
+  EXPECT_FALSE(ledger.contribute(name_of(1), one));
+  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16));
+}
+
+TEST(PeopleLedger, a_torn_frame_takes_all_of_its_contributions_with_it) {
+  const auto how = mechanism();
+  PeopleLedger ledger(how, seeded());
+  Store store;
+  store.save(ledger);
+  const std::array<double, kDimension> one = {0.5, 0.25};
+  ledger.contribute("ann", one);
+  store.append(ledger);
+  const std::size_t first = store.log.size();
+  ledger.contribute("bob", one);
+  ledger.contribute("cem", one);
+  ledger.decide(0);
+  store.append(ledger);
+  for (std::size_t size = 0; size <= store.log.size(); ++size) {
+    PeopleLedger next(how, seeded());
+    next.restore(store.base);
+    const auto end =
+        next.replay(std::span(store.log).first(size), {.before = next.log_tag(store.base)});
+    const bool has_all = size == store.log.size(), has_first = size >= first;
+    EXPECT_EQ(end.size, has_all ? size : has_first ? first : 0);
+    EXPECT_EQ(next.num_contributions(), has_all ? 3 : has_first ? 1 : 0);
+    EXPECT_EQ(next.num_decided(), has_all ? 1 : 0);
+  }
+  for (std::size_t at = 0; at < store.log.size(); ++at) {
+    Bytes bad = store.log;
+    bad[at] ^= std::byte{16};
+    PeopleLedger next(how, seeded());
+    next.restore(store.base);
+    EXPECT_ERROR(next.replay(bad, {.before = next.log_tag(store.base)}), "bad_state", "whole");
+  }
+}
+
+TEST(PeopleLedger, frames_that_break_the_pattern_or_have_other_sums_are_refused) {
+  const auto how = mechanism(Participation::single());
+  const std::array<double, kDimension> one = {0.5, 0.25};
+  PeopleLedger ledger(how, seeded());
+  Store store;
+  store.save(ledger);
+  const Ledger::LogTag begin = store.tag;
+  ledger.contribute("ann", one);
+  store.append(ledger);
+  // A frame of a ledger with the same key in which ann did not come before: as if she came twice.
+  PeopleLedger other(how, seeded());
+  Store elsewhere;
+  elsewhere.save(other);
+  other.decide(0);
+  elsewhere.append(other);
+  other.contribute("ann", one);
+  ledger.decide(0);
+  store.append(ledger);
+  const auto replay = [&](const Bytes& frame) {
+    Bytes log = store.log;
+    log.insert(log.end(), frame.begin(), frame.end());
+    PeopleLedger next(how, seeded());
+    next.restore(store.base);
+    next.replay(log, {.before = begin});
+  };
+  EXPECT_ERROR(replay(other.log_frame(store.tag).bytes), "bad_state",
+               "must have contributions that participation allows");
+  // A step whose sums are not those of what was contributed.
+  PeopleLedger silent(how, seeded());
+  silent.decide(0);
+  store.log = silent.log_frame(begin).bytes;
+  EXPECT_NO_THROW(replay({}));
+  ledger = PeopleLedger(how, seeded());
+  store = {};
+  store.save(ledger);
+  ledger.contribute("ann", one);
+  store.append(ledger);
+  EXPECT_ERROR(replay(silent.log_frame(store.tag).bytes), "bad_state",
+               "must have the sums of what was contributed, step 0");
+}
+
+TEST(PeopleLedger, states_that_belong_elsewhere_are_refused) {
+  PeopleLedger ledger(mechanism(), seeded());
+  ledger.contribute("ann", std::array{0.5, 0.25});
+  const Bytes state = ledger.state();
+  const auto restore = [&](const std::shared_ptr<const Mechanism>& how,
+                           const PrefixSumOptions& options) {
+    PeopleLedger(how, options).restore(state);
+  };
+  EXPECT_NO_THROW(restore(mechanism(), seeded()));
+  EXPECT_ERROR(restore(mechanism(), seeded(5)), "bad_state", "key");
+  PrefixSumOptions narrow = seeded();
+  narrow.dimension = 1;
+  EXPECT_ERROR(restore(mechanism(), narrow), "bad_state", "");
+  // A pattern whose noise is the same: it allows no more within the horizon.
+  const auto more = mechanism(Participation::min_separation({kSteps, 6}));
+  const auto same = mechanism(Participation::min_separation({2, 6}));
+  ASSERT_EQ(more->noise_stddev(), same->noise_stddev());
+  PeopleLedger wide(more, seeded());
+  const Bytes of_more = wide.state();
+  EXPECT_ERROR(PeopleLedger(same, seeded()).restore(of_more), "bad_state", "");
+  const auto often = mechanism(Participation::min_separation({1, 3}));
+  const auto seldom = mechanism(Participation::min_separation({1, 6}));
+  ASSERT_EQ(often->noise_stddev(), seldom->noise_stddev());
+  PeopleLedger close(often, seeded());
+  const Bytes of_close = close.state();
+  EXPECT_ERROR(PeopleLedger(seldom, seeded()).restore(of_close), "bad_state", "");
+  // Neither kind of ledger opens the other's.
+  ReleaseLedger records(mechanism(), seeded());
+  EXPECT_ERROR(records.restore(state), "bad_state", "");
+  EXPECT_ERROR(PeopleLedger(mechanism(), seeded()).restore(records.state()), "bad_state", "");
+}
+
+TEST(PeopleLedger, damaged_states_are_refused_whatever_their_checksum_says) {
+  const auto how = mechanism();
+  PeopleLedger ledger(how, seeded());
+  const std::array<double, kDimension> one = {0.5, 0.25};
+  ledger.contribute("ann", one);
+  ledger.decide(0);
+  ledger.acknowledge(1);
+  ledger.contribute("bob", one);
+  const Bytes state = ledger.state();
+  const auto refused = [&](const std::string& words, auto&& change) {
+    Bytes bad = state;
+    change(bad);
+    // Sealed again, with the header's own words.
+    std::array<std::byte, 32> ids{};
+    std::copy_n(bad.begin() + 24, ids.size(), ids.begin());
+    detail::CheckpointHeader header{.kind = detail::CheckpointKind::people_ledger,
+                                    .step = static_cast<std::int64_t>(detail::word_at(bad, 8))};
+    std::copy_n(ids.begin(), 16, header.fingerprint.begin());
+    std::copy_n(ids.begin() + 16, 16, header.commitment.begin());
+    detail::seal_checkpoint(header, bad);
+    PeopleLedger next(how, seeded());
+    EXPECT_ERROR(next.restore(bad), "bad_state", words);
+    EXPECT_EQ(next.num_contributions(), 0);
+    EXPECT_EQ(next.num_decided(), 0);
+  };
+  const auto put = [](std::uint64_t word, std::size_t from_end) {
+    return [=](Bytes& bytes) {
+      for (std::size_t i = 0; i < 8; ++i)
+        bytes[bytes.size() - from_end + i] = static_cast<std::byte>(word >> (8 * i));
+    };
+  };
+  // Two persons end the state: one of 32 bytes, and one of 48 with a part; either may come first.
+  const std::size_t people = 32 + 48;
+  const bool is_open_first =
+      detail::word_at(state, state.size() - people + 24) == 1;  // its last step is the open one
+  const std::size_t open_part = is_open_first ? 48 : 16;
+  const std::size_t open_last = open_part + 8, open_times = open_part + 16;
+  refused("whole entries", [](Bytes& bytes) { bytes.pop_back(); });
+  refused("whole entries", [](Bytes& bytes) { bytes.resize(70); });
+  refused("whole entries", put(UINT64_MAX, state.size() - 64));
+  refused("finite parts", put(std::bit_cast<std::uint64_t>(HUGE_VAL), open_part));
+  refused("steps that people counted at", put(2, open_last));
+  refused("steps that people counted at", put(UINT64_MAX, open_last));
+  refused("steps that people counted at", put(0, open_times));
+  refused("sums of 2 steps", [](Bytes& bytes) {
+    bytes[8] = std::byte{2};
+    bytes.resize(bytes.size() - 80);
+  });
+  refused("steps that people counted at", [&](Bytes& bytes) {  // one person twice
+    const std::size_t first = bytes.size() - people;
+    const std::size_t second = first + (is_open_first ? 48u : 32u);
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(first), 16,
+                bytes.begin() + static_cast<std::ptrdiff_t>(second));
+  });
+}
+
+TEST(PeopleLedger, names_are_told_apart_and_stored_as_codes_of_the_key) {
+  const auto how = mechanism(Participation::single());
+  const std::string nul("a\0b", 3);
+  const std::vector<std::string> names = {"",  "a",       nul, "ab", std::string(1000, 'a'),
+                                          "A", "\xc3\xa9"};
+  PeopleLedger ledger(how, seeded());
+  for (const std::string& name : names) EXPECT_TRUE(ledger.contribute(name, std::array{0.5, 0.0}));
+  ledger.decide(0);
+  ledger.acknowledge(1);
+  for (const std::string& name : names) EXPECT_FALSE(ledger.contribute(name, std::array{0.5, 0.0}));
+  // Neither a name nor its plain hash is in the bytes, and other keys have other codes.
+  const std::string name = "person 7 of the test";
+  const auto code_in = [&](std::uint64_t seed) {
+    PeopleLedger one(how, seeded(seed));
+    one.contribute(name, std::array{0.5, 0.0});
+    const Bytes state = one.state();
+    const auto bytes = std::as_bytes(std::span(name));
+    EXPECT_TRUE(std::ranges::search(state, bytes).empty());
+    detail::Sha256 hash;
+    hash.append(bytes);
+    EXPECT_TRUE(std::ranges::search(state, detail::shortened(hash.finish())).empty());
+    return Bytes(state.end() - 48, state.end() - 32);
+  };
+  EXPECT_NE(code_in(4), code_in(5));
+  EXPECT_EQ(code_in(4), code_in(4));
+}
+
+TEST(PeopleLedger, what_is_refused_changes_nothing) {
+  PeopleLedger ledger(mechanism(Participation::single()), seeded());
+  const std::array<double, kDimension> one = {0.5, 0.25};
+  const Bytes before = ledger.state();
+  EXPECT_ERROR(ledger.contribute("ann", std::array{1.0, std::nan("")}), "invalid_argument",
+               "people_ledger: values[1] must be finite, got NaN");
+  EXPECT_ERROR(ledger.contribute("ann", std::array{1.0}), "wrong_length",
+               "values must have 2 entries, got 1");
+  EXPECT_ERROR(ledger.decide(1), "invalid_argument", "step must be");
+  EXPECT_ERROR(ledger.decide(-1), "invalid_argument", "step must be");
+  EXPECT_ERROR(ledger.log_frame({}, std::span<const std::byte>(before)), "invalid_argument",
+               "memo must be left out");
+  EXPECT_EQ(ledger.state(), before);
+  ledger.decide(0);
+  EXPECT_ERROR(ledger.contribute("ann", one), "invalid_argument",
+               "step must be acknowledged before others contribute, got 0");
+  EXPECT_ERROR(ledger.released(0), "invalid_argument", "step must be");
+  ledger.acknowledge(1);
+  ledger.decide(0);  // once more: decided
+  EXPECT_EQ(ledger.num_decided(), 1);
+  EXPECT_TRUE(ledger.contribute("ann", one));
+  for (std::int64_t t = 1; t < kSteps; ++t) ledger.decide(t);
+  ledger.acknowledge(kSteps);
+  EXPECT_ERROR(ledger.contribute("bob", one), "past_horizon", "below the horizon 12");
+  EXPECT_ERROR(ledger.decide(kSteps), "past_horizon", "below the horizon 12");
+  EXPECT_EQ(ledger.num_contributions(), 1);
+  EXPECT_ERROR(PeopleLedger(mechanism(Participation::fixed_epoch({2, 6})), seeded()),
+               "invalid_argument", "participation must be single or min-separation");
+}
+
+TEST(PeopleLedger, goes_back_to_a_state_and_forgets_what_came_after) {
+  const auto how = mechanism();
+  const std::array<double, kDimension> one = {0.5, 0.25};
+  PeopleLedger ledger(how, seeded());
+  ledger.contribute("ann", one);
+  const Bytes state = ledger.state();
+  ledger.contribute("bob", one);
+  ledger.decide(0);
+  ledger.acknowledge(1);
+  ledger.contribute("cem", one);
+  ledger.decide(1);
+  ledger.restore(state);
+  PeopleLedger fresh(how, seeded());
+  fresh.restore(state);
+  EXPECT_EQ(ledger.log_frame({}).bytes, fresh.log_frame({}).bytes);
+  EXPECT_EQ(ledger.state(), state);
+  EXPECT_EQ(ledger.num_contributions(), 1);
+  EXPECT_TRUE(ledger.contribute("bob", one));
+  ledger.decide(0);
+  PeopleLedger whole(how, seeded());
+  for (const char* const name : {"ann", "bob"}) whole.contribute(name, one);
+  whole.decide(0);
+  EXPECT_EQ(ledger.state(), whole.state());
+}
+
+}  // namespace
+}  // namespace dpftrl
