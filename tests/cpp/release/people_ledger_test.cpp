@@ -19,6 +19,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 constexpr std::int64_t kSteps = 12, kDimension = 2;
+constexpr std::array<double, kDimension> kOne = {0.5, 0.25};
 const Participation kTwice = Participation::min_separation({2, 3});
 
 std::shared_ptr<const Mechanism> mechanism(const Participation& participation = kTwice) {
@@ -210,13 +211,12 @@ TEST(PeopleLedger, a_frame_that_was_not_stored_is_in_the_next_one) {
   PeopleLedger ledger(how, seeded());
   Store store;
   store.save(ledger);
-  const std::array<double, kDimension> one = {0.5, 0.25};
-  ledger.contribute("ann", one);
+  ledger.contribute("ann", kOne);
   static_cast<void>(ledger.log_frame(store.tag));  // gets lost
-  ledger.contribute("bob", one);
+  ledger.contribute("bob", kOne);
   static_cast<void>(ledger.log_frame(store.tag));
   // Came after the frame that is acknowledged: the next frame has it.
-  ledger.contribute("ann", one);
+  ledger.contribute("ann", kOne);
   ledger.acknowledge(0);
   ledger.decide(0);
   static_cast<void>(ledger.log_frame(store.tag));
@@ -226,8 +226,8 @@ TEST(PeopleLedger, a_frame_that_was_not_stored_is_in_the_next_one) {
   EXPECT_EQ(next.num_contributions(), 3);
   EXPECT_EQ(released(next), released(ledger));
   // Who counted is known: ann and bob may come again three steps later.
-  EXPECT_FALSE(next.contribute("ann", one));
-  EXPECT_TRUE(next.contribute("dan", one));
+  EXPECT_FALSE(next.contribute("ann", kOne));
+  EXPECT_TRUE(next.contribute("dan", kOne));
 }
 
 TEST(PeopleLedger, contributions_that_were_acknowledged_with_an_earlier_step_are_not_repeated) {
@@ -235,8 +235,7 @@ TEST(PeopleLedger, contributions_that_were_acknowledged_with_an_earlier_step_are
   PeopleLedger ledger(how, seeded());
   Store store;
   store.save(ledger);
-  const std::array<double, kDimension> one = {0.5, 0.25};
-  ledger.contribute("ann", one);
+  ledger.contribute("ann", kOne);
   ledger.decide(0);
   const Ledger::LogPart part = ledger.log_frame(store.tag);
   store.log = part.bytes;
@@ -254,22 +253,21 @@ TEST(PeopleLedger, a_frame_costs_its_own_persons) {
   Store store;
   store.save(ledger);
   const auto stored = [](std::size_t size) { return 28 + (8 * (size + 16) + 6) / 7; };
-  const std::array<double, kDimension> one = {0.5, 0.25};
   for (int i = 0; i < 50; ++i) {
-    ledger.contribute(name_of(i), one);
+    ledger.contribute(name_of(i), kOne);
     EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16 + 16 + 8 * kDimension));
     store.append(ledger);
   }
-  ledger.contribute(name_of(1), one);
-  ledger.contribute(name_of(2), one);
-  ledger.contribute(name_of(1), one);
+  ledger.contribute(name_of(1), kOne);
+  ledger.contribute(name_of(2), kOne);
+  ledger.contribute(name_of(1), kOne);
   EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16 + 2 * (16 + 8 * kDimension)));
   store.append(ledger);
   ledger.decide(0);
   EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(24 + 16 * kDimension));
   store.append(ledger);
   // Dropped: a number, and no person.
-  EXPECT_FALSE(ledger.contribute(name_of(1), one));
+  EXPECT_FALSE(ledger.contribute(name_of(1), kOne));
   EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16));
 }
 
@@ -278,12 +276,11 @@ TEST(PeopleLedger, a_torn_frame_takes_all_of_its_contributions_with_it) {
   PeopleLedger ledger(how, seeded());
   Store store;
   store.save(ledger);
-  const std::array<double, kDimension> one = {0.5, 0.25};
-  ledger.contribute("ann", one);
+  ledger.contribute("ann", kOne);
   store.append(ledger);
   const std::size_t first = store.log.size();
-  ledger.contribute("bob", one);
-  ledger.contribute("cem", one);
+  ledger.contribute("bob", kOne);
+  ledger.contribute("cem", kOne);
   ledger.decide(0);
   store.append(ledger);
   for (std::size_t size = 0; size <= store.log.size(); ++size) {
@@ -307,12 +304,11 @@ TEST(PeopleLedger, a_torn_frame_takes_all_of_its_contributions_with_it) {
 
 TEST(PeopleLedger, frames_that_break_the_pattern_or_have_other_sums_are_refused) {
   const auto how = mechanism(Participation::single());
-  const std::array<double, kDimension> one = {0.5, 0.25};
   PeopleLedger ledger(how, seeded());
   Store store;
   store.save(ledger);
   const Ledger::LogTag begin = store.tag;
-  ledger.contribute("ann", one);
+  ledger.contribute("ann", kOne);
   store.append(ledger);
   // A frame of a ledger with the same key in which ann did not come before: as if she came twice.
   PeopleLedger other(how, seeded());
@@ -320,7 +316,7 @@ TEST(PeopleLedger, frames_that_break_the_pattern_or_have_other_sums_are_refused)
   elsewhere.save(other);
   other.decide(0);
   elsewhere.append(other);
-  other.contribute("ann", one);
+  other.contribute("ann", kOne);
   ledger.decide(0);
   store.append(ledger);
   const auto replay = [&](const Bytes& frame) {
@@ -340,7 +336,7 @@ TEST(PeopleLedger, frames_that_break_the_pattern_or_have_other_sums_are_refused)
   ledger = PeopleLedger(how, seeded());
   store = {};
   store.save(ledger);
-  ledger.contribute("ann", one);
+  ledger.contribute("ann", kOne);
   store.append(ledger);
   EXPECT_ERROR(replay(silent.log_frame(store.tag).bytes), "bad_state",
                "must have the sums of what was contributed, step 0");
@@ -381,11 +377,10 @@ TEST(PeopleLedger, states_that_belong_elsewhere_are_refused) {
 TEST(PeopleLedger, damaged_states_are_refused_whatever_their_checksum_says) {
   const auto how = mechanism();
   PeopleLedger ledger(how, seeded());
-  const std::array<double, kDimension> one = {0.5, 0.25};
-  ledger.contribute("ann", one);
+  ledger.contribute("ann", kOne);
   ledger.decide(0);
   ledger.acknowledge(1);
-  ledger.contribute("bob", one);
+  ledger.contribute("bob", kOne);
   const Bytes state = ledger.state();
   const auto refused = [&](const std::string& words, auto&& change) {
     Bytes bad = state;
@@ -463,7 +458,6 @@ TEST(PeopleLedger, names_are_told_apart_and_stored_as_codes_of_the_key) {
 
 TEST(PeopleLedger, what_is_refused_changes_nothing) {
   PeopleLedger ledger(mechanism(Participation::single()), seeded());
-  const std::array<double, kDimension> one = {0.5, 0.25};
   const Bytes before = ledger.state();
   EXPECT_ERROR(ledger.contribute("ann", std::array{1.0, std::nan("")}), "invalid_argument",
                "people_ledger: values[1] must be finite, got NaN");
@@ -475,16 +469,16 @@ TEST(PeopleLedger, what_is_refused_changes_nothing) {
                "memo must be left out");
   EXPECT_EQ(ledger.state(), before);
   ledger.decide(0);
-  EXPECT_ERROR(ledger.contribute("ann", one), "invalid_argument",
+  EXPECT_ERROR(ledger.contribute("ann", kOne), "invalid_argument",
                "step must be acknowledged before others contribute, got 0");
   EXPECT_ERROR(ledger.released(0), "invalid_argument", "step must be");
   ledger.acknowledge(1);
   ledger.decide(0);  // once more: decided
   EXPECT_EQ(ledger.num_decided(), 1);
-  EXPECT_TRUE(ledger.contribute("ann", one));
+  EXPECT_TRUE(ledger.contribute("ann", kOne));
   for (std::int64_t t = 1; t < kSteps; ++t) ledger.decide(t);
   ledger.acknowledge(kSteps);
-  EXPECT_ERROR(ledger.contribute("bob", one), "past_horizon", "below the horizon 12");
+  EXPECT_ERROR(ledger.contribute("bob", kOne), "past_horizon", "below the horizon 12");
   EXPECT_ERROR(ledger.decide(kSteps), "past_horizon", "below the horizon 12");
   EXPECT_EQ(ledger.num_contributions(), 1);
   EXPECT_ERROR(PeopleLedger(mechanism(Participation::fixed_epoch({2, 6})), seeded()),
@@ -493,14 +487,13 @@ TEST(PeopleLedger, what_is_refused_changes_nothing) {
 
 TEST(PeopleLedger, goes_back_to_a_state_and_forgets_what_came_after) {
   const auto how = mechanism();
-  const std::array<double, kDimension> one = {0.5, 0.25};
   PeopleLedger ledger(how, seeded());
-  ledger.contribute("ann", one);
+  ledger.contribute("ann", kOne);
   const Bytes state = ledger.state();
-  ledger.contribute("bob", one);
+  ledger.contribute("bob", kOne);
   ledger.decide(0);
   ledger.acknowledge(1);
-  ledger.contribute("cem", one);
+  ledger.contribute("cem", kOne);
   ledger.decide(1);
   ledger.restore(state);
   PeopleLedger fresh(how, seeded());
@@ -508,10 +501,10 @@ TEST(PeopleLedger, goes_back_to_a_state_and_forgets_what_came_after) {
   EXPECT_EQ(ledger.log_frame({}).bytes, fresh.log_frame({}).bytes);
   EXPECT_EQ(ledger.state(), state);
   EXPECT_EQ(ledger.num_contributions(), 1);
-  EXPECT_TRUE(ledger.contribute("bob", one));
+  EXPECT_TRUE(ledger.contribute("bob", kOne));
   ledger.decide(0);
   PeopleLedger whole(how, seeded());
-  for (const char* const name : {"ann", "bob"}) whole.contribute(name, one);
+  for (const char* const name : {"ann", "bob"}) whole.contribute(name, kOne);
   whole.decide(0);
   EXPECT_EQ(ledger.state(), whole.state());
 }
