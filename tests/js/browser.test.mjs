@@ -184,6 +184,96 @@ test('chromium: a ledger in IndexedDB goes on, and two tabs do not', () =>
     }
   }));
 
+/** Runs in a page: a ledger that an older version saved, and all that appending may meet. */
+const useFrames = async () => {
+  const { load } = await import('/index.js');
+  const { IndexedDbStore } = await import('/indexed-db.js');
+  const dp = await load();
+  const options = { mechanism: 'tree', numSteps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
+  const settled = (request) =>
+    new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+      request.onblocked = () => reject(new Error('blocked'));
+    });
+  const codeOf = (promise) => promise.then(() => 'none', (error) => error.code || error.name);
+  // The bytes after three steps in a store without `append`, as version 1 of the database had them.
+  const kept = { load: async () => kept.bytes, save: async (bytes) => (kept.bytes = bytes), close: async () => {} };
+  const before = await dp.ledger({ ...options, store: kept });
+  await before.releaseMany(0, [1, 0, 1]);
+  before.dispose();
+  await settled(indexedDB.deleteDatabase('dp-ftrl'));
+  const request = indexedDB.open('dp-ftrl', 1);
+  request.onupgradeneeded = () => request.result.createObjectStore('ledgers');
+  const old = await settled(request);
+  const put = old.transaction('ledgers', 'readwrite').objectStore('ledgers');
+  await settled(put.put({ generation: 4, bytes: kept.bytes }, 'a'));
+  // A tab with the older version would not see what is appended.
+  const blocked = await codeOf(IndexedDbStore.open('a'));
+  old.close();
+
+  const store = await IndexedDbStore.open('a');
+  const appended = [];
+  const seen = Object.assign(Object.create(store), {
+    append: (bytes) => (appended.push(bytes.length), store.append(bytes)),
+    load: () => store.load(),
+    save: (bytes) => store.save(bytes),
+    close: () => store.close(),
+  });
+  const ledger = await dp.ledger({ ...options, store: seen });
+  const totals = [];
+  for (let step = ledger.step; step < 40; ++step) totals.push(...(await ledger.release(step, [step % 2])));
+  const database = await settled(indexedDB.open('dp-ftrl', 2));
+  const tables = database.transaction(['ledgers', 'frames']);
+  const { generation } = await settled(tables.objectStore('ledgers').get('a'));
+  const keys = (await settled(tables.objectStore('frames').getAllKeys())).map(([name, i]) => `${name} ${i}`);
+  const older = await codeOf(settled(indexedDB.open('dp-ftrl', 1)));
+
+  // Another tab goes on: this one can neither append nor save.
+  const other = await IndexedDbStore.open('a');
+  const next = await dp.ledger({ ...options, store: other });
+  const goesOn = [next.step, ...(await next.release(40, [0.5]))];
+  const refused = [await codeOf(store.append(new Uint8Array(3))), await codeOf(store.save(new Uint8Array(3)))];
+  const nothing = await codeOf((await IndexedDbStore.open('b')).append(new Uint8Array(3)));
+  const apart = await (await IndexedDbStore.open('b')).load();
+
+  // Saved again, there are no frames but the empty one of the base's own.
+  await other.save(Uint8Array.of(7));
+  await other.append(Uint8Array.of(8, 9));
+  const after = [...(await (await IndexedDbStore.open('a')).load())];
+  await other.append(Uint8Array.of(10));
+  const lost = database.transaction('frames', 'readwrite').objectStore('frames');
+  const cursor = await settled(lost.openKeyCursor(IDBKeyRange.bound(['a', 0], ['a', Infinity])));
+  await settled(lost.delete(['a', cursor.key[1] + 1]));
+  const damaged = await codeOf((await IndexedDbStore.open('a')).load());
+  database.close();
+  return { blocked, totals, appended, generation, keys, older, goesOn, refused, nothing, apart, after, damaged };
+};
+
+test('chromium: IndexedDB is appended to, and what an older version saved goes on', () =>
+  serving({ ...dist, policy: strict }, async (address) => {
+    const { result } = await inPage(`${address}/empty.html`, useFrames);
+    const options = { mechanism: 'tree', numSteps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
+    const sums = dp.prefixSum(options);
+    sums.releaseMany([1, 0, 1]);
+    const records = Array.from({ length: 37 }, (_, i) => (i + 3) % 2);
+    assert.deepEqual(result.totals, [...sums.releaseMany(records)]);
+    assert.deepEqual(result.goesOn, [40, ...sums.release([0.5])]);
+    sums.dispose();
+    // The first release of this version saves a base, behind which each release is as long.
+    assert.equal(result.appended.length, 36);
+    assert.equal(new Set(result.appended).size, 1);
+    assert.equal(result.generation, 5);
+    assert.deepEqual(result.keys, Array.from({ length: 37 }, (_, i) => `a ${i + 5}`));
+    assert.equal(result.older, 'VersionError');
+    assert.equal(result.blocked, 'store_in_use');
+    assert.deepEqual(result.refused, ['store_in_use', 'store_in_use']);
+    assert.equal(result.nothing, 'store_failed');
+    assert.equal(result.apart, undefined);
+    assert.deepEqual(result.after, [7, 8, 9]);
+    assert.equal(result.damaged, 'store_failed');
+  }));
+
 test('chromium: workers that share a key make the noise of the whole', () =>
   serving(
     { folders: [join(root, 'examples/workers'), ...dist.folders].reverse(), policy: strict },

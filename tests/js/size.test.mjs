@@ -72,7 +72,7 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
     ['dp-ftrl/external', 'DpError'],
     ['dp-ftrl/counter', 'DpError'],
     ['dp-ftrl/learner', 'DpError'],
-    ['dp-ftrl/indexed-db', 'IndexedDbStore'],
+    ['dp-ftrl/indexed-db', 'IndexedDbStore', 5000],
     ['dp-ftrl/postgres-store', 'PostgresStore', 9000],
     ['dp-ftrl/tfjs', 'privateOptimizer', 9000],
   ]) {

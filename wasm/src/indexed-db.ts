@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** A store for ledgers in the browser's IndexedDB: any number of tabs, of which one goes on. */
+/**
+ * A store for ledgers in the browser's IndexedDB, appended to or replaced: any number of tabs, of which
+ * one goes on.
+ */
 
 import { makeError } from './core/errors.js';
 import type { ReleaseStore } from './types/all.js';
+import { joined } from './stores/joined.js';
 import { StoreQueue } from './stores/store-queue.js';
 
 const STORE = 'IndexedDbStore';
 const DATABASE = 'dp-ftrl';
-const TABLE = 'ledgers';
+/** Before 2 there were no frames; what saves whole ledgers only would lose them. */
+const VERSION = 2;
+/** Rows by their names: bytes that were saved, and the generation that saved them. */
+const BASES = 'ledgers';
+/** Bytes that were appended since, by name and generation, behind an empty row of the base's own. */
+const FRAMES = 'frames';
 
-interface Row {
+interface Base {
   generation: number;
   bytes: Uint8Array;
 }
+
+interface Tables {
+  bases: IDBObjectStore;
+  frames: IDBObjectStore;
+}
+
+type FrameKey = [name: string, generation: number];
 
 function settled<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -22,55 +38,96 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
+function completed(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error ?? new Error('given up'));
+  });
+}
+
 function openDatabase(): Promise<IDBDatabase> {
-  const request = indexedDB.open(DATABASE, 1);
-  request.onupgradeneeded = () => request.result.createObjectStore(TABLE);
-  return settled(request);
+  const request = indexedDB.open(DATABASE, VERSION);
+  request.onupgradeneeded = () => {
+    const { objectStoreNames } = request.result;
+    for (const name of [BASES, FRAMES]) {
+      if (!objectStoreNames.contains(name)) request.result.createObjectStore(name);
+    }
+  };
+  const opened = settled(request);
+  const refused = new Promise<never>((_, reject) => {
+    request.onblocked = () => {
+      opened.then((database) => database.close()).catch(() => undefined);
+      const constraint = 'the database is open in a tab with an older version: close that tab';
+      reject(makeError('store_in_use', STORE, { constraint }));
+    };
+  });
+  return Promise.race([opened, refused]);
 }
 
 /**
- * One named row. Saving commits the new bytes in a transaction that first looks whether others have
- * saved since this store was loaded: of two tabs that go on from the same bytes one is refused.
+ * One named ledger. Bytes are saved or appended in a transaction that first looks whether others did so
+ * since this store read them: of two tabs that go on from the same bytes one is refused.
  */
 export class IndexedDbStore implements ReleaseStore {
   private readonly queue = new StoreQueue(STORE);
-  /** Generation of the row that was read or saved last; 0 if there is none. */
+  /** Number of saves and appends before what was read or written last; 0 if there is nothing. */
   private generation = 0;
 
   private constructor(
     private readonly database: IDBDatabase,
     private readonly name: string,
-  ) {}
+  ) {
+    // A page of a later version need not wait for this one.
+    database.onversionchange = () => database.close();
+  }
 
   /**
-   * Opens the row of this name, which need not exist yet.
+   * Opens the ledger of this name, which need not exist yet.
    *
-   * @throws DpError `store_failed` where there is no IndexedDB, or the browser refuses.
+   * @throws DpError `store_in_use` where a tab has the database open with an older version of this
+   *   package, and `store_failed` where there is no IndexedDB, or the browser refuses.
    */
   static async open(name: string): Promise<IndexedDbStore> {
     try {
       return new IndexedDbStore(await openDatabase(), name);
     } catch (cause) {
+      if ((cause as { code?: unknown }).code === 'store_in_use') throw cause;
       throw makeError('store_failed', STORE, { constraint: 'the database could not be opened' }, cause);
     }
   }
 
-  /** The bytes of the row; undefined where there is none. */
+  /**
+   * The bytes that were saved last and all that were appended to them; undefined where there are none.
+   *
+   * @throws DpError `disposed` after `close`, and `store_failed` where the browser refuses, or lost some.
+   */
   async load(): Promise<Uint8Array | undefined> {
-    return this.queue.add(async () => {
-      const table = this.database.transaction(TABLE, 'readonly').objectStore(TABLE);
-      const row = (await settled(table.get(this.name))) as Row | undefined;
-      this.generation = row?.generation ?? 0;
-      return row?.bytes;
-    });
+    return this.queue.add(() => this.read());
   }
 
   /**
-   * @throws DpError `store_in_use` where another has saved since this store read or saved,
+   * @throws DpError `store_in_use` where another has saved or appended since this store read or wrote,
    *   `disposed` after `close`, and `store_failed` where the browser refuses.
    */
   async save(bytes: Uint8Array): Promise<void> {
-    return this.queue.add(() => this.replace(bytes));
+    const { name } = this;
+    return this.queue.add(() =>
+      this.change(({ bases, frames }, generation) => {
+        frames.delete(this.range());
+        bases.put({ generation, bytes } satisfies Base, name);
+        frames.put(new Uint8Array(), [name, generation] satisfies FrameKey);
+      }),
+    );
+  }
+
+  /** @throws as `save` does, and `store_failed` where there is nothing yet to append to. */
+  async append(bytes: Uint8Array): Promise<void> {
+    return this.queue.add(async () => {
+      if (this.generation === 0) throw this.failed('has nothing yet to append to');
+      return this.change(({ frames }, generation) => {
+        frames.put(bytes, [this.name, generation] satisfies FrameKey);
+      });
+    });
   }
 
   /** Ends the connection, once a pending save has finished. */
@@ -78,37 +135,73 @@ export class IndexedDbStore implements ReleaseStore {
     return this.queue.close(async () => this.database.close());
   }
 
-  private async replace(bytes: Uint8Array): Promise<void> {
-    const expected = this.generation;
-    // On disk before it is complete: the default may only reach the system's buffers.
-    const transaction = this.database.transaction(TABLE, 'readwrite', { durability: 'strict' });
-    const done = new Promise<void>((resolve, reject) => {
-      transaction.oncomplete = () => resolve();
-      transaction.onabort = () => reject(transaction.error ?? new Error('given up'));
-    });
-    const table = transaction.objectStore(TABLE);
-    let isOther = false;
-    const get = table.get(this.name);
-    get.onsuccess = () => {
-      const row = get.result as Row | undefined;
-      isOther = (row?.generation ?? 0) !== expected;
-      if (isOther) transaction.abort();
-      else table.put({ generation: expected + 1, bytes }, this.name);
-    };
+  private range(): IDBKeyRange {
+    return IDBKeyRange.bound([this.name, 0], [this.name, Infinity]);
+  }
+
+  private failed(constraint: string, cause?: unknown): Error {
+    const where = { call: STORE, part: JSON.stringify(this.name) };
+    return makeError('store_failed', where, { parameter: 'name', constraint }, cause);
+  }
+
+  private async read(): Promise<Uint8Array | undefined> {
+    let found: [Base | undefined, IDBValidKey[], Uint8Array[]];
     try {
-      await done;
+      const { bases, frames } = this.tables(this.database.transaction([BASES, FRAMES], 'readonly'));
+      found = await Promise.all([
+        settled(bases.get(this.name)),
+        settled(frames.getAllKeys(this.range())),
+        settled(frames.getAll(this.range())),
+      ]);
     } catch (cause) {
+      throw this.failed('could not be read', cause);
+    }
+    const [base, keys, frames] = found;
+    const generations = keys.map((key) => (key as FrameKey)[1]);
+    const first = base?.generation ?? 0;
+    const last = generations.at(-1) ?? first;
+    // A base of before there were frames has no row of its own.
+    const expected = generations[0] === first ? last - first + 1 : last - first;
+    if (generations.length !== expected) throw this.failed('lost some of what was appended');
+    this.generation = last;
+    return base && joined([base.bytes, ...frames]);
+  }
+
+  private tables(transaction: IDBTransaction): Tables {
+    return { bases: transaction.objectStore(BASES), frames: transaction.objectStore(FRAMES) };
+  }
+
+  /** Runs `act` in a transaction in which nobody else has written since; with the next generation. */
+  private async change(act: (tables: Tables, generation: number) => void): Promise<void> {
+    const expected = this.generation;
+    let isOther = false;
+    try {
+      // On disk before it is complete: the default may only reach the system's buffers.
+      const transaction = this.database.transaction([BASES, FRAMES], 'readwrite', {
+        durability: 'strict',
+      });
+      const tables = this.tables(transaction);
+      const compare = (generation: number) => {
+        isOther = generation !== expected;
+        if (isOther) transaction.abort();
+        else act(tables, expected + 1);
+      };
+      const last = tables.frames.openKeyCursor(this.range(), 'prev');
+      last.onsuccess = () => {
+        if (last.result) return compare((last.result.key as FrameKey)[1]);
+        const base = tables.bases.get(this.name);
+        base.onsuccess = () => compare((base.result as Base | undefined)?.generation ?? 0);
+      };
+      await completed(transaction);
+    } catch (cause) {
+      if (!isOther) throw this.failed('could not be saved', cause);
       const where = { call: STORE, part: JSON.stringify(this.name) };
-      if (isOther) {
-        const refusal = {
-          parameter: 'name',
-          constraint: 'must not be in use',
-          value: 'one that was saved elsewhere; load it again',
-        };
-        throw makeError('store_in_use', where, refusal, cause);
-      }
-      const refusal = { parameter: 'name', constraint: 'could not be saved' };
-      throw makeError('store_failed', where, refusal, cause);
+      const refusal = {
+        parameter: 'name',
+        constraint: 'must not be in use',
+        value: 'one that was saved elsewhere; load it again',
+      };
+      throw makeError('store_in_use', where, refusal, cause);
     }
     this.generation = expected + 1;
   }

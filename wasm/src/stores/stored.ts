@@ -9,6 +9,7 @@ import { wrongType, type Reader } from '../core/check.js';
 import { makeError, type Where } from '../core/errors.js';
 import { KEY_BYTES, keyFromEntropy } from '../core/key.js';
 import type { ReleaseStore } from '../types/all.js';
+import { joined } from './joined.js';
 import { StoreHold } from './store-hold.js';
 
 const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);
@@ -18,16 +19,6 @@ const HEAD_BYTES = 8;
 
 function beginsWith(bytes: Uint8Array, word: Uint8Array): boolean {
   return word.every((byte, i) => bytes[i] === byte);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** A word, a length and so many bytes. */
