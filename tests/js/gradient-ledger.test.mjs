@@ -143,13 +143,19 @@ test('gradient ledger: another rule, batch size or target than the store has is 
 
 test('gradient ledger: the store of totals is refused, with a memo and without', async () => {
   const { rate, start, batchSize, ...sums } = seeded;
-  for (const memo of [undefined, new TextEncoder().encode('{"learner":2}\n'), Uint8Array.of(0x0a)]) {
+  const start3 = new Uint8Array(Float64Array.of(0, NaN, 0).buffer);
+  const lines = ['{"learner":2}\n', `{"learner":1,"rule":{"toString":1}}\n${'\0'.repeat(24)}`, '\n'];
+  const memos = lines.map((line) => new TextEncoder().encode(line));
+  const facts = '{"learner":1,"rule":"descent","batchSize":2,"rate":0.1,"momentum":0}\n';
+  memos.push(Uint8Array.of(...new TextEncoder().encode(facts), ...start3));
+  for (const memo of [undefined, ...memos]) {
     const store = memory();
     const totals = await dp.ledger({ ...sums, store });
     await totals.releaseSteps(0, [[1, 2, 3]], memo);
     totals.dispose();
     const opened = dp.gradientLearnerLedger({ ...seeded, store });
-    await assert.rejects(opened, code('bad_state', { parameter: 'store' }));
+    const isFacts = memo === memos[1]; // those of a learner with another rule
+    await assert.rejects(opened, code('bad_state', { parameter: isFacts ? 'rule' : 'store' }));
   }
 });
 
@@ -193,6 +199,9 @@ test('gradient ledger: weights that leave the doubles are told, in every life', 
     for (let step = 0; step < 9; ++step) await ledger.update([2, 2, 2]);
   })();
   await assert.rejects(far, code('bad_state'));
+  const { step } = ledger;
+  await assert.rejects(ledger.update([2, 2, 2]), code('bad_state'));
+  assert.equal(ledger.step, step, 'no further step is spent');
   ledger.dispose();
   await assert.rejects(dp.gradientLearnerLedger(options), code('bad_state'));
   assert.equal(dp.liveHandles, 0);

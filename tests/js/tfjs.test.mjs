@@ -313,6 +313,17 @@ test('tfjs: a loss that writes to variables is refused, and they are put back', 
     'unsupported',
     /lossOf must change no variable/,
   );
+  const named = () => Object.keys(tf.engine().registeredVariables).length;
+  const numVariables = named();
+  for (let call = 0; call < 2; ++call) {
+    changesNothing(
+      (give, { lossOf }, batch) => give((x, y) => (tf.variable(x), lossOf(x, y)), ...batch),
+      DpError,
+      'unsupported',
+      /: lossOf must make no variable, but made \d+$/,
+    );
+  }
+  assert.equal(named(), numVariables);
   const kept = [];
   changesNothing(
     (give, { lossOf }, batch) => give((x, y) => (kept.push(tf.keep(tf.clone(x))), lossOf(x, y)), ...batch),
@@ -401,6 +412,71 @@ test('tfjs: variables that others changed are refused, and so are steps past the
     /^minimize: variable \d+ was changed by others: make a new optimizer$/,
   );
   other.dispose();
+  model.dispose();
+  tf.dispose(batch);
+});
+
+test('tfjs: a moving average that others changed between two steps is refused', () => {
+  const model = tfLayers.sequential({
+    layers: [
+      tfLayers.layers.batchNormalization({ inputShape: [3] }),
+      tfLayers.layers.dense({ units: 1 }),
+    ],
+  });
+  const optimizer = privateOptimizer(tf, dp, { ...target, model });
+  const batch = tensorsOf(examples);
+  const lossOf = (x) => tf.tidy(() => tf.mean(model.apply(x, { training: false })));
+  optimizer.minimize(lossOf, batch[0]);
+  tf.tidy(() => void model.apply(batch[0], { training: true }));
+  rejects(() => optimizer.minimize(lossOf, batch[0]), DpError, 'bad_state', /moving_mean was changed by others/);
+  optimizer.dispose();
+  model.dispose();
+  tf.dispose(batch);
+});
+
+test('tfjs: a step that lacked memory is ended by the next call, without its batch once more', () => {
+  const model = logistic();
+  let failures = 1;
+  const failing = {
+    gradientLearner: (options) => {
+      const learner = dp.gradientLearner(options);
+      const update = learner.update.bind(learner);
+      learner.update = () => {
+        if (failures-- > 0) throw Object.assign(new Error('no memory'), { code: 'resource_exhausted' });
+        return update();
+      };
+      return learner;
+    },
+  };
+  const options = { ...target, variables: model.variables };
+  const optimizer = privateOptimizer(tf, failing, options);
+  const batch = tensorsOf(examples);
+  assert.throws(() => optimizer.minimize(model.lossOf, ...batch));
+  optimizer.minimize(model.lossOf, ...batch);
+  const after = model.variables.map((v) => [...v.dataSync()]);
+  const other = logistic();
+  const plain = privateOptimizer(tf, dp, { ...target, variables: other.variables });
+  plain.minimize(other.lossOf, ...batch);
+  assert.deepEqual(after, other.variables.map((v) => [...v.dataSync()]));
+  for (const it of [optimizer, plain, model, other]) it.dispose();
+  tf.dispose(batch);
+});
+
+test('tfjs: losses and batches that are none are refused by name', () => {
+  const model = logistic();
+  const { optimizer } = opened(model.variables, { mechanism: 'tree' });
+  const batch = tensorsOf(examples);
+  for (const loss of [(x) => x, () => undefined, () => 1, async () => tf.scalar(1)]) {
+    rejects(() => optimizer.minimize(loss, ...batch), TypeError, 'wrong_type', /lossOf must be a function that returns a scalar/);
+  }
+  for (const shape of [[-1, 2], [NaN, 2], ['a', 2], [1.5, 2], []]) {
+    rejects(() => optimizer.minimize(model.lossOf, { shape }), TypeError, 'wrong_type', /batch\[0\] must be a tensor/);
+  }
+  assert.equal(optimizer.step, 0);
+  for (const bad of [{ trainableWeights: [1] }, { trainableWeights: [{ read: () => model.variables[0] }] }]) {
+    rejects(() => privateOptimizer(tf, dp, { ...target, model: bad }), TypeError, 'wrong_type', /model must be a built model/);
+  }
+  optimizer.dispose();
   model.dispose();
   tf.dispose(batch);
 });

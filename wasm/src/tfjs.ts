@@ -21,6 +21,7 @@ export interface TfVariable extends TfTensor {
   readonly name: string;
   readonly trainable: boolean;
   assign(value: never): void;
+  dispose(): void;
 }
 
 /** The part of a layer of TensorFlow.js that is used; models and wrappers are made of others. */
@@ -33,6 +34,8 @@ export interface TfLayer {
 /** The part of a layered model of TensorFlow.js that is used. */
 export interface TfModel extends TfLayer {
   readonly trainableWeights: readonly { read(): TfTensor }[];
+  /** The same and those that do not learn, such as moving averages. */
+  readonly weights: readonly { read(): TfTensor }[];
 }
 
 /** The part of TensorFlow.js that is used: the namespace of `@tensorflow/tfjs` or its `-core`. */
@@ -68,8 +71,10 @@ export type TfLoss<Tensor> = (...example: Tensor[]) => Tensor;
  *
  * This holds if the loss of an example depends on that example and the variables alone, and each
  * person has as many examples, in as many batches, as `participation` says, one a batch. A loss that
- * assigns to variables (batch normalisation in training mode) or leaves tensors behind is refused, and
- * so is a model with stateful layers; a loss that remembers examples elsewhere cannot be noticed.
+ * assigns to variables (batch normalisation in training mode), makes some or leaves more tensors behind
+ * than there were is refused; so are a `model` with stateful layers, and one any weight of which others
+ * assigned to between two steps. A loss that remembers examples elsewhere, writes into the memory of a
+ * tensor or, where `variables` are given, uses others that follow from data, cannot be noticed.
  */
 export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
   readonly certificate: GradientLearner['certificate'];
@@ -82,7 +87,8 @@ export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
   /**
    * Takes the gradient of each example by itself, clips it to `clipNorm` in the l2-norm over all
    * variables, and moves the variables by the noisy sum. A call that is refused changes nothing, unless
-   * it is because the rate is too large: the batch is spent then.
+   * it is because the rate is too large: the batch is spent then. If there was no memory for the noise
+   * the batch is in, and the next call ends its step, whatever batch it has.
    * @param batch tensors with a row for each example, as many in all; any number of rows, as the sum
    * is divided by `batchSize` whatever came
    */
@@ -100,12 +106,15 @@ const WHERE = 'privateOptimizer';
 /** Options of `gradientLearner` that follow from the variables, or are what this is for. */
 const OWN = ['dimension', 'start', 'clipping'];
 
+const isLength = (length: unknown) => Number.isSafeInteger(length) && (length as number) >= 0;
+
 /** @throws TypeError unless all tensors have a row for each example. */
 function numRowsOf(where: Call, batch: readonly TfTensor[]): number {
   const wanted = 'tensors with a row for each example';
   if (batch.length === 0) throw wrongType(where, 'batch', wanted, undefined);
   batch.forEach((tensor, i) => {
-    if (!Array.isArray(tensor?.shape) || tensor.shape.length === 0) {
+    const shape: unknown = tensor?.shape;
+    if (!Array.isArray(shape) || shape.length === 0 || !shape.every(isLength)) {
       throw wrongType(where, `batch[${i}]`, 'a tensor with a row for each example', tensor);
     }
   });
@@ -115,6 +124,13 @@ function numRowsOf(where: Call, batch: readonly TfTensor[]): number {
   const constraint = `must have as many rows as the first, ${numRows}`;
   const about = { parameter: `batch[${odd + 1}]`, constraint, value: String(others[odd]) };
   throw makeError('wrong_length', where, about);
+}
+
+/** @throws TypeError unless a loss is a scalar. */
+function scalarOf<Tensor extends TfTensor>(where: Call, loss: Tensor): Tensor {
+  const isScalar = Array.isArray(loss?.shape) && loss.shape.length === 0;
+  if (!isScalar) throw wrongType(where, 'lossOf', 'a function that returns a scalar tensor', loss);
+  return loss;
 }
 
 /**
@@ -146,13 +162,20 @@ class Watch {
 
   private restore(where: Call): void {
     const changed = this.seen.filter(({ variable, dataId }) => variable.dataId !== dataId);
-    if (changed.length === 0) return;
     for (const it of changed) {
       it.variable.assign(it.copy as never);
       it.dataId = it.variable.dataId;
     }
-    const names = changed.map(({ variable }) => variable.name).join(', ');
-    const constraint = `must change no variable, but changed ${names}`;
+    const known = new Set(this.seen.map(({ variable }) => variable));
+    const all = Object.values(this.tf.engine().registeredVariables);
+    const made = all.filter((variable) => !known.has(variable));
+    for (const variable of made) variable.dispose();
+    if (changed.length + made.length === 0) return;
+    const namesOf = (variables: TfVariable[]) => variables.map(({ name }) => name).join(', ');
+    const constraint =
+      made.length > 0
+        ? `must make no variable, but made ${namesOf(made)}`
+        : `must change no variable, but changed ${namesOf(changed.map(({ variable }) => variable))}`;
     throw makeError('unsupported', where, { parameter: 'lossOf', constraint });
   }
 }
@@ -160,15 +183,18 @@ class Watch {
 /** Variables and the learner's weights, one after the other. */
 class Weights {
   readonly size: number;
-  /** The variables' data as they were assigned here. */
+  /** Data as they were last assigned here: of the variables, and of others that must stay. */
   private dataIds: object[];
+  private readonly watched: readonly TfVariable[];
 
   constructor(
     private readonly tf: TensorFlow<TfTensor>,
     private readonly variables: readonly TfVariable[],
+    others: readonly TfVariable[],
   ) {
     this.size = variables.reduce((sum, { size }) => sum + size, 0);
-    this.dataIds = variables.map(({ dataId }) => dataId);
+    this.watched = [...new Set([...variables, ...others])];
+    this.dataIds = this.watched.map(({ dataId }) => dataId);
   }
 
   read(): Float64Array {
@@ -182,7 +208,7 @@ class Weights {
    * without noise are not private, however they are clipped.
    */
   requireUnchanged(where: Call): void {
-    const other = this.variables.find(({ dataId }, i) => dataId !== this.dataIds[i]);
+    const other = this.watched.find(({ dataId }, i) => dataId !== this.dataIds[i]);
     if (other === undefined) return;
     const constraint = `variable ${other.name} was changed by others: make a new optimizer`;
     throw makeError('bad_state', where, { constraint });
@@ -216,7 +242,7 @@ class Weights {
         variable.assign(this.tf.tensor(own, variable.shape) as never);
       });
     });
-    this.dataIds = this.variables.map(({ dataId }) => dataId);
+    this.dataIds = this.watched.map(({ dataId }) => dataId);
   }
 
   private forEach(use: (variable: TfVariable, place: number) => void): void {
@@ -231,6 +257,8 @@ class Weights {
 class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
   // Defined by the constructor where the symbol exists; not every browser has it yet.
   declare readonly [Symbol.dispose]: () => void;
+  /** Whether the batch of a call is in that could not end the step. */
+  private isBatchIn = false;
 
   constructor(
     private readonly tf: TensorFlow<Tensor>,
@@ -276,8 +304,11 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
 
   minimize(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void {
     const where = 'minimize';
-    this.add(where, lossOf, batch);
-    this.weights.assign(where, asErrorsOf(where, () => this.learner.update()));
+    if (!this.isBatchIn) this.add(where, lossOf, batch);
+    this.isBatchIn = true;
+    const weights = asErrorsOf(where, () => this.learner.update());
+    this.isBatchIn = false;
+    this.weights.assign(where, weights);
   }
 
   private add(where: Call, lossOf: TfLoss<Tensor>, batch: readonly Tensor[]): void {
@@ -316,7 +347,7 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
         const out = gradients.subarray(row * size, (row + 1) * size);
         watch.during(where, () => {
           const example = batch.map((tensor) => this.rowOf(tensor, row));
-          this.weights.writeGradient(where, out, row, () => lossOf(...example));
+          this.weights.writeGradient(where, out, row, () => scalarOf(where, lossOf(...example)));
         });
       }
     });
@@ -335,15 +366,22 @@ function keepsState({ stateful, layer, layers = [] }: TfLayer): boolean {
   return stateful === true || [...layers, ...(layer ? [layer] : [])].some(keepsState);
 }
 
-function variablesOf(model: TfModel): unknown {
-  if (!Array.isArray(model?.trainableWeights) || model.trainableWeights.length === 0) {
+function variablesOf(model: TfModel): { variables: unknown; others: TfVariable[] } {
+  const isWeight = (weight: { read?: unknown } | null) => typeof weight?.read === 'function';
+  const areWeights = (weights: unknown) => Array.isArray(weights) && weights.every(isWeight);
+  const areThere = areWeights(model?.trainableWeights) && areWeights(model.weights);
+  if (!areThere || model.trainableWeights.length === 0) {
     throw wrongType(WHERE, 'model', 'a built model of TensorFlow.js with weights to train', model);
   }
   if (keepsState(model)) {
     const constraint = 'must have no stateful layer, which goes from one example to the next';
     throw makeError('unsupported', WHERE, { parameter: 'model', constraint });
   }
-  return model.trainableWeights.map((weight) => weight.read());
+  const valuesOf = (weights: TfModel['weights']) => weights.map((weight) => weight.read());
+  return {
+    variables: valuesOf(model.trainableWeights),
+    others: valuesOf(model.weights) as TfVariable[],
+  };
 }
 
 /** @throws TypeError unless these are variables that learn, each once. */
@@ -365,7 +403,14 @@ function checkedVariables(variables: unknown): TfVariable[] {
   return [...variables] as TfVariable[];
 }
 
-function readOptions(options: unknown): { variables: TfVariable[]; others: Fields } {
+interface Given {
+  variables: TfVariable[];
+  /** Variables that do not learn, and must not change. */
+  fixed: TfVariable[];
+  others: Fields;
+}
+
+function readOptions(options: unknown): Given {
   const known = typeof options === 'object' && options !== null ? Object.keys(options) : [];
   const { model, variables, ...others } = optionsObject(WHERE, options, known);
   const own = OWN.find((name) => name in others);
@@ -373,12 +418,13 @@ function readOptions(options: unknown): { variables: TfVariable[]; others: Field
     const constraint = 'must be left out: it follows from what learns, and gradients are clipped here';
     throw makeError('wrong_type', WHERE, { parameter: own, constraint });
   }
-  if (model === undefined) return { variables: checkedVariables(variables), others };
+  if (model === undefined) return { variables: checkedVariables(variables), fixed: [], others };
   if (variables !== undefined) {
     const constraint = 'must be left out where {model} is given';
     throw makeError('wrong_type', WHERE, { parameter: 'variables', constraint });
   }
-  return { variables: checkedVariables(variablesOf(model as TfModel)), others };
+  const found = variablesOf(model as TfModel);
+  return { variables: checkedVariables(found.variables), fixed: found.others, others };
 }
 
 /**
@@ -407,8 +453,8 @@ export function privateOptimizer<Tensor extends TfTensor>(
   dp: Pick<DpFtrl, 'gradientLearner'>,
   options: TfOptimizerOptions,
 ): TfOptimizer<Tensor> {
-  const { variables, others } = readOptions(options);
-  const weights = new Weights(tf, variables);
+  const { variables, fixed, others } = readOptions(options);
+  const weights = new Weights(tf, variables, fixed);
   const all: Fields = { ...others, dimension: weights.size, start: weights.read() };
   const learner = asErrorsOf(WHERE, () => dp.gradientLearner(all as never));
   return new PrivateOptimizer(tf, learner, weights);

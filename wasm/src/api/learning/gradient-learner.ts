@@ -77,11 +77,15 @@ export class Course {
   private move(where: string, increment: Float64Array): Float64Array {
     const mean = (x: number) => x / this.batchSize;
     this.next(this.current, { increment: increment.map(mean), total: this.total.map(mean) });
-    if (!this.current.every(Number.isFinite)) {
-      const constraint = 'the weights left the doubles: the rate is too large';
-      throw makeError('bad_state', where, { constraint });
-    }
+    this.requireFinite(where);
     return this.weights();
+  }
+
+  /** @throws where the weights are no numbers any more. */
+  requireFinite(where: string): void {
+    if (this.current.every(Number.isFinite)) return;
+    const constraint = 'the weights left the doubles: the rate is too large';
+    throw makeError('bad_state', where, { constraint });
   }
 }
 
@@ -140,7 +144,13 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
     if (this.clipping === 'here') {
       if (gradients !== undefined) this.add(where, gradients);
       const total = new Float64Array(this.dimension);
-      asErrorsOf(where, () => this.core.call('prefixSumEndSteps', this.id, total));
+      try {
+        asErrorsOf(where, () => this.core.call('prefixSumEndSteps', this.id, total));
+      } catch (error) {
+        // The gradients are in: only the end of the step is missing.
+        const contributed = (gradients?.length ?? 0) / this.dimension;
+        throw Object.assign(error as Error, { contributed });
+      }
       this.numUpdates += 1;
       return this.course.reach(where, total);
     }

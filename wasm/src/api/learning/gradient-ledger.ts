@@ -38,7 +38,8 @@ function unpackPlan(memo: Uint8Array, dimension: number) {
   if (end < 0 || start.length !== 8 * dimension) return undefined;
   try {
     const facts = JSON.parse(new TextDecoder().decode(memo.subarray(0, end))) as Facts;
-    return facts['learner'] === 1 ? { facts, start: new Float64Array(start.buffer) } : undefined;
+    const values = new Float64Array(start.buffer);
+    return facts['learner'] === 1 && values.every(Number.isFinite) ? { facts, start: values } : undefined;
   } catch {
     return undefined;
   }
@@ -55,7 +56,7 @@ function storedStart(memo: Uint8Array, plan: GradientPlan): Float64Array {
   const names = Object.keys({ ...stored.facts, ...own });
   const other = names.find((name) => stored.facts[name] !== own[name]);
   if (other !== undefined) {
-    const constraint = `must be that of the store, ${String(stored.facts[other] ?? 'left out')}`;
+    const constraint = `must be that of the store, ${JSON.stringify(stored.facts[other] ?? 'left out')}`;
     const value = String(own[other] ?? 'nothing');
     throw makeError('bad_state', WHERE, { parameter: other, constraint, value });
   }
@@ -113,6 +114,8 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
 
   private async take(gradients: Float64Array): Promise<Float64Array> {
     const { step, numSteps } = this;
+    // A step more would be spent for nothing.
+    this.course.requireFinite('update');
     if (step >= numSteps) {
       const constraint = `must be below the horizon ${numSteps}`;
       throw makeError('past_horizon', 'update', { parameter: 'step', constraint, value: String(step) });

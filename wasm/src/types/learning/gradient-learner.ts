@@ -102,7 +102,8 @@ export interface GradientLearnerLedger
    * Ends the batch of step `step`, and returns the next weights. `gradients` are those of all its
    * examples, one after the other; each is clipped. A call that is refused changes nothing. After a
    * store that failed the same batch is asked for again: another one is refused with code
-   * 'already_released', as its noise may be known.
+   * 'already_released', as its noise may be known. Where weights leave the doubles the code is
+   * 'bad_state', now and whenever the store is opened: the rate was too large, and the steps are spent.
    */
   update(gradients: ArrayLike<number>): Promise<Float64Array>;
 }
