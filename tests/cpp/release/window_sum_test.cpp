@@ -313,9 +313,9 @@ TEST(WindowSum, the_error_is_within_two_percent_of_the_formula) {
 TEST(WindowSum, errors_are_those_of_an_independent_computation) {
   for (const auto& known : golden::windows::errors) {
     const Problem problem{known.num_steps, known.width, "square-root"};
-    const Certificate& square_root = mechanism(problem)->certificate();
+    const Certificate square_root = mechanism(problem)->certificate();
     EXPECT_NEAR(square_root.mean_error, known.square_root, 1e-9);
-    const Certificate& normalized =
+    const Certificate normalized =
         mechanism({known.num_steps, known.width, "normalized-square-root"})->certificate();
     EXPECT_NEAR(normalized.mean_error, known.normalized_square_root, 1e-9);
   }
@@ -327,7 +327,7 @@ TEST(WindowSum, sensitivities_are_those_of_all_patterns_and_signs) {
     Participation pattern = Participation::single();
     if (kind == "min-separation") pattern = Participation::min_separation({known.k, known.b});
     if (kind == "fixed-epoch") pattern = Participation::fixed_epoch({known.k, known.b});
-    const Certificate& claim =
+    const Certificate claim =
         mechanism({known.n, known.width, known.strategy, pattern})->certificate();
     EXPECT_GE(claim.sensitivity, known.scalar * (1 - 1e-12)) << known.strategy << known.width;
     if (claim.exactness == Exactness::exact) {
