@@ -177,7 +177,7 @@ export async function openTotals<T extends LedgerHandle>(
   );
 }
 
-export function makeLedger(instance: Instance, options: unknown): Promise<ReleaseLedger> {
+export async function makeLedger(instance: Instance, options: unknown): Promise<ReleaseLedger> {
   return openLedger(instance, readOptions('ledger', options, LEDGER_OPTIONS));
 }
 
