@@ -489,6 +489,13 @@ test('tfjs: weights beyond single precision end the batch', () => {
   rejects(() => tf.tidy(minimize), DpError, 'bad_state', /^minimize: the weights left single precision/);
   assert.equal(optimizer.step, 1);
   optimizer.dispose();
+  const far = opened([w], { ...options, rate: 1e308, clipNorm: 1e6 }).optimizer;
+  const lose = () => far.minimize((x) => tf.mul(w, tf.sum(x)), tf.tensor1d([1e5, 1e5]));
+  rejects(() => tf.tidy(lose), DpError, 'bad_state', /the weights left the doubles/);
+  assert.equal(far.step, 1);
+  // The step has ended: the next batch is looked at.
+  rejects(() => far.minimize((x) => x, { shape: [] }), TypeError, 'wrong_type', /batch\[0\] must be a tensor/);
+  far.dispose();
   w.dispose();
 });
 

@@ -6,8 +6,8 @@
  */
 
 import { makeError } from './core/errors.js';
+import { joined } from './shared/joined.js';
 import type { ReleaseStore } from './types/all.js';
-import { joined } from './stores/joined.js';
 import { StoreQueue } from './stores/store-queue.js';
 
 const STORE = 'IndexedDbStore';

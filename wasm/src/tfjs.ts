@@ -305,10 +305,12 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
   minimize(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void {
     const where = 'minimize';
     if (!this.isBatchIn) this.add(where, lossOf, batch);
-    this.isBatchIn = true;
-    const weights = asErrorsOf(where, () => this.learner.update());
-    this.isBatchIn = false;
-    this.weights.assign(where, weights);
+    const { step } = this;
+    try {
+      this.weights.assign(where, asErrorsOf(where, () => this.learner.update()));
+    } finally {
+      this.isBatchIn = this.step === step;
+    }
   }
 
   private add(where: Call, lossOf: TfLoss<Tensor>, batch: readonly Tensor[]): void {

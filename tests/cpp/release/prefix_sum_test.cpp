@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "collected.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "noise/exact/exact_entry.hpp"
 #include "random/gaussian.hpp"
@@ -12,6 +13,8 @@
 
 namespace dpftrl {
 namespace {
+
+using testing::Collected;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -69,16 +72,6 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
     EXPECT_EQ(sums.num_recomputed(), 0);
   }
 }
-
-/// Collects a release block by block.
-class Collected final : public ReleaseSink {
- public:
-  void take(std::size_t first, std::span<const double> block) override {
-    EXPECT_EQ(first, values.size());
-    values.insert(values.end(), block.begin(), block.end());
-  }
-  std::vector<double> values;
-};
 
 TEST(PrefixSum, coordinates_beyond_a_block_have_noise_and_records_of_their_own) {
   // Releases go through a row in blocks of 1024; noise used twice would cancel in a difference.

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "collected.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/people_sum.hpp"
@@ -19,6 +20,8 @@
 
 namespace dpftrl {
 namespace {
+
+using testing::Collected;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -106,16 +109,6 @@ TEST(WindowSum, coordinates_beyond_a_block_leave_with_their_own_step) {
     }
   }
 }
-
-/// Collects a release block by block.
-class Collected final : public ReleaseSink {
- public:
-  void take(std::size_t first, std::span<const double> block) override {
-    EXPECT_EQ(first, values.size());
-    values.insert(values.end(), block.begin(), block.end());
-  }
-  std::vector<double> values;
-};
 
 TEST(WindowSum, batches_contributions_sinks_and_products_release_the_same) {
   constexpr std::int64_t kSteps = 40, kWidth = 6;

@@ -8,8 +8,8 @@
 import { wrongType, type Reader } from '../core/check.js';
 import { makeError, type Where } from '../core/errors.js';
 import { KEY_BYTES, keyFromEntropy } from '../core/key.js';
+import { joined } from '../shared/joined.js';
 import type { ReleaseStore } from '../types/all.js';
-import { joined } from './joined.js';
 import { StoreHold } from './store-hold.js';
 
 const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);

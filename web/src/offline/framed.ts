@@ -3,6 +3,8 @@
 // The bytes by which a build is known: those of all parts, each after its length, so that no two lists
 // are alike. Names and contents of the files of a build, in the order of the names, are such parts.
 
+import { joined } from '../../../wasm/src/shared/joined.ts';
+
 const encoder = new TextEncoder();
 
 export function framed(parts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
@@ -10,13 +12,7 @@ export function framed(parts: readonly (string | Uint8Array)[]): Uint8Array<Arra
     const bytes = typeof part === 'string' ? encoder.encode(part) : part;
     return [encoder.encode(`${bytes.length} `), bytes];
   });
-  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
+  return joined(pieces);
 }
 
 /** Digits of a SHA-256 that stand for it. */
