@@ -89,8 +89,7 @@ std::int64_t LaplaceNoise::half_width(double, double) const {
 
 namespace detail {
 
-std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism&, const PrefixSumOptions&,
-                                                  double) {
+std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism&, const PrefixSumOptions&) {
   fail_workload();
 }
 

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Engines that process integer records (internal header): one for each mode of release.
+/// Engines that process integer records (internal header). PrefixSum chooses one:
+///
+///     GridEngine     mode grid, prefix sums               grid/grid_engine
+///     WindowEngine   mode grid, a sliding window          grid/window_engine
+///     LaplaceEngine  mode grid, a mechanism without delta laplace_engine
+///     LatticeEngine  mode lattice                         lattice/lattice_engine
+///
+/// A record takes one way through each of them:
+///
+///     record --quantised()--> GridRecord --release()--> total
+///                 |                          |
+///            clipped: its           its integers join the sums, and the
+///            norm is decided        row of noise is added to those
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +40,8 @@ class ReleaseEngine {
   virtual double grid() const = 0;
   /// Contributions that the integers have room for: see PrefixSum::max_contributions.
   virtual std::int64_t max_contributions() const = 0;
-  /// The integers of a record, clipped in the norm of the mechanism.
+  /// The record, clipped in the norm of the mechanism. GridRecord::add_to computes its integers, so
+  /// that they take no memory.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
   virtual GridRecord quantised(const ProductRecord& record) const = 0;
   /// Adds a record to the open step.
@@ -39,8 +52,9 @@ class ReleaseEngine {
   /// @param sink   may be null.
   virtual void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
                        ReleaseSink* sink) = 0;
-  /// Releases of records of one number each, which are finite, from `step` on: as many as can be
-  /// made at once, and returns how many. 0: not made for that, and nothing was done.
+  /// The same releases as those of `quantised` and `release`, for records of one finite number each
+  /// from `step` on, in one loop without a GridRecord: as many as there is noise for, and returns
+  /// how many. 0: the engine has no such loop, and nothing was done.
   virtual std::int64_t release_numbers(std::int64_t /*step*/, std::span<const double> /*records*/,
                                        std::span<double> /*noisy*/) {
     return 0;
@@ -73,12 +87,13 @@ inline constexpr double kMaxNoiseInGrids = 0x1p40;
 void require_grid(std::string_view where, const Mechanism& mechanism, double grid);
 
 /// The mechanism must last as long as the engine.
+/// @param mechanism  one for prefix sums.
 std::unique_ptr<ReleaseEngine> make_grid_engine(const Mechanism& mechanism,
                                                 const PrefixSumOptions& options);
 /// @param mechanism  one for a window.
 /// @throws Error{resource_exhausted} more than 1 GiB of integers that are still to leave.
 std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism& mechanism,
-                                                  const PrefixSumOptions& options, double grid);
+                                                  const PrefixSumOptions& options);
 /// @param mechanism  a pure one.
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism& mechanism,
                                                    const PrefixSumOptions& options);

@@ -45,16 +45,15 @@ double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
 
 namespace detail {
 
-GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
+GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
     : mechanism_(mechanism),
       clip_norm_(mechanism.clip_norm()),
-      grid_(grid),
-      max_contributions_(
-          std::max(mechanism.num_steps(),
-                   static_cast<std::int64_t>(kMaxSumInGrids / (mechanism.clip_norm() / grid)))),
+      grid_(grid_of(mechanism, options)),
+      max_contributions_(std::max(
+          mechanism.num_steps(), static_cast<std::int64_t>(kMaxSumInGrids / (clip_norm_ / grid_)))),
       noise_(mechanism.strategy(),
              {.key = options.key, .dimension = options.dimension, .exact_only = options.exact_only},
-             mechanism.noise_stddev() / grid),
+             mechanism.noise_stddev() / grid_),
       sums_(static_cast<std::size_t>(options.dimension)) {}
 
 double GridEngine::release_stddev(std::int64_t step) const {
@@ -161,10 +160,7 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
 
 std::unique_ptr<detail::ReleaseEngine> detail::make_grid_engine(const Mechanism& mechanism,
                                                                 const PrefixSumOptions& options) {
-  const double grid = grid_of(mechanism, options);
-  if (!mechanism.strategy().workload().is_prefix())
-    return make_window_engine(mechanism, options, grid);
-  return std::make_unique<GridEngine>(mechanism, options, grid);
+  return std::make_unique<GridEngine>(mechanism, options);
 }
 
 }  // namespace dpftrl

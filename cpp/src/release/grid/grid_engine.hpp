@@ -17,7 +17,7 @@ namespace dpftrl::detail {
 /// Prefix sums; those of other workloads override what their sums are.
 class GridEngine : public ReleaseEngine {
  public:
-  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid);
+  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options);
 
   double grid() const final { return grid_; }
   std::int64_t max_contributions() const final { return max_contributions_; }

@@ -38,8 +38,14 @@ class Clip {
   double ratio_ = 0;    ///< norm / largest, or 0 where the record is short enough
 };
 
-/// A record, clipped, then rounded toward zero to multiples of the grid. The integers are computed
-/// on the fly: a record of 10^6 entries takes no memory beside its own.
+/// A record, clipped, then rounded toward zero to multiples of the grid.
+///
+///     GridRecord(record)   decides by what the entries are scaled, so that the integers are no
+///                          longer than the clip norm; keeps that, not the integers
+///     add_to(sums)         computes the integers, a block of entries at a time, and adds them
+///
+/// So a record of 10^6 entries takes no memory beside its own. Only a record whose integers still
+/// have to be shortened keeps them.
 ///
 /// @guarantee  the sum of their squares is at most max_norm_squared(clip_norm, grid).
 /// @checked-by prefix_sum_test "what a record adds never exceeds the clip norm in integers"

@@ -28,8 +28,8 @@ std::size_t ring_size(const Mechanism& mechanism, std::int64_t dimension) {
 ///     sums      q_6 + q_7 + q_8 + q_9
 class WindowEngine final : public detail::GridEngine {
  public:
-  WindowEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
-      : GridEngine(mechanism, options, grid),
+  WindowEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
+      : GridEngine(mechanism, options),
         width_(mechanism.strategy().workload().width()),
         ring_(ring_size(mechanism, options.dimension)) {}
 
@@ -127,9 +127,8 @@ class WindowEngine final : public detail::GridEngine {
 }  // namespace
 
 std::unique_ptr<detail::ReleaseEngine> detail::make_window_engine(const Mechanism& mechanism,
-                                                                  const PrefixSumOptions& options,
-                                                                  double grid) {
-  return std::make_unique<WindowEngine>(mechanism, options, grid);
+                                                                  const PrefixSumOptions& options) {
+  return std::make_unique<WindowEngine>(mechanism, options);
 }
 
 }  // namespace dpftrl
