@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "statistics/intervals.hpp"
+
+#include <numbers>
+
+namespace dpftrl::detail {
+namespace {
+
+/// Covers the roundings of what is computed here.
+constexpr double kRoundUp = 1 + 0x1p-30;
+
+/// Each time the range shrinks by a part of the noise that is left.
+constexpr int kRepetitions = 8;
+
+}  // namespace
+
+Interval operator*(const Interval& a, const Interval& b) {
+  const auto [low, high] =
+      std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
+  return {low, high};
+}
+
+double normal_half_width(double probability) {
+  double low = 0;
+  double high = 40;  // erfc is below every normal double there
+  for (int i = 0; i < 64; ++i) {
+    const double middle = (low + high) / 2;
+    const bool is_enough = std::erfc(middle / std::numbers::sqrt2) * kRoundUp <= probability;
+    (is_enough ? high : low) = middle;
+  }
+  return high;
+}
+
+double SumNoise::stddev_of(std::initializer_list<double> factors) const {
+  double sum = 0;
+  for (const double factor : factors) sum += factor * factor;
+  return stddev * std::sqrt(sum);
+}
+
+double SumNoise::half_width(std::initializer_list<double> factors, double normal) const {
+  double rounding = 0;
+  for (const double factor : factors) rounding += std::abs(factor) * grid / 2;
+  return (normal * stddev_of(factors) + rounding) * kRoundUp;
+}
+
+Interval quotients(const Interval& numerator, double denominator, Interval range,
+                   const std::function<double(const Interval&)>& bound_for) {
+  if (!(denominator > 0)) return range;
+  for (int i = 0; i < kRepetitions; ++i) {
+    const Interval found = numerator.widened(bound_for(range));
+    range = Interval{found.low / denominator, found.high / denominator}.within(range);
+  }
+  return range;
+}
+
+}  // namespace dpftrl::detail

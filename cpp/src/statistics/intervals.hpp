@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Intervals for ratios of noisy sums (internal header): docs/math/moments.md, section 4.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <initializer_list>
+
+namespace dpftrl::detail {
+
+struct Interval {
+  double low;
+  double high;
+
+  double magnitude() const { return std::max(std::abs(low), std::abs(high)); }
+  Interval widened(double by) const { return {low - by, high + by}; }
+  Interval within(const Interval& other) const {
+    return {std::clamp(low, other.low, other.high), std::clamp(high, other.low, other.high)};
+  }
+};
+
+/// Products of a number from each.
+Interval operator*(const Interval& a, const Interval& b);
+
+/// Smallest number that the magnitude of a standard normal exceeds with at most this probability,
+/// rounded up.
+double normal_half_width(double probability);
+
+/// Noise of the sums of a step: independent normals, rounded to a grid.
+struct SumNoise {
+  double stddev;
+  double grid;
+
+  /// Std of a combination of the noises of several sums.
+  double stddev_of(std::initializer_list<double> factors) const;
+  /// Bound on its magnitude that holds with that normal_half_width.
+  double half_width(std::initializer_list<double> factors, double normal) const;
+};
+
+/// Interval for the numbers x of a range with
+///
+///     |numerator - x denominator| <= bound,     bound = bound_for(an interval that has x)
+///
+/// for some numerator of the interval. bound_for is asked again with what is left of the range. A
+/// denominator that is not positive leaves all of it.
+/// @exactness  may have more numbers than these, never less; without any it is a point.
+Interval quotients(const Interval& numerator, double denominator, Interval range,
+                   const std::function<double(const Interval&)>& bound_for);
+
+}  // namespace dpftrl::detail

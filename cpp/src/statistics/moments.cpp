@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/statistics/moments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "dpftrl/base/error.hpp"
+#include "statistics/intervals.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::Interval;
+using detail::normal_half_width;
+using detail::quotients;
+using detail::SumNoise;
+
+constexpr std::string_view kWhere = "moments";
+
+/// Room for truncation to the grid, and for the roundings of doubles: docs/math/moments.md.
+constexpr double kSlack = 1 + 0x1p-14;
+/// Largest grid, in distance / sqrt(dimension): takes a quarter of the slack at most.
+constexpr double kGrid = 0x1p-16;
+
+void require_ranges(const std::vector<ColumnRange>& ranges) {
+  require_count(kWhere, "ranges", "columns", std::ssize(ranges), 1, MomentColumns::kMaxColumns);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto [low, high] = ranges[i];
+    // Halves and their squares stay normal, and numbers keep most of their digits.
+    constexpr double kLeast = 1e-150, kMost = 1e150, kDigits = 1e-6;
+    const double largest = std::max(std::abs(low), std::abs(high));
+    if (largest <= kMost && high - low >= std::max(kLeast, kDigits * largest)) continue;
+    fail_argument(kWhere, "ranges[" + to_text(static_cast<std::int64_t>(i)) + "]",
+                  "two numbers within 1e150, the second larger by at least 1e-150 and 1e-6 of them",
+                  to_text(low) + " and " + to_text(high));
+  }
+}
+
+double half_of(const ColumnRange& range) {
+  return (range.high - range.low) / 2;
+}
+
+double middle_of(const ColumnRange& range) {
+  return range.low + half_of(range);
+}
+
+double power_of_two_below(double value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return std::ldexp(1.0, exponent - 2);
+}
+
+std::shared_ptr<const Mechanism> make_mechanism(MechanismOptions options,
+                                                const MomentColumns& columns) {
+  // Neighbours differ by one distance, whatever they are: that of two records is not twice a norm.
+  options.neighbours = Neighbours::zero_out;
+  options.clip_norm = columns.distance();
+  return Mechanism::make(options);
+}
+
+/// Chance that an interval of a mean leaves to fail to those that are made of it: their errors are
+/// of second order.
+constexpr double kShareOfMean = 0.1;
+
+/// Most that an entry of a record loses, in grids: truncation takes less than one, and the way to
+/// [-1, 1] rounds.
+constexpr double kLost = 1 + 0x1p-8;
+
+constexpr Interval kMeans = {-1, 1};
+constexpr Interval kVariances = {0, 1};
+
+Estimate in_units(const Estimate& of_u, double scale, double offset) {
+  return {.value = offset + scale * of_u.value,
+          .low = offset + scale * of_u.low,
+          .high = offset + scale * of_u.high,
+          .stddev = scale * of_u.stddev};
+}
+
+/// Means, variances and covariances of numbers in [-1, 1], from noisy sums.
+class Quotients {
+ public:
+  /// @param num           of records, noisy.
+  /// @param count_weight  of the column that counts them.
+  Quotients(const SumNoise& noise, double num, double count_weight, double failure)
+      : noise_(noise), num_(num), count_weight_(count_weight), failure_(failure) {}
+
+  Estimate count() const {
+    const double half = noise_.half_width({1 / count_weight_}, normal_half_width(failure_));
+    return {.value = std::max(num_, 0.0),
+            .low = std::max(num_ - half, 0.0),
+            .high = std::max(num_ + half, 0.0),
+            .stddev = noise_.stddev_of({1 / count_weight_})};
+  }
+
+  Estimate mean(double sum) const {
+    const double value = ratio(sum, kMeans);
+    const Interval range = mean_range(sum, failure_);
+    return {.value = value,
+            .low = range.low,
+            .high = range.high,
+            .stddev = noise_.stddev_of({1, value / count_weight_}) / divisor()};
+  }
+
+  /// A column of squares or products.
+  struct Products {
+    double noisy;
+    double weight;  ///< in it
+    double centre;  ///< of what was multiplied by the weight
+  };
+
+  Estimate variance(double sum, const Products& squares) const {
+    const double total = total_of(squares);
+    const auto about = [&](double mean) { return total + mean * (mean * num_ - 2 * sum); };
+    const double mean = ratio(sum, kMeans);
+    const Interval means = mean_range(sum, kShareOfMean * failure_);
+    // Least at the ratio, where the interval has it.
+    const double inside = std::clamp(mean, means.low, means.high);
+    const Interval sums = {about(inside), std::max(about(means.low), about(means.high))};
+    const double value = ratio(about(mean), kVariances);
+    const Interval range = range_of(sums, squares,
+                                    {.means = means * means,
+                                     .factors = {2 * means.magnitude(), 0},
+                                     .possible = kVariances,
+                                     .failure = (1 - kShareOfMean) * failure_});
+    return estimate(value, range, squares, {2 * mean, 0}, mean * mean);
+  }
+
+  Estimate covariance(double sum_a, double sum_b, const Products& products) const {
+    const double total = total_of(products);
+    const auto about = [&](double a, double b) {
+      return total - a * sum_b - b * sum_a + a * b * num_;
+    };
+    const double mean_a = ratio(sum_a, kMeans);
+    const double mean_b = ratio(sum_b, kMeans);
+    const Interval a = mean_range(sum_a, kShareOfMean * failure_);
+    const Interval b = mean_range(sum_b, kShareOfMean * failure_);
+    const auto [low, high] = std::minmax(
+        {about(a.low, b.low), about(a.low, b.high), about(a.high, b.low), about(a.high, b.high)});
+    const double value = ratio(about(mean_a, mean_b), kMeans);
+    const Interval range = range_of({low, high}, products,
+                                    {.means = a * b,
+                                     .factors = {a.magnitude(), b.magnitude()},
+                                     .possible = kMeans,
+                                     .failure = (1 - 2 * kShareOfMean) * failure_});
+    return estimate(value, range, products, {mean_a, mean_b}, mean_a * mean_b);
+  }
+
+ private:
+  /// Noise may leave less than one record.
+  double divisor() const { return std::max(num_, 1.0); }
+
+  double ratio(double sum, const Interval& possible) const {
+    return std::clamp(sum / divisor(), possible.low, possible.high);
+  }
+
+  double total_of(const Products& products) const {
+    return products.noisy / products.weight + products.centre * num_;
+  }
+
+  /// Interval of a mean that fails with this probability.
+  Interval mean_range(double sum, double failure) const {
+    const double normal = normal_half_width(failure);
+    const double lost = kLost * noise_.grid;
+    const auto bound = [&](const Interval& range) {
+      return noise_.half_width({1, range.magnitude() / count_weight_}, normal);
+    };
+    return quotients({sum, sum}, num_, kMeans.widened(lost), bound).widened(lost).within(kMeans);
+  }
+
+  struct Known {
+    Interval means;                 ///< products of the means
+    std::array<double, 2> factors;  ///< largest of the noises in the sums
+    Interval possible;
+    double failure;
+  };
+
+  Interval range_of(const Interval& sums, const Products& products, const Known& known) const {
+    const auto [first, second] = known.factors;
+    const double normal = normal_half_width(known.failure);
+    const double lost = kLost * noise_.grid * (1 / products.weight + first + second);
+    const auto bound = [&](const Interval& range) {
+      const double gap = std::max(std::abs(products.centre + known.means.high - range.low),
+                                  std::abs(products.centre + known.means.low - range.high));
+      return noise_.half_width({1 / products.weight, first, second, gap / count_weight_}, normal);
+    };
+    return quotients(sums, num_, known.possible.widened(lost), bound)
+        .widened(lost)
+        .within(known.possible);
+  }
+
+  Estimate estimate(double value, const Interval& range, const Products& products,
+                    const std::array<double, 2>& factors, double means) const {
+    const double gap = products.centre + means - value;
+    const double stddev =
+        noise_.stddev_of({1 / products.weight, factors[0], factors[1], gap / count_weight_});
+    return {.value = std::clamp(value, range.low, range.high),
+            .low = range.low,
+            .high = range.high,
+            .stddev = stddev / divisor()};
+  }
+
+  SumNoise noise_;
+  double num_;
+  double count_weight_;
+  double failure_;
+};
+
+}  // namespace
+
+MomentColumns::MomentColumns(MomentsOptions options) : options_(std::move(options)) {
+  require_ranges(options_.ranges);
+  require_inside(kWhere, "confidence", options_.confidence, 0, 1);
+  const auto num = static_cast<double>(num_columns());
+  const bool has_pairs = options_.covariance && num_columns() > 1;
+  const bool replaces = neighbours() == Neighbours::replace_one;
+  const double weight_squared = !replaces ? 4 : has_pairs ? 2 : 2.75;
+  count_weight_ = replaces ? 1.5 : 1;
+  square_weight_ = std::sqrt(weight_squared);
+  centre_ = 0.5 + 0.5 / weight_squared;
+  pair_weight_ = has_pairs ? std::sqrt((replaces ? 1 : 2) / (num - 1)) : 0;
+  const double num_pairs = num * (num - 1) / 2;
+  const double norm_squared = count_weight_ * count_weight_ +
+                              num * weight_squared * centre_ * centre_ +
+                              pair_weight_ * pair_weight_ * num_pairs;
+  distance_ = kSlack * (replaces ? 2 * std::sqrt(num) : std::sqrt(norm_squared));
+  grid_ = power_of_two_below(kGrid * distance_ / std::sqrt(static_cast<double>(dimension())));
+}
+
+std::int64_t MomentColumns::dimension() const {
+  const std::int64_t num = num_columns();
+  return 1 + 2 * num + (options_.covariance ? num * (num - 1) / 2 : 0);
+}
+
+void MomentColumns::write(std::span<const double> record, std::span<double> columns) const {
+  require_length(kWhere, "record", std::ssize(record), num_columns());
+  require_length(kWhere, "columns", std::ssize(columns), dimension());
+  require_all_finite(kWhere, "record", record);
+  const std::size_t num = record.size();
+  const std::span<double> first = columns.subspan(1, num);
+  const std::span<double> second = columns.subspan(1 + num, num);
+  columns[0] = count_weight_;
+  for (std::size_t i = 0; i < num; ++i) {
+    const ColumnRange& range = options_.ranges[i];
+    first[i] = std::clamp((record[i] - middle_of(range)) / half_of(range), -1.0, 1.0);
+    second[i] = square_weight_ * (first[i] * first[i] - centre_);
+  }
+  if (!options_.covariance) return;
+  std::size_t next = 1 + 2 * num;
+  for (std::size_t i = 0; i < num; ++i)
+    for (std::size_t j = i + 1; j < num; ++j) columns[next++] = pair_weight_ * first[i] * first[j];
+}
+
+Moments MomentColumns::read(const NoisyColumns& columns) const {
+  require_length(kWhere, "sums", std::ssize(columns.sums), dimension());
+  require_positive(kWhere, "stddev", columns.stddev);
+  const std::span<const double> sums = columns.sums;
+  const Quotients quotients_of({.stddev = columns.stddev, .grid = grid_}, sums[0] / count_weight_,
+                               count_weight_, 1 - options_.confidence);
+  const std::size_t num = options_.ranges.size();
+  Moments moments{.count = quotients_of.count(), .mean = {}, .variance = {}, .covariance = {}};
+  std::size_t next_pair = 1 + 2 * num;
+  for (std::size_t i = 0; i < num; ++i) {
+    const double half = half_of(options_.ranges[i]);
+    const double sum = sums[1 + i];
+    moments.mean.push_back(in_units(quotients_of.mean(sum), half, middle_of(options_.ranges[i])));
+    moments.variance.push_back(in_units(
+        quotients_of.variance(
+            sum, {.noisy = sums[1 + num + i], .weight = square_weight_, .centre = centre_}),
+        half * half, 0));
+    for (std::size_t j = i + 1; options_.covariance && j < num; ++j)
+      moments.covariance.push_back(in_units(
+          quotients_of.covariance(
+              sum, sums[1 + j], {.noisy = sums[next_pair++], .weight = pair_weight_, .centre = 0}),
+          half * half_of(options_.ranges[j]), 0));
+  }
+  return moments;
+}
+
+MomentSum::MomentSum(const MechanismOptions& mechanism, MomentsOptions moments, const Key& key)
+    : columns_(std::move(moments)),
+      sums_(make_mechanism(mechanism, columns_),
+            {.key = key, .dimension = columns_.dimension(), .grid = columns_.grid()}),
+      row_(static_cast<std::size_t>(columns_.dimension())),
+      noisy_(row_) {}
+
+void MomentSum::contribute(std::span<const double> record) {
+  columns_.write(record, row_);
+  sums_.contribute(row_);
+}
+
+Moments MomentSum::release(std::span<const double> record) {
+  columns_.write(record, row_);
+  sums_.release(row_, noisy_);
+  return read();
+}
+
+Moments MomentSum::release() {
+  sums_.release(noisy_);
+  return read();
+}
+
+Moments MomentSum::read() const {
+  return columns_.read({.sums = noisy_, .stddev = sums_.release_stddev(step() - 1)});
+}
+
+Certificate MomentSum::certificate() const {
+  Certificate certificate = sums_.mechanism().certificate();
+  certificate.neighbours = columns_.neighbours();
+  certificate.clip_norm = columns_.distance() / neighbour_distance(columns_.neighbours());
+  return certificate;
+}
+
+}  // namespace dpftrl

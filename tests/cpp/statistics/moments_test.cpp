@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/statistics/moments.hpp"
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr double kSlack = 0x1p-14;
+
+MomentColumns columns_of(std::int64_t num, bool covariance, Neighbours neighbours) {
+  return MomentColumns({.ranges = std::vector(static_cast<std::size_t>(num), ColumnRange{-1, 1}),
+                        .covariance = covariance,
+                        .neighbours = neighbours});
+}
+
+/// The integers that the record adds to the sums of the release, found from two streams with one
+/// noise, in input units of the columns.
+Vector added(const MomentColumns& columns, std::span<const double> record) {
+  const auto mechanism = Mechanism::make({.strategy = "tree",
+                                          .num_steps = 1,
+                                          .target = {.epsilon = 1, .delta = 1e-6},
+                                          .clip_norm = columns.distance()});
+  const PrefixSumOptions options{
+      .key = Key::insecure_from_seed(5), .dimension = columns.dimension(), .grid = columns.grid()};
+  PrefixSum sums(mechanism, options), silent(mechanism, options);
+  std::vector<double> with(static_cast<std::size_t>(columns.dimension())), without(with);
+  columns.write(record, with);
+  sums.release(with, with);
+  silent.release(without);
+  Vector difference(testing::index_of(columns.dimension()));
+  for (Eigen::Index i = 0; i < difference.size(); ++i)
+    difference[i] = with[static_cast<std::size_t>(i)] - without[static_cast<std::size_t>(i)];
+  return difference;
+}
+
+/// Records on a lattice of so many values from -1 to 1 in each column, as integers of the sums.
+std::vector<Vector> all_added(const MomentColumns& columns, int num_values) {
+  const auto num = static_cast<std::size_t>(columns.num_columns());
+  std::vector<Vector> all;
+  std::vector<int> index(num, 0);
+  std::vector<double> record(num);
+  for (std::size_t carry = 0; carry < num;) {
+    for (std::size_t i = 0; i < num; ++i) record[i] = -1 + 2.0 * index[i] / (num_values - 1);
+    all.push_back(added(columns, record));
+    for (carry = 0; carry < num && ++index[carry] == num_values; ++carry) index[carry] = 0;
+  }
+  return all;
+}
+
+struct Case {
+  std::int64_t num;
+  bool covariance;
+  int num_values;
+};
+
+TEST(MomentsTest, NoTwoRecordsAreFartherApartThanTheDistanceAndSomeAreThatFar) {
+  for (const auto& [num, covariance, num_values] :
+       {Case{1, false, 257}, Case{2, false, 17}, Case{2, true, 25}, Case{3, true, 9},
+        Case{4, true, 5}})
+    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
+      const MomentColumns columns = columns_of(num, covariance, neighbours);
+      const std::vector<Vector> all = all_added(columns, num_values);
+      double farthest = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        farthest = std::max(farthest, all[i].norm());  // against no record
+        if (neighbours == Neighbours::replace_one)
+          for (std::size_t j = 0; j < i; ++j)
+            farthest = std::max(farthest, (all[i] - all[j]).norm());
+      }
+      EXPECT_LE(farthest, columns.distance()) << num << covariance;
+      EXPECT_GE(farthest, columns.distance() * (1 - 2 * kSlack)) << num << covariance;
+    }
+}
+
+TEST(MomentsTest, DistancesAreThoseOfTheNote) {
+  using enum Neighbours;
+  const auto distance = [](std::int64_t num, bool covariance, Neighbours neighbours) {
+    return columns_of(num, covariance, neighbours).distance() / (1 + kSlack);
+  };
+  EXPECT_NEAR(distance(1, false, zero_out), std::sqrt(1 + 1.5625), 1e-12);
+  EXPECT_NEAR(distance(1, true, zero_out), std::sqrt(1 + 1.5625), 1e-12);
+  EXPECT_NEAR(distance(5, false, zero_out), std::sqrt(1 + 5 * 1.5625), 1e-12);
+  EXPECT_NEAR(distance(5, true, zero_out), std::sqrt(1 + 5 * 2.5625), 1e-12);
+  for (const bool covariance : {false, true}) {
+    EXPECT_NEAR(distance(1, covariance, replace_one), 2, 1e-12);
+    EXPECT_NEAR(distance(5, covariance, replace_one), 2 * std::sqrt(5.0), 1e-12);
+  }
+}
+
+/// Every stream of at most one record, of these, a step; all neighbours of it.
+TEST(MomentsTest, AllStreamsOfThreeStepsAreWithinTheNoiseOfTheirNeighbours) {
+  constexpr std::int64_t kSteps = 3;
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+    for (const Participation& participation : {Participation::single(), testing::separated(2, 2)}) {
+      const MechanismOptions options{.strategy = "square-root",
+                                     .num_steps = kSteps,
+                                     .target = {.epsilon = 1, .delta = 1e-6},
+                                     .participation = participation};
+      const MomentsOptions what{
+          .ranges = {{0, 10}, {-5, 5}}, .covariance = true, .neighbours = neighbours};
+      const std::vector<std::vector<double>> records = {{},     {10, 5},  {0, -5},   {5, 0},
+                                                        {0, 5}, {99, -3}, {2.5, 0.1}};
+      // Sums of each record, once.
+      const MomentColumns columns(what);
+      std::vector<Vector> vectors;
+      for (const auto& record : records)
+        vectors.push_back(record.empty() ? Vector(Vector::Zero(columns.dimension()))
+                                         : added(columns, record));
+      const MomentSum sum(options, what, Key::insecure_from_seed(1));
+      const auto& mechanism = sum.sums().mechanism();
+      const Matrix encoder = mechanism.strategy().encoder();
+      double largest = 0;
+      const auto num = static_cast<int>(records.size());
+      for (int a = 0; a < num * num * num; ++a)
+        for (int b = 0; b < num * num * num; ++b) {
+          std::vector<std::int64_t> changed;
+          bool allowed = true;
+          Matrix difference(kSteps, columns.dimension());
+          for (int t = 0, x = a, y = b; t < kSteps; ++t, x /= num, y /= num) {
+            const int from = x % num, to = y % num;
+            difference.row(t) =
+                vectors[static_cast<std::size_t>(from)] - vectors[static_cast<std::size_t>(to)];
+            if (from != to) changed.push_back(t);
+            allowed &= from == to || neighbours == Neighbours::replace_one || to == 0;
+          }
+          if (!allowed || !participation.allows(changed, kSteps)) continue;
+          largest = std::max(largest, (encoder * difference).norm());
+        }
+      const Certificate claim = sum.certificate();
+      EXPECT_LE(largest, claim.noise_stddev * claim.mu);
+      EXPECT_GE(largest, claim.noise_stddev * claim.mu * (1 - 2 * kSlack));
+      EXPECT_EQ(claim.neighbours, neighbours);
+      EXPECT_NEAR(claim.noise_stddev,
+                  claim.noise_multiplier * claim.sensitivity * claim.clip_norm *
+                      neighbour_distance(neighbours),
+                  1e-9);
+    }
+}
+
+/// Mean, variance and so on of records, by their definitions.
+struct Truth {
+  double count = 0;
+  std::array<double, 2> mean{}, variance{};
+  double covariance = 0;
+};
+
+Truth truth_of(const std::vector<std::array<double, 2>>& records) {
+  Truth truth{.count = static_cast<double>(records.size())};
+  for (const auto& record : records)
+    for (std::size_t i = 0; i < 2; ++i) truth.mean[i] += record[i] / truth.count;
+  for (const auto& record : records) {
+    for (std::size_t i = 0; i < 2; ++i)
+      truth.variance[i] += std::pow(record[i] - truth.mean[i], 2) / truth.count;
+    truth.covariance += (record[0] - truth.mean[0]) * (record[1] - truth.mean[1]) / truth.count;
+  }
+  return truth;
+}
+
+const MomentsOptions kTwo{.ranges = {{0, 10}, {-5, 5}}, .covariance = true, .confidence = 0.9};
+
+/// Streams with the means in the middle, at the ends and at a corner of the ranges.
+std::vector<std::vector<std::array<double, 2>>> streams(std::size_t num) {
+  std::vector<std::vector<std::array<double, 2>>> all(4);
+  for (std::size_t i = 0; i < num; ++i) {
+    const double x = static_cast<double>(i * 37 % 101) / 101;
+    const double y = static_cast<double>(i * 53 % 97) / 97;
+    all[0].push_back({10 * x, 10 * (x + y) / 2 - 5});
+    all[1].push_back({x, 5 - y});
+    all[2].push_back({10, -5});
+    all[3].push_back({i % 2 == 0 ? 10.0 : 0.0, i % 2 == 0 ? 5.0 : -5.0});
+  }
+  return all;
+}
+
+struct Trial {
+  int seed;
+  Neighbours neighbours;
+  double epsilon = 1;
+  double scale = 1;  ///< of the std that is told to the intervals
+};
+
+/// Moments of records of one step.
+Moments moments_of(const std::vector<std::array<double, 2>>& records, const Trial& trial) {
+  MomentsOptions what = kTwo;
+  what.neighbours = trial.neighbours;
+  MomentSum sum({.strategy = "independent",
+                 .num_steps = 1,
+                 .target = {.epsilon = trial.epsilon, .delta = 1e-6}},
+                what, Key::insecure_from_seed(static_cast<std::uint64_t>(trial.seed)));
+  for (const auto& record : records) sum.contribute(record);
+  sum.release();
+  return sum.columns().read(
+      {.sums = sum.noisy_sums(), .stddev = trial.scale * sum.sums().release_stddev(0)});
+}
+
+TEST(MomentsTest, WithLittleNoiseTheyAreThoseOfTheirDefinitions) {
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+    for (const auto& records : streams(300)) {
+      const Truth truth = truth_of(records);
+      const Moments found =
+          moments_of(records, {.seed = 3, .neighbours = neighbours, .epsilon = 5000});
+      EXPECT_NEAR(found.count.value, truth.count, 0.5);
+      for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_NEAR(found.mean[i].value, truth.mean[i], 0.02);
+        EXPECT_NEAR(found.variance[i].value, truth.variance[i], 0.1);
+      }
+      EXPECT_NEAR(found.covariance[0].value, truth.covariance, 0.1);
+    }
+}
+
+/// All estimates beside what they are of.
+std::vector<std::pair<Estimate, double>> against(const Moments& found, const Truth& truth) {
+  return {{found.count, truth.count},
+          {found.mean[0], truth.mean[0]},
+          {found.mean[1], truth.mean[1]},
+          {found.variance[0], truth.variance[0]},
+          {found.variance[1], truth.variance[1]},
+          {found.covariance[0], truth.covariance}};
+}
+
+/// How many of `num_trials` intervals of confidence 0.9 miss what they are for, of each estimate,
+/// where they are made for `scale` times the noise that there is.
+std::array<int, 6> misses(const std::vector<std::array<double, 2>>& records, Neighbours neighbours,
+                          int num_trials, double scale = 1) {
+  const Truth truth = truth_of(records);
+  std::array<int, 6> missed{};
+  for (int trial = 0; trial < num_trials; ++trial) {
+    const Moments found =
+        moments_of(records, {.seed = 1000 + trial, .neighbours = neighbours, .scale = scale});
+    const auto all = against(found, truth);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto& [estimate, value] = all[i];
+      EXPECT_LE(estimate.low, estimate.value);
+      EXPECT_LE(estimate.value, estimate.high);
+      if (value < estimate.low - 1e-9 || value > estimate.high + 1e-9) ++missed[i];
+    }
+  }
+  return missed;
+}
+
+/// A number of misses of confidence 0.9 exceeds its expectation by so much with probability below
+/// 1e-5, if the claim is true: one of 144 with probability 1e-3.
+double tolerance(int num_trials) {
+  return 4.5 * std::sqrt(0.09 * num_trials);
+}
+
+TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
+  constexpr int kTrials = testing::kIsSanitized ? 100 : 1000;
+  // Noise larger than the count, a fifth of it, and a fiftieth.
+  for (const std::size_t num : {8u, 40u, 400u})
+    for (const auto& records : streams(num))
+      for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
+        const std::array<int, 6> missed = misses(records, neighbours, kTrials);
+        for (std::size_t i = 0; i < missed.size(); ++i)
+          EXPECT_LE(missed[i], 0.1 * kTrials + tolerance(kTrials)) << i << " of " << num;
+      }
+}
+
+TEST(MomentsTest, IntervalsAreNotMuchWiderThanTheyHaveToBe) {
+  constexpr int kTrials = 1000;
+  // Intervals that were made for 0.7 of the noise would have confidence 0.75.
+  const auto records = streams(400)[0];
+  const std::array<int, 6> missed = misses(records, Neighbours::zero_out, kTrials);
+  const std::array<int, 6> narrow = misses(records, Neighbours::zero_out, kTrials, 0.7);
+  for (std::size_t i = 0; i < missed.size(); ++i) {
+    EXPECT_GE(missed[i], 0.05 * kTrials - tolerance(kTrials) / 2) << i;
+    EXPECT_GT(narrow[i], 0.1 * kTrials + tolerance(kTrials)) << i;
+  }
+}
+
+TEST(MomentsTest, MeasuredErrorsAreThoseOfTheFormula) {
+  // Noise of its own at every step; that of a std from 20,000 of them is off by 2 % with
+  // probability 6e-5.
+  constexpr std::int64_t kSteps = 20000;
+  const auto records = streams(100000);
+  for (const std::size_t which : {0u, 1u}) {
+    MomentSum sum(
+        {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 1000, .delta = 1e-6}},
+        kTwo, Key::insecure_from_seed(7));
+    for (const auto& record : records[which]) sum.contribute(record);
+    const Truth truth = truth_of(records[which]);
+    std::array<double, 6> squares{}, variances{};
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      const auto all = against(sum.release(), truth);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        squares[i] += std::pow(all[i].first.value - all[i].second, 2);
+        variances[i] += std::pow(all[i].first.stddev, 2);
+      }
+    }
+    for (std::size_t i = 0; i < squares.size(); ++i)
+      EXPECT_NEAR(std::sqrt(squares[i] / variances[i]), 1, 0.02) << i;
+  }
+}
+
+TEST(MomentsTest, AWindowHasTheMomentsOfItsRecords) {
+  MomentSum sum({.strategy = "normalized-square-root",
+                 .num_steps = 300,
+                 .target = {.epsilon = 5000, .delta = 1e-6},
+                 .workload = Workload::sliding_window({.num_steps = 300, .width = 100})},
+                kTwo, Key::insecure_from_seed(7));
+  const auto records = streams(300)[0];
+  Moments found;
+  for (const auto& record : records) found = sum.release(record);
+  const Truth truth = truth_of({records.begin() + 200, records.end()});
+  for (const auto& [estimate, value] : against(found, truth))
+    EXPECT_NEAR(estimate.value, value, 0.5);
+  EXPECT_NEAR(found.count.value, 100, 0.5);
+}
+
+TEST(MomentsTest, NumbersBeyondARangeAreClippedToIt) {
+  const MomentColumns columns = columns_of(2, true, Neighbours::zero_out);
+  std::vector<double> beyond(6), ends(6);
+  columns.write(std::array{1e308, -7.0}, beyond);
+  columns.write(std::array{1.0, -1.0}, ends);
+  EXPECT_EQ(beyond, ends);
+}
+
+void expect_refused(const std::function<void()>& act, ErrorCode code, std::string_view parameter) {
+  try {
+    act();
+    ADD_FAILURE() << "accepted " << parameter;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code);
+    EXPECT_EQ(error.parameter(), parameter);
+  }
+}
+
+TEST(MomentsTest, RefusesBadInputAndChangesNothing) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto make = [](std::vector<ColumnRange> ranges, double confidence = 0.95) {
+    return [=] { MomentColumns({.ranges = ranges, .confidence = confidence}); };
+  };
+  expect_refused(make({}), ErrorCode::invalid_argument, "ranges");
+  expect_refused(make(std::vector<ColumnRange>(1001, {0, 1})), ErrorCode::invalid_argument,
+                 "ranges");
+  for (const ColumnRange& range :
+       {ColumnRange{1, 1}, ColumnRange{2, 1}, ColumnRange{0, kNan}, ColumnRange{kNan, 0},
+        ColumnRange{-1e300, 1e300}, ColumnRange{1e9, 1e9 + 1}})
+    expect_refused(make({{0, 1}, range}), ErrorCode::invalid_argument, "ranges[1]");
+  for (const double confidence : {0.0, 1.0, kNan})
+    expect_refused(make({{0, 1}}, confidence), ErrorCode::invalid_argument, "confidence");
+
+  MomentSum sum({.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1, .delta = 1e-6}}, kTwo,
+                Key::insecure_from_seed(1));
+  expect_refused([&] { sum.release(std::array{1.0}); }, ErrorCode::wrong_length, "record");
+  expect_refused([&] { sum.contribute(std::array{1.0, kNan}); }, ErrorCode::invalid_argument,
+                 "record[1]");
+  EXPECT_EQ(sum.step(), 0);
+  const std::array<double, 3> short_sums{};
+  expect_refused([&] { sum.columns().read({.sums = short_sums, .stddev = 1}); },
+                 ErrorCode::wrong_length, "sums");
+  sum.release();
+  sum.release();
+  expect_refused([&] { sum.release(); }, ErrorCode::past_horizon, "step");
+}
+
+}  // namespace
+}  // namespace dpftrl

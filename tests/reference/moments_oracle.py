@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Distances of the columns of moments, written without a look at the C++ code: writes
+tests/golden/moments.json.
+
+    python3 tests/reference/moments_oracle.py            writes the file, in some seconds
+    python3 tests/reference/moments_oracle.py --check    exit 1 if the committed one is stale
+
+distance_squared  largest squared distance of two records of numbers in [-1, 1], or of one and none,
+                  by listing all records on a lattice, in rational arithmetic: squared distances have
+                  the squares of the weights only.
+"""
+
+import itertools
+import json
+import pathlib
+import sys
+from fractions import Fraction
+
+from sensitivity_oracle import write_or_check
+
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "golden" / "moments.json"
+# Columns, covariance, values of each column in the list.
+CASES = [(1, False, 33), (2, False, 9), (3, False, 5), (2, True, 9), (3, True, 5)]
+
+
+def weights_squared(num, covariance, replaces):
+    """Squares of the weights of counts, squares and products, and what squares are less by."""
+    product = Fraction(1 if replaces else 2, num - 1) if covariance and num > 1 else Fraction(0)
+    if not replaces:
+        return Fraction(1), Fraction(4), product, Fraction(5, 8)
+    if product:
+        return Fraction(9, 4), Fraction(2), product, Fraction(3, 4)
+    return Fraction(9, 4), Fraction(11, 4), product, Fraction(15, 22)
+
+
+def difference_squared(a, b, weights):
+    """None stands for no record."""
+    count, square, product, centre = weights
+    pairs = list(itertools.combinations(range(len(a or b)), 2))
+
+    def columns(record):
+        if record is None:
+            return 0, [0] * len(a or b), [0] * len(a or b), [0] * len(pairs)
+        products = [record[i] * record[j] for i, j in pairs]
+        return 1, record, [x * x - centre for x in record], products
+
+    (n, x, s, p), (m, y, t, q) = columns(a), columns(b)
+    return (
+        count * (n - m) ** 2
+        + sum((u - v) ** 2 for u, v in zip(x, y))
+        + square * sum((u - v) ** 2 for u, v in zip(s, t))
+        + product * sum((u - v) ** 2 for u, v in zip(p, q))
+    )
+
+
+def largest(num, covariance, values, replaces):
+    weights = weights_squared(num, covariance, replaces)
+    lattice = [Fraction(2 * k, values - 1) - 1 for k in range(values)]
+    records = list(itertools.product(lattice, repeat=num))
+    found = max(difference_squared(a, None, weights) for a in records)
+    if not replaces:
+        return found
+    # Turning the signs of a number in both records moves none: one of them has none below 0.
+    first = [a for a in records if min(a) >= 0]
+    return max(found, max(difference_squared(a, b, weights) for a in first for b in records))
+
+
+def document():
+    return [
+        {
+            "columns": num,
+            "covariance": covariance,
+            "neighbours": "replace-one" if replaces else "zero-out",
+            "distance_squared": float(largest(num, covariance, values, replaces)),
+        }
+        for num, covariance, values in CASES
+        for replaces in (False, True)
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(write_or_check(TARGET, json.dumps(document(), indent=1) + "\n"))
