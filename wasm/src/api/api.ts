@@ -26,6 +26,8 @@ import { learnerDefaults } from './learning/setup.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import { makeSimulationNoise } from './simulation-noise.js';
+import { makeStatistic } from './statistics/statistic.js';
+import { makeStatisticLedger } from './statistics/statistic-ledger.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
 import type { DpFtrl, ErrorBounds, MechanismBounds, UnitError } from '../types/all.js';
 
@@ -123,6 +125,11 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
   });
 }
 
+/** Parameter of Gaussian or zero-concentrated DP that a pure epsilon implies. */
+function ofPure(core: Core, name: 'pureMu' | 'pureRho', epsilon: unknown): number {
+  return core.call(name, new Reader(name, { epsilon }).number('epsilon'));
+}
+
 /** The API of one instance. */
 export function makeApi(core: Core): DpFtrl {
   const instance = makeInstance(core);
@@ -161,6 +168,8 @@ export function makeApi(core: Core): DpFtrl {
     optimization: (options) => makeOptimization(instance, options),
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),
+    statistic: (options) => makeStatistic(instance, options),
+    statisticLedger: (options) => makeStatisticLedger(instance, options),
     learn: (options) => learn(instance, options),
     learnerDefaults: (options) => learnerDefaults(core, options),
     learner: (options) => makeLearner(instance, options),
@@ -184,10 +193,8 @@ export function makeApi(core: Core): DpFtrl {
     estimateCount: (options) => estimateCount(core, options),
     winner: (options) => winner(core, options),
     quantile: (options) => quantile(core, options),
-    pureMu: (epsilon) =>
-      core.call('pureMu', new Reader('pureMu', { epsilon }).number('epsilon')),
-    pureRho: (epsilon) =>
-      core.call('pureRho', new Reader('pureRho', { epsilon }).number('epsilon')),
+    pureMu: (epsilon) => ofPure(core, 'pureMu', epsilon),
+    pureRho: (epsilon) => ofPure(core, 'pureRho', epsilon),
     compose: (options) => compose(core, options),
     get liveHandles() {
       return core.call('liveHandles');

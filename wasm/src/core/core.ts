@@ -150,6 +150,19 @@ export type CoreQueries = Made<
   'neighbours' | 'label' | 'labels' | 'matrices' | 'release'
 >;
 
+/** An object that turns records into the columns that are summed. */
+export interface CoreColumns {
+  id: number;
+  /** Entries of what a record becomes. */
+  dimension: number;
+  /** Largest l2-distance of what two neighbouring records become. */
+  distance: number;
+  /** Spacing of their sums. */
+  grid: number;
+  /** Entry of every record in the column that counts. */
+  countWeight: number;
+}
+
 /** Arguments of one draw: with a key or a seed. */
 interface CoreDraw {
   insecureSeed: bigint | undefined;
@@ -307,6 +320,21 @@ interface CoreFunctions {
   ];
   ledgerAcknowledge: [[id: number, numSteps: number], null];
   ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
+  momentsCreate: [
+    [
+      options: {
+        /** Two ends a number of a record. */
+        ranges: Float64Array;
+        covariance: boolean;
+        confidence: number;
+        neighbours: string;
+      },
+    ],
+    CoreColumns,
+  ];
+  momentsColumns: [[id: number, records: Float64Array], Float64Array];
+  /** Four numbers an estimate, for each row of sums and its std. */
+  momentsRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], SimulationChunk];
@@ -381,6 +409,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'queriesWinner', call: 'winner' },
   { start: 'queriesQuantile', call: 'quantile' },
   { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },
+  { start: 'moments', call: 'statistic' },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
   { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
   { start: 'peopleLedger', call: 'peopleLedger', names: { checkpoint: 'store' } },

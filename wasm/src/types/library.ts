@@ -52,6 +52,8 @@ import type {
   RandomizedResponseOptions,
   WinnerOptions,
 } from './queries.js';
+import type { Statistic, StatisticLedger } from './statistic.js';
+import type { StatisticLedgerOptions, StatisticOptions } from './statistic.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
 import type { PureSumOptions } from './sums.js';
 import type {
@@ -503,6 +505,42 @@ export interface DpFtrl {
    * ```
    */
   peopleLedger(options: PeopleLedgerOptions | PurePeopleLedgerOptions): Promise<PeopleLedger>;
+  /**
+   * A private statistic of a stream: count, means, variances and covariances of one budget, with
+   * intervals.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { numSteps: 1000, epsilon: 1, delta: 1e-6 };
+   * const ages = dp.statistic({ statistic: 'moments', ranges: [[0, 100]], ...target });
+   * ages.release([37]);
+   * const { count, mean, variance } = ages.release([42]);
+   * console.log(mean[0].value, mean[0].low, mean[0].high);
+   * ages.dispose();
+   * ```
+   */
+  statistic(options: StatisticOptions): Statistic;
+  /**
+   * The same with a state that is kept in a store; it continues from what the store holds.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('ages.state');
+   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6 };
+   * const what = { statistic: 'moments', ranges: [[0, 100]] };
+   * const ages = await dp.statisticLedger({ ...what, ...target, store });
+   * const [today] = await ages.releaseSteps(ages.step, [[37, 42, 35]]);
+   * console.log(today.mean[0].value);
+   * ages.dispose();
+   * await store.close();
+   * ```
+   */
+  statisticLedger(options: StatisticLedgerOptions): Promise<StatisticLedger>;
   /**
    * A learner whose state is stored before anything of it is shown; it continues from the state in
    * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as

@@ -186,7 +186,15 @@ export async function openLedger(
   instance: Instance,
   reader: Reader,
 ): Promise<CoreReleaseLedger> {
-  const complete = readTotals(reader, instance.mechanisms);
+  return openLedgerOf(instance, reader, readTotals(reader, instance.mechanisms));
+}
+
+/** The same by options that are complete; the reader has the store. */
+export async function openLedgerOf(
+  instance: Instance,
+  reader: Reader,
+  complete: CompleteOptions,
+): Promise<CoreReleaseLedger> {
   return openTotals(reader, complete, (given, made) => {
     const sums = instance.core.call('ledgerCreate', given);
     return new CoreReleaseLedger(instance, { ...made, sums }, 'release ledger');

@@ -4,7 +4,7 @@ import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { PrefixSum } from '../../types/all.js';
 import { requireLength } from '../options.js';
-import { makeTotals, NoisyTotals } from './totals.js';
+import { makeTotals, NoisyTotals, type CompleteOptions } from './totals.js';
 
 const NAMES = {
   kind: 'prefix sum',
@@ -43,11 +43,14 @@ class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
   }
 }
 
+/** A running total by options that are complete, with their key. */
+export function prefixSumOf(instance: Instance, complete: CompleteOptions): PrefixSum {
+  const made = instance.core.call('prefixSumCreate', complete);
+  const { dimension, insecureSeed } = complete;
+  const insecure = insecureSeed !== undefined;
+  return new CorePrefixSumHandle(instance, made, { dimension, insecure, names: NAMES });
+}
+
 export function makePrefixSum(instance: Instance, options: unknown): PrefixSum {
-  return makeTotals('prefixSum', instance, options, (complete) => {
-    const made = instance.core.call('prefixSumCreate', complete);
-    const { dimension, insecureSeed } = complete;
-    const insecure = insecureSeed !== undefined;
-    return new CorePrefixSumHandle(instance, made, { dimension, insecure, names: NAMES });
-  });
+  return makeTotals('prefixSum', instance, options, (it) => prefixSumOf(instance, it));
 }

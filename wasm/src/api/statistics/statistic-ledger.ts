@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Statistics that survive restarts. The memo of the ledger begins with what its sums are about: the
+// length of a text in 4 bytes, the lowest first, and the text.
+
+import { wrongType } from '../../core/check.js';
+import { makeError } from '../../core/errors.js';
+import type { Instance } from '../../core/handle.js';
+import { joined } from '../../shared/joined.js';
+import { readMemo } from '../../stores/stored.js';
+import type { Moments, StatisticLedger } from '../../types/all.js';
+import { readOptions } from '../options.js';
+import { openLedgerOf, type CoreReleaseLedger } from '../sums/ledger.js';
+import { readStatistic, STATISTIC_OPTIONS, StatisticHandle, type Columns } from './columns.js';
+
+const LENGTH_BYTES = 4;
+
+function headOf(about: string): Uint8Array {
+  const text = new TextEncoder().encode(about);
+  const length = new Uint8Array(LENGTH_BYTES);
+  new DataView(length.buffer).setUint32(0, text.length, true);
+  return joined([length, text]);
+}
+
+class CoreStatisticLedger extends StatisticHandle<CoreReleaseLedger> implements StatisticLedger {
+  private readonly head: Uint8Array;
+
+  constructor(instance: Instance, columns: Columns, sums: CoreReleaseLedger) {
+    super(instance, columns, sums);
+    this.head = headOf(columns.about);
+  }
+
+  get identity(): string {
+    return this.sums.identity;
+  }
+
+  get memo(): Uint8Array | undefined {
+    const own = this.sums.memo?.subarray(this.head.length);
+    return own?.length ? own : undefined;
+  }
+
+  async release(step: number, record: ArrayLike<number>): Promise<Moments> {
+    const columns = this.columnsOfOne('release', record);
+    return this.momentsOf(await this.sums.release(step, columns), step)[0]!;
+  }
+
+  async releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Moments[]> {
+    const columns = this.columnsOf('releaseMany', 'records', records);
+    return this.momentsOf(await this.sums.releaseMany(firstStep, columns), firstStep);
+  }
+
+  async releaseSteps(
+    firstStep: number,
+    steps: readonly ArrayLike<number>[],
+    memo?: Uint8Array,
+  ): Promise<Moments[]> {
+    const where = 'releaseSteps';
+    if (!Array.isArray(steps)) throw wrongType(where, 'steps', 'an array', steps);
+    const own = readMemo(where, memo);
+    const columns = steps.map((step, i) => this.columnsOf(where, `steps[${i}]`, step));
+    const kept = own && joined([this.head, own]);
+    return this.momentsOf(await this.sums.releaseSteps(firstStep, columns, kept), firstStep);
+  }
+
+  /** Stores what a new state is about, and refuses one that is about anything else. */
+  async begin(): Promise<void> {
+    const { memo, step } = this.sums;
+    if (memo === undefined && step === 0) {
+      await this.sums.releaseSteps(0, [], this.head);
+    } else if (!this.head.every((byte, i) => byte === memo?.[i])) {
+      throw makeError('bad_state', 'statisticLedger', {
+        parameter: 'store',
+        constraint: 'must be of this statistic, with these ranges',
+      });
+    }
+  }
+}
+
+export async function makeStatisticLedger(
+  instance: Instance,
+  options: unknown,
+): Promise<StatisticLedger> {
+  const reader = readOptions('statisticLedger', options, [...STATISTIC_OPTIONS, 'store']);
+  const { columns, complete } = readStatistic(instance, reader);
+  let sums: CoreReleaseLedger;
+  try {
+    sums = await openLedgerOf(instance, reader, complete);
+  } catch (error) {
+    columns.drop();
+    throw error;
+  }
+  const ledger = new CoreStatisticLedger(instance, columns, sums);
+  try {
+    await ledger.begin();
+    return ledger;
+  } catch (error) {
+    ledger.dispose();
+    throw error;
+  }
+}
