@@ -191,7 +191,7 @@ test('gradient learner: a call with a bad gradient adds none, so that it can be 
     const [once, again] = [false, true].map((isRefused) =>
       withLearner({}, (it) => {
         if (isRefused) {
-          const wanted = new RegExp(`^${call}: record 1: record\\[2\\] must be finite, got Infinity`);
+          const wanted = new RegExp(`^${call}: gradients\\[5\\] must be finite, got Infinity`);
           rejects(() => it[call]([...good, ...bad]), RangeError, 'invalid_argument', wanted);
           assert.equal(it.step, 0);
         }
@@ -232,7 +232,7 @@ test('gradient learner: what one gradient moves is no longer than the clip norm,
 
 test('gradient learner: bad gradients and options are refused', () => {
   withLearner({}, (it) => {
-    rejects(() => it.update([1, 2]), TypeError, 'wrong_length', /^update: records must have a multiple of dimension = 3/);
+    rejects(() => it.update([1, 2]), TypeError, 'wrong_length', /^update: gradients must have a multiple of dimension = 3/);
     rejects(() => it.contribute([1, NaN, 0]), RangeError, 'invalid_argument', /^contribute.*finite/);
     rejects(() => it.update('abc'), TypeError, 'wrong_type', /gradients must be/);
     assert.equal(it.step, 0);

@@ -179,16 +179,17 @@ test('gradient ledger: bad input is refused by name, and changes nothing', async
     });
   }
   const ledger = await open({});
-  await assert.rejects(ledger.update([1, 2]), code('wrong_length'));
-  await assert.rejects(ledger.update([1, 2, 3, 4, NaN, 6]), code('invalid_argument', { parameter: 'record[1]' }));
+  await assert.rejects(ledger.update([1, 2]), code('wrong_length', { parameter: 'gradients' }));
+  await assert.rejects(ledger.update([1, 2, 3, 4, NaN, 6]), code('invalid_argument', { parameter: 'gradients[4]' }));
   await assert.rejects(ledger.update('x'), code('wrong_type'));
   assert.equal(ledger.step, 0);
   for (let step = 0; step < seeded.numSteps; ++step) await ledger.update([]);
   await assert.rejects(ledger.update([]), code('past_horizon'));
   ledger.dispose();
   assert.equal(ledger.disposed, true);
-  assert.throws(() => ledger.weights(), code('disposed'));
-  await assert.rejects(ledger.update([]), code('disposed'));
+  const message = 'this gradient learner was disposed of';
+  assert.throws(() => ledger.weights(), code('disposed', { message }));
+  await assert.rejects(ledger.update([]), code('disposed', { message }));
 });
 
 test('gradient ledger: weights that leave the doubles are told, in every life', async () => {

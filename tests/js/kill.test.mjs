@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { importEntry, installed } from './support/consumer.mjs';
-import { participation, targetOf, visitOf, VISITS_A_STEP } from './support/kill-stream.mjs';
+import { peopleOf, targetOf, visitOf, VISITS_A_STEP } from './support/kill-stream.mjs';
 
 const isLong = process.env.DPFTRL_LONG === '1';
 const numKills = isLong ? 400 : 24;
@@ -235,9 +235,9 @@ test('kill: the recorder of people finds what it is there to find', () => {
 });
 
 /** Requires that the releases are those of one sum that was never interrupted. */
-async function requireOnePeopleSum({ releases }) {
+async function requireOnePeopleSum({ releases, durable }) {
   const dp = await (await importEntry('dp-ftrl')).load();
-  const sums = dp.peopleSum({ ...targetOf(seed), numSteps, participation });
+  const sums = dp.peopleSum({ ...targetOf(seed), numSteps, ...peopleOf(durable) });
   releases.forEach((release, step) => {
     for (let i = VISITS_A_STEP * step; i < VISITS_A_STEP * (step + 1); ++i) {
       const { person, record } = visitOf(i);

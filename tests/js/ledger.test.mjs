@@ -79,7 +79,13 @@ test('ledger: a released step is given again for its record, and refused for ano
     const rows = await ledger.releaseMany(0, [0.25, 0.5, 0.75]);
     assert.deepEqual(rows.slice(0, 1), first);
     assert.equal(ledger.step, 3);
-    await assert.rejects(ledger.release(7, record), code('invalid_argument', /between 0 and 3/));
+    const ahead = (name) => code('invalid_argument', new RegExp(`: ${name} must be an integer from 0 to 3, got`));
+    for (const step of [7, 50]) {
+      await assert.rejects(ledger.release(step, record), ahead('step'));
+      await assert.rejects(ledger.releaseMany(step, record), ahead('firstStep'));
+      await assert.rejects(ledger.releaseSteps(step, [record]), ahead('firstStep'));
+    }
+    await ledger.releaseMany(3, new Float64Array(47));
     await assert.rejects(ledger.release(50, record), code('invalid_argument', /0 to 49/));
   });
 });

@@ -130,13 +130,14 @@ test('penalty: bad ones are refused by name', () => {
     const constraint = /^learner: penalty.strength must be at least 0 and finite, got (-1|NaN|inf)$/;
     refused({ strength }, 'invalid_argument', constraint);
   }
-  refused({}, 'wrong_type', /^learner: penalty: strength must be a number, got undefined/);
+  refused({}, 'wrong_type', /^learner: penalty.strength must be a number, got undefined/);
   refused(0.1, 'wrong_type', /^learner: penalty must be an object, got/);
   refused({ strength: 1, l1: 1 }, 'wrong_type', /l1/);
-  refused({ strength: 1, groups: [] }, 'invalid_argument', /groups must be at least one size, got "none"/);
-  refused({ strength: 1, groups: [1.5, 2.5] }, 'invalid_argument', /groups must be integers, got 1.5/);
+  refused({ strength: 1, groups: [] }, 'invalid_argument', /^learner: penalty.groups must be at least one size, got "none"/);
+  refused({ strength: 1, groups: [1.5, 2.5] }, 'invalid_argument', /^learner: penalty.groups must be integers, got 1.5/);
   refused({ strength: 1, groups: [2, 1] }, 'invalid_argument', /^learner: penalty.groups must be sizes of 4 features together, got sizes of 3/);
   refused({ strength: 1, groups: [4, 0] }, 'invalid_argument', /penalty.groups must be between 1 and 4, got 0/);
+  refused({ strength: 1, groups: [4], numUnpenalised: 0.5 }, 'invalid_argument', /^learner: penalty.numUnpenalised must be an integer, got 0.5/);
   refused({ strength: 1, numUnpenalised: 5 }, 'invalid_argument', /penalty.numUnpenalised must be between 0 and 4, got 5/);
   refused({ strength: 1 }, 'unsupported', /penalty.strength must be 0 with descent, got 1/, { descent: {} });
   refused({ strength: 1 }, 'unsupported', /domain must be whole-space, ball or box with a penalty, got simplex/, { domain: 'simplex' });
@@ -197,6 +198,7 @@ test('penalty: the twin has it, and the bounds count its slope', () => {
     assert.throws(() => bounds({ penalty: { strength: 1 }, ...more }), message);
   refused({ numClasses: 5 }, /regretBounds: numClasses must be a divisor of dimension 12, got 5/);
   refused({ descent: {} }, /penalty.strength must be 0 with descent/);
+  refused({ penalty: { strength: 1e308 } }, { code: 'invalid_argument', parameter: 'penalty.strength' });
   refused({ domain: 'simplex' }, /domain must be whole-space, ball or box with a penalty/);
   assert.ok(DpError.prototype instanceof Error);
 });

@@ -49,9 +49,33 @@ async function withLedger(store, use, options = {}) {
 }
 
 test('people ledger: the totals of a people sum, opened again after every call', async () => {
-  const { totals, numDropped } = expectedOf();
+  await goesOnAfterEveryCall({});
+});
+
+test('people ledger: sums of a window, opened again after every call', async () => {
+  // The first visits of ann leave, and so does a day on which nobody came.
+  for (const window of [1, 2, 3]) await goesOnAfterEveryCall({ workload: { window } });
+  const { totals } = expectedOf();
+  for (const [window, isTotal] of [[2, false], [12, true], [100, true]]) {
+    const sums = expectedOf({ ...target, workload: { window } });
+    assert.equal(sums.totals.every((sum, step) => sum === totals[step]), isTotal, `window ${window}`);
+  }
+});
+
+test('people ledger: a state of one window is refused by another', async () => {
+  const store = appendingStore();
+  const opened = (workload) => withLedger(store, (ledger) => ledger.numContributions, { workload });
+  await withLedger(store, (ledger) => ledger.contribute('ann', [1]), { workload: { window: 3 } });
+  for (const workload of ['prefix', { window: 2 }, { window: 4 }, { window: 12 }])
+    await assert.rejects(opened(workload), { code: 'bad_state' });
+  assert.equal(await opened({ window: 3 }), 1);
+});
+
+async function goesOnAfterEveryCall(more) {
+  const { totals, numDropped } = expectedOf({ ...target, ...more });
   for (const make of [memoryStore, appendingStore]) {
     for (const durable of ['contribution', 'release']) {
+      const options = { ...more, durable };
       const store = make();
       const releases = [];
       let given = 0;
@@ -60,7 +84,7 @@ test('people ledger: the totals of a people sum, opened again after every call',
           await withLedger(store, (ledger) => {
             assert.equal(ledger.numContributions, durable === 'contribution' ? given + i : given);
             return ledger.contribute(person, [records[i]]);
-          }, { durable });
+          }, options);
         }
         await withLedger(store, async (ledger) => {
           assert.equal(ledger.step, step);
@@ -69,19 +93,19 @@ test('people ledger: the totals of a people sum, opened again after every call',
           assert.equal(first, durable === 'contribution' ? people.length : 0);
           await ledger.contribute(people.slice(first), records.slice(first));
           releases.push((await ledger.release(step))[0]);
-        }, { durable });
+        }, options);
         given += people.length;
       }
       await withLedger(store, async (ledger) => {
         assert.equal(ledger.step, DAYS.length);
         assert.equal(ledger.numDropped, numDropped);
         assert.deepEqual([...(await ledger.releaseMany(0, DAYS.length))], totals);
-      });
+      }, more);
       assert.deepEqual(releases, totals);
     }
   }
   assert.ok(numDropped > 0);
-});
+}
 
 test('people ledger: a release is what it was, whoever contributes later', async () => {
   await withLedger(appendingStore(), async (ledger) => {
@@ -263,6 +287,7 @@ test('people ledger: bad input is refused with a code, and nothing of it counts'
       [() => ledger.release(12), RangeError, 'invalid_argument', /step must be an integer from 0/],
       [() => ledger.release(1), RangeError, 'invalid_argument', /step must be/],
       [() => ledger.releaseMany(0, 13), RangeError, 'invalid_argument', /numSteps must be an/],
+      [() => ledger.releaseMany(1, 1), RangeError, 'invalid_argument', /firstStep must be an integer from 0 to 0, got 1/],
       [() => ledger.releaseMany(NaN, 1), RangeError, 'invalid_argument', /firstStep must be an/],
       [() => ledger.stddev(12), RangeError, 'invalid_argument', /step must be/],
     ];

@@ -10,6 +10,7 @@ import { close } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
+import { memoryStore } from './support/stores.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const { FileStore } = await importEntry('dp-ftrl/file-store');
@@ -121,6 +122,26 @@ test('windows: as long as the horizon they are running totals', () => {
       assert.deepEqual(sums.releaseMany(records), plain);
     });
   }
+});
+
+test('windows: as long as the horizon they have the states and strategies of running totals', async () => {
+  for (const mechanism of ['optimal', 'normalized-square-root', 'tree']) {
+    const store = memoryStore();
+    const released = [];
+    // Opened for one and for the other, in turn.
+    for (const workload of ['prefix', { window: numSteps }, { window: 1000 }, 'prefix']) {
+      const ledger = await dp.ledger({ ...target, mechanism, workload, store });
+      const { step } = ledger;
+      released.push(...(await ledger.release(step, [records[step]])));
+      ledger.dispose();
+    }
+    const plain = withSums({ ...target, mechanism }, (sums) => sums.releaseMany(records.subarray(0, 4)));
+    assert.deepEqual(Float64Array.from(released), plain, mechanism);
+  }
+  const saved = dp.optimize({ mechanism: 'optimal', numSteps });
+  withSums({ ...target, mechanism: saved, workload: { window: numSteps } }, (sums) =>
+    assert.equal(sums.certificate.workload, 'prefix'),
+  );
 });
 
 test('windows: without a mechanism it is the best that is quick to find', () => {

@@ -40,9 +40,16 @@ Workload Workload::momentum(const Momentum& options) {
 }
 
 Workload Workload::sliding_window(const Window& options) {
-  Workload workload(Kind::window, require_steps("sliding_window", options.num_steps));
-  workload.width_ = require_between("sliding_window", "width", options.width, 1, kMaxNumSteps);
-  if (workload.width_ >= workload.num_steps_) workload.kind_ = Kind::prefix;
+  const std::int64_t num_steps = require_steps("sliding_window", options.num_steps);
+  require_between("sliding_window", "width", options.width, 1, kMaxNumSteps);
+  return window_of(num_steps, options.width);
+}
+
+Workload Workload::window_of(std::int64_t num_steps, std::int64_t width) {
+  // Nothing leaves such a window. It keeps no width, which would be in the fingerprints of states.
+  if (width >= num_steps) return {Kind::prefix, num_steps};
+  Workload workload(Kind::window, num_steps);
+  workload.width_ = width;
   return workload;
 }
 
@@ -140,10 +147,10 @@ Matrix Workload::matrix() const {
 Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
   require_between("workload", "first", first, 0, num_steps_ - 1);
   require_between("workload", "num_steps", num_steps, 1, num_steps_ - first);
+  if (kind_ == Kind::window) return window_of(num_steps, width_);
   Workload block(kind_, num_steps);
   block.momentum_ = momentum_;
   block.decay_ = decay_;
-  block.width_ = width_;
   if (kind_ == Kind::rates) {
     const std::span kept = std::span(rates_).subspan(static_cast<std::size_t>(first),
                                                      static_cast<std::size_t>(num_steps));
@@ -154,7 +161,6 @@ Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
     block.matrix_ = matrix_.block(from, from, size, size).eval();
     block.has_toeplitz_matrix_ = has_toeplitz_matrix_;
   }
-  if (kind_ == Kind::window && width_ >= num_steps) block.kind_ = Kind::prefix;
   return block;
 }
 

@@ -170,18 +170,36 @@ TEST(WindowSum, a_step_of_contributions_leaves_as_a_whole) {
 
 TEST(WindowSum, a_window_of_the_horizon_releases_the_prefix_sums) {
   constexpr std::int64_t kSteps = 9;
-  const auto prefix = Mechanism::make(
-      {.strategy = "honaker", .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
-  for (const std::int64_t width : {kSteps, kSteps + 1, 10 * kSteps}) {
-    const auto how = mechanism({kSteps, width, "honaker"});
-    PrefixSum window(how, with_seed(2)), sums(prefix, with_seed(2));
-    for (std::int64_t t = 0; t < kSteps; ++t) {
-      std::vector<double> a(2), b(2);
-      window.release(record_at(t, 2), a);
-      sums.release(record_at(t, 2), b);
-      EXPECT_EQ(a, b);
+  for (const char* name : {"honaker", "optimal", "normalized-square-root", "output"}) {
+    const auto prefix = Mechanism::make(
+        {.strategy = name, .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+    for (const std::int64_t width : {kSteps, kSteps + 1, 10 * kSteps}) {
+      const auto how = mechanism({kSteps, width, name});
+      PrefixSum window(how, with_seed(2)), sums(prefix, with_seed(2));
+      for (std::int64_t t = 0; t < kSteps; ++t) {
+        std::vector<double> a(2), b(2);
+        window.release(record_at(t, 2), a);
+        sums.release(record_at(t, 2), b);
+        EXPECT_EQ(a, b) << name;
+      }
+      EXPECT_EQ(window.checkpoint(), sums.checkpoint()) << name << ", width " << width;
     }
-    EXPECT_EQ(window.checkpoint(), sums.checkpoint());
+  }
+}
+
+TEST(WindowSum, a_window_of_the_horizon_is_the_workload_of_prefix_sums) {
+  constexpr std::int64_t kSteps = 9;
+  for (const std::int64_t width : {kSteps, 10 * kSteps}) {
+    const Workload window = Workload::sliding_window({kSteps, width});
+    EXPECT_TRUE(window.is_prefix());
+    EXPECT_EQ(window.width(), 0);
+  }
+  const Workload window = Workload::sliding_window({.num_steps = kSteps, .width = 4});
+  EXPECT_EQ(window.width(), 4);
+  EXPECT_EQ(window.leading(5).width(), 4);
+  for (const Workload& block : {window.leading(4), window.block(2, 3)}) {
+    EXPECT_TRUE(block.is_prefix());
+    EXPECT_EQ(block.width(), 0);
   }
 }
 

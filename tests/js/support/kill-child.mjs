@@ -7,7 +7,7 @@
 import { writeSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { participation, targetOf, visitOf, VISITS_A_STEP } from './kill-stream.mjs';
+import { peopleOf, targetOf, visitOf, VISITS_A_STEP } from './kill-stream.mjs';
 
 const { library, fileStore, path, seed, numSteps, most, point, again, tooLate, durable } =
   JSON.parse(process.argv[2]);
@@ -70,7 +70,7 @@ async function releaseRecords() {
 
 /** Takes visits, and ends steps, in the order that their numbers say. */
 async function countPeople() {
-  const ledger = await dp.peopleLedger({ ...target, participation, durable });
+  const ledger = await dp.peopleLedger({ ...target, ...peopleOf(durable), durable });
   say({ open: ledger.step, given: ledger.numContributions });
   for (let i = 0; i < most && ledger.step < numSteps; ++i) {
     const { step, numContributions: next } = ledger;

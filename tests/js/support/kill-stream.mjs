@@ -12,7 +12,11 @@ export const targetOf = (seed) => ({
   insecureSeed: seed,
 });
 
-export const participation = { participations: 3, minSeparation: 2 };
+/** Options of ledgers of people: what is durable, and with it what is released. */
+export const peopleOf = (durable) => ({
+  participation: { participations: 3, minSeparation: 2 },
+  workload: durable === 'contribution' ? { window: 3 } : 'prefix',
+});
 export const VISITS_A_STEP = 5;
 
 /** The i-th contribution to a ledger of people. Many do not count. */

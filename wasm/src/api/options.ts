@@ -82,10 +82,13 @@ function readWorkload(where: Where, given: unknown, numSteps: number): CoreWorkl
     const constraint = `must not have both {${kind}} and {${stray}}`;
     throw makeError('wrong_type', where, { parameter: 'workload', constraint });
   }
+  const width = kind === 'window' ? reader.count('window') : 0;
+  // Nothing leaves such a window.
+  if (width >= numSteps) return workload;
   workload.kind = kind;
   workload.momentum = reader.numberOr('momentum', 0);
   workload.decay = reader.numberOr('decay', 1);
-  if (kind === 'window') workload.width = reader.count('window');
+  workload.width = width;
   if (kind === 'rates' || kind === 'matrix') {
     workload.values = float64s(where, kind, reader.raw(kind));
     const length = kind === 'rates' ? numSteps : numSteps * numSteps;
@@ -290,10 +293,15 @@ export function readTable(where: Where, value: unknown): CoreTable {
 }
 
 /** Number of whole records in an array. */
-export function countRecords(where: Where, records: Float64Array, dimension: number): number {
+export function countRecords(
+  where: Where,
+  records: Float64Array,
+  dimension: number,
+  name = 'records',
+): number {
   if (records.length % dimension !== 0) {
     const wanted = `a multiple of {dimension} = ${dimension} entries`;
-    throw wrongLength(where, 'records', wanted, records.length);
+    throw wrongLength(where, name, wanted, records.length);
   }
   return records.length / dimension;
 }

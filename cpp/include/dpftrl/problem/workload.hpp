@@ -88,6 +88,7 @@ class Workload {
 
  private:
   Workload(Kind kind, std::int64_t num_steps) : kind_(kind), num_steps_(num_steps) {}
+  static Workload window_of(std::int64_t num_steps, std::int64_t width);
 
   Kind kind_;
   std::int64_t num_steps_;

@@ -91,7 +91,11 @@ double penalty_slope(const Penalty& penalty, const ModelShape& shape) {
   const std::int64_t num_terms = penalty.groups.empty()
                                      ? num_penalised(penalty, shape) * shape.num_scores
                                      : std::ssize(penalty.groups);
-  return penalty.strength * std::sqrt(static_cast<double>(num_terms));
+  const double slope = penalty.strength * std::sqrt(static_cast<double>(num_terms));
+  if (!std::isfinite(slope))
+    fail_argument("penalty_slope", "penalty.strength",
+                  "so small that the slope of the penalty is finite", to_text(penalty.strength));
+  return slope;
 }
 
 void shrink(const Penalty& penalty, double times, const ModelShape& shape,

@@ -161,6 +161,8 @@ TEST(Penalty, values_and_slopes_are_those_of_the_definition) {
   }
   // Two scores penalise every weight by itself without groups.
   EXPECT_EQ(penalty_slope({.strength = 1}, {.num_features = 2, .num_scores = 2}), 2);
+  EXPECT_ERROR(penalty_slope({.strength = 1e308}, {.num_features = 4}), "invalid_argument",
+               "penalty.strength must be so small that the slope of the penalty is finite");
 }
 
 TEST(Penalty, shrinking_survives_any_size) {

@@ -92,13 +92,13 @@ export class Course {
 /** Checks all gradients first: a call made again would add those before a bad one twice. */
 export function readGradients(where: string, gradients: unknown, dimension: number): Float64Array {
   const values = float64s(where, 'gradients', gradients);
-  countRecords(where, values, dimension);
-  const bad = values.findIndex((x) => !Number.isFinite(x));
-  if (bad < 0) return values;
-  const row = { kind: 'record', index: Math.floor(bad / dimension) } as const;
-  const parameter = `record[${bad % dimension}]`;
-  const about = { row, parameter, constraint: 'must be finite', value: String(values[bad]) };
-  throw Object.assign(makeError('invalid_argument', where, about), { contributed: 0 });
+  countRecords(where, values, dimension, 'gradients');
+  try {
+    requireFinite(where, 'gradients', values);
+  } catch (error) {
+    throw Object.assign(error as Error, { contributed: 0 });
+  }
+  return values;
 }
 
 /** The class has the facts, which its constructor takes over as they are. */

@@ -13,6 +13,7 @@ import { CLIPPING_LEARNER_OPTIONS, makeCourse, readGradients, readPlan } from '.
 import type { Course, GradientPlan } from './gradient-learner.js';
 
 const WHERE = 'gradientLearnerLedger';
+const KIND = 'gradient learner';
 
 /** Numbers and names that the weights follow from, beside the private sums and the start. */
 type Facts = Readonly<Record<string, unknown>>;
@@ -97,7 +98,7 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
   }
 
   weights(): Float64Array {
-    if (this.disposed) throw new DpError('disposed', 'this gradient learner was disposed of');
+    if (this.disposed) throw new DpError('disposed', `this ${KIND} was disposed of`);
     return this.course.weights();
   }
 
@@ -140,7 +141,7 @@ export async function makeGradientLearnerLedger(
 ): Promise<GradientLearnerLedger> {
   const reader = readOptions(WHERE, options, [...CLIPPING_LEARNER_OPTIONS, 'store']);
   const plan = readPlan(reader, instance);
-  const ledger = await openLedger(instance, reader);
+  const ledger = await openLedger(instance, reader, KIND);
   try {
     return await resumed(instance, ledger, plan);
   } catch (error) {

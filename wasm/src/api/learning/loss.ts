@@ -59,21 +59,25 @@ export function readRule(reader: Reader) {
 
 /** Complete, or undefined for none. */
 function readPenalty(outer: Reader) {
-  const where = within(outer.where, 'penalty');
+  const { where } = outer;
   const given = outer.raw('penalty');
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw wrongType(outer.where, 'penalty', 'an object', given);
+    throw wrongType(where, 'penalty', 'an object', given);
   }
   const known = ['strength', 'groups', 'numUnpenalised'];
-  const reader = new Reader(where, optionsObject(where, given, known));
-  const groups = reader.has('groups') ? float64s(where, 'groups', reader.raw('groups')) : undefined;
+  const own = Object.entries(optionsObject(within(where, 'penalty'), given, known));
+  // Named as the core names them.
+  const fields = own.map(([name, value]) => [`penalty.${name}`, value]);
+  const reader = new Reader(where, Object.fromEntries(fields));
+  const sizes = 'penalty.groups';
+  const groups = reader.has(sizes) ? float64s(where, sizes, reader.raw(sizes)) : undefined;
   groups?.forEach((size) => {
-    if (!Number.isSafeInteger(size)) throw outOfRange(where, 'groups', 'integers', size);
+    if (!Number.isSafeInteger(size)) throw outOfRange(where, sizes, 'integers', size);
   });
-  if (groups?.length === 0) throw outOfRange(where, 'groups', 'at least one size', 'none');
-  const numUnpenalised = reader.countOr('numUnpenalised', 0);
-  return { strength: reader.number('strength'), groups, numUnpenalised };
+  if (groups?.length === 0) throw outOfRange(where, sizes, 'at least one size', 'none');
+  const numUnpenalised = reader.countOr('penalty.numUnpenalised', 0);
+  return { strength: reader.number('penalty.strength'), groups, numUnpenalised };
 }
 
 /** How steps are made of examples, lambda of steps, and what is added to their losses. */

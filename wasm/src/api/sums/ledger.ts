@@ -93,9 +93,12 @@ export abstract class LedgerHandle extends CoreHandle {
   }
 
   /** The releases of steps that are decided in their turn, and stored. */
-  protected async releases(where: string, task: Task): Promise<Float64Array> {
-    requireCount(where, 'step', task.firstStep, this.numSteps - 1);
-    return this.inTurn(() => this.commit(task));
+  protected async releases(where: string, task: Task, name = 'firstStep'): Promise<Float64Array> {
+    return this.inTurn(() => {
+      const { decided } = this.core.call('ledgerSteps', this.id);
+      requireCount(where, name, task.firstStep, Math.min(decided, this.numSteps - 1));
+      return this.commit(task);
+    });
   }
 
   protected hasUnstoredSteps(): boolean {
@@ -131,7 +134,7 @@ export class CoreReleaseLedger extends LedgerHandle implements ReleaseLedger {
   async release(step: number, record: ArrayLike<number>): Promise<Float64Array> {
     const values = float64s('release', 'record', record);
     requireLength('release', 'record', values.length, this.dimension);
-    return this.releases('release', this.ofRecords(step, values));
+    return this.releases('release', this.ofRecords(step, values), 'step');
   }
 
   async releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array> {
@@ -181,12 +184,16 @@ export async function makeLedger(instance: Instance, options: unknown): Promise<
   return openLedger(instance, readOptions('ledger', options, LEDGER_OPTIONS));
 }
 
-/** Opens the ledger of totals that the options ask for, whichever others they have. */
+/**
+ * Opens the ledger of totals that the options ask for, whichever others they have.
+ * @param kind  what it says it was when it is disposed of.
+ */
 export async function openLedger(
   instance: Instance,
   reader: Reader,
+  kind?: string,
 ): Promise<CoreReleaseLedger> {
-  return openLedgerOf(instance, reader, readTotals(reader, instance.mechanisms));
+  return openLedgerOf(instance, reader, readTotals(reader, instance.mechanisms), kind);
 }
 
 /** The same by options that are complete; the reader has the store. */
@@ -194,9 +201,10 @@ export async function openLedgerOf(
   instance: Instance,
   reader: Reader,
   complete: CompleteOptions,
+  kind = 'release ledger',
 ): Promise<CoreReleaseLedger> {
   return openTotals(reader, complete, (given, made) => {
     const sums = instance.core.call('ledgerCreate', given);
-    return new CoreReleaseLedger(instance, { ...made, sums }, 'release ledger');
+    return new CoreReleaseLedger(instance, { ...made, sums }, kind);
   });
 }

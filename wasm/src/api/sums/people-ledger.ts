@@ -44,7 +44,7 @@ class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
   }
 
   async release(step: number): Promise<Float64Array> {
-    return this.ended('release', step, 1);
+    return this.ended('release', step, 1, 'step');
   }
 
   async releaseMany(firstStep: number, numSteps: number): Promise<Float64Array> {
@@ -54,11 +54,11 @@ class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
     return this.ended(where, firstStep, numSteps);
   }
 
-  private ended(where: string, firstStep: number, numSteps: number): Promise<Float64Array> {
+  private ended(where: string, firstStep: number, numSteps: number, name?: string): Promise<Float64Array> {
     const decide = (): void => {
       this.core.call('peopleLedgerDecide', this.id, firstStep, numSteps);
     };
-    return this.releases(where, { firstStep, numSteps, decide, memo: undefined });
+    return this.releases(where, { firstStep, numSteps, decide, memo: undefined }, name);
   }
 
   private async take(names: string[], values: Float64Array): Promise<void> {
