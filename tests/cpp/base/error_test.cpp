@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/base/error.hpp"
 
+#include <gtest/gtest-spi.h>
+
 #include <limits>
 
 #include "support.hpp"
@@ -49,6 +51,15 @@ TEST(Error, soundness_is_refused_to_names_that_are_none) {
     EXPECT_TRUE(testing::is_parameter(parameter)) << parameter;
   for (const char* parameter : {"number of rates", "Rates", "rates[3", "rates must"})
     EXPECT_FALSE(testing::is_parameter(parameter)) << parameter;
+}
+
+TEST(Error, a_test_fails_where_code_or_text_is_another_or_nothing_is_thrown) {
+  const auto refuse = [] { fail(ErrorCode::bad_state, "f", "p", "must be there"); };
+  EXPECT_ERROR(refuse(), "bad_state", "p must be there");
+  EXPECT_NONFATAL_FAILURE(EXPECT_ERROR(refuse(), "unsupported", "p must be there"),
+                          "wanted the code unsupported, got: bad_state | f: p must be there");
+  EXPECT_NONFATAL_FAILURE(EXPECT_ERROR(refuse(), "bad_state", "be here"), "wanted \"be here\"");
+  EXPECT_NONFATAL_FAILURE(EXPECT_ERROR(static_cast<void>(refuse), "", "there"), "got: ");
 }
 
 TEST(Error, every_check_fails_for_nan) {

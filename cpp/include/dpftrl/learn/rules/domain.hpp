@@ -54,9 +54,7 @@ double penalty_value(const Penalty& penalty, const ModelShape& shape,
 
 /// Least G with |psi(v) - psi(w)| <= G ||v - w||_2: alpha times the square root of the number of
 /// weights in psi, or of groups.
-/// @throws Error{invalid_argument} the penalty, for this shape, or a strength with which the slope
-/// is
-///         beyond the doubles.
+/// @throws Error{invalid_argument} the penalty, for this shape; a slope beyond the doubles.
 double penalty_slope(const Penalty& penalty, const ModelShape& shape);
 
 /// One closed convex set K with its regulariser R. A new set is one small class and one line in
