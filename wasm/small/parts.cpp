@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "../totals.hpp"
+#include "absent.hpp"
 #include "analysis/sensitivity/level_sensitivity.hpp"
 #include "contents.hpp"
 #include "dpftrl/base/error.hpp"
@@ -21,23 +22,12 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::string_view kFunction = "module";
-
-[[noreturn]] void fail_absent(std::string_view parameter, std::string_view what) {
-  fail(ErrorCode::unsupported, kFunction, parameter,
-       std::string("must be left out: ") + std::string(what) + " are in the whole package");
-}
-
-[[noreturn]] void fail_workload() {
-  fail_absent("workload", "workloads other than prefix sums");
-}
-
 [[noreturn]] void fail_pure() {
-  fail_absent("pure", "releases without a delta");
+  wasm::fail_absent("pure", "releases without a delta");
 }
 
 [[noreturn]] void fail_lattice() {
-  fail_absent("mode", "releases in mode lattice");
+  wasm::fail_absent("mode", "releases in mode lattice");
 }
 
 }  // namespace
@@ -48,10 +38,10 @@ std::span<FamilyRow (*const)()> family_makers() {
 
 StrategyPointer adapted_strategy(const FamilyRow&, const StrategyOptions& options,
                                  const Workload&) {
-  if (options.parameters.epoch_length) fail_absent("epoch_length", "epochs");
+  if (options.parameters.epoch_length) wasm::fail_absent("epoch_length", "epochs");
   if (options.parameters.normalize_columns)
-    fail_absent("normalize_columns", "columns scaled to norm 1");
-  fail_workload();
+    wasm::fail_absent("normalize_columns", "columns scaled to norm 1");
+  wasm::fail_workload();
 }
 
 /// JavaScript has the shortest digits already.
@@ -90,7 +80,7 @@ std::int64_t LaplaceNoise::half_width(double, double) const {
 namespace detail {
 
 std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism&, const PrefixSumOptions&) {
-  fail_workload();
+  wasm::fail_workload();
 }
 
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism&, const PrefixSumOptions&) {

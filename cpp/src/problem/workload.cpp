@@ -6,7 +6,6 @@
 
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
-#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {
@@ -69,36 +68,6 @@ Workload Workload::learning_rates(Rates options) {
   return workload;
 }
 
-Workload Workload::lower_triangular(Matrix matrix) {
-  if (matrix.rows() < 1 || matrix.rows() != matrix.cols())
-    fail_argument("lower_triangular", "matrix", "square and not empty",
-                  std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols()));
-  if (matrix.rows() > kMaxDenseSteps)
-    fail(ErrorCode::unsupported, "lower_triangular", "num_steps",
-         "must be at most " + to_text(kMaxDenseSteps), std::to_string(matrix.rows()));
-  for (Eigen::Index row = 0; row < matrix.rows(); ++row)
-    for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
-      const double entry = matrix(row, column);
-      const bool fits = column > row ? entry == 0 : column < row || entry != 0;
-      if (std::isfinite(entry) && fits) continue;
-      const char* constraint = "finite";
-      if (column > row) constraint = "0, above the diagonal";
-      if (column == row && entry == 0)
-        constraint =
-            "other than 0 on the diagonal (else the workload has no inverse; 1e-9 instead changes "
-            "errors by about that)";
-      fail_argument("lower_triangular",
-                    "matrix(" + std::to_string(row) + ", " + std::to_string(column) + ")",
-                    constraint, to_text(entry));
-    }
-  Workload workload(Kind::matrix, matrix.rows());
-  const Eigen::Index rest = matrix.rows() - 1;
-  workload.has_toeplitz_matrix_ =
-      matrix.topLeftCorner(rest, rest) == matrix.bottomRightCorner(rest, rest);
-  workload.matrix_ = std::move(matrix);
-  return workload;
-}
-
 std::string Workload::name() const {
   switch (kind_) {
     case Kind::prefix:
@@ -126,24 +95,6 @@ std::vector<double> Workload::coefficients() const {
   return apply(std::move(impulse));
 }
 
-Matrix Workload::matrix() const {
-  if (num_steps_ > kMaxDenseSteps)
-    fail(ErrorCode::unsupported, "workload", "num_steps",
-         "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(num_steps_));
-  if (kind_ == Kind::matrix) return matrix_;
-  if (is_toeplitz()) return lower_triangular_toeplitz(coefficients());
-  const auto size = static_cast<std::size_t>(num_steps_);
-  Matrix matrix(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
-  for (std::size_t column = 0; column < size; ++column) {
-    std::vector<double> unit(size);
-    unit[column] = 1;
-    const std::vector<double> entries = apply(std::move(unit));
-    matrix.col(static_cast<Eigen::Index>(column)) =
-        Eigen::Map<const Vector>(entries.data(), static_cast<Eigen::Index>(size));
-  }
-  return matrix;
-}
-
 Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
   require_between("workload", "first", first, 0, num_steps_ - 1);
   require_between("workload", "num_steps", num_steps, 1, num_steps_ - first);
@@ -166,13 +117,7 @@ Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
 
 std::vector<double> Workload::apply(std::vector<double> sequence) const {
   require_length("workload", "sequence", std::ssize(sequence), num_steps_);
-  if (kind_ == Kind::matrix) {
-    const auto size = static_cast<Eigen::Index>(num_steps_);
-    Eigen::Map<Vector> entries(sequence.data(), size);
-    const Vector product = matrix_.triangularView<Eigen::Lower>() * Vector(entries);
-    entries = product;
-    return sequence;
-  }
+  if (kind_ == Kind::matrix) return apply_matrix(std::move(sequence));
   const std::vector<double> delayed = kind_ == Kind::window ? sequence : std::vector<double>();
   DoubleDouble average, total;
   for (std::size_t t = 0; t < sequence.size(); ++t) {

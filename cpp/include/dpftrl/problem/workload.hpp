@@ -90,6 +90,8 @@ class Workload {
   Workload(Kind kind, std::int64_t num_steps) : kind_(kind), num_steps_(num_steps) {}
   static Workload window_of(std::int64_t num_steps, std::int64_t width);
 
+  std::vector<double> apply_matrix(std::vector<double> sequence) const;
+
   Kind kind_;
   std::int64_t num_steps_;
   double momentum_ = 0;

@@ -143,11 +143,12 @@ void Machine<Number>::combine(std::span<const Term> terms, Slot target, const Bl
   }
   Value* const out = part(target, block, 0);
   if constexpr (kParts == 2)
-    kernels_.combine_pair(out, part(target, block, 1), factors_.data(), terms.size(), block.padded);
+    simd::kernels().combine_pair(out, part(target, block, 1), factors_.data(), terms.size(),
+                                 block.padded);
   else if constexpr (sizeof(Value) == 8)
-    kernels_.combine_double(out, factors_.data(), terms.size(), block.padded);
+    simd::kernels().combine_double(out, factors_.data(), terms.size(), block.padded);
   else
-    kernels_.combine_float(out, factors_.data(), terms.size(), block.padded);
+    simd::kernels().combine_float(out, factors_.data(), terms.size(), block.padded);
 }
 
 template <class Number>

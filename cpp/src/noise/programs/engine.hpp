@@ -81,7 +81,6 @@ class Machine {
   }
 
   ProgramOptions options_;
-  const simd::Kernels& kernels_ = simd::kernels();
   std::size_t block_width_ = 0;
   std::vector<std::vector<Value>> state_;
   std::vector<std::vector<Value>> scratch_;
