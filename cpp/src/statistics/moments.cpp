@@ -97,8 +97,8 @@ class Quotients {
   }
 
   Estimate mean(double sum) const {
-    const double value = ratio(sum, kMeans);
     const Interval range = mean_range(sum, failure_);
+    const double value = ratio(sum, range);
     return {.value = value,
             .low = range.low,
             .high = range.high,
@@ -117,8 +117,8 @@ class Quotients {
     const auto about = [&](double mean) { return total + mean * (mean * num_ - 2 * sum); };
     const double mean = ratio(sum, kMeans);
     const Interval means = mean_range(sum, kShareOfMean * failure_);
-    // Least at the ratio, where the interval has it.
-    const double inside = std::clamp(mean, means.low, means.high);
+    // Least at the quotient, where the interval has it. Without a positive count all is possible.
+    const double inside = num_ > 0 ? std::clamp(sum / num_, means.low, means.high) : mean;
     const Interval sums = {about(inside), std::max(about(means.low), about(means.high))};
     const double value = ratio(about(mean), kVariances);
     const Interval range = range_of(sums, squares,

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "statistics/intervals.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -262,6 +263,52 @@ TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
         for (std::size_t i = 0; i < missed.size(); ++i)
           EXPECT_LE(missed[i], 0.1 * kTrials + tolerance(kTrials)) << i << " of " << num;
       }
+}
+
+/// Sums of one column of so many records, of which the mean and that of the squares are given.
+std::array<double, 3> sums_of(double num, double mean, double square) {
+  return {num, num * mean, 2 * num * (square - 0.625)};
+}
+
+TEST(MomentsTest, IntervalsHaveTheirEstimatesAlsoWhereLessThanOneRecordIsSeen) {
+  for (const double confidence : {0.05, 0.5, 0.95}) {
+    const MomentColumns columns({.ranges = {{-1, 1}}, .confidence = confidence});
+    for (const double num : {-1.0, 0.01, 0.2, 0.6, 0.99, 3.0})
+      for (const double mean : {-3.0, -0.9, 0.0, 0.5, 2.0})
+        for (const double stddev : {1e-3, 0.1, 1.0, 10.0}) {
+          const auto sums = sums_of(num, mean, 0.4);
+          const Moments found = columns.read({.sums = sums, .stddev = stddev});
+          for (const Estimate& it : {found.count, found.mean[0], found.variance[0]}) {
+            EXPECT_LE(it.low, it.value) << num << " of mean " << mean;
+            EXPECT_LE(it.value, it.high) << num << " of mean " << mean;
+          }
+        }
+  }
+}
+
+TEST(MomentsTest, AnIntervalOfAVarianceHasWhatAnyMeanOfItsIntervalGives) {
+  // Confidence 0.5, of which an interval for the mean may fail with a tenth.
+  const double normal = detail::normal_half_width(0.9 * 0.5);
+  const MomentColumns columns({.ranges = {{-1, 1}}, .confidence = 0.5});
+  const MomentColumns for_mean({.ranges = {{-1, 1}}, .confidence = 0.95});
+  for (const double num : {0.05, 0.3, 0.7, 0.95, 1.5, 4.0})
+    for (const double mean : {-0.9, -0.4, 0.0, 0.6, 1.5})
+      for (const double square : {0.2, 0.5, 1.0, 3.0})
+        for (const double stddev : {0.01, 0.05, 0.2, 1.0}) {
+          const auto sums = sums_of(num, mean, square);
+          const Estimate means = for_mean.read({.sums = sums, .stddev = stddev}).mean[0];
+          const Estimate found = columns.read({.sums = sums, .stddev = stddev}).variance[0];
+          for (int i = 0; i <= 40; ++i)
+            for (int j = 0; j <= 40; ++j) {
+              const double m = means.low + (means.high - means.low) * i / 40;
+              const double variance = j / 40.0;
+              const double pivot = num * (square - 2 * m * mean + m * m - variance);
+              const double noise = std::hypot(0.5, 2 * m, 0.625 + m * m - variance);
+              if (std::abs(pivot) > normal * noise * stddev) continue;
+              EXPECT_LE(found.low, variance) << num << " of mean " << mean << ", " << square;
+              EXPECT_GE(found.high, variance) << num << " of mean " << mean << ", " << square;
+            }
+        }
 }
 
 TEST(MomentsTest, IntervalsAreNotMuchWiderThanTheyHaveToBe) {
