@@ -256,7 +256,8 @@ void MomentColumns::write(std::span<const double> record, std::span<double> colu
 
 Moments MomentColumns::read(const NoisyColumns& columns) const {
   require_length(kWhere, "sums", std::ssize(columns.sums), dimension());
-  require_positive(kWhere, "stddev", columns.stddev);
+  // Rounded to the grid, very little noise is none.
+  require_non_negative(kWhere, "stddev", columns.stddev);
   const std::span<const double> sums = columns.sums;
   const Quotients quotients_of({.stddev = columns.stddev, .grid = grid_}, sums[0] / count_weight_,
                                count_weight_, 1 - options_.confidence);

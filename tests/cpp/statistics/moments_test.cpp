@@ -347,6 +347,17 @@ TEST(MomentsTest, MeasuredErrorsAreThoseOfTheFormula) {
   }
 }
 
+TEST(MomentsTest, NoiseFarBelowTheGridReleasesTheMomentsOfIntegers) {
+  MomentSum sum({.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
+                kTwo, Key::insecure_from_seed(7));
+  const Moments found = sum.release(std::array{5.0, 5.0});
+  EXPECT_EQ(sum.sums().release_stddev(0), 0);
+  EXPECT_EQ(found.count.value, 1);
+  EXPECT_NEAR(found.mean[0].value, 5, 1e-3);
+  EXPECT_NEAR(found.variance[1].value, 0, 1e-3);
+  EXPECT_EQ(sum.step(), 1);
+}
+
 TEST(MomentsTest, AWindowHasTheMomentsOfItsRecords) {
   MomentSum sum({.strategy = "normalized-square-root",
                  .num_steps = 300,
@@ -404,6 +415,10 @@ TEST(MomentsTest, RefusesBadInputAndChangesNothing) {
   const std::array<double, 3> short_sums{};
   expect_refused([&] { sum.columns().read({.sums = short_sums, .stddev = 1}); },
                  ErrorCode::wrong_length, "sums");
+  const std::array<double, 6> sums{};
+  for (const double stddev : {-1.0, kNan})
+    expect_refused([&] { sum.columns().read({.sums = sums, .stddev = stddev}); },
+                   ErrorCode::invalid_argument, "stddev");
   sum.release();
   sum.release();
   expect_refused([&] { sum.release(); }, ErrorCode::past_horizon, "step");

@@ -58,7 +58,7 @@ struct Moments {
 /// Sums after a step, as PrefixSum releases them, and what was added.
 struct NoisyColumns {
   std::span<const double> sums;
-  double stddev;  ///< of the noise of each
+  double stddev;  ///< of the noise of each, which may be 0
 };
 
 /// Turns records into columns whose private sums tell all moments: with u = x mapped from its range
