@@ -110,7 +110,7 @@ std::string invalid(const std::string& message) {
 
 TEST(Privacy, AnalyticCalibrationMatchesEveryGoldenEntry) {
   for (const auto& row : golden::privacy::analytic) {
-    SCOPED_TRACE(testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
+    SCOPED_TRACE(::testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
     const ApproximateDp target{.epsilon = row.eps, .delta = row.delta};
     EXPECT_TRUE(close(noise_multiplier(target), row.sigma, 1e-9));
     EXPECT_TRUE(close(mu_from_approximate_dp(target), row.mu, 1e-9));
@@ -124,7 +124,7 @@ TEST(Privacy, AnalyticCalibrationMatchesEveryGoldenEntry) {
 
 TEST(Privacy, ClassicalFormulaMatchesEveryGoldenEntry) {
   for (const auto& row : golden::privacy::analytic) {
-    SCOPED_TRACE(testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
+    SCOPED_TRACE(::testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
     const ClassicalGaussian classical =
         classical_gaussian({.epsilon = row.eps, .delta = row.delta});
     EXPECT_TRUE(close(classical.noise_multiplier, row.sigma_classical, 1e-14));
@@ -136,7 +136,7 @@ TEST(Privacy, ClassicalFormulaMatchesEveryGoldenEntry) {
 
 TEST(Privacy, ConcentratedCalibrationMatchesEveryGoldenEntryAndBeatsBunSteinke) {
   for (const auto& row : golden::privacy::analytic) {
-    SCOPED_TRACE(testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
+    SCOPED_TRACE(::testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
     const double rho = rho_from_approximate_dp({.epsilon = row.eps, .delta = row.delta});
     EXPECT_TRUE(close(rho, row.rho_tight, 1e-9));
     EXPECT_TRUE(close(1 / mu_from_rho(rho), row.sigma_zcdp, 1e-9));
@@ -147,7 +147,7 @@ TEST(Privacy, ConcentratedCalibrationMatchesEveryGoldenEntryAndBeatsBunSteinke) 
 
 TEST(Privacy, EpsilonMatchesEveryGoldenEntry) {
   for (const auto& row : golden::privacy::gdp_eps) {
-    SCOPED_TRACE(testing::Message() << "mu " << row.mu << " delta " << row.delta);
+    SCOPED_TRACE(::testing::Message() << "mu " << row.mu << " delta " << row.delta);
     EXPECT_TRUE(close(rho_from_mu(row.mu), row.rho, 1e-15));
     EXPECT_TRUE(
         close(epsilon_from_mu({.mu = row.mu, .delta = row.delta}), row.eps_exact_gaussian, 1e-9));
@@ -160,7 +160,7 @@ TEST(Privacy, EpsilonMatchesEveryGoldenEntry) {
 
 TEST(Privacy, ConcentratedDeltaMatchesEveryGoldenEntry) {
   for (const auto& row : golden::privacy::zcdp) {
-    SCOPED_TRACE(testing::Message() << "mu " << row.mu << " epsilon " << row.eps);
+    SCOPED_TRACE(::testing::Message() << "mu " << row.mu << " epsilon " << row.eps);
     EXPECT_TRUE(close(delta_from_mu({.mu = row.mu, .epsilon = row.eps}), row.delta_exact, 1e-9));
     const double rho = rho_from_mu(row.mu);
     const double delta = delta_from_rho({.rho = rho, .epsilon = row.eps});
@@ -175,7 +175,7 @@ TEST(Privacy, ConcentratedDeltaMatchesEveryGoldenEntry) {
 TEST(Privacy, DiscreteGaussianIsCoveredByTheConcentratedBoundButNotByTheContinuousOne) {
   bool continuous_fails = false;
   for (const auto& row : golden::privacy::discrete_gaussian) {
-    SCOPED_TRACE(testing::Message() << "sigma^2 " << row.sigma2 << " epsilon " << row.eps);
+    SCOPED_TRACE(::testing::Message() << "sigma^2 " << row.sigma2 << " epsilon " << row.eps);
     const double mu = static_cast<double>(row.Delta) / std::sqrt(row.sigma2);
     const double continuous = delta_from_mu({.mu = mu, .epsilon = row.eps});
     EXPECT_TRUE(close(continuous, row.delta_continuous, 1e-9));
@@ -338,7 +338,7 @@ const std::vector<double>& deltas() {
 TEST(Privacy, EveryInverseMeetsItsTargetAndTheNextDoubleBeyondRoundingDoesNot) {
   for (const double epsilon : epsilons()) {
     for (const double delta : deltas()) {
-      SCOPED_TRACE(testing::Message() << "epsilon " << epsilon << " delta " << delta);
+      SCOPED_TRACE(::testing::Message() << "epsilon " << epsilon << " delta " << delta);
       const double mu = mu_from_approximate_dp({.epsilon = epsilon, .delta = delta});
       EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = epsilon}), delta);
       EXPECT_GT(delta_from_mu({.mu = mu * (1 + 1e-13) + 1e-323, .epsilon = epsilon}), delta);
@@ -410,7 +410,7 @@ TEST(Privacy, BeyondTheDoublesDeltaIsOneOrTheSmallestDouble) {
 TEST(Privacy, AtTheEndsOfTheRangeTheAnswersStayFiniteAndSafe) {
   for (const double epsilon : {5e-324, 1e-308, 1e30, 1e100, 1.7e308}) {
     for (const double delta : {5e-324, 1e-300, 1e-6, 0.5, 1 - 0x1p-53}) {
-      SCOPED_TRACE(testing::Message() << "epsilon " << epsilon << " delta " << delta);
+      SCOPED_TRACE(::testing::Message() << "epsilon " << epsilon << " delta " << delta);
       const double mu = mu_from_approximate_dp({.epsilon = epsilon, .delta = delta});
       EXPECT_TRUE(mu > 0 && std::isfinite(mu));
       EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = epsilon}), delta);
