@@ -56,6 +56,10 @@ double power_of_two_below(double value) {
 
 std::shared_ptr<const Mechanism> make_mechanism(MechanismOptions options,
                                                 const MomentColumns& columns) {
+  // Negative weights would make variances that are none.
+  if (options.workload && !options.workload->is_prefix() &&
+      options.workload->kind() != Workload::Kind::window)
+    fail_argument(kWhere, "workload", "prefix or a window", options.workload->name());
   // Neighbours differ by one distance, whatever they are: that of two records is not twice a norm.
   options.neighbours = Neighbours::zero_out;
   options.clip_norm = columns.distance();

@@ -406,8 +406,12 @@ TEST(MomentsTest, RefusesBadInputAndChangesNothing) {
   for (const double confidence : {0.0, 1.0, kNan})
     expect_refused(make({{0, 1}}, confidence), ErrorCode::invalid_argument, "confidence");
 
-  MomentSum sum({.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1, .delta = 1e-6}}, kTwo,
-                Key::insecure_from_seed(1));
+  MechanismOptions mechanism{
+      .strategy = "tree", .num_steps = 2, .target = {.epsilon = 1, .delta = 1e-6}};
+  MomentSum sum(mechanism, kTwo, Key::insecure_from_seed(1));
+  mechanism.workload = Workload::momentum({.num_steps = 2, .momentum = 0.5, .decay = 1});
+  expect_refused([&] { MomentSum(mechanism, kTwo, Key::insecure_from_seed(1)); },
+                 ErrorCode::invalid_argument, "workload");
   expect_refused([&] { sum.release(std::array{1.0}); }, ErrorCode::wrong_length, "record");
   expect_refused([&] { sum.contribute(std::array{1.0, kNan}); }, ErrorCode::invalid_argument,
                  "record[1]");

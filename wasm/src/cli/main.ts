@@ -14,6 +14,7 @@ import * as error from './commands/error.js';
 import * as example from './commands/example.js';
 import * as experiment from './commands/experiment.js';
 import * as learn from './commands/learn.js';
+import * as moments from './commands/moments.js';
 import * as optimize from './commands/optimize.js';
 import * as page from './commands/page.js';
 import * as predict from './commands/predict.js';
@@ -36,6 +37,7 @@ interface Command {
 const COMMANDS = {
   count,
   release,
+  moments,
   learn,
   predict,
   queries,

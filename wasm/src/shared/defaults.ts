@@ -25,6 +25,9 @@ export const PURE_PARAMETERS: readonly string[] = ['arity', 'subtractive'];
 /** In input units. */
 export const DEFAULT_CLIP_NORM = 1;
 
+/** Confidence of each interval of a statistic. */
+export const DEFAULT_CONFIDENCE = 0.95;
+
 export const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
 
 /** Errors that a mechanism can be made for. */

@@ -9,7 +9,7 @@ import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
 import { readMissing } from '../input/missing.js';
 import { placeOf } from '../input/place.js';
-import { textColumns, type Released, type Stepper } from '../input/steps.js';
+import { textColumns, type Released, type RowTotals, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { timeOf, type Times } from '../input/time.js';
@@ -34,14 +34,19 @@ export { options } from './release/settings.js';
 
 /** A command that releases running totals: what its rows are, and how they are written. */
 export interface Kind {
-  command: 'release' | 'count';
+  command: 'release' | 'count' | 'moments';
   settings: Settings;
   /** Numbers of the rows; columns of text come besides. */
   wanted: Omit<Wanted, 'texts'>;
   /** Whether rows come in any order of their times, and are put into it. */
   sorts?: boolean;
+  /** Totals of a run, where they are not sums of the rows. */
+  totals?(dp: DpFtrl, prepared: Prepared): RowTotals;
+  /** Words for the clipping of rows, where they have no norm and no persons. */
+  clippedTo?: string;
   writer(run: Run): StepWriter;
-  chart(run: Run): Chart;
+  /** Absent where nothing is drawn. */
+  chart?(run: Run): Chart;
 }
 
 /** Collects what is released, for a figure. */
@@ -159,7 +164,9 @@ async function begin(run: Run): Promise<Begun> {
   const { numSteps } = how;
   const writer = kind.writer(run);
   const protects = { participation, people, times, numSteps };
-  const whom = protection({ ...protects, instead: '--user-column' });
+  const { clippedTo } = kind;
+  const instead = clippedTo === undefined ? { instead: '--user-column' } : {};
+  const whom = protection({ ...protects, ...instead });
   const about = { mechanism: name, columns, unit: whom.unit };
   // Later runs must recognise what was paid for once, even if this run releases nothing.
   await budget?.spend(dp, spendingOf(certificate, about), made.state);
@@ -171,7 +178,7 @@ async function begin(run: Run): Promise<Begun> {
   const other = whatIsProtected(participation, chosen);
   if (other !== undefined) warn(command, other);
   const isPrivate = seed === undefined && !showTrue;
-  const claim = isPrivate ? guarantee(certificate, { name, mode, whom }) : NOT_PRIVATE;
+  const claim = isPrivate ? guarantee(certificate, { name, mode, whom, clippedTo }) : NOT_PRIVATE;
   if (!quiet && isPrivate) say(command, claim);
   await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
   return { writer, claim };
@@ -184,7 +191,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const { totals } = sums;
   const { numSteps } = totals;
   const { writer, claim } = await begin(run);
-  const chart = settings.plot && run.kind.chart(run);
+  const chart = settings.plot && run.kind.chart?.(run);
   const writeSteps = async (steps: Released) => {
     // A crash may leave the budget ahead of what was shown, never behind.
     if (state) await settings.budget?.reached(state.numReleased);
@@ -253,7 +260,7 @@ export async function releaseTable(args: Args, kind: Kind): Promise<void> {
   await plot?.check();
   const dp = await load();
   const prepared = await prepare(dp, args, kind);
-  const made = await makeSums(dp, settings, prepared);
+  const made = await makeSums(dp, settings, { ...prepared, totals: kind.totals?.(dp, prepared) });
   const { totals } = made.sums;
   const { state } = made;
   const isGuarded = state !== undefined;

@@ -15,11 +15,12 @@ import * as learning from './learning.js';
 import * as mechanisms from './mechanisms.js';
 import * as others from './others.js';
 import { SHORT } from './short.js';
+import * as statistics from './statistics.js';
 import * as sums from './sums.js';
 
 const INDENT = ' '.repeat(19);
 
-const FULL = { ...sums, ...learning, ...histograms, ...mechanisms, ...others };
+const FULL = { ...sums, ...statistics, ...learning, ...histograms, ...mechanisms, ...others };
 
 export type CommandName = Lowercase<keyof typeof FULL>;
 
@@ -76,6 +77,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
 
   dp-ftrl count      private counts per day (or hour, ...) of a CSV file, by category
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
+  dp-ftrl moments    counts, means and variances of the columns of a CSV file, with intervals
   dp-ftrl learn      a linear model of a CSV file, learned privately
   dp-ftrl predict    what a model says of the rows of a CSV file
   dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries

@@ -57,6 +57,28 @@ Example:
   dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count \\
       examples/shop_day.csv
 `,
+  moments: `dp-ftrl moments --epsilon E --delta D --range NAME=LOW:HIGH ${ONE_FILE}
+
+Private count, means and variances of the columns of a CSV file (or of standard input), after each
+row, as CSV with intervals. All of it together is (E, D)-differentially private for one row.
+
+${PRIVACY}
+  --range NAME=LOW:HIGH
+                   what is known of a column without the data: the noise is in proportion to it, and
+                   numbers beyond are clipped. '*=LOW:HIGH' for all others
+  --column NAME    column of numbers; repeat for more. Default: all
+  --covariance     covariances, too
+  --time-column T --bucket minute|hour|day|week|month|year
+                   one release per day and so on, of rows in time order
+  --workload window=W
+                   of the last W rows (or days and so on) instead of all so far
+  --confidence C   of each interval: 0.95 unless given
+  --output FILE    instead of standard output; --json writes JSON
+
+Example:
+  dp-ftrl moments --epsilon 1 --delta 1e-6 --column minutes --range minutes=0:120 \\
+      --time-column time --bucket day examples/gym_visits.csv
+`,
   learn: `dp-ftrl learn --label NAME --epsilon E --delta D ${ONE_FILE}
 
 Learns a linear model of one column of a CSV file from the others, privately: the model is

@@ -18,7 +18,7 @@ export type Missing = 'refuse' | 'zero' | 'blank' | 'drop';
 /** @param areSteps  whether each row is a step: one that is left out would move those after it. */
 export function readMissing(
   args: Args,
-  { areSteps, known = POLICIES }: { areSteps: boolean; known?: typeof POLICIES | readonly ['refuse', 'skip'] },
+  { areSteps, known = POLICIES }: { areSteps: boolean; known?: readonly (typeof POLICIES)[number][] },
 ): Missing {
   const policy = args.oneOf<(typeof POLICIES)[number]>('missing', known);
   if (policy !== 'skip') return policy;

@@ -51,10 +51,17 @@ export function eachStep(
   }));
 }
 
+/** Members of totals that take rows. */
+export type RowTotals = Pick<
+  PrefixSum,
+  'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'
+> &
+  Pick<PrefixSum, 'releaseMany' | 'contribute' | 'endSteps'>;
+
 /** Totals that take the rows, with the person of each where people are protected. */
 export type Sums =
   | { people: People; totals: PeopleSum }
-  | { people: undefined; totals: PrefixSum };
+  | { people: undefined; totals: RowTotals };
 
 /** The same, or totals that may take a while to release a step, where every row is one. */
 export type RowSums = Sums | { people: undefined; totals: LedgerTotals };

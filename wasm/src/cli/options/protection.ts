@@ -98,6 +98,8 @@ interface Spoken {
   whom: Protection;
   /** Name of the clipped quantity, where that is not clear: 'its gradient '. */
   what?: string;
+  /** Words for the clipping, where it is not to the norm of the certificate. */
+  clippedTo?: string | undefined;
 }
 
 /**
@@ -116,15 +118,16 @@ function pairOf(epsilon: number, delta: number): string {
 /** Everything a release promises, in one sentence. */
 export function guarantee(
   certificate: Certificate,
-  { name, mode, whom, what = '' }: Spoken,
+  { name, mode, whom, what = '', clippedTo }: Spoken,
 ): string {
   const { epsilon, delta, neighbours, clipNorm, numSteps, workload, laplace } = certificate;
   const target = laplace ? `${epsilon}-differentially private (pure)` : pairOf(epsilon, delta);
   const norm = laplace ? 'l1-norm over all columns' : 'l2-norm';
+  const clip = clippedTo ?? `clipped to ${norm} ${clipNorm}`;
   const how = laplace ? 'discrete Laplace noise' : `mode ${mode}${claimOf(certificate)}`;
   return (
     `${target}, ${neighbours} neighbours: ` +
-    `${whom.text}, ${what}clipped to ${norm} ${clipNorm}; ` +
+    `${whom.text}, ${what}${clip}; ` +
     `${workload === 'prefix' ? '' : `workload ${workload}, `}mechanism ${name}, ${how}, ` +
     `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
   );

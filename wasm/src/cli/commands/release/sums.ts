@@ -6,7 +6,7 @@ import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/al
 import { Misuse } from '../../failure.js';
 import { placeOf } from '../../input/place.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
-import type { RowSums, Stepper, Sums } from '../../input/steps.js';
+import type { RowSums, RowTotals, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
 import { TrueSums } from '../../input/truth.js';
 import { Clock } from '../../input/time.js';
@@ -56,7 +56,12 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows, window }: { how: SumOptions; rows: RowStream; window: number | undefined },
+  { how, rows, window, totals: given }: {
+    how: SumOptions;
+    rows: RowStream;
+    window: number | undefined;
+    totals: RowTotals | undefined;
+  },
 ): Promise<Made> {
   const { people, state, times, target, showTrue } = settings;
   const clip = { clipNorm: target.clipNorm, inL1: 'pure' in target };
@@ -80,7 +85,7 @@ export async function makeSums(
   }
   const sums: Sums = people
     ? { people, totals: dp.peopleSum(how) }
-    : { people, totals: dp.prefixSum(how) };
+    : { people, totals: given ?? dp.prefixSum(how) };
   const stepper = times
     ? new BucketStepper({ ...options, sums, times })
     : new RowStepper({ ...options, sums });

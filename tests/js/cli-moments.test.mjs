@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl moments: what it writes is what the library releases, and what it refuses.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry, root } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+
+const dp = await (await importEntry('dp-ftrl')).load();
+const scratch = scratchFolder('moments');
+
+const privacy = ['--epsilon', '1', '--delta', '1e-6'];
+const ranges = ['--range', 'a=0:10', '--range', '*=-1:1'];
+const moments = ['moments', ...privacy, ...ranges, '--seed', '3', '--quiet'];
+const target = { statistic: 'moments', epsilon: 1, delta: 1e-6, insecureSeed: 3 };
+const table = Array.from({ length: 12 }, (_, k) => [(7 * k) % 11, ((5 * k) % 7) / 4 - 0.5]);
+const input = `a,b\n${table.map((row) => row.join(',')).join('\n')}\n`;
+
+async function written(args, given = input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input: given });
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+/** Cells of the moments that the library releases, in the order of the columns. */
+function cellsOf({ count, mean, variance, covariance }) {
+  const pairs = covariance ? [covariance[0][1]] : [];
+  return [count, ...mean, ...variance, ...pairs].flatMap(({ value, low, high }) => [value, low, high]);
+}
+
+function released(options, use = (it) => it.releaseMany(table.flat())) {
+  const own = [
+    [0, 10],
+    [-1, 1],
+  ];
+  const statistic = dp.statistic({ ...target, numSteps: 12, ranges: own, ...options });
+  const all = use(statistic);
+  statistic.dispose();
+  return all;
+}
+
+test('moments: rows are what the library releases, bit for bit', async () => {
+  for (const [args, options] of [
+    [[], {}],
+    [['--covariance', '--confidence', '0.5'], { covariance: true, confidence: 0.5 }],
+    [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
+    [['--workload', 'window=4', '--mechanism', 'square-root'], { workload: { window: 4 }, mechanism: 'square-root' }],
+    [['--steps', '20'], { numSteps: 20 }],
+    [
+      ['--participations', '2', '--min-separation', '3', '--mechanism', 'tree'],
+      { participation: { participations: 2, minSeparation: 3 }, mechanism: 'tree' },
+    ],
+  ]) {
+    const [head, ...rows] = (await written([...moments, ...args])).trimEnd().split('\n');
+    const names = ['count', 'a_mean', 'b_mean', 'a_variance', 'b_variance'];
+    if (options.covariance) names.push('a_b_covariance');
+    const columns = names.flatMap((name) => [name, `${name}_low`, `${name}_high`]);
+    assert.equal(head, ['step', ...columns].join(','));
+    const expected = released(options).map((it, t) => [t + 1, ...cellsOf(it)].join(','));
+    assert.deepEqual(rows, expected);
+  }
+});
+
+test('moments: JSON has every number by its name, and says what was promised', async () => {
+  const found = JSON.parse(await written([...moments, '--covariance', '--json']));
+  const expected = released({ covariance: true });
+  const { rows, certificate, ...about } = found;
+  assert.deepEqual(about, {
+    private: false,
+    mode: 'grid',
+    protects: 'one row',
+    columns: ['a', 'b'],
+    confidence: 0.95,
+    complete: true,
+  });
+  assert.equal(certificate.neighbours, 'zero-out');
+  expected.forEach(({ count, mean, variance, covariance }, t) => {
+    assert.deepEqual(rows[t], {
+      step: t + 1,
+      count,
+      mean: { a: mean[0], b: mean[1] },
+      variance: { a: variance[0], b: variance[1] },
+      covariance: { a: { b: covariance[0][1] } },
+    });
+  });
+});
+
+test('moments: rows of a bucket are one step, empty buckets and skipped rows included', async () => {
+  const times = ['2026-03-01', '2026-03-01', '2026-03-03', '2026-03-03'];
+  const lines = times.map((time, i) => `${time},${table[i].join(',')}\n`).join('');
+  const timed = ['--time-column', 'time', '--bucket', 'day', '--missing', 'skip'];
+  const rows = parse(await written([...moments, ...timed], `time,a,b\n2026-03-01,,1\n${lines}`), {
+    columns: true,
+  });
+  const expected = released({ numSteps: 3 }, (it) => {
+    it.contribute(table.slice(0, 2).flat());
+    const first = it.endSteps(2);
+    it.contribute(table.slice(2, 4).flat());
+    return [...first, ...it.endSteps()];
+  });
+  assert.deepEqual(rows.map(({ time }) => time), ['2026-03-01', '2026-03-02', '2026-03-03']);
+  rows.forEach((row, t) => {
+    const { step, time: _time, ...cells } = row;
+    assert.equal(Number(step), t + 1);
+    assert.deepEqual(Object.values(cells).map(Number), cellsOf(expected[t]));
+  });
+});
+
+test('moments: the guarantee says that rows are clipped to ranges', async () => {
+  const { code, stderr } = await dpFtrl(['moments', ...privacy, ...ranges], { input });
+  assert.equal(code, 0);
+  assert.match(stderr, /\(1, 0\.000001\)-differentially private, zero-out neighbours: one row/);
+  assert.match(stderr, /not a person with several, clipped to --range; mechanism optimal/);
+});
+
+test('moments: a budget pays for them, and refuses more than it has', async () => {
+  const file = join(scratch, 'budget.json');
+  const args = ['moments', ...privacy, ...ranges, '--quiet', '--budget', file];
+  const limit = ['--budget-epsilon', '1.2', '--budget-delta', '1e-6'];
+  const { code, stderr } = await dpFtrl([...args, ...limit], { input });
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(readFileSync(file, 'utf8')).releases.length, 1);
+  await fails(args, 2, /would spend/, { input });
+});
+
+test('moments: misuse is named', async () => {
+  const of = (...args) => ['moments', ...args];
+  await fails(of(...privacy), 2, /--range is required/, { input });
+  await fails(of('--delta', '1e-6', ...ranges), 2, /--epsilon is required/, { input });
+  await fails(of('--epsilon', '1', ...ranges), 2, /--delta is required/, { input });
+  await fails(of(...privacy, '--range', 'a=0:1'), 2, /column "b" needs a --range NAME=LOW:HIGH/, { input });
+  await fails(of(...privacy, '--range', 'c=0:1'), 2, /feature in --range/, { input });
+  await fails(of(...privacy, ...ranges, '--confidence', '95'), 2, /--confidence must be a number/, { input });
+  await fails(of(...privacy, ...ranges, '--clip', '1'), 2, /unknown option|clip/, { input });
+  await fails(of(...privacy, ...ranges, '--missing', 'skip'), 2, /--missing must be refuse/, { input });
+  await fails(of(...privacy, ...ranges, '--workload', 'momentum=0.5'), 2, /workload/, { input });
+  const { code, stdout } = await dpFtrl([...moments, '--steps', '2'], { input });
+  assert.equal(code, 2);
+  assert.equal(stdout.trimEnd().split('\n').length, 3);
+});

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything about the command that releases statistics.
+
+import { FORMAT, MECHANISMS, PARAMETERS, PARTICIPATION } from './common.js';
+import { STRATEGY, TIME_FORMAT } from './common.js';
+
+export const MOMENTS = `dp-ftrl moments --epsilon E --delta D --range NAME=LOW:HIGH [options] [FILE.csv]
+
+Reads a CSV file (RFC 4180, UTF-8, first row names the columns) or standard input, and writes after
+each row how many rows there are so far (with --workload window=W among the last W) and the mean and
+the variance of each column, with noise, each with the ends of an interval: step,count,count_low,
+count_high,NAME_mean,NAME_mean_low,... All of it together is (E, D)-differentially private for one
+row, or for one user who has several rows as --epochs or --participations promise.
+
+An interval contains the number without noise with probability C, whatever the rows are; it is about
+these rows, not about those that they are a sample of. A variance is divided by the count, not by
+one less.
+
+  --epsilon E      privacy target, > 0. Above 20 there is a warning
+  --delta D        privacy target, between 0 and 1. There is a warning above 1e-3, and above one
+                   over the number of rows or users where that is public
+  --range NAME=LOW:HIGH
+                   what is known of a column without the data: numbers beyond are clipped to it, and
+                   the noise is in proportion to it. '*=LOW:HIGH' for all others. Each column needs
+                   one
+  --column NAME    column of numbers; repeat for more. Default: all that have no other role
+  --covariance     covariances, too, of every two columns: A_B_covariance
+  --confidence C   of each interval by itself, between 0 and 1. Default: 0.95
+  --neighbours R   zero-out (default): a row may be there or not; replace-one: be another one or not
+                   there, for which variances, covariances and count cost nothing beside the means
+  --time-column T --bucket minute|hour|day|week|month|year
+                   rows are events, in time order, and all of a bucket are one step, empty buckets
+                   included
+${TIME_FORMAT}
+  --from TIME, --to TIME
+                   first and last bucket. Default: those of the first and the last row, which are
+                   then known to everybody
+  --steps N        horizon: rows (or buckets) the noise is calibrated for. With it, or with
+                   --strategy or --from and --to, which have one, rows are released as they arrive.
+                   Else the whole input is read first
+  --workload A     prefix (default), or window=W: moments of the last W rows (or buckets)
+${MECHANISMS}
+${PARAMETERS}
+${STRATEGY}
+${PARTICIPATION}
+${FORMAT}
+  --missing M      rows with an empty cell: refuse (default); with --time-column also skip, which
+                   leaves them out. The guarantee stays: whether a row counts follows from that row
+  --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
+                   and --budget-account A, as for dp-ftrl release
+  --output FILE    written whole or not at all, instead of standard output
+  --json           one object: private, mode, protects, certificate, columns, confidence, rows (with
+                   count, mean, variance, covariance, of which each has value, low, high, stddev),
+                   complete; and error, when a row ended it early
+  --quiet          no guarantee on standard error
+  --seed S         fixed noise, for tests and demonstrations: NOT private
+
+Examples, with files of the package:
+  dp-ftrl moments --epsilon 1 --delta 1e-6 --column minutes --range minutes=0:120 \\
+      --time-column time --bucket day examples/gym_visits.csv
+  dp-ftrl moments --epsilon 1 --delta 1e-6 --column items --column revenue \\
+      --range items=0:5 --range revenue=0:20 --covariance --json \\
+      examples/shop_day.csv
+`;
