@@ -279,6 +279,7 @@ SOURCES = {
     "simultaneous": records,
     "toeplitz_coefficients": toeplitz_coefficients,
     "trees": trees,
+    "weights": records,
     "windows": records,
     "vectors_decoders": texts,
     "vectors_noise": texts,

@@ -17,6 +17,7 @@
 #include "dpftrl/strategy/optimal.hpp"
 #include "noise/exact/exact_rows.hpp"
 #include "noise/programs/program.hpp"
+#include "release/grid/weighted_sums.hpp"
 #include "release/release_engine.hpp"
 
 namespace dpftrl {
@@ -81,6 +82,18 @@ namespace detail {
 
 std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism&, const PrefixSumOptions&) {
   wasm::fail_workload();
+}
+
+std::unique_ptr<ReleaseEngine> make_weighted_engine(const Mechanism&, const PrefixSumOptions&) {
+  fail_workload();
+}
+
+/// Only prefix sums are here.
+double largest_weight(const Workload&) {
+  return 1;
+}
+double weight_of_row(const Workload& workload) {
+  return static_cast<double>(workload.num_steps());
 }
 
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism&, const PrefixSumOptions&) {

@@ -364,7 +364,8 @@ Enclosure FixedPoint::cosine_of_turn(Digits turn) const {
   }
 }
 
-std::optional<std::int64_t> FixedPoint::round_scaled(const Enclosure& x, double scale) const {
+std::optional<std::int64_t> FixedPoint::round_scaled(const Enclosure& x, double scale,
+                                                     const Enclosure& offset) const {
   if (!std::isfinite(x.error)) return std::nullopt;
   const double size = scale * to_double(x.digits);
   // Never happens to noise whose row has the standard deviation that is stated of it. A limited
@@ -374,12 +375,13 @@ std::optional<std::int64_t> FixedPoint::round_scaled(const Enclosure& x, double 
          "must be such that entries stay within 2^61 units", to_text(size) + " units");
   const Enclosure factor = from_double(scale);
   // Errors are sums of non-negative doubles; twice covers their rounding.
-  const double error = 2 * (scale * x.error + to_double(x.digits) * factor.error + 2);
+  const double error =
+      2 * (scale * x.error + to_double(x.digits) * factor.error + offset.error + 2);
   if (!(error * unit_ < 0.25)) return std::nullopt;
   const Digits product = multiply(x.digits, factor.digits);
   const Digits value = x.negative ? subtract({}, product) : product;
   constexpr Digits kHalf = {0, Digit{1} << 63};
-  const Digits moved = add(value, kHalf);
+  const Digits moved = add(add(value, offset.digits), kHalf);
   const Digits radius = integer_at_last_digit(error + 1, 0);  // at least `error`
   const Digit low = subtract(moved, radius)[0];
   const Digit high = add(moved, radius)[0];

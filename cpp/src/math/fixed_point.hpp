@@ -64,9 +64,11 @@ class FixedPoint {
   /// cos(2 pi turn) for 0 <= turn < 1.
   Enclosure cosine_of_turn(Digits turn) const;
 
-  /// floor(scale * x + 1/2) if it is the same for every x enclosed, for 0 <= scale < 2^62;
-  /// @throws Error{unsupported} a magnitude of kLargestRounded or more.
-  std::optional<std::int64_t> round_scaled(const Enclosure& x, double scale) const;
+  /// floor(scale * x + offset + 1/2) if it is the same for all x and offsets enclosed, for 0 <=
+  /// scale < 2^62 and 0 <= offset < 1;
+  /// @throws Error{unsupported} a magnitude of scale * x of kLargestRounded or more.
+  std::optional<std::int64_t> round_scaled(const Enclosure& x, double scale,
+                                           const Enclosure& offset = {}) const;
 
  private:
   static constexpr std::size_t kMaxLogTerms = 13 * kMaxDigits + 2;

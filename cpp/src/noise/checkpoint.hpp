@@ -33,7 +33,8 @@ enum class CheckpointKind : std::uint8_t {
   noise_increments = 6,
   laplace_sum = 7,
   window_sum = 8,
-  people_ledger = 9
+  people_ledger = 9,
+  weighted_sum = 10
 };
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;

@@ -259,14 +259,14 @@ std::int64_t NoiseStream::rounded(std::int64_t coordinate, double scale) const {
 
 std::int64_t NoiseStream::rounded_entry(const Entry& entry, double scale) const {
   require_between("noise_stream", "step", entry.step, step_ > 0 ? 0 : -1, step_ - 1);
-  if (!options_.exact_only && step_ > 0)
+  if (step_ > 0)
     if (const auto nearest = rounded_by_refined_row(entry, scale)) return *nearest;
   return exact_rounded_entry(*form_, options_, entry.step, entry.coordinate, scale);
 }
 
 /// The entry from refined normals of its coordinate alone, where more precise than this stream.
-std::optional<std::int64_t> NoiseStream::rounded_by_refined_row(const Entry& entry,
-                                                                double scale) const {
+std::optional<NoiseStream::Approximation> NoiseStream::refined_entry(const Entry& entry) const {
+  if (options_.exact_only) return std::nullopt;
   const auto* const toeplitz = std::get_if<ToeplitzDecoder>(form_.get());
   const bool is_refined = maker_->window().precision() == noise::Precision::refined;
   if (toeplitz == nullptr && (!noise::adds_up(*form_) || is_refined)) return std::nullopt;
@@ -285,9 +285,17 @@ std::optional<std::int64_t> NoiseStream::rounded_by_refined_row(const Entry& ent
     maker.next({&refined.value, 1});
     refined.error = maker.last_bound().error;
   }
-  const RowErrorBound bound = RoundingSink::error_bound(how.precision, {.error = refined.error});
+  return Approximation{refined.value,
+                       RoundingSink::error_bound(how.precision, {.error = refined.error})};
+}
+
+std::optional<std::int64_t> NoiseStream::rounded_by_refined_row(const Entry& entry,
+                                                                double scale) const {
+  const std::optional<Approximation> refined = refined_entry(entry);
+  if (!refined) return std::nullopt;
+  const RowErrorBound& bound = refined->bound;
   std::int64_t nearest = kUndecided;
-  simd::kernels().round_row({scale, bound.absolute, bound.relative}, &refined.value, 1, &nearest);
+  simd::kernels().round_row({scale, bound.absolute, bound.relative}, &refined->value, 1, &nearest);
   if (nearest == kUndecided) return std::nullopt;
   return nearest;
 }

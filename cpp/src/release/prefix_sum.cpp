@@ -16,10 +16,6 @@ namespace {
 
 std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> mechanism) {
   if (!mechanism) fail(ErrorCode::invalid_argument, "prefix_sum", "mechanism", "must be given");
-  const Workload& workload = mechanism->strategy().workload();
-  // Engines add up integers: with another decoder their sums would not be A G.
-  if (!workload.is_prefix() && workload.kind() != Workload::Kind::window)
-    fail_argument("prefix_sum", "workload", "prefix or a window", "\"" + workload.name() + "\"");
   return mechanism;
 }
 
@@ -29,9 +25,11 @@ std::unique_ptr<detail::ReleaseEngine> make_engine(
     const PrefixSumOptions& options) {
   if (lattice) return detail::make_lattice_engine(lattice, options);
   if (mechanism.is_pure()) return detail::make_laplace_engine(mechanism, options);
-  if (mechanism.strategy().workload().is_prefix())
-    return detail::make_grid_engine(mechanism, options);
-  return detail::make_window_engine(mechanism, options);
+  const Workload& workload = mechanism.strategy().workload();
+  if (workload.is_prefix()) return detail::make_grid_engine(mechanism, options);
+  if (workload.kind() == Workload::Kind::window)
+    return detail::make_window_engine(mechanism, options);
+  return detail::make_weighted_engine(mechanism, options);
 }
 
 /// Rarer noise has a tail that doubles do not hold.

@@ -5,6 +5,7 @@
 ///
 ///     GridEngine     mode grid, prefix sums               grid/grid_engine
 ///     WindowEngine   mode grid, a sliding window          grid/window_engine
+///     WeightedEngine mode grid, other workloads           grid/weighted_engine
 ///     LaplaceEngine  mode grid, a mechanism without delta laplace_engine
 ///     LatticeEngine  mode lattice                         lattice/lattice_engine
 ///
@@ -94,6 +95,11 @@ std::unique_ptr<ReleaseEngine> make_grid_engine(const Mechanism& mechanism,
 /// @throws Error{resource_exhausted} more than 1 GiB of integers that are still to leave.
 std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism& mechanism,
                                                   const PrefixSumOptions& options);
+/// @param mechanism  one for a workload with weights.
+/// @throws Error{invalid_argument} a grid that is coarser than the noise of a release, or weights
+///         beyond 2^20; Error{resource_exhausted} more than 1 GiB of sums or records.
+std::unique_ptr<ReleaseEngine> make_weighted_engine(const Mechanism& mechanism,
+                                                    const PrefixSumOptions& options);
 /// @param mechanism  a pure one.
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism& mechanism,
                                                    const PrefixSumOptions& options);

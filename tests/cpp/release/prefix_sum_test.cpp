@@ -753,22 +753,6 @@ TEST(PrefixSum, each_limit_of_a_fine_grid_holds_by_itself) {
                "grid must be coarse enough");
 }
 
-TEST(PrefixSum, only_mechanisms_whose_sums_are_integers_are_accepted) {
-  const std::vector<Workload> others = {
-      Workload::momentum({.num_steps = 8, .momentum = 0.9}),
-      Workload::momentum({.num_steps = 8, .momentum = 0, .decay = 0.5}),
-      Workload::learning_rates({.rates = {1, 1, 1, 1, 1, 1, 1, 1}}),
-      Workload::lower_triangular(Matrix::Identity(8, 8))};
-  for (const Workload& workload : others) {
-    const auto how = Mechanism::make({.strategy = "square-root",
-                                      .num_steps = 8,
-                                      .target = {.epsilon = 1, .delta = 1e-6},
-                                      .workload = workload});
-    EXPECT_ERROR(PrefixSum(how, with_seed(1)), "invalid_argument",
-                 "prefix_sum: workload must be prefix or a window, got \"" + workload.name());
-  }
-}
-
 TEST(PrefixSum, noise_near_underflow_is_refused) {
   const auto how = mechanism("tree", 8, 1e-300);
   EXPECT_ERROR(PrefixSum(how, with_seed(1)), "invalid_argument",

@@ -30,8 +30,10 @@
 namespace dpftrl {
 
 namespace detail {
+class JointRows;
 class RoundedRows;
 struct NoiseShard;
+struct WideFraction;
 }  // namespace detail
 
 /// |computed - ideal| <= absolute + relative * |computed|, for every entry of a row.
@@ -178,12 +180,18 @@ class NoiseStream {
  private:
   class Maker;
   friend class detail::RoundedRows;  // for checkpoints that contain that of the noise
+  friend class detail::JointRows;    // and for entries that are rounded with a sum
 
   RowErrorBound bound_of_row() const;
   std::array<std::byte, 16> fingerprint() const;
   /// Appends the state at a step up to `step`, and returns that step.
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out);
   void restore_state(std::int64_t state_step, std::span<const std::byte> state, std::int64_t step);
+  struct Approximation {
+    double value;
+    RowErrorBound bound;
+  };
+  std::optional<Approximation> refined_entry(const Entry& entry) const;
   std::optional<std::int64_t> rounded_by_refined_row(const Entry& entry, double scale) const;
 
   std::int64_t num_steps_;

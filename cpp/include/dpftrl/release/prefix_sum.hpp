@@ -6,7 +6,8 @@
 ///
 /// A step is one record, or any number of contributions. Here alone a sum meets noise. With a
 /// mechanism for a sliding window, totals are those of the last steps: differences of running
-/// totals, with noise made for them.
+/// totals, with noise made for them. With one for decay, momentum, rates or a matrix they are sums
+/// with weights.
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
@@ -24,6 +25,15 @@
 /// dpftrl::PrefixSum last_week(weekly, {.key = dpftrl::Key::from_entropy()});
 /// for (int day = 0; day < 9; ++day) last_week.release(std::array{1.0}, total);
 /// // total[0] is 7 and noise
+///
+/// const auto fading = dpftrl::Mechanism::make(
+///     {.strategy = "optimal",
+///      .num_steps = 100,
+///      .target = {.epsilon = 1, .delta = 1e-6},
+///      .workload = dpftrl::Workload::momentum({.num_steps = 100, .momentum = 0, .decay = 0.5})});
+/// dpftrl::PrefixSum lately(fading, {.key = dpftrl::Key::from_entropy()});
+/// for (int day = 0; day < 3; ++day) lately.release(std::array{1.0}, total);
+/// // total[0] is 1.75 and noise
 /// ```
 
 #include <array>
@@ -52,16 +62,18 @@ struct StepProbability {
 };
 
 /// The sums are those of the mechanism's workload: prefix sums, or in mode grid without a pure
-/// mechanism a sliding window, for which `width * dimension` integers of 8 bytes are kept, and
-/// stored in checkpoints.
+/// mechanism any other. A sliding window keeps `width * dimension` integers of 8 bytes, a matrix
+/// those of all steps; other weights keep 40 bytes for every coordinate, with momentum 80. They are
+/// in checkpoints.
 class PrefixSum {
  public:
-  /// @throws Error{invalid_argument} a mechanism for any other workload, dimension < 1, a noise std
-  ///         below 2^-900, or a grid that is not a power of two or is too coarse or too fine for
-  ///         62-bit sums; in mode lattice as LatticeMechanism::make;
-  ///         Error{unsupported} mode lattice of a mechanism without an integer encoder, or for a
-  ///         window; Error{resource_exhausted} see NoiseStream; in mode lattice a state, and for a
-  ///         window integers, of more than 1 GiB.
+  /// @throws Error{invalid_argument} dimension < 1, a noise std below 2^-900, a grid that is not a
+  ///         power of two or is too coarse or too fine for 62-bit sums, or for sums with weights a
+  ///         grid above the noise of a release, or weights above 2^20; in mode lattice as
+  ///         LatticeMechanism::make;
+  ///         Error{unsupported} mode lattice of a mechanism without an integer encoder, or for
+  ///         another workload; Error{resource_exhausted} see NoiseStream; in mode lattice a state,
+  ///         and for other workloads sums and records, of more than 1 GiB.
   PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
   ~PrefixSum();
   PrefixSum(PrefixSum&&) noexcept;
@@ -91,8 +103,8 @@ class PrefixSum {
   ///                entry NoiseStream::rounded_entry. Whether one is recomputed depends on the
   ///                noise alone, never on a record. Mode lattice: that of the encoder, and about
   ///                1 us for a discrete Gaussian.
-  /// @checked-by    prefix_sum_test, window_sum_test, exact_entry_test, lattice_test, audit_test,
-  ///             pure_sum_test
+  /// @checked-by    prefix_sum_test, window_sum_test, weighted_sum_test, exact_entry_test,
+  ///             lattice_test, audit_test, pure_sum_test
   /// @throws Error{wrong_length, invalid_argument} the record is refused; Error{past_horizon} after
   ///         num_steps releases. Nothing changes in any of these cases.
   void release(std::span<const double> record, std::span<double> noisy,

@@ -11,6 +11,7 @@
 
 #include "dpftrl/strategy/decoder_form.hpp"
 #include "math/fixed_point.hpp"
+#include "math/wide_number.hpp"
 #include "noise/exact/exact_rows.hpp"
 
 namespace dpftrl {
@@ -23,7 +24,7 @@ detail::Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShar
                                 std::int64_t step, std::int64_t coordinate_in_row,
                                 std::size_t num_planes);
 
-/// floor(scale * (B Z)[step, coordinate_in_row] + 1/2) of the ideal B Z.
+/// floor(scale * (B Z)[step, coordinate_in_row] + offset + 1/2) of the ideal B Z.
 ///
 /// Two planes are looked at, then four, then eight, until the rounding is decided.
 ///
@@ -32,7 +33,9 @@ detail::Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShar
 /// @param step               0 <= step < num_steps.
 /// @param coordinate_in_row  counted from shard.first_coordinate, below shard.dimension.
 /// @param scale              0 <= scale <= 2^60.
-/// @exactness   exact, unless 512 bits leave it open (probability below 2^-400 an entry; then the
+/// @param offset             0 by default; that of a sum which is rounded with its noise.
+/// @exactness   exact, unless 512 bits leave it open (probability below 2^-400 an entry, with an
+///              offset as large as its error makes it, see docs/math/weights.md; then the
 ///              middle of the interval left is rounded) or its magnitude reaches 2^61 (throws).
 /// @throws Error{unsupported} the recursion of the form leaves the range of 62 bits, so that
 /// nothing
@@ -51,6 +54,7 @@ detail::Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShar
 ///              10^5 at 128 bits.
 /// @checked-by  exact_entry_test, exact_rows_test
 std::int64_t exact_rounded_entry(const DecoderForm& form, const detail::NoiseShard& shard,
-                                 std::int64_t step, std::int64_t coordinate_in_row, double scale);
+                                 std::int64_t step, std::int64_t coordinate_in_row, double scale,
+                                 const detail::WideFraction& offset = {});
 
 }  // namespace dpftrl

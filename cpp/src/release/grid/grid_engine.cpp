@@ -7,6 +7,7 @@
 #include "dpftrl/base/error.hpp"
 #include "random/integer_variance.hpp"
 #include "release/grid/grid_engine.hpp"
+#include "release/grid/weighted_sums.hpp"
 #include "simd/simd.hpp"
 
 namespace dpftrl {
@@ -45,20 +46,25 @@ double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
 
 namespace detail {
 
-GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
+GridReleases::GridReleases(const Mechanism& mechanism, const PrefixSumOptions& options)
     : mechanism_(mechanism),
       clip_norm_(mechanism.clip_norm()),
       grid_(grid_of(mechanism, options)),
-      max_contributions_(std::max(
-          mechanism.num_steps(), static_cast<std::int64_t>(kMaxSumInGrids / (clip_norm_ / grid_)))),
-      noise_(mechanism.strategy(),
-             {.key = options.key, .dimension = options.dimension, .exact_only = options.exact_only},
-             mechanism.noise_stddev() / grid_),
-      sums_(static_cast<std::size_t>(options.dimension)) {}
+      max_contributions_(
+          std::max(mechanism.num_steps(),
+                   static_cast<std::int64_t>(kMaxSumInGrids / (clip_norm_ / grid_) /
+                                             largest_weight(mechanism.strategy().workload())))) {}
 
-double GridEngine::release_stddev(std::int64_t step) const {
+double GridReleases::release_stddev(std::int64_t step) const {
   return grid_ * std::sqrt(rounded_gaussian_variance(mechanism_.release_stddev(step) / grid_));
 }
+
+GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
+    : GridReleases(mechanism, options),
+      noise_(mechanism.strategy(),
+             {.key = options.key, .dimension = options.dimension, .exact_only = options.exact_only},
+             mechanism.noise_stddev() / grid()),
+      sums_(static_cast<std::size_t>(options.dimension)) {}
 
 void GridEngine::release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
                          ReleaseSink* sink) {
@@ -77,11 +83,11 @@ void GridEngine::hand_out(Block part, std::span<const std::int64_t> noise, std::
   const auto [begin, count] = part;
   // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
   if (sink == nullptr) {
-    simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, &noisy[begin]);
+    simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid(), &noisy[begin]);
     return;
   }
   std::array<double, ReleaseSink::kBlock> block;
-  simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid_, block.data());
+  simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid(), block.data());
   sink->take(begin, std::span(block).first(count));
   std::copy_n(block.data(), count, &noisy[begin]);
 }
@@ -94,7 +100,7 @@ std::int64_t GridEngine::release_numbers(std::int64_t step, std::span<const doub
   std::int64_t sum = sums_[0];
   for (std::size_t i = 0; i < noise.size(); ++i) {
     sum += integer_of(records[i]);
-    noisy[i] = static_cast<double>(sum + noise[i]) * grid_;
+    noisy[i] = static_cast<double>(sum + noise[i]) * grid();
   }
   sums_[0] = sum;
   return static_cast<std::int64_t>(noise.size());
@@ -131,7 +137,9 @@ void detail::require_grid(std::string_view where, const Mechanism& mechanism, do
                   to_text(grid));
   if (!(noise_in_grids >= kMinNoise))
     fail_argument(where, "grid", "at most 2^900 noise stds", to_text(grid));
-  if (!(clip_in_grids <= kMaxNormInGrids) || !(clip_in_grids * num_steps <= kMaxSumInGrids) ||
+  const double largest = largest_weight(mechanism.strategy().workload());
+  if (!(clip_in_grids <= kMaxNormInGrids) ||
+      !(clip_in_grids * largest * num_steps <= kMaxSumInGrids) ||
       !(noise_in_grids * largest_row <= kMaxNoiseInGrids))
     fail_argument(where, "grid",
                   "coarse enough that a record spans at most 2^31 grids, the sums 2^62 and the "
@@ -144,16 +152,16 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
   const RowNorms rows = mechanism.strategy().row_norms();
   const Workload& workload = mechanism.strategy().workload();
   const double num_steps = static_cast<double>(mechanism.num_steps());
-  const double num_summed =
-      workload.kind() == Workload::Kind::window ? static_cast<double>(workload.width()) : num_steps;
   const double smallest = mechanism.noise_stddev() * std::sqrt(rows.min_squared);
   const double typical = mechanism.noise_stddev() * std::sqrt(rows.mean_squared);
   const double resolution = mechanism.clip_norm() / std::sqrt(static_cast<double>(dimension));
   // Truncation takes up to one grid from every record: those of a sum shall stay below typical / 4.
-  const double horizon = typical * std::max(1 / (4 * num_summed), kFinestOfNoise);
+  const double horizon =
+      typical * std::max(1 / (4 * detail::weight_of_row(workload)), kFinestOfNoise);
   const double wanted = std::min({1.0, smallest / 64, resolution / 64, horizon});
   const double finest = std::max(
-      {mechanism.clip_norm() / kMaxNormInGrids, mechanism.clip_norm() * num_steps / kMaxSumInGrids,
+      {mechanism.clip_norm() / kMaxNormInGrids,
+       mechanism.clip_norm() * detail::largest_weight(workload) * num_steps / kMaxSumInGrids,
        mechanism.noise_stddev() * std::sqrt(rows.max_squared) / kMaxNoiseInGrids});
   return std::max(power_of_two_at_most(wanted), 2 * power_of_two_at_most(finest));
 }

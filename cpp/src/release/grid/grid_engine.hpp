@@ -14,18 +14,41 @@
 
 namespace dpftrl::detail {
 
-/// Prefix sums; those of other workloads override what their sums are.
-class GridEngine : public ReleaseEngine {
+/// Records on a grid, whatever is released of them.
+class GridReleases : public ReleaseEngine {
  public:
-  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options);
+  GridReleases(const Mechanism& mechanism, const PrefixSumOptions& options);
 
   double grid() const final { return grid_; }
   std::int64_t max_contributions() const final { return max_contributions_; }
-  std::int64_t num_recomputed() const final { return noise_.num_recomputed(); }
   double release_stddev(std::int64_t step) const final;
   GridRecord quantised(const ProductRecord& record) const final {
     return {record, clip_norm_, grid_};
   }
+
+ protected:
+  /// The integer of a record of one finite number, that of GridRecord. A number beyond the clip
+  /// norm is clipped to exactly +-clip_norm there as well: x / |x| is +-1, its norm in
+  /// magnitudes 1. Division by the grid, a power of two, is exact or its result below 1, so that an
+  /// integer q has |q| <= clip_norm / grid as real numbers, and q^2, an integer, is at most
+  /// floor((clip_norm / grid)^2).
+  std::int64_t integer_of(double record) const {
+    return static_cast<std::int64_t>(std::clamp(record, -clip_norm_, clip_norm_) / grid_);
+  }
+
+ private:
+  const Mechanism& mechanism_;
+  double clip_norm_;
+  double grid_;
+  std::int64_t max_contributions_;
+};
+
+/// Prefix sums; those of windows override what their sums are.
+class GridEngine : public GridReleases {
+ public:
+  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options);
+
+  std::int64_t num_recomputed() const final { return noise_.num_recomputed(); }
 
   void add(const GridRecord& record) override { record.add_to(sums_); }
   void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
@@ -48,23 +71,11 @@ class GridEngine : public ReleaseEngine {
   /// Releases a block of the sums with the noise of the step. Does not throw.
   void hand_out(Block part, std::span<const std::int64_t> noise, std::span<double> noisy,
                 ReleaseSink* sink);
-  /// The integer of a record of one finite number, that of GridRecord. A number beyond the clip
-  /// norm is clipped to exactly +-clip_norm there as well: x / |x| is +-1, its norm in
-  /// magnitudes 1. Division by the grid, a power of two, is exact or its result below 1, so that an
-  /// integer q has |q| <= clip_norm / grid as real numbers, and q^2, an integer, is at most
-  /// floor((clip_norm / grid)^2).
-  std::int64_t integer_of(double record) const {
-    return static_cast<std::int64_t>(std::clamp(record, -clip_norm_, clip_norm_) / grid_);
-  }
 
   RoundedRows& noise() { return noise_; }
   std::span<std::int64_t> sums() { return sums_; }
 
  private:
-  const Mechanism& mechanism_;
-  double clip_norm_;
-  double grid_;
-  std::int64_t max_contributions_;
   RoundedRows noise_;
   /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
   std::vector<std::int64_t> sums_;

@@ -396,6 +396,26 @@ TEST(FixedPoint, reciprocals_times_their_number_are_one) {
   }
 }
 
+TEST(FixedPoint, an_offset_is_rounded_with_the_number_and_so_is_its_error) {
+  const FixedPoint fixed(4);
+  const Enclosure half{.digits = {0, std::uint64_t{1} << 63}};
+  Enclosure below = half;
+  below.digits = {0, (std::uint64_t{1} << 63) - 1};
+  const Enclosure seven{.digits = {7}};
+  const Enclosure minus{.digits = {7}, .negative = true};
+  EXPECT_EQ(fixed.round_scaled(seven, 1, {}), 7);
+  EXPECT_EQ(fixed.round_scaled(seven, 2, {.digits = {0, std::uint64_t{3} << 62}}), 15);
+  EXPECT_EQ(fixed.round_scaled(seven, 1, below), 7);
+  EXPECT_EQ(fixed.round_scaled(minus, 1, below), -7);
+  EXPECT_EQ(fixed.round_scaled(minus, 1, {.digits = {0, std::uint64_t{3} << 62}}), -6);
+  // At the very edge, and with an error that reaches it.
+  EXPECT_EQ(fixed.round_scaled(seven, 1, half), std::nullopt);
+  below.error = 0x1p190;
+  EXPECT_EQ(fixed.round_scaled(seven, 1, below), 7);
+  below.error = 0x1p192;
+  EXPECT_EQ(fixed.round_scaled(seven, 1, below), std::nullopt);
+}
+
 TEST(FixedPoint, numbers_out_of_range_are_not_trusted) {
   const FixedPoint fixed(2);
   const Enclosure large{.digits = {std::uint64_t{1} << 62}}, below{.digits = {large.digits[0] - 1}};

@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Releases of workloads with weights: decaying sums, momentum, rates and matrices.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "collected.hpp"
+#include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/release/people_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "golden/weights_golden.hpp"
+#include "math/fixed_point.hpp"
+#include "noise/checkpoint.hpp"
+#include "noise/exact/exact_entry.hpp"
+#include "random/gaussian.hpp"
+#include "release/grid/weighted_sums.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using detail::Enclosure;
+using detail::FixedPoint;
+using testing::Collected;
+
+constexpr std::uint64_t kSeed = 9;
+
+struct Problem {
+  Workload workload;
+  std::string strategy = "normalized-square-root";
+  Participation participation = Participation::single();
+  Neighbours neighbours = Neighbours::zero_out;
+};
+
+std::shared_ptr<const Mechanism> made(const Problem& problem) {
+  return Mechanism::make({.strategy = problem.strategy,
+                          .num_steps = problem.workload.num_steps(),
+                          .target = {.epsilon = 1, .delta = 1e-6},
+                          .neighbours = problem.neighbours,
+                          .participation = problem.participation,
+                          .workload = problem.workload});
+}
+
+Workload decay(std::int64_t num_steps, double alpha) {
+  return Workload::momentum({.num_steps = num_steps, .momentum = 0, .decay = alpha});
+}
+
+Workload rates(std::int64_t num_steps, double momentum) {
+  std::vector<double> all;
+  for (std::int64_t t = 0; t < num_steps; ++t)
+    all.push_back((t % 3 == 1 ? -0.7 : 1.3) / (1 + 0.1 * static_cast<double>(t)));
+  return Workload::learning_rates({.rates = std::move(all), .momentum = momentum});
+}
+
+Workload matrix(std::int64_t num_steps) {
+  Matrix entries = Matrix::Zero(testing::index_of(num_steps), testing::index_of(num_steps));
+  for (Eigen::Index i = 0; i < entries.rows(); ++i)
+    for (Eigen::Index j = 0; j <= i; ++j)
+      entries(i, j) =
+          i == j ? 1.5 : std::sin(3.0 * static_cast<double>(i) + static_cast<double>(j));
+  return Workload::lower_triangular(std::move(entries));
+}
+
+std::vector<Workload> workloads(std::int64_t num_steps) {
+  return {decay(num_steps, 0.9),
+          decay(num_steps, 0.5),
+          decay(num_steps, 1 - 0x1p-40),
+          decay(num_steps, 0x1p-60),
+          Workload::momentum({.num_steps = num_steps, .momentum = 0.9}),
+          Workload::momentum({.num_steps = num_steps, .momentum = 0.3, .decay = 0.95}),
+          rates(num_steps, 0),
+          rates(num_steps, 0.6),
+          matrix(num_steps)};
+}
+
+PrefixSumOptions seeded(std::int64_t dimension = 1) {
+  return {.key = Key::insecure_from_seed(kSeed), .dimension = dimension};
+}
+
+std::vector<double> record_of(std::int64_t step, std::int64_t dimension) {
+  std::vector<double> record(static_cast<std::size_t>(dimension));
+  fill_normals(Key::insecure_from_seed(8), Stream::test, static_cast<std::uint64_t>(step), 0,
+               record);
+  for (double& x : record) x *= 0.4;
+  return record;
+}
+
+/// x in 8 digits.
+Enclosure number(double x) {
+  return FixedPoint(8).multiply({.digits = {1}}, x);
+}
+
+/// Entry (row, column) of A, as its definition has it.
+Enclosure weight(const Workload& workload, std::int64_t row, std::int64_t column) {
+  const FixedPoint fixed(8);
+  if (workload.kind() == Workload::Kind::matrix) return number(workload.entry(row, column));
+  Enclosure average, sum;
+  for (std::int64_t t = column; t <= row; ++t) {
+    average = t == column ? number(1) : fixed.multiply(average, workload.momentum());
+    const double rate =
+        workload.rates().empty() ? 1 : workload.rates()[static_cast<std::size_t>(t)];
+    sum = fixed.add(fixed.multiply(sum, workload.decay()), fixed.multiply(average, rate));
+  }
+  return sum;
+}
+
+/// floor(x + 1/2), of the middle of what is left: 2^-400 is more than the digits leave open.
+std::int64_t rounded(const Enclosure& x) {
+  const FixedPoint fixed(8);
+  EXPECT_LT(x.error * fixed.unit(), 0x1p-400);
+  const Enclosure moved = fixed.add(x, number(0.5));
+  const bool is_whole = std::all_of(moved.digits.begin() + 1, moved.digits.end(),
+                                    [](std::uint64_t digit) { return digit == 0; });
+  const auto whole = static_cast<std::int64_t>(moved.digits[0]);
+  return moved.negative ? -whole - (is_whole ? 0 : 1) : whole;
+}
+
+TEST(WeightedSum, a_release_is_the_exact_sum_and_the_ideal_noise_rounded_once) {
+  constexpr std::int64_t kSteps = 12, kDimension = 2;
+  const FixedPoint fixed(8);
+  std::int64_t num_rounded_otherwise = 0;
+  for (const Workload& workload : workloads(kSteps))
+    for (const char* strategy :
+         {"normalized-square-root", "square-root", "output", "independent", "honaker", "optimal"}) {
+      const auto how = made({workload, strategy});
+      PrefixSum sums(how, seeded(kDimension));
+      const double scale = how->noise_stddev() / sums.grid();
+      const DecoderForm form = how->strategy().decoder_form();
+      std::vector<std::vector<double>> records;
+      std::vector<double> noisy(kDimension);
+      for (std::int64_t t = 0; t < kSteps; ++t) {
+        records.push_back(record_of(t, kDimension));
+        sums.release(records.back(), noisy);
+        clip_to_norm(records.back(), 1);
+        for (std::size_t i = 0; i < noisy.size(); ++i) {
+          Enclosure sum;
+          for (std::int64_t s = 0; s <= t; ++s) {
+            const double integer =
+                std::trunc(records[static_cast<std::size_t>(s)][i] / sums.grid());
+            sum = fixed.add(sum, fixed.multiply(weight(workload, t, s), integer));
+          }
+          const Enclosure noise =
+              fixed.multiply(enclose_entry(form, {.key = seeded().key, .dimension = kDimension}, t,
+                                           static_cast<std::int64_t>(i), 8),
+                             scale);
+          const std::int64_t expected = rounded(fixed.add(sum, noise));
+          ASSERT_EQ(noisy[i], static_cast<double>(expected) * sums.grid())
+              << strategy << ", " << workload.name() << ", step " << t;
+          num_rounded_otherwise += rounded(sum) + rounded(noise) != expected;
+        }
+      }
+    }
+  // Rounding sum and noise each by itself is another mechanism, which this test tells apart.
+  EXPECT_GT(num_rounded_otherwise, 100);
+}
+
+TEST(WeightedSum, sums_are_those_of_exact_fractions) {
+  for (const auto& known : golden::weights::sums) {
+    const Workload workload =
+        Workload::momentum({.num_steps = 151, .momentum = known.momentum, .decay = known.decay});
+    const auto sums = detail::make_weighted_sums(workload, 1);
+    detail::WideNumber sum;
+    for (std::int64_t t = 0; t <= known.step; ++t) {
+      sum = sums->after(t, std::array{1000003 * (t + 1) % 2001 - 1000})[0];
+      sums->accept();
+    }
+    EXPECT_EQ(sum.floor(), known.floor);
+    EXPECT_EQ(static_cast<double>(sum.digits[1] >> 11) * 0x1p-53, known.rest)
+        << workload.name() << " " << known.step;
+  }
+}
+
+TEST(WeightedSum, every_way_to_give_a_record_releases_the_same) {
+  constexpr std::int64_t kSteps = 20;
+  for (const Workload& workload : workloads(kSteps))
+    for (const std::int64_t dimension : {1, 3}) {
+      const auto how = made({workload});
+      const auto width = static_cast<std::size_t>(dimension);
+      PrefixSum single(how, seeded(dimension)), batch(how, seeded(dimension)),
+          parts(how, seeded(dimension)), product(how, seeded(dimension));
+      PrefixSumOptions slowly = seeded(dimension);
+      slowly.exact_only = true;
+      PrefixSum exact(how, slowly);
+      std::vector<double> all, expected, noisy(width), other(width);
+      for (std::int64_t t = 0; t < kSteps; ++t) {
+        const std::vector<double> record = record_of(t, dimension);
+        single.release(record, noisy);
+        parts.contribute(record);
+        parts.release(other);
+        ASSERT_EQ(other, noisy);
+        Collected sink;
+        product.release({std::array{1.0}, record}, other, &sink);
+        ASSERT_EQ(other, noisy);
+        ASSERT_EQ(sink.values, noisy);
+        exact.release(record, other);
+        ASSERT_EQ(other, noisy) << workload.name() << " " << t;
+        all.insert(all.end(), record.begin(), record.end());
+        expected.insert(expected.end(), noisy.begin(), noisy.end());
+      }
+      EXPECT_EQ(exact.num_recomputed(), kSteps * dimension);
+      batch.release_batch(all, all, kSteps);
+      EXPECT_EQ(all, expected);
+    }
+}
+
+TEST(WeightedSum, coordinates_beyond_a_block_are_those_of_short_records) {
+  constexpr std::int64_t kDimension = 2100;
+  const auto how = made({decay(6, 0.8), "output"});
+  PrefixSum sums(how, seeded(kDimension));
+  std::vector<double> noisy(kDimension), record(kDimension);
+  std::vector<std::vector<double>> integers;
+  for (std::int64_t t = 0; t < 6; ++t) {
+    record = record_of(t, kDimension);
+    clip_to_norm(record, 1);
+    integers.push_back(record);
+    Collected sink;
+    sums.release(record, noisy, &sink);
+    EXPECT_EQ(sink.values, noisy);
+    for (const std::size_t i : {0U, 1023U, 1024U, 2047U, 2048U, 2099U}) {
+      double sum = 0;
+      for (const std::vector<double>& each : integers)
+        sum = 0.8 * sum + std::trunc(each[i] / sums.grid());
+      std::vector<double> row(1);
+      NoiseStream noise(how->strategy(),
+                        {.key = seeded().key, .first_coordinate = static_cast<std::int64_t>(i)});
+      noise.seek(t);
+      noise.next(row);
+      EXPECT_NEAR(noisy[i] / sums.grid(), sum + row[0] * how->noise_stddev() / sums.grid(), 0.51);
+    }
+  }
+}
+
+/// Returns A^-1 of what one person's contributions change in the releases.
+template <class Contribute>
+Vector moved(const std::shared_ptr<const Mechanism>& how, double grid, Contribute&& contribute) {
+  PrefixSumOptions options = seeded();
+  options.grid = grid;
+  PeopleSum sums(how, options), silent(how, options);
+  Vector difference(testing::index_of(how->num_steps()));
+  for (Eigen::Index t = 0; t < difference.size(); ++t) {
+    contribute(sums, t);
+    std::array<double, 1> with{}, without{};
+    sums.release(with);
+    silent.release(without);
+    difference(t) = with[0] - without[0];
+  }
+  const Matrix weights = how->strategy().workload().matrix();
+  return weights.triangularView<Eigen::Lower>().solve(difference);
+}
+
+/// Value of step t in stream `code` of 3^5: -1, 0 or 1.
+int value_at(int code, Eigen::Index t) {
+  for (; t > 0; --t) code /= 3;
+  return code % 3 == 2 ? -1 : code % 3;
+}
+
+/// Whether two streams of one person take part in the same steps.
+bool take_the_same_part(int a, int b) {
+  for (; a > 0 || b > 0; a /= 3, b /= 3)
+    if ((a % 3 == 0) != (b % 3 == 0)) return false;
+  return true;
+}
+
+/// Largest distance of two neighbours' releases, in C's norm, over all streams of five steps.
+double largest_distance(const std::shared_ptr<const Mechanism>& how, Neighbours neighbours,
+                        double grid) {
+  constexpr int kStreams = 243;
+  std::vector<Vector> streams;
+  for (int code = 0; code < kStreams; ++code)
+    streams.push_back(moved(how, grid, [&](PeopleSum& sums, Eigen::Index t) {
+      const int value = value_at(code, t);
+      if (value != 0) sums.contribute(/*person=*/1, std::array{static_cast<double>(value)});
+    }));
+  const Matrix encoder = how->strategy().encoder();
+  double largest = 0;
+  for (std::size_t a = 0; a < streams.size(); ++a)
+    for (std::size_t b = 0; b < (neighbours == Neighbours::zero_out ? 1 : a); ++b)
+      if (neighbours == Neighbours::zero_out ||
+          take_the_same_part(static_cast<int>(a), static_cast<int>(b)))
+        largest = std::max(largest, (encoder * (streams[a] - streams[b])).norm());
+  return largest;
+}
+
+std::vector<Workload> dyadic_workloads() {
+  Matrix entries(5, 5);
+  entries << 1, 0, 0, 0, 0, -0.5, 2, 0, 0, 0, 0.25, 0, 1, 0, 0, 3, -1, 0.75, 0.5, 0, 0, 0.5, 1, 1,
+      1.25;
+  return {decay(5, 0.5),
+          decay(5, 0.75),
+          Workload::momentum({5, 0.5, 1}),
+          Workload::momentum({5, 0.5, 0.75}),
+          Workload::learning_rates({.rates = {1, -0.5, 2, 0.25, 1}, .momentum = 0.5}),
+          Workload::lower_triangular(entries)};
+}
+
+TEST(WeightedSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
+  // With these weights and integers of 2^12 sums are integers, so that differences show them.
+  for (const Workload& workload : dyadic_workloads())
+    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+      for (const Participation& pattern :
+           {Participation::single(), Participation::min_separation({2, 2}),
+            Participation::min_separation({3, 1})})
+        for (const char* strategy :
+             {"optimal", "normalized-square-root", "square-root", "output", "independent"}) {
+          const auto how = made({workload, strategy, pattern, neighbours});
+          const double claimed =
+              how->certificate().sensitivity * neighbour_distance(neighbours) * (1 + 1e-9);
+          const double found = largest_distance(how, neighbours, 0x1p-12);
+          EXPECT_LE(found, claimed) << strategy << ", " << workload.name();
+          EXPECT_GT(found, 0.3 * claimed);
+          // The noise is no larger than it has to be: the worst streams are among these.
+          if (how->certificate().exactness == Exactness::exact) {
+            EXPECT_GT(found, claimed * (1 - 1e-8)) << strategy << ", " << workload.name();
+          }
+        }
+}
+
+TEST(WeightedSum, weights_that_are_no_short_fractions_keep_the_sensitivity) {
+  // Each release is off by a grid at most, which C A^-1 makes of it the tolerance.
+  constexpr double kGrid = 0x1p-24;
+  for (const Workload& workload : {decay(5, 0.9), decay(5, 0.3), Workload::momentum({5, 0.7, 0.9})})
+    for (const Participation& pattern :
+         {Participation::single(), Participation::min_separation({2, 2})}) {
+      const auto how = made({workload, "square-root", pattern});
+      const double found = largest_distance(how, Neighbours::zero_out, kGrid);
+      EXPECT_LE(found, how->certificate().sensitivity * (1 + 1e-5)) << workload.name();
+      EXPECT_GT(found, how->certificate().sensitivity * (1 - 1e-5)) << workload.name();
+    }
+}
+
+TEST(WeightedSum, sums_without_decay_would_exceed_the_sensitivity) {
+  // Falsifies the checks above: what prefix sums add, read as if it had decayed.
+  const auto how = made({decay(5, 0.5), "output"});
+  const Matrix decoder = how->strategy().decoder();
+  const Matrix encoder =
+      decoder.triangularView<Eigen::Lower>().solve(Workload::prefix_sums(5).matrix());
+  EXPECT_GT(encoder.colwise().norm().maxCoeff(), 1.5 * how->certificate().sensitivity);
+}
+
+TEST(WeightedSum, the_error_is_within_two_percent_of_the_formula) {
+  // 24,000 coordinates: the std of the mean of the squares of a step is below 1 %; fixed seed.
+  constexpr std::int64_t kSteps = 40, kCoordinates = 24000;
+  for (const Workload& workload : {decay(kSteps, 0.9), Workload::momentum({kSteps, 0.5, 0.95})})
+    for (const char* strategy : {"optimal", "normalized-square-root", "banded-square-root"}) {
+      const auto how = made({workload, strategy});
+      PrefixSum sums(how, seeded(kCoordinates));
+      // Sums that are fractions of the grid in every coordinate.
+      const std::vector<double> record(kCoordinates, 0.006);
+      std::vector<double> noisy(kCoordinates), inputs;
+      double total = 0;
+      for (std::int64_t t = 0; t < kSteps; ++t) {
+        inputs.push_back(std::trunc(record[0] / sums.grid()) * sums.grid());
+        const double sum = workload.leading(t + 1).apply(inputs).back();
+        sums.release(record, noisy);
+        double squares = 0;
+        for (const double x : noisy) squares += (x - sum) * (x - sum);
+        squares /= static_cast<double>(kCoordinates);
+        EXPECT_TRUE(testing::relatively_close(squares, std::pow(sums.release_stddev(t), 2), 0.04));
+        total += squares;
+      }
+      const Certificate& claim = how->certificate();
+      const double error = std::sqrt(total / static_cast<double>(kSteps));
+      EXPECT_TRUE(testing::relatively_close(error, claim.mean_error * claim.noise_multiplier, 0.01))
+          << strategy << " " << workload.name();
+    }
+}
+
+TEST(WeightedSum, errors_are_those_of_an_independent_computation) {
+  for (const auto& known : golden::weights::errors) {
+    const Workload workload = Workload::momentum(
+        {.num_steps = known.num_steps, .momentum = known.momentum, .decay = known.decay});
+    const auto error_of = [&](const char* strategy) {
+      const auto how = made({workload, strategy});
+      return how->certificate().mean_error;
+    };
+    EXPECT_NEAR(error_of("square-root"), known.square_root, 1e-9 * known.square_root);
+    EXPECT_NEAR(error_of("normalized-square-root"), known.normalized_square_root,
+                1e-9 * known.normalized_square_root);
+  }
+}
+
+TEST(WeightedSum, the_optimum_of_a_decaying_sum_is_the_known_one) {
+  // Certified by its dual; docs/math/weights.md.
+  for (const auto& [alpha, optimum] : {std::pair{0.99, 2.1230}, std::pair{0.999, 2.7147}}) {
+    const auto how = Mechanism::make({.strategy = "optimal",
+                                      .num_steps = 1024,
+                                      .target = {.epsilon = 1, .delta = 1e-6},
+                                      .workload = decay(1024, alpha),
+                                      .parameters = {.objective = Objective::mean}});
+    EXPECT_NEAR(how->certificate().mean_error, optimum, 1e-4);
+  }
+}
+
+TEST(WeightedSum, sensitivities_are_those_of_all_patterns_and_signs) {
+  for (const auto& known : golden::weights::sensitivities) {
+    const std::string kind = known.kind;
+    Participation pattern = Participation::single();
+    if (kind == "min-separation") pattern = Participation::min_separation({known.k, known.b});
+    if (kind == "fixed-epoch") pattern = Participation::fixed_epoch({known.k, known.b});
+    const auto how =
+        made({Workload::momentum(
+                  {.num_steps = known.n, .momentum = known.momentum, .decay = known.decay}),
+              known.strategy, pattern});
+    const Certificate& claim = how->certificate();
+    EXPECT_GE(claim.sensitivity, known.scalar * (1 - 1e-12)) << known.strategy;
+    EXPECT_LE(claim.sensitivity,
+              known.absolute * (claim.exactness == Exactness::exact ? 1 + 1e-12 : 1.1))
+        << known.strategy;
+  }
+}
+
+TEST(WeightedSum, goes_on_from_a_checkpoint_at_any_step_and_between_contributions) {
+  constexpr std::int64_t kSteps = 9, kDimension = 2;
+  for (const Workload& workload : workloads(kSteps))
+    for (std::int64_t stop = 0; stop < kSteps; ++stop) {
+      const auto how = made({workload});
+      PrefixSum before(how, seeded(kDimension)), after(how, seeded(kDimension));
+      std::vector<double> a(kDimension), b(kDimension);
+      // Restoring has to forget these.
+      after.release(record_of(50, kDimension), b);
+      after.contribute(record_of(51, kDimension));
+      for (std::int64_t t = 0; t < stop; ++t) before.release(record_of(t, kDimension), a);
+      before.contribute(record_of(52, kDimension));
+      after.restore_without_ledger(before.checkpoint());
+      EXPECT_EQ(after.step(), stop);
+      EXPECT_EQ(after.checkpoint(), before.checkpoint());
+      for (std::int64_t t = stop; t < kSteps; ++t) {
+        before.release(record_of(t, kDimension), a);
+        after.release(record_of(t, kDimension), b);
+        ASSERT_EQ(a, b) << workload.name() << ", from " << stop << ", at " << t;
+      }
+    }
+}
+
+TEST(WeightedSum, a_state_has_the_sums_and_does_not_grow) {
+  // Rows of `output` need no state of their own.
+  constexpr std::size_t kDimension = 3, kNumber = 40;
+  const auto size_of = [&](const Workload& workload, std::int64_t num_released) {
+    PrefixSum sums(made({workload, "output"}), seeded(kDimension));
+    std::vector<double> noisy(kDimension);
+    for (std::int64_t t = 0; t < num_released; ++t) sums.release(record_of(t, 3), noisy);
+    return sums.checkpoint().size() - detail::kCheckpointHeaderSize - 8 - 8 * kDimension;
+  };
+  for (const std::int64_t num_released : {0, 1, 7, 19}) {
+    EXPECT_EQ(size_of(decay(20, 0.9), num_released), kNumber * kDimension);
+    EXPECT_EQ(size_of(Workload::momentum({20, 0.5, 0.9}), num_released), 2 * kNumber * kDimension);
+  }
+}
+
+TEST(WeightedSum, states_of_other_weights_are_refused_and_change_nothing) {
+  // B = I and the noise are those of both; the weights are not.
+  const auto one = made({Workload::learning_rates({.rates = {1, 1, -1, 1}}), "output"});
+  const auto two = made({Workload::learning_rates({.rates = {1, -1, 1, 1}}), "output"});
+  ASSERT_EQ(one->noise_stddev(), two->noise_stddev());
+  const auto prefix = Mechanism::make(
+      {.strategy = "output", .num_steps = 4, .target = {.epsilon = 1, .delta = 1e-6}});
+  PrefixSumOptions options = seeded();
+  options.grid = 0x1p-10;
+  PrefixSum a(one, options), b(two, options), undisturbed(two, options), totals(prefix, options);
+  EXPECT_ERROR(b.restore_without_ledger(a.checkpoint()), "bad_state", "must be of this mechanism");
+  EXPECT_ERROR(totals.restore_without_ledger(a.checkpoint()), "bad_state",
+               "must be of kind 2, got kind 10");
+  EXPECT_ERROR(b.restore_without_ledger(totals.checkpoint()), "bad_state",
+               "must be of kind 10, got kind 2");
+  std::vector<std::byte> damaged = b.checkpoint();
+  damaged.pop_back();
+  EXPECT_ERROR(b.restore_without_ledger(damaged), "bad_state", "checkpoint");
+  std::vector<double> x(1), y(1);
+  b.release(std::array{0.5}, x);
+  undisturbed.release(std::array{0.5}, y);
+  EXPECT_EQ(x, y);
+}
+
+TEST(WeightedSum, bad_records_change_nothing_and_the_horizon_ends) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto how = made({decay(3, 0.9)});
+  PrefixSum sums(how, seeded()), undisturbed(how, seeded());
+  std::vector<double> noisy(1), expected(1), two(2);
+  for (std::int64_t t = 0; t < 3; ++t) {
+    EXPECT_ERROR(sums.release(std::array{kNan}, noisy), "invalid_argument", "must be finite");
+    EXPECT_ERROR(sums.contribute(std::array{kNan}), "invalid_argument", "must be finite");
+    EXPECT_ERROR(sums.release(two, noisy), "wrong_length", "record must have 1 entries, got 2");
+    sums.release(record_of(t, 1), noisy);
+    undisturbed.release(record_of(t, 1), expected);
+    EXPECT_EQ(noisy, expected);
+  }
+  EXPECT_ERROR(sums.release(std::array{0.5}, noisy), "past_horizon", "below the horizon 3");
+}
+
+TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
+  const auto how = made({decay(64, 0.9), "square-root"});
+  const auto loose = Mechanism::make({.strategy = "square-root",
+                                      .num_steps = 64,
+                                      .target = {.epsilon = 100, .delta = 1e-6},
+                                      .workload = decay(64, 0.9)});
+  PrefixSumOptions coarse = seeded();
+  coarse.grid = 0.0625;
+  PrefixSum fits(loose, coarse);
+  coarse.grid = 1;
+  EXPECT_ERROR(PrefixSum(loose, coarse), "invalid_argument",
+               "prefix_sum: grid must be at most the least std of a release, 0.");
+  const Workload large = Workload::learning_rates({.rates = {1, 0x1p21, 1}});
+  EXPECT_ERROR(PrefixSum(made({large, "independent"}), seeded()), "invalid_argument",
+               "rates[1] must be at most 2^20 in magnitude to be released");
+  Matrix entries = Matrix::Identity(3, 3);
+  entries(2, 1) = -0x1p22;
+  EXPECT_ERROR(PrefixSum(made({Workload::lower_triangular(entries), "independent"}), seeded()),
+               "invalid_argument", "matrix(2, 1) must be at most 2^20 in magnitude");
+  EXPECT_ERROR(PrefixSum(made({matrix(2048), "independent"}), seeded(1 << 17)),
+               "resource_exhausted",
+               "prefix_sum: dimension must be at most 65536 for this workload");
+  PrefixSumOptions lattice = seeded();
+  lattice.mode = ReleaseMode::lattice;
+  EXPECT_ERROR(PrefixSum(how, lattice), "unsupported", "workload must be prefix");
+  EXPECT_ERROR(DpFtrl({.mechanism = how,
+                       .key = seeded().key,
+                       .dimension = 1,
+                       .loss = make_loss("logistic"),
+                       .domain = make_domain("ball", 1)}),
+               "invalid_argument", "dp_ftrl: workload must be prefix");
+}
+
+TEST(WeightedSum, sums_never_leave_the_integers) {
+  // The finest grid there is, the largest momentum, and as many contributions as are let in.
+  const Workload workload = Workload::momentum({.num_steps = 50, .momentum = 1 - 0x1p-30});
+  EXPECT_EQ(detail::largest_weight(workload), 50);
+  EXPECT_EQ(detail::weight_of_row(workload), 2500);
+  EXPECT_NEAR(detail::weight_of_row(decay(1000, 0.9)), 10, 1e-9);
+  EXPECT_EQ(detail::largest_weight(decay(1000, 0.9)), 1);
+  EXPECT_EQ(detail::weight_of_row(decay(7, 1 - 0x1p-50)), 7);
+  for (const Workload& each : workloads(9)) {
+    const Matrix weights = each.matrix().cwiseAbs();
+    EXPECT_GE(detail::largest_weight(each) * (1 + 1e-12), weights.maxCoeff()) << each.name();
+    EXPECT_GE(detail::weight_of_row(each) * (1 + 1e-12), weights.rowwise().sum().maxCoeff());
+  }
+  PrefixSumOptions options = seeded();
+  options.grid = 0x1p-28;
+  PrefixSum sums(made({workload, "output"}), options);
+  EXPECT_EQ(sums.max_contributions(), static_cast<std::int64_t>(0x1p34 / 50));
+}
+
+}  // namespace
+}  // namespace dpftrl
