@@ -215,14 +215,12 @@ test('prefixSum, simulation: participation scales the noise, and sums are intege
     const handle = make({ ...base, mechanism: 'independent', participation: { epochs: 4 } });
     close(handle.certificate.sensitivity, 2, 1e-12);
     handle.dispose();
-    const message =
-      make === dp.prefixSum
-        ? /workload must be 'prefix' or have window: no other is released, got momentum/
-        : /workload must be 'prefix', the only one that is released here, got momentum/;
-    const call = () => make({ ...base, workload: { momentum: 0.9 } });
-    rejects(call, RangeError, 'invalid_argument', message);
     make({ ...base, workload: 'prefix' }).dispose();
   }
+  const call = () =>
+    dp.simulation({ numSteps: 8, epsilon: 1, delta: 1e-6, workload: { momentum: 0.9 } });
+  const message = /workload must be 'prefix', the only one that is released here, got momentum/;
+  rejects(call, RangeError, 'invalid_argument', message);
 });
 
 test('bad input: workloads', () => {
@@ -231,11 +229,10 @@ test('bad input: workloads', () => {
     [make(5), /error: workload must be 'prefix' or an object, got number/],
     [make(null), /error: workload must be 'prefix' or an object, got null/],
     [make([1, 1, 1]), /error: workload must be 'prefix' or an object, got array/],
-    [make({}), /workload must have one of matrix, rates, window, momentum, got none/],
+    [make({}), /workload must have one of matrix, rates, window, momentum, decay, got none/],
     [make({ widnow: 3 }), /error: workload: widnow is an unknown option/],
     [make({ window: 3, momentum: 0.5 }), /workload must not have both window and momentum/],
     [make({ rates: [1, 1, 1], decay: 0.5 }), /workload must not have both rates and decay/],
-    [make({ decay: 0.5 }), /workload must have one of .*, got none/],
     [make({ momentum: '0.5' }), /momentum must be a number, got string/],
     [make({ rates: 'abc' }), /rates must be an array of numbers, got string/],
     [make({ rates: [1, '1', 1] }), /rates\[1\] must be a number, got string/],
@@ -251,6 +248,7 @@ test('bad input: workloads', () => {
     [make({ momentum: 1 }), /momentum must be at least 0 and below 1, got 1/],
     [make({ momentum: NaN }), /momentum must be .*, got NaN/],
     [make({ momentum: 0.5, decay: 0 }), /decay must be above 0 and at most 1, got 0/],
+    [make({ decay: 1.5 }), /decay must be above 0 and at most 1, got 1.5/],
     [make({ window: 0 }), /error: window must be between 1 and .*, got 0/],
     [make({ window: 1.5 }), /window must be an integer, got 1.5/],
     [make({ rates: [1, 0, 1] }), /rates\[1\] must be different from 0 \(.*\), got 0/],

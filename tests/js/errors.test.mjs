@@ -124,7 +124,7 @@ const REFUSED = [
   ['prefixSum', { numSteps, ...target, dimension: 0 }],
   ['prefixSum', { numSteps, ...target, mode: 'lattice', mechanism: 'tree', precisionBits: 99 }],
   ['prefixSum', { numSteps, ...target, mode: 'lattice', mechanism: 'haar' }],
-  ['prefixSum', { numSteps, ...target, workload: { momentum: 0.5 } }],
+  ['prefixSum', { numSteps, ...target, workload: { decay: 0 } }],
   ['prefixSum', { numSteps, ...target, workload: { window: 0 } }],
   ['peopleSum', { numSteps, ...target, participation: { epochs: 2 } }],
   ['learner', { numSteps, ...target, loss: 'huber', huberThreshold: 0 }],

@@ -85,7 +85,7 @@ std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism&, const Prefix
 }
 
 std::unique_ptr<ReleaseEngine> make_weighted_engine(const Mechanism&, const PrefixSumOptions&) {
-  fail_workload();
+  wasm::fail_workload();
 }
 
 /// Only prefix sums are here.

@@ -96,8 +96,9 @@ std::unique_ptr<ReleaseEngine> make_grid_engine(const Mechanism& mechanism,
 std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism& mechanism,
                                                   const PrefixSumOptions& options);
 /// @param mechanism  one for a workload with weights.
-/// @throws Error{invalid_argument} a grid that is coarser than the noise of a release, or weights
-///         beyond 2^20; Error{resource_exhausted} more than 1 GiB of sums or records.
+/// @throws Error{invalid_argument} a grid that is coarser than the noise of a release, weights
+///         beyond 2^20, or next to none of a record in its own step; Error{resource_exhausted} more
+///         than 1 GiB of sums or records.
 std::unique_ptr<ReleaseEngine> make_weighted_engine(const Mechanism& mechanism,
                                                     const PrefixSumOptions& options);
 /// @param mechanism  a pure one.

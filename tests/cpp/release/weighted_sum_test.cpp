@@ -513,6 +513,14 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
   EXPECT_ERROR(PrefixSum(made({matrix(2048), "independent"}), seeded(1 << 17)),
                "resource_exhausted",
                "prefix_sum: dimension must be at most 65536 for this workload");
+  // Noise of a step by itself that is nothing beside the errors of sums.
+  Matrix faint = Matrix::Identity(3, 3);
+  faint(1, 0) = 1;
+  faint(1, 1) = 1e-55;
+  EXPECT_ERROR(PrefixSum(made({Workload::lower_triangular(faint), "independent"}), seeded()),
+               "invalid_argument", "workload must be such that each record weighs more");
+  faint(1, 1) = 1e-30;
+  EXPECT_NO_THROW(PrefixSum(made({Workload::lower_triangular(faint), "independent"}), seeded()));
   PrefixSumOptions lattice = seeded();
   lattice.mode = ReleaseMode::lattice;
   EXPECT_ERROR(PrefixSum(how, lattice), "unsupported", "workload must be prefix");
@@ -534,6 +542,7 @@ TEST(WeightedSum, sums_never_leave_the_integers) {
   EXPECT_EQ(detail::weight_of_row(decay(7, 1 - 0x1p-50)), 7);
   for (const Workload& each : workloads(9)) {
     const Matrix weights = each.matrix().cwiseAbs();
+    EXPECT_EQ(detail::least_weight_of_own_step(each), weights.diagonal().minCoeff());
     EXPECT_GE(detail::largest_weight(each) * (1 + 1e-12), weights.maxCoeff()) << each.name();
     EXPECT_GE(detail::weight_of_row(each) * (1 + 1e-12), weights.rowwise().sum().maxCoeff());
   }

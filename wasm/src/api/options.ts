@@ -55,6 +55,7 @@ const WORKLOADS = {
   rates: ['rates', 'momentum'],
   window: ['window'],
   momentum: ['momentum', 'decay'],
+  decay: ['decay'],
 } as const;
 
 function readWorkload(where: Where, given: unknown, numSteps: number): CoreWorkload {
@@ -85,7 +86,7 @@ function readWorkload(where: Where, given: unknown, numSteps: number): CoreWorkl
   const width = kind === 'window' ? reader.count('window') : 0;
   // Nothing leaves such a window.
   if (width >= numSteps) return workload;
-  workload.kind = kind;
+  workload.kind = kind === 'decay' ? 'momentum' : kind;
   workload.momentum = reader.numberOr('momentum', 0);
   workload.decay = reader.numberOr('decay', 1);
   workload.width = width;
@@ -162,7 +163,9 @@ export function readNamed(reader: Reader, mechanism: MechanismName): CoreFactori
 
 /** The mechanism of a problem where none is named. */
 export function defaultOf({ numSteps, workload }: CoreProblem): MechanismName {
-  return defaultMechanism(numSteps, workload.kind === 'window' ? workload.width : undefined);
+  const { kind, momentum } = workload;
+  const decays = kind === 'momentum' && momentum === 0;
+  return defaultMechanism(numSteps, kind === 'prefix' || decays);
 }
 
 function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
@@ -236,8 +239,16 @@ export function readMechanism(
   };
 }
 
-function badWorkload({ where }: Reader, value: string, constraint: string): Error {
-  return makeError('invalid_argument', where, { parameter: 'workload', constraint, value });
+/** Refuses workloads of kinds that are not among these. */
+export function requireWorkload(
+  { where }: Reader,
+  { workload: { kind } }: CoreMechanism,
+  kinds: readonly CoreWorkload['kind'][],
+  constraint: string,
+): void {
+  if (kinds.includes(kind)) return;
+  const value = kind;
+  throw makeError('invalid_argument', where, { parameter: 'workload', constraint, value });
 }
 
 /** As readMechanism, of a mechanism for running totals. */
@@ -246,9 +257,9 @@ export function readPrefixMechanism(
   mechanisms: readonly MechanismName[],
 ): CoreMechanism {
   const mechanism = readMechanism(reader, mechanisms);
-  const { kind } = mechanism.workload;
-  if (kind === 'prefix') return mechanism;
-  throw badWorkload(reader, kind, "must be 'prefix', the only one that is released here");
+  const constraint = "must be 'prefix', the only one that is released here";
+  requireWorkload(reader, mechanism, ['prefix'], constraint);
+  return mechanism;
 }
 
 /** As readMechanism, of a mechanism whose sums are released. */
@@ -262,13 +273,10 @@ export function readSumsMechanism(
     // Small modules have neither that mechanism nor its workload, and refuse the latter.
     return mechanisms.includes(name) ? name : DEFAULT_MECHANISM;
   };
-  const mechanism = pure
-    ? readMechanism(reader, [PURE_MECHANISM], () => PURE_MECHANISM, true)
-    : readMechanism(reader, mechanisms, quickest);
-  const { kind } = mechanism.workload;
-  if (kind === 'prefix' || (kind === 'window' && !pure)) return mechanism;
-  const constraint = pure ? 'with {pure}' : 'or have {window}: no other is released';
-  throw badWorkload(reader, kind, `must be 'prefix' ${constraint}`);
+  if (!pure) return readMechanism(reader, mechanisms, quickest);
+  const mechanism = readMechanism(reader, [PURE_MECHANISM], () => PURE_MECHANISM, true);
+  requireWorkload(reader, mechanism, ['prefix'], "must be 'prefix' with {pure}");
+  return mechanism;
 }
 
 /** A table whose lengths agree; the core checks its numbers. */

@@ -8,13 +8,15 @@ export const DEFAULT_MECHANISM: MechanismName = 'optimal';
 
 /** Beyond so many steps the optimum of dense matrices takes seconds. */
 export const MAX_QUICK_DENSE_STEPS = 128;
-/** The largest horizon of the row norms of 'normalized-square-root' for windows. */
+/** The largest horizon of the row norms of 'normalized-square-root' for windows and weights. */
 const MAX_NORMALIZED_STEPS = 2 ** 16;
 
-/** The mechanism of releases where none is named. A width is that of a sliding window. */
-export function defaultMechanism(numSteps: number, width?: number): MechanismName {
-  if (width === undefined || width >= numSteps) return DEFAULT_MECHANISM;
-  if (numSteps <= MAX_QUICK_DENSE_STEPS) return DEFAULT_MECHANISM;
+/**
+ * The mechanism of releases where none is named. There is a quick optimum at any horizon for running
+ * totals, and windows as long as the horizon are such; and for decaying sums.
+ */
+export function defaultMechanism(numSteps: number, hasQuickOptimum: boolean): MechanismName {
+  if (hasQuickOptimum || numSteps <= MAX_QUICK_DENSE_STEPS) return DEFAULT_MECHANISM;
   return numSteps <= MAX_NORMALIZED_STEPS ? 'normalized-square-root' : 'square-root';
 }
 

@@ -68,12 +68,14 @@ export interface MechanismParameters {
 }
 
 /**
- * The linear queries answered at every step: sums of all records; an exponentially averaged sum
+ * The linear queries answered at every step: sums of all records; exponentially decaying sums, where
+ * a record of k steps ago counts decay^k, above 0 and up to 1; an exponentially averaged sum
  * (momentum, with weight decay); sums of the last `window` records; sums weighted by learning
  * rates; or any lower-triangular matrix, numSteps * numSteps entries, row-major.
  */
 export type Workload =
   | 'prefix'
+  | { decay: number }
   | { momentum: number; decay?: number }
   | { window: number }
   | { rates: ArrayLike<number>; momentum?: number }
@@ -172,8 +174,8 @@ export interface CatalogueEntry {
 
 export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   /**
-   * Default 'optimal'; for a window beyond 128 steps 'normalized-square-root', and beyond 65,536
-   * 'square-root'. A saved strategy brings its horizon and workload, and takes no parameters.
+   * Default 'optimal'; for windows, momentum, rates and matrices beyond 128 steps
+   * 'normalized-square-root', and beyond 65,536 'square-root'. A saved strategy brings its horizon and workload, and takes no parameters.
    */
   mechanism?: MechanismName | SavedStrategy;
   /** Horizon: the number of releases the noise is calibrated for. */
@@ -185,8 +187,8 @@ export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   /** Default 'single'. */
   participation?: Participation;
   /**
-   * Default 'prefix'. `prefixSum`, `peopleSum` and `ledger` also release a window, in mode 'grid':
-   * sums of the last steps. Learners and `simulation` take 'prefix' alone.
+   * Default 'prefix'. `prefixSum`, `peopleSum` and their ledgers release all of them, in mode 'grid'.
+   * Learners and `simulation` take 'prefix' alone.
    */
   workload?: Workload;
 }

@@ -56,8 +56,8 @@ export interface PureSumOptions
 export type PeopleSumOptions = PrefixSumOptions;
 
 /**
- * Private running totals, of records or of people's contributions; with `workload: {window}` those of
- * the last `window` steps.
+ * Private running totals, of records or of people's contributions; with another
+ * `workload` the sums that it says, such as those of the last `window` steps, or decaying ones.
  */
 export interface Totals extends Handle {
   readonly certificate: Certificate;

@@ -12,8 +12,29 @@
 namespace dpftrl {
 namespace {
 
-/// A sum is no integer, so that noise that is far below the grid would not hide on which side of
-/// the middle between two of them it lies.
+/// Chance of a rounding that stays open, for all entries of a stream: docs/math/weights.md.
+constexpr double kMaxChance = 0x1p-104;
+
+/// The digits that are kept of sums must decide their roundings: the noise that is made for a step
+/// alone, given all before it, has to be much larger than the errors of sums.
+void require_decisions(const Mechanism& mechanism, const PrefixSumOptions& options, double grid) {
+  const Workload& workload = mechanism.strategy().workload();
+  const double least_weight = detail::least_weight_of_own_step(workload);
+  const double least_stddev =
+      least_weight * mechanism.clip_norm() / grid / mechanism.certificate().mu;
+  const double num_entries =
+      static_cast<double>(mechanism.num_steps()) * static_cast<double>(options.dimension);
+  const double chance =
+      4 * detail::error_of_sums(workload) * 0x1p-256 * (1 + 0.4 / least_stddev) * num_entries;
+  if (!(chance <= kMaxChance))
+    fail_argument("prefix_sum", "workload",
+                  "such that each record weighs more in its own step, or sums have no noise that "
+                  "decides how they are rounded",
+                  to_text(least_weight));
+}
+
+/// The std of a release counts its rounding as if noise were rounded by itself, which holds where
+/// it spans a grid.
 void require_noise_of_a_grid(const Mechanism& mechanism, double grid) {
   const double smallest =
       mechanism.noise_stddev() * std::sqrt(mechanism.strategy().row_norms().min_squared);
@@ -49,6 +70,7 @@ class WeightedEngine final : public detail::GridReleases {
         added_(open_.size()),
         rounded_(open_.size()) {
     require_noise_of_a_grid(mechanism, grid());
+    require_decisions(mechanism, options, grid());
   }
 
   std::int64_t num_recomputed() const override { return noise_.num_recomputed(); }

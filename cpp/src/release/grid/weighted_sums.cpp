@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -193,6 +194,17 @@ double weight_of_row(const Workload& workload) {
     for (const double rate : workload.rates()) of_rates += std::abs(rate);
   }
   return of_rates * geometric_sum(workload.momentum(), n);
+}
+
+double least_weight_of_own_step(const Workload& workload) {
+  double least = std::numeric_limits<double>::infinity();
+  if (workload.kind() == Workload::Kind::matrix) {
+    for (std::int64_t t = 0; t < workload.num_steps(); ++t)
+      least = std::min(least, std::abs(workload.entry(t, t)));
+    return least;
+  }
+  for (const double rate : workload.rates()) least = std::min(least, std::abs(rate));
+  return workload.rates().empty() ? 1 : least;
 }
 
 double error_of_sums(const Workload& workload) {

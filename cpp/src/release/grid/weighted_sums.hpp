@@ -21,6 +21,9 @@ double largest_weight(const Workload& workload);
 /// Bound of the sums of the magnitudes of a row of A.
 double weight_of_row(const Workload& workload);
 
+/// Least magnitude on the diagonal of A.
+double least_weight_of_own_step(const Workload& workload);
+
 class WeightedSums {
  public:
   virtual ~WeightedSums() = default;

@@ -2,13 +2,14 @@
 
 // Records as the columns that are summed, and what such sums say.
 
-import { float64s, outOfRange, wrongType, type Reader } from '../../core/check.js';
+import { float64s, wrongType, type Reader } from '../../core/check.js';
 import type { Core, CoreColumns } from '../../core/core.js';
 import { atRow, type Partway } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { DEFAULT_CONFIDENCE, LATTICE_NOISES } from '../../shared/defaults.js';
 import type { Certificate, Estimate, Handle, Moments, Neighbours, Totals } from '../../types/all.js';
-import { countRecords, ERROR_OPTIONS, readSumsMechanism, requireLength } from '../options.js';
+import { countRecords, ERROR_OPTIONS, readSumsMechanism } from '../options.js';
+import { requireLength, requireWorkload } from '../options.js';
 import type { CompleteOptions } from '../sums/totals.js';
 
 const STATISTICS = ['moments'] as const;
@@ -197,10 +198,7 @@ export function readStatistic(
 ): { columns: Columns; complete: CompleteOptions } {
   reader.oneOf('statistic', STATISTICS);
   const mechanism = readSumsMechanism(reader, instance.mechanisms, false);
-  // Negative weights would make variances that are none.
-  if (!['prefix', 'window'].includes(mechanism.workload.kind)) {
-    throw outOfRange(reader.where, 'workload', "'prefix' or a window", mechanism.workload.kind);
-  }
+  requireWorkload(reader, mechanism, ['prefix', 'window'], "must be 'prefix' or have {window}");
   const shape = {
     ranges: readRanges(reader),
     covariance: reader.flagOr('covariance', false),

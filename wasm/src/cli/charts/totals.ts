@@ -2,16 +2,24 @@
 
 // The figure of dp-ftrl release: running totals.
 
-import type { Totals } from '../../types/all.js';
+import type { Totals, Workload } from '../../types/all.js';
 import { eachStep, type Released } from '../input/steps.js';
+import { workloadText } from '../options/workload.js';
 import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 
 interface Options {
   columns: readonly string[];
   /** Column of the times, where steps are times. */
   timeColumn: string | undefined;
-  /** Steps that a total is the sum of; undefined: all so far. */
-  window: number | undefined;
+  /** The sums that are drawn. */
+  workload: Workload;
+}
+
+function titleOf(workload: Workload): string {
+  if (workload === 'prefix') return 'Private running totals';
+  return typeof workload === 'object' && 'window' in workload
+    ? `Private sums of the last ${workload.window} steps`
+    : `Private sums with weights (${workloadText(workload)})`;
 }
 
 /** Totals after a step. */
@@ -36,7 +44,7 @@ export class TotalsChart {
   }
 
   figure(): Figure {
-    const { columns, timeColumn, window } = this.options;
+    const { columns, timeColumn, workload } = this.options;
     const { points } = this.thinning;
     const isTimed = timeColumn !== undefined;
     const labels = points.map(({ label }) => label);
@@ -46,14 +54,13 @@ export class TotalsChart {
       banded(name, x, points.map(({ totals }) => totals[j]!), stds),
     );
     return {
-      title:
-        window === undefined ? 'Private running totals' : `Private sums of the last ${window} steps`,
+      title: titleOf(workload),
       picture: {
         panels: [
           {
             title: `Shaded: ${BAND_TEXT}`,
             x: { label: timeColumn ?? 'step', log: false, ...(isTimed && { names: labels }) },
-            y: { label: window === undefined ? 'total so far' : 'sum', log: false },
+            y: { label: workload === 'prefix' ? 'total so far' : 'sum', log: false },
             series,
           },
         ],

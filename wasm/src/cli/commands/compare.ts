@@ -123,7 +123,7 @@ function describe(comparison: Comparison, schema: string): string {
     tableText(comparison),
     ...(raised === '' ? [] : ['\n', warning]),
     ...(out.length > 0 ? ['\nLeft out:\n', ...out] : []),
-    ...(workload.startsWith('window=') ? ['\n', released] : []),
+    ...(/^(window|momentum)=/.test(workload) ? ['\n', released] : []),
   ].join('');
 }
 

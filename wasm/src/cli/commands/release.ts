@@ -3,7 +3,7 @@
 // dp-ftrl release: a CSV in, its private running totals out.
 
 import { load } from '../../index.js';
-import type { DpFtrl, Participation, Totals } from '../../types/all.js';
+import type { DpFtrl, Participation, Totals, Workload } from '../../types/all.js';
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
@@ -16,7 +16,8 @@ import { timeOf, type Times } from '../input/time.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
-import { windowOf, withDefault, type Chosen } from '../options/strategy.js';
+import { withDefault, type Chosen } from '../options/strategy.js';
+import { readWorkload } from '../options/workload.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
@@ -62,8 +63,8 @@ interface Prepared {
   rows: RowStream;
   /** Whether the horizon is the number of steps that the input had when it was read before. */
   surveyed: boolean;
-  /** Steps that a release is the sum of; undefined: all so far. */
-  window: number | undefined;
+  /** The sums that are released. */
+  workload: Workload;
   how: SumOptions;
 }
 
@@ -74,7 +75,7 @@ function sortByTime(rows: RowStream, times: Times): Promise<void> {
 /** Reads the mechanism and the header, and searches for parameters where that takes long. */
 async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const { settings, command } = kind;
-  const { people, times, target, seed, quiet, state, workload } = settings;
+  const { people, times, target, seed, quiet, state } = settings;
   const read = await readChosen(args, dp.mechanisms());
   const participation = people ? target.participation : chosenParticipation(args, read);
   const steps = stepsOf(args, read);
@@ -82,8 +83,9 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const rows = await RowStream.open(args.files, { ...kind.wanted, texts });
   if (kind.sorts) await sortByTime(rows, times!);
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
-  const window = windowOf(workload, read);
-  const chosen = withDefault(args, read, numSteps, window);
+  const isGiven = args.has('workload');
+  const workload = isGiven ? await readWorkload(args, numSteps) : (read.saved?.workload ?? 'prefix');
+  const chosen = withDefault(args, read, { numSteps, workload });
   // The library looks at them once more, and at what goes with a target that has no delta.
   const how = {
     ...target,
@@ -92,14 +94,14 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
     mechanism: chosen.mechanism,
     ...chosen.parameters,
     numSteps,
-    ...(workload !== undefined && { workload }),
+    ...(isGiven && { workload }),
     dimension: rows.columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   } as SumOptions;
   // With --state the mechanism keeps the name with which the state was begun.
   const isSearched = state === undefined && !quiet && !('pure' in target);
   const found = isSearched ? await findFirst(dp, how, `${command}: ${chosen.name}`) : how;
-  return { chosen, participation, rows, surveyed, window, how: found };
+  return { chosen, participation, rows, surveyed, workload, how: found };
 }
 
 interface Through {
@@ -247,7 +249,7 @@ export function run(args: Args): Promise<void> {
       new TotalsChart({
         columns: prepared.rows.columns,
         timeColumn: times?.column,
-        window: prepared.window,
+        workload: prepared.workload,
       }),
   });
 }

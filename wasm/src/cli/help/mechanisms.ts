@@ -103,8 +103,8 @@ up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 f
 banded-toeplitz and banded any participation. Elsewhere it is that for prefix sums or for one
 participation, and the status is infeasible. Dense optima take seconds at 256 steps, minutes at
 1024; optimal for prefix sums ten seconds at 10^6 steps. For learning rates and more than 2048
-steps: --objective mean, or blt. What is found for a window serves release, too; for other workloads
-error, compare and the noise of the package. Learners take strategies for prefix sums.
+steps: --objective mean, or blt. What is found serves release, error, compare and the noise of the
+package. Learners take strategies for prefix sums.
 
 Progress goes to standard error if that is a terminal and the search takes more than a second. When
 it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.

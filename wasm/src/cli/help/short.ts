@@ -45,8 +45,9 @@ ${PRIVACY}
   --pure           instead of --delta: none at all, by Laplace noise; --clip is then an l1-norm
   --column NAME    column to sum; repeat for more. Default: all
   --steps N        most rows there can be: with it each is released as it arrives
-  --workload window=W
-                   sums of the last W rows (or days and so on) instead of all so far
+  --workload window=W, or momentum=0,decay=A
+                   sums of the last W rows (or days and so on) instead of all so far, or sums
+                   that fade
   --time-column T --bucket minute|hour|day|week|month|year
                    totals per day and so on, of rows in time order
   --user-column ID --max-contributions K

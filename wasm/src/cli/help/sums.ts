@@ -66,10 +66,10 @@ Examples, with files of the package:
 export const RELEASE = `dp-ftrl release --epsilon E --delta D --clip C [options] [FILE.csv]
 
 Reads a CSV file (RFC 4180, UTF-8, first row names the columns) or standard input, and writes
-step,COLUMN...,std: after each row the running total (with --workload window=W the sum of the last
-W rows) plus noise, and the standard deviation of that noise. step counts the rows so far. All
-releases together are (E, D)-differentially private for one row; or for one person, with
---user-column; or for one user who has several rows as --epochs or --participations promise.
+step,COLUMN...,std: after each row the running total (with --workload the sum that it says, such
+as that of the last W rows) plus noise, and the standard deviation of that noise. step counts the
+rows so far. All releases together are (E, D)-differentially private for one row; or for one person,
+with --user-column; or for one user who has several rows as --epochs or --participations promise.
 
   --epsilon E      privacy target, > 0. Above 20 there is a warning
   --delta D        privacy target, between 0 and 1. There is a warning above 1e-3, and above one
@@ -86,9 +86,13 @@ ${STRATEGY}
                    written stay valid when a later one is bad. Else the whole input is read first (a
                    file twice, from a pipe it is kept in memory), and a bad row means that nothing
                    is written
-  --workload A     prefix (default), or window=W: sums of the last W rows (or buckets), with noise
-                   made for them, in mode grid and not with --pure. Without a mechanism it is
-                   optimal up to 128 rows, then normalized-square-root, and square-root beyond 65536
+  --workload A     prefix (default); window=W: sums of the last W rows (or buckets);
+                   momentum=0,decay=A: decaying sums, where a row of k steps ago counts A^k;
+                   momentum=B[,decay=A]; a CSV file of numbers without a header: a column of
+                   learning rates, FILE or FILE,momentum=B, or a square lower-triangular matrix.
+                   The noise is made for it, in mode grid and not with --pure. Without a mechanism
+                   it is optimal for prefix, decaying sums, and up to 128 rows; then
+                   normalized-square-root, and square-root beyond 65536
   --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
                    is none, each row counts as 1
 ${FORMAT}
@@ -152,6 +156,8 @@ Examples, with files of the package:
       examples/shop_day.csv
   dp-ftrl release --pure --epsilon 1 --clip 1 --column count \\
       examples/shop_day.csv
+  dp-ftrl release --workload momentum=0,decay=0.98 --epsilon 1 --delta 1e-6 --clip 1 \\
+      --column count examples/shop_day.csv
   dp-ftrl release --workload window=60 --epsilon 1 --delta 1e-6 --clip 1 --column count \\
       examples/shop_day.csv
 `;

@@ -2,6 +2,8 @@
 
 // For --show-nonprivate: what the releases estimate, without their noise.
 
+import type { Workload } from '../../types/all.js';
+
 interface Clip {
   clipNorm: number;
   /** Whether the norm is the l1-norm, else it is the l2-norm. */
@@ -64,20 +66,80 @@ class LastSteps {
   }
 }
 
+/** m <- momentum m + x, S <- decay S + rate m. */
+class Recursion {
+  private average: number[] | undefined;
+  private sum: number[] | undefined;
+  private numSteps = 0;
+
+  constructor(
+    private readonly momentum: number,
+    private readonly decay: number,
+    private readonly rates: ArrayLike<number> | undefined,
+  ) {}
+
+  /** The sums after the step. */
+  next(step: number[]): number[] {
+    const rate = this.rates?.[this.numSteps++] ?? 1;
+    const { average, sum, momentum, decay } = this;
+    const next = step.map((x, j) => momentum * (average?.[j] ?? 0) + x);
+    this.average = next;
+    this.sum = next.map((x, j) => decay * (sum?.[j] ?? 0) + rate * x);
+    return [...this.sum];
+  }
+}
+
+/** Rows of a matrix times all steps so far. */
+class MatrixRows {
+  private readonly steps: number[][] = [];
+  private readonly numSteps: number;
+
+  constructor(private readonly matrix: ArrayLike<number>) {
+    this.numSteps = Math.sqrt(matrix.length);
+  }
+
+  /** The sums after the step. */
+  next(step: number[]): number[] {
+    const begin = this.steps.push(step) * this.numSteps - this.numSteps;
+    const zeros = step.map(() => 0);
+    return this.steps.reduce(
+      (sums, each, k) => sums.map((sum, j) => sum + this.matrix[begin + k]! * each[j]!),
+      zeros,
+    );
+  }
+}
+
+interface Queries {
+  next(step: number[]): number[];
+}
+
+/** Answers of a workload, step by step; undefined for running totals. */
+function queriesOf(workload: Workload, zeros: readonly number[]): Queries | undefined {
+  if (typeof workload === 'string') return undefined;
+  if ('window' in workload) return new LastSteps(workload.window, zeros);
+  if ('matrix' in workload) return new MatrixRows(workload.matrix);
+  const { momentum = 0, decay = 1, rates } = workload as {
+    momentum?: number;
+    decay?: number;
+    rates?: ArrayLike<number>;
+  };
+  return new Recursion(momentum, decay, rates);
+}
+
 /** Sums of clipped contributions; those of one person to a step are added up first. */
 export class TrueSums {
-  /** All so far or, for a window, those of the open step. */
+  /** All so far or, for other workloads, those of the open step. */
   private readonly sums: number[];
-  private readonly last: LastSteps | undefined;
+  private readonly queries: Queries | undefined;
   private readonly parts = new Map<string, Float64Array>();
 
   constructor(
     dimension: number,
     private readonly clip: Clip,
-    window?: number,
+    workload: Workload = 'prefix',
   ) {
     this.sums = new Array<number>(dimension).fill(0);
-    if (window !== undefined) this.last = new LastSteps(window, [...this.sums]);
+    this.queries = queriesOf(workload, [...this.sums]);
   }
 
   add(contribution: Float64Array): void {
@@ -94,8 +156,8 @@ export class TrueSums {
     for (const part of this.parts.values()) this.add(part);
     this.parts.clear();
     const sums = [...this.sums];
-    if (this.last === undefined) return sums;
+    if (this.queries === undefined) return sums;
     this.sums.fill(0);
-    return this.last.next(sums);
+    return this.queries.next(sums);
   }
 }

@@ -3,14 +3,13 @@
 // --strategy FILE: a mechanism that was optimised before.
 
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
-import type { Participation, SavedStrategy } from '../../types/all.js';
+import type { Participation, SavedStrategy, Workload } from '../../types/all.js';
 import { defaultMechanism } from '../../shared/defaults.js';
 import type { Args } from './args.js';
 import { Misuse } from '../failure.js';
 import { readJsonFile } from './json-file.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';
 import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';
-import type { Released } from './workload.js';
 
 /** The chosen mechanism: one by name with its parameters, or one from a file. */
 export interface Chosen {
@@ -40,17 +39,21 @@ export async function readChosen(
   return { mechanism: saved, parameters: {}, name: `${saved.mechanism} from ${path}`, saved };
 }
 
-/** The window that is released; undefined for all steps so far. */
-export function windowOf(released: Released | undefined, { saved }: Chosen): number | undefined {
-  const workload = released ?? saved?.workload ?? 'prefix';
-  return typeof workload === 'object' && 'window' in workload ? workload.window : undefined;
+function hasQuickOptimum(workload: Workload, numSteps: number): boolean {
+  if (typeof workload === 'string') return true;
+  if ('window' in workload) return workload.window >= numSteps;
+  const isDecay = !('rates' in workload || 'matrix' in workload || 'momentum' in workload);
+  return isDecay || ('decay' in workload && 'momentum' in workload && workload.momentum === 0);
 }
 
-/** The same, or for a window without a mechanism the one that is best for so many steps. */
-export function withDefault(args: Args, chosen: Chosen, numSteps: number, window?: number): Chosen {
-  const isChosen = ['mechanism', 'strategy', 'pure'].some((name) => args.has(name));
-  if (isChosen || window === undefined) return chosen;
-  const mechanism = defaultMechanism(numSteps, window);
+/** The same, or without a mechanism the one that is best for the workload and so many steps. */
+export function withDefault(
+  args: Args,
+  chosen: Chosen,
+  { numSteps, workload }: { numSteps: number; workload: Workload },
+): Chosen {
+  if (['mechanism', 'strategy', 'pure'].some((name) => args.has(name))) return chosen;
+  const mechanism = defaultMechanism(numSteps, hasQuickOptimum(workload, numSteps));
   return { ...chosen, mechanism, name: nameText(mechanism, chosen.parameters) };
 }
 

@@ -41,10 +41,11 @@ function parseNamed(text: string): Workload | undefined {
 /** As it is given, but for the name of a file. */
 export function workloadText(workload: Workload): string {
   if (typeof workload === 'string') return workload;
-  if ('momentum' in workload && !('rates' in workload)) {
-    return `momentum=${workload.momentum},decay=${workload.decay ?? 1}`;
-  }
   if ('window' in workload) return `window=${workload.window}`;
+  if (!('rates' in workload || 'matrix' in workload)) {
+    const { momentum = 0, decay = 1 } = workload as { momentum?: number; decay?: number };
+    return `momentum=${momentum},decay=${decay}`;
+  }
   return Object.keys(workload)[0]!;
 }
 
@@ -117,17 +118,10 @@ export async function readWorkload(args: Args, steps: number): Promise<Workload>
   return readRates(withMomentum[1]!, parseNumber(withMomentum[2]!) ?? wrong(text), steps);
 }
 
-/** The workloads that are released: those whose sums of integers are integers. */
-export type Released = 'prefix' | { window: number };
-
-/** Undefined where it is not given. */
-export function readReleased(args: Args): Released | undefined {
+/** Refuses names that are none before anything is read; files have the horizon to agree with. */
+export function requireNamedOrFile(args: Args): void {
   const text = args.text('workload');
-  if (text === undefined || text === 'prefix') return text;
-  const window = windowIn(text);
-  if (window !== undefined) return { window };
-  const got = JSON.stringify(text);
-  throw new Misuse(`--workload must be prefix or window=W, got ${got}: no other is released`);
+  if (text !== undefined) parseNamed(text);
 }
 
 /** --query-weights: one positive number a step. */

@@ -2,7 +2,7 @@
 
 // The running totals of dp-ftrl release: their horizon, and what turns rows into their steps.
 
-import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/all.js';
+import type { DpFtrl, PrefixSumOptions, PureSumOptions, Workload } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { placeOf } from '../../input/place.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
@@ -56,16 +56,16 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows, window, totals: given }: {
+  { how, rows, workload, totals: given }: {
     how: SumOptions;
     rows: RowStream;
-    window: number | undefined;
+    workload: Workload;
     totals: RowTotals | undefined;
   },
 ): Promise<Made> {
   const { people, state, times, target, showTrue } = settings;
   const clip = { clipNorm: target.clipNorm, inL1: 'pure' in target };
-  const truth = showTrue ? new TrueSums(rows.columns.length, clip, window) : undefined;
+  const truth = showTrue ? new TrueSums(rows.columns.length, clip, workload) : undefined;
   const options = { columns: textColumns(people, times), truth };
   if (state) {
     const wanted = { columns: rows.columns, people, times };

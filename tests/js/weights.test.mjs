@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Decaying sums, momentum, rates and matrices, through every kind of totals, the command and its state.
+
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { close } from './support/check.mjs';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const { FileStore } = await importEntry('dp-ftrl/file-store');
+const dp = await load();
+const scratch = scratchFolder('weights');
+
+const numSteps = 30;
+const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 12 };
+const fading = { ...target, workload: { decay: 0.9 } };
+const rates = Float64Array.from({ length: numSteps }, (_, t) => (t % 3 === 1 ? -1 : 1) / (1 + t));
+const matrix = Float64Array.from({ length: numSteps ** 2 }, (_, k) => {
+  const [row, column] = [Math.floor(k / numSteps), k % numSteps];
+  if (column > row) return 0;
+  return column === row ? 1 : Math.sin(row + 2 * column);
+});
+/** With the name that a certificate gives it. */
+const workloads = [
+  [{ decay: 0.9 }, 'momentum=0,decay=0.9'],
+  [{ momentum: 0.8 }, 'momentum=0.8,decay=1'],
+  [{ momentum: 0.5, decay: 0.95 }, 'momentum=0.5,decay=0.95'],
+  [{ rates }, 'rates'],
+  [{ rates, momentum: 0.7 }, 'rates,momentum=0.7'],
+  [{ matrix }, 'matrix'],
+];
+const records = Float64Array.from({ length: numSteps }, (_, t) => (((7 * t) % 11) - 5) / 8);
+
+/** The product of a workload and numbers, row by row of its matrix. */
+function queries(workload, numbers) {
+  return Float64Array.from(numbers, (_, row) => {
+    let sum = 0;
+    for (let column = 0; column <= row; ++column) {
+      sum += weightOf(workload, row, column) * numbers[column];
+    }
+    return sum;
+  });
+}
+
+function weightOf({ momentum = 0, decay = 1, rates: chi, matrix: entries }, row, column) {
+  if (entries) return entries[row * numSteps + column];
+  let sum = 0;
+  for (let t = column; t <= row; ++t) {
+    const rate = chi ? chi[t] : 1;
+    sum += rate * momentum ** (t - column) * decay ** (row - t);
+  }
+  return sum;
+}
+
+function using(sums, use) {
+  try {
+    return use(sums);
+  } finally {
+    sums.dispose();
+  }
+}
+
+test('weights: a release is the sum of records and noise, rounded once', () => {
+  for (const [workload, name] of workloads) {
+    for (const mechanism of ['optimal', 'normalized-square-root', 'tree', 'output']) {
+      using(dp.prefixSum({ ...target, mechanism, workload }), (sums) => {
+        const { certificate, grid } = sums;
+        assert.equal(certificate.workload, name);
+        const stream = dp.noise({ mechanism, numSteps, workload, insecureSeed: 12 });
+        // To 2^-21 of a grid.
+        const scale = (certificate.noiseStddev / grid) * 2 ** 20;
+        const noise = stream.rounded({ numRows: numSteps, scale });
+        stream.dispose();
+        const exact = queries(workload, records);
+        const expected = exact.map((sum, t) => {
+          // The seed is fixed, and none of these is near the middle of two integers.
+          const inGrids = sum / grid + Number(noise[t]) / 2 ** 20;
+          assert.ok(Math.abs(inGrids - Math.floor(inGrids) - 0.5) > 2e-6);
+          return Math.round(inGrids) * grid;
+        });
+        assert.deepEqual(sums.releaseMany(records), expected, `${mechanism}, ${name}`);
+      });
+    }
+  }
+});
+
+test('weights: {decay} is momentum 0 with that decay, and decay 1 running totals', () => {
+  const released = (workload) =>
+    using(dp.prefixSum({ ...target, workload }), (sums) => [...sums.releaseMany(records)]);
+  assert.deepEqual(released({ decay: 0.9 }), released({ momentum: 0, decay: 0.9 }));
+  assert.deepEqual(released({ decay: 1 }), released('prefix'));
+});
+
+test('weights: records, batches, contributions and people release the same', () => {
+  for (const [workload] of workloads) {
+    const options = { ...target, workload };
+    const all = using(dp.prefixSum(options), (sums) => sums.releaseMany(records));
+    const parts = using(dp.prefixSum(options), (sums) =>
+      Float64Array.from(records, (record) => {
+        sums.contribute([record]);
+        return sums.endSteps()[0];
+      }),
+    );
+    assert.deepEqual(parts, all);
+    const people = Array.from(records, (_, t) => `person ${t}`);
+    const each = using(dp.peopleSum(options), (sums) => sums.releaseEach(people, records));
+    assert.deepEqual(each, all);
+  }
+});
+
+test('weights: without a mechanism it is the best that is quick to find', () => {
+  const nameOf = (workload, steps) =>
+    using(dp.prefixSum({ ...target, numSteps: steps, workload }), (sums) => sums.certificate.mechanism);
+  assert.equal(nameOf({ decay: 0.99 }, 10_000), 'optimal');
+  assert.equal(nameOf({ momentum: 0, decay: 0.99 }, 10_000), 'optimal');
+  assert.equal(nameOf({ momentum: 0.9 }, 40), 'optimal');
+  assert.equal(nameOf({ momentum: 0.9 }, 129), 'normalized-square-root');
+  assert.equal(nameOf({ momentum: 0.9 }, 65_537), 'square-root');
+  // Least errors of 1024 steps (docs/math/weights.md): the largest error is minimised.
+  for (const [decay, least] of [[0.99, 2.123], [0.999, 2.7147]]) {
+    const problem = { numSteps: 1024, epsilon: 1, delta: 1e-6, workload: { decay } };
+    const { meanError } = dp.certificate(problem);
+    assert.ok(meanError >= least * (1 - 1e-4) && meanError <= 1.05 * least, `${decay}: ${meanError}`);
+    close(dp.certificate({ ...problem, objective: 'mean' }).meanError, least, 1e-4);
+  }
+});
+
+test('weights: the error of releases is that of the formula', () => {
+  const dimension = 20_000;
+  const { numSteps: _, ...rest } = fading;
+  using(dp.prefixSum({ ...rest, numSteps: 20, dimension }), (sums) => {
+    for (let t = 0; t < 20; ++t) {
+      const noise = sums.endSteps();
+      const square = noise.reduce((sum, x) => sum + x * x, 0) / dimension;
+      // The std of the mean of squares is 1 % of it: 4 of them.
+      close(Math.sqrt(square), sums.stddev(t), 0.02);
+    }
+  });
+});
+
+test('weights: a saved strategy brings its workload', () => {
+  const saved = dp.optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } });
+  const copy = JSON.parse(JSON.stringify(saved));
+  const released = (options) =>
+    using(dp.prefixSum({ ...target, ...options }), (sums) => [...sums.releaseMany(records)]);
+  assert.deepEqual(released({ mechanism: copy }), released({ mechanism: copy, workload: { decay: 0.9 } }));
+  const other = { ...target, mechanism: copy, workload: { decay: 0.8 } };
+  assert.throws(() => dp.prefixSum(other), { parameter: 'workload' });
+});
+
+test('weights: what cannot be released refuses by name', async () => {
+  const refused = (options, parameter, code = 'invalid_argument') =>
+    assert.throws(() => dp.prefixSum({ ...target, ...options }), { parameter, code });
+  for (const decay of [0, -0.5, 1.5, NaN, Infinity]) refused({ workload: { decay } }, 'decay');
+  refused({ workload: { decay: '0.9' } }, 'decay', 'wrong_type');
+  for (const momentum of [-0.1, 1, NaN]) refused({ workload: { momentum } }, 'momentum');
+  refused({ workload: { decay: 0.9, window: 3 } }, 'workload', 'wrong_type');
+  refused({ workload: { rates: rates.subarray(1) } }, 'rates', 'wrong_length');
+  const large = Float64Array.from(rates, (x, t) => (t === 4 ? 2 ** 21 : x));
+  refused({ workload: { rates: large } }, 'rates[4]');
+  refused({ workload: { decay: 0.9 }, mode: 'lattice', mechanism: 'blt' }, 'workload', 'unsupported');
+  refused({ workload: { decay: 0.9 }, epsilon: 200, grid: 1 }, 'grid');
+  refused({ workload: { decay: 0.9 }, dimension: 2 ** 26 }, 'dimension', 'resource_exhausted');
+  const pure = { numSteps, epsilon: 1, pure: true, workload: { decay: 0.9 } };
+  assert.throws(() => dp.prefixSum(pure), { parameter: 'workload' });
+  const learner = { ...fading, loss: 'logistic', dimension: 2 };
+  assert.throws(() => dp.learner(learner), { parameter: 'workload' });
+  const counter = await (await importEntry('dp-ftrl/counter')).load();
+  assert.throws(() => counter.prefixSum(fading), /workload must be left out/);
+});
+
+test('weights: a ledger goes on over several lives, and repeats its log bit for bit', async () => {
+  for (const [index, [workload]] of workloads.entries()) {
+    const options = { ...target, workload };
+    const expected = using(dp.prefixSum(options), (sums) => sums.releaseMany(records));
+    let path = join(scratch, `lives-${index}`);
+    for (let life = 0; life < 3; ++life) {
+      const store = await FileStore.open(path);
+      const ledger = await dp.ledger({ ...options, store });
+      assert.equal(ledger.step, 10 * life);
+      for (let i = 0; i < 10; ++i) {
+        const { step } = ledger;
+        assert.deepEqual([...(await ledger.release(step, [records[step]]))], [expected[step]]);
+      }
+      assert.equal((await ledger.release(3, [records[3]]))[0], expected[3]);
+      await assert.rejects(ledger.release(3, [records[3] + 1]), { code: 'already_released' });
+      // As a process leaves it that is killed here: base and frames, nothing tidied up.
+      const next = join(scratch, `lives-${index}-${life}`);
+      copyFileSync(path, next);
+      path = next;
+      ledger.dispose();
+      await store.close();
+    }
+    const store = await FileStore.open(path);
+    const other = { ...target, workload: { decay: 0.875 }, store };
+    await assert.rejects(dp.ledger(other), { code: 'bad_state' });
+    await store.close();
+  }
+});
+
+const lines = (numbers) => `x\n${[...numbers].join('\n')}\n`;
+const input = lines(records);
+const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+const seeded = [...release, '--seed', '12', '--quiet'];
+
+test('release --workload: every name and file gives the sums of the library', async () => {
+  const file = (name, rows) => {
+    const path = join(scratch, name);
+    writeFileSync(path, rows.map((row) => `${[...row].join(',')}\n`).join(''));
+    return path;
+  };
+  const rows = Array.from(rates, (_, t) => matrix.subarray(t * numSteps, (t + 1) * numSteps));
+  const ofRates = file('rates.csv', Array.from(rates, (x) => [x]));
+  const texts = [...workloads.slice(0, 3).map(([, name]) => name), ofRates];
+  texts.push(`${ofRates},momentum=0.7`, file('matrix.csv', rows));
+  for (const [index, text] of texts.entries()) {
+    const [workload] = workloads[index];
+    const args = [...seeded, '--workload', text, '--show-nonprivate'];
+    const { code, stdout, stderr } = await dpFtrl(args, { input });
+    assert.equal(code, 0, stderr);
+    const cells = stdout.trimEnd().split('\n').slice(1).map((row) => row.split(',').map(Number));
+    using(dp.prefixSum({ ...target, workload }), (sums) => {
+      assert.deepEqual(cells.map(([, x]) => x), [...sums.releaseMany(records)], text);
+      cells.forEach(([step, , , std]) => close(std, sums.stddev(step - 1), 1e-12));
+    });
+    const truths = queries(workload, records);
+    cells.forEach(([, , truth], t) => assert.ok(Math.abs(truth - truths[t]) < 1e-9, text));
+  }
+});
+
+test('release --workload: several runs of weights give what one gives', async () => {
+  const args = [...seeded, '--steps', '12', '--workload', 'momentum=0,decay=0.75'];
+  const whole = (await dpFtrl(args, { input: lines(records.subarray(0, 12)) })).stdout;
+  const state = ['--state', join(scratch, 'state')];
+  let parts = '';
+  for (const begin of [0, 4, 8]) {
+    const part = lines(records.subarray(begin, begin + 4));
+    const { code, stdout, stderr } = await dpFtrl([...args, ...state], { input: part });
+    assert.equal(code, 0, stderr);
+    parts += begin === 0 ? stdout : stdout.slice(stdout.indexOf('\n') + 1);
+  }
+  assert.equal(parts, whole);
+  const wrong = args.map((arg) => (arg.endsWith('0.75') ? 'momentum=0,decay=0.5' : arg));
+  await fails([...wrong, ...state], 2, /--workload/, { input });
+});
+
+test('release --workload: the report, the picture and compare name the weights', async () => {
+  const picture = join(scratch, 'decay.svg');
+  const args = [...release, '--workload', 'momentum=0,decay=0.9', '--plot', picture];
+  const { code, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /; workload momentum=0,decay=0.9, mechanism optimal, mode grid/);
+  assert.match(readFileSync(picture, 'utf8'), /Private sums with weights \(momentum=0,decay=0.9\)/);
+  const compared = await dpFtrl(['compare', '--steps', '30', '--workload', 'momentum=0.5']);
+  assert.match(compared.stdout, /\ndp-ftrl release --workload momentum=0.5,decay=1 releases these/);
+});
+
+test('release --workload: bad weights and files are refused by name', async () => {
+  const refused = (text, message, more = []) =>
+    fails([...release, '--workload', text, ...more], 2, message, { input });
+  await refused('momentum=0,decay=0', /--workload decay must be above 0 and at most 1, got 0/);
+  await refused('momentum=1', /--workload momentum must be at least 0 and below 1, got 1/);
+  await refused('momentum=x', /--workload must be prefix, momentum=B/);
+  await refused(join(scratch, 'nothing.csv'), /nothing.csv/);
+  writeFileSync(join(scratch, 'short.csv'), '1\n1\n');
+  await refused(join(scratch, 'short.csv'), /short.csv has 2 rows and 1 columns, but/);
+  const lattice = ['--mode', 'lattice', '--mechanism', 'blt'];
+  await refused('momentum=0.5', /--workload must be prefix, got "momentum=0.5,decay=1"/, lattice);
+});
