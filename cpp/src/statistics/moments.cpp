@@ -90,10 +90,16 @@ class Quotients {
   /// @param num           of records, noisy.
   /// @param count_weight  of the column that counts them.
   Quotients(const SumNoise& noise, double num, double count_weight, double failure)
-      : noise_(noise), num_(num), count_weight_(count_weight), failure_(failure) {}
+      : noise_(noise),
+        num_(num),
+        count_weight_(count_weight),
+        normal_(normal_half_width(failure)),
+        normal_of_mean_(normal_half_width(kShareOfMean * failure)),
+        normal_of_variance_(normal_half_width((1 - kShareOfMean) * failure)),
+        normal_of_covariance_(normal_half_width((1 - 2 * kShareOfMean) * failure)) {}
 
   Estimate count() const {
-    const double half = noise_.half_width({1 / count_weight_}, normal_half_width(failure_));
+    const double half = noise_.half_width({1 / count_weight_}, normal_);
     return {.value = std::max(num_, 0.0),
             .low = std::max(num_ - half, 0.0),
             .high = std::max(num_ + half, 0.0),
@@ -101,7 +107,7 @@ class Quotients {
   }
 
   Estimate mean(double sum) const {
-    const Interval range = mean_range(sum, failure_);
+    const Interval range = mean_range(sum, normal_);
     const double value = ratio(sum, range);
     return {.value = value,
             .low = range.low,
@@ -120,7 +126,7 @@ class Quotients {
     const double total = total_of(squares);
     const auto about = [&](double mean) { return total + mean * (mean * num_ - 2 * sum); };
     const double mean = ratio(sum, kMeans);
-    const Interval means = mean_range(sum, kShareOfMean * failure_);
+    const Interval means = mean_range(sum, normal_of_mean_);
     // Least at the quotient, where the interval has it. Without a positive count all is possible.
     const double inside = num_ > 0 ? std::clamp(sum / num_, means.low, means.high) : mean;
     const Interval sums = {about(inside), std::max(about(means.low), about(means.high))};
@@ -129,7 +135,7 @@ class Quotients {
                                     {.means = means * means,
                                      .factors = {2 * means.magnitude(), 0},
                                      .possible = kVariances,
-                                     .failure = (1 - kShareOfMean) * failure_});
+                                     .normal = normal_of_variance_});
     return estimate(value, range, squares, {2 * mean, 0}, mean * mean);
   }
 
@@ -140,8 +146,8 @@ class Quotients {
     };
     const double mean_a = ratio(sum_a, kMeans);
     const double mean_b = ratio(sum_b, kMeans);
-    const Interval a = mean_range(sum_a, kShareOfMean * failure_);
-    const Interval b = mean_range(sum_b, kShareOfMean * failure_);
+    const Interval a = mean_range(sum_a, normal_of_mean_);
+    const Interval b = mean_range(sum_b, normal_of_mean_);
     const auto [low, high] = std::minmax(
         {about(a.low, b.low), about(a.low, b.high), about(a.high, b.low), about(a.high, b.high)});
     const double value = ratio(about(mean_a, mean_b), kMeans);
@@ -149,7 +155,7 @@ class Quotients {
                                     {.means = a * b,
                                      .factors = {a.magnitude(), b.magnitude()},
                                      .possible = kMeans,
-                                     .failure = (1 - 2 * kShareOfMean) * failure_});
+                                     .normal = normal_of_covariance_});
     return estimate(value, range, products, {mean_a, mean_b}, mean_a * mean_b);
   }
 
@@ -165,9 +171,8 @@ class Quotients {
     return products.noisy / products.weight + products.centre * num_;
   }
 
-  /// Interval of a mean that fails with this probability.
-  Interval mean_range(double sum, double failure) const {
-    const double normal = normal_half_width(failure);
+  /// Interval of a mean, with this normal_half_width.
+  Interval mean_range(double sum, double normal) const {
     const double lost = kLost * noise_.grid;
     const auto bound = [&](const Interval& range) {
       return noise_.half_width({1, range.magnitude() / count_weight_}, normal);
@@ -179,17 +184,17 @@ class Quotients {
     Interval means;                 ///< products of the means
     std::array<double, 2> factors;  ///< largest of the noises in the sums
     Interval possible;
-    double failure;
+    double normal;  ///< normal_half_width of the interval
   };
 
   Interval range_of(const Interval& sums, const Products& products, const Known& known) const {
     const auto [first, second] = known.factors;
-    const double normal = normal_half_width(known.failure);
     const double lost = kLost * noise_.grid * (1 / products.weight + first + second);
     const auto bound = [&](const Interval& range) {
       const double gap = std::max(std::abs(products.centre + known.means.high - range.low),
                                   std::abs(products.centre + known.means.low - range.high));
-      return noise_.half_width({1 / products.weight, first, second, gap / count_weight_}, normal);
+      return noise_.half_width({1 / products.weight, first, second, gap / count_weight_},
+                               known.normal);
     };
     return quotients(sums, num_, known.possible.widened(lost), bound)
         .widened(lost)
@@ -210,7 +215,11 @@ class Quotients {
   SumNoise noise_;
   double num_;
   double count_weight_;
-  double failure_;
+  // Take a search each, and serve all columns.
+  double normal_;
+  double normal_of_mean_;
+  double normal_of_variance_;
+  double normal_of_covariance_;
 };
 
 }  // namespace
