@@ -6,9 +6,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readFileSync } from 'node:fs';
+import { writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { cli, run } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
@@ -69,6 +71,32 @@ test('memory: that of a few rows is enough for a long file, or a pipe with a hor
   assert.deepEqual(await inLittleMemory(counts, path), { code: 0, numLines: 3 });
   const winner = ['choose', '--winner', '--epsilon', '1', ...histogram];
   assert.deepEqual(await inLittleMemory(winner, path), { code: 0, numLines: 2 });
+});
+
+test('memory: a million steps of the default mechanism take less than 300 MB', async () => {
+  const table = join(folder, 'million.csv');
+  const most = join(folder, 'most.txt');
+  const hook = join(folder, 'most.mjs');
+  writeFileSync(table, `x\n${'0.25\n0.75\n'.repeat(500_000)}`);
+  writeFileSync(
+    hook,
+    `import { writeFileSync } from 'node:fs';
+    process.on('exit', () => {
+      writeFileSync(${JSON.stringify(most)}, String(process.resourceUsage().maxRSS));
+    });`,
+  );
+  const args = ['release', ...target, '--clip', '1', '--column', 'x', '--quiet', table];
+  const child = spawn(process.execPath, ['--import', pathToFileURL(hook).href, cli, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let numLines = 0;
+  child.stdout.on('data', (bytes) => {
+    for (const byte of bytes) numLines += Number(byte === 10);
+  });
+  const [code] = await once(child, 'close');
+  assert.deepEqual({ code, numLines }, { code: 0, numLines: 1_000_001 });
+  const megabytes = Number(readFileSync(most, 'utf8')) / 1024;
+  assert.ok(megabytes > 100 && megabytes < 300, `${megabytes} MB`);
 });
 
 /** A domain of so many values, 0.5 among them. */

@@ -110,7 +110,7 @@ test('counter: what it has not is refused by its name', () => {
   for (const [options, code, message] of [
     [{ mechanism: 'square-root' }, 'invalid_argument', /mechanism must be one of tree, honaker, blt, optimal/],
     [{ mechanism: 'blt' }, 'unsupported', /decays and weights must be given, or a saved strategy/],
-    [{ mechanism: 'optimal', numSteps: 2 ** 21 + 1 }, 'invalid_argument', /numSteps must be between 1 and 2097152/],
+    [{ mechanism: 'optimal', numSteps: 2 ** 22 + 1 }, 'invalid_argument', /numSteps must be between 1 and 4194304/],
     [{ mechanism: saved('optimal', { epochs: 2 }) }, 'unsupported', /columns are a dense factorization/],
     [{ mechanism: 'tree', epsilon: -0 }, 'invalid_argument', /epsilon must be .*got -0/],
     [{ mechanism: 'tree', mode: 'lattice' }, 'unsupported', /mode must be left out: .*whole package/],

@@ -20,16 +20,16 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 420_600);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 422_900);
 });
 
 test('size: the counter, its module and its code', (t) => {
-  check(t, 'counter.wasm', sizeOf('counter.wasm'), 120_300);
+  check(t, 'counter.wasm', sizeOf('counter.wasm'), 128_000);
   check(t, 'counter.js', sizeOf('counter.js'), 17_400);
 });
 
 test('size: the small learner, its module and its code', (t) => {
-  check(t, 'learner.wasm', sizeOf('learner.wasm'), 141_000);
+  check(t, 'learner.wasm', sizeOf('learner.wasm'), 148_600);
   check(t, 'learner.js', sizeOf('learner.js'), 21_100);
 });
 
@@ -43,7 +43,7 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 577_000);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 581_300);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {

@@ -165,18 +165,24 @@ class Planner::OptimumSearch final : public Search {
     if (!solver_) return false;
     const bool goes_on = solver_->advance();
     way_.reached(solver_->progress().gap);
-    if (!goes_on) optimum_ = solver_->result();
-    return goes_on;
+    if (goes_on) return true;
+    // Frees what the search needed: the strategy takes its place.
+    optimum_ = solver_->result();
+    solver_.reset();
+    return false;
   }
 
   PlannerProgress progress() const override {
-    return {iterations(), !solver_ || optimum_ ? 1 : way_.fraction()};
+    const std::int64_t iterations = optimum_  ? optimum_->iterations
+                                    : solver_ ? solver_->progress().iteration
+                                              : 0;
+    return {iterations, solver_ ? way_.fraction() : 1};
   }
 
   StrategyPlan plan() const override {
     std::optional<Optimum> early;
-    if (solver_ && !optimum_) early = solver_->result();
-    const Optimum* optimum = !solver_ ? nullptr : optimum_ ? &*optimum_ : &*early;
+    if (solver_) early = solver_->result();
+    const Optimum* optimum = optimum_ ? &*optimum_ : early ? &*early : nullptr;
     OptimalPlan plan = plan_for_weights(problem_, num_buffers_, optimum);
     return {.objective = problem_.objective,
             .numbers = {{"column_weights", std::move(plan.column_weights)},
@@ -188,12 +194,11 @@ class Planner::OptimumSearch final : public Search {
   }
 
   SolverStatus status() const override {
-    if (!solver_) return SolverStatus::stopped;
     return optimum_ ? optimum_->status : SolverStatus::stopped;
   }
 
   std::optional<LowerBound> lower_bound() const override {
-    if (!is_for_workload_ || !solver_) return std::nullopt;
+    if (!is_for_workload_ || !is_searched()) return std::nullopt;
     if (optimum_) return LowerBound{optimum_->lower_bound, LowerBoundMethod::dual};
     // No other bound is one of the weighted error.
     if (problem_.query_weights.empty()) return std::nullopt;
@@ -205,17 +210,17 @@ class Planner::OptimumSearch final : public Search {
   }
 
   std::optional<double> gap() const override {
-    return solver_ && num_buffers_ == 0 ? std::optional(gap_) : std::nullopt;
+    return is_searched() && num_buffers_ == 0 ? std::optional(gap_) : std::nullopt;
   }
 
  private:
-  std::int64_t iterations() const { return solver_ ? solver_->progress().iteration : 0; }
+  bool is_searched() const { return solver_ || optimum_; }
 
   double gap_;
   bool is_for_workload_;
   OptimumProblem problem_;
   std::int64_t num_buffers_;
-  std::optional<OptimumSolver> solver_;
+  std::optional<OptimumSolver> solver_;  ///< until it is done
   std::optional<Optimum> optimum_;
   detail::GapProgress way_{gap_};
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "dpftrl/base/error.hpp"
+#include "optimal/varying_numbers.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -65,8 +66,14 @@ class FormAppender {
   void operator()(const VaryingBufferedDecoder& decoder) {
     hash_.append(decoder.buffers->num_buffers);
     numbers(decoder.buffers->inverse_scales);
-    numbers(decoder.buffers->gains);
-    numbers(decoder.buffers->factors);
+    if (!decoder.buffers->packed) {
+      numbers(decoder.buffers->gains);
+      numbers(decoder.buffers->factors);
+      return;
+    }
+    VaryingReader reader(*decoder.buffers);
+    append_steps(reader, [&](std::size_t step) { return reader.gains(step); });
+    append_steps(reader, [&](std::size_t step) { return reader.factors(step); });
   }
   void operator()(const VaryingBandedDecoder& decoder) {
     hash_.append(decoder.bands->num_bands);
@@ -91,6 +98,17 @@ class FormAppender {
 
  private:
   void numbers(const std::vector<double>& values) { hash_.append(std::span(values)); }
+
+  /// Appends the numbers of all steps as one list.
+  template <class Numbers>
+  void append_steps(const VaryingReader& reader, const Numbers& of) {
+    const std::size_t q = reader.num_buffers(), n = reader.num_steps();
+    hash_.append(static_cast<std::int64_t>(n * q));
+    for (std::size_t t = 0; t < n; ++t) {
+      const double* const numbers_of_step = of(t);
+      for (std::size_t k = 0; k < q; ++k) hash_.append(numbers_of_step[k]);
+    }
+  }
 
   void append_workload(const Workload& workload) {
     hash_.append(static_cast<std::int64_t>(workload.kind()));

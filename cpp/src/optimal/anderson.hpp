@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dpftrl/base/types.hpp"
+#include "math/packed_series.hpp"
 
 namespace dpftrl::detail {
 
@@ -21,21 +22,35 @@ class AndersonMixing {
   explicit AndersonMixing(const Options& options) : options_(options) {}
 
   /// Replaces x by the next iterate.
-  /// @cost  two passes over the differences, which are all it keeps besides two vectors.
-  void advance(Vector& x, const Vector& residual);
+  /// @cost  two passes over the differences, which are all it keeps besides two vectors. From 2^17
+  ///        entries on differences are packed: 2 to 4 bytes an entry of two of them.
+  void advance(Vector& x, Vector residual);
 
   /// Forgets all differences: f is another function from here on.
   void restart() { *this = AndersonMixing(options_); }
 
  private:
+  /// A vector that is read piece by piece, packed if it is long.
+  class Difference {
+   public:
+    explicit Difference(Eigen::Index size);
+    void set_piece(Eigen::Index first, const Vector& piece);
+    /// @param scratch  has room for a piece.
+    Eigen::Map<const Vector> piece(Eigen::Index first, Eigen::Index count, Vector& scratch) const;
+
+   private:
+    Vector whole_;  ///< empty if packed
+    PackedSeries packed_;
+  };
+
   void add_difference(const Vector& x, const Vector& residual);
   Vector least_squares() const;
 
   Options options_;
-  std::vector<Vector> changes_;  ///< dF; the oldest is overwritten
-  std::vector<Vector> moves_;    ///< dX + mixing dF
-  Matrix products_;              ///< <dF_i, dF_j>
-  Vector right_;                 ///< <dF_i, f>
+  std::vector<Difference> changes_;  ///< dF; the oldest is overwritten
+  std::vector<Difference> moves_;    ///< dX + mixing dF
+  Matrix products_;                  ///< <dF_i, dF_j>
+  Vector right_;                     ///< <dF_i, f>
   std::size_t newest_ = 0;
   Vector last_x_, last_residual_;
 };

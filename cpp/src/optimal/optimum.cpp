@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
@@ -126,13 +127,19 @@ class DualPoint {
   /// Sets everything that follows from v. Without momentum columns scaled by the rates are columns
   /// with weights chi^2 v. For the max objective of a Toeplitz workload the reversed v is optimal
   /// for u.
-  void set(const std::vector<double>& v) {
-    std::vector<double>& columns = weights_.weights.columns;
-    columns = v;
-    if (problem_.momentum == 0)
-      for (std::size_t j = 0; j < problem_.rates.size(); ++j)
-        columns[j] *= problem_.rates[j] * problem_.rates[j];
+  void set(std::vector<double> v) {
     if (problem_.objective == Objective::max) weights_.weights.rows.assign(v.rbegin(), v.rend());
+    std::vector<double>& columns = weights_.weights.columns;
+    columns = std::move(v);
+    if (!has_scaled_columns()) return;
+    unscaled_ = columns;
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      columns[j] *= problem_.rates[j] * problem_.rates[j];
+  }
+
+  /// v as it was set.
+  const std::vector<double>& column_weights() const {
+    return has_scaled_columns() ? unscaled_ : weights_.weights.columns;
   }
 
   const std::vector<double>& row_weights() const { return weights_.weights.rows; }
@@ -155,9 +162,11 @@ class DualPoint {
 
  private:
   bool has_momentum() const { return problem_.momentum != 0; }
+  bool has_scaled_columns() const { return !has_momentum() && !problem_.rates.empty(); }
 
   const OptimumProblem& problem_;
   MomentumWeights weights_;
+  std::vector<double> unscaled_;  ///< v, where the columns have others
 };
 
 }  // namespace
@@ -174,7 +183,6 @@ class OptimumSolver::State {
                  .max_step = 3}),
         barrier_(last_gap()),
         x_(starting_point(problem_)),
-        v_(static_cast<std::size_t>(problem_.num_steps)),
         dual_(problem_) {}
 
   bool advance() {
@@ -182,10 +190,13 @@ class OptimumSolver::State {
     set_weights();
     const Evaluation value = dual_.evaluate(accuracy());
     ++num_iterations_;
-    const OptimumBounds bounds = bounds_of(problem_.objective, v_, value);
+    const OptimumBounds bounds = bounds_of(problem_.objective, dual_.column_weights(), value);
     keep(bounds);
     set_least_gap(value);
-    if (is_finished()) return false;
+    if (is_finished()) {
+      mixing_.restart();
+      return false;
+    }
     if (has_barrier()) {
       if (barrier_.lower(bounds.upper / bounds.lower - 1)) mixing_.restart();
       advance_roots(residual_of(value.diagonal, barrier_.weight()));
@@ -223,7 +234,7 @@ class OptimumSolver::State {
   /// Both bounds are at least `finest` from the value at every point. If the requested gap is
   /// hardly more than the two, or less, the search ends where they are most of the gap.
   void set_least_gap(const Evaluation& value) {
-    const double finest = error_of(v_.size(), value.rounding_error + kFinestQuadrature);
+    const double finest = error_of(value.diagonal.size(), value.rounding_error + kFinestQuadrature);
     const bool is_within_reach = problem_.momentum != 0 || 2.25 * finest < last_gap();
     least_gap_ = is_within_reach ? 0 : 3 * finest;
   }
@@ -240,7 +251,8 @@ class OptimumSolver::State {
 
   /// ln of (d + mu mean d) / ((1 + mu) v mean d), mu the weight of the barrier.
   Vector residual_of(const std::vector<double>& diagonal, double mu) const {
-    const Eigen::Map<const Vector> d(diagonal.data(), x_.size()), v(v_.data(), x_.size());
+    const Eigen::Map<const Vector> d(diagonal.data(), x_.size());
+    const Eigen::Map<const Vector> v(dual_.column_weights().data(), x_.size());
     const double mean = mean_of(diagonal);
     return ((d.array() + mu * mean) / v.array()).log() - std::log(mean * (1 + mu));
   }
@@ -263,19 +275,21 @@ class OptimumSolver::State {
 
   /// v = exp(x) with mean 1.
   void set_weights() {
-    Eigen::Map<Vector> v(v_.data(), x_.size());
+    std::vector<double> weights(static_cast<std::size_t>(x_.size()));
+    Eigen::Map<Vector> v(weights.data(), x_.size());
     v = x_.array().exp();
-    const double level = mean_of(v_);
+    const double level = mean_of(weights);
     v /= level;
     x_.array() -= std::log(level);
-    dual_.set(v_);
+    dual_.set(std::move(weights));
   }
 
   /// The mean error is stationary in v at its optimum, the largest is not: of that, what v is kept
   /// for is its upper bound.
   void keep(const OptimumBounds& bounds) {
     const bool is_max = problem_.objective == Objective::max;
-    if (is_max ? bounds.upper < upper_bound_ : bounds.lower > lower_bound_) best_v_ = v_;
+    if (is_max ? bounds.upper < upper_bound_ : bounds.lower > lower_bound_)
+      best_v_ = dual_.column_weights();
     lower_bound_ = std::max(lower_bound_, bounds.lower);
     upper_bound_ = std::min(upper_bound_, bounds.upper);
   }
@@ -286,7 +300,7 @@ class OptimumSolver::State {
   AndersonMixing mixing_;
   Barrier barrier_;
   Vector x_;  ///< ln v
-  std::vector<double> v_, best_v_;
+  std::vector<double> best_v_;
   DualPoint dual_;
   double lower_bound_ = 0;
   double upper_bound_ = std::numeric_limits<double>::infinity();
@@ -333,11 +347,12 @@ OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const doub
   for (double& weight : v) weight /= level;
   const OptimumBounds none{0, std::numeric_limits<double>::infinity()};
   DualPoint dual(problem);
-  dual.set(v);
+  dual.set(std::move(v));
   // As far as double precision says anything.
   const Interval interval = dual.spectrum();
   if (!(interval.low > 0 && interval.high <= 1e16 * interval.low)) return none;
-  const OptimumBounds bounds = bounds_of(problem.objective, v, dual.evaluate(accuracy));
+  const OptimumBounds bounds =
+      bounds_of(problem.objective, dual.column_weights(), dual.evaluate(accuracy));
   return bounds.lower <= bounds.upper ? bounds : none;
 }
 

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "dpftrl/base/types.hpp"
+#include "optimal/varying_numbers.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -15,17 +18,30 @@ namespace {
 /// (A^-1 D_u^-1 A^-T + s D_v)^-1, A_ij = decay^(i-j), is then the covariance of a Markov chain run
 /// backward in time: variance u_t phi_t / decay enters at step t, and what comes from later steps
 /// is multiplied by phi_t.
-std::vector<double> markov_factors(const InverseRoot& root, const Weights& weights) {
-  const std::size_t q = root.shifts.size(), n = weights.columns.size();
-  std::vector<double> factors(n * q), x(q, 0.0);
-  for (std::size_t t = 0; t < n; ++t)
-    for (std::size_t k = 0; k < q; ++k) {
-      const double before = t == 0 ? 0 : weights.decay * factors[(t - 1) * q + k] * x[k];
-      x[k] = root.shifts[k] * weights.columns[t] + before;
-      factors[t * q + k] = weights.decay / (1 + weights.rows[t] * x[k]);
-    }
-  return factors;
-}
+class MarkovFactors {
+ public:
+  MarkovFactors(const InverseRoot& root, const Weights& weights)
+      : root_(root),
+        weights_(weights),
+        before_(root.shifts.size(), 0.0),
+        x_(root.shifts.size(), 0.0) {}
+
+  /// Fills `factors` with those of the steps from `first` on; steps in order.
+  void fill(std::size_t first, std::vector<double>& factors) {
+    const std::size_t q = x_.size(), count = factors.size() / q;
+    for (std::size_t t = first; t < first + count; ++t)
+      for (std::size_t k = 0; k < q; ++k) {
+        const double before = weights_.decay * before_[k] * x_[k];
+        x_[k] = root_.shifts[k] * weights_.columns[t] + before;
+        before_[k] = factors[(t - first) * q + k] = weights_.decay / (1 + weights_.rows[t] * x_[k]);
+      }
+  }
+
+ private:
+  const InverseRoot& root_;
+  const Weights& weights_;
+  std::vector<double> before_, x_;
+};
 
 double square(double x) {
   return x * x;
@@ -33,36 +49,80 @@ double square(double x) {
 
 }  // namespace
 
-VaryingBuffers realise(const InverseRoot& root, const Weights& weights) {
-  const std::size_t q = root.shifts.size(), n = weights.columns.size();
-  VaryingBuffers buffers{.num_buffers = static_cast<std::int64_t>(q),
-                         .inverse_scales = std::vector<double>(n),
-                         .gains = std::vector<double>(n * q),
-                         .factors = markov_factors(root, weights),
-                         .max_row_stddev = 0,
-                         .max_state_stddev = 0};
-  // Riccati recursion, backward: P is the part that later steps leave undetermined.
-  std::vector<double> covariance(q * q, 0.0), h(q);
-  for (std::size_t t = n; t-- > 0;) {
-    const double* phi = &buffers.factors[t * q];
+namespace {
+
+/// Riccati recursion, backward: P is the part that later steps leave undetermined.
+class Riccati {
+ public:
+  Riccati(const InverseRoot& root, const Weights& weights)
+      : root_(root),
+        weights_(weights),
+        covariance_(root.shifts.size() * root.shifts.size(), 0.0),
+        h_(root.shifts.size()) {}
+
+  /// Scale and gains of a step, from its factors; steps from the last one on.
+  double advance(std::size_t t, const double* phi, double* gains) {
+    const std::size_t q = h_.size();
+    if (has_later_)
+      for (std::size_t k = 0; k < q; ++k)
+        for (std::size_t l = 0; l < q; ++l)
+          covariance_[k * q + l] =
+              phi[k] * phi[l] * (covariance_[k * q + l] - h_[k] * h_[l] / scale_squared_);
     for (std::size_t k = 0; k < q; ++k)
-      covariance[k * q + k] += root.weights[k] * weights.rows[t] * phi[k] / weights.decay;
-    double scale_squared = root.direct / weights.columns[t];
+      covariance_[k * q + k] += root_.weights[k] * weights_.rows[t] * phi[k] / weights_.decay;
+    scale_squared_ = root_.direct / weights_.columns[t];
     for (std::size_t k = 0; k < q; ++k) {
-      h[k] = 0;
-      for (std::size_t l = 0; l < q; ++l) h[k] += covariance[k * q + l];
-      scale_squared += h[k];
+      h_[k] = 0;
+      for (std::size_t l = 0; l < q; ++l) h_[k] += covariance_[k * q + l];
+      scale_squared_ += h_[k];
     }
-    buffers.inverse_scales[t] = 1 / std::sqrt(scale_squared);
-    for (std::size_t k = 0; k < q; ++k) buffers.gains[t * q + k] = h[k] / scale_squared;
-    if (t == 0) break;
-    const double* before = phi - q;
-    for (std::size_t k = 0; k < q; ++k)
-      for (std::size_t l = 0; l < q; ++l)
-        covariance[k * q + l] =
-            before[k] * before[l] * (covariance[k * q + l] - h[k] * h[l] / scale_squared);
+    for (std::size_t k = 0; k < q; ++k) gains[k] = h_[k] / scale_squared_;
+    has_later_ = true;
+    return 1 / std::sqrt(scale_squared_);
   }
-  return with_stddevs(std::move(buffers));
+
+ private:
+  const InverseRoot& root_;
+  const Weights& weights_;
+  std::vector<double> covariance_, h_;
+  double scale_squared_ = 0;  ///< of the later step
+  bool has_later_ = false;
+};
+
+}  // namespace
+
+VaryingBuffers realise(const InverseRoot& root, const Weights& weights,
+                       std::size_t max_whole_numbers) {
+  const std::size_t q = root.shifts.size(), n = weights.columns.size();
+  const auto packed = n * q <= max_whole_numbers ? nullptr : std::make_shared<PackedNumbers>(n, q);
+  const std::size_t length = packed ? PackedNumbers::kBlock : n;
+  const std::size_t num_blocks = (n + length - 1) / length;
+  const auto size = [&](std::size_t b) { return std::min(length, n - b * length) * q; };
+  std::vector<double> inverse_scales(n), gains, factors;
+  MarkovFactors markov(root, weights);
+  for (std::size_t b = 0; b < num_blocks; ++b) {
+    factors.resize(size(b));
+    markov.fill(b * length, factors);
+    if (packed) packed->set_factors(b, factors);
+  }
+  Riccati riccati(root, weights);
+  for (std::size_t b = num_blocks; b-- > 0;) {
+    if (packed) packed->get_factors(b, factors);
+    gains.resize(size(b));
+    for (std::size_t i = size(b) / q; i-- > 0;) {
+      const std::size_t t = b * length + i;
+      inverse_scales[t] = riccati.advance(t, &factors[i * q], &gains[i * q]);
+    }
+    if (packed) packed->set_gains(b, gains);
+  }
+  if (packed) gains = factors = {};
+  return with_stddevs({.num_buffers = static_cast<std::int64_t>(q),
+                       .inverse_scales = std::move(inverse_scales),
+                       .gains = std::move(gains),
+                       .factors = std::move(factors),
+                       .max_row_stddev = 0,
+                       .max_state_stddev = 0,
+                       .packed = packed});
 }
 
 VaryingBuffers with_stddevs(VaryingBuffers buffers) {
@@ -81,16 +141,16 @@ VaryingBuffers with_stddevs(VaryingBuffers buffers) {
 
 namespace {
 
-/// Backward over the columns: visit(t, ||C_t||^2, r_t). Inner products with earlier columns are
-/// r_t . (factors_{t-1} * ... * factors_i).
-template <class Visit>
-void visit_columns(const VaryingBuffers& buffers, const Visit& visit) {
-  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
+/// Backward over the columns of the matrix `Numbers` reads: visit(t, ||C_t||^2, r_t). Inner
+/// products with earlier columns are r_t . (factors_{t-1} * ... * factors_i).
+template <class Numbers, class Visit>
+void visit_columns(Numbers numbers, const Visit& visit) {
+  const std::size_t q = numbers.num_buffers();
   std::vector<double> later(q * q, 0.0), products(q);
-  for (std::size_t t = buffers.inverse_scales.size(); t-- > 0;) {
-    const double* phi = &buffers.factors[t * q];
-    const double* gain = &buffers.gains[t * q];
-    const double scale_squared = 1 / square(buffers.inverse_scales[t]);
+  for (std::size_t t = numbers.num_steps(); t-- > 0;) {
+    const double* phi = numbers.factors(t);
+    const double* gain = numbers.gains(t);
+    const double scale_squared = 1 / square(numbers.inverse_scale(t));
     double below = 0;
     for (std::size_t k = 0; k < q; ++k) {
       products[k] = scale_squared * gain[k];
@@ -106,14 +166,53 @@ void visit_columns(const VaryingBuffers& buffers, const Visit& visit) {
   }
 }
 
+template <class Numbers>
+std::vector<double> norms_squared_of(Numbers numbers) {
+  std::vector<double> norms(numbers.num_steps());
+  visit_columns(std::move(numbers), [&](std::size_t t, double norm_squared,
+                                        const std::vector<double>&) { norms[t] = norm_squared; });
+  return norms;
+}
+
+/// Reads magnitudes in place of the numbers.
+class Magnitudes {
+ public:
+  explicit Magnitudes(const VaryingBuffers& buffers)
+      : numbers_(buffers), gains_(numbers_.num_buffers()), factors_(numbers_.num_buffers()) {}
+
+  std::size_t num_steps() const { return numbers_.num_steps(); }
+  std::size_t num_buffers() const { return numbers_.num_buffers(); }
+  double inverse_scale(std::size_t step) const { return numbers_.inverse_scale(step); }
+  const double* gains(std::size_t step) { return magnitudes(numbers_.gains(step), gains_); }
+  const double* factors(std::size_t step) { return magnitudes(numbers_.factors(step), factors_); }
+
+ private:
+  static const double* magnitudes(const double* numbers, std::vector<double>& out) {
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = std::abs(numbers[k]);
+    return out.data();
+  }
+
+  VaryingReader numbers_;
+  std::vector<double> gains_, factors_;
+};
+
 }  // namespace
 
 std::vector<double> column_norms_squared(const VaryingBuffers& buffers) {
-  std::vector<double> norms(buffers.inverse_scales.size());
-  visit_columns(buffers, [&](std::size_t t, double norm_squared, const std::vector<double>&) {
-    norms[t] = norm_squared;
-  });
-  return norms;
+  return norms_squared_of(VaryingReader(buffers));
+}
+
+NumberRange range_of(const VaryingBuffers& buffers) {
+  VaryingReader numbers(buffers);
+  NumberRange range{.is_nonnegative = true, .largest_factor = 0};
+  for (std::size_t t = 0; t < numbers.num_steps(); ++t) {
+    const double *gain = numbers.gains(t), *factor = numbers.factors(t);
+    for (std::size_t k = 0; k < numbers.num_buffers(); ++k) {
+      if (!(gain[k] >= 0 && factor[k] >= 0)) range.is_nonnegative = false;
+      range.largest_factor = std::max(range.largest_factor, factor[k]);
+    }
+  }
+  return range;
 }
 
 std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
@@ -123,7 +222,7 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
   const std::size_t n = buffers.inverse_scales.size();
   const std::size_t b = std::min(n, static_cast<std::size_t>(separation));
   std::vector<double> norms(n), with_earlier(n * q);
-  visit_columns(buffers,
+  visit_columns(VaryingReader(buffers),
                 [&](std::size_t t, double norm_squared, const std::vector<double>& products) {
                   norms[t] = norm_squared;
                   std::ranges::copy(products, &with_earlier[t * q]);
@@ -132,29 +231,33 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
   // `states` holds the buffers after the earlier columns of every phase, `since` their decay, by
   // products of b factors: first from a column's step to the end of its block, then from the
   // beginning of the next one.
+  VaryingReader numbers(buffers);
   std::vector<double> sums(b, 0.0), states(b * q, 0.0), since(q);
   for (std::size_t first = 0; first < n; first += b) {
     const std::size_t size = std::min(b, n - first);
     std::ranges::fill(since, 1.0);
     for (std::size_t s = 0; s < size; ++s) {
       const std::size_t t = first + s;
+      const double* const phi = numbers.factors(t);
       double product = 0;
       for (std::size_t k = 0; k < q; ++k) {
         double& state = states[s * q + k];
         state *= since[k];
         product += with_earlier[t * q + k] * state;
-        since[k] *= buffers.factors[t * q + k];
+        since[k] *= phi[k];
       }
       sums[s] += (norms[t] / column_scales[t] + 2 * product) / column_scales[t];
     }
     if (size < b) break;
     std::ranges::fill(since, 1.0);
-    for (std::size_t s = b; s-- > 0;)
+    for (std::size_t s = b; s-- > 0;) {
+      const double* const phi = numbers.factors(first + s);
       for (std::size_t k = 0; k < q; ++k) {
-        since[k] *= buffers.factors[(first + s) * q + k];
+        since[k] *= phi[k];
         double& state = states[s * q + k];
         state = (state + 1 / column_scales[first + s]) * since[k];
       }
+    }
   }
   return sums;
 }
@@ -163,12 +266,13 @@ std::vector<double> largest_products(const VaryingBuffers& buffers,
                                      const std::vector<double>& column_scales) {
   const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
   std::vector<double> largest(buffers.inverse_scales.size() * q), running(q, 0.0);
-  visit_columns(buffers, [&](std::size_t t, double, const std::vector<double>& products) {
+  const auto visit = [&](std::size_t t, double, const std::vector<double>& products) {
     for (std::size_t k = 0; k < q; ++k) {
       running[k] = std::max(running[k], products[k] / column_scales[t]);
       largest[t * q + k] = running[k];
     }
-  });
+  };
+  visit_columns(VaryingReader(buffers), visit);
   return largest;
 }
 
@@ -182,22 +286,26 @@ std::vector<double> later_products(const VaryingBuffers& buffers,
   const double rounding = 1 + static_cast<double>(3 * n + q * q + distance + 16) * 0x1p-52;
   // Windows of `distance` factors: from i to the end of its block, and on from there to i +
   // distance.
+  VaryingReader numbers(buffers);
   std::vector<double> bounds(n, 0.0), to_end(distance * q), product(q), beyond(q);
   for (std::size_t first = 0; first + distance < n; first += distance) {
     std::ranges::fill(product, 1.0);
-    for (std::size_t s = distance; s-- > 0;)
+    for (std::size_t s = distance; s-- > 0;) {
+      const double* const phi = numbers.factors(first + s);
       for (std::size_t k = 0; k < q; ++k) {
-        product[k] *= buffers.factors[(first + s) * q + k];
+        product[k] *= phi[k];
         to_end[s * q + k] = product[k];
       }
+    }
     std::ranges::fill(beyond, 1.0);
     const std::size_t size = std::min(distance, n - distance - first);
     for (std::size_t s = 0; s < size; ++s) {
       const std::size_t later = first + s + distance;
+      const double* const phi = numbers.factors(later);
       double sum = 0;
       for (std::size_t k = 0; k < q; ++k) {
         sum += to_end[s * q + k] * beyond[k] * largest[later * q + k];
-        beyond[k] *= buffers.factors[later * q + k];
+        beyond[k] *= phi[k];
       }
       bounds[first + s] = sum / column_scales[first + s] * rounding;
     }
@@ -210,14 +318,8 @@ double rounding_of_column_norms(const VaryingBuffers& buffers,
   const auto n = static_cast<double>(buffers.inverse_scales.size());
   const auto q = static_cast<double>(buffers.num_buffers);
   const double rounding = (3 * n + q * q + 8) * 0x1p-53;
-  const auto is_negative = [](double x) { return x < 0; };
-  if (std::ranges::none_of(buffers.gains, is_negative) &&
-      std::ranges::none_of(buffers.factors, is_negative))
-    return rounding;
-  VaryingBuffers magnitudes = buffers;
-  for (double& gain : magnitudes.gains) gain = std::abs(gain);
-  for (double& factor : magnitudes.factors) factor = std::abs(factor);
-  const std::vector<double> sums = column_norms_squared(magnitudes);
+  if (range_of(buffers).is_nonnegative) return rounding;
+  const std::vector<double> sums = norms_squared_of(Magnitudes(buffers));
   double cancellation = 1;
   for (std::size_t j = 0; j < sums.size(); ++j)
     cancellation = norms_squared[j] > 0 ? std::max(cancellation, sums[j] / norms_squared[j])
@@ -231,11 +333,12 @@ Variances variances(const VaryingBuffers& buffers, const std::vector<double>& co
   const std::size_t n = buffers.inverse_scales.size();
   // Covariances of the buffers s with each other, with w, and with the row so far.
   Variances result{std::vector<double>(n), 0};
+  VaryingReader numbers(buffers);
   std::vector<double> with_each_other(q * q, 0.0), with_w(q), with_row(q, 0.0);
   double variance = 0;
   for (std::size_t t = 0; t < n; ++t) {
-    const double* phi = &buffers.factors[t * q];
-    const double* gain = &buffers.gains[t * q];
+    const double* phi = numbers.factors(t);
+    const double* gain = numbers.gains(t);
     const double scale = column_scales.empty() ? 1 : column_scales[t];
     double w_variance = square(buffers.inverse_scales[t]), row_with_w = 0;
     for (std::size_t k = 0; k < q; ++k) {
@@ -267,11 +370,12 @@ Variances variance_bounds(const VaryingBuffers& buffers) {
   // A number is rounded at most so often between one covariance and the next.
   const double unit = static_cast<double>(q + 8) * 0x1p-53;
   Variances result{std::vector<double>(n), 0};
+  VaryingReader numbers(buffers);
   std::vector<double> covariance(size * size, 0.0), with_w(size), error(size), onto(size, 1.0);
   std::vector<double> root(size), inverse_root(size), excess(size), doubt(size * size);
   for (std::size_t t = 0; t < n; ++t) {
-    const double* gain = &buffers.gains[t * q];
-    std::copy_n(&buffers.factors[t * q], q, onto.begin());
+    const double* gain = numbers.gains(t);
+    std::copy_n(numbers.factors(t), q, onto.begin());
     const double fresh = square(buffers.inverse_scales[t]);
     double w = fresh, w_error = unit * fresh;
     for (std::size_t i = 0; i < size; ++i) {

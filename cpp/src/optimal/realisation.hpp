@@ -4,6 +4,7 @@
 /// The optimum, or nearly, as a recursion with a few buffers: a time-varying buffered linear
 /// encoder (docs/math/optimal.md).
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,8 +16,12 @@ namespace dpftrl::detail {
 
 /// C with C^T C = direct D_v^-1 + sum_k w_k (A^-1 D_u^-1 A^-T + s_k D_v)^-1:
 /// D_v^(-1/2) T^(-1/2) D_v^(-1/2) with the inverse root replaced by its rational approximation.
-/// @cost  O(n q^2) for q nodes.
-VaryingBuffers realise(const InverseRoot& root, const Weights& weights);
+/// @param max_whole_numbers  more gains than these are packed: those of 8 buffers beyond 2^17
+/// steps.
+/// @cost        O(n q^2) for q nodes.
+/// @checked-by  varying_numbers_test "packed numbers are those that are not"
+VaryingBuffers realise(const InverseRoot& root, const Weights& weights,
+                       std::size_t max_whole_numbers = std::size_t{1} << 20);
 
 /// Fills in max_row_stddev and max_state_stddev, computed from the other numbers: upper bounds;
 /// infinite where double precision cannot tell the variances to within a thousandth.
@@ -24,6 +29,12 @@ VaryingBuffers with_stddevs(VaryingBuffers buffers);
 
 /// ||C_j||^2 from the numbers that are kept, for every column.
 std::vector<double> column_norms_squared(const VaryingBuffers& buffers);
+
+struct NumberRange {
+  bool is_nonnegative;  ///< all gains and factors
+  double largest_factor;
+};
+NumberRange range_of(const VaryingBuffers& buffers);
 
 /// ||sum over i of C_{s + i b} / column_scales_{s + i b}||^2 for the phases s = 0 .. b - 1; for
 /// numbers that are not negative.

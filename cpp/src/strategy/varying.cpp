@@ -6,6 +6,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "optimal/realisation.hpp"
+#include "optimal/varying_numbers.hpp"
 
 namespace dpftrl {
 
@@ -44,9 +45,9 @@ VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
     if (!(variance > 0 && variance <= 0x1p200)) refuse_numbers();
   if (!(parts_.buffers->max_row_stddev <= 0x1p100 && parts_.buffers->max_state_stddev <= 0x1p100))
     refuse_numbers();
-  const auto is_nonnegative = [](double number) { return number >= 0; };
-  is_nonnegative_ = std::ranges::all_of(parts_.buffers->gains, is_nonnegative) &&
-                    std::ranges::all_of(parts_.buffers->factors, is_nonnegative);
+  const detail::NumberRange range = detail::range_of(*parts_.buffers);
+  is_nonnegative_ = range.is_nonnegative;
+  has_growing_factors_ = range.largest_factor > 1;
 }
 
 void VaryingBufferedStrategy::refuse_numbers() const {
@@ -70,7 +71,7 @@ std::vector<double> VaryingBufferedStrategy::epoch_norms_squared(std::int64_t se
 }
 
 std::vector<double> VaryingBufferedStrategy::later_products(std::int64_t lag) const {
-  if (!is_nonnegative_ || std::ranges::max(parts_.buffers->factors) > 1) return {};
+  if (!is_nonnegative_ || has_growing_factors_) return {};
   std::call_once(are_products_made_, [this] {
     largest_products_ = detail::largest_products(*parts_.buffers, parts_.column_scales);
   });
@@ -85,19 +86,23 @@ RowNorms VaryingBufferedStrategy::row_norms() const {
 }
 
 Matrix VaryingBufferedStrategy::encoder() const {
-  const VaryingBuffers& numbers = buffers();
-  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(numbers.num_buffers);
-  const Eigen::Map<const Matrix> gains(numbers.gains.data(), n, q);
-  const Eigen::Map<const Matrix> factors(numbers.factors.data(), n, q);
+  detail::VaryingReader numbers(buffers());
+  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(numbers.num_buffers());
+  const auto gains = [&](Eigen::Index step) {
+    return Eigen::Map<const Vector>(numbers.gains(static_cast<std::size_t>(step)), q);
+  };
+  const auto factors = [&](Eigen::Index step) {
+    return Eigen::Map<const Vector>(numbers.factors(static_cast<std::size_t>(step)), q);
+  };
   Matrix encoder = Matrix::Zero(n, n);
   for (Eigen::Index j = 0; j < n; ++j) {
     const double scale = parts_.column_scales[static_cast<std::size_t>(j)];
-    Vector product = factors.row(j).transpose();
-    encoder(j, j) = 1 / (numbers.inverse_scales[static_cast<std::size_t>(j)] * scale);
+    Vector product = factors(j);
+    encoder(j, j) = 1 / (numbers.inverse_scale(static_cast<std::size_t>(j)) * scale);
     for (Eigen::Index i = j + 1; i < n; ++i) {
-      const double c = 1 / numbers.inverse_scales[static_cast<std::size_t>(i)];
-      encoder(i, j) = c * gains.row(i).dot(product) / scale;
-      product.array() *= factors.row(i).transpose().array();
+      const double c = 1 / numbers.inverse_scale(static_cast<std::size_t>(i));
+      encoder(i, j) = c * gains(i).dot(product) / scale;
+      product.array() *= factors(i).array();
     }
   }
   return encoder;

@@ -105,8 +105,9 @@ class Changes {
   }
   void operator()(const VaryingBufferedDecoder& form) {
     const auto buffers = std::make_shared<VaryingBuffers>(*form.buffers);
-    // B is made of the others; the last two bound the rounding of its rows.
-    auto& [num_buffers, inverse_scales, gains, factors, row_stddev, state_stddev] = *buffers;
+    // B is made of these; others bound the rounding of its rows, or pack what the lists have.
+    auto& [num_buffers, inverse_scales, gains, factors, row_stddev, state_stddev, packed] =
+        *buffers;
     change_shared<VaryingBufferedDecoder>(buffers, num_buffers, inverse_scales, gains, factors);
   }
   void operator()(const VaryingBandedDecoder& form) {

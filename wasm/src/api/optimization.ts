@@ -22,7 +22,7 @@ function plainWorkload(workload: Workload): Workload {
   return Object.fromEntries(entries) as Workload;
 }
 
-class CoreOptimization extends CoreSearch<SavedStrategy> implements Optimization {
+export class CoreOptimization extends CoreSearch<SavedStrategy> implements Optimization {
   constructor(
     instance: Instance,
     id: number,
@@ -37,6 +37,11 @@ class CoreOptimization extends CoreSearch<SavedStrategy> implements Optimization
 
   result(): SavedStrategy {
     return saveStrategy(this.asked, this.core.call('plannerResult', this.id));
+  }
+
+  /** The same to be used and not to be kept: its lists are no plain ones, which takes less memory. */
+  found(): SavedStrategy {
+    return saveStrategy(this.asked, this.core.call('plannerResult', this.id), (values) => values);
   }
 }
 

@@ -12,6 +12,7 @@ import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from '../
 import type { ErrorOptions, MechanismName, MechanismOptions } from '../types/all.js';
 import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from '../types/all.js';
 import type { SavedStrategy, SearchLimits, UnitError, UnitErrorOptions } from '../types/all.js';
+import type { CoreOptimization } from './optimization.js';
 import { defaultOf, readProblem } from './options.js';
 
 /** A computation that runs piece by piece. */
@@ -66,16 +67,25 @@ function longSearch(
   return given(all) as OptimizeOptions;
 }
 
-/** Runs a whole search. */
-export function* searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedStrategy> {
-  const search = api.optimization(options);
+/** Runs a whole search, and hands it to `use`. */
+function* searched(
+  api: DpFtrl,
+  options: OptimizeOptions,
+  use: (search: CoreOptimization) => SavedStrategy,
+): Pieces<SavedStrategy> {
+  const search = api.optimization(options) as CoreOptimization;
   try {
     while (search.advance()) yield search.progress;
     yield search.progress;
-    return search.result();
+    return use(search);
   } finally {
     search.dispose();
   }
+}
+
+/** Runs a whole search. */
+export function searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedStrategy> {
+  return searched(api, options, (search) => search.result());
 }
 
 /**
@@ -88,7 +98,7 @@ function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefi
   } catch {
     // The function that the options are for reports what is wrong with them.
   }
-  return search && (yield* searching(api, search));
+  return search && (yield* searched(api, search, (it) => it.found()));
 }
 
 /** Returns the same options with the mechanism that was found, if finding it takes long. */

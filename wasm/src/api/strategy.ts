@@ -60,7 +60,19 @@ function leastDimension({ participation, numSteps }: Asked): number {
   return dimension;
 }
 
-export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStrategy {
+/** The same as `Array.from`, without growing step by step: half the memory for millions. */
+function listOf(values: Float64Array): number[] {
+  const list = new Array<number>(values.length);
+  for (let i = 0; i < values.length; ++i) list[i] = values[i]!;
+  return list;
+}
+
+/** @param asList  makes the lists; default: plain ones, which JSON has. */
+export function saveStrategy(
+  asked: Asked,
+  result: CorePlannerResult,
+  asList: (values: Float64Array) => ArrayLike<number> = listOf,
+): SavedStrategy {
   const { error, lowerBound, boundMethod, status, iterations, numbers } = result;
   const { lowerBoundMinDimension, lowerBoundEveryDimension } = result;
   return {
@@ -80,8 +92,8 @@ export function saveStrategy(asked: Asked, result: CorePlannerResult): SavedStra
     status,
     iterations,
     parameters: Object.fromEntries(
-      numbers.map(({ name, values }) => [camelCase(name), Array.from(values)]),
-    ),
+      numbers.map(({ name, values }) => [camelCase(name), asList(values)]),
+    ) as SavedStrategy['parameters'],
   };
 }
 

@@ -2,6 +2,7 @@
 
 // The command dp-ftrl.
 
+import { setFlagsFromString } from 'node:v8';
 import { load } from '../index.js';
 import * as bench from './commands/bench.js';
 import * as bounds from './commands/bounds.js';
@@ -27,6 +28,10 @@ import { nameLonger } from './options/horizon.js';
 import { requireOneRoleEach } from './options/roles.js';
 import { ClosedPipe, StandardOutput } from './output/output.js';
 import { Interrupted } from './signals.js';
+
+// The rows of a table leave garbage that is never much at a time. Without this the heap may grow to
+// four times what is alive before it is looked through: 50 MB more, and no faster.
+setFlagsFromString('--heap-growing-percent=50');
 
 interface Command {
   options: Known;

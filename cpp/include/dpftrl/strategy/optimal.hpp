@@ -79,6 +79,7 @@ class VaryingBufferedStrategy : public Strategy {
   double max_column_norm_squared_;
   double encoder_slack_;
   bool is_nonnegative_;
+  bool has_growing_factors_;
   mutable std::once_flag are_products_made_;
   mutable std::vector<double> largest_products_;  ///< of columns, when they are asked for
 };
@@ -139,7 +140,7 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
  public:
   static constexpr std::string_view kName = "optimal";
   /// Limit for strategies that are made by name, set by the time and memory that the solver takes.
-  static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 21;
+  static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;
   static constexpr std::int64_t kMaxBuffers = 64;
   /// The plan must have as many steps as the workload.
   /// @throws Error{invalid_argument, wrong_length} numbers out of range.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/sensitivity/pair_sensitivity.hpp"
+#include "analysis/sensitivity/pattern_search.hpp"
 #include "analysis/sensitivity/pattern_sums.hpp"
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
@@ -80,6 +82,29 @@ bool is_nonnegative_on_patterns(const Matrix& gram, const Participation& partici
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = i + b; j < n; j += stride)
       if (gram_entry(gram, i, j) < 0) return false;
+  return true;
+}
+
+/// Whether contributions of one line, with signs, turn every inner product of a pattern to its
+/// absolute value: each step takes the sign that its product with some earlier one asks for.
+bool signs_attain(const Matrix& gram, const std::vector<std::int64_t>& steps) {
+  std::vector<int> signs(steps.size(), 0);
+  for (std::size_t first = 0; first < steps.size(); ++first) {
+    if (signs[first] == 0) signs[first] = 1;
+    // Signs spread from `first` to all that are connected to it, however indirectly.
+    for (bool is_spreading = true; is_spreading;) {
+      is_spreading = false;
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        for (std::size_t j = 0; j < steps.size(); ++j) {
+          const double product = gram_entry(gram, steps[i], steps[j]);
+          if (i == j || product == 0 || signs[i] == 0) continue;
+          const int wanted = product > 0 ? signs[i] : -signs[i];
+          if (signs[j] == -wanted) return false;
+          is_spreading = is_spreading || signs[j] == 0;
+          signs[j] = wanted;
+        }
+    }
+  }
   return true;
 }
 
@@ -192,6 +217,13 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
   if (is_nonnegative && attained >= bound * (1 - 0x1p-45))
     return {std::sqrt(bound), Exactness::exact,
             "Gram matrix: bound by row patterns, attained at even distances"};
+  if (const auto worst = largest_pattern(gram.cwiseAbs(), participation)) {
+    const std::int64_t k = participation.max_participations_within(n);
+    const double value = std::sqrt(rounded_up(worst->value, 2 * k * k));
+    if (is_nonnegative || signs_attain(gram, worst->steps))
+      return {value, Exactness::exact, "Gram matrix: the worst pattern"};
+    return {value, Exactness::upper_bound, "Gram matrix: the worst pattern, absolute values"};
+  }
   return {std::sqrt(bound), Exactness::upper_bound, "Gram matrix: bound by row patterns"};
 }
 

@@ -14,6 +14,7 @@
 #include "base/counting.hpp"
 #include "dpftrl/random/random.hpp"
 #include "math/exact_convolution.hpp"
+#include "optimal/varying_numbers.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -456,28 +457,30 @@ class VaryingBufferedLoop {
   VaryingBufferedLoop(const VaryingBufferedDecoder& decoder, const FixedPoint& fixed)
       : numbers_(*decoder.buffers),
         fixed_(fixed),
-        states_(static_cast<std::size_t>(numbers_.num_buffers)) {}
+        states_(numbers_.num_buffers()),
+        max_row_stddev_(decoder.buffers->max_row_stddev) {}
 
-  Enclosure respond(std::size_t step, const Enclosure& input) const {
-    Enclosure output = fixed_.multiply(input, numbers_.inverse_scales[step]);
+  Enclosure respond(std::size_t step, const Enclosure& input) {
+    const double* const gains = numbers_.gains(step);
+    Enclosure output = fixed_.multiply(input, numbers_.inverse_scale(step));
     for (std::size_t k = 0; k < states_.size(); ++k)
-      output = fixed_.subtract(
-          output, fixed_.multiply(states_[k], numbers_.gains[step * states_.size() + k]));
+      output = fixed_.subtract(output, fixed_.multiply(states_[k], gains[k]));
     return output;
   }
   void feed(std::size_t step, const Enclosure& output) {
+    const double* const factors = numbers_.factors(step);
     for (std::size_t k = 0; k < states_.size(); ++k)
-      states_[k] = fixed_.multiply(fixed_.add(states_[k], output),
-                                   numbers_.factors[step * states_.size() + k]);
+      states_[k] = fixed_.multiply(fixed_.add(states_[k], output), factors[k]);
   }
   /// |dz / dw|.
-  double input_per_output(std::size_t step) const { return 1 / numbers_.inverse_scales[step]; }
-  double max_row_stddev() const { return numbers_.max_row_stddev; }
+  double input_per_output(std::size_t step) const { return 1 / numbers_.inverse_scale(step); }
+  double max_row_stddev() const { return max_row_stddev_; }
 
  private:
-  const VaryingBuffers& numbers_;
+  VaryingReader numbers_;
   const FixedPoint& fixed_;
   std::vector<Enclosure> states_;
+  double max_row_stddev_;
 };
 
 /// The same for bands whose entries change.

@@ -8,6 +8,7 @@
 
 #include "base/double_double.hpp"
 #include "noise/programs/program.hpp"
+#include "optimal/varying_numbers.hpp"
 #include "random/gaussian.hpp"
 #include "simd/simd.hpp"
 
@@ -393,22 +394,24 @@ class VaryingBufferedProgram final : public Program {
                          SlotAllocator& slots)
       : options_(options),
         numbers_(*decoder.buffers),
+        reader_(numbers_),
         fresh_(slots.scratch()),
         w_(slots.scratch()),
-        states_(slots.states(static_cast<std::size_t>(numbers_.num_buffers))),
+        states_(slots.states(reader_.num_buffers())),
         total_(slots.state()),
         state_errors_(states_.size()) {}
 
   Slot emit(std::int64_t step, StepOperations& operations) override {
     const auto t = static_cast<std::size_t>(step);
+    const double* const gains = reader_.gains(t);
+    const double* const factors = reader_.factors(t);
     operations.draw(fresh_, options_.first_measurement + step);
     terms_.assign(1, Term{{numbers_.inverse_scales[t], 0}, fresh_});
-    for (std::size_t k = 0; k < states_.size(); ++k)
-      terms_.push_back({{-gain(t, k), 0}, states_[k]});
+    for (std::size_t k = 0; k < states_.size(); ++k) terms_.push_back({{-gains[k], 0}, states_[k]});
     operations.combine(w_, terms_);
     for (std::size_t k = 0; k < states_.size(); ++k)
       operations.combine(states_[k],
-                         {Term{{factor(t, k), 0}, states_[k]}, Term{{factor(t, k), 0}, w_}});
+                         {Term{{factors[k], 0}, states_[k]}, Term{{factors[k], 0}, w_}});
     operations.add(total_, total_, w_);
     return total_;
   }
@@ -419,15 +422,17 @@ class VaryingBufferedProgram final : public Program {
     const double row = kTail * numbers_.max_row_stddev;
     const double state = kTail * numbers_.max_state_stddev;
     const double scale = numbers_.inverse_scales[t];
+    const double* const gains = reader_.gains(t);
+    const double* const factors = reader_.factors(t);
     const double num_terms = static_cast<double>(states_.size() + 1);
     double terms = scale * kNormalMax, states = 0;
     for (std::size_t k = 0; k < states_.size(); ++k) {
-      const double magnitude = std::abs(gain(t, k));
+      const double magnitude = std::abs(gains[k]);
       terms += magnitude * state;
       states += magnitude * state_errors_[k];
       // w is the difference of two rows.
-      state_errors_[k] = factor(t, k) * (state_errors_[k] +
-                                         combine_error(options_.precision, 2) * (state + 2 * row));
+      state_errors_[k] = factors[k] * (state_errors_[k] +
+                                       combine_error(options_.precision, 2) * (state + 2 * row));
       largest_state_error_ = std::max(largest_state_error_, state_errors_[k]);
     }
     const double input = (combine_error(options_.precision, num_terms) * terms + states) / scale;
@@ -442,13 +447,9 @@ class VaryingBufferedProgram final : public Program {
   }
 
  private:
-  double gain(std::size_t t, std::size_t k) const { return numbers_.gains[t * states_.size() + k]; }
-  double factor(std::size_t t, std::size_t k) const {
-    return numbers_.factors[t * states_.size() + k];
-  }
-
   ProgramOptions options_;
   const VaryingBuffers& numbers_;
+  detail::VaryingReader reader_;
   Slot fresh_;
   Slot w_;
   std::vector<Slot> states_;

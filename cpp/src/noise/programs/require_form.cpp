@@ -8,6 +8,7 @@
 #include "base/counting.hpp"
 #include "dpftrl/base/error.hpp"
 #include "noise/programs/program.hpp"
+#include "optimal/varying_numbers.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -51,6 +52,19 @@ void require_state(const ProgramOptions& options, std::string_view what, std::in
 
 /// Blocks of normals that a row is made of: some hundred MB.
 constexpr std::int64_t kMaxMovingTerms = std::int64_t{1} << 14;
+
+/// Calls check(index, number) for a list of `num_buffers` numbers a step, or for what is packed in
+/// its place.
+template <class Packed, class Check>
+void check_each(const VaryingBuffers& numbers, const std::vector<double>& whole,
+                const Packed& packed, const Check& check) {
+  if (!numbers.packed)
+    for (std::size_t i = 0; i < whole.size(); ++i) check(i, whole[i]);
+  const std::size_t n = numbers.packed ? numbers.inverse_scales.size() : 0;
+  const auto q = static_cast<std::size_t>(numbers.num_buffers);
+  for (std::size_t t = 0; t < n; ++t)
+    for (std::size_t k = 0; k < q; ++k) check(t * q + k, packed(t)[k]);
+}
 
 struct RequireForm {
   const ProgramOptions& options;
@@ -152,17 +166,25 @@ struct RequireForm {
     require_between(kFunction, "num_buffers", numbers.num_buffers, 1, kMaxArity);
     require_length_at_least("inverse_scales", std::ssize(numbers.inverse_scales), options.num_rows);
     const std::int64_t size = numbers.num_buffers * options.num_rows;
-    require_length_at_least("gains", std::ssize(numbers.gains), size);
-    require_length_at_least("factors", std::ssize(numbers.factors), size);
-    require_coefficients("gains", numbers.gains);
+    if (!numbers.packed) {
+      require_length_at_least("gains", std::ssize(numbers.gains), size);
+      require_length_at_least("factors", std::ssize(numbers.factors), size);
+    }
+    detail::VaryingReader reader(numbers);
+    const auto gains = [&](std::size_t step) { return reader.gains(step); };
+    const auto factors = [&](std::size_t step) { return reader.factors(step); };
+    check_each(numbers, numbers.gains, gains, [](std::size_t i, double gain) {
+      if (!(std::abs(gain) <= kMaxCoefficient)) require_coefficient(entry_name("gains", i), gain);
+    });
     for (std::size_t i = 0; i < numbers.inverse_scales.size(); ++i)
       if (!(numbers.inverse_scales[i] > 0 && numbers.inverse_scales[i] <= kMaxCoefficient))
         fail_argument(kFunction, entry_name("inverse_scales", i), "positive and at most 2^20",
                       to_text(numbers.inverse_scales[i]));
-    for (std::size_t i = 0; i < numbers.factors.size(); ++i)
-      if (!(numbers.factors[i] > 0 && numbers.factors[i] <= 1))
+    check_each(numbers, numbers.factors, factors, [](std::size_t i, double factor) {
+      if (!(factor > 0 && factor <= 1))
         fail_argument(kFunction, entry_name("factors", i), "above 0 and at most 1",
-                      to_text(numbers.factors[i]));
+                      to_text(factor));
+    });
     require_positive(kFunction, "max_row_stddev", numbers.max_row_stddev);
     require_non_negative(kFunction, "max_state_stddev", numbers.max_state_stddev);
     require_state(options, "num_buffers", numbers.num_buffers, 16);

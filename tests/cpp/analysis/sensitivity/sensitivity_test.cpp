@@ -7,6 +7,7 @@
 
 #include "analysis/sensitivity/family_sensitivity.hpp"
 #include "analysis/sensitivity/pair_sensitivity.hpp"
+#include "analysis/sensitivity/pattern_search.hpp"
 #include "analysis/sensitivity/scaled_sensitivity.hpp"
 #include "analysis/sensitivity/tree_sensitivity.hpp"
 #include "dense_algebra.hpp"
@@ -388,11 +389,10 @@ TEST(Sensitivity, golden_brute_force_and_bound_by_row_patterns) {
     const Participation participation = separated(row.k, row.b);
     EXPECT_TRUE(relatively_close(brute_force_sensitivity(encoder, participation).value,
                                  row.sensitivity, 1e-12));
-    const Sensitivity bound = gram_sensitivity(encoder.transpose() * encoder, participation);
-    EXPECT_TRUE(relatively_close(bound.value, row.bound, 1e-12));
-    EXPECT_TRUE(bound.exactness == Exactness::upper_bound ||
-                relatively_close(row.bound, row.sensitivity, 1e-13));
-    EXPECT_TRUE(is_sound(bound, encoder, participation));
+    const Sensitivity found = gram_sensitivity(encoder.transpose() * encoder, participation);
+    EXPECT_TRUE(relatively_close(found.value, row.sensitivity, 1e-12));
+    EXPECT_LE(found.value, row.bound * (1 + 1e-12));
+    EXPECT_TRUE(is_sound(found, encoder, participation));
   }
 }
 
@@ -431,20 +431,86 @@ TEST(Sensitivity, the_rule_of_the_tests_rejects_wrong_versions) {
                         Participation::single()));
 }
 
-TEST(Sensitivity, row_pattern_bound_can_be_strict_and_bands_make_it_exact) {
+TEST(Sensitivity, bands_make_it_exact_whether_they_are_known_or_seen) {
   const std::vector<double> c = {1, -0.5, 0.8, 0, 0, 0, 0, 0};
   GivenStrategy strategy(c);
-  const Matrix encoder = strategy.encoder();
-  const Sensitivity bound = gram_sensitivity(encoder.transpose() * encoder, separated(3, 3));
-  EXPECT_NEAR(bound.value, 2.2539, 5e-5);
+  for (const std::int64_t bands : {0, 3}) {
+    strategy.bands = bands;
+    const Sensitivity exact = sensitivity(strategy, separated(3, 3));
+    EXPECT_NEAR(exact.value, 2.2428, 5e-5);
+    EXPECT_EQ(exact.exactness, Exactness::exact);
+  }
+  // Bands longer than the separation: columns meet, and the worst pattern is searched for.
+  const Sensitivity longer = sensitivity(strategy, separated(3, 2));
+  EXPECT_TRUE(relatively_close(
+      longer.value, brute_force_sensitivity(strategy.encoder(), separated(3, 2)).value, 1e-12));
+  EXPECT_EQ(longer.exactness, Exactness::exact);
+}
+
+/// Few bands, whose columns meet within them.
+Matrix random_banded(Eigen::Index n, Eigen::Index bands, double low, RandomNumbers& random) {
+  Matrix encoder = Matrix::Zero(n, n);
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index j = std::max<Eigen::Index>(0, i + 1 - bands); j <= i; ++j)
+      encoder(i, j) = random.between(low, 1);
+  return encoder;
+}
+
+TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
+  RandomNumbers random(30);
+  for (Eigen::Index bands = 1; bands <= 7; ++bands)
+    for (const double low : {-1.0, 0.0}) {
+      const Eigen::Index n = bands < 4 ? 14 : 11;
+      const Matrix encoder = random_banded(n, bands, low, random);
+      const Matrix products = (encoder.transpose() * encoder).cwiseAbs();
+      for (const Participation& schema : participations(n)) {
+        if (schema.kind() != Participation::Kind::min_separation) continue;
+        SCOPED_TRACE(schema.description() + " " + std::to_string(bands));
+        const auto worst = largest_pattern(products, schema);
+        ASSERT_TRUE(worst);
+        const double brute = brute_force_sensitivity(encoder, schema).value;
+        EXPECT_TRUE(relatively_close(std::sqrt(worst->value), brute, 1e-12));
+        // The pattern is one of the schema, and has that value.
+        double sum = 0;
+        for (const std::int64_t i : worst->steps)
+          for (const std::int64_t j : worst->steps) sum += products(index_of(i), index_of(j));
+        EXPECT_TRUE(relatively_close(sum, worst->value, 1e-12));
+        EXPECT_LE(std::ssize(worst->steps), schema.max_participations());
+        for (std::size_t i = 1; i < worst->steps.size(); ++i)
+          EXPECT_GE(worst->steps[i] - worst->steps[i - 1], schema.separation());
+        // A claim is never below it, and exact only where something attains it.
+        const Sensitivity claimed = gram_sensitivity(encoder.transpose() * encoder, schema);
+        EXPECT_GE(claimed.value, brute * (1 - 1e-15));
+        EXPECT_TRUE(is_sound(claimed, encoder, schema)) << claimed.method;
+      }
+    }
+}
+
+TEST(Sensitivity, optimised_bands_are_exact_beyond_their_separation) {
+  for (const std::int64_t bands : {3, 4, 6}) {
+    const auto strategy = make_strategy({.name = "banded",
+                                         .num_steps = 16,
+                                         .parameters = {.num_bands = bands},
+                                         .participation = separated(3, 2)});
+    const Sensitivity claimed = sensitivity(*strategy, separated(3, 2));
+    const double brute = brute_force_sensitivity(strategy->encoder(), separated(3, 2)).value;
+    EXPECT_EQ(claimed.exactness, Exactness::exact) << claimed.method;
+    EXPECT_TRUE(relatively_close(claimed.value, brute, 1e-12)) << claimed.value << " " << brute;
+  }
+}
+
+TEST(Sensitivity, patterns_beyond_a_limit_are_bounded_by_rows) {
+  RandomNumbers random(31);
+  const Matrix wide = random_banded(200, 200, 0, random);
+  const Matrix gram = wide.transpose() * wide;
+  EXPECT_FALSE(largest_pattern(gram, separated(20, 2)));
+  const Sensitivity bound = gram_sensitivity(gram, separated(20, 2));
   EXPECT_EQ(bound.exactness, Exactness::upper_bound);
-  EXPECT_EQ(sensitivity(strategy, separated(3, 3)).exactness, Exactness::upper_bound);
-  strategy.bands = 3;
-  const Sensitivity exact = sensitivity(strategy, separated(3, 3));
-  EXPECT_NEAR(exact.value, 2.2428, 5e-5);
-  EXPECT_EQ(exact.exactness, Exactness::exact);
-  // Bands longer than the separation prove nothing.
-  EXPECT_EQ(sensitivity(strategy, separated(3, 2)).exactness, Exactness::upper_bound);
+  EXPECT_EQ(bound.method, "Gram matrix: bound by row patterns");
+  // Few participations of any columns, and any number of few bands, are searched.
+  EXPECT_TRUE(largest_pattern(gram.topLeftCorner(64, 64), separated(3, 2)));
+  const Matrix narrow = random_banded(1024, 6, -1, random);
+  EXPECT_TRUE(largest_pattern((narrow.transpose() * narrow).cwiseAbs(), separated(200, 3)));
 }
 
 TEST(Sensitivity, first_phase_is_the_worst_of_a_toeplitz_encoder_whatever_its_signs) {

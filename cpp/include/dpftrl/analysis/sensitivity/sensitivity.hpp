@@ -75,9 +75,10 @@ std::vector<double> non_increasing_majorant(std::span<const double> coefficients
 double largest_pattern_sum(std::span<const double> values, const Participation& participation);
 
 /// From the Gram matrix X = C^T C. Single and fixed epoch: max over patterns of sum |X_ij|, exact
-/// if no X_ij involved is negative. Min separation: the bound of Choquette-Choo et al., arXiv
-/// 2306.08153: v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v); exact if a
-/// pattern s, s + b, s + 2b, ... attains it and no X_ij involved is negative. O(n^2 k).
+/// if no X_ij involved is negative. Min separation: the same where the worst pattern can be found
+/// in 2^20 steps of a dynamic program, because few columns have inner products or k is small; exact
+/// also if signs of the contributions attain it. Else the bound of Choquette-Choo et al., arXiv
+/// 2306.08153: v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v). O(n^2 k).
 Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation);
 
 /// How far C G moves in l1-norm, entries of measurements added up, when one user's rows of G change

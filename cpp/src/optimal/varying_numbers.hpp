@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Gains and factors of VaryingBuffers, read and made without all of them at once.
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "dpftrl/optimal/optimum.hpp"
+#include "math/packed_series.hpp"
+
+namespace dpftrl::detail {
+
+/// Gains and factors of long recursions, each buffer's packed for itself: from step to step they
+/// change little.
+class PackedNumbers {
+ public:
+  /// Steps that are packed together.
+  static constexpr std::size_t kBlock = PackedSeries::kLength;
+
+  PackedNumbers(std::size_t num_steps, std::size_t num_buffers);
+
+  /// `num_buffers` numbers a step for the steps of block b, which are at most kBlock.
+  void set_gains(std::size_t b, const std::vector<double>& numbers);
+  void set_factors(std::size_t b, const std::vector<double>& numbers);
+  void get_gains(std::size_t b, std::vector<double>& numbers) const;
+  void get_factors(std::size_t b, std::vector<double>& numbers) const;
+  std::size_t num_bytes() const { return gains_.num_bytes() + factors_.num_bytes(); }
+
+ private:
+  void set(PackedSeries& series, std::size_t b, const std::vector<double>& numbers) const;
+  void get(const PackedSeries& series, std::size_t b, std::vector<double>& numbers) const;
+
+  std::size_t num_steps_, num_buffers_;
+  PackedSeries gains_, factors_;  ///< buffer k of block b is piece b num_buffers + k
+};
+
+/// Reads the numbers of any step, quickly where the step before it was near.
+class VaryingReader {
+ public:
+  explicit VaryingReader(const VaryingBuffers& buffers)
+      : buffers_(buffers), num_buffers_(static_cast<std::size_t>(buffers.num_buffers)) {}
+
+  std::size_t num_steps() const { return buffers_.inverse_scales.size(); }
+  std::size_t num_buffers() const { return num_buffers_; }
+  double inverse_scale(std::size_t step) const { return buffers_.inverse_scales[step]; }
+
+  /// Points to those of one step, until the next call.
+  const double* gains(std::size_t step) {
+    if (!buffers_.packed) return &buffers_.gains[step * num_buffers_];
+    if (step / PackedNumbers::kBlock != gains_block_) load_gains(step / PackedNumbers::kBlock);
+    return &gains_[step % PackedNumbers::kBlock * num_buffers_];
+  }
+  const double* factors(std::size_t step) {
+    if (!buffers_.packed) return &buffers_.factors[step * num_buffers_];
+    if (step / PackedNumbers::kBlock != factors_block_) load_factors(step / PackedNumbers::kBlock);
+    return &factors_[step % PackedNumbers::kBlock * num_buffers_];
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  void load_gains(std::size_t b);
+  void load_factors(std::size_t b);
+
+  const VaryingBuffers& buffers_;
+  std::size_t num_buffers_;
+  std::size_t gains_block_ = kNone, factors_block_ = kNone;
+  std::vector<double> gains_, factors_;  ///< of these blocks
+};
+
+}  // namespace dpftrl::detail
