@@ -175,6 +175,9 @@ test('moments: what is refused is named, and changes nothing', () => {
   const before = dp.liveHandles;
   refused(make({ epsilon: -1 }), 'epsilon');
   assert.equal(dp.liveHandles, before);
+  for (const changes of [{ epsilon: -1 }, { ranges: [] }]) {
+    assert.throws(make(changes), { call: 'statistic' });
+  }
 
   withStatistic({ ...what, numSteps: 2 }, (statistic) => {
     refused(() => statistic.release([1]), 'record', 'wrong_length');
@@ -238,6 +241,26 @@ for (const [kind, make] of [
     (await open({ confidence: 0.5 })).dispose();
   });
 }
+
+test('moments: errors of a ledger say what was called, and what was disposed of', async () => {
+  for (const changes of [{ epsilon: -1 }, { ranges: [] }, { statistic: 'median' }]) {
+    const opening = dp.statisticLedger({ ...what, ...changes, store: memoryStore() });
+    await assert.rejects(opening, { code: 'invalid_argument', call: 'statisticLedger' });
+  }
+  let isAsked, goOn;
+  const asked = new Promise((resolve) => (isAsked = resolve));
+  const pause = { now: async () => {} };
+  const ledger = await dp.statisticLedger({ ...what, store: memoryStore(() => pause.now()) });
+  pause.now = () => {
+    isAsked();
+    return new Promise((resolve) => (goOn = resolve));
+  };
+  const release = ledger.release(0, [1, 2]);
+  await asked;
+  ledger.dispose();
+  goOn();
+  await assert.rejects(release, { code: 'disposed', message: 'this statistic was disposed of' });
+});
 
 test('moments: a ledger of other sums is refused', async () => {
   const store = memoryStore();

@@ -114,17 +114,20 @@ export function recalled(code: ErrorCode, message: string, refusal: Refusal): Er
 }
 
 /** An error of the core as that of the method that was called, and of a row of several. */
-export function told(error: RefusalError, as: Pick<Refusal, 'call' | 'row'>): RefusalError {
+export function told(
+  error: RefusalError,
+  as: Pick<Refusal, 'call' | 'part' | 'row'>,
+): RefusalError {
   if (error.call === undefined) return error; // The instance stopped, whatever was called.
   return makeError(error.code, {}, { ...refusalOf(error), ...as }, error.cause);
 }
 
-/** Calls `act`; what it refuses says that `call` was called. */
-export function asErrorsOf<T>(call: string, act: () => T): T {
+/** Calls `act`; what it refuses says that this was called. */
+export function asErrorsOf<T>(where: Where, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    throw told(error as RefusalError, { call });
+    throw told(error as RefusalError, placeOf(where));
   }
 }
 

@@ -4,7 +4,7 @@
 
 import { float64s, wrongType, type Reader } from '../../core/check.js';
 import type { Core, CoreColumns } from '../../core/core.js';
-import { atRow, type Partway } from '../../core/errors.js';
+import { asErrorsOf, atRow, type Partway } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { DEFAULT_CONFIDENCE, LATTICE_NOISES } from '../../shared/defaults.js';
 import type { Certificate, Estimate, Handle, Moments, Neighbours, Totals } from '../../types/all.js';
@@ -206,7 +206,7 @@ export function readStatistic(
     neighbours: mechanism.neighbours,
   };
   const insecureSeed = reader.seedOr('insecureSeed', undefined);
-  const made = instance.core.call('momentsCreate', shape);
+  const made = asErrorsOf(reader.where, () => instance.core.call('momentsCreate', shape));
   const complete: CompleteOptions = {
     ...mechanism,
     // Neighbours differ by one distance, whichever they are: that of two records is no double norm.

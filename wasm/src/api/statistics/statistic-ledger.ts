@@ -84,7 +84,7 @@ export async function makeStatisticLedger(
   const { columns, complete } = readStatistic(instance, reader);
   let sums: CoreReleaseLedger;
   try {
-    sums = await openLedgerOf(instance, reader, complete);
+    sums = await openLedgerOf(instance, reader, complete, 'statistic');
   } catch (error) {
     columns.drop();
     throw error;

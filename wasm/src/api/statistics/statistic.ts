@@ -2,6 +2,7 @@
 
 // Statistics of one process.
 
+import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import type { Moments, PrefixSum, Statistic } from '../../types/all.js';
@@ -47,7 +48,9 @@ export function makeStatistic(instance: Instance, options: unknown): Statistic {
   const reader = readOptions(where, options, STATISTIC_OPTIONS);
   const { columns, complete } = readStatistic(instance, reader);
   try {
-    const sums = withKey(where, complete, (given) => prefixSumOf(instance, given));
+    const sums = withKey(where, complete, (given) =>
+      asErrorsOf(where, () => prefixSumOf(instance, given)),
+    );
     return new CoreStatistic(instance, columns, sums);
   } catch (error) {
     columns.drop();

@@ -5,6 +5,7 @@
 
 import { float64s, requireCount, wrongType, type Reader } from '../../core/check.js';
 import type { CorePrefixSum } from '../../core/core.js';
+import { asErrorsOf } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import type { Certificate, ReleaseLedger } from '../../types/all.js';
 import { Journal } from '../../stores/journal.js';
@@ -204,7 +205,9 @@ export async function openLedgerOf(
   kind = 'release ledger',
 ): Promise<CoreReleaseLedger> {
   return openTotals(reader, complete, (given, made) => {
-    const sums = instance.core.call('ledgerCreate', given);
-    return new CoreReleaseLedger(instance, { ...made, sums }, kind);
+    return asErrorsOf(reader.where, () => {
+      const sums = instance.core.call('ledgerCreate', given);
+      return new CoreReleaseLedger(instance, { ...made, sums }, kind);
+    });
   });
 }
