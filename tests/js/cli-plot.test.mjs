@@ -123,7 +123,7 @@ test('plot: a page stands alone, and its parts have names', async () => {
 
 /** Totals of a chart that took them in pieces; step t has the total 10 t and the std t + 1. */
 function chartOf(numSteps, size) {
-  const chart = new TotalsChart({ columns: ['a<b'], timeColumn: undefined });
+  const chart = new TotalsChart({ columns: ['a<b'], timeColumn: undefined, workload: 'prefix' });
   const totals = { dimension: 1, stddev: (t) => t + 1 };
   for (let first = 0; first < numSteps; first += size) {
     const length = Math.min(size, numSteps - first);

@@ -11,7 +11,8 @@
 namespace dpftrl::wasm {
 
 [[noreturn]] inline void fail_absent(std::string_view parameter, std::string_view what) {
-  fail(ErrorCode::unsupported, "module", parameter,
+  constexpr std::string_view kFunction = "module";
+  fail(ErrorCode::unsupported, kFunction, parameter,
        std::string("must be left out: ") + std::string(what) + " are in the whole package");
 }
 
