@@ -113,8 +113,9 @@ TEST(MomentsTest, AllStreamsOfThreeStepsAreWithinTheNoiseOfTheirNeighbours) {
       const MomentColumns columns(what);
       std::vector<Vector> vectors;
       for (const auto& record : records)
-        vectors.push_back(record.empty() ? Vector(Vector::Zero(columns.dimension()))
-                                         : added(columns, record));
+        vectors.push_back(record.empty()
+                              ? Vector(Vector::Zero(static_cast<Eigen::Index>(columns.dimension())))
+                              : added(columns, record));
       const MomentSum sum(options, what, Key::insecure_from_seed(1));
       const auto& mechanism = sum.sums().mechanism();
       const Matrix encoder = mechanism.strategy().encoder();
