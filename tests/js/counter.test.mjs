@@ -107,6 +107,7 @@ test('counter: its mechanisms are four of the whole, with the same words but for
 });
 
 test('counter: what it has not is refused by its name', () => {
+  const fading = whole.optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } });
   for (const [options, code, message] of [
     [{ mechanism: 'square-root' }, 'invalid_argument', /mechanism must be one of tree, honaker, blt, optimal/],
     [{ mechanism: 'blt' }, 'unsupported', /decays and weights must be given, or a saved strategy/],
@@ -116,6 +117,10 @@ test('counter: what it has not is refused by its name', () => {
     [{ mechanism: 'tree', mode: 'lattice' }, 'unsupported', /mode must be left out: .*whole package/],
     [{ mechanism: 'tree', epochLength: 4 }, 'unsupported', /epochLength must be left out: .*whole/],
     [{ mechanism: 'tree', normalizeColumns: true }, 'unsupported', /normalizeColumns must be left out/],
+    ...[{ decay: 0.9 }, { window: 3 }, { momentum: 0.5 }, { rates: [1, 2] }, { matrix: [1, 0, 1, 1] }].map(
+      (workload) => [{ numSteps: 2 + (workload.window ?? 0), workload }, 'unsupported', /workload must be left out: .*whole/],
+    ),
+    [{ mechanism: fading }, 'unsupported', /workload must be left out: .*whole/],
     [{ mechanism: 'tree', epsilon: -1e-7 }, 'invalid_argument', /epsilon must be .*got -1e-7/],
     [{ mechanism: 'tree', epsilon: NaN }, 'invalid_argument', /epsilon must be .*got NaN/],
   ]) {
