@@ -31,15 +31,15 @@ double normal_half_width(double probability) {
   return high;
 }
 
-double SumNoise::stddev_of(std::initializer_list<double> factors) const {
+double SumNoise::stddev_of(std::initializer_list<Factor> factors) const {
   double sum = 0;
-  for (const double factor : factors) sum += factor * factor;
+  for (const auto& [value, times] : factors) sum += times * value * value;
   return stddev * std::sqrt(sum);
 }
 
-double SumNoise::half_width(std::initializer_list<double> factors, double normal) const {
+double SumNoise::half_width(std::initializer_list<Factor> factors, double normal) const {
   double rounding = 0;
-  for (const double factor : factors) rounding += std::abs(factor) * grid / 2;
+  for (const auto& [value, times] : factors) rounding += times * std::abs(value) * grid / 2;
   return (normal * stddev_of(factors) + rounding) * kRoundUp;
 }
 

@@ -28,15 +28,23 @@ Interval operator*(const Interval& a, const Interval& b);
 /// rounded up.
 double normal_half_width(double probability);
 
+/// Multiplies some sums, and says how many.
+struct Factor {
+  Factor(double the_value, double how_often = 1) : value(the_value), times(how_often) {}
+
+  double value;
+  double times;
+};
+
 /// Noise of the sums of a step: independent normals, rounded to a grid.
 struct SumNoise {
   double stddev;
   double grid;
 
   /// Std of a combination of the noises of several sums.
-  double stddev_of(std::initializer_list<double> factors) const;
+  double stddev_of(std::initializer_list<Factor> factors) const;
   /// Bound on its magnitude that holds with that normal_half_width.
-  double half_width(std::initializer_list<double> factors, double normal) const;
+  double half_width(std::initializer_list<Factor> factors, double normal) const;
 };
 
 /// Interval for the numbers x of a range with

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -19,7 +18,7 @@ using detail::normal_half_width;
 using detail::quotients;
 using detail::SumNoise;
 
-constexpr std::string_view kWhere = "moments";
+constexpr std::string_view kWhere = MomentColumns::kName;
 
 /// Room for truncation to the grid, and for the roundings of doubles: docs/math/moments.md.
 constexpr double kSlack = 1 + 0x1p-14;
@@ -52,18 +51,6 @@ double power_of_two_below(double value) {
   int exponent = 0;
   std::frexp(value, &exponent);
   return std::ldexp(1.0, exponent - 2);
-}
-
-std::shared_ptr<const Mechanism> make_mechanism(MechanismOptions options,
-                                                const MomentColumns& columns) {
-  // Negative weights would make variances that are none.
-  if (options.workload && !options.workload->is_prefix() &&
-      options.workload->kind() != Workload::Kind::window)
-    fail_argument(kWhere, "workload", "prefix or a window", options.workload->name());
-  // Neighbours differ by one distance, whatever they are: that of two records is not twice a norm.
-  options.neighbours = Neighbours::zero_out;
-  options.clip_norm = columns.distance();
-  return Mechanism::make(options);
 }
 
 /// Chance that an interval of a mean leaves to fail to those that are made of it: their errors are
@@ -292,40 +279,6 @@ Moments MomentColumns::read(const NoisyColumns& columns) const {
           half * half_of(options_.ranges[j]), 0));
   }
   return moments;
-}
-
-MomentSum::MomentSum(const MechanismOptions& mechanism, MomentsOptions moments, const Key& key)
-    : columns_(std::move(moments)),
-      sums_(make_mechanism(mechanism, columns_),
-            {.key = key, .dimension = columns_.dimension(), .grid = columns_.grid()}),
-      row_(static_cast<std::size_t>(columns_.dimension())),
-      noisy_(row_) {}
-
-void MomentSum::contribute(std::span<const double> record) {
-  columns_.write(record, row_);
-  sums_.contribute(row_);
-}
-
-Moments MomentSum::release(std::span<const double> record) {
-  columns_.write(record, row_);
-  sums_.release(row_, noisy_);
-  return read();
-}
-
-Moments MomentSum::release() {
-  sums_.release(noisy_);
-  return read();
-}
-
-Moments MomentSum::read() const {
-  return columns_.read({.sums = noisy_, .stddev = sums_.release_stddev(step() - 1)});
-}
-
-Certificate MomentSum::certificate() const {
-  Certificate certificate = sums_.mechanism().certificate();
-  certificate.neighbours = columns_.neighbours();
-  certificate.clip_norm = columns_.distance() / neighbour_distance(columns_.neighbours());
-  return certificate;
 }
 
 }  // namespace dpftrl

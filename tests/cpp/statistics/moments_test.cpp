@@ -3,16 +3,20 @@
 
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
 
+#include "statistics/columns.hpp"
 #include "statistics/intervals.hpp"
-#include "support.hpp"
 
 namespace dpftrl {
 namespace {
+
+using testing::added;
+using testing::expect_refused;
+using testing::farthest_streams;
+using testing::tolerance;
 
 constexpr double kSlack = 0x1p-14;
 
@@ -20,26 +24,6 @@ MomentColumns columns_of(std::int64_t num, bool covariance, Neighbours neighbour
   return MomentColumns({.ranges = std::vector(static_cast<std::size_t>(num), ColumnRange{-1, 1}),
                         .covariance = covariance,
                         .neighbours = neighbours});
-}
-
-/// The integers that the record adds to the sums of the release, found from two streams with one
-/// noise, in input units of the columns.
-Vector added(const MomentColumns& columns, std::span<const double> record) {
-  const auto mechanism = Mechanism::make({.strategy = "tree",
-                                          .num_steps = 1,
-                                          .target = {.epsilon = 1, .delta = 1e-6},
-                                          .clip_norm = columns.distance()});
-  const PrefixSumOptions options{
-      .key = Key::insecure_from_seed(5), .dimension = columns.dimension(), .grid = columns.grid()};
-  PrefixSum sums(mechanism, options), silent(mechanism, options);
-  std::vector<double> with(static_cast<std::size_t>(columns.dimension())), without(with);
-  columns.write(record, with);
-  sums.release(with, with);
-  silent.release(without);
-  Vector difference(testing::index_of(columns.dimension()));
-  for (Eigen::Index i = 0; i < difference.size(); ++i)
-    difference[i] = with[static_cast<std::size_t>(i)] - without[static_cast<std::size_t>(i)];
-  return difference;
 }
 
 /// Records on a lattice of so many values from -1 to 1 in each column, as integers of the sums.
@@ -98,52 +82,22 @@ TEST(MomentsTest, DistancesAreThoseOfTheNote) {
 
 /// Every stream of at most one record, of these, a step; all neighbours of it.
 TEST(MomentsTest, AllStreamsOfThreeStepsAreWithinTheNoiseOfTheirNeighbours) {
-  constexpr std::int64_t kSteps = 3;
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
     for (const Participation& participation : {Participation::single(), testing::separated(2, 2)}) {
       const MechanismOptions options{.strategy = "square-root",
-                                     .num_steps = kSteps,
+                                     .num_steps = 3,
                                      .target = {.epsilon = 1, .delta = 1e-6},
                                      .participation = participation};
       const MomentsOptions what{
           .ranges = {{0, 10}, {-5, 5}}, .covariance = true, .neighbours = neighbours};
-      const std::vector<std::vector<double>> records = {{},     {10, 5},  {0, -5},   {5, 0},
-                                                        {0, 5}, {99, -3}, {2.5, 0.1}};
-      // Sums of each record, once.
-      const MomentColumns columns(what);
-      std::vector<Vector> vectors;
-      for (const auto& record : records)
-        vectors.push_back(record.empty()
-                              ? Vector(Vector::Zero(static_cast<Eigen::Index>(columns.dimension())))
-                              : added(columns, record));
+      const std::vector<std::vector<double>> records = {{10, 5}, {0, -5},  {5, 0},
+                                                        {0, 5},  {99, -3}, {2.5, 0.1}};
       const MomentSum sum(options, what, Key::insecure_from_seed(1));
-      const auto& mechanism = sum.sums().mechanism();
-      const Matrix encoder = mechanism.strategy().encoder();
-      double largest = 0;
-      const auto num = static_cast<int>(records.size());
-      for (int a = 0; a < num * num * num; ++a)
-        for (int b = 0; b < num * num * num; ++b) {
-          std::vector<std::int64_t> changed;
-          bool allowed = true;
-          Matrix difference(kSteps, columns.dimension());
-          for (int t = 0, x = a, y = b; t < kSteps; ++t, x /= num, y /= num) {
-            const int from = x % num, to = y % num;
-            difference.row(t) =
-                vectors[static_cast<std::size_t>(from)] - vectors[static_cast<std::size_t>(to)];
-            if (from != to) changed.push_back(t);
-            allowed &= from == to || neighbours == Neighbours::replace_one || to == 0;
-          }
-          if (!allowed || !participation.allows(changed, kSteps)) continue;
-          largest = std::max(largest, (encoder * difference).norm());
-        }
+      const double largest = farthest_streams(sum, {records.begin(), records.end()});
       const Certificate claim = sum.certificate();
       EXPECT_LE(largest, claim.noise_stddev * claim.mu);
       EXPECT_GE(largest, claim.noise_stddev * claim.mu * (1 - 2 * kSlack));
-      EXPECT_EQ(claim.neighbours, neighbours);
-      EXPECT_NEAR(claim.noise_stddev,
-                  claim.noise_multiplier * claim.sensitivity * claim.clip_norm *
-                      neighbour_distance(neighbours),
-                  1e-9);
+      testing::expect_certified(sum, neighbours);
     }
 }
 
@@ -238,20 +192,9 @@ std::array<int, 6> misses(const std::vector<std::array<double, 2>>& records, Nei
     const Moments found =
         moments_of(records, {.seed = 1000 + trial, .neighbours = neighbours, .scale = scale});
     const auto all = against(found, truth);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto& [estimate, value] = all[i];
-      EXPECT_LE(estimate.low, estimate.value);
-      EXPECT_LE(estimate.value, estimate.high);
-      if (value < estimate.low - 1e-9 || value > estimate.high + 1e-9) ++missed[i];
-    }
+    testing::add_misses(all, missed);
   }
   return missed;
-}
-
-/// A number of misses of confidence 0.9 exceeds its expectation by so much with probability below
-/// 1e-5, if the claim is true: one of 144 with probability 1e-3.
-double tolerance(int num_trials) {
-  return 4.5 * std::sqrt(0.09 * num_trials);
 }
 
 TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
@@ -380,16 +323,6 @@ TEST(MomentsTest, NumbersBeyondARangeAreClippedToIt) {
   columns.write(std::array{1e308, -7.0}, beyond);
   columns.write(std::array{1.0, -1.0}, ends);
   EXPECT_EQ(beyond, ends);
-}
-
-void expect_refused(const std::function<void()>& act, ErrorCode code, std::string_view parameter) {
-  try {
-    act();
-    ADD_FAILURE() << "accepted " << parameter;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
-    EXPECT_EQ(error.parameter(), parameter);
-  }
 }
 
 TEST(MomentsTest, RefusesBadInputAndChangesNothing) {

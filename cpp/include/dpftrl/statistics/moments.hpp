@@ -16,12 +16,11 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/problem/participation.hpp"
-#include "dpftrl/random/random.hpp"
-#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/statistics/statistic_sum.hpp"
 
 namespace dpftrl {
 
@@ -39,26 +38,12 @@ struct MomentsOptions {
   Neighbours neighbours = Neighbours::zero_out;
 };
 
-/// A number with an interval for what it would be without noise.
-struct Estimate {
-  double value;
-  double low;
-  double high;
-  double stddev;  ///< of the noise in `value`, predicted; for ratios to first order
-};
-
 struct Moments {
   Estimate count;
   std::vector<Estimate> mean;      ///< input units
   std::vector<Estimate> variance;  ///< divided by the count, not by one less
   /// Pairs (0, 1), (0, 2), ..., (1, 2), ...; empty where they are not asked for.
   std::vector<Estimate> covariance;
-};
-
-/// Sums after a step, as PrefixSum releases them, and what was added.
-struct NoisyColumns {
-  std::span<const double> sums;
-  double stddev;  ///< of the noise of each, which may be 0
 };
 
 /// Turns records into columns whose private sums tell all moments: with u = x mapped from its range
@@ -72,6 +57,10 @@ struct NoisyColumns {
 ///     replace-one, covariances too  3/2     2          3/4     1 / (d - 1)
 class MomentColumns {
  public:
+  using Options = MomentsOptions;
+  using Record = std::span<const double>;
+  using Reading = Moments;
+  static constexpr std::string_view kName = "moments";
   static constexpr std::int64_t kMaxColumns = 1000;
 
   /// @throws Error{invalid_argument} no range or more than kMaxColumns; one that is empty, beyond
@@ -125,47 +114,7 @@ class MomentColumns {
   double grid_;
 };
 
-/// The private moments of a stream, with the verbs of PrefixSum. For those that survive their
-/// process, give a ReleaseLedger the mechanism and the grid of this, and as records what
-/// MomentColumns makes of them.
-class MomentSum {
- public:
-  /// @param mechanism  clip_norm and neighbours are replaced: the latter by those of the moments.
-  /// @throws as Mechanism::make, MomentColumns and PrefixSum.
-  MomentSum(const MechanismOptions& mechanism, MomentsOptions moments, const Key& key);
-
-  /// Takes one record, and returns the moments of all so far, or of those in the window.
-  ///
-  /// @guarantee   mu-GDP for the mechanism's mu, and so (epsilon, delta)-DP, of all releases
-  ///              together, for streams that differ in records of one user as the participation
-  ///              allows, each against none (zero-out) or against any other or none (replace-one);
-  ///              for records chosen in the light of releases; nothing to add to delta.
-  /// @exactness   of the sums: that of PrefixSum::release.
-  /// @throws      as PrefixSum::release, and nothing has changed.
-  /// @checked-by  moments_test
-  Moments release(std::span<const double> record);
-  /// Adds a record to the step that the next `release` ends. The caller ensures that of one user
-  /// there is at most one in a step.
-  /// @throws as PrefixSum::contribute.
-  void contribute(std::span<const double> record);
-  Moments release();
-
-  /// Returns the claim about records: for replace-one clip_norm is half their largest distance.
-  Certificate certificate() const;
-  const MomentColumns& columns() const { return columns_; }
-  const PrefixSum& sums() const { return sums_; }
-  /// Sums of the columns that the last release was made of; zeros before there is one.
-  std::span<const double> noisy_sums() const { return noisy_; }
-  std::int64_t step() const { return sums_.step(); }
-  std::int64_t num_steps() const { return sums_.num_steps(); }
-
- private:
-  Moments read() const;
-
-  MomentColumns columns_;
-  PrefixSum sums_;
-  std::vector<double> row_;  ///< columns of a record
-  std::vector<double> noisy_;
-};
+/// The private moments of a stream.
+using MomentSum = StatisticSum<MomentColumns>;
 
 }  // namespace dpftrl

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/statistics/histograms.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "dense_algebra.hpp"
+#include "statistics/columns.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::expect_refused;
+using testing::tolerance;
+
+struct Kind {
+  Neighbours neighbours;
+  bool total;
+};
+
+/// Without a total, with one, and for two kinds of neighbours; a total changes nothing in the last.
+constexpr std::array kKinds = {Kind{Neighbours::zero_out, false}, Kind{Neighbours::zero_out, true},
+                               Kind{Neighbours::replace_one, false}};
+
+HistogramOptions options_of(std::int64_t num, const Kind& kind) {
+  return {
+      .num_categories = num, .total = kind.total, .confidence = 0.9, .neighbours = kind.neighbours};
+}
+
+TEST(HistogramsTest, AllStreamsOfThreeStepsAreWithinTheNoiseOfTheirNeighbours) {
+  for (const Kind& kind : kKinds)
+    for (const std::int64_t num : {1, 2, 4})
+      for (const Participation& participation :
+           {Participation::single(), testing::separated(2, 2), testing::separated(3, 1)}) {
+        const HistogramSum sum({.strategy = "square-root",
+                                .num_steps = 3,
+                                .target = {.epsilon = 1, .delta = 1e-6},
+                                .participation = participation},
+                               options_of(num, kind), Key::insecure_from_seed(1));
+        std::vector<std::int64_t> all(static_cast<std::size_t>(num));
+        std::iota(all.begin(), all.end(), 0);
+        const double largest = testing::farthest_streams(sum, all);
+        const Certificate claim = sum.certificate();
+        EXPECT_LE(largest, claim.noise_stddev * claim.mu * (1 + 1e-12));
+        EXPECT_GE(largest, claim.noise_stddev * claim.mu * (1 - 0x1p-14));
+        testing::expect_certified(sum, kind.neighbours);
+      }
+}
+
+TEST(HistogramsTest, DistancesOfIntegersAreNoLessThanTheyAre) {
+  // Squares of these doubles, which the noise is made for, are no less than 1 and 2.
+  for (const Kind& kind : kKinds) {
+    const HistogramColumns columns(options_of(5, kind));
+    const bool replaces = kind.neighbours == Neighbours::replace_one;
+    const long double distance = columns.distance();
+    EXPECT_GE(distance * distance, replaces ? 2 : 1);
+    EXPECT_EQ(columns.dimension(), kind.total || replaces ? 6 : 5);
+    std::vector<double> row(static_cast<std::size_t>(columns.dimension()));
+    columns.write(4, row);
+    for (const double entry : row)
+      EXPECT_EQ(std::nearbyint(entry / columns.grid()), entry / columns.grid());
+    EXPECT_EQ(std::accumulate(row.begin(), row.begin() + 4, 0.0), 0);
+  }
+}
+
+/// The matrix of a record's columns, one a category.
+Matrix encoder_of(const HistogramColumns& columns) {
+  Matrix encoder(columns.dimension(), columns.num_categories());
+  std::vector<double> row(static_cast<std::size_t>(columns.dimension()));
+  for (std::int64_t j = 0; j < columns.num_categories(); ++j) {
+    columns.write(j, row);
+    encoder.col(j) = Eigen::Map<const Vector>(row.data(), encoder.rows());
+  }
+  return encoder;
+}
+
+TEST(HistogramsTest, ReadingsAreLeastSquares) {
+  for (const Kind& kind : kKinds)
+    for (const std::int64_t num : {1, 2, 3, 7, 20}) {
+      const HistogramColumns columns(options_of(num, kind));
+      const Matrix encoder = encoder_of(columns);
+      Vector sums(encoder.rows());
+      for (Eigen::Index i = 0; i < sums.size(); ++i)
+        sums[i] = 10 * std::sin(static_cast<double>(3 * i + 1)) + 5;
+      const Matrix gram = testing::inverse(encoder.transpose() * encoder);
+      const Vector counts = gram * (encoder.transpose() * sums);
+      const Histogram found = columns.read(
+          {.sums = std::span(sums.data(), static_cast<std::size_t>(sums.size())), .stddev = 2});
+      for (Eigen::Index j = 0; j < num; ++j) {
+        const Estimate& count = found.count[static_cast<std::size_t>(j)];
+        EXPECT_NEAR(count.value, counts[j], 1e-11);
+        EXPECT_NEAR(count.stddev, 2 * std::sqrt(gram(j, j)), 1e-11);
+        // The std of a share is that of count - share * total.
+        const Estimate& share = found.share[static_cast<std::size_t>(j)];
+        Vector factors = Vector::Constant(num, -share.value);
+        factors[j] += 1;
+        EXPECT_NEAR(share.stddev * std::max(counts.sum(), 1.0),
+                    2 * std::sqrt(factors.dot(gram * factors)), 1e-11);
+      }
+      EXPECT_NEAR(found.total.value, counts.sum(), 1e-10);
+      EXPECT_NEAR(found.total.stddev, 2 * std::sqrt(gram.sum()), 1e-11);
+    }
+}
+
+TEST(HistogramsTest, StdsAreThoseOfTheNote) {
+  const auto stddevs = [](double num, const Kind& kind) {
+    const HistogramColumns columns(options_of(static_cast<std::int64_t>(num), kind));
+    const std::vector<double> sums(static_cast<std::size_t>(columns.dimension()));
+    const Histogram found = columns.read({.sums = sums, .stddev = columns.distance()});
+    return std::array{found.count[0].stddev, found.total.stddev};
+  };
+  for (const double num : {2.0, 10.0, 100.0}) {
+    const auto plain = stddevs(num, kKinds[0]);
+    EXPECT_NEAR(plain[0], 1, 1e-12);
+    EXPECT_NEAR(plain[1], std::sqrt(num), 1e-12);
+    // The mean squared error of all m + 1 numbers is the nuclear norm's bound.
+    const auto with_total = stddevs(num, kKinds[1]);
+    const double bound = std::pow(num - 1 + std::sqrt(num + 1), 2) / num;
+    const double squared = num * with_total[0] * with_total[0] + with_total[1] * with_total[1];
+    EXPECT_NEAR(squared / bound, 1, 0x1p-13);
+    EXPECT_GE(squared, bound * (1 - 1e-12));
+    const auto replaced = stddevs(num, kKinds[2]);
+    EXPECT_NEAR(replaced[0], std::sqrt(2 * num / (num + 1)), 1e-12);
+    EXPECT_NEAR(replaced[1], std::sqrt(2 * num / (num + 1)), 1e-12);
+  }
+  EXPECT_NEAR(stddevs(10, kKinds[1])[0], 1.070, 5e-4);
+  EXPECT_NEAR(stddevs(10, kKinds[1])[1], 1.927, 5e-4);
+}
+
+/// Error of the counts of m categories and, where it is asked for, of the total after every step:
+/// the largest mean square over them, with noise for the distance of neighbours.
+double error_of(const Matrix& encoder, Eigen::Index num, const Kind& kind) {
+  const Eigen::Index steps = encoder.cols() / num;
+  const Matrix gram = encoder.transpose() * encoder;
+  const Matrix covariance = testing::inverse(gram);
+  double distance = 0, largest = 0;
+  for (Eigen::Index t = 0; t < steps; ++t) {
+    const Matrix own = gram.block(t * num, t * num, num, num);
+    distance = std::max(distance, own.diagonal().maxCoeff());
+    for (Eigen::Index i = 0; kind.neighbours == Neighbours::replace_one && i < num; ++i)
+      for (Eigen::Index j = 0; j < i; ++j)
+        distance = std::max(distance, own(i, i) + own(j, j) - 2 * own(i, j));
+    Matrix so_far = Matrix::Zero(num, num);
+    for (Eigen::Index s = 0; s <= t; ++s)
+      for (Eigen::Index r = 0; r <= t; ++r) so_far += covariance.block(s * num, r * num, num, num);
+    largest = std::max(largest, so_far.trace() + (kind.total ? so_far.sum() : 0));
+  }
+  return distance * largest;
+}
+
+/// Encoders of steps, of columns a step.
+Matrix kronecker(const Matrix& steps, const Matrix& columns) {
+  Matrix product(steps.rows() * columns.rows(), steps.cols() * columns.cols());
+  for (Eigen::Index i = 0; i < steps.rows(); ++i)
+    for (Eigen::Index j = 0; j < steps.cols(); ++j)
+      product.block(i * columns.rows(), j * columns.cols(), columns.rows(), columns.cols()) =
+          steps(i, j) * columns;
+  return product;
+}
+
+TEST(HistogramsTest, NoEncoderOfCategoriesAndStepsHasLessErrorThanTheProduct) {
+  const auto optimal = Mechanism::make(
+      {.strategy = "optimal", .num_steps = 3, .target = {.epsilon = 1, .delta = 1e-6}});
+  const Matrix steps = optimal->strategy().encoder();
+  std::uint64_t state = 1;
+  const auto uniform = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state >> 11) * 0x1p-53 - 0.5;
+  };
+  for (const Kind& kind : kKinds)
+    for (const std::int64_t num : {2, 3}) {
+      const Matrix product = kronecker(steps, encoder_of(HistogramColumns(options_of(num, kind))));
+      const double least = error_of(product, num, kind);
+      double best = std::numeric_limits<double>::infinity();
+      for (const double size : {1e-3, 0.03, 1.0})
+        for (int trial = 0; trial < 200; ++trial) {
+          Matrix other = product;
+          for (double& entry : other.reshaped()) entry += size * uniform();
+          best = std::min(best, error_of(other, num, kind));
+        }
+      // The optimum of steps is certified to 1e-4 and better.
+      EXPECT_GE(best, least * (1 - 1e-5));
+      EXPECT_LE(best, least * 1.01);
+      // Not to measure a total that is asked for, or that is free, is worse.
+      const Matrix plain = kronecker(steps, Matrix::Identity(num, num));
+      const bool is_plain = kind.neighbours == Neighbours::zero_out && !kind.total;
+      EXPECT_GE(error_of(plain, num, kind), least * (is_plain ? 1 : 1.02));
+    }
+}
+
+/// Records of four categories, one of which has most and one none.
+constexpr std::array<double, 4> kCounts = {30, 5, 0, 1};
+constexpr double kNum = 36;
+
+std::vector<std::int64_t> stream() {
+  std::vector<std::int64_t> records;
+  for (std::size_t j = 0; j < kCounts.size(); ++j)
+    records.insert(records.end(), static_cast<std::size_t>(kCounts[j]),
+                   static_cast<std::int64_t>(j));
+  return records;
+}
+
+/// Estimates of the stream, so often, beside what they are of: total, counts and shares.
+std::vector<std::pair<Estimate, double>> against_truth(const Histogram& found, double times = 1) {
+  std::vector<std::pair<Estimate, double>> all = {{found.total, times * kNum}};
+  for (std::size_t j = 0; j < kCounts.size(); ++j) {
+    all.emplace_back(found.count[j], times * kCounts[j]);
+    all.emplace_back(found.share[j], kCounts[j] / kNum);
+  }
+  return all;
+}
+
+/// How many of so many intervals of confidence 0.9 miss what they are for, of each estimate, where
+/// they are made for `scale` times the noise that there is.
+std::array<int, 9> misses(const Kind& kind, double epsilon, int num_trials, double scale = 1) {
+  std::array<int, 9> missed{};
+  for (int trial = 0; trial < num_trials; ++trial) {
+    HistogramSum sum(
+        {.strategy = "independent", .num_steps = 1, .target = {.epsilon = epsilon, .delta = 1e-6}},
+        options_of(4, kind), Key::insecure_from_seed(static_cast<std::uint64_t>(2000 + trial)));
+    for (const std::int64_t record : stream()) sum.contribute(record);
+    sum.release();
+    const auto all = against_truth(sum.columns().read(
+        {.sums = sum.noisy_sums(), .stddev = scale * sum.sums().release_stddev(0)}));
+    testing::add_misses(all, missed);
+  }
+  return missed;
+}
+
+TEST(HistogramsTest, IntervalsCoverWhatTheyAreFor) {
+  constexpr int kTrials = testing::kIsSanitized ? 100 : 1000;
+  // Noise of a fifth of the records, of all, and of several times as many.
+  for (const double epsilon : {1.0, 0.2, 0.05})
+    for (const Kind& kind : kKinds) {
+      const std::array<int, 9> missed = misses(kind, epsilon, kTrials);
+      for (std::size_t i = 0; i < missed.size(); ++i)
+        EXPECT_LE(missed[i], 0.1 * kTrials + tolerance(kTrials)) << i << " at " << epsilon;
+      // Intervals of total and counts are no wider than that.
+      for (const std::size_t i : {0u, 1u, 3u, 5u, 7u})
+        EXPECT_GE(missed[i], 0.1 * kTrials - tolerance(kTrials)) << i << " at " << epsilon;
+    }
+}
+
+TEST(HistogramsTest, IntervalsForLessNoiseFail) {
+  constexpr int kTrials = testing::kIsSanitized ? 200 : 1000;
+  for (const Kind& kind : kKinds) {
+    const std::array<int, 9> missed = misses(kind, 1, kTrials, 0.7);
+    for (const std::size_t i : {0u, 1u, 2u, 3u, 4u, 5u, 7u})
+      EXPECT_GT(missed[i], 0.1 * kTrials + tolerance(kTrials)) << i;
+  }
+}
+
+TEST(HistogramsTest, MeasuredErrorsAreThoseOfTheFormula) {
+  // Noise of its own at every step; that of a std from 20,000 of them is off by 2 % with
+  // probability 6e-5.
+  constexpr std::int64_t kSteps = 20000;
+  for (const Kind& kind : kKinds) {
+    HistogramSum sum(
+        {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 4000, .delta = 1e-6}},
+        options_of(4, kind), Key::insecure_from_seed(7));
+    for (int i = 0; i < 50; ++i)
+      for (const std::int64_t record : stream()) sum.contribute(record);
+    std::array<double, 9> squares{}, variances{};
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      const auto all = against_truth(sum.release(), 50);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        squares[i] += std::pow(all[i].first.value - all[i].second, 2);
+        variances[i] += std::pow(all[i].first.stddev, 2);
+      }
+    }
+    // Shares of 0 are clipped to [0, 1].
+    for (const std::size_t i : {0u, 1u, 2u, 3u, 4u, 5u, 7u})
+      EXPECT_NEAR(std::sqrt(squares[i] / variances[i]), 1, 0.02) << i;
+  }
+}
+
+TEST(HistogramsTest, WithoutNoiseReadingsAreTheCountsThemselves) {
+  for (const Kind& kind : kKinds) {
+    HistogramSum sum(
+        {.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
+        options_of(4, kind), Key::insecure_from_seed(7));
+    for (const std::int64_t record : stream()) sum.contribute(record);
+    for (const auto& [estimate, value] : against_truth(sum.release()))
+      EXPECT_NEAR(estimate.value, value, 1e-12);
+    EXPECT_EQ(sum.sums().release_stddev(0), 0);
+    EXPECT_NEAR(sum.release(2).count[2].value, 1, 1e-12);
+    EXPECT_EQ(sum.step(), 2);
+  }
+}
+
+TEST(HistogramsTest, AWindowCountsItsRecords) {
+  HistogramSum sum({.strategy = "normalized-square-root",
+                    .num_steps = 30,
+                    .target = {.epsilon = 5000, .delta = 1e-6},
+                    .workload = Workload::sliding_window({.num_steps = 30, .width = 10})},
+                   {.num_categories = 3}, Key::insecure_from_seed(7));
+  Histogram found;
+  for (std::int64_t t = 0; t < 30; ++t) found = sum.release(t < 25 ? 0 : 2);
+  EXPECT_NEAR(found.count[0].value, 5, 0.3);
+  EXPECT_NEAR(found.count[1].value, 0, 0.3);
+  EXPECT_NEAR(found.count[2].value, 5, 0.3);
+}
+
+/// The closest of all sequences whose numbers are multiples of a half from 0 to `most`.
+std::vector<double> closest_listed(const std::vector<double>& counts, double most) {
+  std::vector<double> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (double a = 0; a <= most; a += 0.5)
+    for (double b = a; b <= most; b += 0.5)
+      for (double c = b; c <= most; c += 0.5) {
+        const double distance =
+            std::pow(counts[0] - a, 2) + std::pow(counts[1] - b, 2) + std::pow(counts[2] - c, 2);
+        if (distance >= least) continue;
+        least = distance;
+        best = {a, b, c};
+      }
+  return best;
+}
+
+TEST(HistogramsTest, MonotoneCountsAreTheClosestAndNeverFartherFromTheTruth) {
+  // Means of three of these are multiples of a half.
+  for (int a = -1; a <= 3; ++a)
+    for (int b = -1; b <= 3; ++b)
+      for (int c = -1; c <= 3; ++c) {
+        const std::vector<double> counts = {1.5 * a, 1.5 * b, 1.5 * c};
+        const std::vector<double> found = monotone_counts(counts);
+        const std::vector<double> listed = closest_listed(counts, 5);
+        const double slack = 0.25;  // of means of two, which a finer list would have
+        double distance = 0, least = 0;
+        for (std::size_t t = 0; t < 3; ++t) {
+          distance += std::pow(found[t] - counts[t], 2);
+          least += std::pow(listed[t] - counts[t], 2);
+          EXPECT_GE(found[t], t == 0 ? 0 : found[t - 1]);
+        }
+        EXPECT_LE(distance, least + 1e-12);
+        EXPECT_GE(distance, least - slack);
+        for (double x = 0; x <= 4; ++x)
+          for (double y = x; y <= 4; ++y)
+            for (double z = y; z <= 4; ++z) {
+              const std::array truth = {x, y, z};
+              double before = 0, after = 0, most_before = 0, most_after = 0;
+              for (std::size_t t = 0; t < 3; ++t) {
+                const double was = std::abs(counts[t] - truth[t]);
+                const double is = std::abs(found[t] - truth[t]);
+                before += was * was;
+                after += is * is;
+                most_before = std::max(most_before, was);
+                most_after = std::max(most_after, is);
+              }
+              EXPECT_LE(after, before + 1e-12);
+              EXPECT_LE(most_after, most_before + 1e-12);
+            }
+      }
+  EXPECT_TRUE(monotone_counts({}).empty());
+}
+
+TEST(HistogramsTest, MonotoneCountsAreBiased) {
+  // Noise alone: no record ever. The estimates have mean 0, and monotone ones have not.
+  HistogramSum sum(
+      {.strategy = "output", .num_steps = 400, .target = {.epsilon = 1, .delta = 1e-6}},
+      {.num_categories = 1}, Key::insecure_from_seed(7));
+  std::vector<double> counts;
+  for (int t = 0; t < 400; ++t) counts.push_back(sum.release().count[0].value);
+  EXPECT_GT(monotone_counts(counts).back(), 0);
+}
+
+TEST(HistogramsTest, RefusesBadInputAndChangesNothing) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::int64_t num : {-1, 0, (1 << 16) + 1})
+    expect_refused([&] { HistogramColumns({.num_categories = num}); }, ErrorCode::invalid_argument,
+                   "num_categories");
+  for (const double confidence : {0.0, 1.0, kNan})
+    expect_refused([&] { HistogramColumns({.num_categories = 1, .confidence = confidence}); },
+                   ErrorCode::invalid_argument, "confidence");
+
+  MechanismOptions mechanism{
+      .strategy = "tree", .num_steps = 2, .target = {.epsilon = 1, .delta = 1e-6}};
+  HistogramSum sum(mechanism, {.num_categories = 3}, Key::insecure_from_seed(1));
+  mechanism.workload = Workload::momentum({.num_steps = 2, .momentum = 0.5, .decay = 1});
+  expect_refused(
+      [&] { HistogramSum(mechanism, {.num_categories = 3}, Key::insecure_from_seed(1)); },
+      ErrorCode::invalid_argument, "workload");
+  for (const std::int64_t category : {-1, 3}) {
+    expect_refused([&] { sum.release(category); }, ErrorCode::invalid_argument, "category");
+    expect_refused([&] { sum.contribute(category); }, ErrorCode::invalid_argument, "category");
+  }
+  EXPECT_EQ(sum.step(), 0);
+  const std::array<double, 2> few{};
+  expect_refused([&] { sum.columns().read({.sums = few, .stddev = 1}); }, ErrorCode::wrong_length,
+                 "sums");
+  const std::array<double, 3> sums{};
+  for (const double stddev : {-1.0, kNan})
+    expect_refused([&] { sum.columns().read({.sums = sums, .stddev = stddev}); },
+                   ErrorCode::invalid_argument, "stddev");
+  expect_refused([&] { monotone_counts(std::array{1.0, kNan}); }, ErrorCode::invalid_argument,
+                 "counts[1]");
+  sum.release();
+  sum.release();
+  expect_refused([&] { sum.release(); }, ErrorCode::past_horizon, "step");
+}
+
+}  // namespace
+}  // namespace dpftrl
