@@ -24,12 +24,12 @@ test('size: the WebAssembly file', (t) => {
 });
 
 test('size: the counter, its module and its code', (t) => {
-  check(t, 'counter.wasm', sizeOf('counter.wasm'), 128_000);
+  check(t, 'counter.wasm', sizeOf('counter.wasm'), 125_900);
   check(t, 'counter.js', sizeOf('counter.js'), 17_400);
 });
 
 test('size: the small learner, its module and its code', (t) => {
-  check(t, 'learner.wasm', sizeOf('learner.wasm'), 148_600);
+  check(t, 'learner.wasm', sizeOf('learner.wasm'), 146_600);
   check(t, 'learner.js', sizeOf('learner.js'), 21_100);
 });
 

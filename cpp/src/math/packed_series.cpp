@@ -183,10 +183,4 @@ void PackedSeries::unpack(std::size_t piece, double* numbers, std::size_t stride
   }
 }
 
-std::size_t PackedSeries::num_bytes() const {
-  std::size_t words = 0;
-  for (const std::vector<std::uint32_t>& piece : pieces_) words += piece.size();
-  return words * sizeof(std::uint32_t);
-}
-
 }  // namespace dpftrl::detail

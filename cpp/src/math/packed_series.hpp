@@ -31,7 +31,11 @@ class PackedSeries {
   void unpack(std::size_t piece, double* numbers, std::size_t stride = 1) const;
 
   /// Memory of the numbers, in bytes.
-  std::size_t num_bytes() const;
+  std::size_t num_bytes() const {
+    std::size_t num_words = 0;
+    for (const std::vector<std::uint32_t>& piece : pieces_) num_words += piece.size();
+    return num_words * sizeof(std::uint32_t);
+  }
 
  private:
   std::vector<std::vector<std::uint32_t>> pieces_;
