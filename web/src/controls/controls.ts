@@ -29,6 +29,9 @@ const labels: Partial<Record<Key, string>> = {
   participation: 'One user has',
   participations: 'Times',
   minSeparation: 'Separation',
+  workload: 'Sums',
+  window: 'Window',
+  decay: 'Decay',
   budget: 'Total ε',
   releases: 'Releases',
   clipNorm: 'Clip norm',
@@ -64,6 +67,11 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
     ['single', 'one record'],
     ['epochs', 'one an epoch'],
     ['separated', 'several'],
+  ],
+  workload: [
+    ['total', 'running total'],
+    ['window', 'sliding window'],
+    ['decay', 'decaying sum'],
   ],
   stream: [
     ['stationary', 'stationary'],

@@ -5,7 +5,8 @@
 import type { StreamName } from 'dp-ftrl';
 import { quantity } from '../page/format.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
-import type { Key } from './settings.ts';
+import type { Key, Settings } from './settings.ts';
+import { learnsFrom } from './workload.ts';
 
 export const streamText: Record<StreamName, string> = {
   stationary: 'Labels follow a hidden direction that never moves: the easy case for a learner.',
@@ -34,6 +35,10 @@ export const hints: Partial<Record<Key, string>> = {
   delta: 'The slack in that promise. Keep it far below 1 / the number of records.',
   participations: 'The most records of one user, or the number of epochs. More of them need more noise.',
   minSeparation: 'Steps between two records of one user, j − i. The further apart, the less noise.',
+  window:
+    'Steps whose records a release adds up. One as long as the horizon is the running total. Older records ' +
+    'stay protected, though no release counts them any more.',
+  decay: 'Factor for every step that has passed since: a record of k steps ago counts decay^k.',
   budget: 'The most that all releases of these records may spend together, at the same δ.',
   releases: 'How many such releases are planned, each with its own noise.',
   clipNorm:
@@ -53,6 +58,23 @@ export const hints: Partial<Record<Key, string>> = {
     'Fixed, so that a link shows the same picture. A real release takes its key from the system.',
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].hint])),
 };
+
+const workloadTexts: Record<Settings['workload'], string> = {
+  total: 'A release adds up all records so far.',
+  window: 'A release adds up the records of the latest steps alone. The noise is made for that.',
+  decay:
+    'A record counts less with every step that passes. The noise is made for exactly these weights.',
+};
+
+/** Says what a release adds up, or why the choice changes nothing. */
+export function workloadText(settings: Settings): string {
+  if (!learnsFrom(settings)) return workloadTexts[settings.workload];
+  const how =
+    settings.source === 'synthetic'
+      ? 'For windows and decaying sums choose an example or your own CSV, without a label'
+      : 'Windows and decaying sums need data without a label';
+  return `Ignored here: learners need running totals. ${how}.`;
+}
 
 type Lambda = Readonly<{ private: number; twin: number }>;
 

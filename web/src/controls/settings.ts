@@ -37,6 +37,7 @@ import type { Units } from '../data/units.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
 const participationNames = ['single', 'epochs', 'separated'] as const;
+const workloadNames = ['total', 'window', 'decay'] as const;
 
 /** Most releases of which the page adds up the costs. */
 export const maxReleases = 10_000;
@@ -53,6 +54,12 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   participations: number;
   /** Least distance j - i of two steps of one user; for 'separated'. */
   minSeparation: number;
+  /** Sums that are released: of all records so far, of the latest ones, or of ones that fade. */
+  workload: (typeof workloadNames)[number];
+  /** Steps of a window. */
+  window: number;
+  /** Factor by which a decaying sum shrinks from one step to the next. */
+  decay: number;
   /** Epsilon that all releases may spend together, at the same delta; null: none is stated. */
   budget: number | null;
   /** Releases like this one. */
@@ -145,6 +152,9 @@ export const defaults: Readonly<Settings> = {
   participation: 'single',
   participations: 4,
   minSeparation: 1,
+  workload: 'total',
+  window: 30,
+  decay: 0.98,
   budget: null,
   releases: 4,
   clipNorm: DEFAULT_CLIP_NORM,
@@ -353,6 +363,13 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   neighbours: choice('neighbours', 'neighbours', NEIGHBOURS),
   participation: choice('participation', 'participation', participationNames),
   participations: integer('participations', 'participations', 1, maxSteps),
+  workload: choice('workload', 'workload', workloadNames),
+  window: integer('window', 'window', 1, maxSteps),
+  decay: {
+    name: 'decay',
+    read: readNumber('decay', 'decay', 'above 0 and below 1', (v) => v > 0 && v < 1),
+    write: String,
+  },
   budget: {
     name: 'budget',
     read(text) {

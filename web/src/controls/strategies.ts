@@ -2,7 +2,7 @@
 
 // Optimised mechanisms, searched for once and remembered: every figure uses the same numbers.
 
-import type { CatalogueEntry, OptimizeProgress, Participation, SavedStrategy } from 'dp-ftrl';
+import type { CatalogueEntry, OptimizeProgress, Participation, SavedStrategy, Workload } from 'dp-ftrl';
 import type { Engine } from '../page/engine.ts';
 import type { ParameterName } from './parameters.ts';
 import type { Choice } from './settings.ts';
@@ -39,7 +39,7 @@ export class Strategies {
   /** The strategy for a choice; null where there is nothing to search for. */
   async find(
     { mechanism, parameters }: Choice,
-    problem: { numSteps: number; participation?: Participation },
+    problem: { numSteps: number; workload?: Workload; participation?: Participation },
     options: SearchOptions,
   ): Promise<SavedStrategy | null> {
     if (!this.searched.has(mechanism)) return null;

@@ -4,6 +4,7 @@
 
 import type { Control, Controls } from '../controls/controls.ts';
 import { defaults, SettingError, type Settings } from '../controls/settings.ts';
+import { learnsFrom, noLabel } from '../controls/workload.ts';
 import type { Table } from 'dp-ftrl';
 import { h } from '../page/dom.ts';
 import { count, percent } from '../page/format.ts';
@@ -38,14 +39,6 @@ import { RolesField, type RoleChoice } from './roles_field.ts';
 import { unitOf } from './units.ts';
 import type { SnippetSource } from '../share/source.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
-
-/** No column is learned. */
-const noLabel = '-';
-
-/** Whether a learner runs: on made-up records, and on a table with a label column. */
-export function learnsFrom({ source, label }: Settings): boolean {
-  return source === 'synthetic' || (label !== '' && label !== noLabel);
-}
 
 /** Choices for own data that come before its clip: nothing runs on it until then. */
 interface Draft extends RoleChoice {

@@ -48,8 +48,13 @@ const rows: (Row | CheckedRow)[] = [
     value: (certificate) => certificate.participation,
   },
   {
+    name: 'Workload',
+    note: 'what is summed; prefix: running totals',
+    value: (certificate) => certificate.workload,
+  },
+  {
     name: 'Horizon',
-    note: 'totals published',
+    note: 'sums published',
     value: (certificate) => count(certificate.numSteps),
   },
   {

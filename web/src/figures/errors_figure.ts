@@ -7,6 +7,7 @@ import type { Analyst } from '../page/analyst.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Level } from './chart.ts';
 import type { Colour } from './colours.ts';
+import type { Weights } from '../data/weighted_sums.ts';
 import { Decimated } from './decimate.ts';
 import { byId, h, setText } from '../page/dom.ts';
 import { boundRecords, count, quantity } from '../page/format.ts';
@@ -16,8 +17,8 @@ import { Legend, type KeyEntry } from './legend.ts';
 import { localText, localUnitStddev } from './local_counter.ts';
 import { levelLine, type Panel } from './picture.ts';
 import { strategyOf, type Lane } from '../page/run.ts';
-import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
+import { problemOf, weightsOf } from '../controls/workload.ts';
 
 const localName = 'randomised response';
 
@@ -92,7 +93,7 @@ export class ErrorsFigure {
     const settings = this.settings;
     if (settings === null) return;
     const { lanes } = this;
-    const problem = { numSteps: settings.numSteps, ...participationOf(settings) };
+    const problem = { numSteps: settings.numSteps, ...problemOf(settings) };
     const asked = JSON.stringify([choicesOf(settings), problem]);
     const drawn = JSON.stringify([settings.errors, settings.local && lanes[0]!.history.info.certificate]);
     if (asked === this.asked && drawn === this.drawn) return;
@@ -113,7 +114,7 @@ export class ErrorsFigure {
 
   private async compute(
     lanes: readonly Lane[],
-    problem: Pick<ErrorOptions, 'numSteps' | 'participation'>,
+    problem: Pick<ErrorOptions, 'numSteps' | 'workload' | 'participation'>,
   ): Promise<Curve[]> {
     const engine = await this.analyst.engine();
     return Promise.all(
@@ -140,8 +141,8 @@ export class ErrorsFigure {
   private draw(settings: Settings, lanes: readonly Lane[]): void {
     this.clear();
     const { curves } = this;
-    this.local = settings.local ? localUnitStddev(lanes[0]!, curves[0]!.error) : null;
-    this.noteLocal(lanes);
+    this.local = settings.local ? localUnitStddev(lanes[0]!, curves[0]!.error, weightsOf(settings)) : null;
+    this.noteLocal(lanes, weightsOf(settings));
     const { colours, local } = this;
     const numSteps = settings.numSteps;
     const levels = this.levels();
@@ -190,12 +191,12 @@ export class ErrorsFigure {
     return values;
   }
 
-  private noteLocal(lanes: readonly Lane[]): void {
+  private noteLocal(lanes: readonly Lane[], weights: Weights): void {
     const note = byId('local-note');
     note.hidden = this.local === null;
     if (this.local === null) return;
     const { mechanism, stddev } = this.curves[0]!;
-    setText(note, localText(mechanism, lanes[0]!, this.local, stddev));
+    setText(note, localText(mechanism, lanes[0]!, this.local, stddev, weights));
   }
 
   private bound(): number | null {

@@ -10,9 +10,10 @@ import { blankMap, HeatMap, matrixPanel } from './heat_map.ts';
 import { laneColours } from './lane_colours.ts';
 import { Lazily } from '../page/lazily.ts';
 import { extentOf, type Extent, type Matrix } from '../data/matrix.ts';
+import { stepsOf } from '../data/weighted_sums.ts';
 import type { MapPanel } from './picture.ts';
-import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
+import { problemOf, weightsOf, workloadOf } from '../controls/workload.ts';
 
 const maxPictureSteps = 64;
 /** Rows and columns of the tables. */
@@ -88,7 +89,7 @@ export class FactorizationFigure {
       ...parameters,
       mechanism,
       numSteps,
-      ...(isShorterSingle(settings) ? {} : participationOf(settings)),
+      ...(isShorterSingle(settings) ? workloadOf(settings) : problemOf(settings)),
     }));
     const asked = JSON.stringify(options);
     if (asked === this.asked) return;
@@ -111,7 +112,7 @@ export class FactorizationFigure {
             name: 'noise of each step',
             numRows: numSteps,
             numColumns: matrices.numMeasurements,
-            values: rowDifferences(matrices.decoder, matrices.numMeasurements),
+            values: stepsOf(matrices.decoder, matrices.numMeasurements, weightsOf(settings)),
           },
           {
             symbol: 'B',
@@ -150,9 +151,14 @@ export class FactorizationFigure {
       numSteps < horizon
         ? `Made for ${count(numSteps)} steps instead of ${count(horizon)}${users}, to show every entry. `
         : '';
+    const { window } = weightsOf(settings);
+    const long =
+      numSteps <= window && window < Infinity
+        ? `A window of ${count(window)} steps has all of them: these are the matrices of the running total. `
+        : '';
     setText(
       byId('factorization-note'),
-      `${shorter}Noise multiplier and clip norm are 1. None of this depends on the records.`,
+      `${shorter}${long}Noise multiplier and clip norm are 1. None of this depends on the records.`,
     );
   }
 
@@ -197,11 +203,6 @@ export class FactorizationFigure {
 /** Epochs of the horizon have no place in a shorter one. */
 function isShorterSingle({ numSteps, participation }: Settings): boolean {
   return numSteps > maxPictureSteps && participation === 'epochs';
-}
-
-/** A⁻¹ B: what each step adds to the noise of the total, C⁻¹ where C is square. */
-function rowDifferences(decoder: Float64Array, numColumns: number): Float64Array {
-  return decoder.map((value, at) => value - (at < numColumns ? 0 : decoder[at - numColumns]!));
 }
 
 /** Says which earlier noise a step takes back. Steps and noise count from 1. */

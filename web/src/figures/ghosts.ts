@@ -2,9 +2,9 @@
 
 // The noise of other runs: what else might have been released, for the same records.
 
-import { participationOf } from '../controls/participation.ts';
 import type { Analyst } from '../page/analyst.ts';
 import { strategyOf, type Lane, type Run } from '../page/run.ts';
+import { problemOf } from '../controls/workload.ts';
 
 const numGhosts = 30;
 /** Longer horizons would take the page's memory and time for lines that are a smear. */
@@ -34,7 +34,7 @@ export class Ghosts {
     const { noiseStddev } = lane.history.info.certificate;
     const ghosts: Float64Array[] = [];
     for (let i = 1; i <= numGhosts; ++i) {
-      const common = { numSteps, insecureSeed: noiseSeed + i, ...participationOf(run.settings) };
+      const common = { numSteps, insecureSeed: noiseSeed + i, ...problemOf(run.settings) };
       const noise = await engine.noise({ ...strategyOf(lane), ...common });
       const rows = await noise.rounded({ numRows: run.numSteps, scale: 1 / resolution });
       noise.dispose();

@@ -4,6 +4,7 @@
 // randomised response. docs/math/queries.md has the formula.
 
 import type { UnitError } from 'dp-ftrl';
+import { sumOfSquares, type Weights } from '../data/weighted_sums.ts';
 import { count } from '../page/format.ts';
 import type { Lane } from '../page/run.ts';
 
@@ -16,11 +17,15 @@ export function localStddev(epsilon: number, numReports: number): number {
  * The deviation of a step in the units of `error`, at the epsilon of a lane: its owner divides it by
  * the number of reports, each of which is 0 or the clip norm.
  */
-export function localUnitStddev({ history }: Lane, error: UnitError): (step: number) => number {
+export function localUnitStddev(
+  { history }: Lane,
+  error: UnitError,
+  weights: Weights,
+): (step: number) => number {
   const { epsilon, maxParticipations, clipNorm, noiseStddev } = history.info.certificate;
   const first = localStddev(epsilon / maxParticipations, 1);
   const unit = (clipNorm * first * error.sensitivity) / noiseStddev;
-  return (step) => unit * Math.sqrt(step);
+  return (step) => unit * Math.sqrt(sumOfSquares(weights, step));
 }
 
 /** First step (from 1) from which on the counter has the larger errors; null: not in the end. */
@@ -30,12 +35,19 @@ export function overtakes(local: (step: number) => number, stddev: Float64Array)
   return from > stddev.length ? null : from;
 }
 
+/** Says how far it grows. */
+function until({ window, decay }: Weights): string {
+  if (window < Infinity) return ', until the window is full';
+  return decay < 1 ? ', until as much fades as is added' : '';
+}
+
 /** Says what the curve is; `name` is that of the lane with `stddev`. */
 export function localText(
   name: string,
   { history }: Lane,
   local: (step: number) => number,
   stddev: Float64Array,
+  weights: Weights,
 ): string {
   const { maxParticipations } = history.info.certificate;
   const share = maxParticipations === 1 ? '' : `, divided by the ${count(maxParticipations)} records of a user`;
@@ -49,7 +61,7 @@ export function localText(
   return (
     'Randomised response: everyone sends one bit, 0 or the clip norm, and flips it now and then, so ' +
     `that nobody has to be trusted. At the same ε${share}, without δ, the deviation of a count of ` +
-    `such bits grows like the root of the step; ${larger}. The lower bound, which is for Gaussian ` +
+    `such bits grows like the root of the step${until(weights)}; ${larger}. The lower bound, which is for Gaussian ` +
     'noise, is not about it.'
   );
 }

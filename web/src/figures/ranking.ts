@@ -9,8 +9,8 @@ import { boundRecords, count, digits, quantity } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
 import { laneColours } from './lane_colours.ts';
 import { parametersText } from '../controls/parameters.ts';
-import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
+import { problemOf, wordsOf } from '../controls/workload.ts';
 
 export interface RankingEvents {
   chosen(mechanism: MechanismName, parameters: MechanismParameters): void;
@@ -37,7 +37,7 @@ export class Ranking {
   private async update(): Promise<void> {
     const settings = this.settings!;
     const { numSteps, ranking: objective } = settings;
-    const options = { numSteps, objective, ...participationOf(settings) };
+    const options = { numSteps, objective, ...problemOf(settings) };
     const asked = JSON.stringify(options);
     if (asked === this.asked) return;
     this.host.setAttribute('aria-busy', 'true');
@@ -59,7 +59,7 @@ export class Ranking {
   }
 
   private draw(comparison: Comparison): void {
-    const { mechanisms, numSteps, lowerBound, lowerBoundMinDimension, objective } = comparison;
+    const { mechanisms, numSteps, workload, lowerBound, lowerBoundMinDimension, objective } = comparison;
     const worst = Math.max(1, ...mechanisms.map(({ ratio }) => ratio ?? 1));
     const body = h('tbody');
     for (const one of mechanisms) body.append(this.row(one, worst));
@@ -81,6 +81,8 @@ export class Ranking {
       body,
     );
     this.host.replaceChildren(table);
+    const { title } = wordsOf(this.settings!);
+    const summed = workload === 'prefix' ? '' : ` (${title})`;
     const aim = objective === 'mean' ? 'root mean square' : 'worst step';
     const bound =
       lowerBound === null
@@ -89,7 +91,7 @@ export class Ranking {
           `${quantity(lowerBound, 6)}${boundRecords(lowerBoundMinDimension ?? 1)}.`;
     setText(
       byId('ranking-note'),
-      `Standard deviations of the releases of ${count(numSteps)} steps, noise multiplier 1.` +
+      `Standard deviations of the releases of ${count(numSteps)} steps${summed}, noise multiplier 1.` +
         `${bound} Click a mechanism to choose it. Memory is counted in vectors as long as a record; ` +
         '“buffers”, “bands” and so on are the parameters of that name. “Reads ahead”: rows of C use ' +
         'records later than their step; with Gaussian noise an equivalent C does not, so the ' +

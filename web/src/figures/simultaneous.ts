@@ -2,11 +2,11 @@
 
 // The band that holds the noise of every step at once, beside the one that holds it step by step.
 
-import { participationOf } from '../controls/participation.ts';
 import type { Analyst } from '../page/analyst.ts';
 import { count, quantity } from '../page/format.ts';
 import { strategyOf, type Lane, type Run } from '../page/run.ts';
 import { twoSigmaCoverage } from '../data/chi.ts';
+import { problemOf } from '../controls/workload.ts';
 
 /** Probability with which some step may lie outside. */
 const beta = 0.05;
@@ -39,7 +39,7 @@ export class SimultaneousBands {
     const engine = await this.analyst.engine();
     const { certificate, dimension } = lane.history.info;
     const { numSteps } = settings;
-    const problem = { numSteps, ...participationOf(settings), beta, dimension };
+    const problem = { numSteps, ...problemOf(settings), beta, dimension };
     const error = await engine.error({ ...strategyOf(lane), ...problem });
     const unit = certificate.noiseStddev / error.sensitivity;
     const { simultaneousError, simultaneousNorm } = error;

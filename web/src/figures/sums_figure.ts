@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 1: the private running total and the true one, and beside them the error alone. All
+// Figure 1: the private sums and the true ones, and beside them the error alone. All
 // mechanisms sum the same records, and share one true curve.
 
 import { inUnit } from '../data/units.ts';
+import { wordsOf } from '../controls/workload.ts';
 import { h } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
@@ -360,12 +361,13 @@ export class SumsFigure {
     const curves = tracks.flatMap((track, i) =>
       laneCurves(track, i, two ? 'AB'[i]! : '', colours[i]!),
     );
-    curves.push(truthCurve('true total', 'dash', (at) => at[0]!.truth));
+    const { noun, title } = wordsOf(run.settings);
+    curves.push(truthCurve(`true ${noun}`, 'dash', (at) => at[0]!.truth));
     const unclipped = run.unclipped(tracks[0]!.view.view);
     if (unclipped !== null) {
       curves.push(truthCurve(run.leavesOut ? 'all rows' : 'unclipped', 'dot', (_, step) => unclipped[step]!));
     }
     const names = tracks.map(({ name }) => name).join(' and ');
-    return { title: `Running total, ${names} mechanism${two ? 's' : ''}`, axis: 'total', curves };
+    return { title: `${title}, ${names} mechanism${two ? 's' : ''}`, axis: noun, curves };
   }
 }

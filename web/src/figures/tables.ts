@@ -4,6 +4,7 @@
 // element whose value has all digits.
 
 import type { Settings } from '../controls/settings.ts';
+import { wordsOf } from '../controls/workload.ts';
 import { h } from '../page/dom.ts';
 import { count, fixed, percent, quantity } from '../page/format.ts';
 import type { Run } from '../page/run.ts';
@@ -99,7 +100,7 @@ export function sumsTable(
         at: (t) => history.stddev[t - 1] ?? NaN,
       },
       {
-        title: `True total${suffix}`,
+        title: `True ${wordsOf(run.settings).noun}${suffix}`,
         secret: true,
         name: `truth${tag}`,
         print,

@@ -6,6 +6,7 @@ import 'uplot/dist/uPlot.min.css';
 import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
 import { BudgetMeter } from '../controls/budget.ts';
 import { Controls } from '../controls/controls.ts';
+import { HalfLifeField } from '../controls/half_life.ts';
 import { parameterKey, parameterNames, type Side } from '../controls/parameters.ts';
 import { Player } from '../controls/player.ts';
 import { PlayerBar } from '../controls/player_bar.ts';
@@ -26,6 +27,7 @@ import {
 import { Strategies } from '../controls/strategies.ts';
 import { TargetFields } from '../controls/target_fields.ts';
 import { readAddress, writeAddress, writeQueriesAddress } from '../controls/url.ts';
+import { noLabel } from '../controls/workload.ts';
 import { DataPanel } from '../data/data_panel.ts';
 import { unitOf } from '../data/units.ts';
 import { connectExport } from '../share/export.ts';
@@ -74,11 +76,12 @@ export class App {
     byId('mini-epsilon').append(this.controls.makeSlider(byId('mini-said')));
     this.failures = new Failures(this.controls);
     this.data = new DataPanel(this.controls, { changed: (patch) => this.change(patch) });
-    this.budget = new BudgetMeter(engine, { chosen: (epsilon) => this.enterEpsilon(epsilon) });
-    this.form = new Form(this.controls, this.data, this.budget, catalogue);
+    this.budget = new BudgetMeter(engine, { chosen: (epsilon) => this.enterNumber('epsilon', epsilon) });
+    const halfLife = new HalfLifeField((decay) => this.enterNumber('decay', decay));
+    this.form = new Form(this.controls, this.data, halfLife, this.budget, catalogue);
     this.targets = new TargetFields({
       epsilonOf: async (target) => (await engine.calibrate(target)).epsilon,
-      chosen: (epsilon) => this.enterEpsilon(epsilon),
+      chosen: (epsilon) => this.enterNumber('epsilon', epsilon),
     });
     this.controls.follow('epsilon', this.targets.elements);
     this.views = new Views(this.player, this.bar, {
@@ -154,10 +157,10 @@ export class App {
     this.change(patch);
   }
 
-  /** Epsilon that follows from a noise or an error. */
-  private enterEpsilon(epsilon: number): void {
-    this.controls.error('epsilon', null, String(epsilon));
-    this.enter('epsilon', String(epsilon));
+  /** A number that follows from one that was entered elsewhere: epsilon from a noise or an error, say. */
+  private enterNumber(key: Key, value: number): void {
+    this.controls.error(key, null, String(value));
+    this.enter(key, String(value));
   }
 
   private connectShare(engine: Engine): void {
@@ -189,6 +192,9 @@ export class App {
       if (key === 'mechanism') this.changeMechanism('a', choose('a', value as MechanismName));
       else if (key === 'compare') {
         this.changeMechanism('b', choose('b', value as Settings['compare']));
+      } else if (key === 'workload' && value !== 'total' && this.wanted.source !== 'synthetic') {
+        // Learners need running totals: a choice of other sums of data is one against learning.
+        this.change({ workload: value as Settings['workload'], label: noLabel });
       } else this.change({ [key]: value } as Partial<Settings>);
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;

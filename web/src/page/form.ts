@@ -5,7 +5,8 @@
 import type { CatalogueEntry, Certificate, MechanismName } from 'dp-ftrl';
 import type { BudgetMeter } from '../controls/budget.ts';
 import type { Controls } from '../controls/controls.ts';
-import { hints, lambdaText } from '../controls/explain.ts';
+import type { HalfLifeField } from '../controls/half_life.ts';
+import { hints, lambdaText, workloadText } from '../controls/explain.ts';
 import {
   parameterKey,
   parameterKeys,
@@ -18,7 +19,8 @@ import {
 } from '../controls/parameters.ts';
 import { participationText, sensitivityText } from '../controls/participation.ts';
 import { rules, type Key, type Settings } from '../controls/settings.ts';
-import { learnsFrom, type DataPanel } from '../data/data_panel.ts';
+import { learnsFrom } from '../controls/workload.ts';
+import type { DataPanel } from '../data/data_panel.ts';
 import { byId, h } from './dom.ts';
 import { count } from './format.ts';
 import type { Learner } from './run.ts';
@@ -32,6 +34,7 @@ export class Form {
   constructor(
     private readonly controls: Controls,
     private readonly data: DataPanel,
+    private readonly halfLife: HalfLifeField,
     budget: BudgetMeter,
     catalogue: readonly CatalogueEntry[],
   ) {
@@ -44,10 +47,12 @@ export class Form {
       this.mechanismGroup(),
       all.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm', 'participation', 'participations', 'minSeparation']),
       this.budgetGroup(budget),
+      all.group('What is summed', ['workload', 'window', 'decay']),
       all.group('Stream', stream, data.element),
       all.group('Learner', ['rule', 'momentum', 'loss', 'lambda']),
       all.group('Noise', ['noiseSeed']),
     );
+    all.follow('decay', [this.halfLife.element]);
   }
 
   /** Takes out parameters that the mechanism does not have, and names them. */
@@ -80,6 +85,10 @@ export class Form {
     this.controls.setShown('releases', settings.budget !== null);
     this.controls.setShown('participations', settings.participation !== 'single');
     this.controls.setShown('minSeparation', settings.participation === 'separated');
+    this.controls.hint('workload', workloadText(settings));
+    this.controls.setShown('window', !learns && settings.workload === 'window');
+    this.controls.setShown('decay', !learns && settings.workload === 'decay');
+    this.halfLife.show(settings);
     for (const side of sides) this.showParameters(side, settings);
     const rows = this.data.numSteps(settings);
     const ends =

@@ -4,13 +4,14 @@
 
 import type { MechanismName, MechanismOptions, MechanismParameters } from 'dp-ftrl';
 import type { SavedStrategy, SimulationChunk, SimulationOptions } from 'dp-ftrl';
-import type { Engine, RemoteSimulation } from './engine.ts';
+import type { Engine } from './engine.ts';
 import type { Records } from '../data/contributions.ts';
 import { numClipped } from '../data/csv.ts';
-import { learnsFrom } from '../data/data_panel.ts';
 import { History, type Kept } from '../figures/history.ts';
-import { participationOf } from '../controls/participation.ts';
 import { choicesOf, type Choice, type Settings } from '../controls/settings.ts';
+import { learnsFrom, problemOf, weightsOf, workloadOf } from '../controls/workload.ts';
+import { weightedSums } from '../data/weighted_sums.ts';
+import { WeightedRun, type Simulated } from './weighted_run.ts';
 
 /** A mechanism as it is run. */
 interface Chosen {
@@ -39,7 +40,7 @@ export interface Lane extends Chosen {
 
 /** A simulation, and what is kept of it. */
 interface Stream {
-  simulation: RemoteSimulation;
+  simulation: Simulated;
   history: History;
 }
 
@@ -71,7 +72,10 @@ export function strategyOf({
   return saved === null ? { ...parameters, mechanism } : { mechanism: saved };
 }
 
-export function mechanismOf(settings: Settings, chosen: Chosen): MechanismOptions {
+export function mechanismOf(
+  settings: Settings,
+  chosen: Chosen,
+): MechanismOptions & { clipNorm: number } {
   return {
     ...strategyOf(chosen),
     epsilon: settings.epsilon,
@@ -79,7 +83,7 @@ export function mechanismOf(settings: Settings, chosen: Chosen): MechanismOption
     numSteps: settings.numSteps,
     clipNorm: settings.clipNorm,
     neighbours: settings.neighbours,
-    ...participationOf(settings),
+    ...problemOf(settings),
   };
 }
 
@@ -148,11 +152,27 @@ export class Run {
     find: (choice: Choice) => Promise<SavedStrategy | null>,
   ): Promise<Run> {
     const streams: Stream[] = [];
-    const start = async (options: SimulationOptions, kept: Kept): Promise<History> => {
-      const simulation = await engine.simulation(options);
+    const add = (simulation: Simulated, kept: Kept): History => {
       const history = new History(simulation, kept);
       streams.push({ simulation, history });
       return history;
+    };
+    const start = async (options: SimulationOptions, kept: Kept): Promise<History> =>
+      add(await engine.simulation(options), kept);
+    /** A learner for each rule, or none that learns where sums are all there is. */
+    const learnersOf = async (chosen: Chosen): Promise<Learner[]> => {
+      const rules = rulesOf(settings);
+      if (records !== null && workloadOf(settings).workload !== undefined) {
+        const options = { ...mechanismOf(settings, chosen), insecureSeed: settings.noiseSeed };
+        const sums = await WeightedRun.create(engine, options, records, weightsOf(settings));
+        return [{ rule: rules[0]!, history: add(sums, 'all') }];
+      }
+      const learners: Learner[] = [];
+      for (const rule of rules) {
+        const options = optionsOf(settings, chosen, records, rule);
+        learners.push({ rule, history: await start(options, kept) });
+      }
+      return learners;
     };
     const lanes: Lane[] = [];
     const kept = compares(settings) ? 'learning' : 'all';
@@ -160,11 +180,7 @@ export class Run {
       for (const [lane, choice] of choicesOf(settings).entries()) {
         try {
           const chosen = { ...choice, saved: await find(choice) };
-          const learners: Learner[] = [];
-          for (const rule of rulesOf(settings)) {
-            const options = optionsOf(settings, chosen, records, rule);
-            learners.push({ rule, history: await start(options, kept) });
-          }
+          const learners = await learnersOf(chosen);
           const { history } = learners[0]!;
           const held = { ...heldOf(optionsOf(settings, chosen, records)), numRegretPrefixes: 0 };
           const sums = kept === 'learning' ? await start(held, 'sums') : history;
@@ -240,7 +256,7 @@ export class Run {
   }
 
   /**
-   * Running totals of all rows before they are clipped, by coordinate (from 1) or as norms (0); null
+   * Sums of all rows before they are clipped, by coordinate (from 1) or as norms (0); null
    * where no row is clipped or left out, and for learners, which sum gradients.
    */
   unclipped(view: number): Float64Array | null {
@@ -248,13 +264,12 @@ export class Run {
     if (records === null || first.info.learns) return null;
     const { table, raw, numDropped } = records;
     if (numDropped === 0 && numClipped(table, settings.clipNorm) === 0) return null;
-    const sums = new Float64Array(table.numColumns);
-    const totals = new Float64Array(this.numSteps);
-    for (let step = 0; step < this.numSteps; ++step) {
-      for (let k = 0; k < sums.length; ++k) sums[k]! += raw[step * sums.length + k]!;
-      totals[step] = view === 0 ? Math.hypot(...sums) : sums[view - 1]!;
-    }
-    return totals;
+    const width = table.numColumns;
+    const sums = weightedSums(raw, width, weightsOf(settings));
+    return Float64Array.from({ length: this.numSteps }, (_, step) => {
+      const row = sums.subarray(step * width, (step + 1) * width);
+      return view === 0 ? Math.hypot(...row) : row[view - 1]!;
+    });
   }
 
   dispose(): void {

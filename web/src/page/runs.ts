@@ -4,8 +4,8 @@
 
 import type { Strategies } from '../controls/strategies.ts';
 import type { SearchBar } from '../controls/search_bar.ts';
-import { participationOf } from '../controls/participation.ts';
 import type { Settings } from '../controls/settings.ts';
+import { problemOf } from '../controls/workload.ts';
 import type { Records } from '../data/contributions.ts';
 import type { Engine } from './engine.ts';
 import { LaneError, Run } from './run.ts';
@@ -85,7 +85,7 @@ export class Runs {
     const { numSteps } = settings;
     const run = await Run.create(this.engine, settings, records, (choice) =>
       this.searchBar.watch({ mechanism: choice.mechanism, numSteps }, (options) =>
-        this.strategies.find(choice, { numSteps, ...participationOf(settings) }, options),
+        this.strategies.find(choice, { numSteps, ...problemOf(settings) }, options),
       ),
     );
     try {

@@ -6,6 +6,7 @@ import type { MechanismName, MechanismParameters } from 'dp-ftrl';
 import type { PlayerBar } from '../controls/player_bar.ts';
 import type { Player } from '../controls/player.ts';
 import { rules, type Settings } from '../controls/settings.ts';
+import { wordsOf } from '../controls/workload.ts';
 import { CertificateTable } from '../figures/certificate.ts';
 import { ErrorsFigure } from '../figures/errors_figure.ts';
 import { FactorizationFigure } from '../figures/factorization_figure.ts';
@@ -37,6 +38,8 @@ interface Shown {
   /** Names of the entries of a record; empty for a synthetic stream. */
   names: string[];
 }
+
+const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 /** Milliseconds between two updates of an open table while time goes on. */
 const tableInterval = 500;
@@ -134,10 +137,11 @@ export class Views {
   pictures(): Map<string, Picture> {
     const { totals, errors } = this.sums.pictures();
     const matrices = this.factorization.pictures();
+    const { plural, noun } = wordsOf(this.shown!.settings);
     const some = (panel: Panel | null): Panel[] => (panel === null ? [] : [panel]);
     const all: [string, string, Picture['panels']][] = [
-      ['totals', 'Running totals', some(totals)],
-      ['errors', 'Errors of the totals', some(errors)],
+      ['totals', plural, some(totals)],
+      ['errors', `Errors of the ${noun}s`, some(errors)],
       ['learning', 'Learning', some(this.learning.picture())],
       ['matrices', 'Factorizations', matrices],
       ['deviations', 'Error of each step', some(this.errors.picture())],
@@ -165,6 +169,7 @@ export class Views {
     const { sums: view, deployed, units } = settings;
     const columns = view === 0 ? names : names.slice(view - 1, view);
     const unit = run.first.info.learns ? '' : unitOf(columns, units);
+    setText(byId('sums-name'), `The ${lowered(wordsOf(settings).title)}`);
     this.sums.show(run, { view, deployed, unit }, this.added);
   }
 

@@ -2,6 +2,7 @@
 
 // Sentences about what a run has shown so far.
 
+import { wordsOf } from '../controls/workload.ts';
 import { inUnit } from '../data/units.ts';
 import { curvesOf } from '../figures/learner_curves.ts';
 import { learningAt } from '../figures/learning_figure.ts';
@@ -18,7 +19,7 @@ export function factsOf(run: Run, sums: SumsFigure): string {
     view.simultaneous === undefined ? [] : [name(i) + (numBeyond === 0 ? 'none' : count(numBeyond))],
   );
   const text =
-    `The band held the true total in ${inside.join(' and ')} of the steps.` +
+    `The band held the true ${wordsOf(run.settings).noun} in ${inside.join(' and ')} of the steps.` +
     (beyond.length > 0 ? ` Steps outside the wide band: ${beyond.join(', ')}.` : '');
   if (!run.first.info.classifies) return text;
   const right = curvesOf(run).map(
@@ -33,7 +34,7 @@ export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string
   const parts = sums.tracks.map(({ view }, i) => {
     const at = view.at(run.step - 1);
     const name = run.lanes.length > 1 ? `${run.lanes[i]!.mechanism}: ` : '';
-    const truth = deployed ? '' : `, true total ${quantity(at.truth, 3)}`;
+    const truth = deployed ? '' : `, true ${wordsOf(run.settings).noun} ${quantity(at.truth, 3)}`;
     return `${name}release ${quantity(at.release, 3)} ± ${quantity(at.band, 3)}${truth}`;
   });
   return `After ${count(run.step)} steps${inUnit(sums.unit)}: ${parts.join('; ')}.`;

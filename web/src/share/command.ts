@@ -2,7 +2,7 @@
 
 // The run on the page as a command.
 
-import type { Participation } from 'dp-ftrl';
+import type { Participation, Workload } from 'dp-ftrl';
 import type { Roles } from '../data/contributions.ts';
 import type { SnippetSource } from './source.ts';
 
@@ -24,6 +24,12 @@ const flagOf = (name: string): string =>
 /** A pattern of participation as the command has it: `--epochs 4`, or its two counts. */
 const participationFlags = (participation: Participation): string[] =>
   Object.entries(participation).map(([name, value]) => `--${flagOf(name)} ${value}`);
+
+/** Windows and decaying sums as the command has them; the page has no others. */
+const workloadText = (workload: Workload): string => {
+  const [name, value] = Object.entries(workload)[0]!;
+  return name === 'window' ? `window=${value}` : `momentum=0,decay=${value}`;
+};
 
 /** Options that mean nothing to a release. */
 const unused = ['loss', 'lambda', 'descent', 'table', 'batchSize'];
@@ -54,6 +60,10 @@ export function commandOf({ options, file }: SnippetSource): string | null {
     if (unused.includes(name) || isCounted) continue;
     if (name === 'participation') {
       if (file.person === '') parts.push(...participationFlags(value as Participation));
+      continue;
+    }
+    if (name === 'workload') {
+      parts.push(`--workload ${workloadText(value as Workload)}`);
       continue;
     }
     const flag = `--${flagOf(name)}`;

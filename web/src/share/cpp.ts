@@ -2,9 +2,9 @@
 
 // The run on the page as a program for the C++ library.
 
-import type { DescentOptions, Participation, SimulationOptions } from 'dp-ftrl';
+import type { DescentOptions, Participation, SimulationOptions, Workload } from 'dp-ftrl';
 import type { Bucket } from '../data/contributions.ts';
-import { hasRoles, saved, seeded, type SnippetSource, type Source } from './source.ts';
+import { numRowsOf, saved, seeded, sumsAlone, type SnippetSource, type Source } from './source.ts';
 
 /** Members of the core's options whose names are not those of the package in its spelling. */
 const members: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const members: Readonly<Record<string, string>> = {
   buffers: 'mechanism.parameters.num_buffers',
 };
 /** Options of a mechanism, and of a simulation; all others are parameters. */
-const ofMechanism = ['numSteps', 'clipNorm', 'neighbours', 'participation'];
+const ofMechanism = ['numSteps', 'clipNorm', 'neighbours', 'participation', 'workload'];
 const ofSimulation = ['dimension', 'stream', 'streamSeed', 'loss', 'lambda', 'descent'];
 /** Options whose values are names of an enumeration. */
 const enumerations: Readonly<Record<string, string>> = {
@@ -48,8 +48,17 @@ function schemaOf(participation: Participation, numSteps: number): string {
   );
 }
 
+/** Windows and decaying sums as the core has them; the page has no others. */
+function workloadOf(workload: Workload, numSteps: number): string {
+  const [name, value] = Object.entries(workload)[0]!;
+  const [made, member] =
+    name === 'window' ? ['sliding_window', '.width'] : ['momentum', '.momentum = 0, .decay'];
+  return `dpftrl::Workload::${made}({.num_steps = ${numSteps}, ${member} = ${String(value)}})`;
+}
+
 function valueOf(name: string, value: unknown, numSteps: number): string {
   if (name === 'participation') return schemaOf(value as Participation, numSteps);
+  if (name === 'workload') return workloadOf(value as Workload, numSteps);
   if (name === 'descent') {
     const { momentum = 0 } = value as DescentOptions;
     return `dpftrl::DescentSchedule{.rates = {}, .momentum = ${momentum}}`;
@@ -128,7 +137,9 @@ const listOf = (names: readonly string[]): string => names.map((name) => JSON.st
 /** A program for the C++ library: prints the last release. Null where it cannot be written down. */
 export function cppOf({ options, file }: SnippetSource): string | null {
   if (typeof options.mechanism === 'object') return null;
-  return file !== null && hasRoles(file) ? eventsOf(options, file) : simulationOf(options, file);
+  return file !== null && sumsAlone(options, file)
+    ? eventsOf(options, file)
+    : simulationOf(options, file);
 }
 
 function simulationOf(options: SimulationOptions, file: Source | null): string {
@@ -185,7 +196,7 @@ std::int64_t bucket_of(const std::string& text) {
 
 `;
 
-/** A program whose steps have any number of contributions, of persons or not. */
+/** A program of sums alone: steps have any number of contributions, of persons or not. */
 function eventsOf(options: SimulationOptions, file: Source): string {
   const { noiseSeed, loss, lambda, descent, table, batchSize, epsilon, delta, ...rest } = options;
   const { columns, person, time, bucket, from, to } = file;
@@ -197,6 +208,8 @@ function eventsOf(options: SimulationOptions, file: Source): string {
   const header = person === '' ? 'prefix_sum' : 'people_sum';
   const edge = (said: string, row: string): string =>
     `bucket_of(${said === '' ? `${row}[time]` : JSON.stringify(said)})`;
+  const numRows = numRowsOf(options);
+  const end = time !== '' || numRows === null ? '< rows.size()' : `<= ${numRows}`;
   const own = person === '' ? '' : 'persons.try_emplace(row[person], persons.size()).first->second, ';
   return (
     included('<algorithm>', ...(time === '' ? [] : ['<chrono>']), '<cstdint>') +
@@ -221,7 +234,7 @@ function eventsOf(options: SimulationOptions, file: Source): string {
     `  dpftrl::${kind} sums(dpftrl::Mechanism::make(mechanism),\n` +
     `      {.key = dpftrl::Key::insecure_from_seed(${String(noiseSeed)}), .dimension = ${columns.length}});\n` +
     `  std::vector<double> totals(${columns.length});\n` +
-    '  for (std::size_t i = 1; i < rows.size(); ++i) {\n    const Row& row = rows[i];\n' +
+    `  for (std::size_t i = 1; i ${end}; ++i) {\n    const Row& row = rows[i];\n` +
     (time === '' ? '' : '    while (sums.step() < bucket_of(row[time]) - first) sums.release(totals);\n') +
     '    std::vector<double> values;\n' +
     '    for (const std::string& name : columns) values.push_back(std::stod(row.at(place(rows, name))));\n' +

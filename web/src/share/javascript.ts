@@ -4,7 +4,7 @@
 
 import type { SimulationOptions } from 'dp-ftrl';
 import type { Bucket } from '../data/contributions.ts';
-import { hasRoles, saved, seeded, type SnippetSource, type Source } from './source.ts';
+import { numRowsOf, saved, seeded, sumsAlone, type SnippetSource, type Source } from './source.ts';
 
 /** Options as they stand in a program, with further lines of them at the end. */
 const objectOf = (options: object, ...more: readonly string[]): string =>
@@ -38,7 +38,7 @@ const makeTable = ({ label }: Source): string => {
 
 /** A program for Node or a browser: prints the last release. */
 export function javascriptOf({ options, file }: SnippetSource): string {
-  if (file !== null && hasRoles(file)) return eventsOf(options, file);
+  if (file !== null && sumsAlone(options, file)) return eventsOf(options, file);
   const { table, ...rest } = options;
   const reads = file === null ? '' : `${readRows(file)}${makeTable(file)}`;
   return (
@@ -78,7 +78,7 @@ function readTimes({ time, bucket, from, to }: Source): string {
   );
 }
 
-/** A program whose steps have any number of contributions, of persons or not. */
+/** A program of sums alone: steps have any number of contributions, of persons or not. */
 function eventsOf(options: SimulationOptions, file: Source): string {
   const { noiseSeed, mechanismLambda, loss, lambda, descent, table, batchSize, ...mechanism } = options;
   const asked = {
@@ -92,9 +92,11 @@ function eventsOf(options: SimulationOptions, file: Source): string {
   const made =
     `\nconst dp = await load();\n${seeded}` +
     `const sums = dp.${file.person === '' ? 'prefixSum' : 'peopleSum'}(${objectOf(asked)});\n`;
+  const numRows = numRowsOf(options);
+  const rows = numRows === null ? 'rows' : `rows.slice(0, ${numRows})`;
   const stepped =
     file.time === ''
-      ? 'let totals;\nfor (const row of rows) {\n' +
+      ? `let totals;\nfor (const row of ${rows}) {\n` +
         `  sums.contribute(${each});\n  totals = sums.endSteps();\n}\n`
       : 'for (const row of rows) {\n  const step = bucketOf(timeOf(row)) - first;\n' +
         '  if (step > sums.step) sums.endSteps(step - sums.step);\n' +

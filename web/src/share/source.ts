@@ -23,7 +23,15 @@ export interface SnippetSource {
 export type Source = NonNullable<SnippetSource['file']>;
 
 /** True if rows have persons or times, so that a step has any number of them. */
-export const hasRoles = ({ person, time }: Source): boolean => person !== '' || time !== '';
+const hasRoles = ({ person, time }: Source): boolean => person !== '' || time !== '';
+
+/** True if programs release sums: of steps with any number of rows, of windows, or of what decays. */
+export const sumsAlone = ({ workload }: SimulationOptions, file: Source): boolean =>
+  hasRoles(file) || workload !== undefined;
+
+/** Rows that a horizon has room for, where each is a step; null where it has room for all. */
+export const numRowsOf = ({ numSteps, table, batchSize = 1 }: SimulationOptions): number | null =>
+  table !== undefined && table.numRows / batchSize > numSteps ? numSteps : null;
 
 /** Comment in programs about a file that the page writes. */
 export const saved = ({ text }: Source): string =>

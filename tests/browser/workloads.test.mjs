@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The laboratory: windows and decaying sums, in every figure, in links and in programs.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { load } from '../../dist/index.js';
+import {
+  complaints,
+  enter,
+  importSources,
+  readTable,
+  readKey,
+  reveal,
+  root,
+  runCpp,
+  runProgram,
+  settled,
+  startSite,
+  textOf,
+  withoutCpp,
+} from './support.mjs';
+
+const { open } = await startSite();
+const library = await load();
+const { clippedSteps, decayOf, halfLifeOf, stepsOf, sumOfSquares, weightedSums } = await importSources(
+  'web/src',
+  ["export * from './data/weighted_sums.ts';", "export * from './controls/workload.ts';"],
+);
+
+const near = (value, wanted, tolerance = 1e-9) =>
+  assert.ok(Math.abs(value - wanted) <= tolerance * Math.max(1, Math.abs(wanted)), `${value}, ${wanted}`);
+const customers = 'data=shop_day&label=-&column=count';
+const shop = `${customers}&steps=840&mechanism=square-root`;
+const hashOf = (page) => page.evaluate(() => location.hash.slice(1));
+const titleOf = (page) => textOf(page, '#sums-title');
+
+/** Numbers of the customers of a day, minute by minute. */
+const counts = execFileSync(process.execPath, ['dist/cli.js', 'example', 'shop_day'], { cwd: root, encoding: 'utf8' })
+  .trim()
+  .split('\n')
+  .map((line) => line.split(','));
+const column = counts[0].indexOf('count');
+const records = counts.slice(1).map((cells) => Number(cells[column]));
+
+/** The sum after a step (from 0), by its definition. */
+const windowAt = (values, step, width) =>
+  values.slice(Math.max(0, step - width + 1), step + 1).reduce((sum, value) => sum + value, 0);
+const decayingAt = (values, step, decay) =>
+  values.slice(0, step + 1).reduce((sum, value, i) => sum + value * decay ** (step - i), 0);
+
+/** All that the library releases with the page's noise seed. */
+function released(options) {
+  const sums = library.prefixSum({ delta: 1e-6, epsilon: 1, insecureSeed: 1, ...options });
+  const { certificate } = sums;
+  const noisy = sums.releaseMany(records.slice(0, options.numSteps));
+  const stddev = Array.from({ length: options.numSteps }, (_, step) => sums.stddev(step));
+  sums.dispose();
+  return { certificate, noisy, stddev };
+}
+
+test('true sums are those of the definition, and steps come back from them', () => {
+  const rows = Float64Array.from({ length: 20 }, (_, i) => Math.sin(i * i));
+  for (const [window, decay] of [[Infinity, 1], [1, 1], [3, 1], [10, 1], [Infinity, 0.5], [Infinity, 0.9]]) {
+    const sums = weightedSums(rows, 2, { window, decay });
+    for (const k of [0, 1]) {
+      const values = [...rows].filter((_, i) => i % 2 === k);
+      for (let step = 0; step < 10; ++step) {
+        const wanted = decay === 1 ? windowAt(values, step, window) : decayingAt(values, step, decay);
+        near(sums[2 * step + k], wanted);
+      }
+    }
+    stepsOf(sums, 2, { window, decay }).forEach((value, i) => near(value, rows[i]));
+    const ones = new Float64Array(10).fill(1);
+    const squares = weightedSums(ones, 1, { window, decay: decay ** 2 });
+    squares.forEach((value, step) => near(sumOfSquares({ window, decay }, step + 1), value));
+  }
+});
+
+test('records are clipped one by one before those of a step are added up', () => {
+  const table = { numRows: 4, numColumns: 2, values: Float64Array.of(3, 4, 0, 1, 0, 0, 0.3, 0) };
+  const steps = clippedSteps({ table, batchSize: 2, numSteps: 2 }, 1);
+  [0.6, 1.8, 0.3, 0].forEach((value, i) => near(steps[i], value));
+});
+
+test('a half-life and a decay say the same', () => {
+  for (const halfLife of [0.1, 1, 24, 1e6]) near(halfLifeOf(decayOf(halfLife)), halfLife, 1e-5);
+  near(decayOf(1), 0.5);
+});
+
+test('a window: chosen by keyboard, in every figure, in the link', async () => {
+  const { page, said } = await open(shop);
+  assert.match(await titleOf(page), /The running total$/);
+  assert.equal(await page.$eval('#set-window', (one) => one.closest('[hidden]') !== null), true);
+  await page.focus('#set-workload');
+  await page.keyboard.type('sliding');
+  await page.waitForFunction(() => location.hash.includes('workload=window'));
+  await settled(page);
+  await enter(page, '#set-window', '60');
+  await page.waitForFunction(() => location.hash.includes('window=60'));
+  await settled(page);
+  assert.match(await titleOf(page), /The sum of the last 60 steps$/);
+  const workload = { window: 60 };
+  const problem = { numSteps: 840, mechanism: 'square-root', workload };
+  const wanted = released(problem);
+  const rows = await readTable(page, 'sums-numbers');
+  assert.ok(rows.size > 20);
+  for (const [step, { release, truth, stddev, band }] of rows) {
+    assert.equal(release, wanted.noisy[step - 1]);
+    near(truth, windowAt(records, step - 1, 60));
+    near(stddev, wanted.stddev[step - 1]);
+    near(band, 2 * stddev);
+  }
+  assert.match(await textOf(page, '#facts'), /The band held the true sum in 9[0-9]/);
+  assert.match(await textOf(page, '#summary'), /true sum /);
+  await reveal(page, 'certificate', 'tbody tr');
+  assert.match(await textOf(page, '#certificate'), /Workload.*window=60/);
+  await reveal(page, 'errors', '.key');
+  const { maxError, meanError, lowerBound } = library.error(problem);
+  const key = await readKey(page, '#errors');
+  near(key.max, maxError);
+  near(key.rms, meanError);
+  near(key['lower bound'], lowerBound);
+  near(key['square-root'], library.errorPerStep(problem)[839]);
+  await reveal(page, 'ranking', 'tbody tr');
+  const { mechanisms, leftOut } = library.compare({ numSteps: 840, objective: 'max', workload });
+  assert.deepEqual(
+    await page.$$eval('#ranking tbody tr', (lines) => lines.map((line) => line.dataset.mechanism)),
+    mechanisms.map(({ mechanism }) => mechanism),
+  );
+  assert.match(await textOf(page, '#ranking-note'), /840 steps \(Sum of the last 60 steps\)/);
+  assert.ok(leftOut.length > 0);
+  const reasons = await textOf(page, '#ranking-left-out');
+  for (const { mechanism, reason } of leftOut) {
+    assert.ok(reasons.includes(mechanism) && reasons.includes(reason), `${mechanism}: ${reason}`);
+  }
+  await reveal(page, 'factorization', '.map');
+  assert.match(await textOf(page, '#factorization-note'), /Made for 64 steps instead of 840/);
+  const hash = await hashOf(page);
+  await page.reload();
+  await settled(page);
+  assert.equal(await hashOf(page), hash);
+  assert.match(await titleOf(page), /The sum of the last 60 steps$/);
+  assert.deepEqual(await readTable(page, 'sums-numbers'), rows);
+  assert.deepEqual(await complaints(page), []);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a decaying sum: its decay follows from a half-life, and what is wrong is said', async () => {
+  const { page, said } = await open(`${shop}&workload=decay`);
+  near(await page.$eval('#half-life', (input) => Number(input.value)), Math.LN2 / -Math.log(0.98), 1e-3);
+  for (const [text, pattern] of [['-2', /above 0.*got “-2”/], ['', /got “”/], ['1e20', /the decay is below 1/]]) {
+    await page.focus('#half-life');
+    await page.$eval('#half-life', (input) => input.select());
+    await page.keyboard.press('Backspace');
+    await page.keyboard.type(text);
+    await page.keyboard.press('Tab');
+    await page.waitForSelector('#half-life-error:not([hidden])');
+    assert.match(await textOf(page, '#half-life-error'), pattern);
+    assert.equal(await page.$eval('#half-life', (input) => input.getAttribute('aria-invalid')), 'true');
+  }
+  await enter(page, '#half-life', '20');
+  const decay = decayOf(20);
+  await page.waitForFunction((text) => location.hash.includes(text), {}, `decay=${decay}`);
+  await settled(page);
+  assert.equal(await page.$eval('#set-decay', (input) => Number(input.value)), decay);
+  assert.equal(await page.$eval('#half-life-error', (one) => one.hidden), true);
+  assert.match(await titleOf(page), /The decaying sum$/);
+  const wanted = released({ numSteps: 840, mechanism: 'square-root', workload: { decay } });
+  for (const [step, { release, truth, stddev }] of await readTable(page, 'sums-numbers')) {
+    assert.equal(release, wanted.noisy[step - 1]);
+    near(truth, decayingAt(records, step - 1, decay));
+    near(stddev, wanted.stddev[step - 1]);
+  }
+  await enter(page, '#set-decay', '1');
+  await page.waitForSelector('#set-decay-error:not([hidden])');
+  assert.match(await textOf(page, '#set-decay-error'), /decay must be above 0 and below 1, got “1”/);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('randomised response and the bands of windows are those of windows', async () => {
+  const { page } = await open(
+    `${shop}&workload=window&window=10&randomised-response=shown&every-step-band=shown&other-draws=shown`,
+  );
+  await reveal(page, 'errors', '.key');
+  const key = await readKey(page, '#errors');
+  const { certificate } = released({ numSteps: 840, mechanism: 'square-root', workload: { window: 10 } });
+  const { stddev } = library.estimateCount({ ones: 0, reports: 10, epsilon: 1 });
+  near(key['randomised response'], stddev / certificate.noiseMultiplier);
+  assert.match(await textOf(page, '#local-note'), /until the window is full; it /);
+  await page.waitForFunction(() => /wide band/.test(document.getElementById('simultaneous-note').textContent));
+  const problem = { numSteps: 840, mechanism: 'square-root', workload: { window: 10 }, beta: 0.05, dimension: 1 };
+  const { simultaneousError, sensitivity } = library.error(problem);
+  const rows = await readTable(page, 'sums-numbers');
+  near(rows.get(840).wide, (certificate.noiseStddev / sensitivity) * simultaneousError);
+  await page.close();
+});
+
+test('learners have running totals: the choice is said to be ignored, or ends learning', async () => {
+  const { page, said } = await open('mechanism=square-root&steps=100&workload=window&window=5');
+  assert.match(await titleOf(page), /The running total$/);
+  assert.match(await textOf(page, '#set-workload-hint'), /^Ignored here: .* choose an example/);
+  assert.equal(await page.$eval('#set-window', (one) => one.closest('[hidden]') !== null), true);
+  await page.select('#set-source', 'shop_day');
+  await page.waitForFunction(() => location.hash.includes('data=shop_day'));
+  await settled(page);
+  await page.select('#set-label', '-');
+  await page.waitForFunction(() => /The sum of the last 5 steps/.test(document.getElementById('sums-title').textContent));
+  await settled(page);
+  await page.select('#set-workload', 'total');
+  await page.waitForFunction(() => /The running total/.test(document.getElementById('sums-title').textContent));
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+/** Texts of the programs on the page, by name. */
+async function programsOf(page) {
+  await page.click('#export-open');
+  const texts = await page.$$eval('#export-parts pre', (all) => all.map((one) => [one.id, one.textContent]));
+  await page.keyboard.press('Escape');
+  return Object.fromEntries(texts);
+}
+
+const lastOf = (command) => {
+  const args = command.trim().replaceAll("'", '').split(' ').slice(1, -1);
+  const [, ...rows] = execFileSync(process.execPath, ['dist/cli.js', ...args, 'examples/shop_day.csv'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+    .trim()
+    .split('\n');
+  return Number(rows.at(-1).split(',')[1]);
+};
+
+for (const [workload, said] of [
+  ['workload=window&window=7', '--workload window=7 '],
+  ['workload=decay&decay=0.9', '--workload momentum=0,decay=0.9 '],
+]) {
+  test(`programs and command release what the page shows: ${workload}`, async (t) => {
+    const { page } = await open(`${customers}&mechanism=square-root&steps=200&${workload}`);
+    const rows = await readTable(page, 'sums-numbers');
+    const shown = rows.get(200).release;
+    const programs = await programsOf(page);
+    await page.close();
+    const located = (text) => text.replaceAll("'shop_day.csv'", "'examples/shop_day.csv'").replaceAll('"shop_day.csv"', '"examples/shop_day.csv"');
+    assert.deepEqual(runProgram(located(programs['export-javascript'])), [shown]);
+    assert.ok(programs['export-command'].replaceAll("'", '').includes(said), programs['export-command']);
+    if (withoutCpp) return t.skip(withoutCpp);
+    assert.deepEqual(await runCpp(located(programs['export-cpp'])), [shown]);
+  });
+}
+
+test('the command releases what the page shows where the horizon is that of the table', async () => {
+  const { page } = await open(`${shop}&workload=window&window=7`);
+  const rows = await readTable(page, 'sums-numbers');
+  const programs = await programsOf(page);
+  await page.close();
+  assert.equal(lastOf(programs['export-command']), rows.get(840).release);
+});

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The choice of what is summed: all records so far, the latest ones, or ones that fade.
+
+import type { Participation, Workload } from 'dp-ftrl';
+import type { Weights } from '../data/weighted_sums.ts';
+import { count, quantity } from '../page/format.ts';
+import { participationOf } from './participation.ts';
+import type { Settings } from './settings.ts';
+
+/** Choice of the label where no column is learned. */
+export const noLabel = '-';
+
+/** Whether a learner runs: on made-up records, and on a table with a label column. */
+export function learnsFrom({ source, label }: Settings): boolean {
+  return source === 'synthetic' || (label !== '' && label !== noLabel);
+}
+
+/** The sums in force: learners need running totals, whatever is chosen. */
+const summedOf = (settings: Settings): Settings['workload'] =>
+  learnsFrom(settings) ? 'total' : settings.workload;
+
+/** Returns the library's option; none for running totals, its default. */
+export function workloadOf(settings: Settings): { workload?: Workload } {
+  const { window, decay } = settings;
+  const workloads = { total: {}, window: { workload: { window } }, decay: { workload: { decay } } };
+  return workloads[summedOf(settings)];
+}
+
+/** Returns the library's options about the sums and the users, horizon and privacy aside. */
+export const problemOf = (
+  settings: Settings,
+): { workload?: Workload; participation?: Participation } => ({
+  ...workloadOf(settings),
+  ...participationOf(settings),
+});
+
+export function weightsOf(settings: Settings): Weights {
+  const { window, decay } = settings;
+  const summed = summedOf(settings);
+  return {
+    window: summed === 'window' ? window : Infinity,
+    decay: summed === 'decay' ? decay : 1,
+  };
+}
+
+interface Words {
+  /** At the beginning of a title. */
+  title: string;
+  /** Names several. */
+  plural: string;
+  /** One of them, after an adjective. */
+  noun: string;
+  /** Says which records count in one of them. */
+  counted: string;
+}
+
+export function wordsOf(settings: Settings): Words {
+  const { window, decay } = settings;
+  const steps = window === 1 ? 'the last step' : `the last ${count(window)} steps`;
+  const words: Record<Settings['workload'], Words> = {
+    total: { title: 'Running total', plural: 'Running totals', noun: 'total', counted: 'all records so far' },
+    window: { title: `Sum of ${steps}`, plural: 'Windows', noun: 'sum', counted: `the records of ${steps}` },
+    decay: {
+      title: 'Decaying sum',
+      plural: 'Decaying sums',
+      noun: 'sum',
+      counted: `all records so far, times ${quantity(decay)} for every step since`,
+    },
+  };
+  return words[summedOf(settings)];
+}
+
+/** Steps after which a record counts half as much. */
+export const halfLifeOf = (decay: number): number => Math.LN2 / -Math.log(decay);
+
+/** Rounded, to be said; more digits than anyone enters. */
+export const decayOf = (halfLife: number): number => Number((2 ** (-1 / halfLife)).toPrecision(12));

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The true sums of a stream, whose records leave or fade.
+
+import type { Records } from './contributions.ts';
+
+/** Every step multiplies the sum by `decay`; a record leaves it `window` steps after it came. */
+export interface Weights {
+  window: number;
+  decay: number;
+}
+
+/** Returns the sums of all steps, row-major like the sums of the single steps that are given. */
+export function weightedSums(
+  steps: Float64Array,
+  dimension: number,
+  { window, decay }: Weights,
+): Float64Array {
+  const sums = new Float64Array(steps.length);
+  for (let at = 0; at < steps.length; ++at) {
+    const before = sums[at - dimension] ?? 0;
+    const leaves = steps[at - window * dimension] ?? 0;
+    sums[at] = decay * before + steps[at]! - leaves;
+  }
+  return sums;
+}
+
+/** Returns the square of the deviation of a sum whose records each have noise of deviation 1. */
+export function sumOfSquares({ window, decay }: Weights, step: number): number {
+  if (decay === 1) return Math.min(step, window);
+  return (1 - decay ** (2 * step)) / (1 - decay ** 2);
+}
+
+/** The inverse of `weightedSums`: what every step adds, in rows that need not be of sums. */
+export function stepsOf(
+  sums: Float64Array,
+  dimension: number,
+  { window, decay }: Weights,
+): Float64Array {
+  const steps = new Float64Array(sums.length);
+  for (let at = 0; at < sums.length; ++at) {
+    const before = sums[at - dimension] ?? 0;
+    steps[at] = sums[at]! - decay * before + (steps[at - window * dimension] ?? 0);
+  }
+  return steps;
+}
+
+/** Sums of the records of each step, each of which is clipped; row-major. */
+export function clippedSteps({ table, batchSize, numSteps }: Records, clipNorm: number): Float64Array {
+  const { numColumns, values } = table;
+  const steps = new Float64Array(numSteps * numColumns);
+  for (let row = 0; row < numSteps * batchSize; ++row) {
+    const record = values.subarray(row * numColumns, (row + 1) * numColumns);
+    const norm = Math.sqrt(record.reduce((squares, value) => squares + value ** 2, 0));
+    const scale = norm > clipNorm ? clipNorm / norm : 1;
+    const step = Math.floor(row / batchSize);
+    for (let k = 0; k < numColumns; ++k) steps[step * numColumns + k]! += scale * record[k]!;
+  }
+  return steps;
+}
