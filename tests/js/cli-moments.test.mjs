@@ -118,6 +118,21 @@ test('moments: the guarantee says that rows are clipped to ranges', async () => 
   assert.match(stderr, /not a person with several, clipped to --range; mechanism optimal/);
 });
 
+test('moments: it is said where the noise hides even that there were rows', async () => {
+  const hidden = /warning: the noise hides nearly everything: after the last step the interval of the count reaches 0/;
+  for (const [epsilon, args, given, isHidden] of [
+    ['1e-6', ['--covariance'], input, true],
+    ['1e-6', ['--json', '--neighbours', 'replace', '--quiet'], input, true],
+    ['1', ['--json'], `a,b\n${'3,0.5\n'.repeat(2000)}`, false],
+    // A fault before the first step leaves nothing to say.
+    ['1e-6', [], 'a,b\n1,x\n', false],
+  ]) {
+    const few = ['moments', '--epsilon', epsilon, '--delta', '1e-6', ...ranges, '--seed', '3', ...args];
+    const { stderr } = await dpFtrl(few, { input: given });
+    assert.equal(hidden.test(stderr), isHidden, stderr);
+  }
+});
+
 test('moments: a budget pays for them, and refuses more than it has', async () => {
   const file = join(scratch, 'budget.json');
   const args = ['moments', ...privacy, ...ranges, '--quiet', '--budget', file];
@@ -138,7 +153,11 @@ test('moments: misuse is named', async () => {
   await fails(of(...privacy, ...ranges, '--confidence', '95'), 2, /--confidence must be a number/, { input });
   await fails(of(...privacy, ...ranges, '--clip', '1'), 2, /unknown option|clip/, { input });
   await fails(of(...privacy, ...ranges, '--missing', 'skip'), 2, /--missing must be refuse/, { input });
-  await fails(of(...privacy, ...ranges, '--workload', 'momentum=0.5'), 2, /workload/, { input });
+  const other = /--workload must be 'prefix' or a window, for moments, got momentum/;
+  await fails(of(...privacy, ...ranges, '--workload', 'momentum=0.5'), 2, other, { input });
+  const little = ['--epsilon', '1e-12', '--delta', '1e-15'];
+  const noise = /--epsilon must be larger, for sums and noise to have room on their grid, got 1e-12/;
+  await fails(of(...little, ...ranges), 2, noise, { input });
   const { code, stdout } = await dpFtrl([...moments, '--steps', '2'], { input });
   assert.equal(code, 2);
   assert.equal(stdout.trimEnd().split('\n').length, 3);

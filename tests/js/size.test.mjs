@@ -47,7 +47,7 @@ test('size: the main entry, WebAssembly inlined', (t) => {
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 31_800);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 31_950);
 });
 
 const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));

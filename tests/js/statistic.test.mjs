@@ -172,6 +172,7 @@ test('moments: what is refused is named, and changes nothing', () => {
   refused(make({ confidence: 1 }), 'confidence');
   refused(make({ covariance: 1 }), 'covariance', 'wrong_type');
   refused(make({ workload: { momentum: 0.9 } }), 'workload');
+  assert.throws(make({ workload: { decay: 0.9 } }), /must be 'prefix' or a window, for moments/);
   const before = dp.liveHandles;
   refused(make({ epsilon: -1 }), 'epsilon');
   assert.equal(dp.liveHandles, before);
@@ -182,6 +183,8 @@ test('moments: what is refused is named, and changes nothing', () => {
   withStatistic({ ...what, numSteps: 2 }, (statistic) => {
     refused(() => statistic.release([1]), 'record', 'wrong_length');
     refused(() => statistic.releaseMany([1, 2, 3]), 'records', 'wrong_length');
+    refused(() => statistic.release([1, NaN]), 'record[1]');
+    assert.throws(() => statistic.release([1, NaN]), { message: 'release: record[1] must be finite, got NaN' });
     refused(() => statistic.contribute([1, 2, NaN, 3]), 'record[0]', undefined, {
       kind: 'record',
       index: 1,
@@ -198,6 +201,20 @@ test('moments: what is refused is named, and changes nothing', () => {
     assert.throws(() => statistic.step, { code: 'disposed' });
     assert.throws(() => statistic.release([1, 2]), { code: 'disposed' });
   });
+});
+
+test('moments: what has no room on the grid, which nobody chose, is told of what was given', async () => {
+  const many = { ranges: Array.from({ length: 200 }, () => [0, 1]), covariance: true, numSteps: 2 ** 40 };
+  for (const [changes, parameter, constraint] of [
+    [{ epsilon: 1e-12, delta: 1e-15 }, 'epsilon', /^must be larger, for sums and noise/],
+    [many, 'numSteps', /^must be smaller, for sums and noise/],
+  ]) {
+    const options = { ...what, ...changes };
+    const wanted = { code: 'invalid_argument', parameter, constraint, value: String(options[parameter]) };
+    assert.throws(() => dp.statistic(options), { ...wanted, call: 'statistic' });
+    const opening = dp.statisticLedger({ ...options, store: memoryStore() });
+    await assert.rejects(opening, { ...wanted, call: 'statisticLedger' });
+  }
 });
 
 for (const [kind, make] of [

@@ -346,6 +346,10 @@ TEST(MomentsTest, RefusesBadInputAndChangesNothing) {
   mechanism.workload = Workload::momentum({.num_steps = 2, .momentum = 0.5, .decay = 1});
   expect_refused([&] { MomentSum(mechanism, kTwo, Key::insecure_from_seed(1)); },
                  ErrorCode::invalid_argument, "workload");
+  mechanism.workload.reset();
+  mechanism.target = {.epsilon = 1e-12, .delta = 1e-15};
+  expect_refused([&] { MomentSum(mechanism, kTwo, Key::insecure_from_seed(1)); },
+                 ErrorCode::invalid_argument, "epsilon");
   expect_refused([&] { sum.release(std::array{1.0}); }, ErrorCode::wrong_length, "record");
   expect_refused([&] { sum.contribute(std::array{1.0, kNan}); }, ErrorCode::invalid_argument,
                  "record[1]");

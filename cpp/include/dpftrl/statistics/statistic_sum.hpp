@@ -40,9 +40,16 @@ struct NoisyColumns {
 
 namespace detail {
 
+struct ColumnScale {
+  double distance;  ///< of the columns of neighbours
+  double grid;
+};
+
 /// The mechanism for columns whose neighbours are that far apart, whatever neighbours are.
-/// @throws Error{invalid_argument} a workload that is neither prefix sums nor a window.
-std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options, double distance,
+/// @throws Error{invalid_argument} a workload that is neither prefix sums nor a window, an epsilon
+///         whose noise has no room on the grid.
+std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
+                                                     const ColumnScale& columns,
                                                      std::string_view where);
 
 }  // namespace detail
@@ -64,7 +71,9 @@ class StatisticSum {
   /// @throws as Mechanism::make, Columns and PrefixSum.
   StatisticSum(const MechanismOptions& mechanism, Options statistic, const Key& key)
       : columns_(std::move(statistic)),
-        sums_(detail::statistic_mechanism(mechanism, columns_.distance(), Columns::kName),
+        sums_(detail::statistic_mechanism(
+                  mechanism, {.distance = columns_.distance(), .grid = columns_.grid()},
+                  Columns::kName),
               {.key = key, .dimension = columns_.dimension(), .grid = columns_.grid()}),
         row_(static_cast<std::size_t>(columns_.dimension())),
         noisy_(row_) {}

@@ -4,7 +4,7 @@
 
 import { float64s, wrongType, type Reader } from '../../core/check.js';
 import type { Core, CoreColumns } from '../../core/core.js';
-import { asErrorsOf, atRow, type Partway } from '../../core/errors.js';
+import { asErrorsOf, atRow, makeError, refusalOf, told, type Partway } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { DEFAULT_CONFIDENCE, LATTICE_NOISES } from '../../shared/defaults.js';
 import type { Certificate, Estimate, Handle, Moments, Neighbours, Totals } from '../../types/all.js';
@@ -15,6 +15,8 @@ import type { CompleteOptions } from '../sums/totals.js';
 const STATISTICS = ['moments'] as const;
 /** Numbers of an estimate as it crosses: value, low, high, stddev. */
 const ESTIMATE = 4;
+/** The core has that much room for sums. */
+const MOST_IN_GRIDS = 2 ** 62;
 
 export const STATISTIC_OPTIONS = [
   'statistic',
@@ -78,12 +80,15 @@ export class Columns {
     if (!this.core.aborted) this.core.call('dispose', this.id);
   }
 
-  write(where: string, records: Float64Array): Float64Array {
+  /** Columns of records, all of which are looked at. */
+  write(where: string, records: Float64Array, isOne: boolean): Float64Array {
     countRecords(where, records, this.numColumns);
     try {
       return this.core.call('momentsColumns', this.id, records);
-    } catch (error) {
-      throw atRow(error as Partway, where, { kind: 'record', width: this.numColumns });
+    } catch (thrown) {
+      const error = thrown as Partway;
+      if (isOne) throw told(error, { call: where });
+      throw atRow(error, where, { kind: 'record', width: this.numColumns });
     }
   }
 
@@ -172,14 +177,15 @@ export abstract class StatisticHandle<S extends Sums> extends CoreHandle {
   /** Columns of records, all of which are looked at. */
   protected columnsOf(where: string, name: string, records: unknown): Float64Array {
     void this.id;
-    return this.columns.write(where, float64s(where, name, records));
+    return this.columns.write(where, float64s(where, name, records), false);
   }
 
   /** Columns of a single record. */
   protected columnsOfOne(where: string, record: unknown): Float64Array {
     const values = float64s(where, 'record', record);
     requireLength(where, 'record', values.length, this.dimension);
-    return this.columnsOf(where, 'record', values);
+    void this.id;
+    return this.columns.write(where, values, true);
   }
 
   protected momentsOf(sums: Float64Array, firstStep: number): Moments[] {
@@ -191,6 +197,18 @@ export abstract class StatisticHandle<S extends Sums> extends CoreHandle {
   }
 }
 
+/** The same error; one about the grid, which nobody chose, is about what has no room on it. */
+export function inGiven(error: unknown, complete: CompleteOptions): unknown {
+  const refusal = refusalOf(error);
+  if (refusal.parameter !== 'grid') return error;
+  const { clipNorm, grid, numSteps } = complete;
+  const isLong = (clipNorm / grid!) * numSteps > MOST_IN_GRIDS;
+  const parameter = isLong ? 'numSteps' : 'epsilon';
+  const constraint = `must be ${isLong ? 'smaller' : 'larger'}, for sums and noise to have room on their grid`;
+  const value = String(complete[parameter]);
+  return makeError('invalid_argument', {}, { ...refusal, parameter, constraint, value });
+}
+
 /** A statistic that is asked for: its columns, and what their sums take but a key. */
 export function readStatistic(
   instance: Instance,
@@ -198,7 +216,8 @@ export function readStatistic(
 ): { columns: Columns; complete: CompleteOptions } {
   reader.oneOf('statistic', STATISTICS);
   const mechanism = readSumsMechanism(reader, instance.mechanisms, false);
-  requireWorkload(reader, mechanism, ['prefix', 'window'], "must be 'prefix' or have {window}");
+  const constraint = "must be 'prefix' or a window, for moments";
+  requireWorkload(reader, mechanism, ['prefix', 'window'], constraint);
   const shape = {
     ranges: readRanges(reader),
     covariance: reader.flagOr('covariance', false),

@@ -11,7 +11,7 @@ import { readMemo } from '../../stores/stored.js';
 import type { Moments, StatisticLedger } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { openLedgerOf, type CoreReleaseLedger } from '../sums/ledger.js';
-import { readStatistic, STATISTIC_OPTIONS, StatisticHandle, type Columns } from './columns.js';
+import { inGiven, readStatistic, STATISTIC_OPTIONS, StatisticHandle, type Columns } from './columns.js';
 
 const LENGTH_BYTES = 4;
 
@@ -87,7 +87,7 @@ export async function makeStatisticLedger(
     sums = await openLedgerOf(instance, reader, complete, 'statistic');
   } catch (error) {
     columns.drop();
-    throw error;
+    throw inGiven(error, complete);
   }
   const ledger = new CoreStatisticLedger(instance, columns, sums);
   try {

@@ -8,7 +8,7 @@ import { withKey } from '../../core/key.js';
 import type { Moments, PrefixSum, Statistic } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { prefixSumOf } from '../sums/prefix-sum.js';
-import { readStatistic, STATISTIC_OPTIONS, StatisticHandle } from './columns.js';
+import { inGiven, readStatistic, STATISTIC_OPTIONS, StatisticHandle } from './columns.js';
 
 class CoreStatistic extends StatisticHandle<PrefixSum> implements Statistic {
   release(record: ArrayLike<number>): Moments {
@@ -54,6 +54,6 @@ export function makeStatistic(instance: Instance, options: unknown): Statistic {
     return new CoreStatistic(instance, columns, sums);
   } catch (error) {
     columns.drop();
-    throw error;
+    throw inGiven(error, complete);
   }
 }

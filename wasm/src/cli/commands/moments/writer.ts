@@ -6,6 +6,7 @@ import type { Totals } from '../../../types/all.js';
 import type { Format } from '../../input/format.js';
 import type { Released, Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
+import { warn } from '../../output/notices.js';
 import { RowText } from '../../output/row-text.js';
 import { StepWriter } from '../release/step-writer.js';
 import { ESTIMATE, estimatesOf } from './totals.js';
@@ -35,6 +36,8 @@ function put(tree: Tree, [name, ...rest]: readonly string[], estimate: Tree): vo
 
 export class MomentsWriter extends StepWriter {
   private readonly estimates: string[][];
+  /** Lower end of the interval of the last count. */
+  private lowestCount: number | undefined;
 
   constructor(
     sink: Sink,
@@ -53,6 +56,14 @@ export class MomentsWriter extends StepWriter {
     return super.steps(released, { dimension, stddev: (step) => totals.stddev(step) });
   }
 
+  override async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
+    await super.end(fault, about);
+    if (this.lowestCount !== 0) return;
+    const what = 'after the last step the interval of the count reaches 0';
+    const advice = 'a larger --epsilon or more rows would tell more';
+    warn('moments', `the noise hides nearly everything: ${what}; ${advice}`);
+  }
+
   protected facts() {
     const { columns, confidence } = this.shown;
     return { columns, confidence };
@@ -63,6 +74,7 @@ export class MomentsWriter extends StepWriter {
     const all = this.estimates.map((_, i) =>
       Array.from(noisy.subarray(i * ESTIMATE.length, (i + 1) * ESTIMATE.length)),
     );
+    this.lowestCount = all[0]![1];
     if (!this.json) {
       const times = time === undefined ? [] : [time];
       return this.text.line([step, ...times, ...all.flatMap((numbers) => numbers.slice(0, 3))]);
