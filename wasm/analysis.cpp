@@ -15,6 +15,7 @@
 #include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/noise/sampled_error.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "guard.hpp"
@@ -215,6 +216,22 @@ void set_simultaneous(val& object, const Strategy& strategy, const Participation
   object.set("frobeniusRms", error.frobenius_rms);
 }
 
+/// Sets a level for the same from drawn streams, where the options say how many.
+void set_sampled(val& object, const Strategy& strategy, const Participation& participation,
+                 const val& options) {
+  const std::optional<std::int64_t> num_paths = optional_count(options, "numPaths");
+  if (!num_paths) return;
+  const std::optional<double> level =
+      sampled_error(strategy, participation,
+                    {.beta = number(options, "beta"),
+                     .dimension = optional_count(options, "dimension").value_or(1),
+                     .num_paths = *num_paths,
+                     .seed = optional_seed(options, "seed").value_or(0)});
+  object.set("simultaneousSampled", level ? val(*level) : val::null());
+  object.set("simultaneousPaths", static_cast<double>(*num_paths));
+  object.set("simultaneousRisk", kSampledRisk);
+}
+
 /// Returns everything there is to say about a factorization: its error, the bound for its
 /// objective, and the residual of its matrices.
 val appraisal(const val& options) {
@@ -234,6 +251,7 @@ val appraisal(const val& options) {
   object.set("decoderResidual", checked.value);
   object.set("residualSteps", static_cast<double>(checked.num_steps));
   set_simultaneous(object, *strategy, given.participation, options);
+  set_sampled(object, *strategy, given.participation, options);
   return object;
 }
 

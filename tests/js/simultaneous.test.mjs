@@ -39,6 +39,34 @@ test('error: rows that are independent have the product bound', () => {
   close(found.simultaneousError, 4.981830262038271, 1e-9); // 2 sqrt(2) erfinv(0.95^(1/4)), by mpmath
 });
 
+test('error: drawn streams give a lower level, the same for a seed', () => {
+  const problem = { mechanism: 'square-root', numSteps: 64, beta: 0.05 };
+  const plain = dp.error(problem);
+  assert.equal('simultaneousSampled' in plain, false);
+  const found = dp.error({ ...problem, numPaths: 20000 });
+  const { simultaneousSampled, simultaneousPaths, simultaneousRisk, ...rest } = found;
+  assert.deepEqual(rest, plain);
+  assert.deepEqual([simultaneousPaths, simultaneousRisk], [20000, 1e-6]);
+  assert.ok(simultaneousSampled < plain.simultaneousError);
+  assert.ok(simultaneousSampled > 0.95 * plain.simultaneousError);
+  const sampled = (more) => dp.error({ ...problem, numPaths: 20000, ...more }).simultaneousSampled;
+  assert.equal(sampled({ seed: 0 }), simultaneousSampled);
+  assert.notEqual(sampled({ seed: 1n }), simultaneousSampled);
+  assert.equal(sampled({ neighbours: 'replace-one' }), 2 * simultaneousSampled);
+  assert.ok(sampled({ dimension: 10 }) > simultaneousSampled);
+  assert.equal(sampled({ numPaths: 250 }), null);
+  for (const [more, parameter] of [
+    [{ numPaths: 0 }, 'numPaths'],
+    [{ numPaths: 2 ** 20 + 1 }, 'numPaths'],
+    [{ numPaths: 1.5 }, 'numPaths'],
+    [{ numPaths: 100, seed: -1 }, 'seed'],
+    [{ seed: 1 }, 'numPaths'],
+    [{ beta: undefined, numPaths: 100 }, 'beta'],
+  ]) {
+    assert.throws(() => dp.error({ ...problem, ...more }), { parameter });
+  }
+});
+
 test('error: a bad beta or dimension is refused by name', () => {
   const problem = { mechanism: 'tree', numSteps: 4 };
   for (const beta of [0, 1, -1, NaN, Infinity]) {
@@ -72,12 +100,16 @@ test('bounds: mechanisms of any kind have bounds where their privacy is given', 
 
 test('command: error --beta and bounds --rho say what the package says', async () => {
   const args = ['error', '--mechanism', 'square-root', '--steps', '8', '--beta', '0.05'];
-  const found = await json([...args, '--dimension', '3']);
-  const own = dp.error({ mechanism: 'square-root', numSteps: 8, beta: 0.05, dimension: 3 });
-  for (const name of ['beta', 'dimension', 'simultaneousError', 'simultaneousNorm']) {
+  const more = ['--dimension', '3', '--paths', '1000', '--seed', '5'];
+  const found = await json([...args, ...more]);
+  const problem = { mechanism: 'square-root', numSteps: 8, beta: 0.05 };
+  const own = dp.error({ ...problem, dimension: 3, numPaths: 1000, seed: 5 });
+  const names = ['simultaneousError', 'simultaneousNorm', 'simultaneousSampled'];
+  for (const name of ['beta', 'dimension', ...names]) {
     assert.equal(found[name], own[name]);
   }
-  const { stdout } = await dpFtrl(args);
+  const { stdout } = await dpFtrl([...args, '--paths', '1000']);
+  assert.match(stdout, /the same from 1000 drawn streams +[4-5]\.\d+/);
   assert.match(stdout, /no error above, but with probability 0\.05 \(neighbouring rows\) +4\.32/);
   assert.match(stdout, /Frobenius norm of all errors/);
   const bounds = await json(['bounds', '--steps', '64', '--rho', '0.1']);
@@ -87,6 +119,9 @@ test('command: error --beta and bounds --rho say what the package says', async (
     [[...args.slice(0, 5), '--beta', 'NaN'], /--beta must be/],
     [[...args, '--dimension', '0'], /--dimension must be a whole number of at least 1, got "0"/],
     [[...args.slice(0, 5), '--dimension', '2'], /--beta is required/],
+    [[...args.slice(0, 5), '--paths', '2'], /--beta is required/],
+    [[...args, '--seed', '2'], /--paths is required/],
+    [[...args, '--paths', '2000000'], /--paths must be .*1048576/],
     [['bounds', '--steps', '8', '--rho', '0'], /--rho must be a positive number/],
     [['bounds', '--steps', '8', '--rho', '1', '--epsilon', '1'], /--epsilon must not be given/],
   ]) {

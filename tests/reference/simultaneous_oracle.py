@@ -112,8 +112,28 @@ def chi_squared(num_steps, beta, dimension):
             "quantile": mp.nstr(root, 20)}
 
 
+def counted(num_paths, beta):
+    """The largest k with P(Binomial(num_paths, beta) <= k) <= 1e-6, in integers scaled by 2^200."""
+    scale = 1 << 200
+    odds = mpf(beta) / (1 - mpf(beta))
+    mp.dps = 60
+    term, total, k = (1 - mpf(beta)) ** num_paths * scale, 0, -1
+    while True:
+        total += int(term) + 1
+        if total > scale // 10**6:
+            break
+        k += 1
+        term = term * odds * (num_paths - k) / (k + 1)
+    mp.dps = 20
+    return {"num_paths": num_paths, "beta": beta, "above": k}
+
+
 def main():
     records = {
+        "binomial_counts": [
+            counted(n, beta)
+            for n, beta in [(300, 0.05), (1000, 0.05), (20000, 0.05), (20000, 0.005),
+                            (5000, 0.5), (100, 0.9), (260, 0.05), (1 << 20, 0.5)]],
         "simultaneous_levels": [
             levels(n, beta, d)
             for n, beta, d in [(1, 0.05, 1), (1, 0.3, 2), (2, 0.05, 3), (8, 0.05, 1), (8, 1e-3, 4),

@@ -7,6 +7,23 @@
 
 namespace golden::simultaneous {
 
+struct BinomialCounts {
+  std::int64_t num_paths;
+  double beta;
+  std::int64_t above;
+};
+
+inline constexpr BinomialCounts binomial_counts[] = {
+    {300, 0.05, 0},
+    {1000, 0.05, 20},
+    {20000, 0.05, 856},
+    {20000, 0.005, 55},
+    {5000, 0.5, 2331},
+    {100, 0.9, 72},
+    {260, 0.05, -1},
+    {1048576, 0.5, 521853},
+};
+
 struct SimultaneousLevels {
   std::int64_t num_steps;
   double beta;

@@ -97,19 +97,26 @@ function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): bo
 const SCALED = [
   ...['sensitivity', 'maxError', 'meanError', 'lowerBound', 'lowerBoundEveryDimension'],
   ...['simultaneousError', 'simultaneousUnion', 'simultaneousNorm', 'frobeniusError'],
-  'frobeniusRms',
+  ...['frobeniusRms', 'simultaneousSampled'],
 ];
+
+/** Options that stand beside another one, and say nothing without it. */
+const BESIDE = { dimension: 'beta', numPaths: 'beta', seed: 'numPaths' };
+const UNIT_ERROR_OPTIONS = [...ERROR_OPTIONS, 'neighbours', 'beta', ...Object.keys(BESIDE)];
 
 function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitError {
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const distance = neighbours === 'replace-one' ? 2 : 1;
   const beta = reader.numberOr('beta', undefined);
   const dimension = reader.countOr('dimension', undefined);
-  if (dimension !== undefined && beta === undefined) {
-    const constraint = 'must be given where {dimension} is';
-    throw makeError('wrong_type', 'error', { parameter: 'beta', constraint });
+  const numPaths = reader.countOr('numPaths', undefined);
+  const seed = reader.seedOr('seed', undefined);
+  for (const [name, parameter] of Object.entries(BESIDE)) {
+    if (!reader.has(name) || reader.has(parameter)) continue;
+    const constraint = `must be given where {${name}} is`;
+    throw makeError('wrong_type', 'error', { parameter, constraint });
   }
-  const unit = core.call('appraisal', { ...given, beta, dimension });
+  const unit = core.call('appraisal', { ...given, beta, dimension, numPaths, seed });
   const scaled = Object.entries(unit).map(([name, value]) => [
     name,
     typeof value === 'number' && SCALED.includes(name) ? value * distance : value,
@@ -141,7 +148,7 @@ export function makeApi(core: Core): DpFtrl {
   }
 
   function error(options: unknown): UnitError {
-    const reader = readOptions('error', options, [...ERROR_OPTIONS, 'neighbours', 'beta', 'dimension']);
+    const reader = readOptions('error', options, UNIT_ERROR_OPTIONS);
     return unitError(core, reader, readFactorization(reader, mechanisms));
   }
 

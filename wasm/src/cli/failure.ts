@@ -86,6 +86,7 @@ const SAME_NAMES: readonly string[] = [
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(PARAMETER_NAMES.map((name) => [name, `--${optionOf(name)}`])),
   numSteps: '--steps',
+  numPaths: '--paths',
   clipNorm: '--clip',
   insecureSeed: '--seed',
   numClasses: '--classes',

@@ -201,7 +201,14 @@ interface CoreFunctions {
     { unbiasedMax: number; unbiasedMean: number; every: number; blockLength: number },
   ];
   appraisal: [
-    [options: CoreFactorization & { beta: number | undefined; dimension: number | undefined }],
+    [
+      options: CoreFactorization & {
+        beta: number | undefined;
+        dimension: number | undefined;
+        numPaths: number | undefined;
+        seed: bigint | undefined;
+      },
+    ],
     CoreAppraisal,
   ];
   errorPerStep: [[options: CoreFactorization], Float64Array];

@@ -28,12 +28,14 @@ export const options: Known = {
   neighbours: 'value',
   beta: 'value',
   dimension: 'value',
+  paths: 'value',
+  seed: 'value',
   json: 'flag',
 };
 
 /** Rows of the report: what all steps keep to together. */
 function simultaneousLabels(
-  { simultaneousMethod, dimension }: UnitError,
+  { simultaneousMethod, simultaneousSampled, simultaneousPaths, dimension }: UnitError,
   beta: number,
 ): Record<string, string> {
   const beyond = `but with probability ${beta}`;
@@ -41,6 +43,9 @@ function simultaneousLabels(
   return {
     simultaneousError: `no error above, ${beyond} (${from})`,
     simultaneousUnion: 'the same by the union bound',
+    ...(simultaneousSampled !== undefined && {
+      simultaneousSampled: `the same from ${simultaneousPaths} drawn streams`,
+    }),
     ...(dimension !== 1 && { simultaneousNorm: `no norm of a step above, ${beyond}` }),
     frobeniusError: `Frobenius norm of all errors not above, ${beyond}`,
     frobeniusRms: 'Frobenius norm, root mean square',
@@ -58,7 +63,10 @@ export async function run(args: Args): Promise<void> {
   const steps = saved ? wanted! : required('steps', wanted);
   const beta = args.probability('beta');
   const dimension = args.count('dimension');
-  if (dimension !== undefined) required('beta', beta);
+  const numPaths = args.count('paths');
+  const seed = args.seed();
+  if (dimension !== undefined || numPaths !== undefined) required('beta', beta);
+  if (seed !== undefined) required('paths', numPaths);
   const options = {
     mechanism,
     ...parameters,
@@ -66,7 +74,7 @@ export async function run(args: Args): Promise<void> {
     ...((args.has('workload') || !saved) && { workload: await readWorkload(args, steps) }),
     participation,
     neighbours,
-    ...given({ beta, dimension }),
+    ...given({ beta, dimension, numPaths, seed }),
   };
   const error = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
   const { mechanism: name, numSteps, ...rest } = error;
