@@ -189,6 +189,9 @@ test('programs print what the page shows, whatever persons and steps are', async
     { 'time-column': 'time', bucket: 'month', mechanism: 'lambda-cgd', lambda: '0.7' },
     { 'time-column': 'time', bucket: 'minute', mechanism: 'independent', steps: '130000' },
     { 'time-column': 'time', bucket: 'year' },
+    { ...persons, 'time-column': 'time', bucket: 'day', steps: '83', workload: 'window', window: '7', mechanism: 'square-root' },
+    { 'time-column': 'time', bucket: 'week', steps: '12', workload: 'decay', decay: '0.8' },
+    { 'user-column': 'member', steps: '900', workload: 'window', window: '100', mechanism: 'square-root' },
   ]) {
     const own = { data: 'own', column: 'minutes', label: '-', clip: '90', steps: '20', ...wanted };
     await page.evaluate((hash) => (location.hash = hash), String(new URLSearchParams(own)));
@@ -201,6 +204,7 @@ test('programs print what the page shows, whatever persons and steps are', async
     assert.equal(program.includes('peopleSum'), 'user-column' in wanted);
     assert.equal(/Number of the (\w+)/.exec(program)?.[1], wanted.bucket);
     const key = await readKey(page, '#sums');
+    assert.equal(program.includes('workload'), 'workload' in wanted);
     const printed = runProgram(program.replace('data.csv', 'examples/gym_visits.csv'));
     assert.deepEqual(printed, [key.release], JSON.stringify(wanted));
     if (withoutCpp) continue;

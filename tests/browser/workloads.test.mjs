@@ -148,6 +148,32 @@ test('a window: chosen by keyboard, in every figure, in the link', async () => {
   await page.close();
 });
 
+test('a window takes a mechanism that needs no long search, as the library does', async () => {
+  const { page } = await open(`${customers}&steps=840&mechanism=optimal`);
+  await page.select('#set-workload', 'window');
+  await page.waitForFunction(() => location.hash.includes('workload=window'));
+  await settled(page);
+  assert.equal(
+    await page.$eval('#set-mechanism', (select) => select.value),
+    library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload: { window: 30 } }).mechanism,
+  );
+  assert.match(await textOf(page, '#set-mechanism-hint'), /All this is about running totals\.$/);
+  await enter(page, '#set-numSteps', '100');
+  await page.waitForFunction(() => location.hash.includes('steps=100'));
+  await page.select('#set-mechanism', 'optimal');
+  await page.waitForFunction(() => location.hash.includes('mechanism=optimal') || !location.hash.includes('mechanism'));
+  await settled(page);
+  assert.equal((await readTable(page, 'sums-numbers')).size, 25);
+  const { optimal } = await reveal(page, 'errors', '.key').then(() => readKey(page, '#errors'));
+  const problem = { numSteps: 100, mechanism: 'optimal', workload: { window: 30 } };
+  near(optimal, library.errorPerStep(problem)[99], 1e-6);
+  await page.select('#set-workload', 'total');
+  await page.waitForFunction(() => !location.hash.includes('workload'));
+  await settled(page);
+  assert.doesNotMatch(await textOf(page, '#set-mechanism-hint'), /All this/);
+  await page.close();
+});
+
 test('a decaying sum: its decay follows from a half-life, and what is wrong is said', async () => {
   const { page, said } = await open(`${shop}&workload=decay`);
   near(await page.$eval('#half-life', (input) => Number(input.value)), Math.LN2 / -Math.log(0.98), 1e-3);

@@ -5,7 +5,7 @@
 import { NEIGHBOURS, OBJECTIVES } from '../../../wasm/src/shared/defaults.ts';
 import { h, setText } from '../page/dom.ts';
 import { quantity } from '../page/format.ts';
-import { hints, neighboursText, streamText } from './explain.ts';
+import { aboutMechanism, hints, neighboursText, streamText } from './explain.ts';
 import { mechanismGroups, textOf } from './mechanisms.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { ParameterKey } from './parameters.ts';
@@ -169,8 +169,9 @@ export class Controls {
     }
     for (const slider of this.sliders) setSlider(slider, settings.epsilon);
     const { mechanism, compare } = settings;
-    this.hint('mechanism', textOf(mechanism));
-    this.hint('compare', compare === 'none' ? hints.compare! : textOf(compare));
+    const about = aboutMechanism(settings);
+    this.hint('mechanism', textOf(mechanism) + about);
+    this.hint('compare', compare === 'none' ? hints.compare! : textOf(compare) + about);
     this.hint('stream', streamText[settings.stream]);
     this.hint('neighbours', neighboursText[settings.neighbours]);
   }

@@ -3,10 +3,11 @@
 // The sentences beside the controls.
 
 import type { StreamName } from 'dp-ftrl';
+import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
 import { quantity } from '../page/format.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { Key, Settings } from './settings.ts';
-import { learnsFrom } from './workload.ts';
+import { learnsFrom, workloadOf } from './workload.ts';
 
 export const streamText: Record<StreamName, string> = {
   stationary: 'Labels follow a hidden direction that never moves: the easy case for a learner.',
@@ -61,7 +62,9 @@ export const hints: Partial<Record<Key, string>> = {
 
 const workloadTexts: Record<Settings['workload'], string> = {
   total: 'A release adds up all records so far.',
-  window: 'A release adds up the records of the latest steps alone. The noise is made for that.',
+  window:
+    'A release adds up the records of the latest steps alone. The noise is made for that; ' +
+    `beyond ${MAX_QUICK_DENSE_STEPS} steps the search for the optimal one takes long.`,
   decay:
     'A record counts less with every step that passes. The noise is made for exactly these weights.',
 };
@@ -75,6 +78,10 @@ export function workloadText(settings: Settings): string {
       : 'Windows and decaying sums need data without a label';
   return `Ignored here: learners need running totals. ${how}.`;
 }
+
+/** Follows the text about a mechanism, which speaks of totals. */
+export const aboutMechanism = (settings: Settings): string =>
+  workloadOf(settings).workload === undefined ? '' : ' All this is about running totals.';
 
 type Lambda = Readonly<{ private: number; twin: number }>;
 

@@ -4,6 +4,7 @@
 
 import 'uplot/dist/uPlot.min.css';
 import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
+import { DEFAULT_MECHANISM, defaultMechanism } from '../../../wasm/src/shared/defaults.ts';
 import { BudgetMeter } from '../controls/budget.ts';
 import { Controls } from '../controls/controls.ts';
 import { HalfLifeField } from '../controls/half_life.ts';
@@ -157,6 +158,18 @@ export class App {
     this.change(patch);
   }
 
+  /** Other sums of data are a choice against learning, which needs running totals. */
+  private changeWorkload(workload: Settings['workload']): void {
+    const { source, label, mechanism, numSteps, window } = this.wanted;
+    const isData = source !== 'synthetic';
+    const summed = { workload, label: isData && workload !== 'total' ? noLabel : label };
+    // The search for the best mechanism of a window takes long, and the library takes another one.
+    const quick = defaultMechanism(numSteps, workload !== 'window' || window >= numSteps);
+    const isSlow = isData && mechanism === DEFAULT_MECHANISM && quick !== mechanism;
+    if (isSlow) this.changeMechanism('a', { ...choose('a', quick), ...summed });
+    else this.change(summed);
+  }
+
   /** A number that follows from one that was entered elsewhere: epsilon from a noise or an error, say. */
   private enterNumber(key: Key, value: number): void {
     this.controls.error(key, null, String(value));
@@ -192,10 +205,8 @@ export class App {
       if (key === 'mechanism') this.changeMechanism('a', choose('a', value as MechanismName));
       else if (key === 'compare') {
         this.changeMechanism('b', choose('b', value as Settings['compare']));
-      } else if (key === 'workload' && value !== 'total' && this.wanted.source !== 'synthetic') {
-        // Learners need running totals: a choice of other sums of data is one against learning.
-        this.change({ workload: value as Settings['workload'], label: noLabel });
-      } else this.change({ [key]: value } as Partial<Settings>);
+      } else if (key === 'workload') this.changeWorkload(value as Settings['workload']);
+      else this.change({ [key]: value } as Partial<Settings>);
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
       this.controls.error(key, error.message);
