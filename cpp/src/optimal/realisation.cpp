@@ -13,6 +13,8 @@
 namespace dpftrl::detail {
 namespace {
 
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+
 /// phi_t of every node: with x_0 = s v_0, x_{t+1} = s v_{t+1} + decay phi_t x_t,
 ///     phi_t = decay / (1 + u_t x_t).
 /// (A^-1 D_u^-1 A^-T + s D_v)^-1, A_ij = decay^(i-j), is then the covariance of a Markov chain run
@@ -33,7 +35,9 @@ class MarkovFactors {
       for (std::size_t k = 0; k < q; ++k) {
         const double before = weights_.decay * before_[k] * x_[k];
         x_[k] = root_.shifts[k] * weights_.columns[t] + before;
-        before_[k] = factors[(t - first) * q + k] = weights_.decay / (1 + weights_.rows[t] * x_[k]);
+        // A quotient that vanishes would be no factor; the least number is as good as any.
+        before_[k] = factors[(t - first) * q + k] =
+            std::max(weights_.decay / (1 + weights_.rows[t] * x_[k]), kLeast);
       }
   }
 

@@ -519,6 +519,10 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
   faint(1, 1) = 1e-55;
   EXPECT_ERROR(PrefixSum(made({Workload::lower_triangular(faint), "independent"}), seeded()),
                "invalid_argument", "workload must be such that each record weighs more");
+  // The same for rates, though the noise of a release is below every grid as well.
+  EXPECT_ERROR(PrefixSum(made({Workload::learning_rates({.rates = {1e-300, 1, 1}}), "square-root"}),
+                         seeded()),
+               "invalid_argument", "workload must be such that each record weighs more");
   faint(1, 1) = 1e-30;
   EXPECT_NO_THROW(PrefixSum(made({Workload::lower_triangular(faint), "independent"}), seeded()));
   PrefixSumOptions lattice = seeded();
@@ -530,6 +534,18 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
                        .loss = make_loss("logistic"),
                        .domain = make_domain("ball", 1)}),
                "invalid_argument", "dp_ftrl: workload must be prefix");
+}
+
+TEST(WeightedSum, the_least_decays_there_are_have_an_optimum_that_is_released) {
+  for (const double alpha : {std::numeric_limits<double>::denorm_min(), 1e-320, 1e-300})
+    for (const std::int64_t num_steps : {1, 2, 5}) {
+      const auto how = made({decay(num_steps, alpha), "optimal"});
+      // Nothing is left of a record in the next sum, so that each has noise of its own.
+      EXPECT_NEAR(how->certificate().max_error, 1, 1e-6) << alpha;
+      PrefixSum sums(how, seeded());
+      std::array<double, 1> noisy{};
+      for (std::int64_t t = 0; t < num_steps; ++t) sums.release(std::array{1.0}, noisy);
+    }
 }
 
 TEST(WeightedSum, sums_never_leave_the_integers) {

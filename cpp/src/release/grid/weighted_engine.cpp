@@ -69,8 +69,9 @@ class WeightedEngine final : public detail::GridReleases {
         open_(static_cast<std::size_t>(options.dimension)),
         added_(open_.size()),
         rounded_(open_.size()) {
-    require_noise_of_a_grid(mechanism, grid());
+    // First what no grid would mend.
     require_decisions(mechanism, options, grid());
+    require_noise_of_a_grid(mechanism, grid());
   }
 
   std::int64_t num_recomputed() const override { return noise_.num_recomputed(); }
