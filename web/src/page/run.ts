@@ -163,8 +163,12 @@ export class Run {
     const learnersOf = async (chosen: Chosen): Promise<Learner[]> => {
       const rules = rulesOf(settings);
       if (records !== null && workloadOf(settings).workload !== undefined) {
-        const options = { ...mechanismOf(settings, chosen), insecureSeed: settings.noiseSeed };
-        const sums = await WeightedRun.create(engine, options, records, weightsOf(settings));
+        const sums = await WeightedRun.create(engine, {
+          options: { ...mechanismOf(settings, chosen), insecureSeed: settings.noiseSeed },
+          problem: { ...strategyOf(chosen), numSteps: settings.numSteps, ...problemOf(settings) },
+          records,
+          weights: weightsOf(settings),
+        });
         return [{ rule: rules[0]!, history: add(sums, 'all') }];
       }
       const learners: Learner[] = [];

@@ -2,7 +2,7 @@
 
 // Windows and decaying sums of a table, in the shape of a simulation, which has running totals alone.
 
-import type { PrefixSumOptions, SimulationChunk } from 'dp-ftrl';
+import type { ErrorOptions, PrefixSumOptions, SimulationChunk } from 'dp-ftrl';
 import type { RemotePrefixSum, SimulationInfo } from 'dp-ftrl/worker-client';
 import type { Records } from '../data/contributions.ts';
 import { clippedSteps, weightedSums, type Weights } from '../data/weighted_sums.ts';
@@ -10,6 +10,15 @@ import type { Engine, RemoteSimulation } from './engine.ts';
 
 /** Members of a simulation that a run needs. */
 export type Simulated = SimulationInfo & Pick<RemoteSimulation, 'advance' | 'dispose'>;
+
+/** A stream of sums, and what is known of it. */
+export interface WeightedOptions {
+  options: Omit<PrefixSumOptions, 'dimension'> & { clipNorm: number };
+  /** The part of the options that the errors depend on. */
+  problem: ErrorOptions;
+  records: Records;
+  weights: Weights;
+}
 
 const none = new Float64Array();
 /** Longest part between two looks at the clock, in milliseconds. */
@@ -27,30 +36,32 @@ export class WeightedRun {
   readonly grid: number;
   private step = 0;
   private partSteps = 16;
+  private readonly records: Records;
   private readonly trueSums: Float64Array;
 
   private constructor(
     private readonly sums: RemotePrefixSum,
-    private readonly records: Records,
-    clipNorm: number,
-    weights: Weights,
+    private readonly unitErrors: Float64Array,
+    { records, options, weights }: WeightedOptions,
   ) {
     this.certificate = sums.certificate;
     this.dimension = sums.dimension;
     this.grid = sums.grid;
     this.numSteps = Math.min(sums.numSteps, records.numSteps);
-    this.trueSums = weightedSums(clippedSteps(records, clipNorm), sums.dimension, weights);
+    this.records = records;
+    this.trueSums = weightedSums(clippedSteps(records, options.clipNorm), sums.dimension, weights);
   }
 
-  static async create(
-    engine: Engine,
-    options: Omit<PrefixSumOptions, 'dimension'> & { clipNorm: number },
-    records: Records,
-    weights: Weights,
-  ): Promise<Simulated> {
+  static async create(engine: Engine, wanted: WeightedOptions): Promise<Simulated> {
+    const { options, problem, records } = wanted;
     const dimension = records.table.numColumns;
     const sums = await engine.prefixSum({ ...options, dimension });
-    return new WeightedRun(sums, records, options.clipNorm, weights);
+    try {
+      return new WeightedRun(sums, await engine.errorPerStep(problem), wanted);
+    } catch (error) {
+      sums.dispose();
+      throw error;
+    }
   }
 
   /** As a simulation does; it looks at the clock between parts of some milliseconds. */
@@ -61,26 +72,26 @@ export class WeightedRun {
     const firstStep = this.step;
     const end = Math.min(this.numSteps, firstStep + maxSteps);
     const start = performance.now();
-    const noisySums: number[] = [];
-    const stddev: number[] = [];
+    const entries = (steps: number): number => steps * this.dimension;
+    const noisySums = new Float64Array(entries(end - firstStep));
     do {
       const began = performance.now();
       const to = Math.min(end, this.step + this.partSteps);
-      for (const [row, std] of await this.release(to)) {
-        noisySums.push(...row);
-        stddev.push(std);
+      let at = entries(this.step - firstStep);
+      for (const totals of await this.release(to)) {
+        noisySums.set(totals, at);
+        at += totals.length;
       }
       this.step = to;
       const took = performance.now() - began;
       this.partSteps = took < longestPart ? 2 * this.partSteps : Math.max(1, this.partSteps >> 1);
     } while (this.step < end && !this.sums.disposed && performance.now() - start < maxMilliseconds);
-    const entries = (steps: number): number => steps * this.dimension;
     return {
       firstStep,
       numSteps: this.step - firstStep,
       trueSums: this.trueSums.slice(entries(firstStep), entries(this.step)),
-      noisySums: Float64Array.from(noisySums),
-      stddev: Float64Array.from(stddev),
+      noisySums: noisySums.slice(0, entries(this.step - firstStep)),
+      stddev: this.unitErrors.slice(firstStep, this.step).map((error) => this.stddevOf(error)),
       privateLoss: none,
       twinLoss: none,
       privateCorrect: new Uint8Array(),
@@ -93,17 +104,27 @@ export class WeightedRun {
     this.sums.dispose();
   }
 
-  /** Releases the steps before `to`, and says the deviation of each. Asks for all before it waits. */
-  private release(to: number): Promise<[Float64Array, number][]> {
+  /** Releases the steps before `to`; asks for all of them before it waits. */
+  private release(to: number): Promise<Float64Array[]> {
     const { sums, records } = this;
     const { table, batchSize } = records;
     const width = batchSize * this.dimension;
-    const releaseOf = (step: number): Promise<Float64Array> => {
-      const values = table.values.slice(step * width, (step + 1) * width);
-      if (batchSize === 1) return sums.releaseMany(values);
-      return Promise.all([sums.contribute(values), sums.endSteps()]).then(([, totals]) => totals);
-    };
+    const valuesOf = (from: number, end: number): Float64Array => table.values.slice(from * width, end * width);
+    if (batchSize === 1) return Promise.all([sums.releaseMany(valuesOf(this.step, to))]);
     const steps = Array.from({ length: to - this.step }, (_, i) => this.step + i);
-    return Promise.all(steps.map((step) => Promise.all([releaseOf(step), sums.stddev(step)])));
+    return Promise.all(
+      steps.map(async (step) => {
+        const asked = [sums.contribute(valuesOf(step, step + 1)), sums.endSteps()] as const;
+        const [, totals] = await Promise.all(asked);
+        return totals;
+      }),
+    );
+  }
+
+  /** Returns the deviation of a release from its error at noise multiplier and clip norm 1. */
+  private stddevOf(error: number): number {
+    const { noiseStddev, sensitivity } = this.certificate;
+    // The default grid is fine beside the noise, so that rounding adds what a uniform error has.
+    return Math.hypot((noiseStddev / sensitivity) * error, this.grid / Math.sqrt(12));
   }
 }
