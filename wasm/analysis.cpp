@@ -179,6 +179,17 @@ val mechanism_bounds_of(double num_steps, const std::string& kind, double parame
   return object;
 }
 
+/// Bounds on noise that does not depend on the stream, under (epsilon, delta).
+val added_noise(double num_steps, double epsilon, double delta) {
+  const AddedNoiseBounds found =
+      added_noise_bounds(count_of(num_steps), {.epsilon = epsilon, .delta = delta});
+  val object = val::object();
+  object.set("max", found.max);
+  object.set("mean", found.mean);
+  object.set("variance", found.variance);
+  return object;
+}
+
 /// Bounds on all factorizations of the prefix sums, and on the square root.
 val bounds(double num_steps) {
   const std::int64_t n = count_of(num_steps);
@@ -304,6 +315,7 @@ EMSCRIPTEN_BINDINGS(dpftrl_analysis) {
   bind<&compose>("compose");
   bind<&bounds>("bounds");
   bind<&mechanism_bounds_of>("mechanismBounds");
+  bind<&added_noise>("addedNoise");
   bind<&problem>("problem");
   bind<&unit_error_of>("unitError");
   bind<&appraisal>("appraisal");

@@ -85,11 +85,24 @@ test('bounds: mechanisms of any kind have bounds where their privacy is given', 
   const { mechanisms: concentrated } = dp.bounds(1024, { rho: 0.5 });
   close(concentrated.unbiased.max, plain.max / Math.sqrt(Math.E - 1), 1e-9);
   close(concentrated.unbiased.mean, plain.mean / Math.sqrt(Math.E - 1), 1e-9);
-  close(concentrated.every, 0.401, 1e-2);
+  close(concentrated.every, 1.26, 1e-2);
   assert.equal(concentrated.blockLength, 1);
   const { mechanisms: pure } = dp.bounds(1024, { epsilon: 1 });
   close(pure.unbiased.max, plain.max / Math.sqrt(Math.E + 1 / Math.E - 2), 1e-9);
   assert.ok(pure.every < pure.unbiased.mean);
+  // No pure law of integers has less variance than geometric noise.
+  const { addedNoise } = dp.bounds(1024, { epsilon: 1 });
+  close(addedNoise.variance, (2 * Math.E) / (Math.E - 1) ** 2, 1e-6);
+  close(addedNoise.mean, plain.mean * Math.sqrt(addedNoise.variance), 1e-6);
+  const approximate = dp.bounds(1024, { epsilon: 1, delta: 1e-5 });
+  assert.equal('mechanisms' in approximate, false);
+  close(approximate.addedNoise.variance, 1.8396168204220157, 1e-6); // tests/golden/added_noise.json
+  close(approximate.addedNoise.max, plain.max * Math.sqrt(1.8396168204220157), 1e-6);
+  for (const delta of [-1, 1, NaN]) {
+    assert.throws(() => dp.bounds(8, { epsilon: 1, delta }), { parameter: 'delta' });
+  }
+  assert.throws(() => dp.bounds(8, { delta: 0.1 }), { parameter: 'epsilon' });
+  assert.throws(() => dp.bounds(8, { delta: 0.1, rho: 1 }), { parameter: 'delta' });
   for (const bad of [0, -1, NaN, Infinity]) {
     assert.throws(() => dp.bounds(8, { rho: bad }), { parameter: 'rho' });
     assert.throws(() => dp.bounds(8, { epsilon: bad }), { parameter: 'epsilon' });
@@ -114,6 +127,8 @@ test('command: error --beta and bounds --rho say what the package says', async (
   assert.match(stdout, /Frobenius norm of all errors/);
   const bounds = await json(['bounds', '--steps', '64', '--rho', '0.1']);
   assert.deepEqual(bounds.mechanisms, dp.bounds(64, { rho: 0.1 }).mechanisms);
+  const added = await json(['bounds', '--steps', '64', '--epsilon', '2', '--delta', '1e-6']);
+  assert.deepEqual(added.addedNoise, dp.bounds(64, { epsilon: 2, delta: 1e-6 }).addedNoise);
   for (const [bad, message] of [
     [[...args.slice(0, 5), '--beta', '0'], /--beta must be a number between 0 and 1, got "0"/],
     [[...args.slice(0, 5), '--beta', 'NaN'], /--beta must be/],
@@ -122,6 +137,7 @@ test('command: error --beta and bounds --rho say what the package says', async (
     [[...args.slice(0, 5), '--paths', '2'], /--beta is required/],
     [[...args, '--seed', '2'], /--paths is required/],
     [[...args, '--paths', '2000000'], /--paths must be .*1048576/],
+    [['bounds', '--steps', '8', '--delta', '0.1'], /--epsilon is required/],
     [['bounds', '--steps', '8', '--rho', '0'], /--rho must be a positive number/],
     [['bounds', '--steps', '8', '--rho', '1', '--epsilon', '1'], /--epsilon must not be given/],
   ]) {

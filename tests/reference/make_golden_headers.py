@@ -259,6 +259,7 @@ def texts(document):
 # golden/<file>.json -> cpp/golden/<key>_golden.hpp, namespace golden::<key>; the file is <key> but
 # for those in FILES.
 SOURCES = {
+    "added_noise": records,
     "blt_closed_form": lambda rows: with_lists("buffers", rows),
     "blt_normalized": lambda rows: with_lists("buffers", rows),
     "blt_rational": lambda rows: records({"errors": rows}),

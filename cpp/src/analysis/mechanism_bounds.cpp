@@ -57,7 +57,7 @@ MechanismBounds mechanism_bounds(const MechanismBoundOptions& options) {
   for (std::int64_t length = 1; length <= n; length += 1 + length / 8) {
     const std::int64_t num_blocks = (n - length / 2) / length;
     const double size = static_cast<double>(length);
-    const double divisor = std::numbers::pi * (1 + root_chi(options, size)) *
+    const double divisor = (1 + root_chi(options, size)) *
                            std::sqrt(static_cast<double>(n) * static_cast<double>(num_blocks));
     if (num_blocks < 1 || !(divisor < 1e300)) break;
     const double bound =

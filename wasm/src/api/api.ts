@@ -29,7 +29,7 @@ import { makeSimulationNoise } from './simulation-noise.js';
 import { makeStatistic } from './statistics/statistic.js';
 import { makeStatisticLedger } from './statistics/statistic-ledger.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
-import type { DpFtrl, ErrorBounds, MechanismBounds, UnitError } from '../types/all.js';
+import type { DpFtrl, ErrorBounds, UnitError } from '../types/all.js';
 
 function calibrate(core: Core, options: unknown): Calibration {
   const where = 'calibrate';
@@ -54,16 +54,30 @@ function compose(core: Core, options: unknown): Composition {
   return core.call('compose', account, costs, reader.number('epsilon'), reader.number('delta'));
 }
 
-function mechanismBounds(core: Core, numSteps: number, options: unknown): MechanismBounds {
-  const reader = new Reader('bounds', optionsObject('bounds', options, ['epsilon', 'rho']));
+/** Bounds on mechanisms that need not be factorizations, for what is known of their privacy. */
+function privateBounds(
+  core: Core,
+  numSteps: number,
+  options: unknown,
+): Pick<ErrorBounds, 'mechanisms' | 'addedNoise'> {
+  const known = ['epsilon', 'delta', 'rho'];
+  const reader = new Reader('bounds', optionsObject('bounds', options, known));
   const kind = reader.has('rho') ? 'rho' : 'epsilon';
-  if (kind === 'rho' && reader.has('epsilon')) {
+  for (const parameter of kind === 'rho' ? ['epsilon', 'delta'] : []) {
+    if (!reader.has(parameter)) continue;
     const constraint = 'must not be given with {rho}';
-    throw makeError('wrong_type', 'bounds', { parameter: 'epsilon', constraint });
+    throw makeError('wrong_type', 'bounds', { parameter, constraint });
   }
-  const found = core.call('mechanismBounds', numSteps, kind, reader.number(kind));
-  const { unbiasedMax: max, unbiasedMean: mean, every, blockLength } = found;
-  return { unbiased: { max, mean }, every, blockLength };
+  const value = reader.number(kind);
+  const delta = reader.numberOr('delta', 0);
+  const bounds: Pick<ErrorBounds, 'mechanisms' | 'addedNoise'> = {};
+  if (delta === 0) {
+    const found = core.call('mechanismBounds', numSteps, kind, value);
+    const { unbiasedMax: max, unbiasedMean: mean, every, blockLength } = found;
+    bounds.mechanisms = { unbiased: { max, mean }, every, blockLength };
+  }
+  if (kind === 'epsilon') bounds.addedNoise = core.call('addedNoise', numSteps, value, delta);
+  return bounds;
 }
 
 function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
@@ -81,7 +95,7 @@ function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
       mean: found.publishedMean,
       lower: found.publishedLower,
     },
-    ...(options !== undefined && { mechanisms: mechanismBounds(core, steps, options) }),
+    ...(options !== undefined && privateBounds(core, steps, options)),
   };
 }
 

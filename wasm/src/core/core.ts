@@ -6,7 +6,7 @@ import type { Glue } from 'dp-ftrl:glue';
 import { makeError, withNames, type RefusalError } from './errors.js';
 import { nameOfCore, rootOf } from './names.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
-import type { Composition, ErrorCode, EstimatedCount } from '../types/all.js';
+import type { AddedNoiseBounds, Composition, ErrorCode, EstimatedCount } from '../types/all.js';
 import type { ErrorBounds, Matrices, PublishedBound } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
@@ -200,6 +200,7 @@ interface CoreFunctions {
     [numSteps: number, kind: 'epsilon' | 'rho', parameter: number],
     { unbiasedMax: number; unbiasedMean: number; every: number; blockLength: number },
   ];
+  addedNoise: [[numSteps: number, epsilon: number, delta: number], AddedNoiseBounds];
   appraisal: [
     [
       options: CoreFactorization & {
@@ -405,6 +406,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'unitError', call: 'compare' },
   { start: 'problem', call: 'compare' },
   { start: 'mechanismBounds', call: 'bounds' },
+  { start: 'addedNoise', call: 'bounds' },
   { start: 'planner', call: 'optimize' },
   { start: 'queriesChoose', call: 'choose' },
   { start: 'queriesRespond', call: 'randomizedResponse' },

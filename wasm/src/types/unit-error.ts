@@ -142,9 +142,14 @@ export interface PublishedBound {
   checkedTo: number;
 }
 
-/** Promise of a mechanism: epsilon of pure differential privacy, or rho of concentrated. */
+/**
+ * Promise of a mechanism: epsilon of pure differential privacy, epsilon and delta, or rho of
+ * concentrated.
+ */
 export interface MechanismBoundsOptions {
   epsilon?: number;
+  /** With `epsilon`; default 0, pure. */
+  delta?: number;
   rho?: number;
 }
 
@@ -166,6 +171,19 @@ export interface MechanismBounds {
   blockLength: number;
 }
 
+/**
+ * Lower bounds on the errors of the prefix sums plus noise of any law that does not depend on the
+ * stream, for the same streams as `MechanismBounds`.
+ */
+export interface AddedNoiseBounds {
+  /** Largest error over the steps. */
+  max: number;
+  /** Root of the mean square over the steps. */
+  mean: number;
+  /** Least variance of a number with such noise that changes by 1 between neighbours. */
+  variance: number;
+}
+
 /** Bounds on the errors of factorizations of the prefix sums: unit noise, one participation. */
 export interface ErrorBounds {
   numSteps: number;
@@ -184,6 +202,8 @@ export interface ErrorBounds {
    * square root, and a lower bound on the mean error of every factorization.
    */
   published: { max: PublishedBound; mean: PublishedBound; lower: PublishedBound };
-  /** Only where `epsilon` or `rho` is given; in clip norms, not at unit noise. */
+  /** Only where `rho`, or `epsilon` without `delta`, is given; in clip norms, not at unit noise. */
   mechanisms?: MechanismBounds;
+  /** Only where `epsilon` is given; in clip norms. */
+  addedNoise?: AddedNoiseBounds;
 }

@@ -20,6 +20,7 @@
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/problem/participation.hpp"
+#include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 
@@ -250,7 +251,7 @@ struct MechanismBounds {
 /// Unbiased: certified_lower_bound / sqrt(chi), chi = e^(2 rho) - 1 or e^epsilon + e^-epsilon - 2.
 /// Every mechanism: from blocks of L equal records and a prior on them,
 ///
-///     ||A D||_* / (pi sqrt(n n') (1 + sqrt(chi_L))),   n' blocks, chi_L for L^2 rho or L epsilon
+///     ||A D||_* / (sqrt(n n') (1 + sqrt(chi_L))),   n' blocks, chi_L for L^2 rho or L epsilon
 ///
 /// @guarantee  no larger than the error of any such mechanism, rounding included.
 /// @throws Error{invalid_argument} num_steps outside 1..kMaxNumSteps; the parameter, by its name
@@ -259,5 +260,25 @@ struct MechanismBounds {
 /// @source     docs/math/mechanism-bounds.md.
 /// @checked-by mechanism_bounds_test
 MechanismBounds mechanism_bounds(const MechanismBoundOptions& options);
+
+/// Least variance that is proved of a number with noise, of any law but the same for every number,
+/// for which changes by 1 are (epsilon, delta)-private.
+/// @guarantee  no law has less, rounding included: two functions that prove it, and are best for
+///             integers (for pure epsilon, 2 e^-epsilon / (1 - e^-epsilon)^2); 0 where they say
+///             nothing.
+/// @throws Error{invalid_argument} epsilon not positive and finite; delta outside [0, 1).
+/// @source     docs/math/mechanism-bounds.md.
+/// @checked-by added_noise_test "no law of integers ... has less variance"
+double least_added_variance(const ApproximateDp& target);
+
+/// Lower bounds on the errors of A x + Z, Z any noise that does not depend on the stream x, under
+/// (epsilon, delta), for the streams of mechanism_bounds: certified_lower_bound times the root of
+/// `variance`. Throws as least_added_variance.
+struct AddedNoiseBounds {
+  double max;
+  double mean;
+  double variance;  ///< least_added_variance
+};
+AddedNoiseBounds added_noise_bounds(std::int64_t num_steps, const ApproximateDp& target);
 
 }  // namespace dpftrl

@@ -2,7 +2,7 @@
 
 // dp-ftrl bounds: what is known of the least error of prefix sums, proved and published.
 
-import type { PublishedBound } from '../../types/all.js';
+import type { MechanismBoundsOptions, PublishedBound } from '../../types/all.js';
 import { given } from '../../core/given.js';
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
@@ -10,7 +10,7 @@ import { Args, required, type Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';
 
-export const options: Known = { steps: 'value', epsilon: 'value', rho: 'value', json: 'flag' };
+export const options: Known = { steps: 'value', epsilon: 'value', delta: 'value', rho: 'value', json: 'flag' };
 
 /**
  * The bound in words: its value, the horizons at which it holds, and whether this is one of them.
@@ -23,8 +23,9 @@ function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps
 }
 
 /** The privacy that a mechanism promises, in words. */
-function named({ epsilon, rho }: { epsilon?: number; rho?: number }): string {
-  return rho === undefined ? `pure epsilon ${epsilon}` : `rho ${rho}`;
+function named({ epsilon, delta, rho }: MechanismBoundsOptions): string {
+  if (rho !== undefined) return `rho ${rho}`;
+  return delta === undefined ? `pure epsilon ${epsilon}` : `epsilon ${epsilon}, delta ${delta}`;
 }
 
 export async function run(args: Args): Promise<void> {
@@ -35,10 +36,12 @@ export async function run(args: Args): Promise<void> {
   if (epsilon !== undefined && rho !== undefined) {
     throw new Misuse('--epsilon must not be given with --rho');
   }
-  const privacy = given({ epsilon, rho });
+  const delta = args.probability('delta');
+  if (delta !== undefined) required('epsilon', epsilon);
+  const privacy = given({ epsilon, delta, rho });
   const dp = await load();
   const found = dp.bounds(numSteps, Object.keys(privacy).length > 0 ? privacy : undefined);
-  const { max, mean, schatten, squareRoot, published, mechanisms } = found;
+  const { max, mean, schatten, squareRoot, published, mechanisms, addedNoise } = found;
   const facts = {
     numSteps,
     'largest error of any factorization, at least': max,
@@ -54,6 +57,10 @@ export async function run(args: Args): Promise<void> {
         mechanisms.unbiased.max,
       [`its root mean squared error, ${named(privacy)}, at least`]: mechanisms.unbiased.mean,
       [`both, of any mechanism, ${named(privacy)}, at least`]: mechanisms.every,
+    }),
+    ...(addedNoise && {
+      [`largest error of any added noise, ${named(privacy)}, at least`]: addedNoise.max,
+      [`root mean squared error of it, ${named(privacy)}, at least`]: addedNoise.mean,
     }),
   };
   const titles = Object.fromEntries(Object.keys(facts).map((key) => [key, key]));

@@ -120,7 +120,7 @@ Examples, with files of the package:
   dp-ftrl optimize --steps 256 --mechanism blt --buffers 2
 `;
 
-export const BOUNDS = `dp-ftrl bounds --steps N [--epsilon E | --rho R] [--json]
+export const BOUNDS = `dp-ftrl bounds --steps N [--epsilon E [--delta D] | --rho R] [--json]
 
 Bounds on the errors of factorizations of the prefix sums over N steps, at noise multiplier 1 and
 clip norm 1, each user once: the best certified lower bounds of every factorization, upper bounds on
@@ -129,16 +129,19 @@ hold at this horizon. With --epsilon or --rho also lower bounds for mechanisms t
 factorizations, in clip norms: records in [-1, 1], each user once, zero-out neighbours.
 
   --steps N        horizon
-  --epsilon E      of pure differential privacy (no delta)
+  --epsilon E      of pure differential privacy
+  --delta D        with --epsilon: of (E, D), for noise alone that does not depend on the stream
   --rho R          of zero-concentrated differential privacy
   --json           numSteps, max, mean, schatten, squareRoot {max, mean}, published {max, mean,
-                   lower}, each with value, holds, holdsFrom and checkedTo; with --epsilon or --rho
-                   also mechanisms {unbiased {max, mean}, every (mechanism, biased or not; at the
-                   worst stream), blockLength}
+                   lower}, each with value, holds, holdsFrom and checkedTo; with --epsilon or --rho,
+                   without --delta, also mechanisms {unbiased {max, mean}, every (mechanism, biased
+                   or not; at the worst stream), blockLength}; with --epsilon also addedNoise {max,
+                   mean, variance (of one number)}: noise that does not depend on the stream
 
 Examples:
   dp-ftrl bounds --steps 1024
   dp-ftrl bounds --steps 1024 --rho 0.1
+  dp-ftrl bounds --steps 1024 --epsilon 1 --delta 1e-6
   dp-ftrl bounds --steps 1000000000 --json
 `;
 
