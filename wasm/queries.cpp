@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -94,6 +95,20 @@ val describe(const Queries& queries) {
   object.set("ratio", mechanism.unit_error() / mechanism.lower_bound());
   object.set("textbookRatio", mechanism.textbook_sensitivity() / mechanism.sensitivity());
   object.set("standardErrors", owned_eigen(errors));
+  return object;
+}
+
+/// Returns bounds on mechanisms of any kind; null where there is none.
+val queries_bounds(double handle) {
+  const Queries& queries = handles().get<Queries>(handle);
+  const QueryBounds bounds = any_mechanism_bounds(queries.workload, queries.mechanism);
+  const auto or_null = [](const std::optional<double>& bound) {
+    return bound ? val(*bound) : val::null();
+  };
+  val object = val::object();
+  object.set("addedNoise", bounds.added_noise);
+  object.set("unbiased", or_null(bounds.unbiased));
+  object.set("every", or_null(bounds.every));
   return object;
 }
 
@@ -216,6 +231,7 @@ EMSCRIPTEN_BINDINGS(dpftrl_queries) {
   bind<&queries_advance>("queriesAdvance");
   bind<&queries_result>("queriesResult");
   bind<&queries_matrices>("queriesMatrices");
+  bind<&queries_bounds>("queriesBounds");
   bind<&queries_label>("queriesLabel");
   bind<&queries_release>("queriesRelease");
   bind<&queries_choose>("queriesChoose");

@@ -18,6 +18,26 @@ const file = writerIn(folder);
 
 const target = { epsilon: 1, delta: 1e-6 };
 
+test('queries: bounds hold for mechanisms that need not be factorizations', () => {
+  const parity = { workload: { parities: 4, order: 2 }, epsilon: 1 };
+  const rms = ({ standardErrors }) =>
+    Math.hypot(...standardErrors) / Math.sqrt(standardErrors.length);
+  const approximate = dp.queries({ ...parity, delta: 1e-5 });
+  const { addedNoise, unbiased, every } = approximate.bounds();
+  // tests/golden/added_noise.json
+  close(addedNoise, approximate.lowerBound * Math.sqrt(1.8396168204220157), 1e-6);
+  assert.ok(addedNoise < rms(approximate));
+  assert.deepEqual([unbiased, every], [null, null]);
+  const pure = dp.queries({ ...parity, delta: 0, maxContributions: 2 });
+  const found = pure.bounds();
+  close(found.unbiased, (2 * pure.lowerBound) / Math.sqrt(Math.E + 1 / Math.E - 2), 1e-9);
+  assert.ok(found.every < found.unbiased && found.unbiased < found.addedNoise);
+  assert.ok(found.addedNoise < rms(pure));
+  const replaced = dp.queries({ ...parity, delta: 0, neighbours: 'replace-one' });
+  assert.equal(replaced.bounds().every, null);
+  for (const made of [approximate, pure, replaced]) made.dispose();
+});
+
 test('queries: the optimum is the known one, and certified', () => {
   const gammas = [
     [{ ranges: 8 }, 8.970188],
@@ -377,6 +397,7 @@ test('command: JSON, a seed, a file', async () => {
   assert.equal(about.private, false);
   assert.equal(about.noise, 'gaussian');
   assert.ok(about.ratio < 1.0001);
+  assert.deepEqual(Object.keys(about.bounds), ['addedNoise', 'unbiased', 'every']);
   assert.deepEqual(
     answers.map(({ query }) => query),
     ['2', '3', '4', '5'],

@@ -12,7 +12,7 @@ import { MEASUREMENTS, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
 import type { Neighbours, Queries, QueryAnswers, QueryMatrices } from '../types/all.js';
 import type { ChooseOptions, EstimateCountOptions, EstimatedCount } from '../types/all.js';
 import type { QuantileOptions, QuerySearch, RandomizedResponseOptions } from '../types/all.js';
-import type { WinnerOptions } from '../types/all.js';
+import type { QueryBounds, WinnerOptions } from '../types/all.js';
 import { readOptions } from './options.js';
 import { CoreSearch } from './search.js';
 
@@ -111,6 +111,10 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
 
   labels(): string[] {
     return Array.from({ length: this.numQueries }, (_, query) => this.label(query));
+  }
+
+  bounds(): QueryBounds {
+    return this.core.call('queriesBounds', this.id);
   }
 
   matrices(): QueryMatrices {

@@ -7,7 +7,7 @@ import { makeError, withNames, type RefusalError } from './errors.js';
 import { nameOfCore, rootOf } from './names.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
 import type { AddedNoiseBounds, Composition, ErrorCode, EstimatedCount } from '../types/all.js';
-import type { ErrorBounds, Matrices, PublishedBound } from '../types/all.js';
+import type { ErrorBounds, Matrices, PublishedBound, QueryBounds } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
 import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
@@ -147,7 +147,7 @@ export interface CoreQueriesOptions {
 
 export type CoreQueries = Made<
   Queries,
-  'neighbours' | 'label' | 'labels' | 'matrices' | 'release'
+  'neighbours' | 'bounds' | 'label' | 'labels' | 'matrices' | 'release'
 >;
 
 /** An object that turns records into the columns that are summed. */
@@ -359,6 +359,7 @@ interface CoreFunctions {
   queriesAdvance: [[id: number], CorePlannerProgress];
   /** Does what is left of the search. */
   queriesResult: [[id: number], CoreQueries];
+  queriesBounds: [[id: number], QueryBounds];
   queriesMatrices: [[id: number], Pick<QueryMatrices, 'queries' | 'encoder' | 'decoder'>];
   queriesLabel: [[id: number, query: number], string];
   queriesRelease: [

@@ -118,10 +118,22 @@ export interface Queries extends Handle {
   label(query: number): string;
   /** Returns such a text for every query. */
   labels(): string[];
+  /** Lower bounds for mechanisms that need not be factorizations, for the same privacy. */
+  bounds(): QueryBounds;
   /** Returns F, R and M, up to 2^25 entries each. */
   matrices(): QueryMatrices;
   /** Answers the queries. Each call is a release with noise of its own: privacy losses add up. */
   release(histogram: ArrayLike<number>, options?: QueryReleaseOptions): QueryAnswers;
+}
+
+/** Lower bounds on errors in counts, as `objective` measures them. */
+export interface QueryBounds {
+  /** Answers plus noise of any law that does not depend on the histogram. */
+  addedNoise: number;
+  /** Any noise around the true answers as means; null with a delta. */
+  unbiased: number | null;
+  /** Every mechanism, at its worst histogram; null with a delta or with 'replace-one'. */
+  every: number | null;
 }
 
 /** F = R M, row-major, scaled so that one record moves the measurements by at most 1. */

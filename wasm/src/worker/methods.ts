@@ -103,7 +103,7 @@ export const OBJECTS = {
       'standardErrors',
     ],
     asks: { label: 1, labels: 0 },
-    calls: { matrices: 0, release: 2 },
+    calls: { bounds: 0, matrices: 0, release: 2 },
   },
   noise: {
     facts: ['dimension', 'numSteps'],

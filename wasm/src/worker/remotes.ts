@@ -107,6 +107,8 @@ export interface RemoteQueries extends QueriesInfo, RemoteHandle {
   label(query: number): Promise<string>;
   /** As in the library: {@link api.Queries.labels}. */
   labels(): Promise<string[]>;
+  /** As in the library: {@link api.Queries.bounds}. */
+  bounds(call?: CallOptions): Promise<api.QueryBounds>;
   /** As in the library: {@link api.Queries.matrices}. */
   matrices(call?: CallOptions): Promise<api.QueryMatrices>;
   /** As in the library: each call is a release of its own, also one that is aborted. */

@@ -267,6 +267,21 @@ class QueryMechanism {
   double noise_scale_ = 0;
 };
 
+/// Lower bounds on errors, as the objective of the factorization measures them, of mechanisms that
+/// need not be factorizations, for the same privacy; in counts.
+struct QueryBounds {
+  double added_noise;              ///< F h + Z, Z of any law that does not depend on h
+  std::optional<double> unbiased;  ///< any noise, mean F h for every h; only with delta = 0
+  /// Every mechanism, at its worst histogram; only with delta = 0 and zero_out.
+  std::optional<double> every;
+};
+
+/// @guarantee  no such mechanism has a smaller error, rounding included.
+/// @cost       O(1); for `every` that of schatten_query_bound.
+/// @source     docs/math/mechanism-bounds.md, section 4.
+/// @checked-by query_bounds_test
+QueryBounds any_mechanism_bounds(const QueryWorkload& workload, const QueryMechanism& mechanism);
+
 // Histograms that noisy measurements could come from: post-processing, which costs no privacy.
 
 struct ConsistencyOptions {

@@ -44,8 +44,11 @@ ${SKIPPED}.
   --output FILE    written whole or not at all, instead of standard output
 ${PLOT}
   --json           one object: private, protects, neighbours, epsilon, delta, noise, mu,
-                   unitError, lowerBound, ratio, numMeasurements, rmsError, answers; with
-                   --fractions fractionsOf, the number of rows
+                   unitError, lowerBound, ratio, bounds {addedNoise, unbiased, every} (on errors in
+                   counts of mechanisms that need not be factorizations: of noise that does not
+                   depend on the rows; without a delta also of any around the true answers, and of
+                   every mechanism), numMeasurements, rmsError, answers; with --fractions
+                   fractionsOf, the number of rows
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
 

@@ -48,6 +48,7 @@ export function asJson(
   const { private: isPrivate, protects, ...privacy } = about;
   const rmsError = Math.sqrt(answers.reduce((sum, { std }) => sum + std * std, 0) / answers.length);
   const facts = { neighbours, ...privacy, noise, mu, unitError, lowerBound, ratio };
-  const result = { private: isPrivate, protects, ...facts, numMeasurements, rmsError, answers };
+  const bounds = queries.bounds();
+  const result = { private: isPrivate, protects, ...facts, bounds, numMeasurements, rmsError, answers };
   return `${JSON.stringify(result)}\n`;
 }
