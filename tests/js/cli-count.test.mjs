@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry, root } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
 
@@ -183,6 +184,53 @@ test('count: first and last buckets that come from the data are named', async ()
   assert.match(await said([]), /warning: the first and the last day printed depend on the data/);
   assert.match(await said(range.slice(0, 2)), /warning: the last day printed depends on the data/);
   assert.doesNotMatch(await said(range), /depend/);
+});
+
+test('count: a bound on persons that leaves rows out is a warning, on standard error and in the picture', async () => {
+  const bound = ['--user-column', 'visitor', '--max-contributions'];
+  const said = async (...args) => {
+    const { code, stderr } = await dpFtrl([...count, ...range, ...args, table]);
+    assert.equal(code, 0, stderr);
+    return stderr;
+  };
+  const path = join(scratchFolder('count'), 'people.svg');
+  const words = (text) => text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+  const few = /each person counts in their first 10 days only, so later days fall short: read no trend from them/i;
+  const stderr = await said(...bound, '10', '--plot', path);
+  assert.match(stderr, few);
+  assert.match(stderr, /--max-contributions \(up to 28, with more noise\)/);
+  const picture = readFileSync(path, 'utf8');
+  assert.match(words(picture), few);
+  assert.match(words(picture), /28 days \(the first and the last day of a run are public\) $/);
+  assert.match(picture, />persons per day</);
+  assert.match(await said(...bound, '1'), /in their first day only/);
+  assert.match(await said(...bound, '9', '--min-separation', '3'), /first 9 days only.*\(up to 10,/);
+  for (const args of [[], [...bound, '28'], [...bound, '10', '--min-separation', '3'], [...bound, '3', '--quiet']]) {
+    assert.doesNotMatch(await said(...args), /warning/);
+  }
+  assert.match(await said(...bound, '29'), /--max-contributions 29 is more than can count in 28 days: 28 is as good/);
+});
+
+test('count: no warning comes before a fault that nothing was released for', async () => {
+  for (const [file, message] of [
+    ['no.csv', /there is no file/],
+    [root, /is a folder/],
+  ]) {
+    await fails([...count, file], 2, message);
+  }
+  await fails([...count.slice(0, -3), 'tme', '--bucket', 'day', table], 2, /unknown column "tme"; did you mean time\?/);
+});
+
+test('count: a row outside the range says what to do', async () => {
+  for (const [last, day, code] of [
+    ['before the day of --from', '2026-04-01', 'out_of_order'],
+    ['past the horizon of --to, 2026-05-03', '2026-06-01', 'past_horizon'],
+  ]) {
+    const input = csv([{ ...rows[0], time: day }]);
+    const message = new RegExp(`${last}: rows outside --from and --to are refused, leave them out of the file first$`);
+    const { stdout } = await fails([...count, ...range, '--json'], 2, message, { input });
+    assert.equal(JSON.parse(stdout).error.code, code);
+  }
 });
 
 test('count: categories of the data are refused, and so is what does nothing', async () => {

@@ -3,10 +3,13 @@
 // Messages that say what to do next, and stay short whatever the input is.
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry, root } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+import { importSource } from './support/sources.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
 const release = ['release', '--epsilon', '1', '--delta', '1e-9', '--clip', '1', '--quiet'];
@@ -92,4 +95,136 @@ test('learn --range: a star stands for any letters, and the pattern with most le
   await fails(args(['x*=0:1']), 2, /unknown feature in --range "x\*"/, { input });
   await fails(args(['p1*p1=0:1']), 2, /unknown feature in --range/, { input });
   await fails(args(['pri*=0:1', '*ice=0:2']), 2, /"pri\*" and "\*ice" fit "price" equally well/, { input });
+});
+
+const folder = scratchFolder('messages');
+const write = (name, text) => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+const visits = write('visits.csv', 'time;page;user;seconds\n2026-01-01;home;a;12\n2026-01-02;docs;b;40\n');
+const privacy = ['--epsilon', '1', '--delta', '1e-6'];
+const daily = ['--time-column', 'time', '--bucket', 'day'];
+const semicolons = ['--delimiter', 'semicolon'];
+
+/** Runs each command, which must be refused with a message that has these words. */
+async function refuses(cases) {
+  for (const [args, message] of cases) {
+    const { stderr, stdout } = await fails(args, 2, /./);
+    assert.ok(stderr.includes(message), `${args.join(' ')}: ${stderr}`);
+    assert.equal(stdout, '');
+  }
+}
+
+test('messages: a name that is begun or swapped is completed, and nothing far is guessed', async () => {
+  await refuses([
+    [['count', '--out', 'x'], '"--out"; did you mean --output?'],
+    [['count', '-o', 'x'], '"-o"; did you mean --objective, --other or --output?'],
+    [['count', '--h'], '"--h"; did you mean --help, --height or --horizon-cap?'],
+    [['count', '--eps', '1'], '"--eps"; did you mean --epsilon?'],
+    [['count', '-e', '1'], '"-e"; did you mean --epoch-length or --epsilon?'],
+    [['count', '--user', 'x'], '"--user"; did you mean --user-column?'],
+    [['count', '--bukcet', 'day'], '"--bukcet"; did you mean --bucket?'],
+    [['release', '--clpi', '1'], '"--clpi"; did you mean --clip?'],
+    [['count', '-x'], '"-x"; --help all lists the options'],
+    [['moments', '--by', 'page'], '"--by"; --by is an option of count'],
+    [['mean'], 'unknown command "mean"; known are count, release'],
+    [['mom'], 'unknown command "mom"; did you mean moments?'],
+    [['e'], 'unknown command "e"; did you mean error, experiment or example?'],
+    [['count', ...privacy, '--time-column', 'date', '--bucket', 'day', ...semicolons, visits],
+      'unknown column "date"; known are time, page, user, seconds'],
+    [['count', ...privacy, '--time-column', 'T', '--bucket', 'day', ...semicolons, visits], 'did you mean time?'],
+  ]);
+});
+
+test('messages: a file or a chart where a command belongs', async () => {
+  await refuses([
+    [[visits], `a command comes before the file: dp-ftrl count ... ${visits} counts its rows`],
+    [['none.csv'], 'a command comes before the file'],
+    [['plot'], 'unknown command "plot"; --plot FILE.svg draws, of count, release'],
+  ]);
+});
+
+test('messages: all options that are missing are named at once, with the columns there are', async () => {
+  const columns = `columns of ${visits} are time, page, user, seconds`;
+  const jsonl = write('rows.jsonl', '{"time":"2026-01-01"}\n');
+  await refuses([
+    [['count', visits],
+      '--epsilon is required, and so are --delta, --time-column and --bucket: ' +
+        `add --epsilon 1 --delta 1e-6 --time-column NAME --bucket day; ${columns}`],
+    [['count', '--pure', ...daily, visits], '--epsilon is required: add --epsilon 1'],
+    [['count', ...privacy, visits], `--time-column is required, and so is --bucket: add --time-column NAME --bucket day; ${columns}`],
+    [['moments', ...privacy, visits],
+      `--range is required: add --range NAME=LOW:HIGH; ${columns}; --range is what you know of a column, not what you`],
+    [['release', '--epsilon', '1', visits], 'and so is --clip: add --delta 1e-6 --clip C; --clip is the largest length'],
+    [['queries', '--workload', 'prefix', visits], 'add --column NAME --domain A,B,C --epsilon 1 --delta 1e-6; columns of'],
+  ]);
+  for (const file of [jsonl, write('numbers.csv', '1,2\n3,4\n'), write('binary.csv', Buffer.from([0xff, 10])), 'none.csv', folder, '-']) {
+    const { stderr } = await fails(['count', ...privacy, file], 2, /add --time-column NAME --bucket day$/);
+    assert.doesNotMatch(stderr, /columns of/);
+  }
+});
+
+test('messages: moments protects a row, and says so where persons are asked for', async () => {
+  const moments = ['moments', ...privacy, '--range', '*=0:60', visits];
+  await refuses([
+    [[...moments, '--user-column', 'user'], 'moments protects a row, not a person; --user-column is an option of count, release'],
+    [[...moments, '--max-contributions', '3'], 'moments protects a row, not a person; --max-contributions is an option of'],
+    [[...moments, ...daily, '--participations', '3', '--min-separation', '1'],
+      'with --time-column a row is protected, whoever it is of: no --participations'],
+  ]);
+});
+
+test('messages: numbers, ranges and lists that are written another way', async () => {
+  const count = (...args) => ['count', ...args, ...semicolons, '--quiet', visits];
+  const by = ['--by', 'page', '--domain'];
+  const moments = (...args) => ['moments', ...privacy, ...args, '--column', 'seconds', ...semicolons, '--quiet', visits];
+  await refuses([
+    [count('--epsilon', '0,5', '--delta', '1e-6', ...daily), 'got "0,5"; write 0.5, with a point'],
+    [count('--epsilon', '1', '--delta', '1,5e-6', ...daily), 'got "1,5e-6"; write 1.5e-6, with a point'],
+    [count('--epsilon', '10%', '--delta', '1e-6', ...daily), 'got "10%"; it is not a percentage: 10% is 0.1'],
+    [['error', '--steps', '1,000'], 'got "1,000"'],
+    [moments('--range', 'seconds=0-600'), 'got "seconds=0-600"; write seconds=0:600'],
+    [moments('--range', 'seconds=0:600,5'), 'got "seconds=0:600,5"; write seconds=0:600.5'],
+    [moments('--range', '*=0:60', '--workload', 'window=1week'),
+      '--workload must be window=W, a whole number of steps: of rows, or with --bucket day of days, got "window=1week"'],
+    [count(...privacy, ...daily, ...by, 'home;docs'), 'and values have commas between them, not ;'],
+    [count(...privacy, ...daily, ...by, 'Home,Docs'), 'is outside --domain; --other adds a category for what --domain leaves out; upper and lower case differ'],
+    [[...count(...privacy, ...daily, ...by, 'home'), 'docs'], `got 2: ${visits}, docs; a list such as that of --domain has commas and no spaces`],
+  ]);
+  const { stderr } = await dpFtrl(['error', '--steps', '1,000']);
+  assert.match(stderr, /got "1,000"$/m);
+});
+
+test('messages: a cell with a decimal comma is no number, and why, without the cell', async () => {
+  const input = 'time;seconds\n2026-01-01;563,5\n';
+  const { stderr } = await fails(
+    ['moments', ...privacy, '--range', '*=0:600', '--column', 'seconds', ...semicolons, '--quiet'],
+    2,
+    /row 1 \(line 2\), column "seconds" is not a number: it has a decimal comma, where a point is wanted$/,
+    { input },
+  );
+  assert.doesNotMatch(stderr, /563/);
+});
+
+test('messages: files that hold no rows are not written', async () => {
+  const args = { count: [...daily], moments: ['--range', '*=0:60', '--column', 'seconds'] };
+  for (const [command, more] of Object.entries(args)) {
+    for (const ending of ['html', 'svg', 'xlsx', 'PNG']) {
+      const path = join(folder, `out.${ending}`);
+      const message = `--output ${path}: rows are written as CSV or JSON, not as .${ending}; commands that draw have --plot`;
+      await refuses([[[command, ...privacy, ...more, ...semicolons, '--quiet', '--output', path, visits], message]]);
+    }
+  }
+});
+
+test('messages: what the system refuses is said once, in words', async () => {
+  const { reasonOf } = await importSource('cli/failure.ts');
+  const cases = [
+    ["EACCES: permission denied, open 'noread.csv'", 'permission denied'],
+    ["EACCES: permission denied, open 'a, b/.x.csv.a3b5.tmp'", 'permission denied'],
+    ['EISDIR: illegal operation on a directory, read', 'illegal operation on a directory'],
+    ['something else', 'something else'],
+  ];
+  for (const [message, reason] of cases) assert.equal(reasonOf(new Error(message)), reason);
 });

@@ -270,7 +270,7 @@ test('people and events: faults are named, and of a person no text', async () =>
 
 test('people and events: options that do not go together', async () => {
   const cases = [
-    [['--user-column', 'who'], /--user-column needs --max-contributions/],
+    [['--user-column', 'who'], /needs --max-contributions K: .* a small K leaves rows out, a large K adds noise/],
     [['--max-contributions', '2'], /--max-contributions needs --user-column/],
     [people(0), /--max-contributions must be a whole number of at least 1, got "0"/],
     [[...people(1), '--epochs', '2'], /give --user-column or --epochs, not both/],

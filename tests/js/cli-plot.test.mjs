@@ -181,6 +181,32 @@ test('plot: names below an axis have room, and are cut', () => {
   const shown = plot({ title: '', panels }).match(/2026[^<]*…/g);
   assert.ok(shown.length >= 2 && shown.length <= 4, `${shown}`);
   assert.ok(shown.every((name) => name.length === 16));
+  assert.equal(shown.at(-1), '2026-04-06T49:0…');
+});
+
+test('plot: answers are drawn above zero, and those at the ends have room', async () => {
+  const { answersFigure } = await importSource('cli/charts/answers.ts');
+  const answers = ['a', 'b', 'c'].map((query, i) => ({ query, answer: 900 + i, std: 1 }));
+  const svg = plot({ title: '', ...answersFigure(answers, 'rows').picture });
+  const labels = [...svg.matchAll(/text-anchor="end">([^<]*)</g)].map(([, label]) => label);
+  assert.equal(labels[0], '0');
+  const [, path] = /<path d="((?:M[\d.]+ [\d.]+h0)+)"/.exec(svg);
+  const places = [...path.matchAll(/M([\d.]+)/g)].map(([, x]) => Number(x));
+  const half = (places[1] - places[0]) / 2;
+  assert.equal(places.length, 3);
+  assert.ok(Math.abs(places[0] - half - 62) < 0.1 && Math.abs(places[2] + half - 458) < 0.1, `${places}`);
+});
+
+test('plot: sentences below a picture are broken into lines, and all of them are in it', () => {
+  const axis = { label: '', log: false };
+  const panels = [{ title: '', x: axis, y: axis, series: [{ name: 'a', x: [0, 1], y: [0, 1] }] }];
+  const note = Array.from({ length: 60 }, (_, i) => `word${i}`).join(' ');
+  const lines = [...plot({ title: '', notes: [note, 'and <more>'], panels }).matchAll(/fill="#333">([^<]*)</g)];
+  assert.equal(lines.map(([, line]) => line).join(' '), `${note} and &lt;more&gt;`);
+  assert.ok(lines.length > 4 && lines.every(([, line]) => line.length <= 80));
+  const height = (notes) => Number(/height="(\d+)"/.exec(plot({ title: '', notes, panels }))[1]);
+  assert.equal(height(['a', 'b']) - height(['a']), 15);
+  assert.ok(height(['a']) > height([]));
 });
 
 test('plot: another ending, and a place that is none, are refused before anything is spent', async () => {

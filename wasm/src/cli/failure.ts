@@ -29,6 +29,11 @@ export class Misuse extends Error {
   }
 }
 
+/** Says why the system refused something, without its names for what was asked. */
+export function reasonOf(error: unknown): string {
+  return (error as Error).message.replace(/^[A-Z]+: /, '').replace(/, [a-z]+( '.*)?$/s, '');
+}
+
 /** Returns the fault of an error whose message may quote the input. */
 function faultOf(error: Error): Fault {
   if (error instanceof Misuse) return error.fault;
@@ -152,6 +157,38 @@ export function lineOf(error: unknown, showsCells: boolean): string {
   return `${wordsOf(error)}${shown}`.split(/\s+/).join(' ').trim();
 }
 
+/** So many names that begin alike are still a hint. */
+const MOST_BEGUN = 3;
+/** Shorter words differ from others in few letters. */
+const SHORT = 5;
+
+/** The word, and what is left of it without one letter. */
+function pieces(word: string): string[] {
+  return [word, ...[...word].map((_, i) => word.slice(0, i) + word.slice(i + 1))];
+}
+
+/** Whether a short word is another one but for one letter that is wrong, missing or elsewhere. */
+function isAlike(word: string, other: string): boolean {
+  const [mine, theirs] = [pieces(word), pieces(other)];
+  return mine.some((piece) => piece.length > 1 && theirs.includes(piece));
+}
+
+/** Names that are meant: those that begin so, if they are few, or else the closest one. */
+function meant(name: string, known: readonly string[]): string[] {
+  const bare = (text: string) => text.replace(/^-+/, '').toLowerCase();
+  const begun = bare(name) === '' ? [] : known.filter((each) => bare(each).startsWith(bare(name)));
+  if (begun.length > 0) return begun.length <= MOST_BEGUN ? begun : [];
+  const word = bare(name);
+  const names = known.map(bare);
+  const near = word.length < SHORT ? names.find((each) => isAlike(word, each)) : closest(word, names);
+  return near === undefined ? [] : [known[names.indexOf(near)]!];
+}
+
+/** `a`, `a or b`, `a, b or c` */
+export function listed(names: readonly string[], word: 'and' | 'or'): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
+}
+
 /** `otherwise`: what to say where none is close, instead of naming all. */
 export function unknownName(
   what: string,
@@ -159,7 +196,7 @@ export function unknownName(
   known: readonly string[],
   otherwise = `known are ${known.join(', ')}`,
 ): Misuse {
-  const near = closest(name, known);
-  const hint = near === undefined ? otherwise : `did you mean ${near}?`;
+  const near = meant(name, known);
+  const hint = near.length === 0 ? otherwise : `did you mean ${listed(near, 'or')}?`;
   return new Misuse(`unknown ${what} ${JSON.stringify(name)}; ${hint}`);
 }

@@ -2,6 +2,7 @@
 
 // The command dp-ftrl.
 
+import { existsSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { load } from '../index.js';
 import * as bench from './commands/bench.js';
@@ -21,8 +22,10 @@ import * as page from './commands/page.js';
 import * as predict from './commands/predict.js';
 import * as queries from './commands/queries.js';
 import * as release from './commands/release.js';
-import { exitCodeOf, lineOf, Misuse, unknownName } from './failure.js';
+import { exitCodeOf, lineOf, listed, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP, wantsAll } from './help/help.js';
+import { formatOfName } from './input/format.js';
+import { PEOPLE_OPTIONS } from './input/people.js';
 import { Args, type Known } from './options/args.js';
 import { nameLonger } from './options/horizon.js';
 import { requireOneRoleEach } from './options/roles.js';
@@ -35,6 +38,8 @@ setFlagsFromString('--heap-growing-percent=50');
 
 interface Command {
   options: Known;
+  /** Whom it protects, where that is never a person. */
+  protects?: string;
   /** @param commands  all there are. */
   run(args: Args, commands: Readonly<Record<string, Command>>): Promise<void>;
 }
@@ -63,6 +68,38 @@ function isCommand(name: string): name is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, name);
 }
 
+/** Names of the commands with an option. */
+function commandsWith(option: string): string[] {
+  const all: [string, Command][] = Object.entries(COMMANDS);
+  return all.filter(([, { options }]) => Object.hasOwn(options, option)).map(([each]) => each);
+}
+
+/** Says whose option it is that a command does not have. */
+function elsewhere(name: keyof typeof COMMANDS, option: string): string | undefined {
+  const bare = option.replace(/^--/, '');
+  const others = bare === option ? [] : commandsWith(bare);
+  if (others.length === 0) return undefined;
+  const { protects } = COMMANDS[name] as Command;
+  const isPerson = Object.hasOwn(PEOPLE_OPTIONS, bare);
+  const why = isPerson && protects !== undefined ? `${name} protects ${protects}; ` : '';
+  return `${why}${option} is an option of ${listed(others, 'and')}`;
+}
+
+/** Refuses a word that is no command. */
+function unknownCommand(name: string): Misuse {
+  const known = Object.keys(COMMANDS);
+  if (name.startsWith('-')) return unknownName('option', name, [...known, '--help', '--version']);
+  if (formatOfName(name) !== undefined || existsSync(name)) {
+    const hint = `dp-ftrl count ... ${name} counts its rows, and dp-ftrl --help lists the commands`;
+    return new Misuse(`unknown command ${JSON.stringify(name)}; a command comes before the file: ${hint}`);
+  }
+  if (['plot', 'chart', 'draw'].includes(name)) {
+    const drawing = listed(commandsWith('plot'), 'and');
+    return new Misuse(`unknown command ${JSON.stringify(name)}; --plot FILE.svg draws, of ${drawing}`);
+  }
+  return unknownName('command', name, [...known, '--help']);
+}
+
 async function run(name: string | undefined, argv: string[]): Promise<void> {
   const print = (text: string) => new StandardOutput().write(text);
   if (name === '--help' || name === '-h' || (name === 'help' && argv.length === 0)) {
@@ -72,10 +109,8 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
   if (name === '--version' || name === '-V') return print(`${PACKAGE_VERSION}\n`);
   const known = Object.keys(COMMANDS);
   if (name === undefined) throw new Misuse(`give a command: ${known.join(', ')}, or --help`);
-  if (!isCommand(name)) {
-    throw unknownName(name.startsWith('-') ? 'option' : 'command', name, [...known, '--help']);
-  }
-  const args = Args.parse(argv, COMMANDS[name].options);
+  if (!isCommand(name)) throw unknownCommand(name);
+  const args = Args.parse(argv, COMMANDS[name].options, (option) => elsewhere(name, option));
   if (args.has('version')) return print(`${PACKAGE_VERSION}\n`);
   if (args.has('help')) {
     const isFull = wantsAll(args.files);

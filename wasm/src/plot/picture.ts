@@ -7,6 +7,8 @@ export interface Axis {
   log: boolean;
   /** Names of the values 0, 1, 2, ..., where they are places and not numbers. */
   names?: readonly string[];
+  /** Zero is on the axis, whatever the values are. */
+  hasZero?: boolean;
 }
 
 /** Points of one curve; `spread` is a standard error up and down. */
@@ -49,6 +51,8 @@ export interface Picture {
   title: string;
   /** Text that is not drawn, for those who do not see the picture. */
   description?: string;
+  /** Sentences below the panels, each broken into as many lines as it takes. */
+  notes?: readonly string[];
   panels: (Panel | MapPanel)[];
   /** Default: all panels stand in one row. */
   perRow?: number;

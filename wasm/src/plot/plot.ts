@@ -10,6 +10,8 @@ import { escape, PANEL, round, text } from './svg.js';
 const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
 /** Width of a letter, about. */
 const LETTER = 6;
+/** Sentences below the panels; `letter` is the width of one, about. */
+const NOTE = { line: 15, left: 14, letter: 5.6 };
 /** Fewer ticks would say nothing of what lies between them. */
 const MIN_TICKS = 3;
 /** Letters of a name below an axis. */
@@ -34,12 +36,16 @@ function steps(low: number, high: number): number[] {
   return Array.from({ length: count }, (_, i) => (first + i) * step);
 }
 
-/** Some of the places 0, 1, 2, ..., so few that their names have room. */
+/** Some of the places 0, 1, 2, ..., so few that their names have room, the last one among them. */
 function somePlaces(names: readonly string[], room: number): number[] {
   const longest = Math.max(...names.map((name) => shortName(name).length));
   const most = Math.max(1, Math.floor(room / (LETTER * (longest + 2))));
-  const every = Math.ceil(names.length / most);
-  return Array.from({ length: Math.ceil(names.length / every) }, (_, i) => i * every);
+  if (most === 1 || names.length <= most) return [...names.keys()].slice(0, most);
+  // Equal distances look best, as long as they do not leave out too many.
+  const last = names.length - 1;
+  const spans = Array.from({ length: Math.floor(most / 2) }, (_, i) => most - 1 - i);
+  const numSpans = spans.find((each) => last % each === 0) ?? most - 1;
+  return Array.from({ length: numSpans + 1 }, (_, i) => Math.round((i * last) / numSpans));
 }
 
 function shortName(name: string): string {
@@ -62,7 +68,9 @@ class Scale {
     const places = shown.map((value) => this.place(value));
     const least = places.reduce((low, place) => Math.min(low, place), Infinity);
     const most = places.reduce((high, place) => Math.max(high, place), -Infinity);
-    const margin = most > least ? 0.04 * (most - least) : 0.5;
+    // A place has as much room on its other side.
+    const room = axis.names ? 0.5 : 0;
+    const margin = most > least ? Math.max(room, 0.04 * (most - least)) : 0.5;
     [this.low, this.high] = [least - margin, most + margin];
     if (axis.names) this.ticks = somePlaces(axis.names, Math.abs(to - from));
     else this.ticks = axis.log ? this.decades() : steps(this.low, this.high);
@@ -109,6 +117,11 @@ interface Frame {
   y: Scale;
 }
 
+/** The middle of a word near the right edge, moved so that all of it is inside. */
+function within(place: number, word: string): number {
+  return Math.min(place, PANEL.width - (LETTER * word.length) / 2);
+}
+
 function axes({ x, y }: Frame, panel: Panel): string[] {
   const { width, height, left, right, top, bottom } = PANEL;
   const [floor, edge] = [height - bottom, width - right];
@@ -118,7 +131,7 @@ function axes({ x, y }: Frame, panel: Panel): string[] {
   return [
     ...x.ticks.flatMap((tick) => [
       grid(x.at(tick), top, x.at(tick), floor),
-      text(x.at(tick), floor + 15, x.textOf(tick), middle),
+      text(within(x.at(tick), x.textOf(tick)), floor + 15, x.textOf(tick), middle),
     ]),
     ...y.ticks.flatMap((tick) => [
       grid(left, y.at(tick), edge, y.at(tick)),
@@ -246,7 +259,7 @@ function lines(panel: Panel): string[] {
   const extremes = panel.series.flatMap(({ y, to = [], spread, look }) => [
     ...y.flatMap((value, i) => [value - (spread?.[i] ?? 0), value + (spread?.[i] ?? 0)]),
     ...to,
-    ...(look === 'bars' ? [0] : []),
+    ...(look === 'bars' || panel.y.hasZero ? [0] : []),
   ]);
   const frame = {
     x: new Scale(panel.x, panel.series.flatMap(({ x }) => x), left, width - right),
@@ -259,12 +272,28 @@ function lines(panel: Panel): string[] {
   ];
 }
 
+/** Sentences as lines of at most so many letters. */
+function noteLines(notes: readonly string[], width: number): string[] {
+  const most = Math.floor((width - 2 * NOTE.left) / NOTE.letter);
+  return notes.flatMap((note) => {
+    const lines: string[] = [];
+    for (const word of note.split(' ')) {
+      const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
+      if (lines.length === 0 || longer.length > most) lines.push(word);
+      else lines[lines.length - 1] = longer;
+    }
+    return lines;
+  });
+}
+
 /** A picture of some panels; the same text for the same panels. */
-export function plot({ title, description, panels, perRow = panels.length }: Picture): string {
+export function plot({ title, description, notes = [], panels, perRow = panels.length }: Picture): string {
   const width = PANEL.width * Math.min(perRow, panels.length);
   const below = Math.max(...panels.map((panel) => ('shades' in panel ? 0 : legendHeight(panel))));
   const row = PANEL.height + 20 + below;
-  const height = 24 + row * Math.ceil(panels.length / perRow);
+  const bottom = 24 + row * Math.ceil(panels.length / perRow);
+  const said = noteLines(notes, width);
+  const height = bottom + NOTE.line * said.length + (said.length > 0 ? NOTE.line : 0);
   const open =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" ` +
     `height="${height}" font-family="sans-serif" font-size="11">`;
@@ -280,6 +309,7 @@ export function plot({ title, description, panels, perRow = panels.length }: Pic
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(width / 2, 18, title, ' text-anchor="middle" font-size="14" font-weight="bold"'),
     ...drawn,
+    ...said.map((words, i) => text(NOTE.left, bottom + NOTE.line * (i + 1), words, ' fill="#333"')),
     '</svg>\n',
   ].join('\n');
 }

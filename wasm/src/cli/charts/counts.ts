@@ -9,6 +9,8 @@ import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 
 interface Options {
   bucket: string;
+  /** The word for what is counted, plural. */
+  unit: string;
   /** The column of the categories, and these; undefined where all rows are counted together. */
   by: string | undefined;
   labels: readonly string[] | undefined;
@@ -42,15 +44,19 @@ export class CountsChart {
   }
 
   figure(): Figure {
-    const { bucket, by } = this.options;
+    const { bucket, by, unit } = this.options;
     const { points: buckets } = this.thinning;
-    const names = this.options.labels ?? ['rows'];
+    const names = this.options.labels ?? [unit];
     const x = buckets.map((_, i) => i);
     const axis = { label: bucket, log: false, names: buckets.map(({ time }) => time) };
-    const panel = (title: string, numbers: 'counts' | 'totals', std: 'countStd' | 'totalStd') => ({
+    const panel = (
+      [title, label]: [string, string],
+      numbers: 'counts' | 'totals',
+      std: 'countStd' | 'totalStd',
+    ) => ({
       title: `${title} (shaded: ${BAND_TEXT})`,
       x: axis,
-      y: { label: 'rows', log: false },
+      y: { label, log: false },
       series: names.flatMap((name, j) => {
         const y = buckets.map((each) => each[numbers][j]!);
         return banded(name, x, y, buckets.map((each) => each[std]));
@@ -59,7 +65,10 @@ export class CountsChart {
     return {
       title: `Private counts per ${bucket}`,
       picture: {
-        panels: [panel(`Each ${bucket}`, 'counts', 'countStd'), panel('So far', 'totals', 'totalStd')],
+        panels: [
+          panel([`Each ${bucket}`, `${unit} per ${bucket}`], 'counts', 'countStd'),
+          panel(['So far', unit === 'rows' ? unit : `sum of ${unit} per ${bucket}`], 'totals', 'totalStd'),
+        ],
       },
       numbers: {
         caption: `Counts, and the standard deviations of their noise${this.thinning.text}`,

@@ -11,6 +11,12 @@ import { pageOf } from './page.js';
 
 export const PLOT_OPTIONS: Known = { plot: 'value' };
 
+interface Written {
+  claim: string;
+  notices?: readonly string[];
+  isGuarded?: boolean;
+}
+
 export class PlotFile {
   private constructor(private readonly path: string) {}
 
@@ -30,15 +36,18 @@ export class PlotFile {
 
   /**
    * @param claim  what the figure promises, in a sentence.
+   * @param notices  what those who read the figure must know.
    * @param isGuarded  whether the caller reacts to signals.
    */
   async write(
     figure: Figure,
-    { claim, isGuarded = false }: { claim: string; isGuarded?: boolean },
+    { claim, notices = [], isGuarded = false }: Written,
   ): Promise<void> {
     const { title, picture } = figure;
-    const svg = plot({ title, description: claim, ...picture });
-    const text = /\.svg$/i.test(this.path) ? svg : pageOf(figure, { svg, claim });
+    const notes = [...notices.map((it) => `${it.charAt(0).toUpperCase()}${it.slice(1)}.`), claim];
+    const isPicture = /\.svg$/i.test(this.path);
+    const svg = plot({ title, description: claim, ...(isPicture && { notes }), ...picture });
+    const text = isPicture ? svg : pageOf(figure, { svg, notes });
     await writeFile(this.path, text, { option: 'plot', isGuarded });
   }
 }

@@ -18,8 +18,8 @@ function rowOf(cells: readonly (string | number)[]): string {
   return `<tr><th scope="row">${first}</th>${rest.map((text) => `<td>${text}</td>`).join('')}</tr>`;
 }
 
-/** @param claim  what the figure promises, in a sentence. */
-export function pageOf({ title, numbers }: Figure, { svg, claim }: { svg: string; claim: string }): string {
+/** @param notes  what is to be said of the figure, and what it promises. */
+export function pageOf({ title, numbers }: Figure, { svg, notes }: { svg: string; notes: readonly string[] }): string {
   const { caption, header, rows } = numbers;
   const head = header.map((name) => `<th scope="col">${escape(name)}</th>`).join('');
   return `<!doctype html>
@@ -35,7 +35,7 @@ ${STYLE}
 <body>
 <main>
 <h1>${escape(title)}</h1>
-<p>${escape(claim)}</p>
+${notes.map((note) => `<p>${escape(note)}</p>`).join('\n')}
 ${svg.replace('<svg ', `<svg role="img" aria-label="${escape(title)}" `)}<table>
 <caption>${escape(caption)}</caption>
 <thead><tr>${head}</tr></thead>

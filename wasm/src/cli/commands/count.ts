@@ -10,12 +10,12 @@ import { CountsChart } from '../charts/counts.js';
 import { Domain } from '../input/domain.js';
 import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { MISSING_OPTIONS, readMissing } from '../input/missing.js';
+import { requireAll } from '../input/needed.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
-import { readTimes, TIME_OPTIONS } from '../input/time.js';
-import { Misuse } from '../failure.js';
-import { required, type Args, type Known } from '../options/args.js';
+import { IN_ORDER, readTimes, TIME_OPTIONS, type Times } from '../input/time.js';
+import { addNote, Misuse } from '../failure.js';
+import type { Args, Known } from '../options/args.js';
 import { MECHANISM_OPTIONS } from '../options/mechanism.js';
-import { warn } from '../output/notices.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
 import { CountWriter } from './count/writer.js';
 import { releaseTable, type Run } from './release.js';
@@ -93,10 +93,21 @@ function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
   );
 }
 
-export function run(args: Args): Promise<void> {
-  required('epsilon', args.text('epsilon'));
-  if (!args.has('pure')) required('delta', args.text('delta'));
-  required('time-column', args.text('time-column'));
+/** Names the buckets that the guarantee does not hide. */
+function edgeNotices({ bucket, first, last }: Times): string[] {
+  if (last !== undefined) return [];
+  const [edges, verb] =
+    first === undefined ? [`the first and the last ${bucket}`, 'depend'] : [`the last ${bucket}`, 'depends'];
+  const hint = 'give --from and --to to hide that';
+  return [`${edges} printed ${verb} on the data (${hint}), and may be incomplete`];
+}
+
+export async function run(args: Args): Promise<void> {
+  requireAll(args, {
+    epsilon: '1',
+    ...(!args.has('pure') && { delta: '1e-6' }),
+    ...(!args.has('time-column') && { 'time-column': 'NAME', bucket: 'day' }),
+  });
   if (args.has('min-separation') && !args.has('user-column')) {
     throw new Misuse('--min-separation needs --user-column');
   }
@@ -104,17 +115,13 @@ export function run(args: Args): Promise<void> {
   const categories = readCategories(args);
   if (categories) requireSeparate(categories.column, args);
   const settings = readSettings(args.with('clip', CLIP));
-  const { json, written, showTrue, quiet } = settings;
-  if (times.last === undefined && !quiet) {
-    const [edges, verb] =
-      times.first === undefined
-        ? [`the first and the last ${times.bucket}`, 'depend']
-        : [`the last ${times.bucket}`, 'depends'];
-    warn('count', `${edges} printed ${verb} on the data: give --from and --to to hide that`);
-  }
-  return releaseTable(args, {
+  const { json, written, showTrue, people } = settings;
+  const sorts = args.has('sort');
+  const released = releaseTable(args, {
     command: 'count',
     settings,
+    notices: edgeNotices(times),
+    clippedTo: people ? `all their rows of a ${times.bucket} count as 1 together` : 'each row counts as 1',
     wanted: {
       columns: [],
       onlyTexts: true,
@@ -122,7 +129,7 @@ export function run(args: Args): Promise<void> {
       format: inputFormat('count', args),
       missing: readMissing(args, { areSteps: false, known: ['refuse', 'skip'] }),
     },
-    sorts: args.has('sort'),
+    sorts,
     writer: (run) =>
       new CountWriter(run.sink, {
         json,
@@ -136,9 +143,15 @@ export function run(args: Args): Promise<void> {
     chart: (run) =>
       new CountsChart({
         bucket: times.bucket,
+        unit: people ? 'persons' : 'rows',
         by: categories?.column,
         labels: categories?.labels,
         stddevs: bucketStddevs(run),
       }),
+  });
+  return released.catch((error: unknown) => {
+    const isLate = error instanceof Misuse && error.message.endsWith(IN_ORDER);
+    if (isLate) addNote(error, '--sort puts them into it');
+    throw error;
   });
 }

@@ -8,9 +8,10 @@ import { Misuse } from '../failure.js';
 import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { shortName } from '../input/header.js';
 import { MISSING_OPTIONS, readMissing } from '../input/missing.js';
+import { requireAll } from '../input/needed.js';
 import { readInputs } from '../input/ranges.js';
 import { TIME_OPTIONS } from '../input/time.js';
-import { required, type Args, type Known } from '../options/args.js';
+import type { Args, Known } from '../options/args.js';
 import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
 import { MomentTotals } from './moments/totals.js';
@@ -40,6 +41,9 @@ export const options: Known = {
   seed: 'value',
 };
 
+/** Persons with several rows are not protected. */
+export const protects = 'a row, not a person';
+
 /** Rows are clipped to ranges, which the norm that the settings want has no part in. */
 const NO_CLIP = '1';
 
@@ -53,10 +57,9 @@ function rangesOf(args: Args, columns: readonly string[]): [number, number][] {
   });
 }
 
-export function run(args: Args): Promise<void> {
-  required('epsilon', args.text('epsilon'));
-  required('delta', args.text('delta'));
-  if (args.texts('range').length === 0) required('range', undefined);
+export async function run(args: Args): Promise<void> {
+  const range = '--range is what you know of a column, not what you see in it';
+  requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
   const settings = readSettings(args.with('clip', NO_CLIP));
   const { json, written, times } = settings;
   const confidence = args.probability('confidence') ?? DEFAULT_CONFIDENCE;

@@ -12,6 +12,7 @@ import { Misuse } from '../failure.js';
 import { inputFormat, outputFormat } from '../input/format.js';
 import { HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
 import { readHistogram, readProtected } from '../input/histogram.js';
+import { requireAll } from '../input/needed.js';
 import { required, type Args, type Known } from '../options/args.js';
 import { NOT_PRIVATE, say, SEEDED, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, writeWhole } from '../output/output.js';
@@ -42,6 +43,9 @@ export const options: Known = {
 };
 
 function readSettings(args: Args) {
+  const needed = { workload: 'identity', column: 'NAME', domain: 'A,B,C', epsilon: '1', delta: '1e-6' };
+  const domain = '--domain has the values that the column may have, known without the data';
+  requireAll(args, needed, { domain });
   const epsilon = required('epsilon', args.positive('epsilon'));
   const deltas = 'a number from 0 to below 1';
   const delta = required('delta', args.number('delta', deltas, (value) => value >= 0 && value < 1));

@@ -8,13 +8,14 @@ import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
 import { readMissing } from '../input/missing.js';
+import { requireAll } from '../input/needed.js';
 import { placeOf } from '../input/place.js';
 import { textColumns, type Released, type RowTotals, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { timeOf, type Times } from '../input/time.js';
 import type { Args } from '../options/args.js';
-import { guarantee, protection, publicCount } from '../options/protection.js';
+import { boundNotice, guarantee, protection, publicCount } from '../options/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
 import { withDefault, type Chosen } from '../options/strategy.js';
 import { readWorkload } from '../options/workload.js';
@@ -43,7 +44,9 @@ export interface Kind {
   sorts?: boolean;
   /** Totals of a run, where they are not sums of the rows. */
   totals?(dp: DpFtrl, prepared: Prepared): RowTotals;
-  /** Words for the clipping of rows, where they have no norm and no persons. */
+  /** Facts of the settings that a warning names, as soon as something is released. */
+  notices?: readonly string[];
+  /** Words for the clipping of rows, where it is not to a norm. */
   clippedTo?: string;
   writer(run: Run): StepWriter;
   /** Absent where nothing is drawn. */
@@ -152,6 +155,8 @@ interface Begun {
   writer: StepWriter;
   /** Everything it promises, in a sentence. */
   claim: string;
+  /** Warnings that belong to its numbers. */
+  notices: readonly string[];
 }
 
 /** Pays for the release, says what it promises, and writes what comes before the first row. */
@@ -167,7 +172,7 @@ async function begin(run: Run): Promise<Begun> {
   const writer = kind.writer(run);
   const protects = { participation, people, times, numSteps };
   const { clippedTo } = kind;
-  const instead = clippedTo === undefined ? { instead: '--user-column' } : {};
+  const instead = command === 'moments' ? {} : { instead: '--user-column' };
   const whom = protection({ ...protects, ...instead });
   const about = { mechanism: name, columns, unit: whom.unit };
   // Later runs must recognise what was paid for once, even if this run releases nothing.
@@ -179,11 +184,13 @@ async function begin(run: Run): Promise<Begun> {
   });
   const other = whatIsProtected(participation, chosen);
   if (other !== undefined) warn(command, other);
+  const notices = [...(kind.notices ?? []), boundNotice(protects)].filter((it) => it !== undefined);
+  if (!quiet) notices.forEach((notice) => warn(command, notice));
   const isPrivate = seed === undefined && !showTrue;
   const claim = isPrivate ? guarantee(certificate, { name, mode, whom, clippedTo }) : NOT_PRIVATE;
   if (!quiet && isPrivate) say(command, claim);
   await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
-  return { writer, claim };
+  return { writer, claim, notices };
 }
 
 /** Writes the whole release. */
@@ -192,7 +199,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const { sums, stepper, state } = made;
   const { totals } = sums;
   const { numSteps } = totals;
-  const { writer, claim } = await begin(run);
+  const { writer, claim, notices } = await begin(run);
   const chart = settings.plot && run.kind.chart?.(run);
   const writeSteps = async (steps: Released) => {
     // A crash may leave the budget ahead of what was shown, never behind.
@@ -212,7 +219,8 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   if (dropped !== undefined) warn(run.kind.command, `${dropped} rows did not count: NOT private`);
   if (fault) throw fault;
   await sink.commit();
-  if (chart) await settings.plot!.write(chart.figure(), { claim, isGuarded: state !== undefined });
+  const isGuarded = state !== undefined;
+  if (chart) await settings.plot!.write(chart.figure(), { claim, notices, isGuarded });
 }
 
 /**
@@ -227,7 +235,10 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
   return unfinished(last, `steps ${released} are released: leave their rows`);
 }
 
-export function run(args: Args): Promise<void> {
+export async function run(args: Args): Promise<void> {
+  const clip = '--clip is the largest length of a row: what you know of rows, not what you see in them';
+  const isPure = args.has('pure');
+  requireAll(args, { epsilon: '1', ...(!isPure && { delta: '1e-6' }), clip: 'C' }, { clip });
   const settings = readSettings(args);
   const { json, written, showTrue, times } = settings;
   return releaseTable(args, {

@@ -39,7 +39,8 @@ export const FORMAT = `\
 
 export const PLOT = `\
   --plot FILE      draws what is released, with twice the standard deviation of its noise up and
-                   down: FILE.svg, or FILE.html with the numbers as a table. No true value is in it`;
+                   down: FILE.svg, or FILE.html with the numbers as a table. No true value is in it.
+                   Rows are written all the same, to --output or standard output`;
 
 export const SKIPPED = `\
   --missing M      rows with an empty cell: refuse (default), or skip, which leaves them out. The

@@ -5,7 +5,8 @@
 
 const PRIVACY = `\
   --epsilon E      how much one row may show: 1 is common, above 10 promises little. The noise is
-                   about twice as large at half of it
+                   about twice as large at half of it. Every further run on the same data adds to
+                   it: --budget FILE keeps the sum
   --delta D        by how much that may fail: at most one over the number of rows, 1e-6 is common`;
 
 const ONE_FILE = '[options] [FILE.csv]';
@@ -21,11 +22,13 @@ ${PRIVACY}
                    milliseconds, day-month-year, month-day-year, log)
   --bucket B       minute, hour, day, week, month or year
   --from TIME, --to TIME
-                   first and last bucket; else those of the data, which are then not hidden
+                   first and last bucket: rows outside are refused. Else those of the data, which
+                   are then not hidden
   --by COLUMN --domain A,B,C [--other]
                    counts by category: those of --domain, with --other one more for the rest
   --user-column ID --max-contributions K
-                   protects a person instead of a row, who counts in at most K buckets
+                   protects a person instead of a row, who counts in the first K buckets: a small
+                   K leaves out the later ones, a large K adds noise, about in proportion
   --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
@@ -51,7 +54,7 @@ ${PRIVACY}
   --time-column T --bucket minute|hour|day|week|month|year
                    totals per day and so on, of rows in time order
   --user-column ID --max-contributions K
-                   protects a person instead of a row, of whom at most K rows or buckets count
+                   protects a person instead of a row, of whom the first K rows or buckets count
   --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
@@ -66,13 +69,15 @@ row, as CSV with intervals. All of it together is (E, D)-differentially private 
 ${PRIVACY}
   --range NAME=LOW:HIGH
                    what is known of a column without the data: the noise is in proportion to it, and
-                   numbers beyond are clipped. '*=LOW:HIGH' for all others
+                   numbers beyond are clipped, which makes means wrong and is in no interval.
+                   '*=LOW:HIGH' for all others
   --column NAME    column of numbers; repeat for more. Default: all
   --covariance     covariances, too
   --time-column T --bucket minute|hour|day|week|month|year
                    one release per day and so on, of rows in time order
   --workload window=W
-                   of the last W rows (or days and so on) instead of all so far
+                   of the last W rows (or days and so on) instead of all so far: window=1 with
+                   --bucket day is of each day
   --confidence C   of each interval: 0.95 unless given
   --output FILE    instead of standard output; --json writes JSON
 

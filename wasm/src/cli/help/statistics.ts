@@ -22,8 +22,9 @@ one less.
                    over the number of rows or users where that is public
   --range NAME=LOW:HIGH
                    what is known of a column without the data: numbers beyond are clipped to it, and
-                   the noise is in proportion to it. '*=LOW:HIGH' for all others. Each column needs
-                   one
+                   the noise is in proportion to it. A mean is that of the clipped numbers, and so
+                   is its interval: neither shows that a range is too narrow. '*=LOW:HIGH' for all
+                   others. Each column needs one
   --column NAME    column of numbers; repeat for more. Default: all that have no other role
   --covariance     covariances, too, of every two columns: A_B_covariance
   --confidence C   of each interval by itself, between 0 and 1. Default: 0.95
@@ -34,12 +35,13 @@ one less.
                    included
 ${TIME_FORMAT}
   --from TIME, --to TIME
-                   first and last bucket. Default: those of the first and the last row, which are
-                   then known to everybody
+                   first and last bucket; rows outside are refused. Default: those of the first and
+                   the last row, which are then known to everybody
   --steps N        horizon: rows (or buckets) the noise is calibrated for. With it, or with
                    --strategy or --from and --to, which have one, rows are released as they arrive.
                    Else the whole input is read first
-  --workload A     prefix (default), or window=W: moments of the last W rows (or buckets)
+  --workload A     prefix (default), or window=W: moments of the last W rows (or buckets), a whole
+                   number; window=1 with --bucket day has those of each day
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}

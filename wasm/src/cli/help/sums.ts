@@ -28,8 +28,9 @@ rounded, so that sums and means of them stay unbiased.
                    rows are counted, too
 ${TIME_FORMAT}
   --from TIME, --to TIME
-                   first and last bucket, and rows are released as they arrive. Default: those of
-                   the first and the last row, which the guarantee then does not hide
+                   first and last bucket, and rows are released as they arrive; rows outside are
+                   refused. Default: those of the first and the last row, which the guarantee then
+                   does not hide
   --by COLUMN --domain A,B,C [--other]
                    counts by category. Those of the data would show who is in it: --domain names
                    them (or LOW:HIGH for integers), --other adds one for all the rest
@@ -37,7 +38,8 @@ ${TIME_FORMAT}
                    protects persons: column ID says whose row it is. All rows of a person in a
                    bucket count as 1 together (two categories as 0.71 each, with --pure as 0.5), in
                    the first K buckets that are at least S (default 1) apart, and the others not at
-                   all
+                   all: a small K leaves out later rows, a large K adds noise, about in proportion.
+                   A file with a header alone shows the std of a K, with --from and --to
 ${FORMAT}
 ${SKIPPED}
   --sort           rows may come in any order of time; all are read before the first count, and kept
@@ -112,8 +114,8 @@ ${FORMAT}
                    bucket together
 ${TIME_FORMAT}
   --from TIME, --to TIME
-                   first and last bucket. Default: those of the first and the last row, which are
-                   then known to everybody
+                   first and last bucket; rows outside are refused. Default: those of the first and
+                   the last row, which are then known to everybody
   --budget FILE    ledger of all releases of a data set, which together stay within its limit,
                    whatever made you choose the next one; one that would exceed it is refused.
                    Begun with --budget-epsilon E and --budget-delta D. It remembers how far a

@@ -49,10 +49,13 @@ export class Domain {
 
 /** Refuses a cell; `where` is its row and line. */
 export function outsideDomain(
-  { column }: Domain,
+  { column, labels }: Domain,
   cell: string,
   where: Place,
 ): Misuse {
-  const what = 'is outside --domain; --other adds a category for what --domain leaves out';
+  const separator = /[;|]/.exec(labels.join(''))?.[0];
+  const hint = separator === undefined ? '' : `, and values have commas between them, not ${separator}`;
+  const rest = '--other adds a category for what --domain leaves out; upper and lower case differ';
+  const what = `is outside --domain; ${rest}${hint}`;
   return faultAt(where, { code: 'outside_domain', what, column }, cell);
 }

@@ -20,6 +20,9 @@ const ENDINGS: readonly [RegExp, Format][] = [
   [/\.(csv|tsv)$/i, 'csv'],
 ];
 
+/** Names of files that are neither. */
+const OTHERS = /\.(html?|svg|png|jpe?g|gif|pdf|xlsx?|ods|parquet|zip|gz)$/i;
+
 /** The format that the name of a file says. */
 export function formatOfName(path: string | undefined): Format | undefined {
   return ENDINGS.find(([ending]) => path !== undefined && ending.test(path))?.[1];
@@ -47,5 +50,11 @@ export function formatOf(command: string, args: Args, option: string): TableForm
 
 /** Format of the rows that are written. */
 export function outputFormat(args: Args): Format {
-  return givenFormat(args, args.text('output'));
+  const path = args.text('output');
+  const ending = OTHERS.exec(path ?? '')?.[0];
+  if (ending !== undefined) {
+    const hint = 'commands that draw have --plot FILE.svg or FILE.html';
+    throw new Misuse(`--output ${path}: rows are written as CSV or JSON, not as ${ending}; ${hint}`);
+  }
+  return givenFormat(args, path);
 }

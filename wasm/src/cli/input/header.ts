@@ -39,14 +39,20 @@ export function columnText(header: readonly string[], index: number): string {
   return `column ${name === undefined ? index + 1 : JSON.stringify(shortName(name))}`;
 }
 
+/** The first names of a header as a list, if it is one. */
+export function namesText(header: readonly string[]): string | undefined {
+  const known = header.filter(isName);
+  if (known.length === 0 || header.some(isData)) return undefined;
+  const more = known.length - MOST_NAMES;
+  const list = known.slice(0, MOST_NAMES).map(shortName).join(', ');
+  return more > 0 ? `${list} and ${more} more` : list;
+}
+
 /** A name that is not in the header, with those that are, if it is one. */
 export function unknownColumn(what: string, name: string, header: readonly string[]): Misuse {
-  const known = header.filter(isName);
-  if (known.length > 0 && !header.some(isData)) {
-    const more = known.length - MOST_NAMES;
-    const list = known.slice(0, MOST_NAMES).map(shortName).join(', ');
-    const rest = more > 0 ? ` and ${more} more` : '';
-    return unknownName(what, name, known.map(shortName), `known are ${list}${rest}`);
+  const names = namesText(header);
+  if (names !== undefined) {
+    return unknownName(what, name, header.filter(isName).map(shortName), `known are ${names}`);
   }
   const separator = header.length === 1 ? /[;\t|]/.exec(header[0]!) : null;
   const got = separator && JSON.stringify(separator[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { open, stat } from 'node:fs/promises';
-import { Misuse } from '../failure.js';
+import { Misuse, reasonOf } from '../failure.js';
 
 /**
  * Bytes that are read at once. Rows of larger pieces outlive the collector's quick rounds, and add
@@ -9,9 +9,19 @@ import { Misuse } from '../failure.js';
  */
 const PIECE = 2 ** 14;
 
+/** So many names say what is meant. */
+const MOST_FILES = 4;
+
+function shownFiles(files: readonly string[]): string {
+  return [...files.slice(0, MOST_FILES), ...(files.length > MOST_FILES ? ['...'] : [])].join(', ');
+}
+
 /** The bytes of the named file, or of standard input. */
 export async function openInput(files: readonly string[]): Promise<AsyncIterable<Uint8Array>> {
-  if (files.length > 1) throw new Misuse(`one input file at most, got ${files.length}`);
+  if (files.length > 1) {
+    const hint = 'a list such as that of --domain has commas and no spaces';
+    throw new Misuse(`one input file at most, got ${files.length}: ${shownFiles(files)}; ${hint}`);
+  }
   const [path] = files;
   if (path === undefined || path === '-') return process.stdin;
   try {
@@ -23,9 +33,9 @@ export async function openInput(files: readonly string[]): Promise<AsyncIterable
     return file.createReadStream({ highWaterMark: PIECE });
   } catch (error) {
     if (error instanceof Misuse) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') throw new Misuse(`there is no file ${path}`);
-    throw new Error(`cannot read ${path}: ${message}`, { cause: error });
+    throw new Error(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

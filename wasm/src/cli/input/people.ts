@@ -23,7 +23,11 @@ export function readPeople(args: Args): People | undefined {
     if (maxContributions !== undefined) throw new Misuse('--max-contributions needs --user-column');
     return undefined;
   }
-  if (maxContributions === undefined) throw new Misuse('--user-column needs --max-contributions');
+  if (maxContributions === undefined) {
+    const what = 'of each person at most K rows (or buckets) count';
+    const why = 'a small K leaves rows out, a large K adds noise, about in proportion';
+    throw new Misuse(`--user-column needs --max-contributions K: ${what}; ${why}`);
+  }
   const other = ['epochs', 'participations'].find((name) => args.has(name));
   if (other !== undefined) throw new Misuse(`give --user-column or --${other}, not both`);
   return { column, maxContributions, minSeparation: args.count('min-separation') ?? 1 };

@@ -8,12 +8,21 @@ import { Misuse } from '../failure.js';
 import type { Args } from '../options/args.js';
 import { shortName, unknownColumn } from './header.js';
 
+/** Says how a range that is written in another way is to be written. */
+function rangeHint(text: string): string {
+  const [, name, low, high] = /^(.+)=([\d.,]+)(?:[-:;]|\.\.)([\d.,]+)$/.exec(text) ?? [];
+  if (name === undefined) return '';
+  const written = `${name}=${[low!, high!].map((end) => end.replace(',', '.')).join(':')}`;
+  return written === text ? '' : `; write ${written}`;
+}
+
 function parseRange(text: string): Required<ModelInput> {
   const match = /^(.+)=([^=:]+):([^=:]+)$/.exec(text);
   const [low, high] = [match?.[2], match?.[3]].map((part) => parseNumber(part?.trim() ?? ''));
   const isRange = low !== undefined && high !== undefined && low < high;
   if (!match || !isRange || !Number.isFinite(high - low)) {
-    throw new Misuse(`--range must be NAME=LOW:HIGH with LOW < HIGH, got ${JSON.stringify(text)}`);
+    const got = `${JSON.stringify(text)}${rangeHint(text)}`;
+    throw new Misuse(`--range must be NAME=LOW:HIGH with LOW < HIGH, got ${got}`);
   }
   return { name: match[1]!, low, high };
 }

@@ -5,6 +5,7 @@
 import { isBlank } from '../../shared/csv.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
+import { hasDecimalComma } from '../options/spelling.js';
 import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
 import type { TableFormat } from './format.js';
@@ -244,7 +245,7 @@ class RowReader {
       const value = isZero ? 0 : parseNumber(text);
       if (value === undefined) {
         const [code, what] =
-          text === '' ? ['missing', 'is missing'] : ['not_a_number', 'is not a number'];
+          text === '' ? ['missing', 'is missing'] : ['not_a_number', notANumber(text)];
         const hint =
           this.allColumns && this.header.length > 1 ? '; --column NAME picks columns' : '';
         this.refuseCell(record, index, { code, what: `${what}${hint}`, value: text });
@@ -253,6 +254,12 @@ class RowReader {
     });
     return false;
   }
+}
+
+/** Says of a cell that it is no number, and why, as far as that is not about its value. */
+function notANumber(text: string): string {
+  const why = hasDecimalComma(text) ? ': it has a decimal comma, where a point is wanted' : '';
+  return `is not a number${why}`;
 }
 
 /** Reads the header; the rows follow as they arrive. */

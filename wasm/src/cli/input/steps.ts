@@ -4,12 +4,13 @@
 // day, ... are.
 
 import type { PeopleSum, PrefixSum, Totals } from '../../types/all.js';
+import { bucketText } from '../../shared/calendar.js';
 import { Misuse } from '../failure.js';
 import type { LedgerTotals } from '../state/state.js';
 import type { People } from './people.js';
 import { faultAt, placeOf, type Place } from './place.js';
 import type { Batch } from './rows.js';
-import { Clock, type Times } from './time.js';
+import { Clock, OUTSIDE, type Times } from './time.js';
 import { TrueSums } from './truth.js';
 
 /** Some steps that were released, and the fault that follows them, if there is one. */
@@ -244,7 +245,8 @@ export class BucketStepper implements Stepper {
     const { sums, times } = this.options;
     const { numSteps } = sums.totals;
     if (step < numSteps) return undefined;
-    return beyond(times.last === undefined ? `--steps ${numSteps}` : '--to', where);
+    if (times.last === undefined) return beyond(`--steps ${numSteps}`, where);
+    return beyond(`--to, ${bucketText(times.last, times.bucket)}: ${OUTSIDE}`, where);
   }
 
   /** Contributes rows to the open step; returns the fault of one that names no person. */

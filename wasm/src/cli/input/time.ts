@@ -16,6 +16,9 @@ export const TIME_OPTIONS: Known = {
   to: 'value',
 };
 
+/** Advice for rows before and after a range of buckets. */
+export const OUTSIDE = 'rows outside --from and --to are refused, leave them out of the file first';
+
 export interface Times {
   column: string;
   format: TimeFormat;
@@ -35,7 +38,7 @@ export function readTimes(args: Args): Times | undefined {
   }
   const rows = ['epochs', 'participations'].find((name) => args.has(name));
   if (rows !== undefined) {
-    throw new Misuse(`--time-column protects a row, or a person by --user-column: no --${rows}`);
+    throw new Misuse(`with --time-column a row is protected, whoever it is of: no --${rows}`);
   }
   if (!args.has('bucket')) throw new Misuse(`--time-column needs --bucket ${BUCKETS.join('|')}`);
   const bucket = args.oneOf('bucket', BUCKETS, 'day');
@@ -70,6 +73,9 @@ export function timeOf(
   throw faultAt(where, { ...format.fault(text.trim()), column }, text);
 }
 
+/** End of the message for a row that comes too late. */
+export const IN_ORDER = 'rows must be in time order';
+
 /** Turns the times of the rows into steps, 0-based, which must not go back. */
 export class Clock {
   private first: number | undefined;
@@ -94,8 +100,8 @@ export class Clock {
     if (step < Math.max(0, this.step)) {
       const what =
         this.step < 0
-          ? `is before the ${bucket} of --from`
-          : `is in an earlier ${bucket} than the row above it: rows must be in time order`;
+          ? `is before the ${bucket} of --from: ${OUTSIDE}`
+          : `is in an earlier ${bucket} than the row above it: ${IN_ORDER}`;
       throw faultAt(where, { code: 'out_of_order', what, column });
     }
     this.step = step;

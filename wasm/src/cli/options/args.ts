@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse, unknownName } from '../failure.js';
+import { spellingHint } from './spelling.js';
 
 export type Kind = 'flag' | 'value' | 'values';
 export type Known = Readonly<Record<string, Kind>>;
@@ -19,7 +20,14 @@ export class Args {
     readonly files: readonly string[],
   ) {}
 
-  static parse(argv: readonly string[], known: Known): Args {
+  /**
+   * @param elsewhere  says of an option that is none of these, with its dashes, why it is not.
+   */
+  static parse(
+    argv: readonly string[],
+    known: Known,
+    elsewhere: (option: string) => string | undefined = () => undefined,
+  ): Args {
     const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
     for (const [name, kind] of Object.entries(known)) {
       options[name] = { type: kind === 'flag' ? 'boolean' : 'string' };
@@ -41,12 +49,10 @@ export class Args {
       const { name, rawName, value, inlineValue } = token;
       const kind: Kind | undefined = ANYWHERE.includes(name) ? 'flag' : known[name];
       if (kind === undefined || !Object.hasOwn(options, name)) {
-        throw unknownName(
-          'option',
-          rawName,
-          Object.keys(options).map((each) => `--${each}`),
-          '--help all lists the options',
-        );
+        const why = elsewhere(rawName);
+        if (why !== undefined) throw new Misuse(`unknown option ${JSON.stringify(rawName)}; ${why}`);
+        const names = [...ANYWHERE, ...Object.keys(known)].map((each) => `--${each}`);
+        throw unknownName('option', rawName, names, '--help all lists the options');
       }
       if (kind === 'flag' && inlineValue) throw new Misuse(`${rawName} takes no value`);
       if (kind !== 'flag' && (value === undefined || (!inlineValue && value.startsWith('--')))) {
@@ -98,7 +104,8 @@ export class Args {
     if (text === undefined) return undefined;
     const value = parseNumber(text);
     if (value === undefined || !holds(value)) {
-      throw new Misuse(`--${name} must be ${wanted}, got ${JSON.stringify(text)}`);
+      const got = `${JSON.stringify(text)}${spellingHint(text)}`;
+      throw new Misuse(`--${name} must be ${wanted}, got ${got}`);
     }
     return value;
   }

@@ -46,7 +46,8 @@ export function protection(given: Protected): Protection {
     : 'the number of rows is public';
   if (people) {
     const { column, maxContributions: most, minSeparation } = people;
-    const apart = most > 1 ? `, at least ${minSeparation} ${steps} apart` : '';
+    const isApart = most > 1 && minSeparation > 1;
+    const apart = isApart ? `, at least ${minSeparation} ${steps} apart` : '';
     const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
     const unit = `one person (column ${JSON.stringify(column)})`;
     const which = `the earliest at most ${most} ${steps}${apart}, count; ${rest}`;
@@ -77,6 +78,28 @@ export function protection(given: Protected): Protection {
     steps,
     isPublic,
   };
+}
+
+/**
+ * Says that steps at the end lack what the bound on persons leaves out, or that the bound is larger
+ * than it need be.
+ */
+export function boundNotice(given: Protected): string | undefined {
+  const { people, times, numSteps } = given;
+  if (!people) return undefined;
+  const { maxContributions: most, minSeparation } = people;
+  const steps = stepsText(given);
+  const enough = Math.ceil(numSteps / minSeparation);
+  if (most > enough) {
+    return `--max-contributions ${most} is more than can count in ${numSteps} ${steps}: ${enough} is as good`;
+  }
+  if (most === enough) return undefined;
+  const which = most === 1 ? `first ${steps.slice(0, -1)}` : `first ${most} ${steps}`;
+  const others = times ? `, a longer --bucket or fewer ${steps}` : '';
+  return (
+    `each person counts in their ${which} only, so later ${steps} fall short: read no trend from ` +
+    `them. A larger --max-contributions (up to ${enough}, with more noise)${others} leaves out less`
+  );
 }
 
 /** Returns how many rows or users there are, where that is public. */

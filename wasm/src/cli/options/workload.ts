@@ -11,9 +11,13 @@ import { openInput } from '../input/input.js';
 import type { Args } from './args.js';
 
 const WANTED =
-  'prefix, momentum=B, momentum=B,decay=A, window=W, a CSV file, or one of rates and ,momentum=B';
+  'prefix, window=W, momentum=B, momentum=B,decay=A, a CSV file of numbers, or FILE,momentum=B with a file of rates';
 
 function wrong(text: string): never {
+  if (text.startsWith('window=')) {
+    const what = 'window=W, a whole number of steps: of rows, or with --bucket day of days';
+    throw new Misuse(`--workload must be ${what}, got ${JSON.stringify(text)}`);
+  }
   throw new Misuse(`--workload must be ${WANTED}, got ${JSON.stringify(text)}`);
 }
 

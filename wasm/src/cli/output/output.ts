@@ -8,7 +8,7 @@ import { open, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/p
 import { basename, dirname, join } from 'node:path';
 import { hasCode, permit, syncFolder } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import { Misuse } from '../failure.js';
+import { Misuse, reasonOf } from '../failure.js';
 import { SIGNALS } from '../signals.js';
 
 export interface Sink {
@@ -92,11 +92,13 @@ export class AtomicFile implements Sink {
       if (permissions) await permit(file, permissions);
       return new AtomicFile(path, temporary, file, isGuarded);
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT' || code === 'ENOTDIR') {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
         throw new Misuse(`--${option} ${given}: the folder does not exist`);
       }
-      throw new Error(`--${option} ${given}: ${message}`, { cause: error });
+      const reason = hasCode(error, 'EACCES', 'EPERM')
+        ? `no permission to write in ${dirname(given)}`
+        : reasonOf(error);
+      throw new Error(`--${option} ${given}: ${reason}`, { cause: error });
     }
   }
 
