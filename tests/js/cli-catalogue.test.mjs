@@ -235,7 +235,7 @@ test('misuse: parameters, participations and workloads', async () => {
     [[...error, '--neighbours', 'both'], /--neighbours must be one of zero-out, replace-one/],
     [[...error, '--workload', 'momentum'], /--workload momentum: there is no file momentum/],
     [[...error, '--workload', `${square},momentum=.5`], /m.csv is a matrix; momentum goes with/],
-    [[...error, '--workload', 'momentum='], /--workload must be prefix, mom.*, got "momentum="/],
+    [[...error, '--workload', 'momentum='], /--workload must be prefix, window=W, mom.*, got "momentum="/],
     [[...error, '--workload', 'momentum=0.5,window=2'], /--workload must be .*, got "momentum=0/],
     [[...error, '--workload', 'momentum=1'], /momentum must be at least 0 and below 1, got 1/],
     [[...error, '--workload', 'decay=0.5'], /--workload must be .*, got "decay=0.5"/],

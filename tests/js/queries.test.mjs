@@ -466,7 +466,8 @@ test('command: misuse is told', async () => {
   const base = ['queries', '--workload', 'ranges', ...privacy];
   const cases = [
     [[...base, table], /--column is required/],
-    [[...base, '--column', 'size', table], /one --domain for each --column, got 1 and 0/],
+    [[...base, '--column', 'size', table], /--domain is required: add --domain A,B,C; --domain has the values/],
+    [[...base, '--column', 'size', '--column', 'x', '--domain', '1:4', table], /one --domain for each --column, got 2 and 1/],
     [[...base, '--column', 'size', '--domain', '5:2', table], /the lower one first/],
     [[...base, '--column', 'size', '--domain', 'a,,b', table], /texts separated by commas/],
     [[...base, '--column', 'size', '--domain', 'a,a', table], /a value twice/],
