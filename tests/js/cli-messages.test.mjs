@@ -207,6 +207,15 @@ test('messages: a cell with a decimal comma is no number, and why, without the c
   assert.doesNotMatch(stderr, /563/);
 });
 
+test('messages: markup in place of a table is named, beside what is wrong with its line', async () => {
+  const args = [...release, '--column', 'x'];
+  const quote = 'line 1: a quote inside a cell that does not begin with one';
+  const other = new RegExp(`${quote}; this does not look like a CSV file$`);
+  await fails(args, 2, other, { input: '<svg xmlns="http://www.w3.org/2000/svg">\n' });
+  await fails(args, 2, other, { input: '<?xml version="1.0"?>\n' });
+  await fails(args, 2, new RegExp(`${quote}$`), { input: 'x "y"\n1\n' });
+});
+
 test('messages: files that hold no rows are not written', async () => {
   const args = { count: [...daily], moments: ['--range', '*=0:60', '--column', 'seconds'] };
   for (const [command, more] of Object.entries(args)) {

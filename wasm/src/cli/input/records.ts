@@ -8,14 +8,18 @@ import type { Delimiter } from './delimiter.js';
 import type { TableFormat } from './format.js';
 import { JsonLines, type TableRecord } from './json-lines.js';
 
+/** Begins files of other kinds: markup, scripts, PDF. */
+const OTHER_KIND = /^\uFEFF?\s*(<[!?a-z]|#!|%PDF)/i;
+
 /** Returns what `read` returns; a text that is no CSV is a misuse. */
-function parsed(read: () => CsvRecord[]): CsvRecord[] {
+function parsed(read: () => CsvRecord[], isOther: boolean): CsvRecord[] {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof CsvFault)) throw error;
     const { message, line } = error;
-    throw new Misuse(message, { code: 'malformed_csv', line });
+    const hint = isOther ? '; this does not look like a CSV file' : '';
+    throw new Misuse(`${message}${hint}`, { code: 'malformed_csv', line });
   }
 }
 
@@ -49,16 +53,18 @@ export async function* csvRecords(
 ): AsyncGenerator<CsvRecord[]> {
   let parser = delimiter ? undefined : new CsvParser();
   let waiting = '';
+  let isOther: boolean | undefined;
   for await (const text of textOf(bytes)) {
     waiting += text;
+    isOther ??= waiting === '' ? undefined : OTHER_KIND.test(waiting);
     const ready = (parser ??= parserOf(delimiter!, waiting, false));
     if (!ready) continue;
-    const records = parsed(() => ready.push(waiting));
+    const records = parsed(() => ready.push(waiting), isOther === true);
     waiting = '';
     if (records.length > 0) yield records;
   }
   const last = parser ?? parserOf(delimiter!, waiting, true)!;
-  const rest = parsed(() => [...last.push(waiting), ...last.end()]);
+  const rest = parsed(() => [...last.push(waiting), ...last.end()], isOther === true);
   if (rest.length > 0) yield rest;
 }
 
