@@ -174,6 +174,37 @@ TEST(WeightedSum, sums_are_those_of_exact_fractions) {
   }
 }
 
+TEST(WeightedSum, sums_are_as_far_off_as_their_bound_allows_and_no_further) {
+  constexpr std::int64_t kSteps = 60;
+  const FixedPoint fixed(8);
+  const double alpha = 1 - 0x1p-53;
+  for (const Workload& workload :
+       {decay(kSteps, alpha), Workload::momentum({kSteps, alpha, alpha})}) {
+    const auto sums = detail::make_weighted_sums(workload, 1);
+    Enclosure exact;
+    double furthest = 0;
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      const detail::WideNumber sum = sums->after(t, std::array<std::int64_t, 1>{1})[0];
+      sums->accept();
+      // All records are 1, so that the sum is that before it, with one weight more.
+      exact = fixed.add(exact, weight(workload, t, 0));
+      detail::Digits kept{};
+      std::ranges::copy(sum.digits, kept.begin());
+      // Sums are cut: what is lost is no negative number.
+      const detail::Digits lost = fixed.subtract(exact.digits, kept);
+      furthest =
+          std::max(furthest, static_cast<double>(lost[detail::kWideDigits]) +
+                                 static_cast<double>(lost[detail::kWideDigits + 1]) * 0x1p-64);
+      for (std::size_t i = 0; i < detail::kWideDigits; ++i) ASSERT_EQ(lost[i], 0U) << t;
+    }
+    EXPECT_LE(furthest, detail::error_of_sums(workload));
+    // Errors of averages add up: they are more than those of as many products.
+    if (workload.momentum() > 0) {
+      EXPECT_GT(furthest, 2 * kSteps);
+    }
+  }
+}
+
 TEST(WeightedSum, every_way_to_give_a_record_releases_the_same) {
   constexpr std::int64_t kSteps = 20;
   for (const Workload& workload : workloads(kSteps))
