@@ -35,6 +35,14 @@ inline constexpr bool kIsSanitized = false;
 inline constexpr bool kIsSanitized = false;
 #endif
 
+/// Whether this is neither such a build nor WebAssembly: searches whose results depend on no
+/// platform run in full only here.
+#if defined(__EMSCRIPTEN__)
+inline constexpr bool kIsNative = false;
+#else
+inline constexpr bool kIsNative = !kIsSanitized;
+#endif
+
 /// Small and awkward horizons: 1, around powers of two, odd.
 inline const std::vector<std::int64_t>& awkward_horizons() {
   static const std::vector<std::int64_t> horizons = {1, 2, 3, 5, 7, 8, 13, 16, 64};

@@ -460,7 +460,7 @@ TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
   RandomNumbers random(30);
   for (Eigen::Index bands = 1; bands <= 7; ++bands)
     for (const double low : {-1.0, 0.0}) {
-      const Eigen::Index n = bands < 4 ? 14 : 11;
+      const Eigen::Index n = bands < 4 ? 12 : 10;
       const Matrix encoder = random_banded(n, bands, low, random);
       const Matrix products = (encoder.transpose() * encoder).cwiseAbs();
       for (const Participation& schema : participations(n)) {
@@ -551,10 +551,10 @@ TEST(Sensitivity, toeplitz_is_fast_and_accurate_for_a_million_steps) {
   EXPECT_LT(seconds.count(), 5) << "O(n), not O(n k)";
   long double squares = 0;
   for (std::int64_t phase = 0; phase < 1000; ++phase) {
+    long double sum = 0;
     for (std::int64_t i = 0; i < 1000; ++i) {
-      long double sum = 0;
-      for (std::int64_t j = std::max<std::int64_t>(0, i - 699); j <= i; ++j)
-        sum += f[static_cast<std::size_t>(phase + j * 1000)];
+      sum += f[static_cast<std::size_t>(phase + i * 1000)];
+      if (i >= 700) sum -= f[static_cast<std::size_t>(phase + (i - 700) * 1000)];
       squares += sum * sum;
     }
   }
