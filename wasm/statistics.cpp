@@ -5,12 +5,14 @@
 #include <emscripten/val.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "convert.hpp"
+#include "dpftrl/statistics/histograms.hpp"
 #include "dpftrl/statistics/moments.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
@@ -21,6 +23,17 @@ namespace {
 
 using emscripten::val;
 
+template <typename Columns>
+val made(std::unique_ptr<Columns> columns, double count_weight) {
+  val object = val::object();
+  object.set("dimension", static_cast<double>(columns->dimension()));
+  object.set("distance", columns->distance());
+  object.set("grid", columns->grid());
+  object.set("countWeight", count_weight);
+  object.set("id", handles().add(std::move(columns)));
+  return object;
+}
+
 val moments_create(const val& options) {
   MomentsOptions moments{.ranges = {},
                          .covariance = optional_flag(options, "covariance").value_or(false),
@@ -30,27 +43,48 @@ val moments_create(const val& options) {
   for (std::size_t i = 0; i + 1 < ends.size(); i += 2)
     moments.ranges.push_back({.low = ends[i], .high = ends[i + 1]});
   auto columns = std::make_unique<MomentColumns>(std::move(moments));
-  val object = val::object();
-  object.set("dimension", static_cast<double>(columns->dimension()));
-  object.set("distance", columns->distance());
-  object.set("grid", columns->grid());
-  object.set("countWeight", columns->count_weight());
-  object.set("id", handles().add(std::move(columns)));
-  return object;
+  const double count_weight = columns->count_weight();
+  return made(std::move(columns), count_weight);
+}
+
+val histogram_create(const val& options) {
+  auto columns = std::make_unique<HistogramColumns>(
+      HistogramOptions{.num_categories = count(options, "numCategories"),
+                       .total = optional_flag(options, "total").value_or(false),
+                       .confidence = number(options, "confidence"),
+                       .neighbours = neighbours_from_string(text(options, "neighbours"))});
+  const std::vector<double> zeros(static_cast<std::size_t>(columns->dimension()));
+  const double stddev = columns->read({.sums = zeros, .stddev = 1}).count[0].stddev;
+  return made(std::move(columns), 1 / stddev);
+}
+
+/// Numbers of a record as JavaScript has it, and the record.
+std::int64_t width_of(const MomentColumns& columns) {
+  return columns.num_columns();
+}
+std::int64_t width_of(const HistogramColumns&) {
+  return 1;
+}
+std::span<const double> record_of(const MomentColumns&, std::span<const double> row) {
+  return row;
+}
+std::int64_t record_of(const HistogramColumns&, std::span<const double> row) {
+  return count_of(row[0]);
 }
 
 /// Returns the columns of whole records. A refusal has `released`, the entries before the record.
-val moments_columns(double handle, const val& records) {
+template <typename Columns>
+val columns_of(double handle, const val& records) {
   std::size_t done = 0;
   bool complete = false;
   val reply = guarded([&] {
-    const MomentColumns& columns = handles().get<MomentColumns>(handle);
+    const Columns& columns = handles().get<Columns>(handle);
     const std::vector<double> rows = numbers_of(records);
-    const auto width = static_cast<std::size_t>(columns.num_columns());
+    const auto width = static_cast<std::size_t>(width_of(columns));
     const auto dimension = static_cast<std::size_t>(columns.dimension());
     std::vector<double> all(rows.size() / width * dimension);
     for (; done < rows.size(); done += width)
-      columns.write(std::span(rows).subspan(done, width),
+      columns.write(record_of(columns, std::span(rows).subspan(done, width)),
                     std::span(all).subspan(done / width * dimension, dimension));
     complete = true;
     return owned_array(all);
@@ -64,30 +98,60 @@ void append(std::vector<double>& numbers, const Estimate& estimate) {
     numbers.push_back(number);
 }
 
-/// Returns four numbers an estimate: count, means, variances, covariances; row after row.
-val moments_read(double handle, const val& sums, const val& stddevs) {
-  const MomentColumns& columns = handles().get<MomentColumns>(handle);
+void append(std::vector<double>& numbers, const std::vector<Estimate>& estimates) {
+  for (const Estimate& estimate : estimates) append(numbers, estimate);
+}
+
+void append(std::vector<double>& numbers, const Moments& moments) {
+  append(numbers, moments.count);
+  for (const auto* const some : {&moments.mean, &moments.variance, &moments.covariance})
+    append(numbers, *some);
+}
+
+void append(std::vector<double>& numbers, const Histogram& histogram) {
+  append(numbers, histogram.total);
+  append(numbers, histogram.count);
+  append(numbers, histogram.share);
+}
+
+/// Returns four numbers an estimate: of all of a reading, in its order, row after row.
+template <typename Columns>
+val read(double handle, const val& sums, const val& stddevs) {
+  const Columns& columns = handles().get<Columns>(handle);
   const std::vector<double> rows = numbers_of(sums);
   const auto width = static_cast<std::size_t>(columns.dimension());
   std::vector<double> numbers;
   std::size_t begin = 0;
   for (const double stddev : numbers_of(stddevs)) {
-    const Moments moments =
-        columns.read({.sums = std::span(rows).subspan(begin, width), .stddev = stddev});
-    append(numbers, moments.count);
-    for (const auto* const some : {&moments.mean, &moments.variance, &moments.covariance})
-      for (const Estimate& estimate : *some) append(numbers, estimate);
+    append(numbers,
+           columns.read({.sums = std::span(rows).subspan(begin, width), .stddev = stddev}));
     begin += width;
   }
   return owned_array(numbers);
 }
 
+/// Returns what monotone_counts makes of one category after the other.
+val histogram_monotone(const val& counts, double num_steps) {
+  const std::vector<double> all = numbers_of(counts);
+  const auto length = static_cast<std::size_t>(count_of(num_steps));
+  std::vector<double> monotone;
+  for (std::size_t begin = 0; begin < all.size(); begin += length) {
+    const std::vector<double> own = monotone_counts(std::span(all).subspan(begin, length));
+    monotone.insert(monotone.end(), own.begin(), own.end());
+  }
+  return owned_array(monotone);
+}
+
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_statistics) {
-  bind<&moments_create>("momentsCreate");
-  emscripten::function("momentsColumns", &moments_columns);
-  bind<&moments_read>("momentsRead");
+  bind<&moments_create>("statisticMomentsCreate");
+  emscripten::function("statisticMomentsColumns", &columns_of<MomentColumns>);
+  bind<&read<MomentColumns>>("statisticMomentsRead");
+  bind<&histogram_create>("statisticHistogramCreate");
+  emscripten::function("statisticHistogramColumns", &columns_of<HistogramColumns>);
+  bind<&read<HistogramColumns>>("statisticHistogramRead");
+  bind<&histogram_monotone>("statisticHistogramMonotone");
 }
 
 }  // namespace dpftrl::wasm

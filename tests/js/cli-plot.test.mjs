@@ -24,6 +24,8 @@ const COMMANDS = {
   release: [...privacy, '--clip', '1', '--column', 'count', example('shop_day')],
   count: [...privacy, ...daily, '--by', 'section', '--domain', 'docs,shop', '--other', example('site_visits')],
   queries: [...privacy, '--workload', 'identity', '--column', 'minutes', '--domain', '0:180', example('gym_visits')],
+  moments: [...privacy, '--time-column', 'time', '--bucket', 'day', '--column', 'minutes', '--range', 'minutes=0:120', example('gym_visits')],
+  histogram: [...privacy, ...daily, '--by', 'section', '--domain', 'docs,shop', '--other', example('site_visits')],
   learn: [...privacy, '--label', 'label', '--range', '*=-1:1', example('pendulum')],
 };
 
@@ -80,6 +82,28 @@ test('plot: of a model the last row has its weights', async () => {
   assert.equal(rows.length, 121);
   const plain = await dpFtrl(['learn', '--seed', '4', '--json', ...COMMANDS.learn]);
   assert.equal(plain.stdout, stdout);
+});
+
+test('plot: statistics have their intervals, also those of which a line of the output has a part', async () => {
+  for (const [command, num] of [['moments', 3], ['histogram', 7]]) {
+    const { stdout, text } = await drawn(command, ['--seed', '4'], 'html');
+    const [header, ...rows] = cellsOf(text);
+    const [names, ...lines] = parse(stdout);
+    assert.deepEqual(names.slice(0, 2), ['step', 'time']);
+    assert.equal(header.length, 2 + 3 * num);
+    const numLines = command === 'moments' ? 1 : 3;
+    assert.equal(text.match(/<polygon/g).length, num - (numLines === 1 ? 0 : 1));
+    rows.forEach((row, i) => {
+      if (numLines === 1) return assert.deepEqual(row, lines[i]);
+      const [total, counts, shares] = [row.slice(2, 5), row.slice(5, 14), row.slice(14)];
+      for (let j = 0; j < numLines; ++j) {
+        const expected = [counts, shares].flatMap((all) => all.slice(3 * j, 3 * j + 3));
+        const line = lines[i * numLines + j];
+        assert.deepEqual([...row.slice(0, 2), ...expected, ...total], line.filter((_, k) => k !== 2));
+      }
+    });
+    assert.ok(rows.length > 20);
+  }
 });
 
 test('plot: true values are in no figure', async () => {

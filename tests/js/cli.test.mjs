@@ -509,7 +509,7 @@ test('release: headers that cannot be right', async () => {
 
 test('misuse: exit code 2 and one clear line', async () => {
   const cases = [
-    [[], /give a command: count, release, moments, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, experiment, bench, page, completion, example, or --help/],
+    [[], /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, experiment, bench, page, completion, example, or --help/],
     [['relaese'], /unknown command "relaese"; did you mean release\?/],
     [['comparee'], /unknown command "comparee"; did you mean compare\?/],
     [['--verbose'], /unknown option "--verbose"/],

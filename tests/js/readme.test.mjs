@@ -29,7 +29,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** Calls and commands that draw noise of their own in every run. */
 const drawsNoise = {
   js: /\b(release|releaseMany|contribute|learn|minimize|choose|winner|quantile|rounded)\(/,
-  sh: /dp-ftrl (count|release|moments|learn|queries|choose|bench) /,
+  sh: /dp-ftrl (count|release|moments|histogram|learn|queries|choose|bench) /,
 };
 
 /** Programs of a page that run here; shell blocks are those with the command. */

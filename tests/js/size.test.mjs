@@ -20,7 +20,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 430_600);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 432_400);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -43,11 +43,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 590_600);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 594_400);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 32_050);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 33_150);
 });
 
 const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));

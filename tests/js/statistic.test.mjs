@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { importEntry, root } from './support/consumer.mjs';
+import { using } from './support/statistics.mjs';
 import { appendingStore, memoryStore } from './support/stores.mjs';
 
 const { load } = await importEntry('dp-ftrl');
@@ -25,15 +26,7 @@ const records = Float64Array.from({ length: 80 }, (_, k) =>
   k % 2 === 0 ? (37 * k) % 101 : ((5 * k) % 17) / 5,
 );
 
-function withStatistic(options, use) {
-  const statistic = dp.statistic(options);
-  try {
-    return use(statistic);
-  } finally {
-    statistic.dispose();
-    assert.ok(statistic.disposed);
-  }
-}
+const withStatistic = (options, use) => using(dp, options, use);
 
 /** Moments by their definitions. */
 function momentsOf(rows) {
@@ -162,6 +155,7 @@ test('moments: what is refused is named, and changes nothing', () => {
   const make = (changes) => () => dp.statistic({ ...what, ...changes }).dispose();
   refused(make({ statistic: 'median' }), 'statistic');
   refused(make({ statistic: undefined }), 'statistic', 'wrong_type');
+  refused(make({ categories: ['a'] }), 'categories', 'wrong_type');
   refused(make({ clipNorm: 1 }), 'clipNorm', 'wrong_type');
   refused(make({ pure: true }), 'pure', 'wrong_type');
   refused(make({ ranges: undefined }), 'ranges', 'wrong_type');

@@ -59,7 +59,7 @@ struct CombinedNoise {
 }  // namespace
 
 HistogramColumns::HistogramColumns(const HistogramOptions& options) : options_(options) {
-  require_count(kWhere, "num_categories", "categories", num_categories(), 1, kMaxCategories);
+  require_count(kWhere, "categories", "entries", num_categories(), 1, kMaxCategories);
   require_inside(kWhere, "confidence", options_.confidence, 0, 1);
   if (neighbours() == Neighbours::replace_one) {
     total_weight_ = 1;

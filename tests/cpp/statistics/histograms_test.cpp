@@ -371,7 +371,7 @@ TEST(HistogramsTest, RefusesBadInputAndChangesNothing) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (const std::int64_t num : {-1, 0, (1 << 16) + 1})
     expect_refused([&] { HistogramColumns({.num_categories = num}); }, ErrorCode::invalid_argument,
-                   "num_categories");
+                   "categories");
   for (const double confidence : {0.0, 1.0, kNan})
     expect_refused([&] { HistogramColumns({.num_categories = 1, .confidence = confidence}); },
                    ErrorCode::invalid_argument, "confidence");

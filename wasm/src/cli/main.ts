@@ -15,6 +15,7 @@ import * as count from './commands/count.js';
 import * as error from './commands/error.js';
 import * as example from './commands/example.js';
 import * as experiment from './commands/experiment.js';
+import * as histogram from './commands/histogram.js';
 import * as learn from './commands/learn.js';
 import * as moments from './commands/moments.js';
 import * as optimize from './commands/optimize.js';
@@ -48,6 +49,7 @@ const COMMANDS = {
   count,
   release,
   moments,
+  histogram,
   learn,
   predict,
   queries,

@@ -159,7 +159,7 @@ export interface CoreColumns {
   distance: number;
   /** Spacing of their sums. */
   grid: number;
-  /** Entry of every record in the column that counts. */
+  /** Std of the sums by that of a count. */
   countWeight: number;
 }
 
@@ -328,7 +328,7 @@ interface CoreFunctions {
   ];
   ledgerAcknowledge: [[id: number, numSteps: number], null];
   ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
-  momentsCreate: [
+  statisticMomentsCreate: [
     [
       options: {
         /** Two ends a number of a record. */
@@ -340,9 +340,19 @@ interface CoreFunctions {
     ],
     CoreColumns,
   ];
-  momentsColumns: [[id: number, records: Float64Array], Float64Array];
+  statisticMomentsColumns: [[id: number, records: Float64Array], Float64Array];
   /** Four numbers an estimate, for each row of sums and its std. */
-  momentsRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
+  statisticMomentsRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
+  statisticHistogramCreate: [
+    [options: { numCategories: number; total: boolean; confidence: number; neighbours: string }],
+    CoreColumns,
+  ];
+  /** Indices of categories, one a record. */
+  statisticHistogramColumns: [[id: number, records: Float64Array], Float64Array];
+  /** The same: total, counts, shares. */
+  statisticHistogramRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
+  /** Counts of all steps, category after category. */
+  statisticHistogramMonotone: [[counts: Float64Array, numSteps: number], Float64Array];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], SimulationChunk];
@@ -419,7 +429,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'queriesWinner', call: 'winner' },
   { start: 'queriesQuantile', call: 'quantile' },
   { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },
-  { start: 'moments', call: 'statistic' },
+  { start: 'statistic', call: 'statistic' },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
   { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
   { start: 'peopleLedger', call: 'peopleLedger', names: { checkpoint: 'store' } },

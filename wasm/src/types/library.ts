@@ -52,7 +52,8 @@ import type {
   RandomizedResponseOptions,
   WinnerOptions,
 } from './queries.js';
-import type { Statistic, StatisticLedger } from './statistic.js';
+import type { HistogramLedger, HistogramLedgerOptions, HistogramOptions } from './statistic.js';
+import type { HistogramStatistic, Statistic, StatisticLedger } from './statistic.js';
 import type { StatisticLedgerOptions, StatisticOptions } from './statistic.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
 import type { PureSumOptions } from './sums.js';
@@ -523,6 +524,22 @@ export interface DpFtrl {
    */
   statistic(options: StatisticOptions): Statistic;
   /**
+   * Private counts of the categories of a public domain, with their total, shares and intervals.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { numSteps: 1000, epsilon: 1, delta: 1e-6 };
+   * const drinks = dp.statistic({ statistic: 'histogram', categories: ['tea', 'coffee'], ...target });
+   * drinks.release('tea');
+   * const { count, total, share } = drinks.release('coffee');
+   * console.log(count[1].value, count[1].low, count[1].high, total.value, share[1].value);
+   * drinks.dispose();
+   * ```
+   */
+  statistic(options: HistogramOptions): HistogramStatistic;
+  /**
    * The same with a state that is kept in a store; it continues from what the store holds.
    * @example
    * ```js
@@ -541,6 +558,7 @@ export interface DpFtrl {
    * ```
    */
   statisticLedger(options: StatisticLedgerOptions): Promise<StatisticLedger>;
+  statisticLedger(options: HistogramLedgerOptions): Promise<HistogramLedger>;
   /**
    * A learner whose state is stored before anything of it is shown; it continues from the state in
    * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as

@@ -8,10 +8,11 @@ import { makeError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { joined } from '../../shared/joined.js';
 import { readMemo } from '../../stores/stored.js';
-import type { Moments, StatisticLedger } from '../../types/all.js';
+import type { HistogramLedger, StatisticLedger } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { openLedgerOf, type CoreReleaseLedger } from '../sums/ledger.js';
-import { inGiven, readStatistic, STATISTIC_OPTIONS, StatisticHandle, type Columns } from './columns.js';
+import { StatisticHandle, type Columns } from './columns.js';
+import { inGiven, readStatistic, STATISTIC_OPTIONS } from './kinds.js';
 
 const LENGTH_BYTES = 4;
 
@@ -22,10 +23,10 @@ function headOf(about: string): Uint8Array {
   return joined([length, text]);
 }
 
-class CoreStatisticLedger extends StatisticHandle<CoreReleaseLedger> implements StatisticLedger {
+class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Reading> {
   private readonly head: Uint8Array;
 
-  constructor(instance: Instance, columns: Columns, sums: CoreReleaseLedger) {
+  constructor(instance: Instance, columns: Columns<Reading>, sums: CoreReleaseLedger) {
     super(instance, columns, sums);
     this.head = headOf(columns.about);
   }
@@ -39,27 +40,27 @@ class CoreStatisticLedger extends StatisticHandle<CoreReleaseLedger> implements 
     return own?.length ? own : undefined;
   }
 
-  async release(step: number, record: ArrayLike<number>): Promise<Moments> {
-    const columns = this.columnsOfOne('release', record);
-    return this.momentsOf(await this.sums.release(step, columns), step)[0]!;
+  async release(step: number, record: unknown): Promise<Reading> {
+    const columns = this.columns.one('release', record);
+    return this.readingsOf(await this.sums.release(step, columns), step)[0]!;
   }
 
-  async releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Moments[]> {
-    const columns = this.columnsOf('releaseMany', 'records', records);
-    return this.momentsOf(await this.sums.releaseMany(firstStep, columns), firstStep);
+  async releaseMany(firstStep: number, records: unknown): Promise<Reading[]> {
+    const columns = this.columns.many('releaseMany', 'records', records);
+    return this.readingsOf(await this.sums.releaseMany(firstStep, columns), firstStep);
   }
 
   async releaseSteps(
     firstStep: number,
-    steps: readonly ArrayLike<number>[],
+    steps: readonly unknown[],
     memo?: Uint8Array,
-  ): Promise<Moments[]> {
+  ): Promise<Reading[]> {
     const where = 'releaseSteps';
     if (!Array.isArray(steps)) throw wrongType(where, 'steps', 'an array', steps);
     const own = readMemo(where, memo);
-    const columns = steps.map((step, i) => this.columnsOf(where, `steps[${i}]`, step));
+    const columns = steps.map((step, i) => this.columns.many(where, `steps[${i}]`, step));
     const kept = own && joined([this.head, own]);
-    return this.momentsOf(await this.sums.releaseSteps(firstStep, columns, kept), firstStep);
+    return this.readingsOf(await this.sums.releaseSteps(firstStep, columns, kept), firstStep);
   }
 
   /** Stores what a new state is about, and refuses one that is about anything else. */
@@ -70,7 +71,7 @@ class CoreStatisticLedger extends StatisticHandle<CoreReleaseLedger> implements 
     } else if (!this.head.every((byte, i) => byte === memo?.[i])) {
       throw makeError('bad_state', 'statisticLedger', {
         parameter: 'store',
-        constraint: 'must be of this statistic, with these ranges',
+        constraint: 'must be of this statistic, with these ranges or categories',
       });
     }
   }
@@ -79,7 +80,7 @@ class CoreStatisticLedger extends StatisticHandle<CoreReleaseLedger> implements 
 export async function makeStatisticLedger(
   instance: Instance,
   options: unknown,
-): Promise<StatisticLedger> {
+): Promise<StatisticLedger & HistogramLedger> {
   const reader = readOptions('statisticLedger', options, [...STATISTIC_OPTIONS, 'store']);
   const { columns, complete } = readStatistic(instance, reader);
   let sums: CoreReleaseLedger;
@@ -92,7 +93,8 @@ export async function makeStatisticLedger(
   const ledger = new CoreStatisticLedger(instance, columns, sums);
   try {
     await ledger.begin();
-    return ledger;
+    // It has the record and the reading that its options say.
+    return ledger as unknown as StatisticLedger & HistogramLedger;
   } catch (error) {
     ledger.dispose();
     throw error;

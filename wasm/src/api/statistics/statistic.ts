@@ -5,45 +5,47 @@
 import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
-import type { Moments, PrefixSum, Statistic } from '../../types/all.js';
+import type { HistogramStatistic, PrefixSum, Statistic } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { prefixSumOf } from '../sums/prefix-sum.js';
-import { inGiven, readStatistic, STATISTIC_OPTIONS, StatisticHandle } from './columns.js';
+import { StatisticHandle } from './columns.js';
+import { inGiven, readStatistic, STATISTIC_OPTIONS } from './kinds.js';
 
-class CoreStatistic extends StatisticHandle<PrefixSum> implements Statistic {
-  release(record: ArrayLike<number>): Moments {
-    const columns = this.columnsOfOne('release', record);
+class CoreStatistic<Reading> extends StatisticHandle<PrefixSum, Reading> {
+  release(record: unknown): Reading {
+    const columns = this.columns.one('release', record);
     const { step } = this;
-    return this.momentsOf(this.sums.release(columns), step)[0]!;
+    return this.readingsOf(this.sums.release(columns), step)[0]!;
   }
 
-  releaseMany(records: ArrayLike<number>): Moments[] {
-    const columns = this.columnsOf('releaseMany', 'records', records);
+  releaseMany(records: unknown): Reading[] {
+    const columns = this.columns.many('releaseMany', 'records', records);
     return this.several(() => this.sums.releaseMany(columns));
   }
 
-  contribute(records: ArrayLike<number>): void {
-    this.sums.contribute(this.columnsOf('contribute', 'records', records));
+  contribute(records: unknown): void {
+    const { columns, sums } = this;
+    for (const part of columns.parts('contribute', 'records', records)) sums.contribute(part);
   }
 
-  endSteps(numSteps?: number): Moments[] {
+  endSteps(numSteps?: number): Reading[] {
     return this.several(() => this.sums.endSteps(numSteps));
   }
 
-  /** Moments of steps; an error on the way has those of the steps before it. */
-  private several(release: () => Float64Array): Moments[] {
+  /** Readings of steps; an error on the way has those of the steps before it. */
+  private several(release: () => Float64Array): Reading[] {
     const { step } = this;
     try {
-      return this.momentsOf(release(), step);
+      return this.readingsOf(release(), step);
     } catch (error) {
       const { released } = error as { released?: Float64Array };
       if (released === undefined) throw error;
-      throw Object.assign(error as Error, { released: this.momentsOf(released, step) });
+      throw Object.assign(error as Error, { released: this.readingsOf(released, step) });
     }
   }
 }
 
-export function makeStatistic(instance: Instance, options: unknown): Statistic {
+export function makeStatistic(instance: Instance, options: unknown): Statistic & HistogramStatistic {
   const where = 'statistic';
   const reader = readOptions(where, options, STATISTIC_OPTIONS);
   const { columns, complete } = readStatistic(instance, reader);
@@ -51,7 +53,8 @@ export function makeStatistic(instance: Instance, options: unknown): Statistic {
     const sums = withKey(where, complete, (given) =>
       asErrorsOf(where, () => prefixSumOf(instance, given)),
     );
-    return new CoreStatistic(instance, columns, sums);
+    // It has the record and the reading that its options say.
+    return new CoreStatistic(instance, columns, sums) as unknown as Statistic & HistogramStatistic;
   } catch (error) {
     columns.drop();
     throw inGiven(error, complete);

@@ -7,7 +7,7 @@ import { DEFAULT_MECHANISM, PURE_MECHANISM } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { DpFtrl, ErrorOptions, MechanismParameters } from '../../types/all.js';
 import { CountsChart } from '../charts/counts.js';
-import { Domain } from '../input/domain.js';
+import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
 import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { MISSING_OPTIONS, readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
@@ -30,9 +30,7 @@ export const options: Known = {
   ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
   sort: 'flag',
-  by: 'value',
-  domain: 'value',
-  other: 'flag',
+  ...CATEGORY_OPTIONS,
   ...PEOPLE_OPTIONS,
   'min-separation': 'value',
   ...BUDGET_OPTIONS,
@@ -41,27 +39,6 @@ export const options: Known = {
 
 /** Each row changes one count by 1, and the vector of all counts by 1 in the l2-norm. */
 const CLIP = '1';
-
-/** The categories, which must not be those of the data. */
-function readCategories(args: Args): Domain | undefined {
-  const [by, domain] = [args.text('by'), args.text('domain')];
-  if (by === undefined) {
-    const stray = ['domain', 'other'].find((name) => args.has(name));
-    if (stray !== undefined) throw new Misuse(`--${stray} needs --by`);
-    return undefined;
-  }
-  if (domain === undefined) {
-    const why = 'a name that only one row has would show that the row is there';
-    const hint = '--domain a,b,c lists them, and --other counts what it leaves out';
-    throw new Misuse(`--by needs categories that do not come from the data: ${why}; ${hint}`);
-  }
-  return Domain.read(by, domain, args.has('other'));
-}
-
-function requireSeparate(by: string, args: Args): void {
-  const other = ['time-column', 'user-column'].find((name) => args.text(name) === by);
-  if (other !== undefined) throw new Misuse(`--by and --${other} must be two columns`);
-}
 
 /** @throws Misuse where the variance of increments would need matrices that are too large. */
 function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Array {
@@ -113,7 +90,6 @@ export async function run(args: Args): Promise<void> {
   }
   const times = readTimes(args)!;
   const categories = readCategories(args);
-  if (categories) requireSeparate(categories.column, args);
   const settings = readSettings(args.with('clip', CLIP));
   const { json, written, showTrue, people } = settings;
   const sorts = args.has('sort');

@@ -2,50 +2,30 @@
 
 // dp-ftrl moments: a CSV in, private counts, means and variances of its columns out.
 
-import { DEFAULT_CONFIDENCE } from '../../shared/defaults.js';
 import type { DpFtrl, StatisticOptions } from '../../types/all.js';
+import { EstimatesChart } from '../charts/estimates.js';
 import { Misuse } from '../failure.js';
-import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
+import { inputFormat } from '../input/format.js';
 import { shortName } from '../input/header.js';
-import { MISSING_OPTIONS, readMissing } from '../input/missing.js';
+import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { readInputs } from '../input/ranges.js';
-import { TIME_OPTIONS } from '../input/time.js';
 import type { Args, Known } from '../options/args.js';
-import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
-import { BUDGET_OPTIONS } from '../state/budget.js';
-import { MomentTotals } from './moments/totals.js';
+import { estimatesOfMoments, nameOf, pathsOf } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
 import { releaseTable, type Run } from './release.js';
-import { readSettings } from './release/settings.js';
+import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
+import { ReadingTotals } from './statistics/totals.js';
 
 export const options: Known = {
-  ...STRATEGY_OPTIONS,
-  epsilon: 'value',
-  delta: 'value',
+  ...STATISTIC_OPTIONS,
   column: 'values',
   range: 'values',
   covariance: 'flag',
-  confidence: 'value',
-  steps: 'value',
-  workload: 'value',
-  ...PARTICIPATION_OPTIONS,
-  ...TIME_OPTIONS,
-  ...FORMAT_OPTIONS,
-  ...MISSING_OPTIONS,
-  ...BUDGET_OPTIONS,
-  neighbours: 'value',
-  output: 'value',
-  json: 'flag',
-  quiet: 'flag',
-  seed: 'value',
 };
 
 /** Persons with several rows are not protected. */
 export const protects = 'a row, not a person';
-
-/** Rows are clipped to ranges, which the norm that the settings want has no part in. */
-const NO_CLIP = '1';
 
 /** The ranges of the columns, which must not be those of the data. */
 function rangesOf(args: Args, columns: readonly string[]): [number, number][] {
@@ -57,18 +37,37 @@ function rangesOf(args: Args, columns: readonly string[]): [number, number][] {
   });
 }
 
+/** A panel for each kind. */
+function chartOf({ prepared, settings }: Run, covariance: boolean, confidence: number) {
+  const paths = pathsOf(prepared.rows.columns, covariance);
+  const kinds = [...new Set(paths.map(([kind]) => kind!))];
+  return new EstimatesChart({
+    title: 'Private moments',
+    timeColumn: settings.times?.column,
+    confidence,
+    names: paths.map(nameOf),
+    panels: kinds.map((kind) => ({
+      label: kind,
+      series: paths.flatMap(([own, ...columns], index) =>
+        own === kind ? [{ name: columns.join(', ') || kind, index }] : [],
+      ),
+    })),
+  });
+}
+
 export async function run(args: Args): Promise<void> {
   const range = '--range is what you know of a column, not what you see in it';
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
-  const settings = readSettings(args.with('clip', NO_CLIP));
-  const { json, written, times } = settings;
-  const confidence = args.probability('confidence') ?? DEFAULT_CONFIDENCE;
+  const { settings, confidence, shown } = readStatisticSettings(args);
   const covariance = args.has('covariance');
-  const totals = (dp: DpFtrl, { rows, how }: Run['prepared']): MomentTotals => {
+  const totals = (dp: DpFtrl, { rows, how }: Run['prepared']) => {
     const { clipNorm: _norm, dimension: _length, ...others } = how;
     const what = { statistic: 'moments', ranges: rangesOf(args, rows.columns) } as const;
     const options = { ...others, ...what, covariance, confidence } as StatisticOptions;
-    return new MomentTotals(dp.statistic(options));
+    return new ReadingTotals(dp.statistic(options), {
+      records: (rows) => rows,
+      estimates: estimatesOfMoments,
+    });
   };
   return releaseTable(args, {
     command: 'moments',
@@ -77,18 +76,15 @@ export async function run(args: Args): Promise<void> {
       columns: args.texts('column'),
       format: inputFormat('moments', args),
       // A row without a number is no row: where rows are steps, there would be one without a record.
-      missing: readMissing(args, { areSteps: false, known: times ? ['refuse', 'skip'] : ['refuse'] }),
+      missing: readMissing(args, {
+        areSteps: false,
+        known: settings.times ? ['refuse', 'skip'] : ['refuse'],
+      }),
     },
     totals,
     clippedTo: 'clipped to --range',
     writer: ({ sink, prepared }) =>
-      new MomentsWriter(sink, {
-        json,
-        format: written,
-        timeColumn: times?.column,
-        columns: prepared.rows.columns,
-        covariance,
-        confidence,
-      }),
+      new MomentsWriter(sink, { ...shown, columns: prepared.rows.columns, covariance, confidence }),
+    chart: (run) => chartOf(run, covariance, confidence),
   });
 }

@@ -36,7 +36,7 @@ export { options } from './release/settings.js';
 
 /** A command that releases running totals: what its rows are, and how they are written. */
 export interface Kind {
-  command: 'release' | 'count' | 'moments';
+  command: 'release' | 'count' | 'moments' | 'histogram';
   settings: Settings;
   /** Numbers of the rows; columns of text come besides. */
   wanted: Omit<Wanted, 'texts'>;
@@ -172,7 +172,7 @@ async function begin(run: Run): Promise<Begun> {
   const writer = kind.writer(run);
   const protects = { participation, people, times, numSteps };
   const { clippedTo } = kind;
-  const instead = command === 'moments' ? {} : { instead: '--user-column' };
+  const instead = command === 'moments' || command === 'histogram' ? {} : { instead: '--user-column' };
   const whom = protection({ ...protects, ...instead });
   const about = { mechanism: name, columns, unit: whom.unit };
   // Later runs must recognise what was paid for once, even if this run releases nothing.

@@ -78,6 +78,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl count      private counts per day (or hour, ...) of a CSV file, by category
   dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
   dp-ftrl moments    counts, means and variances of the columns of a CSV file, with intervals
+  dp-ftrl histogram  counts and shares of the categories of a column, with intervals
   dp-ftrl learn      a linear model of a CSV file, learned privately
   dp-ftrl predict    what a model says of the rows of a CSV file
   dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries

@@ -79,11 +79,33 @@ ${PRIVACY}
                    of the last W rows (or days and so on) instead of all so far: window=1 with
                    --bucket day is of each day
   --confidence C   of each interval: 0.95 unless given
-  --output FILE    instead of standard output; --json writes JSON
+  --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
   dp-ftrl moments --epsilon 1 --delta 1e-6 --column minutes --range minutes=0:120 \\
       --time-column time --bucket day examples/gym_visits.csv
+`,
+  histogram: `dp-ftrl histogram --epsilon E --delta D --by COLUMN --domain A,B,C ${ONE_FILE}
+
+Private counts and shares of the categories of a column of a CSV file (or of standard input), after
+each row, as CSV with intervals. All of it together is (E, D)-differentially private for one row.
+For counts of single days, and for persons, take dp-ftrl count.
+
+${PRIVACY}
+  --by COLUMN --domain A,B,C [--other]
+                   the categories, not read off the data; --other adds one for the rest
+  --total          a sharper total, for which counts are a little noisier
+  --time-column T --bucket minute|hour|day|week|month|year
+                   one release per day and so on, of rows in time order
+  --workload window=W
+                   of the last W rows (or days and so on) instead of all so far
+  --post-process M monotone: counts that never fall; non-negative: none below 0. Both are biased
+  --confidence C   of each interval: 0.95 unless given
+  --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
+
+Example:
+  dp-ftrl histogram --epsilon 1 --delta 1e-6 --by section --domain docs,shop,blog --other \\
+      --time-column time --bucket day examples/site_visits.csv
 `,
   learn: `dp-ftrl learn --label NAME --epsilon E --delta D ${ONE_FILE}
 

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl histogram: what it writes is what the library releases, and what it refuses.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+import { using } from './support/statistics.mjs';
+
+const dp = await (await importEntry('dp-ftrl')).load();
+const scratch = scratchFolder('histogram');
+
+const privacy = ['--epsilon', '1', '--delta', '1e-6'];
+const by = ['--by', 'drink', '--domain', 'tea,coffee'];
+const command = ['histogram', ...privacy, ...by, '--seed', '3', '--quiet'];
+const categories = ['tea', 'coffee'];
+const drinks = Array.from({ length: 12 }, (_, k) => categories[k % 3 === 0 ? 1 : 0]);
+const input = `drink,price\n${drinks.map((drink, k) => `${drink},${k}`).join('\n')}\n`;
+
+async function rowsOf(args, given = input) {
+  const { code, stdout, stderr } = await dpFtrl([...command, ...args], { input: given });
+  assert.equal(code, 0, stderr);
+  return args.includes('--json') ? JSON.parse(stdout) : parse(stdout, { columns: true });
+}
+
+function released(options, use = (it) => it.releaseMany(drinks)) {
+  const what = { statistic: 'histogram', categories, epsilon: 1, delta: 1e-6, insecureSeed: 3 };
+  return using(dp, { ...what, numSteps: 12, ...options }, use);
+}
+
+const cells = ({ value, low, high }) => [value, low, high];
+
+/** Lines of histograms, a category each. */
+function linesOf(histograms, names = categories) {
+  return histograms.flatMap(({ count, share, total }, t) =>
+    names.map((name, j) => [t + 1, name, ...[count[j], share[j], total].flatMap(cells)].map(String)),
+  );
+}
+
+test('histogram: rows are what the library releases, bit for bit', async () => {
+  for (const [args, options] of [
+    [[], {}],
+    [['--total', '--confidence', '0.5'], { total: true, confidence: 0.5 }],
+    [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
+    [['--workload', 'window=4', '--mechanism', 'square-root'], { workload: { window: 4 }, mechanism: 'square-root' }],
+    [['--steps', '20'], { numSteps: 20 }],
+    [
+      ['--participations', '2', '--min-separation', '3', '--mechanism', 'tree'],
+      { participation: { participations: 2, minSeparation: 3 }, mechanism: 'tree' },
+    ],
+  ]) {
+    const rows = await rowsOf(args);
+    const names = ['count', 'share', 'total'].flatMap((name) => [name, `${name}_low`, `${name}_high`]);
+    assert.deepEqual(Object.keys(rows[0]), ['step', 'drink', ...names]);
+    assert.deepEqual(rows.map((row) => Object.values(row)), linesOf(released(options)));
+  }
+});
+
+test('histogram: post-processing has a column of its own, and changes no other', async () => {
+  const plain = await rowsOf([]);
+  const expected = (kind) =>
+    released({}, (it) => it.consistentCounts(it.releaseMany(drinks), kind)).flatMap(({ count }) => count);
+  for (const [kind, column] of [
+    ['monotone', 'count_monotone'],
+    ['non-negative', 'count_non_negative'],
+  ]) {
+    const rows = await rowsOf(['--post-process', kind]);
+    assert.deepEqual(rows.map((row) => Number(row[column])), expected(kind));
+    assert.deepEqual(rows.map(({ [column]: _own, ...others }) => others), plain);
+    const { postProcessing, rows: steps } = await rowsOf(['--post-process', kind, '--json']);
+    assert.equal(postProcessing, kind);
+    const all = steps.flatMap(({ categories: each }) => each.map(({ consistent }) => consistent));
+    assert.deepEqual(all, expected(kind));
+  }
+  assert.deepEqual(await rowsOf(['--post-process', 'none']), plain);
+});
+
+test('histogram: JSON has every number by its name, and says what was promised', async () => {
+  const { rows, certificate, ...about } = await rowsOf(['--total', '--json']);
+  assert.deepEqual(about, {
+    private: false,
+    mode: 'grid',
+    protects: 'one row',
+    by: 'drink',
+    categories,
+    confidence: 0.95,
+    complete: true,
+  });
+  assert.equal(certificate.clipNorm, 1);
+  released({ total: true }).forEach(({ count, share, total }, t) => {
+    const each = categories.map((category, j) => ({ category, count: count[j], share: share[j] }));
+    assert.deepEqual(rows[t], { step: t + 1, total, categories: each });
+  });
+});
+
+test('histogram: rows of a bucket are one step, and what is outside is other', async () => {
+  const lines = ['01,tea', '01,milk', '01,', '03,coffee', '03,other', '03,toString'];
+  const timed = `time,drink\n${lines.map((line) => `2026-03-${line}\n`).join('')}`;
+  const args = ['--other', '--time-column', 'time', '--bucket', 'day', '--missing', 'skip'];
+  const rows = await rowsOf(args, timed);
+  const names = [...categories, 'other'];
+  const expected = released({ numSteps: 3, categories: names }, (it) => {
+    it.contribute(['tea', 'other']);
+    const first = it.endSteps(2);
+    it.contribute(['coffee', 'other', 'other']);
+    return [...first, ...it.endSteps()];
+  });
+  const found = rows.map(({ time: _time, ...row }) => Object.values(row));
+  assert.deepEqual(found, linesOf(expected, names));
+  assert.deepEqual([...new Set(rows.map(({ time }) => time))], ['2026-03-01', '2026-03-02', '2026-03-03']);
+});
+
+test('histogram: a row that is refused ends it, after the steps before', async () => {
+  const bad = `${input}milk,1\n`;
+  for (const args of [[], ['--post-process', 'monotone'], ['--post-process', 'non-negative']]) {
+    const wrong = [...command, '--steps', '20', ...args];
+    const { stdout } = await fails(wrong, 2, /outside --domain; --other adds a category/, { input: bad });
+    assert.equal(parse(stdout, { columns: true }).length, 24);
+  }
+});
+
+test('histogram: the guarantee says what a row is', async () => {
+  const { code, stderr } = await dpFtrl(['histogram', ...privacy, ...by], { input });
+  assert.equal(code, 0);
+  assert.match(stderr, /\(1, 0\.000001\)-differentially private, zero-out neighbours: one row/);
+  assert.match(stderr, /counted once, in a category of --domain; mechanism optimal/);
+});
+
+test('histogram: it is said where the noise hides even that there were rows', async () => {
+  const hidden = /the noise hides nearly everything: after the last step the interval of the total reaches 0/;
+  for (const [epsilon, isHidden] of [['1e-3', true], ['1000', false]]) {
+    const args = ['histogram', '--epsilon', epsilon, '--delta', '1e-6', ...by, '--seed', '3'];
+    for (const more of [[], ['--post-process', 'monotone']]) {
+      const { stderr } = await dpFtrl([...args, ...more], { input });
+      assert.equal(hidden.test(stderr), isHidden, stderr);
+    }
+  }
+});
+
+test('histogram: a budget pays for it, and refuses more than it has', async () => {
+  const file = join(scratch, 'budget.json');
+  const args = ['histogram', ...privacy, ...by, '--quiet', '--budget', file];
+  const limit = ['--budget-epsilon', '1.2', '--budget-delta', '1e-6'];
+  const { code, stderr } = await dpFtrl([...args, ...limit], { input });
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(readFileSync(file, 'utf8')).releases.length, 1);
+  await fails(args, 2, /would spend/, { input });
+});
+
+test('histogram: misuse is named', async () => {
+  const of = (...args) => ['histogram', ...args];
+  await fails(of(...privacy), 2, /--by is required, and so is --domain/, { input });
+  await fails(of(...privacy, '--by', 'drink'), 2, /--domain is required: add --domain A,B,C/, { input });
+  await fails(of(...privacy, '--domain', 'a,b'), 2, /--by is required: add --by NAME/, { input });
+  await fails(of('--delta', '1e-6', ...by), 2, /--epsilon is required/, { input });
+  await fails(of('--epsilon', '1', ...by), 2, /--delta is required/, { input });
+  await fails(of(...privacy, '--by', 'drink', '--domain', 'a,a'), 2, /has a value twice/, { input });
+  await fails(of(...privacy, '--by', 'drink', '--domain', 'a,,b'), 2, /--domain must be/, { input });
+  await fails(of(...privacy, '--by', 'food', '--domain', 'a'), 2, /food/, { input });
+  await fails(of(...privacy, ...by, '--post-process', 'sorted'), 2, /--post-process must be none, non-negative or monotone|--post-process/, { input });
+  await fails(of(...privacy, ...by, '--post-process', 'monotone', '--workload', 'window=3'), 2, /those of a window fall/, { input });
+  await fails(of(...privacy, ...by, '--workload', 'momentum=0.5'), 2, /workload/, { input });
+  await fails(of(...privacy, ...by, '--confidence', '95'), 2, /--confidence must be a number/, { input });
+  await fails(of(...privacy, ...by, '--missing', 'skip'), 2, /--missing must be refuse/, { input });
+  await fails(of(...privacy, ...by, '--user-column', 'drink'), 2, /unknown option|user-column/, { input });
+  await fails(of(...privacy, '--by', 'time', '--domain', 'a', '--time-column', 'time', '--bucket', 'day'), 2, /--by and --time-column must be two columns/, { input });
+  const { code, stdout, stderr } = await dpFtrl([...command, '--steps', '2'], { input });
+  assert.equal(code, 2);
+  assert.match(stderr, /past the horizon of --steps 2/);
+  assert.equal(stdout.trimEnd().split('\n').length, 5);
+});

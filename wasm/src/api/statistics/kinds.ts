@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Options of statistics: which one it is, and what its sums take.
+
+import type { Reader } from '../../core/check.js';
+import { makeError, refusalOf } from '../../core/errors.js';
+import type { Instance } from '../../core/handle.js';
+import { DEFAULT_CONFIDENCE, LATTICE_NOISES } from '../../shared/defaults.js';
+import type { Neighbours } from '../../types/all.js';
+import { ERROR_OPTIONS, readSumsMechanism, requireWorkload } from '../options.js';
+import type { CompleteOptions } from '../sums/totals.js';
+import type { Columns } from './columns.js';
+import { HISTOGRAM_OPTIONS, HistogramColumns } from './histogram.js';
+import { MomentColumns, MOMENTS_OPTIONS } from './moments.js';
+
+const STATISTICS = ['moments', 'histogram'] as const;
+const OWN_OPTIONS = { moments: MOMENTS_OPTIONS, histogram: HISTOGRAM_OPTIONS };
+
+export const STATISTIC_OPTIONS = [
+  'statistic',
+  ...Object.values(OWN_OPTIONS).flat(),
+  'confidence',
+  ...ERROR_OPTIONS,
+  ...['epsilon', 'delta', 'neighbours', 'insecureSeed'],
+];
+
+/** The core has that much room for sums. */
+const MOST_IN_GRIDS = 2 ** 62;
+
+/** The same error; one about the grid, which nobody chose, is about what has no room on it. */
+export function inGiven(error: unknown, complete: CompleteOptions): unknown {
+  const refusal = refusalOf(error);
+  if (refusal.parameter !== 'grid') return error;
+  const { clipNorm, grid, numSteps } = complete;
+  const isLong = (clipNorm / grid!) * numSteps > MOST_IN_GRIDS;
+  const parameter = isLong ? 'numSteps' : 'epsilon';
+  const constraint = `must be ${isLong ? 'smaller' : 'larger'}, for sums and noise to have room on their grid`;
+  const value = String(complete[parameter]);
+  return makeError('invalid_argument', {}, { ...refusal, parameter, constraint, value });
+}
+
+/** A statistic that is asked for: its columns, and what their sums take but a key. */
+export function readStatistic(
+  instance: Instance,
+  reader: Reader,
+): { columns: Columns; complete: CompleteOptions } {
+  const statistic = reader.oneOf('statistic', STATISTICS);
+  const others = STATISTICS.filter((name) => name !== statistic).flatMap((name) => OWN_OPTIONS[name]);
+  const foreign = others.find((name) => reader.has(name));
+  if (foreign !== undefined) {
+    const known = OWN_OPTIONS[statistic].join(', ');
+    const constraint = `is no option of ${statistic}, which has ${known}`;
+    throw makeError('wrong_type', reader.where, { parameter: foreign, constraint });
+  }
+  const mechanism = readSumsMechanism(reader, instance.mechanisms, false);
+  const wanted = `must be 'prefix' or a window, for ${statistic}`;
+  requireWorkload(reader, mechanism, ['prefix', 'window'], wanted);
+  const asked = {
+    confidence: reader.numberOr('confidence', DEFAULT_CONFIDENCE),
+    neighbours: mechanism.neighbours as Neighbours,
+  };
+  const insecureSeed = reader.seedOr('insecureSeed', undefined);
+  const { core } = instance;
+  const columns =
+    statistic === 'moments'
+      ? MomentColumns.read(core, reader, asked)
+      : HistogramColumns.read(core, reader, asked, mechanism.workload.kind === 'window');
+  const { distance, dimension, grid } = columns.made;
+  const complete: CompleteOptions = {
+    ...mechanism,
+    // Neighbours differ by one distance, whichever they are: that of two records is no double norm.
+    neighbours: 'zero-out',
+    clipNorm: distance,
+    pure: false,
+    mode: 'grid',
+    latticeNoise: LATTICE_NOISES[0],
+    precisionBits: undefined,
+    dimension,
+    grid,
+    insecureSeed,
+  };
+  return { columns, complete };
+}

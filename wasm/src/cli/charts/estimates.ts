@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figures of statistics: estimates on their intervals.
+
+import type { Estimate } from '../../types/all.js';
+import { estimatesOf, ESTIMATE } from '../commands/statistics/totals.js';
+import { eachStep, type Released } from '../input/steps.js';
+import { Thinning, type Figure } from './figure.js';
+
+interface Options {
+  title: string;
+  /** Column of the times, where steps are times. */
+  timeColumn: string | undefined;
+  confidence: number;
+  /** One an estimate of a step. */
+  names: readonly string[];
+  /** Which estimates are drawn together. */
+  panels: readonly { label: string; series: readonly { name: string; index: number }[] }[];
+}
+
+/** Estimates after a step. */
+interface Row {
+  step: number;
+  /** Empty where steps are no times. */
+  label: string;
+  estimates: Estimate[];
+}
+
+/** Collects estimates as they are released. */
+export class EstimatesChart {
+  private readonly thinning = new Thinning<Row>();
+
+  constructor(private readonly options: Options) {}
+
+  take(released: Released, totals: { stddev(step: number): number }): void {
+    const dimension = this.options.names.length * ESTIMATE.length;
+    const stddev = (step: number) => totals.stddev(step);
+    for (const { index, time = '', noisy } of eachStep(released, { dimension, stddev })) {
+      this.thinning.take({ step: index + 1, label: time, estimates: estimatesOf(noisy) });
+    }
+  }
+
+  figure(): Figure {
+    const { title, timeColumn, confidence, names, panels } = this.options;
+    const { points } = this.thinning;
+    const isTimed = timeColumn !== undefined;
+    const x = points.map(({ step }, i) => (isTimed ? i : step));
+    const xAxis = {
+      label: timeColumn ?? 'step',
+      log: false,
+      ...(isTimed && { names: points.map(({ label }) => label) }),
+    };
+    const curves = (index: number, of: string) => {
+      const [low, y, to] = (['low', 'value', 'high'] as const).map((end) =>
+        points.map(({ estimates }) => estimates[index]![end]),
+      ) as [number[], number[], number[]];
+      return [
+        { name: '', of, x, y: low, to },
+        { name: of, x, y },
+      ];
+    };
+    return {
+      title,
+      picture: {
+        panels: panels.map(({ label, series }) => ({
+          title: `${label} (shaded: intervals of confidence ${confidence})`,
+          x: xAxis,
+          y: { label, log: false },
+          series: series.flatMap(({ name, index }) => curves(index, name)),
+        })),
+      },
+      numbers: {
+        caption: `Estimates, and the ends of their intervals${this.thinning.text}`,
+        header: [
+          'step',
+          ...(isTimed ? [timeColumn] : []),
+          ...names.flatMap((name) => [name, `${name}_low`, `${name}_high`]),
+        ],
+        rows: points.map(({ step, label, estimates }) => [
+          step,
+          ...(isTimed ? [label] : []),
+          ...estimates.flatMap(({ value, low, high }) => [value, low, high]),
+        ]),
+      },
+    };
+  }
+}

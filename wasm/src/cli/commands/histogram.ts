@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// dp-ftrl histogram: a CSV in, private counts and shares of the categories of a column out.
+
+import type { DpFtrl, Histogram, HistogramOptions, HistogramStatistic } from '../../types/all.js';
+import { EstimatesChart } from '../charts/estimates.js';
+import { Misuse } from '../failure.js';
+import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
+import { inputFormat } from '../input/format.js';
+import { readMissing } from '../input/missing.js';
+import { requireAll } from '../input/needed.js';
+import type { Args, Known } from '../options/args.js';
+import { HistogramWriter } from './histogram/writer.js';
+import { releaseTable, type Run } from './release.js';
+import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
+import { ReadingTotals } from './statistics/totals.js';
+
+export const options: Known = {
+  ...STATISTIC_OPTIONS,
+  ...CATEGORY_OPTIONS,
+  total: 'flag',
+  'post-process': 'value',
+};
+
+const POST_PROCESSING = ['none', 'non-negative', 'monotone'] as const;
+
+/** Categories of rows that have a 1 in the place of theirs. */
+function recordsOf(rows: ArrayLike<number>, labels: readonly string[]): string[] {
+  const num = labels.length;
+  return Array.from({ length: rows.length / num }, (_, i) => {
+    let j = 0;
+    while (rows[i * num + j] !== 1) ++j;
+    return labels[j]!;
+  });
+}
+
+function chartOf({ settings }: Run, labels: readonly string[], confidence: number) {
+  const num = labels.length;
+  const panel = (label: string, first: number) => ({
+    label,
+    series: labels.map((name, j) => ({ name, index: first + j })),
+  });
+  return new EstimatesChart({
+    title: 'Private counts of categories',
+    timeColumn: settings.times?.column,
+    confidence,
+    names: ['total', ...['count', 'share'].flatMap((kind) => labels.map((name) => `${name}_${kind}`))],
+    panels: [panel('count', 1), panel('share', 1 + num)],
+  });
+}
+
+/** Persons with several rows are not protected. */
+export const protects = 'a row, not a person';
+
+export async function run(args: Args): Promise<void> {
+  const domain = '--domain is what may be in the column, not what you see in it';
+  requireAll(args, { epsilon: '1', delta: '1e-6', by: 'NAME', domain: 'A,B,C' }, { domain });
+  const { settings, confidence, shown } = readStatisticSettings(args);
+  const categories = readCategories(args)!;
+  const { column, labels } = categories;
+  const kind = args.oneOf('post-process', POST_PROCESSING);
+  const isPrefix = args.text('workload') === undefined || args.text('workload') === 'prefix';
+  if (kind === 'monotone' && !isPrefix) {
+    throw new Misuse('--post-process monotone is for counts so far: those of a window fall');
+  }
+  let histogram: HistogramStatistic | undefined;
+  const totals = (dp: DpFtrl, { how }: Run['prepared']) => {
+    const { clipNorm: _norm, dimension: _length, ...others } = how;
+    const what = { statistic: 'histogram', categories: labels, total: args.has('total') } as const;
+    histogram = dp.statistic({ ...others, ...what, confidence } as HistogramOptions);
+    return new ReadingTotals(histogram, {
+      records: (rows) => recordsOf(rows, labels),
+      estimates: ({ total, count, share }: Histogram) => [total, ...count, ...share],
+    });
+  };
+  return releaseTable(args, {
+    command: 'histogram',
+    settings,
+    wanted: {
+      columns: [],
+      onlyTexts: true,
+      categories,
+      format: inputFormat('histogram', args),
+      missing: readMissing(args, {
+        areSteps: false,
+        known: settings.times ? ['refuse', 'skip'] : ['refuse'],
+      }),
+    },
+    totals,
+    clippedTo: 'counted once, in a category of --domain',
+    writer: ({ sink }) =>
+      new HistogramWriter(sink, {
+        ...shown,
+        by: column,
+        categories: labels,
+        confidence,
+        postProcess:
+          kind === 'none' ? undefined : { kind, apply: (all) => histogram!.consistentCounts(all, kind) },
+      }),
+    chart: (run) => chartOf(run, labels, confidence),
+  });
+}

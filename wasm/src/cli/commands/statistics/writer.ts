@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Readings of statistics as text.
+
+import type { Estimate, Totals } from '../../../types/all.js';
+import type { Format } from '../../input/format.js';
+import type { Released, Step } from '../../input/steps.js';
+import type { Sink } from '../../output/output.js';
+import { warn } from '../../output/notices.js';
+import { RowText } from '../../output/row-text.js';
+import { StepWriter } from '../release/step-writer.js';
+import { ESTIMATE, estimatesOf } from './totals.js';
+
+/** A step, with what was released as estimates. */
+export interface Reading {
+  step: number;
+  time: string | undefined;
+  estimates: Estimate[];
+}
+
+/** Names of the cells of an estimate, and the cells. */
+export function cellNames(name: string): string[] {
+  return [name, `${name}_low`, `${name}_high`];
+}
+
+export function cellsOf({ value, low, high }: Estimate): number[] {
+  return [value, low, high];
+}
+
+/** How steps are shown, whatever the statistic is. */
+export interface Shown {
+  json: boolean;
+  format: Format;
+  timeColumn: string | undefined;
+}
+
+/** The first estimate of a reading is the number of all rows, which `all` names. */
+export abstract class ReadingWriter extends StepWriter {
+  protected readonly numbersOfAStep: number;
+  /** Lower end of the interval of the last number of all rows. */
+  private lowest: number | undefined;
+
+  protected constructor(
+    sink: Sink,
+    private readonly about: { command: string; all: string },
+    { json, format, timeColumn }: Shown,
+    numEstimates: number,
+    names: readonly string[],
+  ) {
+    const times = timeColumn === undefined ? [] : [timeColumn];
+    super(sink, new RowText(['step', ...times, ...names], format), json);
+    this.numbersOfAStep = numEstimates * ESTIMATE.length;
+  }
+
+  /** Text of a step. */
+  protected abstract reading(reading: Reading): string;
+
+  /** Rows are as long as all estimates. */
+  override steps(released: Released, totals: Pick<Totals, 'stddev'>): Promise<Error | undefined> {
+    const dimension = this.numbersOfAStep;
+    return super.steps(released, { dimension, stddev: (step) => totals.stddev(step) });
+  }
+
+  override async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
+    await super.end(fault, about);
+    if (this.lowest === undefined || this.lowest > 0) return;
+    const { command, all } = this.about;
+    const what = `after the last step the interval of the ${all} reaches 0`;
+    const advice = 'a larger --epsilon or more rows would tell more';
+    warn(command, `the noise hides nearly everything: ${what}; ${advice}`);
+  }
+
+  protected step({ index, time, noisy }: Step): string {
+    const estimates = estimatesOf(noisy);
+    this.lowest = estimates[0]!.low;
+    return this.reading({ step: index + 1, time, estimates });
+  }
+
+  /** Cells that every line of a step begins with. */
+  protected firstCells({ step, time }: Reading): (string | number)[] {
+    return time === undefined ? [step] : [step, time];
+  }
+
+  /** The JSON object of a step. */
+  protected objectOf({ step, time }: Reading, rest: object): string {
+    return this.object({ step, ...(time && { time }), ...rest });
+  }
+}

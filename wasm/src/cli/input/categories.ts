@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --by COLUMN --domain A,B,C [--other]: rows are categories of a column.
+
+import { Misuse } from '../failure.js';
+import type { Args, Known } from '../options/args.js';
+import { Domain } from './domain.js';
+
+export const CATEGORY_OPTIONS: Known = { by: 'value', domain: 'value', other: 'flag' };
+
+/** The categories, which must not be those of the data; undefined without --by. */
+export function readCategories(args: Args): Domain | undefined {
+  const [by, domain] = [args.text('by'), args.text('domain')];
+  if (by === undefined) {
+    const stray = ['domain', 'other'].find((name) => args.has(name));
+    if (stray !== undefined) throw new Misuse(`--${stray} needs --by`);
+    return undefined;
+  }
+  if (domain === undefined) {
+    const why = 'a name that only one row has would show that the row is there';
+    const hint = '--domain a,b,c lists them, and --other counts what it leaves out';
+    throw new Misuse(`--by needs categories that do not come from the data: ${why}; ${hint}`);
+  }
+  const other = ['time-column', 'user-column'].find((name) => args.text(name) === by);
+  const categories = Domain.read(by, domain, args.has('other'));
+  if (other !== undefined) throw new Misuse(`--by and --${other} must be two columns`);
+  return categories;
+}
