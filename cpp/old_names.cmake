@@ -43,7 +43,7 @@ set(dpftrl_old_names
     optimal/varying_buffers_form.hpp=optimal/optimum.hpp
     optimize.hpp=math/optimize.hpp
     participation.hpp=problem/participation.hpp
-    people_sum.hpp=release/people_sum.hpp
+    people_sum.hpp=release/prefix_sum.hpp
     planner.hpp=analysis/planner.hpp
     prefix_sum.hpp=release/prefix_sum.hpp
     privacy.hpp=problem/privacy.hpp
@@ -53,6 +53,7 @@ set(dpftrl_old_names
     queries/query_factorization.hpp=queries/query_mechanism.hpp
     random.hpp=random/random.hpp
     release_ledger.hpp=release/release_ledger.hpp
+    release/people_sum.hpp=release/prefix_sum.hpp
     sensitivity.hpp=analysis/sensitivity/sensitivity.hpp
     strategy.hpp=strategy/catalogue.hpp
     strategy/banded.hpp=strategy/toeplitz/banded.hpp

@@ -15,7 +15,7 @@
 #include "dpftrl/analysis/planner.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
-#include "dpftrl/noise/sampled_error.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "guard.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "convert.hpp"
-#include "dpftrl/release/people_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "rows.hpp"

@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "convert.hpp"
-#include "dpftrl/statistics/histograms.hpp"
-#include "dpftrl/statistics/moments.hpp"
+#include "dpftrl/statistics/statistics.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "rows.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/noise/sampled_error.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,6 @@
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/noise/noise_stream.hpp"
 
 namespace dpftrl {
 namespace {

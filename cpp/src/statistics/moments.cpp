@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/statistics/moments.hpp"
+#include "dpftrl/statistics/statistics.hpp"
 
 #include <algorithm>
 #include <array>

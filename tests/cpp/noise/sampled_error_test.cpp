@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels from drawn streams: against exact counts of the binomial law, exact tails, and bounds.
-#include "dpftrl/noise/sampled_error.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "catalogue.hpp"
+#include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "golden/simultaneous_golden.hpp"
 #include "support.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/sha256.hpp"
-#include "dpftrl/release/people_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/release/release_ledger.hpp"
 #include "noise/checkpoint.hpp"
 #include "release/ledger_log.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/release/people_sum.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 
 #include <array>
 #include <limits>

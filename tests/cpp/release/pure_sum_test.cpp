@@ -6,7 +6,6 @@
 #include <limits>
 #include <random>
 
-#include "dpftrl/release/people_sum.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/release/release_ledger.hpp"
 #include "random/discrete_gaussian.hpp"

@@ -10,7 +10,6 @@
 
 #include "collected.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
-#include "dpftrl/release/people_sum.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "golden/weights_golden.hpp"
 #include "math/fixed_point.hpp"

@@ -11,7 +11,6 @@
 #include "collected.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/release/people_sum.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "golden/windows_golden.hpp"
 #include "noise/checkpoint.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "dpftrl/statistics/statistic_sum.hpp"
+#include "dpftrl/statistics/statistics.hpp"
 #include "support.hpp"
 
 namespace dpftrl::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/statistics/histograms.hpp"
+#include "dpftrl/statistics/statistics.hpp"
 
 #include <array>
 #include <cmath>

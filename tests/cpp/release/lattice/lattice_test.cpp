@@ -7,7 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "dpftrl/release/people_sum.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/release/release_ledger.hpp"
 #include "noise/checkpoint.hpp"
