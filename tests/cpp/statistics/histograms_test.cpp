@@ -72,14 +72,14 @@ Matrix encoder_of(const HistogramColumns& columns) {
   std::vector<double> row(static_cast<std::size_t>(columns.dimension()));
   for (std::int64_t j = 0; j < columns.num_categories(); ++j) {
     columns.write(j, row);
-    encoder.col(j) = Eigen::Map<const Vector>(row.data(), encoder.rows());
+    encoder.col(testing::index_of(j)) = Eigen::Map<const Vector>(row.data(), encoder.rows());
   }
   return encoder;
 }
 
 TEST(HistogramsTest, ReadingsAreLeastSquares) {
   for (const Kind& kind : kKinds)
-    for (const std::int64_t num : {1, 2, 3, 7, 20}) {
+    for (const Eigen::Index num : {1, 2, 3, 7, 20}) {
       const HistogramColumns columns(options_of(num, kind));
       const Matrix encoder = encoder_of(columns);
       Vector sums(encoder.rows());
@@ -171,7 +171,7 @@ TEST(HistogramsTest, NoEncoderOfCategoriesAndStepsHasLessErrorThanTheProduct) {
     return static_cast<double>(state >> 11) * 0x1p-53 - 0.5;
   };
   for (const Kind& kind : kKinds)
-    for (const std::int64_t num : {2, 3}) {
+    for (const Eigen::Index num : {2, 3}) {
       const Matrix product = kronecker(steps, encoder_of(HistogramColumns(options_of(num, kind))));
       const double least = error_of(product, num, kind);
       double best = std::numeric_limits<double>::infinity();
