@@ -68,10 +68,10 @@ load_toolchain() {
   . "$toolchain/env"
 }
 
-# The same with what tests and builds for this machine take.
-load_all_tools() {
+# The same, when they are those for one of the named purposes (all, host, page): or else all.
+load_tools_for() {
   load_toolchain
-  [ "${DPFTRL_TOOLS:-}" = all ] || {
+  [[ " $* all " = *" ${DPFTRL_TOOLS:-} "* ]] || {
     "$root/scripts/setup"
     load_toolchain
   }
