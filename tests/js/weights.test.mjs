@@ -265,7 +265,7 @@ test('release --workload: bad weights and files are refused by name', async () =
     fails([...release, '--workload', text, ...more], 2, message, { input });
   await refused('momentum=0,decay=0', /--workload decay must be above 0 and at most 1, got 0/);
   await refused('momentum=1', /--workload momentum must be at least 0 and below 1, got 1/);
-  await refused('momentum=x', /--workload must be prefix, momentum=B/);
+  await refused('momentum=x', /--workload must be prefix, window=W, momentum=B/);
   await refused(join(scratch, 'nothing.csv'), /nothing.csv/);
   writeFileSync(join(scratch, 'short.csv'), '1\n1\n');
   await refused(join(scratch, 'short.csv'), /short.csv has 2 rows and 1 columns, but/);

@@ -321,8 +321,11 @@ test('release --workload: days, persons and several runs give what one gives', a
 test('release --workload: bad ones are refused by name', async () => {
   const refused = async (text, message) =>
     fails([...release, '--workload', text], 2, message, { input });
-  for (const text of ['window=', 'window=x', 'window=1.5', '', 'windows=7']) {
-    await refused(text, /--workload must be prefix, momentum=B, .*, got /);
+  for (const text of ['window=', 'window=x', 'window=1.5']) {
+    await refused(text, /--workload must be window=W, a whole number of steps: .*, got /);
+  }
+  for (const text of ['', 'windows=7']) {
+    await refused(text, /--workload must be prefix, window=W, momentum=B, .*, got /);
   }
   await refused('window=0', /--workload window must be between 1 and/);
   await refused('window=-2', /--workload window must be between 1 and/);

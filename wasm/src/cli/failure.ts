@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { getSystemErrorMap } from 'node:util';
 import { inWords, refusalOf, type NameOf } from '../core/errors.js';
 import { rootOf } from '../core/names.js';
 import { closest } from '../shared/closest.js';
@@ -29,9 +30,10 @@ export class Misuse extends Error {
   }
 }
 
-/** Says why the system refused something, without its names for what was asked. */
-export function reasonOf(error: unknown): string {
-  return (error as Error).message.replace(/^[A-Z]+: /, '').replace(/, [a-z]+( '.*)?$/s, '');
+/** Says why the system refused something: its words alone, as its message names call and file, too. */
+export function systemReason(error: unknown): string {
+  const { errno, message } = error as NodeJS.ErrnoException;
+  return getSystemErrorMap().get(errno ?? 0)?.[1] ?? message;
 }
 
 /** Returns the fault of an error whose message may quote the input. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { open, stat } from 'node:fs/promises';
-import { Misuse, reasonOf } from '../failure.js';
+import { Misuse, systemReason } from '../failure.js';
 
 /**
  * Bytes that are read at once. Rows of larger pieces outlive the collector's quick rounds, and add
@@ -35,7 +35,7 @@ export async function openInput(files: readonly string[]): Promise<AsyncIterable
     if (error instanceof Misuse) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') throw new Misuse(`there is no file ${path}`);
-    throw new Error(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`cannot read ${path}: ${systemReason(error)}`, { cause: error });
   }
 }
 

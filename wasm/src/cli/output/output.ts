@@ -8,7 +8,7 @@ import { open, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/p
 import { basename, dirname, join } from 'node:path';
 import { hasCode, permit, syncFolder } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import { Misuse, reasonOf } from '../failure.js';
+import { Misuse, systemReason } from '../failure.js';
 import { SIGNALS } from '../signals.js';
 
 export interface Sink {
@@ -97,7 +97,7 @@ export class AtomicFile implements Sink {
       }
       const reason = hasCode(error, 'EACCES', 'EPERM')
         ? `no permission to write in ${dirname(given)}`
-        : reasonOf(error);
+        : systemReason(error);
       throw new Error(`--${option} ${given}: ${reason}`, { cause: error });
     }
   }
