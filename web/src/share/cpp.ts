@@ -205,7 +205,6 @@ function eventsOf(options: SimulationOptions, file: Source): string {
     ([name, value]) => `  ${memberOf(name)} = ${valueOf(name, value, numSteps)};\n`,
   );
   const kind = person === '' ? 'PrefixSum' : 'PeopleSum';
-  const header = person === '' ? 'prefix_sum' : 'people_sum';
   const edge = (said: string, row: string): string =>
     `bucket_of(${said === '' ? `${row}[time]` : JSON.stringify(said)})`;
   const numRows = numRowsOf(options);
@@ -215,7 +214,7 @@ function eventsOf(options: SimulationOptions, file: Source): string {
     included('<algorithm>', ...(time === '' ? [] : ['<chrono>']), '<cstdint>') +
     included(...(time === '' ? [] : ['<cstdio>']), '<fstream>', '<iostream>') +
     included(...(person === '' ? [] : ['<map>']), '<string>', '<vector>') +
-    `\n#include "dpftrl/release/${header}.hpp"\n\n${readRows}` +
+    `\n#include "dpftrl/release/prefix_sum.hpp"\n\n${readRows}` +
     `${time === '' ? '' : readTimes(bucket)}int main() {\n` +
     `${indented(saved(file))}  const std::vector<Row> rows = read(${JSON.stringify(file.name)});\n` +
     `  const std::vector<std::string> columns{${listOf(columns)}};\n` +
