@@ -24,12 +24,14 @@ hash_text() {
   if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64
 }
 
-# Writes standard input to file $1, but leaves an equal file (and its time stamp) alone.
+# Writes standard input to file $1, but leaves an equal file (and its time stamp) alone. A reader
+# meanwhile sees the old one or the new one.
 write_if_changed() {
   local text
   text=$(cat)
   [ -f "$1" ] && [ "$(cat "$1")" = "$text" ] && return
-  printf '%s\n' "$text" >"$1"
+  printf '%s\n' "$text" >"$1.new"
+  mv "$1.new" "$1"
 }
 
 # Runs "$@" with its output in log file $1 (under .toolchain/log); shows its end if that fails.
