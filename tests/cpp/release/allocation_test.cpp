@@ -172,13 +172,12 @@ Interrupted run_with_failure(const std::shared_ptr<const Mechanism>& how,
   return run;
 }
 
-/// A window of the horizon is the prefix sums.
 void expect_repeatable(const char* name, const PrefixSumOptions& options,
-                       std::int64_t window = kSteps) {
+                       const Workload& workload = Workload::prefix_sums(kSteps)) {
   const auto how = Mechanism::make({.strategy = name,
                                     .num_steps = kSteps,
                                     .target = {.epsilon = 0.02, .delta = 1e-6},
-                                    .workload = Workload::sliding_window({kSteps, window})});
+                                    .workload = workload});
   std::int64_t num_failures = 0;
   for (std::int64_t failing = 0;; ++failing) {
     const Interrupted run = run_with_failure(how, options, failing);
@@ -204,7 +203,10 @@ TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_reco
   for (const char* name : {"independent", "tree", "square-root", "hybrid", "blt-rational"})
     expect_repeatable(name, with_grid(0x1p-28));
   for (const char* name : {"independent", "square-root", "banded-square-root"})
-    expect_repeatable(name, with_grid(0x1p-28), /*window=*/3);
+    expect_repeatable(name, with_grid(0x1p-28), Workload::sliding_window({kSteps, 3}));
+  const auto fading = Workload::momentum({.num_steps = kSteps, .momentum = 0.5, .decay = 0.75});
+  for (const char* name : {"output", "square-root"})
+    expect_repeatable(name, with_grid(0x1p-28), fading);
   for (const char* name : {"honaker", "square-root", "blt-rational"})
     expect_repeatable(name, with_grid(0x1p-16, ReleaseMode::lattice));
 }
