@@ -68,6 +68,16 @@ test('state: what was released before a fault is written, and goes on after it',
   assert.match(rest.join(), /^3,/);
 });
 
+/** Returns the text of a file, which is empty where it is gone. */
+function textIfThere(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    assert.equal(error.code, 'ENOENT');
+    return '';
+  }
+}
+
 /** A run whose input stays open after three rows. */
 const running = (args, isReleased) => runningOn('x\n1\n1\n1\n', args, isReleased);
 
@@ -95,7 +105,8 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
       const args = [...target, ...json, '--state', join(place, 'state'), '--output', output];
       const { child, ended } = await running(args, () => {
         const part = readdirSync(place).find((name) => name.endsWith('.tmp'));
-        return part && /\n3,|"step":3,/.test(readFileSync(join(place, part), 'utf8'));
+        // The first one only tries whether the place can be written to.
+        return part && /\n3,|"step":3,/.test(textIfThere(join(place, part)));
       });
       child.kill(signal);
       const { stderr, ...end } = await ended;

@@ -45,7 +45,12 @@ export async function runningOn(input, args, isReady) {
   child.stderr.on('data', (text) => (said.stderr += text));
   child.stdin.on('error', () => {});
   child.stdin.write(input);
-  while (!isReady(said)) await new Promise((resolve) => setTimeout(resolve, 10));
+  try {
+    while (!isReady(said)) await new Promise((resolve) => setTimeout(resolve, 10));
+  } catch (error) {
+    child.kill('SIGKILL'); // It would wait for its input, and the tests for it.
+    throw error;
+  }
   const ended = once(child, 'close').then(([code, signal]) => ({ ...said, code, signal }));
   return { child, ended };
 }
