@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: windows and decaying sums, in every figure, in links and in programs.
+// The laboratory: windows, decaying sums and momentum, in every figure, in links and in programs.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -49,6 +49,8 @@ const windowAt = (values, step, width) =>
   values.slice(Math.max(0, step - width + 1), step + 1).reduce((sum, value) => sum + value, 0);
 const decayingAt = (values, step, decay) =>
   values.slice(0, step + 1).reduce((sum, value, i) => sum + value * decay ** (step - i), 0);
+const withMomentumAt = (values, step, momentum) =>
+  values.slice(0, step + 1).reduce((sum, _, i) => sum + decayingAt(values, i, momentum), 0);
 
 /** All that the library releases with the page's noise seed. */
 function released(options) {
@@ -62,19 +64,25 @@ function released(options) {
 
 test('true sums are those of the definition, and steps come back from them', () => {
   const rows = Float64Array.from({ length: 20 }, (_, i) => Math.sin(i * i));
-  for (const [window, decay] of [[Infinity, 1], [1, 1], [3, 1], [10, 1], [Infinity, 0.5], [Infinity, 0.9]]) {
-    const sums = weightedSums(rows, 2, { window, decay });
+  const none = { window: Infinity, decay: 1, momentum: 0 };
+  for (const given of [{}, { window: 1 }, { window: 3 }, { window: 10 }, { decay: 0.5 }, { decay: 0.9 }, { momentum: 0.5 }, { momentum: 0.9 }]) {
+    const weights = { ...none, ...given };
+    const { window, decay, momentum } = weights;
+    const sums = weightedSums(rows, 2, weights);
     for (const k of [0, 1]) {
       const values = [...rows].filter((_, i) => i % 2 === k);
       for (let step = 0; step < 10; ++step) {
-        const wanted = decay === 1 ? windowAt(values, step, window) : decayingAt(values, step, decay);
-        near(sums[2 * step + k], wanted);
+        const withoutMomentum = decay === 1 ? windowAt(values, step, window) : decayingAt(values, step, decay);
+        near(sums[2 * step + k], momentum > 0 ? withMomentumAt(values, step, momentum) : withoutMomentum);
       }
     }
-    stepsOf(sums, 2, { window, decay }).forEach((value, i) => near(value, rows[i]));
-    const ones = new Float64Array(10).fill(1);
-    const squares = weightedSums(ones, 1, { window, decay: decay ** 2 });
-    squares.forEach((value, step) => near(sumOfSquares({ window, decay }, step + 1), value));
+    stepsOf(sums, 2, weights).forEach((value, i) => near(value, rows[i]));
+    // A single record counts this much, step by step.
+    const counts = weightedSums(Float64Array.from({ length: 10 }, (_, i) => (i === 0 ? 1 : 0)), 1, weights);
+    for (let step = 0, squares = 0; step < 10; ++step) {
+      squares += counts[step] ** 2;
+      near(sumOfSquares(weights, step + 1), squares);
+    }
   }
 });
 
@@ -157,7 +165,7 @@ test('a window takes a mechanism that needs no long search, as the library does'
     await page.$eval('#set-mechanism', (select) => select.value),
     library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload: { window: 30 } }).mechanism,
   );
-  assert.match(await textOf(page, '#set-mechanism-hint'), /All this is about running totals\.$/);
+  assert.match(await textOf(page, '#set-mechanism-hint'), /said of running totals; Figure 4 has the errors of this sum\.$/);
   await enter(page, '#set-numSteps', '100');
   await page.waitForFunction(() => location.hash.includes('steps=100'));
   await page.select('#set-mechanism', 'optimal');
@@ -170,7 +178,7 @@ test('a window takes a mechanism that needs no long search, as the library does'
   await page.select('#set-workload', 'total');
   await page.waitForFunction(() => !location.hash.includes('workload'));
   await settled(page);
-  assert.doesNotMatch(await textOf(page, '#set-mechanism-hint'), /All this/);
+  assert.doesNotMatch(await textOf(page, '#set-mechanism-hint'), /said of running totals/);
   await page.close();
 });
 
@@ -193,7 +201,7 @@ test('a decaying sum: its decay follows from a half-life, and what is wrong is s
   await settled(page);
   assert.equal(await page.$eval('#set-decay', (input) => Number(input.value)), decay);
   assert.equal(await page.$eval('#half-life-error', (one) => one.hidden), true);
-  assert.match(await titleOf(page), /The decaying sum$/);
+  assert.match(await titleOf(page), /The decaying sum, half-life 20 steps$/);
   const wanted = released({ numSteps: 840, mechanism: 'square-root', workload: { decay } });
   for (const [step, { release, truth, stddev }] of await readTable(page, 'sums-numbers')) {
     assert.equal(release, wanted.noisy[step - 1]);
@@ -203,6 +211,36 @@ test('a decaying sum: its decay follows from a half-life, and what is wrong is s
   await enter(page, '#set-decay', '1');
   await page.waitForSelector('#set-decay-error:not([hidden])');
   assert.match(await textOf(page, '#set-decay-error'), /decay must be above 0 and below 1, got “1”/);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a sum with momentum: by keyboard, its errors, and what is wrong with it', async () => {
+  const { page, said } = await open(`${customers}&steps=840&mechanism=optimal`);
+  await page.focus('#set-workload');
+  await page.keyboard.type('moment');
+  await page.waitForFunction(() => location.hash.includes('workload=momentum'));
+  await settled(page);
+  await enter(page, '#set-sumMomentum', '0.5');
+  await page.waitForFunction(() => location.hash.includes('sum-momentum=0.5'));
+  await settled(page);
+  assert.match(await titleOf(page), /The sum with momentum 0\.5$/);
+  const workload = { momentum: 0.5 };
+  const mechanism = await page.$eval('#set-mechanism', (select) => select.value);
+  const problem = { numSteps: 840, mechanism, workload };
+  assert.equal(mechanism, library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload }).mechanism);
+  const wanted = released(problem);
+  for (const [step, { release, truth, stddev }] of await readTable(page, 'sums-numbers')) {
+    assert.equal(release, wanted.noisy[step - 1]);
+    near(truth, withMomentumAt(records, step - 1, 0.5));
+    near(stddev, wanted.stddev[step - 1]);
+  }
+  await reveal(page, 'errors', '.key');
+  near((await readKey(page, '#errors')).max, library.error(problem).maxError);
+  await enter(page, '#set-sumMomentum', '0');
+  await page.waitForSelector('#set-sumMomentum-error:not([hidden])');
+  assert.match(await textOf(page, '#set-sumMomentum-error'), /sum-momentum must be above 0 and below 1, got “0”/);
+  assert.deepEqual(await complaints(page), []);
   assert.deepEqual(said, []);
   await page.close();
 });
@@ -265,6 +303,7 @@ const lastOf = (command) => {
 for (const [workload, said] of [
   ['workload=window&window=7', '--workload window=7 '],
   ['workload=decay&decay=0.9', '--workload momentum=0,decay=0.9 '],
+  ['workload=momentum&sum-momentum=0.9', '--workload momentum=0.9 '],
 ]) {
   test(`programs and command release what the page shows: ${workload}`, async (t) => {
     const { page } = await open(`${customers}&mechanism=square-root&steps=200&${workload}`);
@@ -281,7 +320,7 @@ for (const [workload, said] of [
 }
 
 test('the command releases what the page shows where the horizon is that of the table', async () => {
-  for (const workload of ['workload=window&window=7', 'workload=decay&decay=0.9']) {
+  for (const workload of ['workload=window&window=7', 'workload=decay&decay=0.9', 'workload=momentum&sum-momentum=0.9']) {
     const { page } = await open(`${shop}&${workload}`);
     const rows = await readTable(page, 'sums-numbers');
     const programs = await programsOf(page);

@@ -39,7 +39,10 @@ export const hints: Partial<Record<Key, string>> = {
   window:
     'Steps whose records a release adds up. One as long as the horizon is the running total. Older records ' +
     'stay protected, though no release counts them any more.',
-  decay: 'Factor for every step that has passed since: a record of k steps ago counts decay^k.',
+  decay: 'The same as a factor: with every step that passes, a record counts so many times what it did.',
+  sumMomentum:
+    'Share of what a step added that the next one adds again, above 0 and below 1: a record counts 1, later ' +
+    'up to 1 / (1 − momentum).',
   budget: 'The most that all releases of these records may spend together, at the same δ.',
   releases: 'How many such releases are planned, each with its own noise.',
   clipNorm:
@@ -67,6 +70,9 @@ const workloadTexts: Record<Settings['workload'], string> = {
     `beyond ${MAX_QUICK_DENSE_STEPS} steps the search for the optimal one takes long.`,
   decay:
     'A record counts less with every step that passes. The noise is made for exactly these weights.',
+  momentum:
+    'Every step adds its records, and a share of what the step before added: where gradient descent ' +
+    'with momentum has moved to. The noise is made for exactly these weights.',
 };
 
 /** Says what a release adds up, or why the choice changes nothing. */
@@ -76,12 +82,15 @@ export function workloadText(settings: Settings): string {
     settings.source === 'synthetic'
       ? 'For windows and decaying sums choose an example or your own CSV, without a label'
       : 'Windows and decaying sums need data without a label';
-  return `Ignored here: learners need running totals. ${how}.`;
+  const ignored = settings.workload === 'total' ? 'Learners' : 'Ignored here: learners';
+  return `${ignored} need running totals. ${how}.`;
 }
 
 /** Follows the text about a mechanism, which speaks of totals. */
 export const aboutMechanism = (settings: Settings): string =>
-  workloadOf(settings).workload === undefined ? '' : ' All this is about running totals.';
+  workloadOf(settings).workload === undefined
+    ? ''
+    : ' That is said of running totals; Figure 4 has the errors of this sum.';
 
 type Lambda = Readonly<{ private: number; twin: number }>;
 

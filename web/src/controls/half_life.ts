@@ -24,7 +24,7 @@ export class HalfLifeField {
       'aria-describedby': `${ids.error} ${ids.hint}`,
       onchange: () => this.enter(),
     });
-    const hint = 'Steps after which a record counts half as much. Enter it: the decay follows.';
+    const hint = 'Steps after which a record counts half as much as when it came.';
     this.element = h(
       'div',
       { class: 'field' },

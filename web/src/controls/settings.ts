@@ -37,7 +37,7 @@ import type { Units } from '../data/units.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
 const participationNames = ['single', 'epochs', 'separated'] as const;
-const workloadNames = ['total', 'window', 'decay'] as const;
+const workloadNames = ['total', 'window', 'decay', 'momentum'] as const;
 
 /** Most releases of which the page adds up the costs. */
 export const maxReleases = 10_000;
@@ -54,12 +54,14 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   participations: number;
   /** Least distance j - i of two steps of one user; for 'separated'. */
   minSeparation: number;
-  /** Sums that are released: of all records so far, of the latest ones, or of ones that fade. */
+  /** Sums that are released: of all records so far, of the latest ones, of ones that fade or build up. */
   workload: (typeof workloadNames)[number];
   /** Steps of a window. */
   window: number;
   /** Factor by which a decaying sum shrinks from one step to the next. */
   decay: number;
+  /** Share of what a step added that the next one adds again, to a sum with momentum. */
+  sumMomentum: number;
   /** Epsilon that all releases may spend together, at the same delta; null: none is stated. */
   budget: number | null;
   /** Releases like this one. */
@@ -155,6 +157,7 @@ export const defaults: Readonly<Settings> = {
   workload: 'total',
   window: 30,
   decay: 0.98,
+  sumMomentum: 0.9,
   budget: null,
   releases: 4,
   clipNorm: DEFAULT_CLIP_NORM,
@@ -368,6 +371,11 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   decay: {
     name: 'decay',
     read: readNumber('decay', 'decay', 'above 0 and below 1', (v) => v > 0 && v < 1),
+    write: String,
+  },
+  sumMomentum: {
+    name: 'sum-momentum',
+    read: readNumber('sumMomentum', 'sum-momentum', 'above 0 and below 1', (v) => v > 0 && v < 1),
     write: String,
   },
   budget: {

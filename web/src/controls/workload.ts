@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The choice of what is summed: all records so far, the latest ones, or ones that fade.
+// The choice of what is summed: all records so far, the latest ones, ones that fade, or ones that
+// build up.
 
 import type { Participation, Workload } from 'dp-ftrl';
 import type { Weights } from '../data/weighted_sums.ts';
@@ -22,8 +23,13 @@ const summedOf = (settings: Settings): Settings['workload'] =>
 
 /** Returns the library's option; none for running totals, its default. */
 export function workloadOf(settings: Settings): { workload?: Workload } {
-  const { window, decay } = settings;
-  const workloads = { total: {}, window: { workload: { window } }, decay: { workload: { decay } } };
+  const { window, decay, sumMomentum: momentum } = settings;
+  const workloads = {
+    total: {},
+    window: { workload: { window } },
+    decay: { workload: { decay } },
+    momentum: { workload: { momentum } },
+  };
   return workloads[summedOf(settings)];
 }
 
@@ -36,11 +42,12 @@ export const problemOf = (
 });
 
 export function weightsOf(settings: Settings): Weights {
-  const { window, decay } = settings;
+  const { window, decay, sumMomentum: momentum } = settings;
   const summed = summedOf(settings);
   return {
     window: summed === 'window' ? window : Infinity,
     decay: summed === 'decay' ? decay : 1,
+    momentum: summed === 'momentum' ? momentum : 0,
   };
 }
 
@@ -56,16 +63,22 @@ interface Words {
 }
 
 export function wordsOf(settings: Settings): Words {
-  const { window, decay } = settings;
+  const { window, decay, sumMomentum: momentum } = settings;
   const steps = window === 1 ? 'the last step' : `the last ${count(window)} steps`;
   const words: Record<Settings['workload'], Words> = {
     total: { title: 'Running total', plural: 'Running totals', noun: 'total', counted: 'all records so far' },
     window: { title: `Sum of ${steps}`, plural: 'Windows', noun: 'sum', counted: `the records of ${steps}` },
     decay: {
-      title: 'Decaying sum',
+      title: `Decaying sum, half-life ${halfLifeText(decay)}`,
       plural: 'Decaying sums',
       noun: 'sum',
       counted: `all records so far, times ${quantity(decay)} for every step since`,
+    },
+    momentum: {
+      title: `Sum with momentum ${quantity(momentum)}`,
+      plural: 'Sums with momentum',
+      noun: 'sum',
+      counted: `all records so far, the older ones more, up to ${quantity(1 / (1 - momentum))} times`,
     },
   };
   return words[summedOf(settings)];
@@ -73,6 +86,11 @@ export function wordsOf(settings: Settings): Words {
 
 /** Steps after which a record counts half as much. */
 export const halfLifeOf = (decay: number): number => Math.LN2 / -Math.log(decay);
+
+function halfLifeText(decay: number): string {
+  const halfLife = quantity(halfLifeOf(decay));
+  return `${halfLife} step${halfLife === '1' ? '' : 's'}`;
+}
 
 /** Rounded, to be said; more digits than anyone enters. */
 export const decayOf = (halfLife: number): number => Number((2 ** (-1 / halfLife)).toPrecision(12));

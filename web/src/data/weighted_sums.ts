@@ -4,43 +4,55 @@
 
 import type { Records } from './contributions.ts';
 
-/** Every step multiplies the sum by `decay`; a record leaves it `window` steps after it came. */
+/**
+ * Every step multiplies the sum by `decay`; a record leaves it `window` steps after it came. What a
+ * step adds is its records, and `momentum` times what the step before added.
+ */
 export interface Weights {
   window: number;
   decay: number;
+  momentum: number;
 }
 
 /** Returns the sums of all steps, row-major like the sums of the single steps that are given. */
 export function weightedSums(
   steps: Float64Array,
   dimension: number,
-  { window, decay }: Weights,
+  { window, decay, momentum }: Weights,
 ): Float64Array {
   const sums = new Float64Array(steps.length);
+  const added = new Float64Array(steps.length);
   for (let at = 0; at < steps.length; ++at) {
-    const before = sums[at - dimension] ?? 0;
     const leaves = steps[at - window * dimension] ?? 0;
-    sums[at] = decay * before + steps[at]! - leaves;
+    added[at] = momentum * (added[at - dimension] ?? 0) + steps[at]! - leaves;
+    sums[at] = decay * (sums[at - dimension] ?? 0) + added[at]!;
   }
   return sums;
 }
 
 /** Returns the square of the deviation of a sum whose records each have noise of deviation 1. */
-export function sumOfSquares({ window, decay }: Weights, step: number): number {
-  if (decay === 1) return Math.min(step, window);
-  return (1 - decay ** (2 * step)) / (1 - decay ** 2);
+export function sumOfSquares({ window, decay, momentum }: Weights, step: number): number {
+  const geometric = (ratio: number): number => (1 - ratio ** step) / (1 - ratio);
+  if (momentum > 0) {
+    // A record of k steps ago counts (1 - momentum^(k + 1)) / (1 - momentum).
+    const first = momentum * geometric(momentum);
+    const second = momentum ** 2 * geometric(momentum ** 2);
+    return (step - 2 * first + second) / (1 - momentum) ** 2;
+  }
+  return decay === 1 ? Math.min(step, window) : geometric(decay ** 2);
 }
 
 /** The inverse of `weightedSums`: what every step adds, in rows that need not be of sums. */
 export function stepsOf(
   sums: Float64Array,
   dimension: number,
-  { window, decay }: Weights,
+  { window, decay, momentum }: Weights,
 ): Float64Array {
   const steps = new Float64Array(sums.length);
+  const addedAt = (at: number): number => (sums[at] ?? 0) - decay * (sums[at - dimension] ?? 0);
   for (let at = 0; at < sums.length; ++at) {
-    const before = sums[at - dimension] ?? 0;
-    steps[at] = sums[at]! - decay * before + (steps[at - window * dimension] ?? 0);
+    const left = steps[at - window * dimension] ?? 0;
+    steps[at] = addedAt(at) - momentum * addedAt(at - dimension) + left;
   }
   return steps;
 }

@@ -164,7 +164,8 @@ export class App {
     const isData = source !== 'synthetic';
     const summed = { workload, label: isData && workload !== 'total' ? noLabel : label };
     // The search for the best mechanism of a window takes long, and the library takes another one.
-    const quick = defaultMechanism(numSteps, workload !== 'window' || window >= numSteps);
+    const isLong = workload === 'momentum' || (workload === 'window' && window < numSteps);
+    const quick = defaultMechanism(numSteps, !isLong);
     const isSlow = isData && mechanism === DEFAULT_MECHANISM && quick !== mechanism;
     if (isSlow) this.changeMechanism('a', { ...choose('a', quick), ...summed });
     else this.change(summed);

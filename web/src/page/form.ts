@@ -44,15 +44,15 @@ export class Form {
     const { controls: all } = this;
     const stream: Key[] = ['stream', 'dimension', 'numSteps', 'streamSeed'];
     form.append(
+      all.group('What is summed', ['workload', 'window', 'decay', 'sumMomentum']),
       this.mechanismGroup(),
       all.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm', 'participation', 'participations', 'minSeparation']),
       this.budgetGroup(budget),
-      all.group('What is summed', ['workload', 'window', 'decay']),
       all.group('Stream', stream, data.element),
       all.group('Learner', ['rule', 'momentum', 'loss', 'lambda']),
       all.group('Noise', ['noiseSeed']),
     );
-    all.follow('decay', [this.halfLife.element]);
+    all.follow('workload', [this.halfLife.element]);
   }
 
   /** Takes out parameters that the mechanism does not have, and names them. */
@@ -86,8 +86,10 @@ export class Form {
     this.controls.setShown('participations', settings.participation !== 'single');
     this.controls.setShown('minSeparation', settings.participation === 'separated');
     this.controls.hint('workload', workloadText(settings));
-    this.controls.setShown('window', !learns && settings.workload === 'window');
-    this.controls.setShown('decay', !learns && settings.workload === 'decay');
+    const ofSums = { window: 'window', decay: 'decay', sumMomentum: 'momentum' } as const;
+    for (const key of ['window', 'decay', 'sumMomentum'] as const) {
+      this.controls.setShown(key, !learns && settings.workload === ofSums[key]);
+    }
     this.halfLife.show(settings);
     for (const side of sides) this.showParameters(side, settings);
     const rows = this.data.numSteps(settings);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Windows and decaying sums of a table, in the shape of a simulation, which has running totals alone.
+// Sums of a table with weights, in the shape of a simulation, which has running totals alone.
 
 import type { ErrorOptions, PrefixSumOptions, SimulationChunk } from 'dp-ftrl';
 import type { RemotePrefixSum, SimulationInfo } from 'dp-ftrl/worker-client';

@@ -25,10 +25,10 @@ const flagOf = (name: string): string =>
 const participationFlags = (participation: Participation): string[] =>
   Object.entries(participation).map(([name, value]) => `--${flagOf(name)} ${value}`);
 
-/** Windows and decaying sums as the command has them; the page has no others. */
+/** Windows, decaying sums and momentum as the command has them; the page has no others. */
 const workloadText = (workload: Workload): string => {
   const [name, value] = Object.entries(workload)[0]!;
-  return name === 'window' ? `window=${value}` : `momentum=0,decay=${value}`;
+  return name === 'decay' ? `momentum=0,decay=${value}` : `${name}=${value}`;
 };
 
 /** Options that mean nothing to a release. */

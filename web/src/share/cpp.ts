@@ -48,11 +48,16 @@ function schemaOf(participation: Participation, numSteps: number): string {
   );
 }
 
-/** Windows and decaying sums as the core has them; the page has no others. */
+/** Windows, decaying sums and momentum as the core has them; the page has no others. */
+const workloads: Readonly<Record<string, readonly [made: string, member: string]>> = {
+  window: ['sliding_window', '.width'],
+  decay: ['momentum', '.momentum = 0, .decay'],
+  momentum: ['momentum', '.momentum'],
+};
+
 function workloadOf(workload: Workload, numSteps: number): string {
   const [name, value] = Object.entries(workload)[0]!;
-  const [made, member] =
-    name === 'window' ? ['sliding_window', '.width'] : ['momentum', '.momentum = 0, .decay'];
+  const [made, member] = workloads[name]!;
   return `dpftrl::Workload::${made}({.num_steps = ${numSteps}, ${member} = ${String(value)}})`;
 }
 
