@@ -15,6 +15,7 @@
 #include "dpftrl/statistics/statistics.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "people_rows.hpp"
 #include "rows.hpp"
 
 namespace dpftrl::wasm {
@@ -151,6 +152,9 @@ EMSCRIPTEN_BINDINGS(dpftrl_statistics) {
   emscripten::function("statisticHistogramColumns", &columns_of<HistogramColumns>);
   bind<&read<HistogramColumns>>("statisticHistogramRead");
   bind<&histogram_monotone>("statisticHistogramMonotone");
+  emscripten::function("peopleSumContributeFirst",
+                       &take_people<&PeopleSum::contribute_first, false>);
+  emscripten::function("peopleSumReleaseFirsts", &take_people<&PeopleSum::contribute_first, true>);
 }
 
 }  // namespace dpftrl::wasm

@@ -43,11 +43,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 594_400);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 595_700);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 33_150);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 33_350);
 });
 
 const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));

@@ -11,15 +11,26 @@ namespace dpftrl {
 PeopleSum::PeopleSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
     : sums_(std::move(mechanism), options), bound_(sums_.mechanism().participation()) {}
 
-bool PeopleSum::contribute(std::int64_t person, std::span<const double> values) {
+void PeopleSum::require_contribution(std::span<const double> values) const {
   require_length("people_sum", "values", static_cast<std::int64_t>(values.size()), dimension());
   require_all_finite("people_sum", "values", values);
   if (step() == num_steps())
     fail(ErrorCode::past_horizon, "people_sum", "step",
          "must be below the horizon " + to_text(num_steps()), to_text(step()));
+}
+
+bool PeopleSum::contribute(std::int64_t person, std::span<const double> values) {
+  require_contribution(values);
   if (!bound_.admits(person, step())) return false;
   detail::add_to_part(parts_[person], values);
   return true;
+}
+
+bool PeopleSum::contribute_first(std::int64_t person, std::span<const double> values) {
+  if (!parts_.contains(person)) return contribute(person, values);
+  require_contribution(values);
+  ++num_repeated_;
+  return false;
 }
 
 void PeopleSum::release(std::span<double> noisy) {

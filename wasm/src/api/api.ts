@@ -26,7 +26,7 @@ import { learnerDefaults } from './learning/setup.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import { makeSimulationNoise } from './simulation-noise.js';
-import { makeStatistic } from './statistics/statistic.js';
+import { makePeopleStatistic, makeStatistic } from './statistics/statistic.js';
 import { makeStatisticLedger } from './statistics/statistic-ledger.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
 import type { DpFtrl, ErrorBounds, UnitError } from '../types/all.js';
@@ -190,6 +190,7 @@ export function makeApi(core: Core): DpFtrl {
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),
     statistic: (options: unknown) => makeStatistic(instance, options),
+    peopleStatistic: (options: unknown) => makePeopleStatistic(instance, options),
     statisticLedger: (options: unknown) => makeStatisticLedger(instance, options),
     learn: (options) => learn(instance, options),
     learnerDefaults: (options) => learnerDefaults(core, options),

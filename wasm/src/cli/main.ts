@@ -26,7 +26,6 @@ import * as release from './commands/release.js';
 import { exitCodeOf, lineOf, listed, Misuse, unknownName } from './failure.js';
 import { helpOf, MAIN_HELP, wantsAll } from './help/help.js';
 import { formatOfName } from './input/format.js';
-import { PEOPLE_OPTIONS } from './input/people.js';
 import { Args, type Known } from './options/args.js';
 import { nameLonger } from './options/horizon.js';
 import { requireOneRoleEach } from './options/roles.js';
@@ -39,8 +38,6 @@ setFlagsFromString('--heap-growing-percent=50');
 
 interface Command {
   options: Known;
-  /** Whom it protects, where that is never a person. */
-  protects?: string;
   /** @param commands  all there are. */
   run(args: Args, commands: Readonly<Record<string, Command>>): Promise<void>;
 }
@@ -77,14 +74,11 @@ function commandsWith(option: string): string[] {
 }
 
 /** Says whose option it is that a command does not have. */
-function elsewhere(name: keyof typeof COMMANDS, option: string): string | undefined {
+function elsewhere(option: string): string | undefined {
   const bare = option.replace(/^--/, '');
   const others = bare === option ? [] : commandsWith(bare);
   if (others.length === 0) return undefined;
-  const { protects } = COMMANDS[name] as Command;
-  const isPerson = Object.hasOwn(PEOPLE_OPTIONS, bare);
-  const why = isPerson && protects !== undefined ? `${name} protects ${protects}; ` : '';
-  return `${why}${option} is an option of ${listed(others, 'and')}`;
+  return `${option} is an option of ${listed(others, 'and')}`;
 }
 
 /** Refuses a word that is no command. */
@@ -112,7 +106,7 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
   const known = Object.keys(COMMANDS);
   if (name === undefined) throw new Misuse(`give a command: ${known.join(', ')}, or --help`);
   if (!isCommand(name)) throw unknownCommand(name);
-  const args = Args.parse(argv, COMMANDS[name].options, (option) => elsewhere(name, option));
+  const args = Args.parse(argv, COMMANDS[name].options, elsewhere);
   if (args.has('version')) return print(`${PACKAGE_VERSION}\n`);
   if (args.has('help')) {
     const isFull = wantsAll(args.files);

@@ -246,6 +246,9 @@ interface CoreFunctions {
   peopleSumContribute: [[id: number, people: Float64Array, records: Float64Array], null];
   /** Overwrites the records with the totals. */
   peopleSumReleaseEach: [[id: number, people: Float64Array, records: Float64Array], null];
+  /** The same, where of a person's records to one step the first counts. */
+  peopleSumContributeFirst: [[id: number, people: Float64Array, records: Float64Array], null];
+  peopleSumReleaseFirsts: [[id: number, people: Float64Array, records: Float64Array], null];
   peopleSumEndSteps: [[id: number, totals: Float64Array], null];
   peopleSumStep: [[id: number], number];
   peopleSumStddev: [[id: number, step: number], number];

@@ -53,7 +53,8 @@ import type {
   WinnerOptions,
 } from './queries.js';
 import type { HistogramLedger, HistogramLedgerOptions, HistogramOptions } from './statistic.js';
-import type { HistogramStatistic, Statistic, StatisticLedger } from './statistic.js';
+import type { HistogramStatistic, PeopleHistogram, PeopleStatistic } from './statistic.js';
+import type { Statistic, StatisticLedger } from './statistic.js';
 import type { StatisticLedgerOptions, StatisticOptions } from './statistic.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
 import type { PureSumOptions } from './sums.js';
@@ -540,7 +541,28 @@ export interface DpFtrl {
    */
   statistic(options: HistogramOptions): HistogramStatistic;
   /**
-   * The same with a state that is kept in a store; it continues from what the store holds.
+   * A private statistic of people's records: of each person count the earliest that keep the
+   * `participation`, and of several to one step the first.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6 };
+   * const participation = { participations: 12, minSeparation: 7 };
+   * const what = { statistic: 'moments', ranges: [[0, 120]], participation };
+   * const visits = dp.peopleStatistic({ ...what, ...target });
+   * visits.contribute(['ann', 'bob', 'ann'], [40, 60, 20]); // the second one of ann does not count
+   * const [today] = visits.endSteps();
+   * console.log(today.mean[0].value, today.mean[0].low, today.mean[0].high);
+   * visits.dispose();
+   * ```
+   */
+  peopleStatistic(options: StatisticOptions): PeopleStatistic;
+  /** The same of categories. */
+  peopleStatistic(options: HistogramOptions): PeopleHistogram;
+  /**
+   * A statistic with a state that is kept in a store; it continues from what the store holds.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';

@@ -160,7 +160,32 @@ export interface HistogramStatistic
   extends Statistic<string, readonly string[], Histogram>,
     HistogramFacts {}
 
-/** The same, surviving restarts: each step is released for one set of records, ever. */
+/**
+ * A private statistic of people's records. Each person's earliest records that keep `participation`
+ * count, and of several to one step the first; `participation` must be 'single' or `participations`
+ * with `minSeparation`. So the privacy unit is a person, not a record.
+ */
+export interface PeopleStatistic<Many = ArrayLike<number>, Reading = Moments>
+  extends Handle,
+    StatisticFacts {
+  /** Number of releases already made. */
+  readonly step: number;
+  /** Number of records so far that did not count. It depends on the data: NOT private. */
+  readonly numDropped: number;
+  /** Adds records to the open step, which `endSteps` ends, with the person each is from: all or none. */
+  contribute(people: string | ArrayLike<string>, records: Many): void;
+  /** Makes every record a step, and returns what `endSteps` returns; errors are as of `releaseMany`. */
+  releaseEach(people: ArrayLike<string>, records: Many): Reading[];
+  /** Ends the open step, then `numSteps - 1` further ones without any record. Default: one step. */
+  endSteps(numSteps?: number): Reading[];
+}
+
+/** Private counts of the categories of people's records. */
+export interface PeopleHistogram
+  extends PeopleStatistic<readonly string[], Histogram>,
+    HistogramFacts {}
+
+/** A private statistic that survives restarts: each step is released for one set of records, ever. */
 export interface StatisticLedger<
   One = ArrayLike<number>,
   Many = ArrayLike<number>,

@@ -301,6 +301,11 @@ class PeopleSum {
   ///         releases. Nothing changes in any of these cases.
   bool contribute(std::int64_t person, std::span<const double> values);
 
+  /// The same where the person has no part of the open step yet: what one person brings to a step
+  /// after that does not count, for values that must not be added up before they are clipped.
+  /// @checked-by people_statistics_test
+  bool contribute_first(std::int64_t person, std::span<const double> values);
+
   /// Ends the step.
   ///
   /// @param noisy   dimension entries: as of PrefixSum::release.
@@ -327,11 +332,14 @@ class PeopleSum {
   std::int64_t step() const { return sums_.step(); }
   double grid() const { return sums_.grid(); }
   /// Contributions that did not count. Not private.
-  std::int64_t num_dropped() const { return bound_.num_dropped(); }
+  std::int64_t num_dropped() const { return bound_.num_dropped() + num_repeated_; }
 
  private:
+  void require_contribution(std::span<const double> values) const;
+
   PrefixSum sums_;
   ContributionBound bound_;
+  std::int64_t num_repeated_ = 0;  ///< dropped by contribute_first
   /// Contributions to the open step, by person; they never leave this object.
   std::unordered_map<std::int64_t, std::vector<double>> parts_;
 };

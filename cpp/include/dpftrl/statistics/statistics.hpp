@@ -20,6 +20,17 @@
 /// dpftrl::Histogram counts;
 /// for (int i = 0; i < 400; ++i) counts = drinks.release(i % 4 == 0 ? 2 : 0);
 /// assert(counts.count[2].low <= 100 && 100 <= counts.count[2].high);
+///
+/// dpftrl::PeopleHistogramSum guests({.num_steps = 7,
+///                                    .target = {.epsilon = 1, .delta = 1e-6},
+///                                    .participation = dpftrl::Participation::min_separation(
+///                                        {.max_participations = 2, .min_separation = 1})},
+///                                   {.num_categories = 3}, dpftrl::Key::insecure_from_seed(1));
+/// for (int day = 0; day < 7; ++day) {
+///   const bool counts_today = guests.contribute(/*person=*/42, /*category=*/day % 3);
+///   assert(counts_today == (day < 2));
+///   guests.release();
+/// }
 /// ```
 
 #include <cstdint>
@@ -64,55 +75,15 @@ std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
                                                      const ColumnScale& columns,
                                                      std::string_view where);
 
-}  // namespace detail
-
-/// A private statistic of a stream, with the verbs of PrefixSum. For those that survive their
-/// process, give a ReleaseLedger the mechanism and the grid of this, and as records what the
-/// columns make of them.
-///
-/// @tparam Columns  turns a Record into columns by `write`, whose neighbours are at most `distance`
-///                  apart, and sums of them into a Reading by `read`.
-template <class Columns>
-class StatisticSum {
+/// The common part of statistics: columns of records, private sums of them, and a reading.
+template <class Columns, class Sums>
+class StatisticOf {
  public:
   using Options = typename Columns::Options;
   using Record = typename Columns::Record;
   using Reading = typename Columns::Reading;
 
-  /// @param mechanism  clip_norm and neighbours are replaced: the latter by those of the statistic.
-  /// @throws as Mechanism::make, Columns and PrefixSum.
-  StatisticSum(const MechanismOptions& mechanism, Options statistic, const Key& key)
-      : columns_(std::move(statistic)),
-        sums_(detail::statistic_mechanism(
-                  mechanism, {.distance = columns_.distance(), .grid = columns_.grid()},
-                  Columns::kName),
-              {.key = key, .dimension = columns_.dimension(), .grid = columns_.grid()}),
-        row_(static_cast<std::size_t>(columns_.dimension())),
-        noisy_(row_) {}
-
-  /// Takes one record, and returns what all so far say, or those in the window.
-  ///
-  /// @guarantee   mu-GDP for the mechanism's mu, and so (epsilon, delta)-DP, of all releases
-  ///              together, for streams that differ in records of one user as the participation
-  ///              allows, each against none (zero-out) or against any other or none (replace-one);
-  ///              for records chosen in the light of releases; nothing to add to delta.
-  /// @exactness   of the sums: that of PrefixSum::release.
-  /// @throws      as PrefixSum::release, and nothing has changed.
-  /// @checked-by  moments_test, histograms_test
-  Reading release(Record record) {
-    columns_.write(record, row_);
-    sums_.release(row_, noisy_);
-    return read();
-  }
-
-  /// Adds a record to the step that the next `release` ends. The caller ensures that of one user
-  /// there is at most one in a step.
-  /// @throws as PrefixSum::contribute.
-  void contribute(Record record) {
-    columns_.write(record, row_);
-    sums_.contribute(row_);
-  }
-
+  /// Ends the step of what was contributed since the last release.
   Reading release() {
     sums_.release(noisy_);
     return read();
@@ -127,21 +98,104 @@ class StatisticSum {
   }
 
   const Columns& columns() const { return columns_; }
-  const PrefixSum& sums() const { return sums_; }
+  const Sums& sums() const { return sums_; }
   /// Sums of the columns that the last release was made of; zeros before there is one.
   std::span<const double> noisy_sums() const { return noisy_; }
   std::int64_t step() const { return sums_.step(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }
 
- private:
+ protected:
+  StatisticOf(const MechanismOptions& mechanism, Options statistic, const Key& key)
+      : columns_(std::move(statistic)),
+        sums_(statistic_mechanism(mechanism,
+                                  {.distance = columns_.distance(), .grid = columns_.grid()},
+                                  Columns::kName),
+              {.key = key, .dimension = columns_.dimension(), .grid = columns_.grid()}),
+        row_(static_cast<std::size_t>(columns_.dimension())),
+        noisy_(row_) {}
+
+  std::span<const double> columns_of(Record record) {
+    columns_.write(record, row_);
+    return row_;
+  }
   Reading read() const {
     return columns_.read({.sums = noisy_, .stddev = sums_.release_stddev(step() - 1)});
   }
 
   Columns columns_;
-  PrefixSum sums_;
+  Sums sums_;
   std::vector<double> row_;  ///< columns of a record
   std::vector<double> noisy_;
+};
+
+}  // namespace detail
+
+/// A private statistic of a stream, with the verbs of PrefixSum. For those that survive their
+/// process, give a ReleaseLedger the mechanism and the grid of this, and as records what the
+/// columns make of them.
+///
+/// @tparam Columns  turns a Record into columns by `write`, whose neighbours are at most `distance`
+///                  apart, and sums of them into a Reading by `read`.
+template <class Columns>
+class StatisticSum : public detail::StatisticOf<Columns, PrefixSum> {
+  using Base = detail::StatisticOf<Columns, PrefixSum>;
+
+ public:
+  using Base::release;
+  using typename Base::Reading;
+  using typename Base::Record;
+
+  /// @param mechanism  clip_norm and neighbours are replaced: the latter by those of the statistic.
+  /// @throws as Mechanism::make, Columns and PrefixSum.
+  StatisticSum(const MechanismOptions& mechanism, typename Base::Options statistic, const Key& key)
+      : Base(mechanism, std::move(statistic), key) {}
+
+  /// Takes one record, and returns what all so far say, or those in the window.
+  ///
+  /// @guarantee   mu-GDP for the mechanism's mu, and so (epsilon, delta)-DP, of all releases
+  ///              together, for streams that differ in records of one user as the participation
+  ///              allows, each against none (zero-out) or against any other or none (replace-one);
+  ///              for records chosen in the light of releases; nothing to add to delta.
+  /// @exactness   of the sums: that of PrefixSum::release.
+  /// @throws      as PrefixSum::release, and nothing has changed.
+  /// @checked-by  moments_test, histograms_test
+  Reading release(Record record) {
+    this->sums_.release(this->columns_of(record), this->noisy_);
+    return this->read();
+  }
+
+  /// Adds a record to the step that the next `release` ends. The caller ensures that of one user
+  /// there is at most one in a step; PeopleStatisticSum ensures it by itself.
+  /// @throws as PrefixSum::contribute.
+  void contribute(Record record) { this->sums_.contribute(this->columns_of(record)); }
+};
+
+/// A private statistic of people's records, with the verbs of PeopleSum: of each person count the
+/// earliest records that keep the participation, and of several to one step the first.
+template <class Columns>
+class PeopleStatisticSum : public detail::StatisticOf<Columns, PeopleSum> {
+  using Base = detail::StatisticOf<Columns, PeopleSum>;
+
+ public:
+  using typename Base::Record;
+
+  /// @throws as StatisticSum and PeopleSum.
+  PeopleStatisticSum(const MechanismOptions& mechanism, typename Base::Options statistic,
+                     const Key& key)
+      : Base(mechanism, std::move(statistic), key) {}
+
+  /// Adds a record to the step that the next `release` ends, if it counts.
+  ///
+  /// @param person  one number a person. Two persons with one number are not protected.
+  /// @return        false: it does not count. Not private.
+  /// @guarantee     that of StatisticSum for streams in which all records of one person are left
+  ///                out (zero-out), or those that count replaced by any others or none
+  ///                (replace-one).
+  /// @throws        as PeopleSum::contribute and the columns, and nothing has changed.
+  /// @checked-by    people_statistics_test
+  bool contribute(std::int64_t person, Record record) {
+    return this->sums_.contribute_first(person, this->columns_of(record));
+  }
 };
 
 /// Numbers outside are clipped to it. It is public.
@@ -234,8 +288,9 @@ class MomentColumns {
   double grid_;
 };
 
-/// The private moments of a stream.
+/// The private moments of a stream, of records or of people.
 using MomentSum = StatisticSum<MomentColumns>;
+using PeopleMomentSum = PeopleStatisticSum<MomentColumns>;
 
 struct HistogramOptions {
   std::int64_t num_categories = 0;  ///< of a domain that is public
@@ -314,8 +369,9 @@ class HistogramColumns {
   double total_weight_ = 0;     ///< b
 };
 
-/// The private counts of categories of a stream.
+/// The private counts of categories of a stream, of records or of people.
 using HistogramSum = StatisticSum<HistogramColumns>;
+using PeopleHistogramSum = PeopleStatisticSum<HistogramColumns>;
 
 /// Non-negative numbers that never fall from one step to the next, closest to these counts of one
 /// category in prefix sums: post-processing, which makes them consistent and biased.

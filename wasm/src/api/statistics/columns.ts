@@ -11,7 +11,8 @@ const ESTIMATE = 4;
 
 function estimatesOf(numbers: Float64Array): Estimate[] {
   return Array.from({ length: numbers.length / ESTIMATE }, (_, i) => {
-    const [value, low, high, stddev] = Array.from(numbers.subarray(i * ESTIMATE));
+    const at = i * ESTIMATE;
+    const [value, low, high, stddev] = [0, 1, 2, 3].map((k) => numbers[at + k]!);
     return { value: value!, low: low!, high: high!, stddev: stddev! };
   });
 }
@@ -20,6 +21,12 @@ function estimatesOf(numbers: Float64Array): Estimate[] {
 export interface Asked {
   confidence: number;
   neighbours: Neighbours;
+}
+
+/** Columns of records, several of these in each piece. */
+export interface Parts {
+  numRecords: number;
+  pieces: Iterable<Float64Array>;
 }
 
 /** An object of the core that turns records into columns, and their sums into readings. */
@@ -62,9 +69,10 @@ export abstract class Columns<Reading = unknown> {
     return Object.freeze({ ...certificate, neighbours, clipNorm });
   }
 
-  /** The same columns in pieces, of which all records are looked at before the first. */
-  *parts(where: string, name: string, records: unknown): Iterable<Float64Array> {
-    yield this.many(where, name, records);
+  /** The same columns in pieces: all records have been looked at when this returns. */
+  parts(where: string, name: string, records: unknown): Parts {
+    const columns = this.many(where, name, records);
+    return { numRecords: columns.length / this.made.dimension, pieces: [columns] };
   }
 
   /** Readings of rows of sums, with the std of the noise in each row. */
@@ -79,6 +87,7 @@ export abstract class Columns<Reading = unknown> {
 
 /** Sums of columns. */
 type Sums = Handle & Pick<Totals, 'certificate' | 'insecure' | 'stddev' | 'step'>;
+type OpenSums = Sums & Pick<Totals, 'endSteps'>;
 
 /** The common part of statistics: columns, and private sums of them. */
 export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandle {
@@ -133,5 +142,24 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
       this.sums.stddev(firstStep + i),
     );
     return this.ownColumns.read(sums, stddevs);
+  }
+}
+
+/** The common part of statistics of one process. */
+export abstract class OpenStatistic<S extends OpenSums, Reading> extends StatisticHandle<S, Reading> {
+  endSteps(numSteps?: number): Reading[] {
+    return this.several(() => this.sums.endSteps(numSteps));
+  }
+
+  /** Readings of steps; an error on the way has those of the steps before it. */
+  protected several(release: () => Float64Array): Reading[] {
+    const { step } = this;
+    try {
+      return this.readingsOf(release(), step);
+    } catch (error) {
+      const { released } = error as { released?: Float64Array };
+      if (released === undefined) throw error;
+      throw Object.assign(error as Error, { released: this.readingsOf(released, step) });
+    }
   }
 }

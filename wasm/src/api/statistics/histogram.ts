@@ -7,7 +7,7 @@ import type { Core, CoreColumns } from '../../core/core.js';
 import { asErrorsOf } from '../../core/errors.js';
 import type { ConsistentCounts, Estimate, Histogram } from '../../types/all.js';
 import { requireLength } from '../options.js';
-import { Columns, type Asked } from './columns.js';
+import { Columns, type Asked, type Parts } from './columns.js';
 
 export const HISTOGRAM_OPTIONS = ['categories', 'other', 'total'];
 
@@ -94,17 +94,21 @@ export class HistogramColumns extends Columns<Histogram> {
     return this.columnsOf(this.indicesOf(where, name, records));
   }
 
-  override *parts(where: string, name: string, records: unknown): Iterable<Float64Array> {
+  override parts(where: string, name: string, records: unknown): Parts {
     const indices = this.indicesOf(where, name, records);
-    const size = Math.max(1, Math.floor(PIECE / this.made.dimension));
-    for (let from = 0; from < Math.max(1, indices.length); from += size) {
-      yield this.columnsOf(indices.subarray(from, from + size));
-    }
+    return { numRecords: indices.length, pieces: this.piecesOf(indices) };
   }
 
   protected named(all: Estimate[]): Histogram {
     const num = this.dimension;
     return { total: all[0]!, count: all.slice(1, 1 + num), share: all.slice(1 + num) };
+  }
+
+  private *piecesOf(indices: Float64Array): Iterable<Float64Array> {
+    const size = Math.max(1, Math.floor(PIECE / this.made.dimension));
+    for (let from = 0; from < Math.max(1, indices.length); from += size) {
+      yield this.columnsOf(indices.subarray(from, from + size));
+    }
   }
 
   private columnsOf(indices: Float64Array): Float64Array {

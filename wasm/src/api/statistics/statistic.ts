@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics of one process.
+// Statistics of one process, of records or of people.
 
+import type { Reader } from '../../core/check.js';
 import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import type { HistogramStatistic, PrefixSum, Statistic } from '../../types/all.js';
+import type { PeopleHistogram, PeopleStatistic, PeopleSum } from '../../types/all.js';
 import { readOptions } from '../options.js';
+import { FIRST_TAKES, peopleSumOf, readPeople } from '../sums/people-sum.js';
 import { prefixSumOf } from '../sums/prefix-sum.js';
-import { StatisticHandle } from './columns.js';
+import type { CompleteOptions } from '../sums/totals.js';
+import { OpenStatistic, type Columns } from './columns.js';
 import { inGiven, readStatistic, STATISTIC_OPTIONS } from './kinds.js';
 
-class CoreStatistic<Reading> extends StatisticHandle<PrefixSum, Reading> {
+class CoreStatistic<Reading> extends OpenStatistic<PrefixSum, Reading> {
   release(record: unknown): Reading {
     const columns = this.columns.one('release', record);
     const { step } = this;
@@ -25,38 +29,66 @@ class CoreStatistic<Reading> extends StatisticHandle<PrefixSum, Reading> {
 
   contribute(records: unknown): void {
     const { columns, sums } = this;
-    for (const part of columns.parts('contribute', 'records', records)) sums.contribute(part);
-  }
-
-  endSteps(numSteps?: number): Reading[] {
-    return this.several(() => this.sums.endSteps(numSteps));
-  }
-
-  /** Readings of steps; an error on the way has those of the steps before it. */
-  private several(release: () => Float64Array): Reading[] {
-    const { step } = this;
-    try {
-      return this.readingsOf(release(), step);
-    } catch (error) {
-      const { released } = error as { released?: Float64Array };
-      if (released === undefined) throw error;
-      throw Object.assign(error as Error, { released: this.readingsOf(released, step) });
-    }
+    for (const piece of columns.parts('contribute', 'records', records).pieces) sums.contribute(piece);
   }
 }
 
-export function makeStatistic(instance: Instance, options: unknown): Statistic & HistogramStatistic {
-  const where = 'statistic';
-  const reader = readOptions(where, options, STATISTIC_OPTIONS);
+class CorePeopleStatistic<Reading> extends OpenStatistic<PeopleSum, Reading> {
+  get numDropped(): number {
+    return this.sums.numDropped;
+  }
+
+  contribute(people: unknown, records: unknown): void {
+    const { columns, sums } = this;
+    const { numRecords, pieces } = columns.parts('contribute', 'records', records);
+    const names = readPeople('contribute', people, numRecords);
+    for (const piece of pieces) sums.contribute(names.splice(0, piece.length / columns.made.dimension), piece);
+  }
+
+  releaseEach(people: ArrayLike<string>, records: unknown): Reading[] {
+    const columns = this.columns.many('releaseEach', 'records', records);
+    return this.several(() => this.sums.releaseEach(people, columns));
+  }
+}
+
+/** Makes sums of the columns that the options ask for, and a statistic of both. */
+function makeOf<S, T>(
+  instance: Instance,
+  reader: Reader,
+  sumsOf: (complete: CompleteOptions) => S,
+  make: (columns: Columns, sums: S) => T,
+): T {
+  const { where } = reader;
   const { columns, complete } = readStatistic(instance, reader);
   try {
-    const sums = withKey(where, complete, (given) =>
-      asErrorsOf(where, () => prefixSumOf(instance, given)),
-    );
-    // It has the record and the reading that its options say.
-    return new CoreStatistic(instance, columns, sums) as unknown as Statistic & HistogramStatistic;
+    const sums = withKey(where, complete, (given) => asErrorsOf(where, () => sumsOf(given)));
+    return make(columns, sums);
   } catch (error) {
     columns.drop();
     throw inGiven(error, complete);
   }
+}
+
+/** It has the record and the reading that its options say. */
+export function makeStatistic(instance: Instance, options: unknown): Statistic & HistogramStatistic {
+  return makeOf(
+    instance,
+    readOptions('statistic', options, STATISTIC_OPTIONS),
+    (complete) => prefixSumOf(instance, complete),
+    (columns, sums) => new CoreStatistic(instance, columns, sums),
+  ) as unknown as Statistic & HistogramStatistic;
+}
+
+/** The same, of people. */
+export function makePeopleStatistic(
+  instance: Instance,
+  options: unknown,
+): PeopleStatistic & PeopleHistogram {
+  const where = 'peopleStatistic';
+  return makeOf(
+    instance,
+    readOptions(where, options, STATISTIC_OPTIONS),
+    (complete) => peopleSumOf(where, instance, complete, FIRST_TAKES),
+    (columns, sums) => new CorePeopleStatistic(instance, columns, sums),
+  ) as unknown as PeopleStatistic & PeopleHistogram;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { wrongType } from '../../core/check.js';
+import type { CorePrefixSum } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { PeopleSum } from '../../types/all.js';
@@ -12,6 +13,15 @@ const NAMES = {
   stddev: 'peopleSumStddev',
   endSteps: 'peopleSumEndSteps',
 } as const;
+
+/** Functions of the core that take records: of a person's to one step all are added up, or the first is. */
+const TAKES = { contribute: 'peopleSumContribute', releaseEach: 'peopleSumReleaseEach' } as const;
+export const FIRST_TAKES = {
+  contribute: 'peopleSumContributeFirst',
+  releaseEach: 'peopleSumReleaseFirsts',
+} as const;
+
+type Takes = typeof TAKES | typeof FIRST_TAKES;
 
 /** The names of the people of so many records. */
 export function readPeople(where: string, people: unknown, numRecords: number): string[] {
@@ -43,6 +53,15 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
   /** Numbers of the people, in the order in which they came. */
   private readonly numbers = new Map<string, number>();
 
+  constructor(
+    instance: Instance,
+    made: CorePrefixSum,
+    given: ConstructorParameters<typeof NoisyTotals>[2],
+    private readonly takes: Takes,
+  ) {
+    super(instance, made, given);
+  }
+
   get numDropped(): number {
     return this.core.call('peopleSumNumDropped', this.id);
   }
@@ -51,7 +70,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
     const values = this.records('contribute', records, undefined);
     const numbers = this.numbersOf('contribute', people, values.length / this.dimension);
     try {
-      this.core.call('peopleSumContribute', this.id, numbers, values);
+      this.core.call(this.takes.contribute, this.id, numbers, values);
     } catch (error) {
       throw this.nameContributed(error);
     }
@@ -66,7 +85,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
     this.requireOut('releaseEach', out, values.length);
     const numbers = this.numbersOf('releaseEach', people, values.length / this.dimension);
     try {
-      this.core.call('peopleSumReleaseEach', this.id, numbers, values);
+      this.core.call(this.takes.releaseEach, this.id, numbers, values);
     } catch (error) {
       throw this.nameReleased('releaseEach', error, values, out);
     }
@@ -84,12 +103,20 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
   }
 }
 
+/** Sums of people by options that are complete, with their key. */
+export function peopleSumOf(
+  where: string,
+  instance: Instance,
+  complete: CompleteOptions,
+  takes: Takes = TAKES,
+): PeopleSum {
+  requirePattern(where, complete);
+  const made = instance.core.call('peopleSumCreate', complete);
+  const { dimension, insecureSeed } = complete;
+  const insecure = insecureSeed !== undefined;
+  return new CorePeopleSum(instance, made, { dimension, insecure, names: NAMES }, takes);
+}
+
 export function makePeopleSum(instance: Instance, options: unknown): PeopleSum {
-  return makeTotals('peopleSum', instance, options, (complete) => {
-    requirePattern('peopleSum', complete);
-    const made = instance.core.call('peopleSumCreate', complete);
-    const { dimension, insecureSeed } = complete;
-    const insecure = insecureSeed !== undefined;
-    return new CorePeopleSum(instance, made, { dimension, insecure, names: NAMES });
-  });
+  return makeTotals('peopleSum', instance, options, (it) => peopleSumOf('peopleSum', instance, it));
 }

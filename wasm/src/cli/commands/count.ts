@@ -57,7 +57,7 @@ function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
   const { totals } = made.sums;
   const { noiseStddev, laplace, effectiveParameters } = totals.certificate;
   // Totals of several runs have their grid elsewhere; counts are of one. Laplace noise is drawn on it.
-  const grid = 'grid' in totals && !laplace ? totals.grid : 0;
+  const grid = 'grid' in totals && !laplace ? Number(totals.grid) : 0;
   const all: MechanismParameters = laplace ? effectiveParameters : how;
   const parameters = Object.fromEntries(PARAMETER_NAMES.map((name) => [name, all[name]]));
   const { numSteps, participation = 'single' } = how;

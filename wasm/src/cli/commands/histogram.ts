@@ -13,7 +13,7 @@ import type { Args, Known } from '../options/args.js';
 import { HistogramWriter } from './histogram/writer.js';
 import { releaseTable, type Run } from './release.js';
 import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
-import { ReadingTotals } from './statistics/totals.js';
+import { readingSums } from './statistics/totals.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,
@@ -49,13 +49,11 @@ function chartOf({ settings }: Run, labels: readonly string[], confidence: numbe
   });
 }
 
-/** Persons with several rows are not protected. */
-export const protects = 'a row, not a person';
-
 export async function run(args: Args): Promise<void> {
   const domain = '--domain is what may be in the column, not what you see in it';
   requireAll(args, { epsilon: '1', delta: '1e-6', by: 'NAME', domain: 'A,B,C' }, { domain });
-  const { settings, confidence, shown } = readStatisticSettings(args);
+  const counted = 'counted once, in a category of --domain';
+  const { settings, confidence, shown, clippedTo } = readStatisticSettings(args, counted);
   const categories = readCategories(args)!;
   const { column, labels } = categories;
   const kind = args.oneOf('post-process', POST_PROCESSING);
@@ -63,12 +61,14 @@ export async function run(args: Args): Promise<void> {
   if (kind === 'monotone' && !isPrefix) {
     throw new Misuse('--post-process monotone is for counts so far: those of a window fall');
   }
-  let histogram: HistogramStatistic | undefined;
-  const totals = (dp: DpFtrl, { how }: Run['prepared']) => {
+  let histogram: Pick<HistogramStatistic, 'consistentCounts'> | undefined;
+  const sums = (dp: DpFtrl, { how }: Run['prepared']) => {
     const { clipNorm: _norm, dimension: _length, ...others } = how;
     const what = { statistic: 'histogram', categories: labels, total: args.has('total') } as const;
-    histogram = dp.statistic({ ...others, ...what, confidence } as HistogramOptions);
-    return new ReadingTotals(histogram, {
+    return readingSums(dp, {
+      options: { ...others, ...what, confidence } as HistogramOptions,
+      people: settings.people,
+      made: (statistic) => (histogram = statistic as HistogramStatistic),
       records: (rows) => recordsOf(rows, labels),
       estimates: ({ total, count, share }: Histogram) => [total, ...count, ...share],
     });
@@ -86,8 +86,8 @@ export async function run(args: Args): Promise<void> {
         known: settings.times ? ['refuse', 'skip'] : ['refuse'],
       }),
     },
-    totals,
-    clippedTo: 'counted once, in a category of --domain',
+    sums,
+    clippedTo,
     writer: ({ sink }) =>
       new HistogramWriter(sink, {
         ...shown,

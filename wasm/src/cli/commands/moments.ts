@@ -15,7 +15,7 @@ import { estimatesOfMoments, nameOf, pathsOf } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
 import { releaseTable, type Run } from './release.js';
 import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
-import { ReadingTotals } from './statistics/totals.js';
+import { readingSums } from './statistics/totals.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,
@@ -23,9 +23,6 @@ export const options: Known = {
   range: 'values',
   covariance: 'flag',
 };
-
-/** Persons with several rows are not protected. */
-export const protects = 'a row, not a person';
 
 /** The ranges of the columns, which must not be those of the data. */
 function rangesOf(args: Args, columns: readonly string[]): [number, number][] {
@@ -58,13 +55,14 @@ function chartOf({ prepared, settings }: Run, covariance: boolean, confidence: n
 export async function run(args: Args): Promise<void> {
   const range = '--range is what you know of a column, not what you see in it';
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
-  const { settings, confidence, shown } = readStatisticSettings(args);
+  const { settings, confidence, shown, clippedTo } = readStatisticSettings(args, 'clipped to --range');
   const covariance = args.has('covariance');
-  const totals = (dp: DpFtrl, { rows, how }: Run['prepared']) => {
+  const sums = (dp: DpFtrl, { rows, how }: Run['prepared']) => {
     const { clipNorm: _norm, dimension: _length, ...others } = how;
     const what = { statistic: 'moments', ranges: rangesOf(args, rows.columns) } as const;
-    const options = { ...others, ...what, covariance, confidence } as StatisticOptions;
-    return new ReadingTotals(dp.statistic(options), {
+    return readingSums(dp, {
+      options: { ...others, ...what, covariance, confidence } as StatisticOptions,
+      people: settings.people,
       records: (rows) => rows,
       estimates: estimatesOfMoments,
     });
@@ -81,8 +79,8 @@ export async function run(args: Args): Promise<void> {
         known: settings.times ? ['refuse', 'skip'] : ['refuse'],
       }),
     },
-    totals,
-    clippedTo: 'clipped to --range',
+    sums,
+    clippedTo,
     writer: ({ sink, prepared }) =>
       new MomentsWriter(sink, { ...shown, columns: prepared.rows.columns, covariance, confidence }),
     chart: (run) => chartOf(run, covariance, confidence),

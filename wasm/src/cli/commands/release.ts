@@ -10,7 +10,7 @@ import { inputFormat } from '../input/format.js';
 import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { placeOf } from '../input/place.js';
-import { textColumns, type Released, type RowTotals, type Stepper } from '../input/steps.js';
+import { textColumns, type Released, type Stepper, type Sums } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { timeOf, type Times } from '../input/time.js';
@@ -42,8 +42,8 @@ export interface Kind {
   wanted: Omit<Wanted, 'texts'>;
   /** Whether rows come in any order of their times, and are put into it. */
   sorts?: boolean;
-  /** Totals of a run, where they are not sums of the rows. */
-  totals?(dp: DpFtrl, prepared: Prepared): RowTotals;
+  /** Makes the totals of a run, where they are not sums of the rows. */
+  sums?(dp: DpFtrl, prepared: Prepared): Sums;
   /** Facts of the settings that a warning names, as soon as something is released. */
   notices?: readonly string[];
   /** Words for the clipping of rows, where it is not to a norm. */
@@ -172,8 +172,7 @@ async function begin(run: Run): Promise<Begun> {
   const writer = kind.writer(run);
   const protects = { participation, people, times, numSteps };
   const { clippedTo } = kind;
-  const instead = command === 'moments' || command === 'histogram' ? {} : { instead: '--user-column' };
-  const whom = protection({ ...protects, ...instead });
+  const whom = protection({ ...protects, instead: '--user-column' });
   const about = { mechanism: name, columns, unit: whom.unit };
   // Later runs must recognise what was paid for once, even if this run releases nothing.
   await budget?.spend(dp, spendingOf(certificate, about), made.state);
@@ -273,7 +272,7 @@ export async function releaseTable(args: Args, kind: Kind): Promise<void> {
   await plot?.check();
   const dp = await load();
   const prepared = await prepare(dp, args, kind);
-  const made = await makeSums(dp, settings, { ...prepared, totals: kind.totals?.(dp, prepared) });
+  const made = await makeSums(dp, settings, { ...prepared, given: kind.sums?.(dp, prepared) });
   const { totals } = made.sums;
   const { state } = made;
   const isGuarded = state !== undefined;

@@ -53,6 +53,13 @@ export const TIME_FORMAT = `\
                    another one is refused with the formats that would read it. --from and --to are
                    always ISO 8601`;
 
+export const FIRST_OF_PEOPLE = `\
+  --user-column ID --max-contributions K [--min-separation S]
+                   protects persons: column ID says whose row it is. Of each person the first row
+                   counts, and then each at least S steps (default 1) after the last that counted,
+                   until K have; of several in a bucket the first counts. A small K leaves out
+                   later rows, a large K adds noise, about in proportion`;
+
 export const COUNTED = `\
   --user-column ID --max-contributions K
                    protects persons: column ID says whose row it is. Of each person the first K

@@ -73,6 +73,8 @@ ${PRIVACY}
                    '*=LOW:HIGH' for all others
   --column NAME    column of numbers; repeat for more. Default: all
   --covariance     covariances, too
+  --user-column ID --max-contributions K
+                   protects a person instead of a row, of whom the first K rows (or days) count
   --time-column T --bucket minute|hour|day|week|month|year
                    one release per day and so on, of rows in time order
   --workload window=W
@@ -89,12 +91,14 @@ Example:
 
 Private counts and shares of the categories of a column of a CSV file (or of standard input), after
 each row, as CSV with intervals. All of it together is (E, D)-differentially private for one row.
-For counts of single days, and for persons, take dp-ftrl count.
+For counts of single days take dp-ftrl count.
 
 ${PRIVACY}
   --by COLUMN --domain A,B,C [--other]
                    the categories, not read off the data; --other adds one for the rest
   --total          a sharper total, for which counts are a little noisier
+  --user-column ID --max-contributions K
+                   protects a person instead of a row, of whom the first K rows (or days) count
   --time-column T --bucket minute|hour|day|week|month|year
                    one release per day and so on, of rows in time order
   --workload window=W

@@ -2,7 +2,7 @@
 
 // Everything about the command that releases statistics.
 
-import { FORMAT, MECHANISMS, PARAMETERS, PARTICIPATION } from './common.js';
+import { FIRST_OF_PEOPLE, FORMAT, MECHANISMS, PARAMETERS, PARTICIPATION } from './common.js';
 import { STRATEGY, TIME_FORMAT } from './common.js';
 
 const PLOT = `\
@@ -25,6 +25,7 @@ const REST = `\
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
+${FIRST_OF_PEOPLE}
 ${PARTICIPATION}
 ${FORMAT}
   --missing M      rows with an empty cell: refuse (default); with --time-column also skip, which
@@ -38,7 +39,8 @@ Reads a CSV file (RFC 4180, UTF-8, first row names the columns) or standard inpu
 each row how many rows there are so far (with --workload window=W among the last W) and the mean and
 the variance of each column, with noise, each with the ends of an interval: step,count,count_low,
 count_high,NAME_mean,NAME_mean_low,... All of it together is (E, D)-differentially private for one
-row, or for one user who has several rows as --epochs or --participations promise.
+row; or for one person, with --user-column; or for one user who has several rows as --epochs or
+--participations promise.
 
 An interval contains the number without noise with probability C, whatever the rows are; it is about
 these rows, not about those that they are a sample of. A variance is divided by the count, not by
@@ -75,6 +77,9 @@ Examples, with files of the package:
   dp-ftrl moments --epsilon 1 --delta 1e-6 --column items --column revenue \\
       --range items=0:5 --range revenue=0:20 --covariance --json \\
       examples/shop_day.csv
+  dp-ftrl moments --epsilon 2 --delta 1e-6 --column minutes --range minutes=0:120 \\
+      --user-column member --max-contributions 12 --time-column time --bucket day \\
+      --from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv
 `;
 
 export const HISTOGRAM = `dp-ftrl histogram --epsilon E --delta D --by COLUMN --domain A,B,C [options] [FILE.csv]
@@ -83,12 +88,12 @@ Reads a CSV file (RFC 4180, UTF-8, first row names the columns) or standard inpu
 each row how many rows of each category there are so far (with --workload window=W among the last
 W), its share of all, and how many there are of all, with noise, each with the ends of an interval:
 step,COLUMN,count,count_low,count_high,share,...,total,..., a line for each category. All of it
-together is (E, D)-differentially private for one row, or for one user who has several rows as
---epochs or --participations promise.
+together is (E, D)-differentially private for one row; or for one person, with --user-column; or for
+one user who has several rows as --epochs or --participations promise.
 
 Counts are unbiased: they may be negative, and fall. An interval contains the number without noise
-with probability C. dp-ftrl count --by has counts of each single day beside those so far, and
-protects persons; here are shares, intervals, windows, replace-one and rows without a time.
+with probability C. dp-ftrl count --by has counts of each single day beside those so far; here are
+shares, intervals, windows, replace-one and rows without a time.
 
   --epsilon E      privacy target, > 0. Above 20 there is a warning
   --delta D        privacy target, between 0 and 1. There is a warning above 1e-3, and above one

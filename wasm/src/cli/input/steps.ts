@@ -52,16 +52,16 @@ export function eachStep(
   }));
 }
 
+type Facts = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'>;
 /** Members of totals that take rows. */
-export type RowTotals = Pick<
-  PrefixSum,
-  'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'
-> &
-  Pick<PrefixSum, 'releaseMany' | 'contribute' | 'endSteps'>;
+export type RowTotals = Facts & Pick<PrefixSum, 'releaseMany' | 'contribute' | 'endSteps'>;
+/** The same of totals that take rows of people. */
+export type PeopleTotals = Facts &
+  Pick<PeopleSum, 'releaseEach' | 'contribute' | 'endSteps' | 'numDropped'>;
 
 /** Totals that take the rows, with the person of each where people are protected. */
 export type Sums =
-  | { people: People; totals: PeopleSum }
+  | { people: People; totals: PeopleTotals }
   | { people: undefined; totals: RowTotals };
 
 /** The same, or totals that may take a while to release a step, where every row is one. */
@@ -270,7 +270,7 @@ export class BucketStepper implements Stepper {
   }
 
   /** Contributes rows one by one, so that it is seen what counts. */
-  private contributeSeen(totals: PeopleSum, person: string, row: Float64Array): void {
+  private contributeSeen(totals: PeopleTotals, person: string, row: Float64Array): void {
     const dropped = totals.numDropped;
     totals.contribute(person, row);
     if (totals.numDropped === dropped) this.truth!.addOf(person, row);

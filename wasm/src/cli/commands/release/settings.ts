@@ -26,12 +26,11 @@ export const OUTPUT_OPTIONS: Known = {
   quiet: 'flag',
 };
 
-export const options: Known = {
+/** Options of every command that releases the rows of a table step by step. */
+export const STREAM_OPTIONS: Known = {
   ...STRATEGY_OPTIONS,
   epsilon: 'value',
   delta: 'value',
-  pure: 'flag',
-  clip: 'value',
   steps: 'value',
   workload: 'value',
   ...PARTICIPATION_OPTIONS,
@@ -40,9 +39,15 @@ export const options: Known = {
   ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
   ...BUDGET_OPTIONS,
+  neighbours: 'value',
+};
+
+export const options: Known = {
+  ...STREAM_OPTIONS,
+  pure: 'flag',
+  clip: 'value',
   ...STATE_OPTIONS,
   column: 'values',
-  neighbours: 'value',
   ...MODE_OPTIONS,
   ...OUTPUT_OPTIONS,
 };

@@ -6,7 +6,7 @@ import type { DpFtrl, PrefixSumOptions, PureSumOptions, Workload } from '../../.
 import { Misuse } from '../../failure.js';
 import { placeOf } from '../../input/place.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
-import type { RowSums, RowTotals, Stepper, Sums } from '../../input/steps.js';
+import type { RowSums, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
 import { TrueSums } from '../../input/truth.js';
 import { Clock } from '../../input/time.js';
@@ -56,11 +56,11 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows, workload, totals: given }: {
+  { how, rows, workload, given }: {
     how: SumOptions;
     rows: RowStream;
     workload: Workload;
-    totals: RowTotals | undefined;
+    given: Sums | undefined;
   },
 ): Promise<Made> {
   const { people, state, times, target, showTrue } = settings;
@@ -83,9 +83,9 @@ export async function makeSums(
       throw error;
     }
   }
-  const sums: Sums = people
-    ? { people, totals: dp.peopleSum(how) }
-    : { people, totals: given ?? dp.prefixSum(how) };
+  const sums: Sums =
+    given ??
+    (people ? { people, totals: dp.peopleSum(how) } : { people, totals: dp.prefixSum(how) });
   const stepper = times
     ? new BucketStepper({ ...options, sums, times })
     : new RowStepper({ ...options, sums });

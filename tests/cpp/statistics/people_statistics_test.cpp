@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "dpftrl/statistics/statistics.hpp"
+#include "statistics/columns.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::expect_refused;
+
+constexpr std::int64_t kNumSteps = 3;
+
+/// Records that a person brings to a step, by their indices and in their order; -1 is none.
+using Brought = std::array<int, 2>;
+
+/// Person 0 brings nothing to a step, each of three records, two of them or one twice.
+constexpr std::array kBrought = {Brought{-1, -1}, Brought{0, -1}, Brought{1, -1},
+                                 Brought{2, -1},  Brought{1, 0},  Brought{0, 0}};
+using World = std::array<std::size_t, kNumSteps>;  ///< indices in kBrought
+
+constexpr std::size_t kNumWorlds = 6 * 6 * 6;
+
+World world_at(std::size_t number) {
+  return {number % 6, number / 6 % 6, number / 36};
+}
+
+MechanismOptions options_for(const Participation& participation) {
+  return {.strategy = "square-root",
+          .num_steps = kNumSteps,
+          .target = {.epsilon = 1, .delta = 1e-6},
+          .participation = participation};
+}
+
+std::vector<Participation> patterns() {
+  return {Participation::single(), testing::separated(2, 2), testing::separated(2, 1),
+          testing::separated(3, 1)};
+}
+
+/// Computes the integers that a world adds to the sums of each step, a row a step. `take` hands a
+/// record of a person over; `others` have records, too.
+template <class Sum, class Take>
+Matrix increments(Sum& sum, Sum& silent, const World& world, bool others, Take&& take) {
+  Matrix steps(kNumSteps, sum.columns().dimension());
+  Vector before = Vector::Zero(steps.cols());
+  for (Eigen::Index t = 0; t < kNumSteps; ++t) {
+    if (others) take(sum, 1, 2);
+    for (const int record : kBrought[world[static_cast<std::size_t>(t)]])
+      if (record >= 0) take(sum, 0, record);
+    if (others) take(sum, 1, 0);
+    if (others && t > 0) take(sum, 2, 1);
+    sum.release();
+    silent.release();
+    Vector now(steps.cols());
+    for (Eigen::Index i = 0; i < now.size(); ++i)
+      now[i] = sum.noisy_sums()[static_cast<std::size_t>(i)] -
+               silent.noisy_sums()[static_cast<std::size_t>(i)];
+    steps.row(t) = now - before;
+    before = now;
+  }
+  return steps;
+}
+
+/// Neighbours of worlds: without person 0 (zero-out), or with other records of the same steps, or
+/// none, in the place of those (replace-one).
+bool are_neighbours(Neighbours neighbours, const World& from, const World& to) {
+  if (neighbours == Neighbours::zero_out) return to == World{};
+  if (to == World{}) return true;
+  for (std::size_t t = 0; t < kNumSteps; ++t)
+    if ((from[t] == 0) != (to[t] == 0)) return false;
+  return true;
+}
+
+/// Largest distance of what the encoder makes of two neighbouring worlds, in stds of the noise
+/// times mu: at most 1 where the noise covers it.
+template <class Columns, class Take>
+double farthest(const Participation& participation, const typename Columns::Options& what,
+                Take&& take) {
+  const auto made = [&] {
+    return PeopleStatisticSum<Columns>(options_for(participation), what,
+                                       Key::insecure_from_seed(3));
+  };
+  const auto reference = made();
+  const Matrix encoder = reference.sums().mechanism().strategy().encoder();
+  double largest = 0;
+  for (const bool others : {false, true}) {
+    std::vector<Matrix> all;
+    for (std::size_t i = 0; i < kNumWorlds; ++i) {
+      auto sum = made(), silent = made();
+      all.push_back(increments(sum, silent, world_at(i), others, take));
+    }
+    for (std::size_t a = 0; a < kNumWorlds; ++a)
+      for (std::size_t b = 0; b < kNumWorlds; ++b) {
+        if (!are_neighbours(reference.columns().neighbours(), world_at(a), world_at(b))) continue;
+        const Matrix difference = all[a] - all[b];
+        largest = std::max(largest, (encoder * difference).norm());
+        std::vector<std::int64_t> changed;
+        for (Eigen::Index t = 0; t < kNumSteps; ++t)
+          if (difference.row(t).norm() > 0) changed.push_back(t);
+        EXPECT_TRUE(participation.allows(changed, kNumSteps));
+      }
+  }
+  const Certificate claim = reference.certificate();
+  return largest / (claim.noise_stddev * claim.mu);
+}
+
+const std::array<std::array<double, 1>, 3> kNumbers = {{{10}, {0}, {2.5}}};
+
+MomentsOptions moments_for(Neighbours neighbours) {
+  return {.ranges = {{0, 10}}, .neighbours = neighbours};
+}
+
+HistogramOptions histogram_for(Neighbours neighbours) {
+  return {.num_categories = 3, .neighbours = neighbours};
+}
+
+TEST(PeopleStatisticsTest, ChangingOnePersonIsWithinTheNoiseAndSomeChangesReachIt) {
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+    for (const Participation& participation : patterns()) {
+      const double of_moments = farthest<MomentColumns>(
+          participation, moments_for(neighbours), [](PeopleMomentSum& sum, int person, int record) {
+            sum.contribute(person, kNumbers[static_cast<std::size_t>(record)]);
+          });
+      EXPECT_LE(of_moments, 1);
+      EXPECT_GE(of_moments, 1 - 0x1p-12);
+      const double of_histograms = farthest<HistogramColumns>(
+          participation, histogram_for(neighbours),
+          [](PeopleHistogramSum& sum, int person, int record) { sum.contribute(person, record); });
+      EXPECT_LE(of_histograms, 1 + 1e-12);
+      EXPECT_GE(of_histograms, 1 - 0x1p-12);
+    }
+}
+
+TEST(PeopleStatisticsTest, RecordsThatAreAddedUpOrCountTooOftenExceedTheNoise) {
+  // Falsifies the check above: one person as three, so that each record counts once more.
+  int alias = 10;
+  const auto as_others = [&alias](PeopleMomentSum& sum, int person, int record) {
+    const std::span<const double> numbers = kNumbers[static_cast<std::size_t>(record)];
+    sum.contribute(person == 0 ? alias++ : person, numbers);
+  };
+  const Participation single = Participation::single();
+  const MomentsOptions what = moments_for(Neighbours::zero_out);
+  std::vector<Matrix> all;
+  for (const World& world : {World{5, 0, 0}, World{1, 1, 0}, World{}}) {
+    PeopleMomentSum sum(options_for(single), what, Key::insecure_from_seed(3)),
+        silent(options_for(single), what, Key::insecure_from_seed(3));
+    all.push_back(increments(sum, silent, world, false, as_others));
+  }
+  const PeopleMomentSum sum(options_for(single), what, Key::insecure_from_seed(3));
+  const Matrix encoder = sum.sums().mechanism().strategy().encoder();
+  const double covered = sum.certificate().noise_stddev * sum.certificate().mu;
+  for (const std::size_t world : {0u, 1u})
+    EXPECT_GT((encoder * (all[world] - all[2])).norm(), 1.3 * covered);
+}
+
+TEST(PeopleStatisticsTest, WhatPeopleSumAddsUpIsFartherApartThanReplacedRecords) {
+  // Why only the first record of a step counts: columns of two, clipped together, are no record.
+  const MomentColumns columns(moments_for(Neighbours::replace_one));
+  const auto mechanism = Mechanism::make({.strategy = "tree",
+                                          .num_steps = 1,
+                                          .target = {.epsilon = 1, .delta = 1e-6},
+                                          .clip_norm = columns.distance()});
+  const auto added = [&](double number, bool first) {
+    const PrefixSumOptions options{.key = Key::insecure_from_seed(5),
+                                   .dimension = columns.dimension(),
+                                   .grid = columns.grid()};
+    PeopleSum sums(mechanism, options);
+    std::vector<double> row(static_cast<std::size_t>(columns.dimension())), noisy(row);
+    columns.write(std::array{number}, row);
+    for (int i = 0; i < 2; ++i)
+      if (first)
+        sums.contribute_first(7, row);
+      else
+        sums.contribute(7, row);
+    sums.release(noisy);
+    EXPECT_EQ(sums.num_dropped(), first ? 1 : 0);
+    return Vector(Eigen::Map<const Vector>(noisy.data(), std::ssize(noisy)));
+  };
+  EXPECT_LE((added(10, true) - added(0, true)).norm(), columns.distance());
+  EXPECT_GT((added(10, false) - added(0, false)).norm(), 1.05 * columns.distance());
+}
+
+TEST(PeopleStatisticsTest, TheEarliestRecordsCountAndOfAStepTheFirst) {
+  const HistogramOptions what = histogram_for(Neighbours::zero_out);
+  PeopleHistogramSum people(options_for(testing::separated(2, 2)), what,
+                            Key::insecure_from_seed(9));
+  HistogramSum records(options_for(testing::separated(2, 2)), what, Key::insecure_from_seed(9));
+  const auto expect_same = [&] {
+    const Histogram of_people = people.release(), of_records = records.release();
+    for (std::size_t j = 0; j < 3; ++j)
+      EXPECT_EQ(of_people.count[j].value, of_records.count[j].value);
+    EXPECT_EQ(of_people.total.low, of_records.total.low);
+  };
+  EXPECT_TRUE(people.contribute(7, 0));
+  EXPECT_FALSE(people.contribute(7, 1));
+  EXPECT_TRUE(people.contribute(8, 1));
+  records.contribute(0);
+  records.contribute(1);
+  expect_same();
+  EXPECT_FALSE(people.contribute(7, 2));
+  EXPECT_TRUE(people.contribute(9, 2));
+  records.contribute(2);
+  expect_same();
+  EXPECT_TRUE(people.contribute(7, 2));
+  records.contribute(2);
+  expect_same();
+  EXPECT_EQ(people.sums().num_dropped(), 2);
+}
+
+TEST(PeopleStatisticsTest, RefusesBadRecordsAndChangesNothing) {
+  PeopleMomentSum sum(options_for(Participation::single()), moments_for(Neighbours::zero_out),
+                      Key::insecure_from_seed(1));
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(sum.contribute(2, std::array{1.0}));
+  // Refused also where it would not count.
+  for (const std::int64_t person : {1, 2}) {
+    expect_refused([&] { sum.contribute(person, std::array{kNan}); }, ErrorCode::invalid_argument,
+                   "record[0]");
+    expect_refused([&] { sum.contribute(person, std::array{1.0, 2.0}); }, ErrorCode::wrong_length,
+                   "record");
+  }
+  EXPECT_EQ(sum.sums().num_dropped(), 0);
+  EXPECT_TRUE(sum.contribute(1, std::array{1.0}));
+  for (std::int64_t t = 0; t < kNumSteps; ++t) sum.release();
+  expect_refused([&] { sum.contribute(3, std::array{1.0}); }, ErrorCode::past_horizon, "step");
+  expect_refused(
+      [] {
+        PeopleMomentSum(options_for(Participation::fixed_epoch({3, 1})),
+                        moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
+      },
+      ErrorCode::invalid_argument, "participation");
+}
+
+}  // namespace
+}  // namespace dpftrl
