@@ -20,7 +20,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 432_400);
+  check(t, 'dp-ftrl.wasm', brotli(readFileSync(join(installed, 'dist/dp-ftrl.wasm'))), 435_800);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -43,11 +43,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 595_700);
+  check(t, 'index.js', brotli(readFileSync(join(installed, 'dist/index.js'))), 600_200);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 33_350);
+  check(t, 'external.js', brotli(readFileSync(join(installed, 'dist/external.js'))), 34_250);
 });
 
 const sizeOf = (name) => brotli(readFileSync(join(installed, 'dist', name)));

@@ -9,7 +9,13 @@
 
 namespace dpftrl::detail {
 
-enum class QueryUse : std::uint64_t { gaussian = 0, laplace = 1, choice = 2 };
+enum class QueryUse : std::uint64_t {
+  gaussian = 0,
+  laplace = 1,
+  choice = 2,
+  held_out = 3,
+  candidates = 4,
+};
 
 /// Derives a separate key for each use, so that no two uses, and no stream of releases, share
 /// random bits for any keys of the caller.

@@ -4,6 +4,7 @@ import { float64s, optionsObject, Reader } from '../core/check.js';
 import { NEIGHBOURS } from '../shared/defaults.js';
 import { copyOfCatalogue, makeInstance } from './catalogue.js';
 import { compare, makeComparison, SAME } from './compare.js';
+import type { Instance } from '../core/handle.js';
 import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
 import { makeError } from '../core/errors.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
@@ -23,6 +24,7 @@ import { makePrefixSum } from './sums/prefix-sum.js';
 import { choose, estimateCount, makeQueries, makeQuerySearch } from './queries.js';
 import { quantile, randomizedResponse, winner } from './queries.js';
 import { learnerDefaults } from './learning/setup.js';
+import { learnTuned, tuningCost } from './learning/tune.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import { makeSimulationNoise } from './simulation-noise.js';
@@ -151,6 +153,19 @@ function ofPure(core: Core, name: 'pureMu' | 'pureRho', epsilon: unknown): numbe
   return core.call(name, new Reader(name, { epsilon }).number('epsilon'));
 }
 
+type TableFunction = 'learn' | 'learnTuned' | 'tuningCost' | 'learnerDefaults';
+
+/** The functions that learn from tables. */
+function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
+  const { core } = instance;
+  return {
+    learn: (options) => learn(instance, options),
+    learnTuned: (options) => learnTuned(instance, options),
+    tuningCost: (options) => tuningCost(core, options),
+    learnerDefaults: (options) => learnerDefaults(core, options),
+  };
+}
+
 /** The API of one instance. */
 export function makeApi(core: Core): DpFtrl {
   const instance = makeInstance(core);
@@ -192,8 +207,7 @@ export function makeApi(core: Core): DpFtrl {
     statistic: (options: unknown) => makeStatistic(instance, options),
     peopleStatistic: (options: unknown) => makePeopleStatistic(instance, options),
     statisticLedger: (options: unknown) => makeStatisticLedger(instance, options),
-    learn: (options) => learn(instance, options),
-    learnerDefaults: (options) => learnerDefaults(core, options),
+    ...ofTables(instance),
     learner: (options) => makeLearner(instance, options),
     gradientLearner: (options) => makeGradientLearner(instance, options),
     gradientLearnerLedger: (options) => makeGradientLearnerLedger(instance, options),

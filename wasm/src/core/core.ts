@@ -12,6 +12,7 @@ import type { MechanismName, MechanismParameters, OptimizeProgress } from '../ty
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
 import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
 import type { Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
+import type { TuningCost, TuningCostOptions } from '../types/all.js';
 
 // Every object that goes to the core has all its fields, even if undefined: a missing one would be
 // looked for on Object.prototype.
@@ -264,6 +265,16 @@ interface CoreFunctions {
       momentum: number | undefined;
     },
   ];
+  tuningPlan: [
+    [options: TuningCostOptions & { composes: boolean }],
+    TuningCost,
+  ];
+  /** Rows that no candidate learns from. */
+  tuningHeldOut: [[options: CoreDraw & { numRows: number }], Float64Array];
+  tuningChoose: [
+    [options: CoreDraw & { numRight: Float64Array; selectionEpsilon: number; neighbours: string }],
+    number,
+  ];
   learnerCreate: [[options: CoreMechanism & object], CorePrefixSum];
   /** Overwrites the scores with the predictions. */
   learnerLearn: [
@@ -433,6 +444,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'queriesQuantile', call: 'quantile' },
   { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },
   { start: 'statistic', call: 'statistic' },
+  { start: 'tuningPlan', call: 'tuningCost' },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
   { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
   { start: 'peopleLedger', call: 'peopleLedger', names: { checkpoint: 'store' } },

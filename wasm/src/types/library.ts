@@ -27,6 +27,7 @@ import type {
 } from './learning/linear-learner.js';
 import type { LearnedModel } from './learning/model.js';
 import type { Simulation, SimulationOptions } from './learning/simulation.js';
+import type { LearnTunedOptions, TuningCost, TuningCostOptions } from './learning/tune.js';
 import type { LedgerOptions, PeopleLedger, PeopleLedgerOptions, PureLedgerOptions } from './ledger.js';
 import type { PurePeopleLedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
@@ -280,6 +281,39 @@ export interface DpFtrl {
    * ```
    */
   learn(options: LearnOptions): LearnedModel;
+  /**
+   * Learns as `learn` does with each of several settings, and returns one of the models: which one
+   * is chosen privately, by how many rows it reads right of a tenth that none learned from. The
+   * model is (epsilon, delta)-differentially private for one row, the choice included; `tuningCost`
+   * says what it leaves for each learner. Worth it for tables of
+   * many rows, from about 5000 on; with fewer `learn` is better in the mean.
+   * @throws as `learn`, and for candidates out of range.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const minutes = Float64Array.from({ length: 500 }, () => 60 * Math.random());
+   * const labels = minutes.map((m) => (m > 30 ? 1 : 0));
+   * const inputs = [{ name: 'minutes', low: 0, high: 60 }];
+   * const target = { epsilon: 1, delta: 1e-6 };
+   * const { tuning } = dp.learnTuned({ features: minutes, labels, inputs, ...target });
+   * console.log(tuning.candidates[tuning.chosen].rate); // 1/4, 1 or 4 times the rate of `learn`
+   * ```
+   */
+  learnTuned(options: LearnTunedOptions): LearnedModel;
+  /**
+   * Returns what `learnTuned` leaves for the parts of a model, from public numbers alone.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { learnerEpsilon } = dp.tuningCost({ epsilon: 1, delta: 1e-6, numCandidates: 2 });
+   * console.log(learnerEpsilon); // of each of two learners
+   * ```
+   */
+  tuningCost(options: TuningCostOptions): TuningCost;
   /**
    * Returns options for `learner` and `learnerLedger` that learn well: clip norm, domain, lambda and
    * the rest follow from loss, rows, dimension, epsilon and delta. No row is looked at. Options of

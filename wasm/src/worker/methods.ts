@@ -12,8 +12,12 @@ export const FUNCTIONS = {
   plain: {
     ...{ mechanisms: 0, liveHandles: 0, calibrate: 1, pureMu: 1, pureRho: 1, compose: 1 },
     ...{ randomizedResponse: 1, estimateCount: 1, learnerDefaults: 1 },
+    tuningCost: 1,
   },
-  abortable: { bounds: 1, learn: 1, regretBounds: 2, predict: 2, choose: 1, winner: 1, quantile: 1 },
+  abortable: {
+    ...{ bounds: 1, learn: 1, learnTuned: 1, regretBounds: 2, predict: 2 },
+    ...{ choose: 1, winner: 1, quantile: 1 },
+  },
   searching: {
     ...{ error: 1, errorPerStep: 1, incrementStddevs: 1, matrices: 1 },
     ...{ compare: 1, optimize: 1, certificate: 1 },

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "dpftrl/problem/participation.hpp"
+#include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/random/random.hpp"
 
 namespace dpftrl {
@@ -113,5 +114,93 @@ struct EstimatedCount {
 /// @throws Error{invalid_argument} a number out of range.
 /// @checked-by exponential_mechanism_test "the estimate is unbiased and has its deviation"
 EstimatedCount estimate_count(std::int64_t num_ones, std::int64_t num_reports, double epsilon);
+
+/// Private selection among learners of one table, settings of which nobody knows in advance.
+///
+///     held out        h of the n rows, drawn by coins; no candidate learns from them
+///     candidates      k learners of the n - h other rows, each mu-GDP
+///     coins           each candidate takes part with probability 3/4; all again if none does
+///     the choice      of those by the exponential mechanism, from how many of the h rows each
+///                     reads right
+///
+/// A row is learned from or held out, so it pays for the learners or for the choice, never for
+/// both. Coins make the learners cheap: whoever sees the model does not know which candidates it
+/// was compared with, so k of them cost much less than k releases. Which ones took part is a
+/// secret.
+///
+/// @source  the coins are those of Papernot and Steinke, arXiv 2110.03620, tossed for each
+/// candidate
+///          instead of drawing a number of them; the bound by way of the privacy profile is in the
+///          manner of Koskela, Redberg and Wang, arXiv 2402.06701. Proof: docs/math/learning.md,
+///          section 12.
+inline constexpr std::int64_t kMaxCandidates = 64;
+
+struct TuningTarget {
+  ApproximateDp target;         ///< of the model that is chosen
+  std::int64_t num_candidates;  ///< 2 .. kMaxCandidates
+  /// Whether the choice may cost an account (of mu or rho) no more than the learners do: for models
+  /// that are composed with other releases.
+  bool composes = false;
+};
+
+/// Budget of the parts.
+struct TuningPlan {
+  double learner_epsilon;    ///< of each learner, at the target's delta
+  double selection_epsilon;  ///< of the choice, which has no delta
+  double mu;                 ///< Gaussian DP of the whole: what an account is charged
+  double rho;                ///< zero-concentrated DP of the whole
+};
+
+/// Plans a model that is chosen from candidates at (epsilon, delta).
+///
+/// @exactness   learner_epsilon is short of the largest that the bound admits by about 1e-5 for
+/// each
+///              candidate.
+/// @guarantee   learners that are (learner_epsilon, delta)-DP with Gaussian noise and choose_tuned
+///              with selection_epsilon give an (epsilon, delta)-DP model. mu and rho hold as well.
+/// @throws Error{invalid_argument} a number out of range.
+/// @cost        milliseconds.
+/// @checked-by  tuning_test, tests/reference/tuning_oracle.py
+TuningPlan plan_tuning(const TuningTarget& target);
+
+/// Greatest factor, from above, by which the chance that no other candidate takes part and is
+/// better can change between neighbours, for one other candidate that is mu-GDP: the maximum over x
+/// of (1 - 3/4 Phi(x)) / (1 - 3/4 Phi(x + mu)).
+/// @checked-by  tuning_test "the ratio is at least that at every point and hardly more"
+double tuning_ratio(double mu);
+
+/// Delta of the chosen model at `epsilon`, from above, for learners that are mu-GDP.
+struct TuningLoss {
+  double mu;
+  double epsilon;
+  std::int64_t num_candidates;
+};
+double tuning_delta(const TuningLoss& loss);
+
+/// Draws which rows are held out: a tenth of them, rounded up, every set with the same chance.
+/// @param num_rows  2 .. 2^31; both parts then have a row.
+/// @param key       a fresh one; those of the learners are others.
+/// @return          rows in ascending order.
+std::vector<std::int64_t> draw_held_out(std::int64_t num_rows, const Key& key);
+
+struct TunedChoice {
+  double selection_epsilon;
+  Neighbours neighbours = Neighbours::zero_out;
+};
+
+/// Tosses the coins and chooses: the index of a candidate.
+///
+/// @param num_right  how many rows that are held out each candidate reads right; a row that is
+///                   zeroed out is read right by none.
+/// @param key        a fresh one; that of draw_held_out may be the same.
+/// @exactness   the law is exact given ideal random bits.
+/// @guarantee   selection_epsilon-DP for a row that is held out.
+/// @checked-by  tuning_test
+std::int64_t choose_tuned(std::span<const std::int64_t> num_right, const TunedChoice& options,
+                          const Key& key);
+
+/// The law of choose_tuned, to rounding; up to 16 candidates.
+std::vector<double> tuned_probabilities(std::span<const std::int64_t> num_right,
+                                        const TunedChoice& options);
 
 }  // namespace dpftrl

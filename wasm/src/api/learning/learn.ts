@@ -3,9 +3,10 @@
 // A whole table in, a private model out: docs/math/learning.md, section 10.
 
 import { float64s, optionsOf, outOfRange, requireFinite, type Reader } from '../../core/check.js';
-import { asErrorsOf, makeError } from '../../core/errors.js';
+import { asErrorsOf, makeError, type Where } from '../../core/errors.js';
+import type { Core } from '../../core/core.js';
 import type { Instance } from '../../core/handle.js';
-import type { LearnedModel, Learner, ModelInput } from '../../types/all.js';
+import type { LearnedModel, Learner, LearnerOptions, ModelInput } from '../../types/all.js';
 import { readOptions, requireLength } from '../options.js';
 import { makeLearner } from './learner.js';
 import { readInputs, scaled } from './model.js';
@@ -15,9 +16,10 @@ import { TailAverage } from './tail-average.js';
 const WHERE = 'learn';
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
 const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses'] as const;
-const OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', 'insecureSeed', ...OF_DEFAULTS];
+export const LEARN_OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', 'insecureSeed', ...OF_DEFAULTS];
 
-interface Table {
+/** A table as a learner takes it. */
+export interface Table {
   inputs: ModelInput[];
   /** Whether each example ends with a feature that is always 1. */
   intercept: boolean;
@@ -27,25 +29,26 @@ interface Table {
 }
 
 /** Returns as many features without names as there are in a row. */
-function unnamed(numFeatures: number, numRows: number): ModelInput[] {
+function unnamed(where: Where, numFeatures: number, numRows: number): ModelInput[] {
   const width = numFeatures / numRows;
   if (!Number.isInteger(width) || width === 0) {
     const constraint = `must have a multiple of ${numRows} entries, as many for each of {labels}`;
     const value = String(numFeatures);
-    throw makeError('wrong_length', WHERE, { parameter: 'features', constraint, value });
+    throw makeError('wrong_length', where, { parameter: 'features', constraint, value });
   }
   return Array.from({ length: width }, (_, i) => ({ name: `x${i + 1}` }));
 }
 
-function readTable(reader: Reader): Table {
-  const labels = float64s(WHERE, 'labels', reader.raw('labels'));
-  if (labels.length === 0) throw outOfRange(WHERE, 'labels', 'at least one', 'none');
-  const features = float64s(WHERE, 'features', reader.raw('features'));
+export function readTable(reader: Reader): Table {
+  const { where } = reader;
+  const labels = float64s(where, 'labels', reader.raw('labels'));
+  if (labels.length === 0) throw outOfRange(where, 'labels', 'at least one', 'none');
+  const features = float64s(where, 'features', reader.raw('features'));
   const given = reader.has('inputs')
-    ? readInputs(WHERE, reader.raw('inputs'))
-    : unnamed(features.length, labels.length);
-  requireLength(WHERE, 'features', features.length, labels.length * given.length);
-  requireFinite(WHERE, 'features', features);
+    ? readInputs(where, reader.raw('inputs'))
+    : unnamed(where, features.length, labels.length);
+  requireLength(where, 'features', features.length, labels.length * given.length);
+  requireFinite(where, 'features', features);
   const inputs = withRanges(given);
   const intercept = reader.flagOr('intercept', true);
   const width = inputs.length + Number(intercept);
@@ -70,16 +73,26 @@ export function passOver(
   return tail.weights()!;
 }
 
-export function learn(instance: Instance, options: unknown): LearnedModel {
-  const reader = readOptions(WHERE, options, OPTIONS);
+/** Options of the learner that `learn` chooses for so many rows of a table. */
+export function chosenFor(
+  core: Core,
+  reader: Reader,
+  { numRows, dimension, ...given }: { numRows: number; dimension: number; epsilon?: number },
+): LearnerOptions {
   const loss = reader.oneOfOr('loss', LOSSES);
+  const same = { loss, ...optionsOf(reader, OF_DEFAULTS), ...given };
+  return learnerDefaults(core, { setup: 'table', dimension, numRows, ...same });
+}
+
+export function learn(instance: Instance, options: unknown): LearnedModel {
+  const reader = readOptions(WHERE, options, LEARN_OPTIONS);
   const table = readTable(reader);
   const { inputs, intercept, rows, labels } = table;
-  const batchSize = labels.length;
-  const dimension = rows.length / batchSize;
+  const numRows = labels.length;
+  const dimension = rows.length / numRows;
   return asErrorsOf(WHERE, () => {
     const learner = makeLearner(instance, {
-      ...learnerDefaults(instance.core, { setup: 'table', loss, dimension, numRows: batchSize, ...optionsOf(reader, OF_DEFAULTS) }),
+      ...chosenFor(instance.core, reader, { numRows, dimension }),
       insecureSeed: reader.raw('insecureSeed'),
     });
     try {

@@ -24,6 +24,7 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
   'private',
   'certificate',
   'protects',
+  'tuning',
   'test',
   'nonprivate',
 ];
@@ -121,4 +122,10 @@ export function predict(model: unknown, features: unknown, out?: Float64Array): 
   if (out === undefined) return scores;
   overwrite(out, scores);
   return out;
+}
+
+/** Whether scores read a class: by the sign of one, or the first of the largest of several. */
+export function isRight(scores: Float64Array, label: number): boolean {
+  if (scores.length === 1) return scores[0]! >= 0 === label > 0;
+  return scores.indexOf(Math.max(...scores)) === label;
 }

@@ -10,7 +10,7 @@ import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
 import { readChosen, stepsOf, type Chosen } from '../options/strategy.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
-import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
+import { requireWritable } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
 import { warnWeak } from '../output/weak.js';
@@ -19,10 +19,11 @@ import { ended } from '../state/state-file.js';
 import { optionsFor, reasonFor } from './learn/defaults.js';
 import { Hindsight, openTest } from './learn/hindsight.js';
 import { Learning } from './learn/learning.js';
-import { describe, modelOf, weightNames } from './learn/model-report.js';
+import { describe, modelOf, weightNames, writeShown } from './learn/model-report.js';
 import { penaltyFor } from './learn/penalty.js';
 import { readProblem, unscaledText, type Problem } from './learn/problem.js';
 import { readPattern, readSettings, type Settings } from './learn/settings.js';
+import { runTuned } from './learn/tuned.js';
 
 export { options } from './learn/settings.js';
 
@@ -164,14 +165,9 @@ async function writeModel(
   },
 ): Promise<void> {
   const model = await modelOf(dp, settings, { learning, protects, test });
-  const text = `${JSON.stringify(model)}\n`;
-  const { test: _, ...saved } = model;
   const isGuarded = learning.state !== undefined;
-  if (settings.model !== undefined) {
-    await writeFile(settings.model, `${JSON.stringify(saved)}\n`, { option: 'model', isGuarded });
-  }
-  const shown = settings.json ? text : describe(dp, model, { learner: learning.learner, how });
-  await new StandardOutput().write(shown);
+  const text = () => describe(dp, model, { learner: learning.learner, how });
+  await writeShown(settings, model, { text, isGuarded });
   const { chart } = learning;
   if (!chart) return;
   const figure = chart.figure(model, weightNames(model));
@@ -181,6 +177,8 @@ async function writeModel(
 export async function run(args: Args): Promise<void> {
   const dp = await load();
   const settings = readSettings(dp, args);
+  const { tune } = settings;
+  if (tune) return runTuned(dp, args, { settings, candidates: tune });
   const prepared = await prepare(dp, args, settings);
   const learning = await Learning.open(dp, settings, prepared);
   let failure: unknown;

@@ -13,6 +13,27 @@ export interface ModelInput {
   high?: number;
 }
 
+/** Factors on what `learn` chooses; 1 by default. */
+export interface Candidate {
+  /** On the rate, that is on how far all steps move the weights. */
+  rate?: number;
+  /** On the clip norm. */
+  clip?: number;
+}
+
+/** How a model was tuned. */
+export interface Tuning {
+  /** As of `TuningCost`. */
+  learnerEpsilon: number;
+  selectionEpsilon: number;
+  /** The settings, of which the model has one. */
+  candidates: readonly Required<Candidate>[];
+  /** Index of that one. */
+  chosen: number;
+  /** Rows that chose, and that none learned from. */
+  numHeldOut: number;
+}
+
 /** A linear model as plain data: JSON keeps it, and `predict` uses it. */
 export interface LearnedModel {
   format: 'dp-ftrl model';
@@ -36,6 +57,8 @@ export interface LearnedModel {
   certificate: Certificate;
   /** The privacy unit of the certificate, in words. */
   protects?: string;
+  /** How the settings were chosen, where the data chose them: `learnTuned`. */
+  tuning?: Tuning;
   /** How well the weights do on the rows of another file: NOT private unless that file is public. */
   test?: {
     note: string;

@@ -2,8 +2,10 @@
 
 // The model that dp-ftrl learn ends with, and a table of it for people.
 
-import type { DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
+import type { Candidate, DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
+import type { Tuning } from '../../../types/all.js';
 import type { RowStream } from '../../input/stream.js';
+import { StandardOutput, writeFile } from '../../output/output.js';
 import { report } from '../../output/report.js';
 import { heldOut, MAX_KEPT } from './hindsight.js';
 import type { Learning } from './learning.js';
@@ -11,6 +13,14 @@ import { regretBoundText } from './regret-bound.js';
 import type { Settings } from './settings.js';
 
 const UNLESS_PUBLIC = 'NOT private unless the file is public';
+
+/** Returns what a model reaches on the rows of --test, and its latest weights as well. */
+export async function testOf(dp: DpFtrl, given: Parameters<typeof heldOut>[1]) {
+  const tested = await heldOut(dp, given);
+  const { progressiveLoss: loss, progressiveAccuracy: accuracy } = tested.average.result();
+  const test = { note: UNLESS_PUBLIC, numExamples: tested.average.numSeen, loss, accuracy };
+  return { ...tested, test };
+}
 
 /** Returns the model as it is now, with what is told of it. */
 export async function modelOf(
@@ -34,11 +44,8 @@ export async function modelOf(
     private: seed === undefined && !showTrue,
     protects,
   };
-  const tested = test && (await heldOut(dp, { learner, model, label, rows: test }));
-  if (tested) {
-    const { progressiveLoss: loss, progressiveAccuracy: accuracy } = tested.average.result();
-    model.test = { note: UNLESS_PUBLIC, numExamples: tested.average.numSeen, loss, accuracy };
-  }
+  const tested = test && (await testOf(dp, { learner, model, label, rows: test }));
+  if (tested) model.test = tested.test;
   if (!hindsight) return model;
   const heldOutLoss = tested && {
     average: tested.average.result().progressiveLoss,
@@ -101,6 +108,64 @@ function weightFacts(model: LearnedModel) {
   return Object.fromEntries(model.weights.map((weight, j) => [`weight ${names[j]}`, weight]));
 }
 
+/** Returns what was measured on the rows of --test. */
+function testFacts({ test }: LearnedModel) {
+  if (!test) return {};
+  return {
+    [`loss on ${test.numExamples} rows of --test (${test.note})`]: test.loss,
+    ...(test.accuracy !== null && { [`accuracy on them (${test.note})`]: test.accuracy }),
+  };
+}
+
+/** Returns a row for each fact. */
+function rowsOf(facts: Record<string, unknown>): string {
+  return report(facts, false, Object.fromEntries(Object.keys(facts).map((key) => [key, key])));
+}
+
+/** Returns whom a model protects, and how much. */
+function guaranteeFacts({ certificate, private: isPrivate, protects }: LearnedModel) {
+  return {
+    private: isPrivate ? 'yes' : 'NO',
+    epsilon: certificate.epsilon,
+    delta: certificate.delta,
+    neighbours: certificate.neighbours,
+    protects,
+  };
+}
+
+/** Returns the table of a model that was chosen among several. */
+export function describeTuned(model: LearnedModel & { tuning: Tuning }, numRows: number): string {
+  const { tuning, certificate, loss } = model;
+  const { candidates, chosen, learnerEpsilon, selectionEpsilon, numHeldOut } = tuning;
+  const factors = ({ rate, clip }: Required<Candidate>) =>
+    `rate times ${rate}${clip === 1 ? '' : `, clip norm times ${clip}`}`;
+  return rowsOf({
+    loss,
+    examples: `${numRows} rows, of which ${numHeldOut} chose and taught nothing`,
+    ...guaranteeFacts(model),
+    candidates: candidates.map(factors).join('; '),
+    chosen: factors(candidates[chosen]!),
+    'epsilon of each learner': learnerEpsilon,
+    'epsilon of the choice': selectionEpsilon,
+    'gradients clipped to': certificate.clipNorm,
+    ...testFacts(model),
+    ...weightFacts(model),
+  });
+}
+
+/** Writes the file of --model, and standard output. */
+export async function writeShown(
+  { model: file, json }: Settings,
+  model: LearnedModel,
+  { text, isGuarded }: { text: () => string; isGuarded: boolean },
+): Promise<void> {
+  const { test: _, ...saved } = model;
+  if (file !== undefined) {
+    await writeFile(file, `${JSON.stringify(saved)}\n`, { option: 'model', isGuarded });
+  }
+  await new StandardOutput().write(json ? `${JSON.stringify(model)}\n` : text());
+}
+
 /** Returns the table of a model. */
 export function describe(
   dp: DpFtrl,
@@ -108,27 +173,17 @@ export function describe(
   { learner, how }: { learner: Learning['learner']; how: LearnerOptions },
 ): string {
   const { lambda, batchSize, numWaiting } = learner;
-  const { certificate, loss, numExamples, nonprivate, test } = model;
-  const facts = {
+  const { certificate, loss, numExamples, nonprivate } = model;
+  return rowsOf({
     loss,
     examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
     ...(numWaiting > 0 && { 'in a batch that is not full, and not in the weights': numWaiting }),
-    private: model.private ? 'yes' : 'NO',
-    epsilon: certificate.epsilon,
-    delta: certificate.delta,
-    neighbours: certificate.neighbours,
-    protects: model.protects,
+    ...guaranteeFacts(model),
     'gradients clipped to': certificate.clipNorm,
     regularisation: lambda,
     'bound on the expected regret': regretBoundText(dp, model, { how, learner }),
-    ...(test && {
-      [`loss on ${test.numExamples} rows of --test (${test.note})`]: test.loss,
-      ...(test.accuracy !== null && {
-        [`accuracy on them (${test.note})`]: test.accuracy,
-      }),
-    }),
+    ...testFacts(model),
     ...(nonprivate && measuredFacts(nonprivate, how)),
     ...weightFacts(model),
-  };
-  return report(facts, false, Object.fromEntries(Object.keys(facts).map((key) => [key, key])));
+  });
 }

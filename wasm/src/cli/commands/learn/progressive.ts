@@ -3,6 +3,7 @@
 // Losses of predictions, measured on the data: NOT private.
 
 import { classifies } from '../../../api/learning/loss.js';
+import { isRight } from '../../../api/learning/model.js';
 import type { LearnedModel, Learner } from '../../../types/all.js';
 
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
@@ -34,7 +35,7 @@ export class Progressive {
     this.zeroLoss += sum(this.learner.losses(new Float64Array(scores.length), labels));
     const width = this.learner.numScores;
     labels.forEach((label, i) => {
-      this.numCorrect += Number(isCorrect(scores.subarray(i * width, (i + 1) * width), label));
+      this.numCorrect += Number(isRight(scores.subarray(i * width, (i + 1) * width), label));
     });
     this.numExamples += labels.length;
   }
@@ -59,10 +60,4 @@ export class Progressive {
       progressiveAccuracy: classifies(this.learner.loss) ? mean(this.numCorrect) : null,
     };
   }
-}
-
-/** The sign of one score, or the first of the largest of several, is that of the label. */
-function isCorrect(scores: Float64Array, label: number): boolean {
-  if (scores.length === 1) return scores[0]! >= 0 === label > 0;
-  return scores.indexOf(Math.max(...scores)) === label;
 }

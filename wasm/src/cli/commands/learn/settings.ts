@@ -19,6 +19,7 @@ import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { passesOf, setupOf } from './defaults.js';
 import { PENALTY_OPTIONS, readPenalty } from './penalty.js';
+import { readTune, TUNE_OPTIONS } from './tune.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,
@@ -48,6 +49,7 @@ export const options: Known = {
   batch: 'value',
   passes: 'value',
   average: 'value',
+  ...TUNE_OPTIONS,
   ...PARTICIPATION_OPTIONS,
   ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
@@ -166,6 +168,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
     mode,
     setup,
     penalty: readPenalty(args),
+    tune: readTune(args, setup),
     average: readAverage(args, setup !== undefined && state === undefined),
     batchSize,
     label: required('label', args.text('label')),

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Settings of a learner that the data choose, privately: docs/math/learning.md, section 12.
+
+import { optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
+import type { Core } from '../../core/core.js';
+import { asErrorsOf, within, type Where } from '../../core/errors.js';
+import type { Instance } from '../../core/handle.js';
+import { withKey } from '../../core/key.js';
+import { NEIGHBOURS } from '../../shared/defaults.js';
+import type { Candidate, LearnedModel, TuningCost } from '../../types/all.js';
+import { readOptions } from '../options.js';
+import { chosenFor, LEARN_OPTIONS, passOver, readTable, type Table } from './learn.js';
+import { makeLearner } from './learner.js';
+import { isRight } from './model.js';
+
+const WHERE = 'learnTuned';
+const DEFAULT_CANDIDATES: readonly Candidate[] = [{ rate: 1 / 4 }, {}, { rate: 4 }];
+
+function readFactor(reader: Reader, name: 'rate' | 'clip'): number {
+  const factor = reader.numberOr(name, 1);
+  if (!(factor > 0 && factor < Infinity)) {
+    throw outOfRange(reader.where, name, 'positive and finite', factor);
+  }
+  return factor;
+}
+
+function readCandidate(where: Where, value: unknown): Required<Candidate> {
+  const reader = new Reader(where, optionsObject(where, value, ['rate', 'clip']));
+  return { rate: readFactor(reader, 'rate'), clip: readFactor(reader, 'clip') };
+}
+
+function readCandidates(reader: Reader): Required<Candidate>[] {
+  const given = reader.raw('candidates') ?? DEFAULT_CANDIDATES;
+  if (!Array.isArray(given)) throw wrongType(WHERE, 'candidates', 'an array', given);
+  return given.map((each, i) => readCandidate(within(WHERE, `candidates[${i}]`), each));
+}
+
+/** @throws for labels that are no classes: held-out rows meet no learner that would refuse them. */
+function requireClasses(labels: Float64Array, numClasses: number | undefined): void {
+  const isClass = (label: number) =>
+    numClasses === undefined
+      ? [-1, 0, 1].includes(label)
+      : Number.isInteger(label) && label >= 0 && label < numClasses;
+  const bad = labels.findIndex((label) => !isClass(label));
+  if (bad < 0) return;
+  const classes = numClasses === undefined ? '0 or 1, or -1 and 1' : `0 to ${numClasses - 1}`;
+  throw outOfRange(WHERE, `labels[${bad}]`, classes, labels[bad]);
+}
+
+/** Returns these rows of a table. */
+function rowsOf({ rows, labels, ...same }: Table, numbers: readonly number[]): Table {
+  const width = rows.length / labels.length;
+  const part = new Float64Array(numbers.length * width);
+  numbers.forEach((row, i) => part.set(rows.subarray(row * width, (row + 1) * width), i * width));
+  return { ...same, rows: part, labels: Float64Array.from(numbers, (row) => labels[row]!) };
+}
+
+/** Returns how many rows of a table the weights read right. */
+function numRightOf(weights: readonly number[], { rows, labels }: Table): number {
+  const width = rows.length / labels.length;
+  const scores = new Float64Array(weights.length / width);
+  return labels.reduce((sum, label, row) => {
+    scores.forEach((_, k) => {
+      let score = 0;
+      for (let j = 0; j < width; ++j) score += weights[k * width + j]! * rows[row * width + j]!;
+      scores[k] = score;
+    });
+    return sum + Number(isRight(scores, label));
+  }, 0);
+}
+
+export function tuningCost(core: Core, options: unknown): TuningCost {
+  const where = 'tuningCost';
+  const known = ['epsilon', 'delta', 'numCandidates', 'composes'];
+  const reader = readOptions(where, options, known);
+  const [epsilon, delta] = [reader.number('epsilon'), reader.number('delta')];
+  const numCandidates = reader.count('numCandidates');
+  const composes = reader.flagOr('composes', false);
+  return core.call('tuningPlan', { epsilon, delta, numCandidates, composes });
+}
+
+/** Returns the model of each candidate. */
+function modelsOf(
+  instance: Instance,
+  reader: Reader,
+  { table, candidates, epsilon }: {
+    table: Table;
+    candidates: readonly Required<Candidate>[];
+    epsilon: number;
+  },
+): LearnedModel[] {
+  const { inputs, intercept, labels } = table;
+  const numRows = labels.length;
+  const dimension = table.rows.length / numRows;
+  const how = chosenFor(instance.core, reader, { numRows, dimension, epsilon });
+  const seed = reader.seedOr('insecureSeed', undefined);
+  return candidates.map(({ rate, clip }, i) => {
+    const learner = makeLearner(instance, {
+      ...how,
+      clipNorm: clip * how.clipNorm!,
+      lambda: (clip / rate) * how.lambda!,
+      ...(seed !== undefined && { insecureSeed: BigInt.asUintN(64, seed + BigInt(i + 1)) }),
+    });
+    try {
+      const weights = passOver(table, learner);
+      return { ...learner.model(), weights, inputs, intercept, protects: 'one row' };
+    } finally {
+      learner.dispose();
+    }
+  });
+}
+
+export function learnTuned(instance: Instance, options: unknown): LearnedModel {
+  const { core } = instance;
+  const reader = readOptions(WHERE, options, [...LEARN_OPTIONS, 'candidates', 'composes']);
+  const candidates = readCandidates(reader);
+  const table = readTable(reader);
+  const numClasses = reader.raw('loss') === 'softmax' ? reader.count('numClasses') : undefined;
+  requireClasses(table.labels, numClasses);
+  const numRows = table.labels.length;
+  if (numRows < 2) throw outOfRange(WHERE, 'labels', 'at least two', 'one');
+  const [epsilon, delta] = [reader.number('epsilon'), reader.number('delta')];
+  const composes = reader.flagOr('composes', false);
+  const insecureSeed = reader.seedOr('insecureSeed', undefined);
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
+  return asErrorsOf(WHERE, () => {
+    const target = { epsilon, delta, numCandidates: candidates.length, composes };
+    const { mu, rho, learnerEpsilon, selectionEpsilon } = core.call('tuningPlan', target);
+    return withKey(WHERE, { insecureSeed }, (draw) => {
+      const drawn = Array.from(core.call('tuningHeldOut', { ...draw, numRows }));
+      const isHeldOut = new Set(drawn);
+      const others = Array.from(table.labels.keys()).filter((row) => !isHeldOut.has(row));
+      const [training, heldOut] = [rowsOf(table, others), rowsOf(table, drawn)];
+      // All of them, also those that take no part in the choice: how long it takes tells nothing.
+      const models = modelsOf(instance, reader, { table: training, candidates, epsilon: learnerEpsilon });
+      const numRight = Float64Array.from(models, ({ weights }) => numRightOf(weights, heldOut));
+      const chosen = core.call('tuningChoose', { ...draw, numRight, selectionEpsilon, neighbours });
+      const model = models[chosen]!;
+      const numHeldOut = drawn.length;
+      return {
+        ...model,
+        certificate: { ...model.certificate, epsilon, mu, rho },
+        tuning: { candidates, chosen, learnerEpsilon, selectionEpsilon, numHeldOut },
+      };
+    });
+  });
+}
