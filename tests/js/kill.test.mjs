@@ -11,10 +11,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { importEntry, installed } from './support/consumer.mjs';
-import { peopleOf, targetOf, visitOf, VISITS_A_STEP } from './support/kill-stream.mjs';
+import { histogramOf, numbersOf, peopleOf } from './support/kill-stream.mjs';
+import { targetOf, visitOf, VISITS_A_STEP } from './support/kill-stream.mjs';
 
 const isLong = process.env.DPFTRL_LONG === '1';
 const numKills = isLong ? 400 : 24;
+/** The same for ledgers of a histogram. */
+const numKillsOfHistogram = isLong ? 200 : 12;
 /** The same for ledgers of people, in each way to be durable. */
 const numKillsOfPeople = isLong ? 200 : 10;
 const numSteps = 4000;
@@ -35,10 +38,10 @@ function pointOf(kill) {
 }
 
 /** One life of a process, left alone if `kill` is null: lines that got out of it, and its end. */
-function live(path, kill, { again = [], tooLate = false, durable } = {}) {
+function live(path, kill, { again = [], tooLate = false, ...other } = {}) {
   const isLeft = kill === null;
   const point = isLeft ? null : pointOf(kill);
-  const options = { path, seed, numSteps, point, again, tooLate, durable };
+  const options = { path, seed, numSteps, point, again, tooLate, ...other };
   const entries = { library: inDist('index.js'), fileStore: inDist('file-store.js') };
   const args = JSON.stringify({ ...entries, ...options, most: isLeft ? 0 : point ? 40 : 100_000 });
   return new Promise((resolve, reject) => {
@@ -136,33 +139,58 @@ async function requireOneStream({ releases }) {
   sums.dispose();
 }
 
-test('kill: no step is lost, changed or refused later, and all are one stream', async (t) => {
+async function requireOneHistogram({ releases }) {
+  const dp = await (await importEntry('dp-ftrl')).load();
+  const histogram = dp.statistic({ ...histogramOf(seed), numSteps });
+  releases.forEach(({ record, release }, step) => {
+    histogram.contribute(record);
+    assert.deepEqual(release, numbersOf(histogram.endSteps()[0]), `step ${step}`);
+  });
+  histogram.dispose();
+}
+
+/** Lives that are killed, and two that are left alone: they see one release of each step. */
+async function surviveKills(t, num, { isHistogram = false } = {}) {
   const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
   const path = join(scratch, 'sums.state');
   const recorder = new Recorder();
+  const next = async (kill) => {
+    const { lines, ...end } = await live(path, kill, { again: recorder.again(), isHistogram });
+    for (const line of lines) recorder.see(line);
+    return end;
+  };
   let killed = 0;
   try {
-    for (let kill = 0; kill < numKills; ++kill) {
-      const { lines, code, signal, errors } = await live(path, kill, { again: recorder.again() });
+    for (let kill = 0; kill < num; ++kill) {
+      const { code, signal, errors } = await next(kill);
       assert.ok(code === 0 || signal === 'SIGKILL', `${code} ${signal}: ${errors}`);
       if (signal) ++killed;
-      for (const line of lines) recorder.see(line);
     }
     const { releases, numUnseen } = recorder;
-    t.diagnostic(`${killed} of ${numKills} processes killed, ${releases.length} steps`);
+    t.diagnostic(`${killed} of ${num} processes killed, ${releases.length} steps`);
     t.diagnostic(`${numUnseen} steps decided and not seen`);
-    assert.ok(killed >= numKills * 0.7, 'too few were killed');
-    assert.ok(numUnseen > 0 && numUnseen <= killed);
-    // Two lives that are left alone: the first shows what the last kill left unseen.
+    assert.ok(killed >= num * 0.7, 'too few were killed');
+    assert.ok(numUnseen <= killed);
+    // The first shows what the last kill left unseen.
     for (let rest = 0; rest < 2; ++rest) {
-      const { lines, code, errors } = await live(path, null, { again: recorder.again() });
+      const { code, errors } = await next(null);
       assert.equal(code, 0, errors);
-      for (const line of lines) recorder.see(line);
     }
-    await requireOneStream(recorder);
+    await (isHistogram ? requireOneHistogram : requireOneStream)(recorder);
+    return recorder;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+test('kill: no step is lost, changed or refused later, and all are one stream', async (t) => {
+  const { numUnseen } = await surviveKills(t, numKills);
+  assert.ok(numUnseen > 0);
+});
+
+test('kill: no step of a histogram gets a second sample, and all are one stream', async (t) => {
+  const { releases } = await surviveKills(t, numKillsOfHistogram, { isHistogram: true });
+  assert.ok(releases.length > 3);
 });
 
 test('kill: a store that saves too late is found out', async () => {

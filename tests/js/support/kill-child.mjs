@@ -7,10 +7,12 @@
 import { writeSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { histogramOf, numbersOf, someCategories } from './kill-stream.mjs';
 import { peopleOf, targetOf, visitOf, VISITS_A_STEP } from './kill-stream.mjs';
 
-const { library, fileStore, path, seed, numSteps, most, point, again, tooLate, durable } =
+const { library, fileStore, path, seed, numSteps, most, point, again, tooLate, ...other } =
   JSON.parse(process.argv[2]);
+const { durable, isHistogram } = other;
 
 function say(line) {
   writeSync(1, `${JSON.stringify(line)}\n`);
@@ -52,18 +54,32 @@ if (tooLate) {
 }
 const target = { ...targetOf(seed), numSteps, store };
 
-async function releaseRecords() {
-  const ledger = await dp.ledger(target);
+const totals = {
+  open: () => dp.ledger(target),
+  draw: () => [Math.random() - 0.5, Math.random() - 0.5],
+  release: async (ledger, step, record) => [...(await ledger.release(step, record))],
+};
+const histograms = {
+  open: () => dp.statisticLedger({ ...histogramOf(seed), numSteps, store }),
+  draw: someCategories,
+  release: async (ledger, step, records) => {
+    const [histogram] = await ledger.releaseSteps(step, [records]);
+    return numbersOf(histogram);
+  },
+};
+
+async function releaseRecords({ open, draw, release }) {
+  const ledger = await open();
   say({ open: ledger.step });
   for (const { step, record } of again) {
-    say({ step, record, release: [...(await ledger.release(step, record))] });
+    say({ step, record, release: await release(ledger, step, record) });
   }
   for (let i = 0; i < most && ledger.step < numSteps; ++i) {
     const { step } = ledger;
     // Another record in every life of the process: a step that was handed out must not change.
-    const record = [Math.random() - 0.5, Math.random() - 0.5];
+    const record = draw();
     say({ trying: step, record });
-    say({ step, record, release: [...(await ledger.release(step, record))] });
+    say({ step, record, release: await release(ledger, step, record) });
   }
   say({ done: ledger.step });
 }
@@ -87,5 +103,5 @@ async function countPeople() {
   say({ done: ledger.step });
 }
 
-await (durable ? countPeople() : releaseRecords());
+await (durable ? countPeople() : releaseRecords(isHistogram ? histograms : totals));
 await store.close();

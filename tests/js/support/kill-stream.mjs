@@ -12,6 +12,19 @@ export const targetOf = (seed) => ({
   insecureSeed: seed,
 });
 
+const categories = ['tea', 'coffee', 'other'];
+
+/** Options of ledgers of a histogram, whose records are a few categories a step. */
+export const histogramOf = (seed) => {
+  const { mechanism, epsilon, delta, insecureSeed } = targetOf(seed);
+  return { statistic: 'histogram', categories, mechanism, epsilon, delta, insecureSeed };
+};
+export const someCategories = () =>
+  Array.from({ length: 4 * Math.random() }, () => categories[Math.floor(3 * Math.random())]);
+/** All numbers of a histogram. */
+export const numbersOf = ({ total, count, share }) =>
+  [total, ...count, ...share].flatMap(({ value, low, high }) => [value, low, high]);
+
 /** Options of ledgers of people: what is durable, and with it what is released. */
 export const peopleOf = (durable) => ({
   participation: { participations: 3, minSeparation: 2 },

@@ -7,6 +7,7 @@ import type { Core, CoreColumns } from '../../core/core.js';
 import { asErrorsOf } from '../../core/errors.js';
 import type { ConsistentCounts, Estimate, Histogram } from '../../types/all.js';
 import { requireLength } from '../options.js';
+import { aboutOf } from './about.js';
 import { Columns, type Asked, type Parts } from './columns.js';
 
 export const HISTOGRAM_OPTIONS = ['categories', 'other', 'total'];
@@ -76,7 +77,7 @@ export class HistogramColumns extends Columns<Histogram> {
 
   get about(): string {
     const { categories, total, neighbours } = this.shape;
-    return JSON.stringify({ statistic: 'histogram', categories, total, neighbours });
+    return aboutOf('histogram', { categories, total, neighbours });
   }
 
   override get extras(): object {

@@ -7,6 +7,7 @@ import type { Core, CoreColumns } from '../../core/core.js';
 import { asErrorsOf, atRow, told, type Partway } from '../../core/errors.js';
 import type { Estimate, Moments } from '../../types/all.js';
 import { countRecords, requireLength } from '../options.js';
+import { aboutOf } from './about.js';
 import { Columns, type Asked } from './columns.js';
 
 export const MOMENTS_OPTIONS = ['ranges', 'covariance'];
@@ -57,7 +58,7 @@ export class MomentColumns extends Columns<Moments> {
 
   get about(): string {
     const { ranges, covariance, neighbours } = this.shape;
-    return JSON.stringify({ statistic: 'moments', ranges: [...ranges], covariance, neighbours });
+    return aboutOf('moments', { ranges: [...ranges], covariance, neighbours });
   }
 
   one(where: string, record: unknown): Float64Array {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics that survive restarts. The memo of the ledger begins with what its sums are about: the
-// length of a text in 4 bytes, the lowest first, and the text.
+// Statistics that survive restarts. The memo of the ledger begins with what its sums are about.
 
 import { wrongType } from '../../core/check.js';
 import { makeError } from '../../core/errors.js';
@@ -11,17 +10,9 @@ import { readMemo } from '../../stores/stored.js';
 import type { HistogramLedger, StatisticLedger } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { openLedgerOf, type CoreReleaseLedger } from '../sums/ledger.js';
+import { headOf } from './about.js';
 import { StatisticHandle, type Columns } from './columns.js';
 import { inGiven, readStatistic, STATISTIC_OPTIONS } from './kinds.js';
-
-const LENGTH_BYTES = 4;
-
-function headOf(about: string): Uint8Array {
-  const text = new TextEncoder().encode(about);
-  const length = new Uint8Array(LENGTH_BYTES);
-  new DataView(length.buffer).setUint32(0, text.length, true);
-  return joined([length, text]);
-}
 
 class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Reading> {
   private readonly head: Uint8Array;
@@ -70,7 +61,7 @@ class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Re
       await this.sums.releaseSteps(0, [], this.head);
     } else if (!this.head.every((byte, i) => byte === memo?.[i])) {
       throw makeError('bad_state', 'statisticLedger', {
-        parameter: 'store',
+        parameter: 'store.statistic',
         constraint: 'must be of this statistic, with these ranges or categories',
       });
     }

@@ -2,7 +2,7 @@
 
 // dp-ftrl histogram: a CSV in, private counts and shares of the categories of a column out.
 
-import type { DpFtrl, Histogram, HistogramOptions, HistogramStatistic } from '../../types/all.js';
+import type { Histogram, HistogramStatistic } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
 import { Misuse } from '../failure.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
@@ -13,7 +13,7 @@ import type { Args, Known } from '../options/args.js';
 import { HistogramWriter } from './histogram/writer.js';
 import { releaseTable, type Run } from './release.js';
 import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
-import { readingSums } from './statistics/totals.js';
+import { readingsOf } from './statistics/totals.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,
@@ -61,18 +61,18 @@ export async function run(args: Args): Promise<void> {
   if (kind === 'monotone' && !isPrefix) {
     throw new Misuse('--post-process monotone is for counts so far: those of a window fall');
   }
+  if (kind === 'monotone' && args.has('state')) {
+    throw new Misuse('--post-process monotone does not go with --state: it looks at all steps at once');
+  }
   let histogram: Pick<HistogramStatistic, 'consistentCounts'> | undefined;
-  const sums = (dp: DpFtrl, { how }: Run['prepared']) => {
-    const { clipNorm: _norm, dimension: _length, ...others } = how;
-    const what = { statistic: 'histogram', categories: labels, total: args.has('total') } as const;
-    return readingSums(dp, {
-      options: { ...others, ...what, confidence } as HistogramOptions,
-      people: settings.people,
-      made: (statistic) => (histogram = statistic as HistogramStatistic),
-      records: (rows) => recordsOf(rows, labels),
-      estimates: ({ total, count, share }: Histogram) => [total, ...count, ...share],
-    });
-  };
+  const others = readingsOf({
+    command: 'histogram',
+    fixed: '--domain, --other, --total',
+    what: () => ({ categories: labels, total: args.has('total'), confidence }),
+    made: (statistic) => (histogram = statistic as HistogramStatistic),
+    records: (rows) => recordsOf(rows, labels),
+    estimates: ({ total, count, share }: Histogram) => [total, ...count, ...share],
+  });
   return releaseTable(args, {
     command: 'histogram',
     settings,
@@ -86,7 +86,7 @@ export async function run(args: Args): Promise<void> {
         known: settings.times ? ['refuse', 'skip'] : ['refuse'],
       }),
     },
-    sums,
+    others,
     clippedTo,
     writer: ({ sink }) =>
       new HistogramWriter(sink, {

@@ -2,7 +2,6 @@
 
 // dp-ftrl moments: a CSV in, private counts, means and variances of its columns out.
 
-import type { DpFtrl, StatisticOptions } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
 import { Misuse } from '../failure.js';
 import { inputFormat } from '../input/format.js';
@@ -15,7 +14,7 @@ import { estimatesOfMoments, nameOf, pathsOf } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
 import { releaseTable, type Run } from './release.js';
 import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
-import { readingSums } from './statistics/totals.js';
+import { readingsOf } from './statistics/totals.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,
@@ -57,16 +56,13 @@ export async function run(args: Args): Promise<void> {
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
   const { settings, confidence, shown, clippedTo } = readStatisticSettings(args, 'clipped to --range');
   const covariance = args.has('covariance');
-  const sums = (dp: DpFtrl, { rows, how }: Run['prepared']) => {
-    const { clipNorm: _norm, dimension: _length, ...others } = how;
-    const what = { statistic: 'moments', ranges: rangesOf(args, rows.columns) } as const;
-    return readingSums(dp, {
-      options: { ...others, ...what, covariance, confidence } as StatisticOptions,
-      people: settings.people,
-      records: (rows) => rows,
-      estimates: estimatesOfMoments,
-    });
-  };
+  const others = readingsOf({
+    command: 'moments',
+    fixed: '--range, --covariance',
+    what: (columns) => ({ ranges: rangesOf(args, columns), covariance, confidence }),
+    records: (rows) => rows,
+    estimates: estimatesOfMoments,
+  });
   return releaseTable(args, {
     command: 'moments',
     settings,
@@ -79,7 +75,7 @@ export async function run(args: Args): Promise<void> {
         known: settings.times ? ['refuse', 'skip'] : ['refuse'],
       }),
     },
-    sums,
+    others,
     clippedTo,
     writer: ({ sink, prepared }) =>
       new MomentsWriter(sink, { ...shown, columns: prepared.rows.columns, covariance, confidence }),

@@ -10,7 +10,7 @@ import { inputFormat } from '../input/format.js';
 import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { placeOf } from '../input/place.js';
-import { textColumns, type Released, type Stepper, type Sums } from '../input/steps.js';
+import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { timeOf, type Times } from '../input/time.js';
@@ -28,7 +28,7 @@ import { Interrupted, Interruption } from '../signals.js';
 import { spendingOf } from '../state/budget.js';
 import { ended, unfinished } from '../state/state-file.js';
 import { readSettings, type Settings } from './release/settings.js';
-import { horizonOf, makeSums, type Made, type SumOptions } from './release/sums.js';
+import { horizonOf, makeSums, type Made, type OtherTotals, type SumOptions } from './release/sums.js';
 import type { StepWriter } from './release/step-writer.js';
 import { Writer } from './release/writer.js';
 
@@ -42,8 +42,8 @@ export interface Kind {
   wanted: Omit<Wanted, 'texts'>;
   /** Whether rows come in any order of their times, and are put into it. */
   sorts?: boolean;
-  /** Makes the totals of a run, where they are not sums of the rows. */
-  sums?(dp: DpFtrl, prepared: Prepared): Sums;
+  /** Totals in the place of sums of the rows. */
+  others?: OtherTotals;
   /** Facts of the settings that a warning names, as soon as something is released. */
   notices?: readonly string[];
   /** Words for the clipping of rows, where it is not to a norm. */
@@ -272,7 +272,7 @@ export async function releaseTable(args: Args, kind: Kind): Promise<void> {
   await plot?.check();
   const dp = await load();
   const prepared = await prepare(dp, args, kind);
-  const made = await makeSums(dp, settings, { ...prepared, given: kind.sums?.(dp, prepared) });
+  const made = await makeSums(dp, settings, { ...prepared, others: kind.others });
   const { totals } = made.sums;
   const { state } = made;
   const isGuarded = state !== undefined;

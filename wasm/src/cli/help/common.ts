@@ -28,6 +28,17 @@ export const WORKLOAD = `\
                    without header: a column of learning rates (FILE,momentum=B for rates with
                    momentum), or a square lower-triangular matrix`;
 
+export const STATE = `\
+  --state FILE     goes on where the last run with this file stopped: its rows follow those before,
+                   and all runs together are one release with horizon --steps. FILE holds the key,
+                   the true sums, and of --user-column whose rows counted: as secret as the rows.
+                   Columns are those of the first run, found by their names in any order.
+                   With --time-column a run ends its last bucket, which is that of its last row or
+                   of --to; rows of a bucket that is released are refused
+  --first-step N   with --state: the first row is that of step N, released before; the same rows
+                   get the same releases again, and others are refused. Not with --user-column,
+                   --time-column`;
+
 export const FORMAT = `\
   --format F       csv (default) or jsonl: of the table and of rows that are written, where no name
                    of a file says so (.csv, .tsv, .jsonl, .ndjson). JSON lines have an object a

@@ -3,7 +3,7 @@
 // Everything about the command that releases statistics.
 
 import { FIRST_OF_PEOPLE, FORMAT, MECHANISMS, PARAMETERS, PARTICIPATION } from './common.js';
-import { STRATEGY, TIME_FORMAT } from './common.js';
+import { STATE, STRATEGY, TIME_FORMAT } from './common.js';
 
 const PLOT = `\
   --plot FILE      draws all of it with its intervals: FILE.svg, or FILE.html with the numbers as a
@@ -31,7 +31,8 @@ ${FORMAT}
   --missing M      rows with an empty cell: refuse (default); with --time-column also skip, which
                    leaves them out. The guarantee stays: whether a row counts follows from that row
   --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
-                   and --budget-account A, as for dp-ftrl release`;
+                   and --budget-account A, as for dp-ftrl release
+${STATE}`;
 
 export const MOMENTS = `dp-ftrl moments --epsilon E --delta D --range NAME=LOW:HIGH [options] [FILE.csv]
 
@@ -111,8 +112,8 @@ shares, intervals, windows, replace-one and rows without a time.
                    with 0 instead of what is below; or monotone (count_monotone), the closest to the
                    counts that are not negative and never fall, written when all is read. Neither
                    costs privacy, and errors are no larger (of monotone: in squares over all steps);
-                   but both are biased, sums over categories most: take the total for these.
-                   Default: none
+                   but both are biased, sums over categories most: take the total for these. Not
+                   monotone with --state. Default: none
 ${TIMES}
   --workload A     prefix (default), or window=W: counts of the last W rows (or buckets)
 ${REST}

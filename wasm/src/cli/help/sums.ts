@@ -3,7 +3,7 @@
 // Everything about the commands that release counts and sums.
 
 import { FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
-import { SKIPPED, STRATEGY, TIME_FORMAT } from './common.js';
+import { SKIPPED, STATE, STRATEGY, TIME_FORMAT } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
 
@@ -124,15 +124,7 @@ ${TIME_FORMAT}
                    what a new FILE adds up, never changed: mu (default; Gaussian DP, best for
                    Gaussian noise) or rho (zero-concentrated DP; takes discrete Gaussian noise,
                    too, and has room for more pure releases)
-  --state FILE     goes on where the last run with this file stopped: its rows follow those before,
-                   and all runs together are one release with horizon --steps. FILE holds the key,
-                   the true sums, and of --user-column whose rows counted: as secret as the rows.
-                   Columns are those of the first run, found by their names in any order.
-                   With --time-column a run ends its last bucket, which is that of its last row or
-                   of --to; rows of a bucket that is released are refused
-  --first-step N   with --state: the first row is that of step N, released before; the same rows
-                   get the same releases again, and others are refused. Not with --user-column,
-                   --time-column
+${STATE}
 ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
 ${MODE}

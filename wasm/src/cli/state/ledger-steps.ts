@@ -30,6 +30,8 @@ export interface LedgerStepOptions {
   columns: TextColumns;
   people: People | undefined;
   times: Times | undefined;
+  /** Whether of a person's rows of a step the first counts, instead of their sum. */
+  takesFirst: boolean;
 }
 
 /** Steps are buckets, or rows of persons. */
@@ -112,7 +114,7 @@ export class LedgerStepper implements Stepper {
 
   /** As the ContributionBound of the core: the earliest steps that keep the pattern. */
   private admits(person: string, step: number): boolean {
-    if (this.parts.has(person)) return true;
+    if (this.parts.has(person)) return !this.options.takesFirst;
     const { maxContributions, minSeparation } = this.options.people!;
     const before = this.counted.get(person);
     if (!before) return true;

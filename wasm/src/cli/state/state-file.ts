@@ -2,6 +2,7 @@
 
 // --state: the file of a run that goes on in the next one, and what is wrong with it, in words.
 
+import { splitMemo } from '../../api/statistics/about.js';
 import type { RefusalError } from '../../core/errors.js';
 import { KEY_BYTES } from '../../core/key.js';
 import { FileStore } from '../../file-store.js';
@@ -49,7 +50,8 @@ const MAGIC = 'dpfc';
 const KIND_AT = 6;
 const KINDS: Readonly<Record<number, Command>> = { 3: 'release', 5: 'learn' };
 
-type Command = 'release' | 'learn';
+/** Commands with a state of their own. Those of statistics are states of a release, but for the memo. */
+export type Command = 'release' | 'moments' | 'histogram' | 'learn';
 
 /**
  * Returns what a command keeps beside its sums, if anything.
@@ -60,9 +62,11 @@ export function memoOf(stored: Uint8Array, command: Command): Uint8Array | undef
   if (stored.length === 0) throw new Misuse('it is empty');
   const { memo, state } = unpack(stored.subarray(KEY_BYTES));
   const begins = [...MAGIC].every((letter, i) => state[i] === letter.charCodeAt(0));
-  const other = begins ? KINDS[state[KIND_AT]!] : undefined;
+  const kind = begins ? KINDS[state[KIND_AT]!] : undefined;
+  const { statistic, own } = kind === 'release' && memo ? splitMemo(memo) : { own: memo };
+  const other = statistic ?? kind;
   if (other !== undefined && other !== command) throw new Misuse(`it is of dp-ftrl ${other}`);
-  return memo;
+  return own?.length ? own : undefined;
 }
 
 /** @throws Misuse for a run without a budget of a state that one pays for: copies would go unseen. */
@@ -98,6 +102,7 @@ export function inWords(
   if (code !== 'bad_state' || !stored) return error;
   const why: Readonly<Record<string, string>> = {
     'store.mechanism': `it was begun with another ${options}`,
+    'store.statistic': `it was begun with another ${options}`,
     'store.key': otherKey(stored, isSeeded),
     'store.format': 'it is damaged, or no state of this version',
   };

@@ -2,46 +2,57 @@
 
 // --state: a release that goes on in the next run.
 
-import type { Certificate, DpFtrl, LedgerOptions, PureLedgerOptions } from '../../types/all.js';
-import type { ReleaseLedger } from '../../types/all.js';
+import type { Certificate, ReleaseLedger, ReleaseStore } from '../../types/all.js';
 import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../failure.js';
 import type { Known } from '../options/args.js';
-import { inWords, memoOf, openStore, requireBudget, type StateSettings } from './state-file.js';
+import { inWords, memoOf, openStore, requireBudget } from './state-file.js';
+import type { Command, StateSettings } from './state-file.js';
 import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
 import type { Continued, Memo } from './state-memo.js';
 import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
 export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
 
-type SumOptions = Omit<LedgerOptions, 'store'> | Omit<PureLedgerOptions, 'store'>;
+/** Members of ledgers whose releases are rows of numbers, one a step. */
+export type StepLedger = Pick<ReleaseLedger, 'certificate' | 'dimension' | 'numSteps' | 'step'> &
+  Pick<ReleaseLedger, 'identity' | 'stddev' | 'releaseSteps' | 'dispose'>;
+
+/** A release that goes on in the next run. */
+export interface Lasting {
+  command: Exclude<Command, 'learn'>;
+  /** Options that have to be the same in all runs, besides those of every command. */
+  fixed: string;
+  isSeeded: boolean;
+  /** Opens it, with the columns in the order of the first run. */
+  open(store: ReleaseStore, columns: readonly string[]): Promise<StepLedger>;
+  wanted: Continued;
+}
 
 interface Opening {
   stored: Uint8Array | undefined;
   store: MarkedStore;
-  options: SumOptions;
-  wanted: Continued;
   hasBudget: boolean;
 }
 
 /** The ledger that was stored, if it is of the same columns, persons and times. */
-async function goOn(dp: DpFtrl, { stored, store, options, wanted, hasBudget }: Opening) {
+async function goOn({ command, open, wanted }: Lasting, { stored, store, hasBudget }: Opening) {
   requireBudget(store, hasBudget);
-  const bytes = stored && memoOf(stored, 'release');
+  const bytes = stored && memoOf(stored, command);
   const memo = bytes && readMemo(bytes);
-  if (stored) requireSame(memo, wanted);
+  // A statistic says at once what it is about: a run may have ended before it said more.
+  const isNew = stored === undefined || (memo === undefined && command !== 'release');
+  if (!isNew) requireSame(memo, wanted);
   const columns = orderOf(memo?.columns, wanted.columns, 'sums');
-  const ledger = await dp.ledger({ ...options, store });
-  if (memo && memo.step !== ledger.step) {
+  const ledger = await open(store, columns);
+  if (isNew ? ledger.step > 0 : memo && memo.step !== ledger.step) {
     ledger.dispose();
-    throw new Misuse('its parts are of different runs');
+    throw new Misuse(isNew ? `it was not begun by dp-ftrl ${command}` : 'its parts are of different runs');
   }
-  return { ledger, memo, columns };
+  return { ledger, memo, columns, isNew };
 }
 
-const OPTIONS =
-  '--mechanism or parameter of it, --steps, --epsilon, --delta, --pure, --clip, --neighbours, ' +
-  '--mode, --workload, number of columns or kind of participation';
+const FIXED = '--mechanism or parameter of it, --steps, --epsilon, --delta, --neighbours, --workload';
 
 /** Steps count from 1 on here. */
 function ofStep(error: unknown, path: string): unknown {
@@ -56,7 +67,7 @@ export class LedgerTotals implements PaidState {
   private constructor(
     private readonly path: string,
     private readonly store: MarkedStore,
-    private readonly ledger: ReleaseLedger,
+    private readonly ledger: StepLedger,
     private next: number,
     /** Memo of the last run; undefined for a new state, and for an old one of rows alone. */
     readonly memo: Memo | undefined,
@@ -67,19 +78,19 @@ export class LedgerTotals implements PaidState {
   ) {}
 
   static async open(
-    dp: DpFtrl,
     { path, firstStep, hasBudget }: StateSettings,
-    { options, wanted }: { options: SumOptions; wanted: Continued },
+    lasting: Lasting,
   ): Promise<LedgerTotals> {
+    const { wanted, isSeeded, fixed } = lasting;
     const store = await openStore(path);
     try {
       const stored = await store.load();
-      const opening = { stored, store, options, wanted, hasBudget };
-      const { ledger, memo, columns } = await goOn(dp, opening).catch((error: unknown) => {
-        const isSeeded = options.insecureSeed !== undefined;
-        throw inWords(error, path, { stored, isSeeded, options: OPTIONS });
+      const opening = { stored, store, hasBudget };
+      const { ledger, memo, columns, isNew } = await goOn(lasting, opening).catch((error: unknown) => {
+        const options = `${FIXED}, ${fixed} or kind of participation`;
+        throw inWords(error, path, { stored, isSeeded, options });
       });
-      if (stored && memo?.columns === undefined) {
+      if (!isNew && memo?.columns === undefined) {
         const what = 'does not say which columns it sums: they are taken in the order of this run';
         process.stderr.write(`dp-ftrl release: warning: --state ${path} ${what}\n`);
       }
@@ -88,7 +99,7 @@ export class LedgerTotals implements PaidState {
         const what = `at most ${ledger.step + 1}, the first step without a release`;
         throw new Misuse(`--first-step must be ${what}, got ${next + 1}`);
       }
-      const first = stored ? undefined : memoOfNothing({ ...wanted, columns });
+      const first = isNew ? memoOfNothing({ ...wanted, columns }) : undefined;
       return new LedgerTotals(path, store, ledger, next, memo, columns, first);
     } catch (error) {
       await store.close();

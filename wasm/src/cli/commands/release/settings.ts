@@ -39,6 +39,7 @@ export const STREAM_OPTIONS: Known = {
   ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
   ...BUDGET_OPTIONS,
+  ...STATE_OPTIONS,
   neighbours: 'value',
 };
 
@@ -46,7 +47,6 @@ export const options: Known = {
   ...STREAM_OPTIONS,
   pure: 'flag',
   clip: 'value',
-  ...STATE_OPTIONS,
   column: 'values',
   ...MODE_OPTIONS,
   ...OUTPUT_OPTIONS,

@@ -2,16 +2,18 @@
 
 // The running totals of dp-ftrl release: their horizon, and what turns rows into their steps.
 
-import type { DpFtrl, PrefixSumOptions, PureSumOptions, Workload } from '../../../types/all.js';
+import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/all.js';
+import type { ReleaseStore, Workload } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { placeOf } from '../../input/place.js';
+import type { People } from '../../input/people.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
 import type { RowSums, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
 import { TrueSums } from '../../input/truth.js';
 import { Clock } from '../../input/time.js';
 import { LedgerStepper } from '../../state/ledger-steps.js';
-import { LedgerTotals } from '../../state/state.js';
+import { LedgerTotals, type Lasting, type StepLedger } from '../../state/state.js';
 import type { Settings } from './settings.js';
 
 /** Returns the horizon as given, or the number of steps of the input, which is then read twice. */
@@ -42,6 +44,29 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
 
 export type SumOptions = PrefixSumOptions | PureSumOptions;
 
+/** Totals that are no sums of the rows: how they are asked for. */
+interface Asked {
+  how: SumOptions;
+  columns: readonly string[];
+}
+
+/** The totals of a command in their place, of one run or of several. */
+export interface OtherTotals extends Pick<Lasting, 'command' | 'fixed'> {
+  sums(dp: DpFtrl, asked: Asked & { people: People | undefined }): Sums;
+  open(dp: DpFtrl, asked: Asked & { store: ReleaseStore }): Promise<StepLedger>;
+}
+
+/** A release of several runs. */
+function lastingOf(dp: DpFtrl, how: SumOptions, others: OtherTotals | undefined): Omit<Lasting, 'wanted'> {
+  const isSeeded = how.insecureSeed !== undefined;
+  if (others) {
+    const { command, fixed } = others;
+    return { command, fixed, isSeeded, open: (store, columns) => others.open(dp, { how, columns, store }) };
+  }
+  const fixed = '--pure, --clip, --mode, number of columns';
+  return { command: 'release', fixed, isSeeded, open: (store) => dp.ledger({ ...how, store }) };
+}
+
 export interface Made {
   sums: RowSums;
   stepper: Stepper;
@@ -56,11 +81,11 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows, workload, given }: {
+  { how, rows, workload, others }: {
     how: SumOptions;
     rows: RowStream;
     workload: Workload;
-    given: Sums | undefined;
+    others: OtherTotals | undefined;
   },
 ): Promise<Made> {
   const { people, state, times, target, showTrue } = settings;
@@ -69,13 +94,13 @@ export async function makeSums(
   const options = { columns: textColumns(people, times), truth };
   if (state) {
     const wanted = { columns: rows.columns, people, times };
-    const totals = await LedgerTotals.open(dp, state, { options: how, wanted });
+    const totals = await LedgerTotals.open(state, { ...lastingOf(dp, how, others), wanted });
     rows.arrange(totals.columns);
     const sums = { people: undefined, totals };
     try {
       const stepper =
         people || times
-          ? new LedgerStepper({ totals, columns: options.columns, people, times })
+          ? new LedgerStepper({ ...wanted, totals, columns: options.columns, takesFirst: !!others })
           : new RowStepper({ ...options, sums });
       return { sums, stepper, state: totals, close: () => totals.close() };
     } catch (error) {
@@ -84,7 +109,7 @@ export async function makeSums(
     }
   }
   const sums: Sums =
-    given ??
+    others?.sums(dp, { how, columns: rows.columns, people }) ??
     (people ? { people, totals: dp.peopleSum(how) } : { people, totals: dp.prefixSum(how) });
   const stepper = times
     ? new BucketStepper({ ...options, sums, times })

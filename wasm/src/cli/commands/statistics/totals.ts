@@ -2,10 +2,11 @@
 
 // Readings of statistics as rows of numbers, which steppers hand on as they do totals.
 
-import type { DpFtrl, Estimate, HistogramOptions, StatisticOptions } from '../../../types/all.js';
-import type { PeopleStatistic, Statistic, Totals } from '../../../types/all.js';
-import type { People } from '../../input/people.js';
-import type { PeopleTotals, RowTotals, Sums } from '../../input/steps.js';
+import type { Estimate, HistogramOptions, PeopleStatistic, Statistic } from '../../../types/all.js';
+import type { StatisticLedger, StatisticOptions, Totals } from '../../../types/all.js';
+import type { PeopleTotals, RowTotals } from '../../input/steps.js';
+import type { StepLedger } from '../../state/state.js';
+import type { OtherTotals, SumOptions } from '../release/sums.js';
 
 /** Numbers of an estimate. */
 export const ESTIMATE = ['value', 'low', 'high', 'stddev'] as const;
@@ -19,20 +20,21 @@ export function estimatesOf(numbers: Float64Array): Estimate[] {
 }
 
 /** How rows of a table become records, and readings rows of numbers. */
-export interface How<Many, Reading> {
+interface How<Many, Reading> {
   records(rows: ArrayLike<number>): Many;
   /** All estimates of a reading, in the order of its row. */
   estimates(reading: Reading): Estimate[];
 }
 
-/** Members of statistics of either kind. */
-type Common<Reading> = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev'> &
-  Pick<Totals, 'dispose'> & { endSteps(numSteps?: number): Reading[] };
+/** Members of statistics of every kind. */
+type Common = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'>;
+type Open<Reading> = Common & { endSteps(numSteps?: number): Reading[] };
+type Lasting<Many, Reading> = StatisticLedger<never, Many, Reading>;
 
 /** A statistic whose readings are rows of numbers. */
-abstract class Readings<Many, Reading, S extends Common<Reading>> {
+abstract class Readings<Many, Reading, S extends Common> {
   constructor(
-    readonly statistic: S,
+    protected readonly statistic: S,
     protected readonly how: How<Many, Reading>,
   ) {}
 
@@ -53,9 +55,6 @@ abstract class Readings<Many, Reading, S extends Common<Reading>> {
   stddev(step: number): number {
     return this.statistic.stddev(step);
   }
-  endSteps(numSteps?: number): Float64Array {
-    return this.rowsOf(this.statistic.endSteps(numSteps));
-  }
   dispose(): void {
     this.statistic.dispose();
   }
@@ -66,8 +65,14 @@ abstract class Readings<Many, Reading, S extends Common<Reading>> {
   }
 }
 
+abstract class OpenReadings<Many, Reading, S extends Open<Reading>> extends Readings<Many, Reading, S> {
+  endSteps(numSteps?: number): Float64Array {
+    return this.rowsOf(this.statistic.endSteps(numSteps));
+  }
+}
+
 class RowReadings<Many, Reading>
-  extends Readings<Many, Reading, Statistic<never, Many, Reading>>
+  extends OpenReadings<Many, Reading, Statistic<never, Many, Reading>>
   implements RowTotals
 {
   contribute(rows: ArrayLike<number>): void {
@@ -79,7 +84,7 @@ class RowReadings<Many, Reading>
 }
 
 class PeopleReadings<Many, Reading>
-  extends Readings<Many, Reading, PeopleStatistic<Many, Reading>>
+  extends OpenReadings<Many, Reading, PeopleStatistic<Many, Reading>>
   implements PeopleTotals
 {
   get numDropped(): number {
@@ -94,25 +99,61 @@ class PeopleReadings<Many, Reading>
   }
 }
 
-interface Asked<Many, Reading> extends How<Many, Reading> {
-  options: StatisticOptions | HistogramOptions;
-  people: People | undefined;
+class LedgerReadings<Many, Reading>
+  extends Readings<Many, Reading, Lasting<Many, Reading>>
+  implements StepLedger
+{
+  get identity(): string {
+    return this.statistic.identity;
+  }
+
+  async releaseSteps(
+    firstStep: number,
+    steps: readonly ArrayLike<number>[],
+    memo?: Uint8Array,
+  ): Promise<Float64Array> {
+    const records = steps.map((rows) => this.how.records(rows));
+    return this.rowsOf(await this.statistic.releaseSteps(firstStep, records, memo));
+  }
+}
+
+type Options = StatisticOptions | HistogramOptions;
+
+interface Asked<Many, Reading> extends How<Many, Reading>, Pick<OtherTotals, 'command' | 'fixed'> {
+  /** Options of the statistic, besides those of its mechanism. */
+  what(columns: readonly string[]): object;
   /** Is given the statistic. */
   made?(statistic: unknown): void;
 }
 
-/** Sums of a run that are a statistic, of rows or of people. */
-export function readingSums<Many, Reading>(
-  dp: DpFtrl,
-  { options, people, made, ...how }: Asked<Many, Reading>,
-): Sums {
-  // The options say which of both it is, and what its readings are.
-  if (people) {
-    const statistic: unknown = dp.peopleStatistic(options as HistogramOptions);
+/** Readings of a statistic in the place of sums of the rows. */
+export function readingsOf<Many, Reading>(asked: Asked<Many, Reading>): OtherTotals {
+  const { command, fixed, what, made, ...how } = asked;
+  const optionsOf = (sums: SumOptions, columns: readonly string[]): Options => {
+    const { clipNorm: _norm, dimension: _length, ...others } = sums;
+    return { ...others, statistic: command, ...what(columns) } as Options;
+  };
+  // Options say what is a record, and what a reading.
+  const known = <S>(statistic: unknown): S => {
     made?.(statistic);
-    return { people, totals: new PeopleReadings(statistic as PeopleStatistic<Many, Reading>, how) };
-  }
-  const statistic: unknown = dp.statistic(options as HistogramOptions);
-  made?.(statistic);
-  return { people, totals: new RowReadings(statistic as Statistic<never, Many, Reading>, how) };
+    return statistic as S;
+  };
+  return {
+    command,
+    fixed,
+    sums(dp, { how: sums, columns, people }) {
+      const options = optionsOf(sums, columns) as StatisticOptions;
+      if (people) {
+        const own = known<PeopleStatistic<Many, Reading>>(dp.peopleStatistic(options));
+        return { people, totals: new PeopleReadings(own, how) };
+      }
+      const own = known<Statistic<never, Many, Reading>>(dp.statistic(options));
+      return { people, totals: new RowReadings(own, how) };
+    },
+    async open(dp, { how: sums, columns, store }) {
+      const options = optionsOf(sums, columns) as StatisticOptions;
+      const own = await dp.statisticLedger({ ...options, store });
+      return new LedgerReadings(known<Lasting<Many, Reading>>(own), how);
+    },
+  };
 }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// --state of moments and histogram: several runs are one release, whenever a run is killed.
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fails, runningOn } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+
+const folder = scratchFolder('statistic-state');
+let numStates = 0;
+const freshState = () => join(folder, `state-${++numStates}`);
+
+const header = 'when,who,a,b,room\n';
+/** Four days, of which the third has no rows. */
+const days = [
+  '2026-03-01,ann,1,4,hall\n2026-03-01,bob,2,4,pool\n2026-03-01,ann,1,5,pool\n',
+  '2026-03-02,ann,3,0,bar\n2026-03-02,eve,0.5,9,hall\n',
+  '',
+  '2026-03-04,bob,1,7,hall\n2026-03-04,ann,1,2,bar\n2026-03-04,ann,9,1,pool\n2026-03-04,eve,2,2,hall\n',
+];
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--mechanism', 'tree', '--steps', '12', '--quiet'];
+const seeded = ['--seed', '5'];
+const moments = ['moments', ...privacy, '--column', 'a', '--column', 'b', '--range', 'a=0:5', '--range', 'b=0:9'];
+const histogram = ['histogram', ...privacy, '--by', 'room', '--domain', 'hall,pool', '--other'];
+const people = ['--user-column', 'who', '--max-contributions', '2', '--min-separation', '2'];
+const daily = ['--time-column', 'when', '--bucket', 'day'];
+
+async function linesOf(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  return stdout.trimEnd().split('\n').slice(1);
+}
+
+for (const [name, options] of [
+  ['rows', []],
+  ['persons by rows', people],
+  ['days', daily],
+  ['persons by days', [...people, ...daily]],
+]) {
+  test(`state: ${name} of statistics, several runs give what one gives`, async () => {
+    for (const command of [moments, [...histogram, '--post-process', 'non-negative']]) {
+      const args = [...command, ...seeded, ...options];
+      const whole = await linesOf(args, header + days.join(''));
+      const state = ['--state', freshState()];
+      const parts = [];
+      for (const part of [days[0], days[1] + days[2], days[3]]) {
+        parts.push(...(await linesOf([...args, ...state], header + part)));
+      }
+      assert.deepEqual(parts, whole);
+    }
+  });
+}
+
+test('state: columns of moments are those of the first run, in any order', async () => {
+  const state = ['--state', freshState()];
+  const first = await linesOf([...moments, ...seeded, ...state], header + days[0]);
+  const turned = 'b,room,a,who\n4,hall,3,x\n';
+  const other = moments.map((it) => ({ a: 'b', b: 'a' })[it] ?? it);
+  const { stdout, code, stderr } = await dpFtrl([...other, ...seeded, ...state], { input: turned });
+  assert.equal(code, 0, stderr);
+  const [head, row] = stdout.split('\n');
+  assert.match(head, /^step,count,count_low,count_high,a_mean/);
+  const whole = await linesOf([...moments, ...seeded], `a,b\n1,4\n2,4\n1,5\n3,4\n`);
+  assert.deepEqual([...first, row], whole);
+});
+
+test('state: a run that is killed at any instant leaves each step its one sample', async () => {
+  for (const command of [moments, histogram]) {
+    const rows = days.join('').trimEnd().split('\n');
+    const path = freshState();
+    const args = [...command, '--state', path];
+    const seen = [];
+    const see = (stdout) => {
+      // Leaves out what the kill cut off.
+      const lines = stdout.split('\n').slice(1, -1);
+      for (const line of lines) {
+        const step = line.split(',').slice(0, command === histogram ? 2 : 1).join();
+        const known = seen.find((it) => it.step === step);
+        if (known) assert.equal(line, known.line);
+        else seen.push({ step, line });
+      }
+      return lines.length;
+    };
+    for (const numRows of [2, 4, 7]) {
+      const input = `${header}${rows.slice(0, numRows).join('\n')}\n`;
+      // From the second life on, the first steps are asked for again.
+      const again = seen.length > 0 ? ['--first-step', '1'] : [];
+      const isOut = ({ stdout }) => stdout.includes(`\n${numRows},`);
+      const { child, ended } = await runningOn(input, [...args, ...again], isOut);
+      child.kill('SIGKILL');
+      const { stdout, signal } = await ended;
+      assert.equal(signal, 'SIGKILL');
+      assert.ok(see(stdout) >= numRows - 1);
+    }
+    // Killed before anything was seen: the state may be ahead, and says the same.
+    const { child, ended } = await runningOn(`${header}${rows.slice(7).join('\n')}\n`, args, () => true);
+    child.kill('SIGKILL');
+    await ended;
+    const all = await dpFtrl([...args, '--first-step', '1'], { input: `${header}${rows.join('\n')}\n` });
+    assert.equal(all.code, 0, all.stderr);
+    assert.equal(see(all.stdout), rows.length * (command === histogram ? 3 : 1));
+    const [first, ...rest] = rows;
+    const changed = first.replace(',1,4,hall', ',5,4,pool');
+    assert.notEqual(changed, first);
+    const input = `${header}${[changed, ...rest].join('\n')}\n`;
+    await fails([...args, '--first-step', '1'], 2, /step 1 was released for another row/, { input });
+  }
+});
+
+test('state: rows of a day that a killed run released are refused, and persons stay counted', async () => {
+  const args = [...histogram, ...people, ...daily, '--state', freshState()];
+  const input = header + days[0] + days[1];
+  // The second day ends the first one, which is written.
+  const isOut = ({ stdout }) => stdout.includes('2026-03-01');
+  const { child, ended } = await runningOn(input, args, isOut);
+  child.kill('SIGKILL');
+  await ended;
+  await fails(args, 2, /is in a day that an earlier run with this --state released/, { input });
+  const lines = await linesOf(args, header + days[1] + days[3]);
+  assert.match(lines[0], /^2,2026-03-02,hall/);
+  assert.match(lines.at(-1), /^4,2026-03-04,other/);
+});
+
+test('state: another statistic, other ranges or categories, and other commands are refused', async () => {
+  const input = header + days[0];
+  const state = ['--state', freshState()];
+  await linesOf([...moments, ...state], input);
+  const wider = moments.map((it) => (it === 'a=0:5' ? 'a=0:6' : it));
+  await fails([...wider, ...state], 2, /it was begun with another .*--range, --covariance or kind/, { input });
+  await fails([...moments, '--covariance', ...state], 2, /it was begun with another .*--covariance/, { input });
+  await fails([...moments, '--neighbours', 'replace', ...state], 2, /it was begun with another .*--neigh/, { input });
+  await fails([...histogram, ...state], 2, /it is of dp-ftrl moments/, { input });
+  await fails([...moments, ...daily, ...state], 2, /it was begun without --user-column and --time/, { input });
+  const release = ['release', ...privacy, '--clip', '1', '--column', 'a'];
+  await fails([...release, ...state], 2, /it is of dp-ftrl moments/, { input });
+  const sums = ['--state', freshState()];
+  await linesOf([...release, ...sums], input);
+  await fails([...moments, ...sums], 2, /it is of dp-ftrl release/, { input });
+  const counts = ['--state', freshState()];
+  await linesOf([...histogram, ...counts], input);
+  const turned = histogram.map((it) => (it === 'hall,pool' ? 'pool,hall' : it));
+  await fails([...turned, ...counts], 2, /it was begun with another .*--domain, --other, --total/, { input });
+  await fails([...histogram, '--post-process', 'monotone', ...counts], 2, /monotone does not go with --state/, { input });
+  writeFileSync(join(folder, 'cut'), 'cut short');
+  await fails([...histogram, '--state', join(folder, 'cut')], 2, /damaged/, { input });
+});
+
+test('state: a budget pays once for all runs of a statistic', async () => {
+  const budget = ['--budget', join(folder, 'budget'), '--budget-epsilon', '1.2', '--budget-delta', '1e-6'];
+  const args = [...moments, '--state', freshState(), ...budget];
+  await linesOf(args, header + days[0]);
+  const second = await linesOf(args, header + days[1]);
+  assert.match(second[0], /^4,/);
+  await fails([...moments, ...budget], 2, /would spend/, { input: header + days[0] });
+});
+
+test('state: one that a program made of a statistic is refused once it has steps', async () => {
+  const { load } = await importEntry('dp-ftrl');
+  const { FileStore } = await importEntry('dp-ftrl/file-store');
+  const dp = await load();
+  const path = freshState();
+  const store = await FileStore.open(path);
+  const what = { statistic: 'moments', ranges: [[0, 5], [0, 9]] };
+  const ledger = await dp.statisticLedger({ ...what, mechanism: 'tree', numSteps: 12, epsilon: 1, delta: 1e-6, store });
+  const begun = [...moments, '--state', path];
+  ledger.dispose();
+  await store.close();
+  // Without a step it is as good as new.
+  assert.equal((await linesOf(begun, header + days[0])).length, 3);
+  const other = freshState();
+  const second = await FileStore.open(other);
+  const used = await dp.statisticLedger({ ...what, mechanism: 'tree', numSteps: 12, epsilon: 1, delta: 1e-6, store: second });
+  await used.release(0, [1, 1]);
+  used.dispose();
+  await second.close();
+  await fails([...moments, '--state', other], 2, /was not begun by dp-ftrl moments/, { input: header + days[0] });
+});
