@@ -362,7 +362,7 @@ test('learn: misuse is one line, and nothing is written', async () => {
     [['--label', 'y'], 'a,y\n1,1\nx,0\n', /row 2 \(line 3\), column "a" is not a number/],
     [['--label', 'y', '--steps', '1'], 'a,y\n1,1\n2,0\n', /row 2 \(line 3\) is past the horizon/],
     [['--label', 'y', '--radius', '0'], csv, /--radius must be a positive number/],
-    [['--label', 'y', '--user-column', 'a'], csv, /option "--user-column"; --user-column is an option of count, release, queries and choose$/],
+    [['--label', 'y', '--user-column', 'a'], csv, /option "--user-column"; --user-column is an option of count, release, moments, histogram, queries and choose$/],
     [[], csv, /--label is required/],
   ];
   for (const [args, input, message] of cases) {

@@ -42,6 +42,34 @@ test('learn: the model is that of the command for the same table', async () => {
   assert.equal(dp.liveHandles, 0);
 });
 
+test('learn: rates that fall on a line have the mean of constant ones, and the latest weights', async () => {
+  const path = join(folder, 'linear.csv');
+  writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
+  const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
+  const linear = [...args, '--rates', 'linear', '--range', 'b=0:10', path];
+  const { stdout } = await dpFtrl([...linear, '--json']);
+  const model = dp.learn({ ...target, ...table, rates: 'linear' });
+  assert.deepEqual(model, JSON.parse(stdout));
+  assert.deepEqual(model.weights, model.lastWeights);
+  assert.ok(shareOf(model) > 0.9);
+  const facts = { setup: 'table', numRows: 300, dimension: 3, epsilon: 8, delta: 1e-6 };
+  const { descent, ...chosen } = dp.learnerDefaults(facts);
+  const rates = Array.from({ length: 120 }, (_, step) => (119.5 - step) / 60);
+  close(rates.reduce((sum, rate) => sum + rate, 0), 120, 1e-12);
+  const falling = { ...descent, rates };
+  const learner = dp.learner({ ...chosen, descent: falling, insecureSeed: 7 });
+  const clip = (value, low, high) => (2 * (Math.min(high, Math.max(low, value)) - low)) / (high - low) - 1;
+  const examples = rows.flatMap(([a, b]) => [clip(a, -1, 1), clip(b, 0, 10), 1]);
+  for (let step = 0; step < 120; ++step) learner.learn(examples, labels);
+  model.weights.forEach((weight, i) => close(weight, learner.model().lastWeights[i], 1e-9));
+  learner.dispose();
+  assert.deepEqual(dp.learn({ ...target, ...table, rates: 'constant' }), dp.learn({ ...target, ...table }));
+  const { stderr } = await dpFtrl(linear.filter((each) => !['--seed', '7'].includes(each)));
+  assert.match(stderr, /with momentum and rates that fall to 0 on a line; clipped to/);
+  const tuned = dp.learnTuned({ ...target, ...table, rates: 'linear' });
+  assert.deepEqual(tuned.weights, tuned.lastWeights);
+});
+
 test('learn: the labels are learned, with fresh noise, and softmax learns as well', () => {
   const { insecureSeed: _, ...safe } = target;
   const [one, two] = [dp.learn({ ...safe, ...table }), dp.learn({ ...safe, ...table })];
@@ -108,6 +136,7 @@ test('learn: bad input is refused by name', () => {
   labelled[2] = 7;
   refused({ labels: labelled }, ...range, /^learn: example 2: label must be .*got 7$/);
   refused({ loss: 'squared' }, ...range, /^learn: loss must be one of logistic, hinge, softmax/);
+  refused({ rates: 'cosine' }, ...range, /^learn: rates must be one of constant, linear/);
   refused({ loss: 'softmax' }, ...type, /^learn: numClasses must be/);
   refused({ inputs: [{ low: 0, high: 1 }] }, ...type, /^learn: inputs\[0\]: name must be a string/);
   const empty = [{ name: 'a', low: 1, high: 1 }, inputs[1]];

@@ -38,7 +38,7 @@ test('size: the counter, its module and its code', (t) => {
 
 test('size: the small learner, its module and its code', (t) => {
   check(t, 'learner.wasm', sizeOf('learner.wasm'), 146_600);
-  check(t, 'learner.js', sizeOf('learner.js'), 21_100);
+  check(t, 'learner.js', sizeOf('learner.js'), 21_250);
 });
 
 test('size: the optimizer for TensorFlow.js', (t) => {
@@ -55,7 +55,7 @@ test('size: the main entry, WebAssembly inlined', (t) => {
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', sizeOf('external.js'), 34_250);
+  check(t, 'external.js', sizeOf('external.js'), 34_350);
 });
 
 /** A program with one import, as a bundler leaves it. */

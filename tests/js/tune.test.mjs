@@ -149,10 +149,10 @@ test('tune: a worker chooses the same', async () => {
 });
 
 test('learn --tune: the model is that of the library, and what it costs is said before', async () => {
-  const args = [...tuned, '--tune-clip', '1,2', '--json', path];
+  const args = [...tuned, '--tune-clip', '1,2', '--rates', 'linear', '--json', path];
   const { stdout } = await dpFtrl([...args, '--seed', '7']);
   const grid = [1, 4].flatMap((rate) => [1, 2].map((clip) => ({ rate, clip })));
-  const model = dp.learnTuned({ ...target, ...table, candidates: grid });
+  const model = dp.learnTuned({ ...target, ...table, candidates: grid, rates: 'linear' });
   assert.deepEqual(JSON.parse(stdout), model);
   const file = join(folder, 'model.json');
   const others = join(folder, 'others.csv');
@@ -202,6 +202,9 @@ test('learn --tune: what it does not go with is refused', async () => {
   await refused(['--loss', 'huber', path], /--tune is for what is chosen for a FILE/);
   await refused(['--show-nonprivate', path], /--tune does not go with --show-nonprivate/);
   await refused(['--average', 'last', path], /--tune does not go with --average/);
+  const linear = [...learn, '--rates', 'linear'];
+  await fails([...linear, '--clip', '1', path], 2, /--rates linear is for the rate that is chosen for a FILE/);
+  await fails([...linear, '--momentum', '0.5', path], 2, /--momentum needs --descent/);
   await refused(['--missing', 'skip', path], /--tune does not go with --missing skip/);
   const other = (value, message) => fails([...learn, '--tune', value, path], 2, message);
   await other('1', /2 and 64|between 2/);

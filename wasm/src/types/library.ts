@@ -285,8 +285,8 @@ export interface DpFtrl {
    * Learns as `learn` does with each of several settings, and returns one of the models: which one
    * is chosen privately, by how many rows it reads right of a tenth that none learned from. The
    * model is (epsilon, delta)-differentially private for one row, the choice included; `tuningCost`
-   * says what it leaves for each learner. Worth it for tables of
-   * many rows, from about 5000 on; with fewer `learn` is better in the mean.
+   * says what it leaves for each learner. `learn` is better in the mean; tuning was worth it for
+   * many rows with classes of very unequal size.
    * @throws as `learn`, and for candidates out of range.
    * @example
    * ```js

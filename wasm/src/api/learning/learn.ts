@@ -10,13 +10,13 @@ import type { LearnedModel, Learner, LearnerOptions, ModelInput } from '../../ty
 import { readOptions, requireLength } from '../options.js';
 import { makeLearner } from './learner.js';
 import { readInputs, scaled } from './model.js';
-import { learnerDefaults, withRanges } from './setup.js';
+import { learnerDefaults, RATES, withLinearRates, withRanges } from './setup.js';
 import { TailAverage } from './tail-average.js';
 
 const WHERE = 'learn';
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
 const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses'] as const;
-export const LEARN_OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', 'insecureSeed', ...OF_DEFAULTS];
+export const LEARN_OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', 'rates', 'insecureSeed', ...OF_DEFAULTS];
 
 /** A table as a learner takes it. */
 export interface Table {
@@ -73,6 +73,10 @@ export function passOver(
   return tail.weights()!;
 }
 
+function hasLinearRates(reader: Reader): boolean {
+  return reader.oneOfOr('rates', RATES) === 'linear';
+}
+
 /** Options of the learner that `learn` chooses for so many rows of a table. */
 export function chosenFor(
   core: Core,
@@ -81,13 +85,23 @@ export function chosenFor(
 ): LearnerOptions {
   const loss = reader.oneOfOr('loss', LOSSES);
   const same = { loss, ...optionsOf(reader, OF_DEFAULTS), ...given };
-  return learnerDefaults(core, { setup: 'table', dimension, numRows, ...same });
+  const how = learnerDefaults(core, { setup: 'table', dimension, numRows, ...same });
+  return hasLinearRates(reader) ? withLinearRates(how) : how;
+}
+
+/** Learns; returns the model, whose weights are the latest ones where rates fall to 0. */
+export function learnedModel(reader: Reader, table: Table, learner: Learner): LearnedModel {
+  const tail = passOver(table, learner);
+  const model = learner.model();
+  const weights = hasLinearRates(reader) ? model.lastWeights : tail;
+  const { inputs, intercept } = table;
+  return { ...model, weights, inputs, intercept, protects: 'one row' };
 }
 
 export function learn(instance: Instance, options: unknown): LearnedModel {
   const reader = readOptions(WHERE, options, LEARN_OPTIONS);
   const table = readTable(reader);
-  const { inputs, intercept, rows, labels } = table;
+  const { rows, labels } = table;
   const numRows = labels.length;
   const dimension = rows.length / numRows;
   return asErrorsOf(WHERE, () => {
@@ -96,8 +110,7 @@ export function learn(instance: Instance, options: unknown): LearnedModel {
       insecureSeed: reader.raw('insecureSeed'),
     });
     try {
-      const weights = passOver(table, learner);
-      return { ...learner.model(), weights, inputs, intercept, protects: 'one row' };
+      return learnedModel(reader, table, learner);
     } finally {
       learner.dispose();
     }

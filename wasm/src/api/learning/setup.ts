@@ -44,6 +44,15 @@ export function slopeSquared(
   }
 }
 
+export const RATES = ['constant', 'linear'] as const;
+
+/** Returns options with rates that fall to 0 on a line, and have the mean that they had. */
+export function withLinearRates(options: LearnerOptions): LearnerOptions {
+  const { numSteps } = options;
+  const rates = Array.from({ length: numSteps }, (_, step) => 2 - (2 * step + 1) / numSteps);
+  return { ...options, descent: { ...options.descent, rates } };
+}
+
 /** Returns options of a learner: those that are given, and those that follow from them. */
 export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
   const where = 'learnerDefaults';

@@ -10,7 +10,7 @@ import { withKey } from '../../core/key.js';
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Candidate, LearnedModel, TuningCost } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { chosenFor, LEARN_OPTIONS, passOver, readTable, type Table } from './learn.js';
+import { chosenFor, LEARN_OPTIONS, learnedModel, readTable, type Table } from './learn.js';
 import { makeLearner } from './learner.js';
 import { isRight } from './model.js';
 
@@ -90,8 +90,7 @@ function modelsOf(
     epsilon: number;
   },
 ): LearnedModel[] {
-  const { inputs, intercept, labels } = table;
-  const numRows = labels.length;
+  const numRows = table.labels.length;
   const dimension = table.rows.length / numRows;
   const how = chosenFor(instance.core, reader, { numRows, dimension, epsilon });
   const seed = reader.seedOr('insecureSeed', undefined);
@@ -103,8 +102,7 @@ function modelsOf(
       ...(seed !== undefined && { insecureSeed: BigInt.asUintN(64, seed + BigInt(i + 1)) }),
     });
     try {
-      const weights = passOver(table, learner);
-      return { ...learner.model(), weights, inputs, intercept, protects: 'one row' };
+      return learnedModel(reader, table, learner);
     } finally {
       learner.dispose();
     }

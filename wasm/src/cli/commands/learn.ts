@@ -51,13 +51,13 @@ async function readMechanism(dp: DpFtrl, args: Args, { setup }: Settings): Promi
 /** The options that nobody chose. */
 function chosenFor(
   dp: DpFtrl,
-  { target, setup, passes }: Settings,
+  { target, setup, passes, linearRates }: Settings,
   { problem, dimension }: { problem: Problem; dimension: number },
 ): LearnerOptions | undefined {
   if (setup === undefined) return undefined;
   const { numSteps, batchSize } = problem;
   const numRows = (numSteps / passes) * batchSize;
-  return optionsFor(dp, setup, { target, numRows, batchSize, dimension });
+  return optionsFor(dp, setup, { target, linearRates, numRows, batchSize, dimension });
 }
 
 /** Reads the mechanism and the table, and searches for parameters where that takes long. */

@@ -21,6 +21,11 @@ export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta'
   inputs?: readonly ModelInput[];
   /** Whether the model has a weight for a feature that is always 1. Default true. */
   intercept?: boolean;
+  /**
+   * How the rate goes over the steps: 'constant', the default, with the mean of the later weights;
+   * 'linear': down to 0 on a line, with the latest weights, which was better on large tables.
+   */
+  rates?: 'constant' | 'linear';
   /** As of `prefixSum`: NOT private. */
   insecureSeed?: number | bigint;
 }

@@ -3,7 +3,7 @@
 // Defaults of dp-ftrl learn, and how it says what it chose.
 
 import { classifies } from '../../../api/learning/loss.js';
-import { slopeSquared } from '../../../api/learning/setup.js';
+import { slopeSquared, withLinearRates } from '../../../api/learning/setup.js';
 import type { DpFtrl, LearnerDefaultsOptions, LearnerOptions } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 
@@ -58,8 +58,9 @@ export function passesOf(dp: DpFtrl, setup: Setup | undefined, target: Target): 
 export function optionsFor(
   dp: DpFtrl,
   setup: Setup,
-  { target, ...facts }: {
+  { target, linearRates, ...facts }: {
     target: Target;
+    linearRates: boolean;
     numRows: number;
     batchSize: number;
     dimension: number;
@@ -68,7 +69,8 @@ export function optionsFor(
   if (slopeSquared(target) === Infinity) {
     throw new Misuse(`--loss ${String(target.loss)} has slopes of any size: give --clip`);
   }
-  return chosen(dp, target, { setup, ...facts });
+  const how = chosen(dp, target, { setup, ...facts });
+  return linearRates ? withLinearRates(how) : how;
 }
 
 /** Says what was chosen, and from what. */
@@ -92,5 +94,6 @@ export function reasonFor(
     `anywhere, the rate by ${numRows} rows, ${how.dimension} weights a score, epsilon and delta`;
   if (setup === 'stream') return `set up for one pass: ${common}`;
   const why = 'steps of all rows, in whose sum no noise is smaller than independent noise';
-  return `set up for a whole table: ${how.numSteps} ${why}, with momentum; ${common}`;
+  const rates = how.descent?.rates ? ' and rates that fall to 0 on a line' : '';
+  return `set up for a whole table: ${how.numSteps} ${why}, with momentum${rates}; ${common}`;
 }

@@ -17,7 +17,7 @@ import { chosenParticipation, whatIsProtected, type Chosen } from '../../options
 import { warn } from '../../output/notices.js';
 import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
-import { passesOf, setupOf } from './defaults.js';
+import { passesOf, setupOf, type Setup } from './defaults.js';
 import { PENALTY_OPTIONS, readPenalty } from './penalty.js';
 import { readTune, TUNE_OPTIONS } from './tune.js';
 
@@ -65,6 +65,9 @@ export const options: Known = {
   quiet: 'flag',
 };
 
+/** Value of --rates for the rate that is chosen. */
+const LINEAR = 'linear';
+
 /** Reads the options that belong to one loss each. */
 function readLoss(args: Args) {
   const loss = args.oneOf('loss', [...LOSSES, 'softmax']);
@@ -84,6 +87,7 @@ function readLoss(args: Args) {
 function readDescent(args: Args) {
   const stray = ['momentum', 'momentum-through', 'rates'].find((name) => args.has(name));
   if (!args.has('descent')) {
+    if (stray === 'rates' && args.text('rates') === LINEAR) return undefined;
     if (stray !== undefined) throw new Misuse(`--${stray} needs --descent`);
     return undefined;
   }
@@ -125,9 +129,18 @@ function readLearner(args: Args, batchSize: number) {
   return { target, mode };
 }
 
+type Average = 'all' | 'tail' | 'last';
+
+/** Reads whether the rate that is chosen falls to 0 on a line. */
+function readLinearRates(args: Args, setup: Setup | undefined): boolean {
+  if (args.has('descent') || args.text('rates') !== LINEAR) return false;
+  if (setup === 'table') return true;
+  throw new Misuse(`--rates ${LINEAR} is for the rate that is chosen for a FILE without --clip`);
+}
+
 /** Reads which weights make the model. The average of all is the one of the regret theorem. */
-function readAverage(args: Args, isTail: boolean): 'all' | 'tail' | 'last' {
-  const average = args.oneOf('average', ['all', 'tail', 'last'], isTail ? 'tail' : 'all');
+function readAverage(args: Args, usual: Average): Average {
+  const average = args.oneOf('average', ['all', 'tail', 'last'], usual);
   if (average === 'tail' && args.has('state')) {
     throw new Misuse('--average tail does not go with --state, which keeps the average of all');
   }
@@ -163,13 +176,16 @@ export function readSettings(dp: DpFtrl, args: Args) {
     const instead = 'for rows that come again in a later run there is --epochs';
     throw new Misuse(`--state does not go with --passes; ${instead}`);
   }
+  const linearRates = readLinearRates(args, setup);
+  const isTail = setup !== undefined && state === undefined;
   return {
     target,
     mode,
     setup,
+    linearRates,
     penalty: readPenalty(args),
     tune: readTune(args, setup),
-    average: readAverage(args, setup !== undefined && state === undefined),
+    average: readAverage(args, linearRates ? 'last' : isTail ? 'tail' : 'all'),
     batchSize,
     label: required('label', args.text('label')),
     passes,

@@ -65,7 +65,7 @@ async function learn(
   { settings, candidates }: Tuned,
   problem: Problem,
 ): Promise<LearnedModel & Required<Pick<LearnedModel, 'tuning'>>> {
-  const { target, intercept, seed, budget } = settings;
+  const { target, intercept, seed, budget, linearRates } = settings;
   const { epsilon, delta, neighbours, loss, numClasses } = target;
   const model = dp.learnTuned({
     ...(await readRows(problem)),
@@ -73,6 +73,7 @@ async function learn(
     intercept,
     loss: loss as 'logistic',
     ...(numClasses !== undefined && { numClasses }),
+    rates: linearRates ? 'linear' : 'constant',
     ...{ epsilon, delta, neighbours, candidates, composes: budget !== undefined },
     ...(seed !== undefined && { insecureSeed: seed }),
   });
@@ -91,7 +92,8 @@ async function measured<M extends LearnedModel>(
 ): Promise<M> {
   if (!test) return model;
   // For its loss alone.
-  const how = optionsFor(dp, 'table', { target, numRows: 1, batchSize: 1, dimension });
+  const facts = { numRows: 1, batchSize: 1, dimension, linearRates: false };
+  const how = optionsFor(dp, 'table', { target, ...facts });
   const learner = dp.learner({ ...how, dimension });
   try {
     return { ...model, test: (await testOf(dp, { learner, model, label, rows: test })).test };
