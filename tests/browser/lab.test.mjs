@@ -252,10 +252,11 @@ test('figures are taken away as SVG, with the values that the page shows', async
   const { page, said } = await open('lab');
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');
+  await reveal(page, 'deltas', '.key');
   await page.click('#export-open');
   const names = () =>
     page.$$eval('[data-picture]', (all) => all.map(({ dataset }) => dataset.picture));
-  assert.deepEqual(await names(), ['totals', 'errors', 'matrices', 'deviations']);
+  assert.deepEqual(await names(), ['totals', 'errors', 'matrices', 'deviations', 'deltas']);
   const totals = await pictureOf(page, 'totals');
   assert.deepEqual([totals.type, totals.name], ['image/svg+xml', 'svg']);
   const key = await readKey(page, '#sums');

@@ -351,6 +351,7 @@ export async function reveal(page, id, content) {
 export async function revealAll(page) {
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');
+  await reveal(page, 'deltas', '.key');
   await reveal(page, 'ranking', 'tbody tr');
 }
 

@@ -549,7 +549,14 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
     dp.regretBounds(certificate, { dimension: 3 }),
   );
   assert.deepEqual(await client.bounds(64), dp.bounds(64));
-  await assert.rejects(client.bounds(64, { rho: 1 }), /unknown option/);
+  assert.deepEqual(await client.bounds(64, { rho: 1 }), dp.bounds(64, { rho: 1 }));
+  const { signal } = new AbortController();
+  const promise = { epsilon: 1, delta: 1e-6 };
+  assert.deepEqual(await client.bounds(64, { ...promise, signal }), dp.bounds(64, promise));
+  assert.deepEqual(await client.bounds(64, { signal }), dp.bounds(64));
+  await assert.rejects(client.bounds(64, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  await assert.rejects(client.bounds(64, { sigma: 1 }), /sigma is an unknown option/);
+  await assert.rejects(client.bounds(64, { delta: 0.1 }), /epsilon/);
   const wide = { mechanism: 'tree', numSteps: 100, beta: 0.05, dimension: 3 };
   assert.deepEqual(await client.error(wide), dp.error(wide));
   await assert.rejects(client.twin({ dimension: 2, loss: 'none' }), /loss must be one of/);

@@ -90,8 +90,11 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
   /** As in the library, but that the worker draws the key. */
   noise(options: api.NoiseOptions, call?: OptimizeCallOptions): Promise<RemoteNoise>;
-  /** As in the library, without bounds on mechanisms of any kind: {@link api.DpFtrl.bounds}. */
-  bounds(numSteps: number, call?: CallOptions): Promise<api.ErrorBounds>;
+  /** As in the library: {@link api.DpFtrl.bounds}; a signal stands beside the promise. */
+  bounds(
+    numSteps: number,
+    options?: api.MechanismBoundsOptions & CallOptions,
+  ): Promise<api.ErrorBounds>;
   /** As in the library: {@link api.DpFtrl.predict}. */
   predict(
     model: api.LearnedModel,
@@ -147,6 +150,18 @@ function functionsOf(connection: Connection): Pick<Client, FunctionName> {
   return Object.fromEntries(all) as unknown as Pick<Client, FunctionName>;
 }
 
+/** Returns the function whose options, which may be left out, have the signal among them. */
+function boundsOf(connection: Connection): Client['bounds'] {
+  return async (numSteps, options) => {
+    const known = ['epsilon', 'delta', 'rho', 'signal'];
+    const given: NonNullable<typeof options> = optionsObject('bounds', options ?? {}, known);
+    const { signal, ...promise } = given;
+    const args = Object.keys(promise).length === 0 ? [numSteps] : [numSteps, promise];
+    const call = readCall('bounds', signal === undefined ? {} : { signal }, 'abortable');
+    return connection.call('call', { name: 'bounds', args }, call) as Promise<api.ErrorBounds>;
+  };
+}
+
 /** Returns the functions that make objects in the worker. */
 function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
   return {
@@ -200,6 +215,7 @@ export function connect(options: ConnectOptions = {}): Client {
   return Object.freeze<Client>({
     ready,
     ...functionsOf(connection),
+    bounds: boundsOf(connection),
     ...makersOf(connection),
     cancel: () => connection.cancel(),
     terminate: () => connection.terminate(),

@@ -42,6 +42,8 @@ export interface ChartOptions {
   name: string;
   /** Word for a step. Default 'step'. */
   unit?: string;
+  /** Text of a step on the axis. Default: its number, after the word for it at the first. */
+  tick?(step: number): string;
   lines: Line[];
   bands: Band[];
   numSteps: number;
@@ -197,6 +199,10 @@ export class Chart {
     };
   }
 
+  private tick(step: number): string {
+    return this.options.tick?.(step) ?? count(step);
+  }
+
   private axes(): uPlot.Axis[] {
     const axis: uPlot.Axis = {
       font: this.palette.font,
@@ -216,7 +222,8 @@ export class Chart {
         values: (_, splits: (number | null)[]) =>
           splits.map((step, i) => {
             if (step === null || !Number.isInteger(step)) return '';
-            return i === 0 ? `${this.options.unit ?? 'step'} ${count(step)}` : count(step);
+            const { unit = 'step', tick } = this.options;
+            return i === 0 && !tick ? `${unit} ${this.tick(step)}` : this.tick(step);
           }),
       },
       {
@@ -235,7 +242,7 @@ export class Chart {
       height: 200,
       legend: { show: false },
       // Half of the last step's label may stand beyond the last step.
-      padding: [8, 6 + 3.5 * count(this.options.numSteps).length, 0, 0],
+      padding: [8, 6 + 3.5 * this.tick(this.options.numSteps).length, 0, 0],
       cursor: {
         y: false,
         drag: { x: false, y: false, setScale: false },

@@ -8,6 +8,7 @@ import type { Player } from '../controls/player.ts';
 import { rules, type Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
 import { CertificateTable } from '../figures/certificate.ts';
+import { DeltaFigure } from '../figures/delta_figure.ts';
 import { ErrorsFigure } from '../figures/errors_figure.ts';
 import { FactorizationFigure } from '../figures/factorization_figure.ts';
 import { Ghosts, maxGhostSteps } from '../figures/ghosts.ts';
@@ -58,6 +59,7 @@ export class Views {
   private readonly certificate: CertificateTable;
   private readonly factorization: FactorizationFigure;
   private readonly errors: ErrorsFigure;
+  private readonly deltas: DeltaFigure;
   private readonly ranking: Ranking;
 
   constructor(
@@ -71,6 +73,7 @@ export class Views {
     this.certificate = new CertificateTable(analyst);
     this.factorization = new FactorizationFigure(analyst);
     this.errors = new ErrorsFigure(analyst, (step) => this.moveCursor(step));
+    this.deltas = new DeltaFigure(analyst);
     this.ranking = new Ranking(analyst, events);
     const moved = (step: number | null): void => this.moveCursor(step);
     this.sums = new SumsFigure(byId('sums'), byId('sum-errors'), moved);
@@ -96,7 +99,7 @@ export class Views {
     byId<HTMLInputElement>('deployed').checked = settings.deployed;
     byId<HTMLSelectElement>('errors-view').value = settings.errors;
     byId<HTMLInputElement>('local').checked = settings.local;
-    byId<HTMLSelectElement>('ranking-view').value = settings.ranking;
+    for (const id of ['ranking-view', 'deltas-view']) byId<HTMLSelectElement>(id).value = settings.ranking;
     this.player.speed = settings.speed;
     this.added = {};
     this.showSums(this.shown);
@@ -107,6 +110,7 @@ export class Views {
     this.factorization.show(run.settings);
     const { errors, local, ranking } = settings;
     this.errors.show({ ...run.settings, errors, local }, run.lanes);
+    this.deltas.show({ ...run.settings, ranking }, run.lanes);
     this.ranking.show({ ...run.settings, ranking });
     this.draw();
   }
@@ -145,6 +149,7 @@ export class Views {
       ['learning', 'Learning', some(this.learning.picture())],
       ['matrices', 'Factorizations', matrices],
       ['deviations', 'Error of each step', some(this.errors.picture())],
+      ['deltas', 'What a δ buys', some(this.deltas.picture())],
     ];
     return new Map(
       all
@@ -160,7 +165,7 @@ export class Views {
   }
 
   restyle(): void {
-    for (const figure of [this.sums, this.learning, this.factorization, this.errors]) {
+    for (const figure of [this.sums, this.learning, this.factorization, this.errors, this.deltas]) {
       figure.restyle();
     }
   }
@@ -280,6 +285,7 @@ export class Views {
     view('speed', 'speed');
     view('errors-view', 'errors');
     view('ranking-view', 'ranking');
+    view('deltas-view', 'ranking');
     for (const key of ['deployed', 'ghosts', 'simultaneous', 'local'] as const) {
       const box = byId<HTMLInputElement>(key);
       box.addEventListener('change', () => this.events.changed({ [key]: box.checked }));

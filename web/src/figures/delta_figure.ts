@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figure 5: what a delta buys. Gaussian noise for every delta beside Laplace noise, which has none,
+// and errors that no mechanism of a kind can go below. Running totals alone are released without one.
+
+import type { ErrorBounds, PureSumOptions } from 'dp-ftrl';
+import type { Settings } from '../controls/settings.ts';
+import { participationOf } from '../controls/participation.ts';
+import { workloadOf } from '../controls/workload.ts';
+import type { Analyst } from '../page/analyst.ts';
+import { byId, h, setText } from '../page/dom.ts';
+import type { Engine } from '../page/engine.ts';
+import { messageOf } from '../page/failures.ts';
+import { count, quantity, scientific } from '../page/format.ts';
+import { Lazily } from '../page/lazily.ts';
+import type { Lane } from '../page/run.ts';
+import { GrowingRange } from './axis.ts';
+import { Chart } from './chart.ts';
+import type { Colour } from './colours.ts';
+import { laneColours } from './lane_colours.ts';
+import { Legend, type KeyEntry } from './legend.ts';
+import type { Panel } from './picture.ts';
+
+/** Deltas go from 10^-1 to this power of ten. */
+const lastPower = 16;
+/** Halvings of the powers between which the curves cross. */
+const numHalvings = 40;
+
+const pureName = 'without δ';
+
+interface Floor {
+  name: string;
+  /** At the delta in force. */
+  value: number;
+  /** Says which mechanisms it is about. */
+  covers: string;
+  /** At each power; null where no line is drawn. */
+  line: number[] | null;
+}
+
+/** A curve through values at powers -log10 delta, and what lies across it. */
+interface Found {
+  mechanism: string;
+  epsilon: number;
+  /** -log10 of the delta in force. */
+  chosen: number;
+  powers: number[];
+  gaussian: number[];
+  /** At the delta in force. */
+  now: number;
+  pure: number;
+  tree: string;
+  /** -log10 of the delta at which both are equal; null where none of the chart is. */
+  crossing: number | null;
+  floors: Floor[];
+  /** Says why floors are missing; '' where they are there. */
+  missing: string;
+}
+
+const drawn = ({ floors }: Found): (Floor & { line: number[] })[] =>
+  floors.filter((floor): floor is Floor & { line: number[] } => floor.line !== null);
+
+const deltaOf = (power: number): number => 10 ** -power;
+const errorOf = (objective: Settings['ranking'], both: { maxError: number; meanError: number }): number =>
+  objective === 'max' ? both.maxError : both.meanError;
+
+/** Returns where a rising function takes a value; null where it does not between the two. */
+export async function crossingOf(
+  at: (power: number) => Promise<number>,
+  value: number,
+  [from, to]: readonly [number, number],
+): Promise<number | null> {
+  if ((await at(from)) > value || (await at(to)) < value) return null;
+  let [low, high] = [from, to];
+  for (let i = 0; i < numHalvings; ++i) {
+    const middle = (low + high) / 2;
+    if ((await at(middle)) < value) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/** The bounds of a user with one record that is there or not. */
+async function floorsOf(engine: Engine, settings: Settings, noiseMultiplier: number, powers: number[]): Promise<Floor[]> {
+  const { numSteps, epsilon, delta, clipNorm, ranking } = settings;
+  const bounds = await engine.bounds(numSteps, { epsilon });
+  const { unbiased, every } = bounds.mechanisms!;
+  const of = ({ max, mean }: Pick<ErrorBounds, 'max' | 'mean'>): number => clipNorm * (ranking === 'max' ? max : mean);
+  // It is that of factorizations times the deviation of a single number, which takes no time.
+  const added = async (given: number): Promise<number> => {
+    const { addedNoise } = await engine.bounds(1, { epsilon, delta: given });
+    return of(bounds) * Math.sqrt(addedNoise!.variance);
+  };
+  const flat = (value: number): number[] => powers.map(() => value);
+  return [
+    {
+      name: 'factorizations',
+      value: of(bounds) * noiseMultiplier,
+      covers: 'This ε and δ: Gaussian noise through any factorization of the running totals.',
+      line: null,
+    },
+    {
+      name: 'added noise',
+      value: await added(delta),
+      covers: 'This ε and δ: the true totals plus noise of any law that does not depend on the records.',
+      line: await Promise.all(powers.map((power) => added(deltaOf(power)))),
+    },
+    {
+      name: 'unbiased, without δ',
+      value: of(unbiased),
+      covers: 'This ε: all that is right on average, whatever its noise depends on.',
+      line: flat(of(unbiased)),
+    },
+    {
+      name: 'any, without δ',
+      value: clipNorm * every,
+      covers:
+        'This ε: every mechanism whatsoever, on the records that are worst for it. Its root mean square is no ' +
+        'smaller, and so neither is its worst step.',
+      line: flat(clipNorm * every),
+    },
+  ];
+}
+
+async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Found> {
+  const { numSteps, epsilon, delta, clipNorm, neighbours, ranking } = settings;
+  const { certificate } = lane.history.info;
+  const now = (certificate.noiseStddev / certificate.sensitivity) * errorOf(ranking, certificate);
+  const at = async (power: number): Promise<number> => {
+    const { noiseMultiplier } = await engine.calibrate({ epsilon, delta: deltaOf(power) });
+    return (now * noiseMultiplier) / certificate.noiseMultiplier!;
+  };
+  const problem: PureSumOptions = { numSteps, epsilon, clipNorm, neighbours, pure: true, ...participationOf(settings) };
+  const sums = await engine.prefixSum(problem);
+  const laplace = sums.certificate;
+  sums.dispose();
+  const pure = (laplace.noiseStddev / laplace.sensitivity) * errorOf(ranking, laplace);
+  const crossing = await crossingOf(at, pure, [1, lastPower]);
+  const chosen = -Math.log10(delta);
+  const whole = Array.from({ length: lastPower }, (_, i) => i + 1);
+  const inside = [chosen, crossing].filter((power) => power !== null && power >= 1 && power <= lastPower);
+  const powers = [...new Set([...whole, ...(inside as number[])])].sort((a, b) => a - b);
+  const isPlain = problem.participation === undefined && neighbours === 'zero-out';
+  const { arity, subtractive } = laplace.effectiveParameters as { arity: number; subtractive: boolean };
+  return {
+    mechanism: lane.mechanism,
+    epsilon,
+    chosen,
+    powers,
+    gaussian: await Promise.all(powers.map(at)),
+    now,
+    pure,
+    tree: `${subtractive ? 'subtractive ' : ''}tree of ${count(arity)} children a node`,
+    crossing,
+    floors: isPlain ? await floorsOf(engine, settings, certificate.noiseMultiplier!, powers) : [],
+    missing: isPlain ? '' : 'Proved for users with one record and zero-out neighbours: no floor is shown here.',
+  };
+}
+
+export class DeltaFigure {
+  private readonly host = byId('deltas');
+  private readonly figure = byId('deltas-figure');
+  private readonly lazily = new Lazily(this.host, () => this.update());
+  private settings: Settings | null = null;
+  private lane: Lane | null = null;
+  private asked = '';
+  private found: Found | null = null;
+  private chart: Chart | null = null;
+  private legend: Legend | null = null;
+
+  constructor(private readonly analyst: Analyst) {}
+
+  show(settings: Settings, lanes: readonly Lane[]): void {
+    this.settings = { ...settings };
+    this.lane = lanes[0]!;
+    this.figure.hidden = workloadOf(settings).workload !== undefined;
+    this.lazily.request();
+  }
+
+  restyle(): void {
+    this.chart?.restyle();
+  }
+
+  /** The chart as it is drawn; null before it is. */
+  picture(): Panel | null {
+    const { found } = this;
+    if (this.chart === null || found === null || this.figure.hidden) return null;
+    const { first, second, floors } = this.colours(found);
+    const x = found.powers.map(deltaOf);
+    const flat = (value: number): number[] => x.map(() => value);
+    return {
+      title: `Errors at ε = ${quantity(found.epsilon)}`,
+      x: { label: 'δ', log: true },
+      y: { label: 'standard deviation', log: false },
+      series: [
+        { name: found.mechanism, x, y: found.gaussian, colour: first },
+        { name: pureName, x, y: flat(found.pure), colour: second },
+        ...drawn(found).map(({ name, line }, i) => ({ name: `floor: ${name}`, x, y: line, colour: floors[i]! })),
+      ],
+    };
+  }
+
+  private async update(): Promise<void> {
+    const { settings, lane } = this;
+    if (settings === null || lane === null) return;
+    const { epsilon, delta, clipNorm, neighbours, ranking } = settings;
+    const { maxError, meanError, numSteps, participation } = lane.history.info.certificate;
+    const privacy = [epsilon, delta, clipNorm, neighbours, participation];
+    const asked = JSON.stringify([lane.mechanism, maxError, meanError, numSteps, ranking, privacy]);
+    if (asked === this.asked) return;
+    this.host.setAttribute('aria-busy', 'true');
+    try {
+      this.found = await find(await this.analyst.engine(), settings, lane);
+      this.asked = asked;
+      this.draw(this.found, ranking);
+    } catch (error) {
+      this.asked = '';
+      this.clear();
+      this.host.replaceChildren(h('p', { class: 'plot nothing', role: 'alert' }, messageOf(error)));
+    }
+    this.host.removeAttribute('aria-busy');
+  }
+
+  private clear(): void {
+    this.chart?.destroy();
+    this.chart = null;
+    this.legend = null;
+    setText(byId('deltas-note'), '');
+    byId('floors').replaceChildren();
+  }
+
+  /** Colours of the two errors, and of the floors that are drawn. */
+  private colours({ mechanism }: Found): { first: Colour; second: Colour; floors: Colour[] } {
+    const [first, second] = laneColours([mechanism, pureName]) as [Colour, Colour];
+    return { first, second, floors: ['ink', second, 'muted'] };
+  }
+
+  private draw(found: Found, objective: Settings['ranking']): void {
+    this.clear();
+    const { powers, gaussian, pure, chosen, crossing, now } = found;
+    const { first, second, floors } = this.colours(found);
+    const range = new GrowingRange([0, 1]);
+    for (const value of [0, pure, ...gaussian]) range.include(value);
+    this.chart = new Chart({
+      name: 'Errors with and without δ: cursor over the powers of ten of δ',
+      lines: [
+        { colour: first, width: 2, shown: true },
+        { colour: second, width: 2, shown: true },
+        ...drawn(found).map((_, i) => ({ colour: floors[i]!, width: 1.5, dash: [2, 3], shown: true })),
+        { colour: 'ink', marks: true, shown: true },
+      ],
+      bands: [],
+      numSteps: lastPower,
+      tick: (power) => (power === 0 ? 'δ = 1' : scientific(deltaOf(power))),
+      describe: (power) => this.describe(power),
+      moved: (power) => this.setCursor(power),
+      range: () => range.get(),
+    });
+    const entries: KeyEntry[] = [
+      { name: found.mechanism, colour: first, kind: 'line' },
+      { name: pureName, colour: second, kind: 'line' },
+      ...drawn(found).map(({ name }, i) => ({ name: `floor: ${name}`, colour: floors[i]!, kind: 'dot' as const })),
+    ];
+    this.legend = new Legend(entries, []);
+    this.host.replaceChildren(this.legend.element, this.chart.element);
+    const marked = powers.map((power) => (power === crossing ? pure : power === chosen ? now : NaN));
+    this.chart.setData([powers, gaussian, powers.map(() => pure), ...drawn(found).map(({ line }) => line), marked]);
+    this.read(null);
+    setText(byId('deltas-note'), noteOf(found, objective));
+    this.listFloors(found);
+  }
+
+  private listFloors({ floors, missing }: Found): void {
+    const items = floors.map(({ name, value, covers }) =>
+      h('li', {}, h('b', {}, name), ': no error is below ', h('data', { value }, quantity(value)), `. ${covers}`),
+    );
+    byId('floors').replaceChildren(...(missing === '' ? items : [h('li', {}, missing)]));
+  }
+
+  private setCursor(power: number | null): void {
+    this.chart?.setCursor(power);
+    this.read(power);
+  }
+
+  private read(power: number | null): void {
+    const { now, pure, chosen } = this.found!;
+    const gaussian = power === null ? now : this.at(power);
+    const floors = drawn(this.found!).map(({ value, line }) => (power === null ? value : line[this.placeOf(power)]!));
+    this.legend?.update(
+      `δ = ${scientific(deltaOf(power ?? chosen))}${power === null ? ', as chosen' : ''}`,
+      [gaussian, pure, ...floors].map((value) => ({ text: quantity(value), value })),
+    );
+  }
+
+  private placeOf(power: number): number {
+    return this.found!.powers.indexOf(power);
+  }
+
+  private at(power: number): number {
+    return this.found!.gaussian[this.placeOf(power)]!;
+  }
+
+  private describe(power: number): string {
+    const { mechanism, pure } = this.found!;
+    return `δ ${deltaOf(power)}, standard deviation: ${mechanism} ${quantity(this.at(power))}, ${pureName} ${quantity(pure)}`;
+  }
+}
+
+/** Says where the two cross. */
+function noteOf({ mechanism, gaussian, pure, tree, crossing, floors }: Found, objective: Settings['ranking']): string {
+  const error = objective === 'max' ? 'worst step' : 'root mean square';
+  const where =
+    crossing === null
+      ? `at every δ of the chart its ${error} is ${pure < gaussian[0]! ? 'smaller' : 'larger'} than`
+      : `below δ = ${scientific(deltaOf(crossing))} its ${error} is smaller than`;
+  const proved =
+    floors.length === 0
+      ? ''
+      : ' Dotted are floors: errors that are proved to be out of reach, for the mechanisms that the list names. For every ' +
+        'mechanism with a δ, none is proved here.';
+  return (
+    'δ is how often the promise may fail. Without it noise is Laplace noise, on a ' +
+    `${tree}: ${where} that of ${mechanism}. It clips records of several numbers in ℓ₁.${proved}`
+  );
+}
