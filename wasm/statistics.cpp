@@ -104,7 +104,8 @@ void append(std::vector<double>& numbers, const std::vector<Estimate>& estimates
 
 void append(std::vector<double>& numbers, const Moments& moments) {
   append(numbers, moments.count);
-  for (const auto* const some : {&moments.mean, &moments.variance, &moments.covariance})
+  for (const auto* const some :
+       {&moments.mean, &moments.variance, &moments.standard_deviation, &moments.covariance})
     append(numbers, *some);
 }
 

@@ -28,9 +28,11 @@ async function written(args, given = input) {
 }
 
 /** Cells of the moments that the library releases, in the order of the columns. */
-function cellsOf({ count, mean, variance, covariance }) {
+function cellsOf({ count, mean, variance, covariance, standardDeviation }, hasDeviations = false) {
   const pairs = covariance ? [covariance[0][1]] : [];
-  return [count, ...mean, ...variance, ...pairs].flatMap(({ value, low, high }) => [value, low, high]);
+  const deviations = hasDeviations ? standardDeviation : [];
+  const all = [count, ...mean, ...variance, ...pairs, ...deviations];
+  return all.flatMap(({ value, low, high }) => [value, low, high]);
 }
 
 function released(options, use = (it) => it.releaseMany(table.flat())) {
@@ -48,6 +50,7 @@ test('moments: rows are what the library releases, bit for bit', async () => {
   for (const [args, options] of [
     [[], {}],
     [['--covariance', '--confidence', '0.5'], { covariance: true, confidence: 0.5 }],
+    [['--standard-deviation', '--covariance'], { covariance: true }],
     [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
     [['--workload', 'window=4', '--mechanism', 'square-root'], { workload: { window: 4 }, mechanism: 'square-root' }],
     [['--steps', '20'], { numSteps: 20 }],
@@ -59,9 +62,11 @@ test('moments: rows are what the library releases, bit for bit', async () => {
     const [head, ...rows] = (await written([...moments, ...args])).trimEnd().split('\n');
     const names = ['count', 'a_mean', 'b_mean', 'a_variance', 'b_variance'];
     if (options.covariance) names.push('a_b_covariance');
+    const hasDeviations = args.includes('--standard-deviation');
+    if (hasDeviations) names.push('a_standard_deviation', 'b_standard_deviation');
     const columns = names.flatMap((name) => [name, `${name}_low`, `${name}_high`]);
     assert.equal(head, ['step', ...columns].join(','));
-    const expected = released(options).map((it, t) => [t + 1, ...cellsOf(it)].join(','));
+    const expected = released(options).map((it, t) => [t + 1, ...cellsOf(it, hasDeviations)].join(','));
     assert.deepEqual(rows, expected);
   }
 });
@@ -90,6 +95,16 @@ test('moments: JSON has every number by its name, and says what was promised', a
   });
 });
 
+test('moments: standard deviations are in JSON when they are asked for', async () => {
+  const { rows } = JSON.parse(await written([...moments, '--standard-deviation', '--json']));
+  released({}).forEach(({ standardDeviation: [a, b] }, t) => {
+    assert.deepEqual(rows[t].standardDeviation, { a, b });
+  });
+  const picture = join(scratch, 'deviations.svg');
+  await written([...moments, '--standard-deviation', '--plot', picture]);
+  assert.match(readFileSync(picture, 'utf8'), /standard deviation/);
+});
+
 test('moments: rows of a bucket are one step, empty buckets and skipped rows included', async () => {
   const times = ['2026-03-01', '2026-03-01', '2026-03-03', '2026-03-03'];
   const lines = times.map((time, i) => `${time},${table[i].join(',')}\n`).join('');
@@ -115,7 +130,7 @@ test('moments: the guarantee says that rows are clipped to ranges', async () => 
   const { code, stderr } = await dpFtrl(['moments', ...privacy, ...ranges], { input });
   assert.equal(code, 0);
   assert.match(stderr, /\(1, 0\.000001\)-differentially private, zero-out neighbours: one row/);
-  assert.match(stderr, /not a person with several, clipped to --range; mechanism optimal/);
+  assert.match(stderr, /not a person with several \(see --user-column\), clipped to --range; mechanism optimal/);
 });
 
 test('moments: it is said where the noise hides even that there were rows', async () => {

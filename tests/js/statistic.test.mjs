@@ -46,6 +46,7 @@ function pairsOf(found, truth) {
   const pairs = [[found.count, truth.count]];
   found.mean.forEach((mean, i) => pairs.push([mean, truth.mean[i]]));
   found.variance.forEach((variance, i) => pairs.push([variance, truth.variance[i]]));
+  found.standardDeviation.forEach((it, i) => pairs.push([it, Math.sqrt(truth.variance[i])]));
   found.covariance?.forEach((row, i) => row.forEach((it, j) => pairs.push([it, truth.covariance[i][j]])));
   return pairs;
 }
@@ -107,7 +108,7 @@ test('moments: intervals are as confident as was asked for', () => {
   const truth = momentsOf(records);
   const numTrials = 600;
   for (const confidence of [0.5, 0.95]) {
-    const missed = new Array(9).fill(0);
+    const missed = new Array(11).fill(0);
     for (let seed = 0; seed < numTrials; ++seed) {
       const options = { ...what, epsilon: 20, confidence, covariance: true, insecureSeed: seed };
       const found = withStatistic({ ...options, numSteps: 1 }, (it) => {

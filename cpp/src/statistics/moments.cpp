@@ -71,6 +71,17 @@ Estimate in_units(const Estimate& of_u, double scale, double offset) {
           .stddev = scale * of_u.stddev};
 }
 
+/// The root of a number that is not negative. Roots of numbers s apart are at most sqrt(s) apart,
+/// which bounds the error where the first order is above it.
+Estimate root_of(const Estimate& squared) {
+  const double value = std::sqrt(squared.value);
+  const double most = std::sqrt(squared.stddev);
+  return {.value = value,
+          .low = std::sqrt(squared.low),
+          .high = std::sqrt(squared.high),
+          .stddev = squared.stddev < 2 * value * most ? squared.stddev / (2 * value) : most};
+}
+
 /// Means, variances and covariances of numbers in [-1, 1], from noisy sums.
 class Quotients {
  public:
@@ -262,7 +273,11 @@ Moments MomentColumns::read(const NoisyColumns& columns) const {
   const Quotients quotients_of({.stddev = columns.stddev, .grid = grid_}, sums[0] / count_weight_,
                                count_weight_, 1 - options_.confidence);
   const std::size_t num = options_.ranges.size();
-  Moments moments{.count = quotients_of.count(), .mean = {}, .variance = {}, .covariance = {}};
+  Moments moments{.count = quotients_of.count(),
+                  .mean = {},
+                  .variance = {},
+                  .covariance = {},
+                  .standard_deviation = {}};
   std::size_t next_pair = 1 + 2 * num;
   for (std::size_t i = 0; i < num; ++i) {
     const double half = half_of(options_.ranges[i]);
@@ -272,6 +287,7 @@ Moments MomentColumns::read(const NoisyColumns& columns) const {
         quotients_of.variance(
             sum, {.noisy = sums[1 + num + i], .weight = square_weight_, .centre = centre_}),
         half * half, 0));
+    moments.standard_deviation.push_back(root_of(moments.variance.back()));
     for (std::size_t j = i + 1; options_.covariance && j < num; ++j)
       moments.covariance.push_back(in_units(
           quotients_of.covariance(

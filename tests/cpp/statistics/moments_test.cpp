@@ -179,15 +179,18 @@ std::vector<std::pair<Estimate, double>> against(const Moments& found, const Tru
           {found.mean[1], truth.mean[1]},
           {found.variance[0], truth.variance[0]},
           {found.variance[1], truth.variance[1]},
-          {found.covariance[0], truth.covariance}};
+          {found.covariance[0], truth.covariance},
+          {found.standard_deviation[0], std::sqrt(truth.variance[0])},
+          {found.standard_deviation[1], std::sqrt(truth.variance[1])}};
 }
+constexpr std::size_t kNumEstimates = 8;
 
 /// How many of `num_trials` intervals of confidence 0.9 miss what they are for, of each estimate,
 /// where they are made for `scale` times the noise that there is.
-std::array<int, 6> misses(const std::vector<std::array<double, 2>>& records, Neighbours neighbours,
-                          int num_trials, double scale = 1) {
+std::array<int, kNumEstimates> misses(const std::vector<std::array<double, 2>>& records,
+                                      Neighbours neighbours, int num_trials, double scale = 1) {
   const Truth truth = truth_of(records);
-  std::array<int, 6> missed{};
+  std::array<int, kNumEstimates> missed{};
   for (int trial = 0; trial < num_trials; ++trial) {
     const Moments found =
         moments_of(records, {.seed = 1000 + trial, .neighbours = neighbours, .scale = scale});
@@ -203,7 +206,7 @@ TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
   for (const std::size_t num : {8u, 40u, 400u})
     for (const auto& records : streams(num))
       for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
-        const std::array<int, 6> missed = misses(records, neighbours, kTrials);
+        const std::array<int, kNumEstimates> missed = misses(records, neighbours, kTrials);
         for (std::size_t i = 0; i < missed.size(); ++i)
           EXPECT_LE(missed[i], 0.1 * kTrials + tolerance(kTrials)) << i << " of " << num;
       }
@@ -259,8 +262,8 @@ TEST(MomentsTest, IntervalsAreNotMuchWiderThanTheyHaveToBe) {
   constexpr int kTrials = 1000;
   // Intervals that were made for 0.7 of the noise would have confidence 0.75.
   const auto records = streams(400)[0];
-  const std::array<int, 6> missed = misses(records, Neighbours::zero_out, kTrials);
-  const std::array<int, 6> narrow = misses(records, Neighbours::zero_out, kTrials, 0.7);
+  const std::array<int, kNumEstimates> missed = misses(records, Neighbours::zero_out, kTrials);
+  const std::array<int, kNumEstimates> narrow = misses(records, Neighbours::zero_out, kTrials, 0.7);
   for (std::size_t i = 0; i < missed.size(); ++i) {
     EXPECT_GE(missed[i], 0.05 * kTrials - tolerance(kTrials) / 2) << i;
     EXPECT_GT(narrow[i], 0.1 * kTrials + tolerance(kTrials)) << i;
@@ -278,7 +281,7 @@ TEST(MomentsTest, MeasuredErrorsAreThoseOfTheFormula) {
         kTwo, Key::insecure_from_seed(7));
     for (const auto& record : records[which]) sum.contribute(record);
     const Truth truth = truth_of(records[which]);
-    std::array<double, 6> squares{}, variances{};
+    std::array<double, kNumEstimates> squares{}, variances{};
     for (std::int64_t t = 0; t < kSteps; ++t) {
       const auto all = against(sum.release(), truth);
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -289,6 +292,39 @@ TEST(MomentsTest, MeasuredErrorsAreThoseOfTheFormula) {
     for (std::size_t i = 0; i < squares.size(); ++i)
       EXPECT_NEAR(std::sqrt(squares[i] / variances[i]), 1, 0.02) << i;
   }
+}
+
+TEST(MomentsTest, StandardDeviationsAreRootsOfVariancesAndTheirErrorsAreBounded) {
+  const MomentColumns columns({.ranges = {{-3, 5}}, .confidence = 0.9});
+  for (const double num : {-1.0, 0.2, 3.0, 50.0})
+    for (const double square : {0.0, 0.01, 0.4, 1.0})
+      for (const double stddev : {0.0, 1e-3, 0.1, 10.0}) {
+        const auto sums = sums_of(num, 0.1, square);
+        const Moments found = columns.read({.sums = sums, .stddev = stddev});
+        const Estimate &root = found.standard_deviation[0], &variance = found.variance[0];
+        EXPECT_DOUBLE_EQ(root.value * root.value, variance.value);
+        EXPECT_DOUBLE_EQ(root.low * root.low, variance.low);
+        EXPECT_DOUBLE_EQ(root.high * root.high, variance.high);
+        // |sqrt a - sqrt b| = |a - b| / (sqrt a + sqrt b) is at most sqrt |a - b|, whatever b is.
+        const double most = std::sqrt(variance.stddev);
+        const double first = variance.stddev / (2 * root.value);
+        EXPECT_EQ(root.stddev, first < most ? first : most);
+      }
+}
+
+TEST(MomentsTest, ErrorsOfStandardDeviationsOfNearlyNothingAreWithinTheirBound) {
+  // All records are one: the variance is 0, and its root has no first order.
+  constexpr int kTrials = 400;
+  const auto records = streams(40)[2];
+  double squares = 0, bounds = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const Moments found = moments_of(
+        records, {.seed = 5000 + trial, .neighbours = Neighbours::zero_out, .epsilon = 50});
+    squares += std::pow(found.standard_deviation[0].value, 2);
+    bounds += found.variance[0].stddev;
+  }
+  EXPECT_GT(squares, 0);
+  EXPECT_LE(squares, bounds);
 }
 
 TEST(MomentsTest, NoiseFarBelowTheGridReleasesTheMomentsOfIntegers) {

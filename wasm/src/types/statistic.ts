@@ -73,6 +73,8 @@ export interface Moments {
   mean: Estimate[];
   /** Mean squared distances from the mean. */
   variance: Estimate[];
+  /** Roots of the variances: `low` and `high` are theirs, `value` is not unbiased. */
+  standardDeviation: Estimate[];
   /** `covariance[i][j]`, where they were asked for; `covariance[i][i]` is the variance. */
   covariance?: Estimate[][];
 }

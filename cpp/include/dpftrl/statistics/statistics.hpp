@@ -218,6 +218,9 @@ struct Moments {
   std::vector<Estimate> variance;  ///< divided by the count, not by one less
   /// Pairs (0, 1), (0, 2), ..., (1, 2), ...; empty where they are not asked for.
   std::vector<Estimate> covariance;
+  /// Roots of the variances, input units: as confident as they are, but their values are not
+  /// unbiased where the noise is large beside them.
+  std::vector<Estimate> standard_deviation;
 };
 
 /// Turns records into columns whose private sums tell all moments: with u = x mapped from its range
@@ -272,7 +275,8 @@ class MomentColumns {
   ///              is one at all; it covers the rounding of records to the grid.
   /// @exactness   the interval of a count is that of the Gaussian, and that of a mean Fieller's but
   ///              for the grid; those of variances and covariances are a union over intervals of
-  ///              the means, wider by some percent.
+  ///              the means, wider by some percent; those of standard deviations are their
+  ///              roots, and fail when they do.
   /// @throws Error{wrong_length, invalid_argument}.
   /// @source      docs/math/moments.md, section 4.
   /// @checked-by  moments_test "intervals cover what they are for"

@@ -88,10 +88,12 @@ export class MomentColumns extends Columns<Moments> {
   protected named(all: Estimate[]): Moments {
     const num = this.dimension;
     const [count, ...rest] = all as [Estimate, ...Estimate[]];
-    const variance = rest.slice(num, 2 * num);
-    const moments = { count, mean: rest.slice(0, num), variance };
+    const [mean, variance, standardDeviation] = [0, num, 2 * num].map((from) =>
+      rest.slice(from, from + num),
+    ) as [Estimate[], Estimate[], Estimate[]];
+    const moments = { count, mean, variance, standardDeviation };
     if (!this.shape.covariance) return moments;
-    const pairs = rest.slice(2 * num);
+    const pairs = rest.slice(3 * num);
     const covariance = variance.map((own): Estimate[] => new Array<Estimate>(num).fill(own));
     for (let i = 0; i < num; ++i) {
       for (let j = i + 1; j < num; ++j) {

@@ -2,6 +2,7 @@
 
 // dp-ftrl moments: a CSV in, private counts, means and variances of its columns out.
 
+import type { Moments } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
 import { Misuse } from '../failure.js';
 import { inputFormat } from '../input/format.js';
@@ -10,7 +11,7 @@ import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { readInputs } from '../input/ranges.js';
 import type { Args, Known } from '../options/args.js';
-import { estimatesOfMoments, nameOf, pathsOf } from './moments/estimates.js';
+import { estimatesOfMoments, nameOf, pathsOf, type Wanted } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
 import { releaseTable, type Run } from './release.js';
 import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
@@ -21,6 +22,7 @@ export const options: Known = {
   column: 'values',
   range: 'values',
   covariance: 'flag',
+  'standard-deviation': 'flag',
 };
 
 /** The ranges of the columns, which must not be those of the data. */
@@ -34,8 +36,8 @@ function rangesOf(args: Args, columns: readonly string[]): [number, number][] {
 }
 
 /** A panel for each kind. */
-function chartOf({ prepared, settings }: Run, covariance: boolean, confidence: number) {
-  const paths = pathsOf(prepared.rows.columns, covariance);
+function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number) {
+  const paths = pathsOf(prepared.rows.columns, wanted);
   const kinds = [...new Set(paths.map(([kind]) => kind!))];
   return new EstimatesChart({
     title: 'Private moments',
@@ -43,7 +45,7 @@ function chartOf({ prepared, settings }: Run, covariance: boolean, confidence: n
     confidence,
     names: paths.map(nameOf),
     panels: kinds.map((kind) => ({
-      label: kind,
+      label: kind.replace('_', ' '),
       series: paths.flatMap(([own, ...columns], index) =>
         own === kind ? [{ name: columns.join(', ') || kind, index }] : [],
       ),
@@ -56,12 +58,13 @@ export async function run(args: Args): Promise<void> {
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
   const { settings, confidence, shown, clippedTo } = readStatisticSettings(args, 'clipped to --range');
   const covariance = args.has('covariance');
+  const moments = { covariance, standardDeviation: args.has('standard-deviation') };
   const others = readingsOf({
     command: 'moments',
     fixed: '--range, --covariance',
     what: (columns) => ({ ranges: rangesOf(args, columns), covariance, confidence }),
     records: (rows) => rows,
-    estimates: estimatesOfMoments,
+    estimates: (reading: Moments) => estimatesOfMoments(reading, moments),
   });
   return releaseTable(args, {
     command: 'moments',
@@ -78,7 +81,7 @@ export async function run(args: Args): Promise<void> {
     others,
     clippedTo,
     writer: ({ sink, prepared }) =>
-      new MomentsWriter(sink, { ...shown, columns: prepared.rows.columns, covariance, confidence }),
-    chart: (run) => chartOf(run, covariance, confidence),
+      new MomentsWriter(sink, { ...shown, columns: prepared.rows.columns, wanted: moments, confidence }),
+    chart: (run) => chartOf(run, moments, confidence),
   });
 }

@@ -57,6 +57,9 @@ one less.
                    others. Each column needs one
   --column NAME    column of numbers; repeat for more. Default: all that have no other role
   --covariance     covariances, too, of every two columns: A_B_covariance
+  --standard-deviation
+                   the root of each variance in columns at the end: NAME_standard_deviation, with an
+                   interval that is right when that of the variance is
   --confidence C   of each interval by itself, between 0 and 1. Default: 0.95
   --neighbours R   zero-out (default): a row may be there or not; replace-one: be another one or not
                    there, for which variances, covariances and count cost nothing beside the means
@@ -67,8 +70,8 @@ ${REST}
   --output FILE    written whole or not at all, instead of standard output
 ${PLOT}
   --json           one object: private, mode, protects, certificate, columns, confidence, rows (with
-                   count, mean, variance, covariance, of which each has value, low, high, stddev),
-                   complete; and error, when a row ended it early
+                   count, mean, variance, covariance, standardDeviation, of which each has value,
+                   low, high, stddev), complete; and error, when a row ended it early
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
 

@@ -4,11 +4,19 @@
 
 import type { Estimate, Moments } from '../../../types/all.js';
 
+/** Estimates that are there when they are asked for. */
+export interface Wanted {
+  covariance: boolean;
+  standardDeviation: boolean;
+}
+
 /** Kind and columns of each estimate of a step, in order. */
-export function pathsOf(columns: readonly string[], covariance: boolean): string[][] {
+export function pathsOf(columns: readonly string[], wanted: Wanted): string[][] {
   const each = (kind: string): string[][] => columns.map((name) => [kind, name]);
   const pairs = columns.flatMap((a, i) => columns.slice(i + 1).map((b) => ['covariance', a, b]));
-  return [['count'], ...each('mean'), ...each('variance'), ...(covariance ? pairs : [])];
+  const covariances = wanted.covariance ? pairs : [];
+  const deviations = wanted.standardDeviation ? each('standard_deviation') : [];
+  return [['count'], ...each('mean'), ...each('variance'), ...covariances, ...deviations];
 }
 
 /** `age_mean`, `a_b_covariance`. */
@@ -16,7 +24,8 @@ export function nameOf([kind, ...columns]: readonly string[]): string {
   return [...columns, kind].join('_');
 }
 
-export function estimatesOfMoments({ count, mean, variance, covariance }: Moments): Estimate[] {
+export function estimatesOfMoments(moments: Moments, wanted: Wanted): Estimate[] {
+  const { count, mean, variance, covariance, standardDeviation } = moments;
   const pairs = covariance?.flatMap((row, i) => row.slice(i + 1)) ?? [];
-  return [count, ...mean, ...variance, ...pairs];
+  return [count, ...mean, ...variance, ...pairs, ...(wanted.standardDeviation ? standardDeviation : [])];
 }

@@ -5,11 +5,11 @@
 import type { Estimate } from '../../../types/all.js';
 import type { Sink } from '../../output/output.js';
 import { cellNames, cellsOf, ReadingWriter, type Reading, type Shown } from '../statistics/writer.js';
-import { nameOf, pathsOf } from './estimates.js';
+import { nameOf, pathsOf, type Wanted } from './estimates.js';
 
 interface ShownMoments extends Shown {
   columns: string[];
-  covariance: boolean;
+  wanted: Wanted;
   confidence: number;
 }
 
@@ -28,7 +28,7 @@ export class MomentsWriter extends ReadingWriter {
     sink: Sink,
     private readonly shown: ShownMoments,
   ) {
-    const paths = pathsOf(shown.columns, shown.covariance);
+    const paths = pathsOf(shown.columns, shown.wanted);
     const names = paths.flatMap((path) => cellNames(nameOf(path)));
     super(sink, { command: 'moments', all: 'count' }, shown, paths.length, names);
     this.paths = paths;
@@ -45,7 +45,10 @@ export class MomentsWriter extends ReadingWriter {
       return this.text.line([...this.firstCells(reading), ...estimates.flatMap(cellsOf)]);
     }
     const tree: Tree = {};
-    this.paths.forEach((path, i) => put(tree, path, estimates[i]!));
+    this.paths.forEach(([kind, ...columns], i) => {
+      const name = kind === 'standard_deviation' ? 'standardDeviation' : kind!;
+      put(tree, [name, ...columns], estimates[i]!);
+    });
     return this.objectOf(reading, tree);
   }
 }
