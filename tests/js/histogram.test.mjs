@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { close } from './support/check.mjs';
+import { close, wellTold } from './support/check.mjs';
 import { importEntry } from './support/consumer.mjs';
 import { using } from './support/statistics.mjs';
 import { appendingStore, memoryStore } from './support/stores.mjs';
@@ -306,4 +306,27 @@ test('histogram: errors of a ledger say what was called', async () => {
   await assert.rejects(ledger.releaseSteps(0, [['tea'], ['milk']]), { parameter: 'steps[1][0]' });
   assert.equal(ledger.step, 0);
   ledger.dispose();
+});
+
+test('statistics: what releaseSteps refuses names the step, and no step is decided', async () => {
+  const target = { numSteps: 9, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 4 };
+  const counts = { statistic: 'histogram', categories: ['tea', 'coffee'], ...target };
+  const moments = { statistic: 'moments', ranges: [[0, 1], [0, 1]], ...target };
+  for (const [options, steps, refusal] of [
+    [counts, [['tea'], [], ['tea', 'milk']], { code: 'invalid_argument', part: 'step 3', parameter: 'steps[2][1]' }],
+    [counts, [['tea'], 7], { code: 'wrong_type', part: 'step 2', parameter: 'steps[1]' }],
+    [moments, [[1, 1], [0, 1, 1, NaN]], { code: 'invalid_argument', part: 'step 2', row: { kind: 'record', index: 1 } }],
+    [moments, [[], [0, 1, 1]], { code: 'wrong_length', part: 'step 2' }],
+  ]) {
+    const ledger = await dp.statisticLedger({ ...options, store: memoryStore() });
+    await ledger.releaseSteps(0, [[]]);
+    await assert.rejects(ledger.releaseSteps(1, steps), (error) => {
+      for (const [name, value] of Object.entries(refusal)) assert.deepEqual(error[name], value);
+      assert.ok(error.message.startsWith(`releaseSteps: ${refusal.part}: `), error.message);
+      wellTold(error);
+      return true;
+    });
+    assert.equal(ledger.step, 1);
+    ledger.dispose();
+  }
 });

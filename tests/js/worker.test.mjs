@@ -173,8 +173,9 @@ test('worker: the making of everything can be given up, and its search stops', a
     if (dpFtrl === 'progress') last = progress;
   };
   worker.on('message', listener);
-  for (const kind of ['prefixSum', 'peopleSum', 'learner', 'simulation', 'noise']) {
-    const options = { ...search, ...(kind !== 'noise' && target) };
+  for (const kind of ['prefixSum', 'peopleSum', 'statistic', 'learner', 'simulation', 'noise']) {
+    const ranges = kind === 'statistic' && { statistic: 'moments', ranges: [[0, 1]] };
+    const options = { ...search, ...(kind !== 'noise' && target), ...ranges };
     const given = client[kind](options, { signal: AbortSignal.abort(reason) });
     await assert.rejects(given, (error) => error === reason, kind);
     const controller = new AbortController();
@@ -510,6 +511,45 @@ test('worker: sums and learners give what the library gives, in pieces', async (
   assert.equal(remote.disposed, true);
   assert.equal(await client.liveHandles(), 0);
   await assert.rejects(remote.step(), code('disposed'));
+});
+
+test('worker: statistics are those of the library, of records and of people', async () => {
+  const target = { numSteps: 300, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 3 };
+  const names = Array.from({ length: 200 }, (_, i) => `p${i % 90}`);
+  const categories = ['tea', 'coffee', 'other'];
+  for (const [what, records, one] of [
+    [{ statistic: 'moments', ranges: [[0, 1], [0, 9]], covariance: true }, Float64Array.from({ length: 400 }, (_, i) => i % 7), [1, 2]],
+    [{ statistic: 'histogram', categories, other: 'other' }, names.map((_, i) => ['tea', 'milk'][i % 2]), 'coffee'],
+  ]) {
+    const own = dp.statistic({ ...what, ...target });
+    const remote = await client.statistic({ ...what, ...target });
+    const facts = ({ certificate, dimension, numSteps, insecure }) => ({ certificate, dimension, numSteps, insecure });
+    assert.deepEqual(facts(remote), facts(own));
+    assert.deepEqual(remote.categories, own.categories);
+    assert.equal(await remote.stddev(7), own.stddev(7));
+    assert.deepEqual(await remote.release(one), own.release(one));
+    const days = own.releaseMany(records);
+    assert.deepEqual(await remote.releaseMany(records), days);
+    for (const it of [own, remote]) await it.contribute(records);
+    assert.deepEqual(await remote.endSteps(2), own.endSteps(2));
+    assert.equal(await remote.step(), 203);
+    if (own.consistentCounts) {
+      assert.deepEqual(await remote.consistentCounts(days, 'monotone'), own.consistentCounts(days, 'monotone'));
+    }
+    await assert.rejects(remote.releaseMany(7), { code: 'wrong_type', call: 'releaseMany' });
+    const people = dp.peopleStatistic({ ...what, ...target });
+    const remotePeople = await client.peopleStatistic({ ...what, ...target });
+    assert.deepEqual(await remotePeople.releaseEach(names, records), people.releaseEach(names, records));
+    assert.equal(await remotePeople.numDropped(), 110);
+    for (const it of [people, remotePeople]) await it.contribute(names, records);
+    assert.deepEqual(await remotePeople.endSteps(), people.endSteps());
+    for (const it of [own, people, remote, remotePeople]) it.dispose();
+    // Columns and sums are a handle each.
+    assert.equal(await client.liveHandles(), 0);
+    await assert.rejects(remote.endSteps(), code('disposed'));
+  }
+  const bad = client.statistic({ statistic: 'median', ...target });
+  await assert.rejects(bad, { code: 'invalid_argument', call: 'statistic' });
 });
 
 test('worker: twin, comparator and bounds are those of the library', async () => {

@@ -11,8 +11,10 @@ import { FUNCTIONS, type FunctionName, type Takes } from './worker/methods.js';
 import type { MessageTarget, Port } from './worker/protocol.js';
 import { make, type Remotes } from './worker/remotes.js';
 import type { RemoteComparator, RemoteLearner, RemoteNoise } from './worker/remotes.js';
-import type { RemotePeopleSum, RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
-import type { RemoteSimulation, RemoteTwin } from './worker/remotes.js';
+import type { RemoteHistogram, RemotePeopleHistogram } from './worker/remotes.js';
+import type { RemotePeopleStatistic, RemotePeopleSum } from './worker/remotes.js';
+import type { RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
+import type { RemoteSimulation, RemoteStatistic, RemoteTwin } from './worker/remotes.js';
 
 /** The worker to connect to, and the bytes it loads. */
 export interface ConnectOptions {
@@ -77,6 +79,18 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
     options: api.PeopleSumOptions | api.PureSumOptions,
     call?: OptimizeCallOptions,
   ): Promise<RemotePeopleSum>;
+  /** As in the library, where it lives in the worker: {@link api.DpFtrl.statistic}. */
+  statistic(options: api.StatisticOptions, call?: OptimizeCallOptions): Promise<RemoteStatistic>;
+  statistic(options: api.HistogramOptions, call?: OptimizeCallOptions): Promise<RemoteHistogram>;
+  /** As in the library, where it lives in the worker: {@link api.DpFtrl.peopleStatistic}. */
+  peopleStatistic(
+    options: api.StatisticOptions,
+    call?: OptimizeCallOptions,
+  ): Promise<RemotePeopleStatistic>;
+  peopleStatistic(
+    options: api.HistogramOptions,
+    call?: OptimizeCallOptions,
+  ): Promise<RemotePeopleHistogram>;
   /** As in the library, for a loss with a name: functions stay on this side. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
   twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
@@ -167,6 +181,11 @@ function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
   return {
     prefixSum: (given, call) => make(connection, 'prefixSum', given, call),
     peopleSum: (given, call) => make(connection, 'peopleSum', given, call),
+    // The options say which of both it is.
+    statistic: (given: object, call?: OptimizeCallOptions) =>
+      make(connection, 'statistic', given, call) as Promise<never>,
+    peopleStatistic: (given: object, call?: OptimizeCallOptions) =>
+      make(connection, 'peopleStatistic', given, call) as Promise<never>,
     learner: async (given, call) => {
       const loss: unknown = given?.loss;
       if (typeof loss === 'function') {
@@ -227,8 +246,10 @@ export type { BatchProgress } from './worker/batches.js';
 export type { AdvanceOptions, BatchCallOptions, CallOptions } from './worker/connection.js';
 export type { OptimizeCallOptions } from './worker/connection.js';
 export type { HindsightInfo, MessageTarget, NoiseInfo, QueriesInfo } from './worker/protocol.js';
-export type { SimulationInfo, StreamInfo } from './worker/protocol.js';
+export type { SimulationInfo, StatisticInfo, StreamInfo } from './worker/protocol.js';
 export type { RemoteComparator, RemoteHandle, RemoteLearner, RemoteNoise } from './worker/remotes.js';
-export type { RemotePeopleSum, RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
-export type { RemoteSimulation, RemoteTotals, RemoteTwin } from './worker/remotes.js';
+export type { RemoteHistogram, RemotePeopleHistogram } from './worker/remotes.js';
+export type { RemotePeopleStatistic, RemotePeopleSum } from './worker/remotes.js';
+export type { RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
+export type { RemoteSimulation, RemoteStatistic, RemoteTotals, RemoteTwin } from './worker/remotes.js';
 export type * from './types/all.js';

@@ -49,6 +49,8 @@ const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   certificate: certificateInPieces,
   prefixSum: afterSearch('prefixSum'),
   peopleSum: afterSearch('peopleSum'),
+  statistic: afterSearch('statistic'),
+  peopleStatistic: afterSearch('peopleStatistic'),
   learner: afterSearch('learner'),
   queries: queriesInPieces,
   noise: afterSearch('noise'),

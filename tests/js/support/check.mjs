@@ -16,7 +16,7 @@ const PATH = /^[a-zA-Z]\w*(\[[^\]]*\]|\([^)]*\)|\.\w+)*$/;
 /** Asserts that an error of the package says what its fields say, in names of this language. */
 export function wellTold({ message, call, row, part, parameter, constraint, value }) {
   if (constraint === undefined) return;
-  const where = [call, row && `${row.kind} ${row.index}`, part].filter((it) => it !== undefined);
+  const where = [call, part, row && `${row.kind} ${row.index}`].filter((it) => it !== undefined);
   const subject = parameter === undefined ? '' : `${parameter} `;
   const got = value === undefined ? '' : `, got ${value}`;
   const text = `${subject}${constraint.replaceAll(/[{}]/g, '')}${got}`;

@@ -42,7 +42,7 @@ export function inWords(
   const subject = parameter === undefined ? '' : `${nameOf(parameter)} `;
   const got = value === undefined ? '' : `, got ${value}`;
   const text = `${subject}${withNames(constraint, nameOf)}${got}`;
-  return [row && `${row.kind} ${row.index}`, part, text].filter(isGiven).join(': ');
+  return [part, row && `${row.kind} ${row.index}`, text].filter(isGiven).join(': ');
 }
 
 const BRAND: unique symbol = Symbol.for('dp-ftrl.DpError') as never;

@@ -32,6 +32,9 @@ export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[T
 export interface Objects {
   prefixSum: api.PrefixSum;
   peopleSum: api.PeopleSum;
+  /** With the members of histograms, which moments lack. */
+  statistic: api.HistogramStatistic;
+  peopleStatistic: api.PeopleHistogram;
   learner: api.Learner;
   twin: api.Twin;
   comparator: api.Comparator;
@@ -59,6 +62,7 @@ interface Members<T> {
 }
 
 const ofTotals = ['certificate', 'dimension', 'numSteps', 'grid', 'insecure'] as const;
+const ofStatistics = ['certificate', 'dimension', 'numSteps', 'insecure', 'categories'] as const;
 const ofHindsight = ['dimension', 'numScores'] as const;
 
 export const OBJECTS = {
@@ -75,6 +79,17 @@ export const OBJECTS = {
       contribute: ['entry', 'record'],
       releaseEach: ['entry', 'record'],
     },
+  },
+  // Readings are objects, and records are taken all or none: calls in one piece.
+  statistic: {
+    facts: ofStatistics,
+    asks: { step: 0, stddev: 1, consistentCounts: 2 },
+    calls: { release: 1, releaseMany: 1, contribute: 1, endSteps: 1 },
+  },
+  peopleStatistic: {
+    facts: ofStatistics,
+    asks: { step: 0, stddev: 1, numDropped: 0, consistentCounts: 2 },
+    calls: { contribute: 2, releaseEach: 2, endSteps: 1 },
   },
   learner: {
     facts: [...ofTotals, 'lambda'],

@@ -9,6 +9,8 @@ import type { BatchMethod, FunctionName, Info, Kind } from './methods.js';
 export type SimulationInfo = Info<'simulation'>;
 /** Facts of totals or of a learner that do not change. */
 export type StreamInfo = Info<'prefixSum'> & { lambda?: number };
+/** Facts of moments that do not change. */
+export type StatisticInfo = Omit<Info<'statistic'>, 'categories'>;
 /** Facts of a twin or comparator that do not change. */
 export type HindsightInfo = Info<'twin'>;
 export type QueriesInfo = Info<'queries'>;

@@ -9,7 +9,7 @@ import { readCall, type AdvanceOptions, type BatchCallOptions } from './connecti
 import type { CallOptions, Connection } from './connection.js';
 import { OBJECTS, type Asked, type Info, type Kind, type Takes } from './methods.js';
 import type { HindsightInfo, NoiseInfo, QueriesInfo, SimulationInfo } from './protocol.js';
-import type { StreamInfo } from './protocol.js';
+import type { StatisticInfo, StreamInfo } from './protocol.js';
 
 /**
  * Something that lives in the worker, where it counts as one handle. When it is collected here, it
@@ -55,6 +55,64 @@ export interface RemotePeopleSum extends RemoteTotals {
     call?: BatchCallOptions,
   ): Promise<Float64Array>;
 }
+
+interface RemoteReadings<Reading> extends StatisticInfo, RemoteHandle {
+  /** As in the library: {@link api.Statistic.step}. */
+  step(): Promise<number>;
+  /** As in the library: {@link api.Statistic.stddev}. */
+  stddev(step: number): Promise<number>;
+  /** As in the library: {@link api.Statistic.endSteps}. */
+  endSteps(numSteps?: number, call?: CallOptions): Promise<Reading[]>;
+}
+
+interface RemoteCategories {
+  /** As in the library: {@link api.HistogramStatistic.categories}. */
+  readonly categories: readonly string[];
+  /** As in the library: {@link api.HistogramStatistic.consistentCounts}. */
+  consistentCounts(
+    histograms: readonly api.Histogram[],
+    postProcessing: api.CountPostProcessing,
+  ): Promise<api.ConsistentCounts[]>;
+}
+
+/** A statistic that lives in the worker, whose calls are one piece each, all or none. */
+export interface RemoteStatistic<
+  One = ArrayLike<number>,
+  Many = ArrayLike<number>,
+  Reading = api.Moments,
+> extends RemoteReadings<Reading> {
+  /** As in the library: {@link api.Statistic.release}. */
+  release(record: One, call?: CallOptions): Promise<Reading>;
+  /** As in the library: {@link api.Statistic.releaseMany}. */
+  releaseMany(records: Many, call?: CallOptions): Promise<Reading[]>;
+  /** As in the library: {@link api.Statistic.contribute}. */
+  contribute(records: Many, call?: CallOptions): Promise<void>;
+}
+
+/** A histogram that lives in the worker. */
+export interface RemoteHistogram
+  extends RemoteStatistic<string, readonly string[], api.Histogram>,
+    RemoteCategories {}
+
+/** A statistic of people that lives in the worker. */
+export interface RemotePeopleStatistic<Many = ArrayLike<number>, Reading = api.Moments>
+  extends RemoteReadings<Reading> {
+  /** It depends on the data: NOT private. */
+  numDropped(): Promise<number>;
+  /** As in the library: {@link api.PeopleStatistic.contribute}. */
+  contribute(
+    people: string | ArrayLike<string>,
+    records: Many,
+    call?: CallOptions,
+  ): Promise<void>;
+  /** As in the library: {@link api.PeopleStatistic.releaseEach}. */
+  releaseEach(people: ArrayLike<string>, records: Many, call?: CallOptions): Promise<Reading[]>;
+}
+
+/** A histogram of people that lives in the worker. */
+export interface RemotePeopleHistogram
+  extends RemotePeopleStatistic<readonly string[], api.Histogram>,
+    RemoteCategories {}
 
 /** A learner that lives in the worker. */
 export interface RemoteLearner extends StreamInfo, RemoteHandle {
@@ -154,6 +212,8 @@ export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
 export interface Remotes {
   prefixSum: RemotePrefixSum;
   peopleSum: RemotePeopleSum;
+  statistic: RemoteHistogram;
+  peopleStatistic: RemotePeopleHistogram;
   learner: RemoteLearner;
   twin: RemoteTwin;
   comparator: RemoteComparator;

@@ -3,7 +3,7 @@
 // Statistics that survive restarts. The memo of the ledger begins with what its sums are about.
 
 import { wrongType } from '../../core/check.js';
-import { makeError } from '../../core/errors.js';
+import { makeError, told, type RefusalError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { joined } from '../../shared/joined.js';
 import { readMemo } from '../../stores/stored.js';
@@ -49,7 +49,14 @@ class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Re
     const where = 'releaseSteps';
     if (!Array.isArray(steps)) throw wrongType(where, 'steps', 'an array', steps);
     const own = readMemo(where, memo);
-    const columns = steps.map((step, i) => this.columns.many(where, `steps[${i}]`, step));
+    const columns = steps.map((records: unknown, i) => {
+      const place = { call: where, part: `step ${firstStep + i}` };
+      try {
+        return this.columns.many(where, `steps[${i}]`, records);
+      } catch (error) {
+        throw told(error as RefusalError, place);
+      }
+    });
     const kept = own && joined([this.head, own]);
     return this.readingsOf(await this.sums.releaseSteps(firstStep, columns, kept), firstStep);
   }
