@@ -55,7 +55,10 @@ async function noted(page, pattern) {
 
 test('a crossing is found where there is one', async () => {
   const root = async (power) => Math.sqrt(power);
-  near(await crossingOf(root, 2, [1, 16]), 4, 1e-9);
+  near(await crossingOf(root, 2, [1, 16]), 4, 1e-6);
+  near(await crossingOf(root, Math.sqrt(5.3), [1, 16]), 5.3, 1e-6);
+  near(await crossingOf(root, 1, [1, 16]), 1, 1e-6);
+  near(await crossingOf(root, 4, [1, 16]), 16, 1e-6);
   assert.equal(await crossingOf(root, 0.9, [1, 16]), null);
   assert.equal(await crossingOf(root, 4.1, [1, 16]), null);
 });
@@ -112,12 +115,12 @@ for (const objective of ['max', 'mean']) {
 
 test('the figure follows epsilon and the records of a user, and says where nothing is proved', async () => {
   const { page, said } = await open(
-    `${customers}&mechanism=square-root&epsilon=4&delta=3e-8&participation=separated&participations=3`,
+    `${customers}&mechanism=square-root&epsilon=4&delta=3e-8&participation=epochs&participations=3`,
   );
   const note = await noted(page, 'square-root');
   assert.match(note, /larger than that of square-root|below δ = /);
   assert.doesNotMatch(note, /Dotted/);
-  const options = { numSteps: 840, epsilon: 4, participation: { participations: 3, minSeparation: 1 } };
+  const options = { numSteps: 840, epsilon: 4, participation: { epochs: 3 } };
   const { pure, gaussian } = errorsOf(options, 'max', 'square-root');
   const key = await readKey(page, '#deltas');
   assert.deepEqual(Object.keys(key), ['square-root', 'without δ']);
@@ -125,7 +128,7 @@ test('the figure follows epsilon and the records of a user, and says where nothi
   near(key['without δ'], pure);
   assert.match(await textOf(page, '#floors'), /Proved for users with one record and zero-out neighbours/);
   await page.select('#set-participation', 'single');
-  await page.waitForFunction(() => !location.hash.includes('participation=separated'));
+  await page.waitForFunction(() => !location.hash.includes('participation=epochs'));
   await settled(page);
   await noted(page, 'Dotted');
   near((await floorsOf(page))['any, without δ'], library.bounds(840, { epsilon: 4 }).mechanisms.every);

@@ -3,7 +3,7 @@
 // Figure 5: what a delta buys. Gaussian noise for every delta beside Laplace noise, which has none,
 // and errors that no mechanism of a kind can go below. Running totals alone are released without one.
 
-import type { ErrorBounds, PureSumOptions } from 'dp-ftrl';
+import type { ErrorBounds } from 'dp-ftrl';
 import type { Settings } from '../controls/settings.ts';
 import { participationOf } from '../controls/participation.ts';
 import { workloadOf } from '../controls/workload.ts';
@@ -23,8 +23,9 @@ import type { Panel } from './picture.ts';
 
 /** Deltas go from 10^-1 to this power of ten. */
 const lastPower = 16;
-/** Halvings of the powers between which the curves cross. */
-const numHalvings = 40;
+/** Times that the powers between which the curves cross are divided, and into so many parts. */
+const numDivisions = 3;
+const numParts = 15;
 
 const pureName = 'without δ';
 
@@ -64,20 +65,27 @@ const deltaOf = (power: number): number => 10 ** -power;
 const errorOf = (objective: Settings['ranking'], both: { maxError: number; meanError: number }): number =>
   objective === 'max' ? both.maxError : both.meanError;
 
-/** Returns where a rising function takes a value; null where it does not between the two. */
+/**
+ * Returns where a rising function takes a value; null where it does not between the two. It asks for
+ * many of its values at once, as a worker may have to end something long before it answers.
+ */
 export async function crossingOf(
   at: (power: number) => Promise<number>,
   value: number,
   [from, to]: readonly [number, number],
 ): Promise<number | null> {
-  if ((await at(from)) > value || (await at(to)) < value) return null;
   let [low, high] = [from, to];
-  for (let i = 0; i < numHalvings; ++i) {
-    const middle = (low + high) / 2;
-    if ((await at(middle)) < value) low = middle;
-    else high = middle;
+  let [below, above] = [NaN, NaN];
+  for (let i = 0; i < numDivisions; ++i) {
+    const step = (high - low) / numParts;
+    const places = Array.from({ length: numParts }, (_, part) => low + part * step).concat(high);
+    const values = await Promise.all(places.map(at));
+    const after = values.findIndex((one) => one >= value);
+    if (after < 0 || values[0]! > value) return null;
+    const last = Math.max(1, after);
+    [low, high, below, above] = [places[last - 1]!, places[last]!, values[last - 1]!, values[last]!];
   }
-  return (low + high) / 2;
+  return low + ((value - below) / (above - below)) * (high - low);
 }
 
 /** The bounds of a user with one record that is there or not. */
@@ -130,8 +138,9 @@ async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Fou
     const { noiseMultiplier } = await engine.calibrate({ epsilon, delta: deltaOf(power) });
     return (now * noiseMultiplier) / certificate.noiseMultiplier!;
   };
-  const problem: PureSumOptions = { numSteps, epsilon, clipNorm, neighbours, pure: true, ...participationOf(settings) };
-  const sums = await engine.prefixSum(problem);
+  const participation = participationOf(settings);
+  const released = { numSteps, epsilon, clipNorm, neighbours, ...participation };
+  const sums = await engine.prefixSum({ ...released, mechanism: 'tree-k', pure: true });
   const laplace = sums.certificate;
   sums.dispose();
   const pure = (laplace.noiseStddev / laplace.sensitivity) * errorOf(ranking, laplace);
@@ -140,7 +149,7 @@ async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Fou
   const whole = Array.from({ length: lastPower }, (_, i) => i + 1);
   const inside = [chosen, crossing].filter((power) => power !== null && power >= 1 && power <= lastPower);
   const powers = [...new Set([...whole, ...(inside as number[])])].sort((a, b) => a - b);
-  const isPlain = problem.participation === undefined && neighbours === 'zero-out';
+  const isPlain = participation.participation === undefined && neighbours === 'zero-out';
   const { arity, subtractive } = laplace.effectiveParameters as { arity: number; subtractive: boolean };
   return {
     mechanism: lane.mechanism,
