@@ -281,6 +281,7 @@ SOURCES = {
     "toeplitz_coefficients": toeplitz_coefficients,
     "trees": trees,
     "weights": records,
+    "stacks": records,
     "windows": records,
     "vectors_decoders": texts,
     "vectors_noise": texts,

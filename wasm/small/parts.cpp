@@ -17,6 +17,7 @@
 #include "dpftrl/strategy/optimal.hpp"
 #include "noise/exact/exact_rows.hpp"
 #include "noise/programs/program.hpp"
+#include "release/grid/grid_engine.hpp"
 #include "release/grid/weighted_sums.hpp"
 #include "release/release_engine.hpp"
 
@@ -80,11 +81,15 @@ std::int64_t LaplaceNoise::half_width(double, double) const {
 
 namespace detail {
 
-std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism&, const PrefixSumOptions&) {
+std::unique_ptr<GridReleases> make_window_engine(const Mechanism&, const PrefixSumOptions&) {
   wasm::fail_workload();
 }
 
-std::unique_ptr<ReleaseEngine> make_weighted_engine(const Mechanism&, const PrefixSumOptions&) {
+std::unique_ptr<GridReleases> make_weighted_engine(const Mechanism&, const PrefixSumOptions&) {
+  wasm::fail_workload();
+}
+
+std::unique_ptr<ReleaseEngine> make_stack_engine(const Mechanism&, const PrefixSumOptions&) {
   wasm::fail_workload();
 }
 

@@ -73,22 +73,12 @@ Mechanism::Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions o
       options_(std::move(options)),
       certificate_(std::move(certificate)) {}
 
-std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options) {
-  require_positive("mechanism", "clip_norm", options.clip_norm);
-  StrategyOptions strategy_options{.name = options.strategy,
-                                   .num_steps = options.num_steps,
-                                   .workload = options.workload,
-                                   .encoder_workload = options.encoder_workload,
-                                   .parameters = options.parameters,
-                                   .participation = options.participation};
-  require_known_errors(strategy_options);
-  std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
-  const UnitError error = unit_error(*strategy, options.participation);
+Certificate Mechanism::claim(const MechanismOptions& options, const Strategy& strategy,
+                             const UnitError& error) {
   const double mu = mu_from_approximate_dp(options.target);
-
   Certificate certificate{
       .strategy = options.strategy,
-      .workload = strategy->workload().name(),
+      .workload = strategy.workload().name(),
       .participation = std::string(options.participation.name()),
       .max_participations = options.participation.max_participations(),
       .separation = options.participation.separation(),
@@ -107,9 +97,23 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       .max_error = error.max_error,
       .mean_error = error.mean_error,
       .objective = objective_of(options.parameters),
-      .parameters = effective_parameters(*strategy, options.parameters),
+      .parameters = effective_parameters(strategy, options.parameters),
   };
-  set_noise_stddev(certificate, *strategy, options.participation);
+  set_noise_stddev(certificate, strategy, options.participation);
+  return certificate;
+}
+
+std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options) {
+  require_positive("mechanism", "clip_norm", options.clip_norm);
+  StrategyOptions strategy_options{.name = options.strategy,
+                                   .num_steps = options.num_steps,
+                                   .workload = options.workload,
+                                   .encoder_workload = options.encoder_workload,
+                                   .parameters = options.parameters,
+                                   .participation = options.participation};
+  require_known_errors(strategy_options);
+  std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
+  Certificate certificate = claim(options, *strategy, unit_error(*strategy, options.participation));
   return std::shared_ptr<const Mechanism>(
       new Mechanism(std::move(strategy), std::move(strategy_options), std::move(certificate)));
 }
@@ -118,8 +122,9 @@ std::shared_ptr<const Mechanism> Mechanism::with_clip_norm(double clip_norm) con
   Certificate certificate = certificate_;
   certificate.clip_norm = require_positive("mechanism", "clip_norm", clip_norm);
   set_noise_stddev(certificate, *strategy_, participation());
-  return std::shared_ptr<const Mechanism>(
-      new Mechanism(strategy_, options_, std::move(certificate)));
+  const std::shared_ptr<Mechanism> same(new Mechanism(strategy_, options_, std::move(certificate)));
+  same->stack_ = stack_;
+  return same;
 }
 
 Proof Mechanism::proof() const {

@@ -34,7 +34,8 @@ enum class CheckpointKind : std::uint8_t {
   laplace_sum = 7,
   window_sum = 8,
   people_ledger = 9,
-  weighted_sum = 10
+  weighted_sum = 10,
+  stacked_sum = 11
 };
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;

@@ -9,6 +9,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "noise/checkpoint.hpp"
+#include "release/grid/grid_engine.hpp"
 #include "release/release_engine.hpp"
 
 namespace dpftrl {
@@ -25,11 +26,8 @@ std::unique_ptr<detail::ReleaseEngine> make_engine(
     const PrefixSumOptions& options) {
   if (lattice) return detail::make_lattice_engine(lattice, options);
   if (mechanism.is_pure()) return detail::make_laplace_engine(mechanism, options);
-  const Workload& workload = mechanism.strategy().workload();
-  if (workload.is_prefix()) return detail::make_grid_engine(mechanism, options);
-  if (workload.kind() == Workload::Kind::window)
-    return detail::make_window_engine(mechanism, options);
-  return detail::make_weighted_engine(mechanism, options);
+  if (mechanism.num_readers() > 1) return detail::make_stack_engine(mechanism, options);
+  return detail::make_grid_releases(mechanism, options);
 }
 
 /// Rarer noise has a tail that doubles do not hold.
@@ -223,6 +221,11 @@ void PrefixSum::restore(std::span<const std::byte> bytes) {
 
 double PrefixSum::release_stddev(std::int64_t step) const {
   return engine_->release_stddev(step);
+}
+
+double PrefixSum::release_stddev_of(const ReleaseEntry& entry) const {
+  require_between("prefix_sum", "coordinate", entry.coordinate, 0, dimension() - 1);
+  return engine_->release_stddev_of(entry);
 }
 
 double PrefixSum::release_half_width(const StepProbability& wanted) const {

@@ -6,6 +6,7 @@
 ///     GridEngine     mode grid, prefix sums               grid/grid_engine
 ///     WindowEngine   mode grid, a sliding window          grid/window_engine
 ///     WeightedEngine mode grid, other workloads           grid/weighted_engine
+///     StackEngine    mode grid, several workloads         grid/stack_engine
 ///     LaplaceEngine  mode grid, a mechanism without delta laplace_engine
 ///     LatticeEngine  mode lattice                         lattice/lattice_engine
 ///
@@ -31,6 +32,8 @@
 #include "release/grid/quantiser.hpp"
 
 namespace dpftrl::detail {
+
+class GridReleases;
 
 /// Keeps the true integers and meets them with noise. Arguments are checked before: records have
 /// `dimension` entries, steps come one after the other.
@@ -65,6 +68,10 @@ class ReleaseEngine {
   virtual std::int64_t num_recomputed() const = 0;
   /// Std of the noise of each coordinate of the release at a step: see PrefixSum::release_stddev.
   virtual double release_stddev(std::int64_t step) const = 0;
+  /// The same of one coordinate, where they differ.
+  virtual double release_stddev_of(const ReleaseEntry& entry) const {
+    return release_stddev(entry.step);
+  }
   /// Law of the noise of a node of a pure mechanism; empty for others.
   virtual std::optional<LaplaceNoise> laplace() const { return std::nullopt; }
 
@@ -89,18 +96,28 @@ void require_grid(std::string_view where, const Mechanism& mechanism, double gri
 
 /// The mechanism must last as long as the engine.
 /// @param mechanism  one for prefix sums.
-std::unique_ptr<ReleaseEngine> make_grid_engine(const Mechanism& mechanism,
-                                                const PrefixSumOptions& options);
+std::unique_ptr<GridReleases> make_grid_engine(const Mechanism& mechanism,
+                                               const PrefixSumOptions& options);
 /// @param mechanism  one for a window.
 /// @throws Error{resource_exhausted} more than 1 GiB of integers that are still to leave.
-std::unique_ptr<ReleaseEngine> make_window_engine(const Mechanism& mechanism,
-                                                  const PrefixSumOptions& options);
+std::unique_ptr<GridReleases> make_window_engine(const Mechanism& mechanism,
+                                                 const PrefixSumOptions& options);
 /// @param mechanism  one for a workload with weights.
 /// @throws Error{invalid_argument} a grid that is coarser than the noise of a release, weights
 ///         beyond 2^20, or next to none of a record in its own step; Error{resource_exhausted} more
 ///         than 1 GiB of sums or records.
-std::unique_ptr<ReleaseEngine> make_weighted_engine(const Mechanism& mechanism,
-                                                    const PrefixSumOptions& options);
+std::unique_ptr<GridReleases> make_weighted_engine(const Mechanism& mechanism,
+                                                   const PrefixSumOptions& options);
+/// Any of those three, for the workload of the mechanism.
+std::unique_ptr<GridReleases> make_grid_releases(const Mechanism& mechanism,
+                                                 const PrefixSumOptions& options);
+/// The finest of the default grids of the workloads of a mechanism.
+double default_stack_grid(const Mechanism& mechanism, std::int64_t record_size);
+/// @param mechanism  one for several workloads.
+/// @throws Error{invalid_argument} a dimension that is no multiple of their number; as the engine
+///         of each.
+std::unique_ptr<ReleaseEngine> make_stack_engine(const Mechanism& mechanism,
+                                                 const PrefixSumOptions& options);
 /// @param mechanism  a pure one.
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism& mechanism,
                                                    const PrefixSumOptions& options);

@@ -12,34 +12,29 @@
 #include "strategy/trees/restart.hpp"
 
 namespace dpftrl {
-namespace {
 
-/// The encoder of a family for prefix sums, made for `designed_for`, and then what any strategy can
-/// be wrapped in: epochs first, then columns of norm 1, then another workload.
-StrategyPointer wrap(const FamilyRow& family, const StrategyOptions& options,
-                     const Workload& designed_for, const Workload& workload) {
-  StrategyPointer base;
-  if (options.parameters.epoch_length) {
-    StrategyOptions plain = options;
-    plain.workload.reset();
-    plain.parameters.normalize_columns = false;
-    plain.participation = Participation::single();  // that of the horizon, not of an epoch
-    base = RestartStrategy::make(plain, make_strategy);
-    // The epochs of a normalised family have normalised columns by themselves.
-    if (!options.parameters.normalize_columns)
-      return workload.is_prefix() ? base : decoded_strategy(std::move(base), workload);
-  } else {
-    base = family.make({.designed_for = designed_for,
-                        .workload = Workload::prefix_sums(options.num_steps),
-                        .participation = options.participation},
-                       options.parameters);
-  }
-  if (options.parameters.normalize_columns || family.normalizes_columns)
-    return normalized_strategy(std::move(base), workload);
-  return workload.is_prefix() ? base : decoded_strategy(std::move(base), workload);
+Encoder encoder_of(const FamilyRow& family, const StrategyOptions& options,
+                   const Workload& designed_for) {
+  const bool is_normalized = options.parameters.normalize_columns || family.normalizes_columns;
+  if (!options.parameters.epoch_length)
+    return {.base = family.make({.designed_for = designed_for,
+                                 .workload = Workload::prefix_sums(options.num_steps),
+                                 .participation = options.participation},
+                                options.parameters),
+            .is_normalized = is_normalized};
+  StrategyOptions plain = options;
+  plain.workload.reset();
+  plain.parameters.normalize_columns = false;
+  plain.participation = Participation::single();  // that of the horizon, not of an epoch
+  // The epochs of a normalised family have normalised columns by themselves.
+  return {.base = RestartStrategy::make(plain, make_strategy),
+          .is_normalized = options.parameters.normalize_columns};
 }
 
-}  // namespace
+StrategyPointer decoded(const Encoder& encoder, const Workload& workload) {
+  if (encoder.is_normalized) return normalized_strategy(encoder.base, workload);
+  return workload.is_prefix() ? encoder.base : decoded_strategy(encoder.base, workload);
+}
 
 StrategyPointer adapted_strategy(const FamilyRow& family, const StrategyOptions& options,
                                  const Workload& workload) {
@@ -54,7 +49,7 @@ StrategyPointer adapted_strategy(const FamilyRow& family, const StrategyOptions&
                           family.normalizes_columns;
   const bool is_made = workload.is_prefix() || family.makes == Makes::any ||
                        (workload.is_toeplitz() && family.makes == Makes::toeplitz);
-  if (is_wrapped || !is_made) return wrap(family, options, designed_for, workload);
+  if (is_wrapped || !is_made) return decoded(encoder_of(family, options, designed_for), workload);
   return family.make(
       {.designed_for = designed_for, .workload = workload, .participation = options.participation},
       options.parameters);

@@ -20,6 +20,8 @@ const std::vector<FamilyRow>& families() {
   return rows;
 }
 
+}  // namespace
+
 const FamilyRow& find_family(std::string_view name) {
   std::string known;
   std::string_view closest;
@@ -37,6 +39,8 @@ const FamilyRow& find_family(std::string_view name) {
   if (!closest.empty()) known.append(" (did you mean ").append(closest).append("?)");
   fail_argument("make_strategy", "strategy", "one of " + known, "\"" + std::string(name) + "\"");
 }
+
+namespace {
 
 /// Is `name` an item of a comma-separated list?
 bool lists(std::string_view list, std::string_view name) {

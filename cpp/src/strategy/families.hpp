@@ -31,4 +31,23 @@ FamilyRow closed_form_optimal_family();
 StrategyPointer adapted_strategy(const FamilyRow& family, const StrategyOptions& options,
                                  const Workload& workload);
 
+/// The family of that name.
+/// @throws Error{invalid_argument} there is none.
+const FamilyRow& find_family(std::string_view name);
+
+/// An encoder, and what decodes the prefix sums from it.
+struct Encoder {
+  StrategyPointer base;  ///< for the prefix sums
+  bool is_normalized;    ///< its columns are still to be scaled to norm 1
+};
+
+/// The encoder of a family made for `designed_for`, started afresh after epochs where options say
+/// so.
+Encoder encoder_of(const FamilyRow& family, const StrategyOptions& options,
+                   const Workload& designed_for);
+
+/// The strategy of the encoder for a workload. Of several workloads, decoders are the workloads
+/// times one and the same matrix.
+StrategyPointer decoded(const Encoder& encoder, const Workload& workload);
+
 }  // namespace dpftrl

@@ -172,12 +172,9 @@ Interrupted run_with_failure(const std::shared_ptr<const Mechanism>& how,
   return run;
 }
 
-void expect_repeatable(const char* name, const PrefixSumOptions& options,
-                       const Workload& workload = Workload::prefix_sums(kSteps)) {
-  const auto how = Mechanism::make({.strategy = name,
-                                    .num_steps = kSteps,
-                                    .target = {.epsilon = 0.02, .delta = 1e-6},
-                                    .workload = workload});
+void expect_repeatable(const std::shared_ptr<const Mechanism>& how,
+                       const PrefixSumOptions& options) {
+  const std::string& name = how->certificate().strategy;
   std::int64_t num_failures = 0;
   for (std::int64_t failing = 0;; ++failing) {
     const Interrupted run = run_with_failure(how, options, failing);
@@ -198,6 +195,17 @@ void expect_repeatable(const char* name, const PrefixSumOptions& options,
   EXPECT_GE(num_failures, 1) << name;
 }
 
+MechanismOptions named(const char* name) {
+  return {.strategy = name, .num_steps = kSteps, .target = {.epsilon = 0.02, .delta = 1e-6}};
+}
+
+void expect_repeatable(const char* name, const PrefixSumOptions& options,
+                       const Workload& workload = Workload::prefix_sums(kSteps)) {
+  MechanismOptions how = named(name);
+  how.workload = workload;
+  expect_repeatable(Mechanism::make(how), options);
+}
+
 TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_record_once) {
   // So fine beside the noise that many entries are recomputed, which takes memory.
   for (const char* name : {"independent", "tree", "square-root", "hybrid", "blt-rational"})
@@ -209,6 +217,14 @@ TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_reco
     expect_repeatable(name, with_grid(0x1p-28), fading);
   for (const char* name : {"honaker", "square-root", "blt-rational"})
     expect_repeatable(name, with_grid(0x1p-16, ReleaseMode::lattice));
+}
+
+TEST(Allocation, a_release_of_several_workloads_that_lacks_memory_leaves_none_ahead_of_the_others) {
+  const StackOptions stack = {
+      .workloads = {Workload::prefix_sums(kSteps), Workload::sliding_window({kSteps, 3}),
+                    Workload::momentum({.num_steps = kSteps, .momentum = 0.5, .decay = 0.75})}};
+  for (const char* name : {"independent", "square-root"})
+    expect_repeatable(Mechanism::make_stack(named(name), stack), with_grid(0x1p-28));
 }
 
 /// A learner of which allocation number `failing` throws; the example is then offered again.

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
@@ -47,6 +48,14 @@ struct PureOptions {
   /// Select the tree of tree-k; by default the one with the least root mean square error.
   std::optional<std::int64_t> arity = {};
   std::optional<bool> subtractive = {};
+};
+
+/// Several workloads of one stream, released together: docs/math/stacks.md.
+struct StackOptions {
+  std::vector<Workload> workloads;  ///< each of num_steps steps
+  /// Weights of their squared errors in the mean that is minimised, one a workload, positive.
+  /// Default: equal.
+  std::vector<double> weights = {};
 };
 
 /// Norm of a record, over all its entries.
@@ -119,13 +128,48 @@ class Mechanism {
   /// @checked-by pure_mechanism_test, pure_sum_test
   static std::shared_ptr<const Mechanism> make_pure(const PureOptions& options);
 
+  /// A mechanism for several workloads A_i of one stream: one encoder C and one noise C x + z, of
+  /// which every release is post-processing, A_i C^-1 (C x + z). One budget covers all of them.
+  ///
+  ///     optimal             up to 2048 steps the optimum of the stack: least weighted mean square
+  ///     families that have encoders for Toeplitz workloads
+  ///                         the best of those for prefix sums, for each workload, and for what
+  ///                         they have in common, by the errors of up to 2048 steps
+  ///     others              the encoder for prefix sums
+  ///
+  /// @param options  `workload` and `encoder_workload` are not given; objective mean, if any.
+  /// @guarantee      sensitivity and noise are those of C: that of all releases together.
+  /// @throws Error{invalid_argument} no workload or more than kMaxStack, one of another horizon,
+  ///         weights that are not positive or not as many, the max objective; as make.
+  /// @cost           the dense optimum that of `optimal` for a matrix; else one of row norms a
+  ///                 workload.
+  /// @source         docs/math/stacks.md
+  /// @checked-by     stack_test
+  static std::shared_ptr<const Mechanism> make_stack(const MechanismOptions& options,
+                                                     const StackOptions& stack);
+  static constexpr std::int64_t kMaxStack = 64;
+
+  /// Workloads that are released together; 1 but for a stack.
+  std::int64_t num_readers() const {
+    return stack_ ? static_cast<std::int64_t>(stack_->strategies.size()) : 1;
+  }
+  /// The mechanism of a stack as one for a workload by itself: the same encoder, noise and claim,
+  /// errors of its own.
+  /// @param index  0 .. num_readers() - 1.
+  std::shared_ptr<const Mechanism> reader(std::int64_t index) const;
+  /// Lower bound on the weighted root mean square error of a stack for every encoder, at unit noise
+  /// multiplier: that of the search, or of each workload by itself, whichever is more.
+  /// @cost  that of certified_lower_bound for each workload.
+  double stack_lower_bound() const;
+
   /// The same for records of another norm; nothing is searched for again.
   /// @throws Error{invalid_argument} clip_norm not positive.
   std::shared_ptr<const Mechanism> with_clip_norm(double clip_norm) const;
 
+  /// For a stack, that of its first workload: the others differ in B alone.
   const Strategy& strategy() const { return *strategy_; }
   const Certificate& certificate() const { return certificate_; }
-  /// Found anew at every call.
+  /// Found anew at every call; for one workload.
   /// @cost  that of certified_lower_bound, and of a strategy of 256 steps with its dense factors.
   Proof proof() const;
   /// No delta: Laplace noise, and records clipped in l1-norm.
@@ -140,11 +184,23 @@ class Mechanism {
   double release_stddev(std::int64_t step) const;
 
  private:
+  /// Strategies and weights of a stack, which has them beside its first one.
+  struct Stacked {
+    std::vector<std::shared_ptr<const Strategy>> strategies;  ///< of all workloads
+    std::vector<double> weights;                              ///< their sum is 1
+    double lower_bound;                                       ///< of the search, or 0
+  };
+
+  /// The claim of a strategy with such errors.
+  static Certificate claim(const MechanismOptions& options, const Strategy& strategy,
+                           const UnitError& error);
+
   Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions options,
             Certificate certificate);
   std::shared_ptr<const Strategy> strategy_;
   StrategyOptions options_;  // that `strategy_` was made with
   Certificate certificate_;
+  std::shared_ptr<const Stacked> stack_;  ///< null for one workload
 };
 
 }  // namespace dpftrl

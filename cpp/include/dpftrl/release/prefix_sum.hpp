@@ -79,6 +79,10 @@ struct StepProbability {
 /// mechanism any other. A sliding window keeps `width * dimension` integers of 8 bytes, a matrix
 /// those of all steps; other weights keep 40 bytes for every coordinate, with momentum 80. They are
 /// in checkpoints.
+///
+/// A mechanism for k workloads (Mechanism::make_stack) takes a dimension of k d: a record is d
+/// numbers and then zeros, and a release the d sums of the first workload, those of the second, ...
+/// StackSum has records of d numbers.
 class PrefixSum {
  public:
   /// @throws Error{invalid_argument} dimension < 1, a noise std below 2^-900, a grid that is not a
@@ -174,6 +178,8 @@ class PrefixSum {
   /// add a bias that this std does not include: see docs/math/grid.md, section 7.
   /// @checked-by  prefix_sum_test "the predicted std is that of the releases, on coarse grids too"
   double release_stddev(std::int64_t step) const;
+  /// The same of one coordinate: for a stack they differ, and the former is that of the first.
+  double release_stddev_of(const ReleaseEntry& entry) const;
   /// Pure mechanisms: smallest x, input units, that the magnitude of the noise of a coordinate of
   /// the release at a step exceeds with at most this probability.
   /// @exactness   of the sum of the noises themselves, not of a bound on it: docs/math/pure.md.

@@ -73,6 +73,12 @@ struct LaplaceNoise {
   std::int64_t half_width(double num_nodes, double probability) const;
 };
 
+/// A coordinate of the release at a step.
+struct ReleaseEntry {
+  std::int64_t step;
+  std::int64_t coordinate;
+};
+
 /// Receives a release block by block, each while it is in the cache, so that a learner updates its
 /// iterate without a second pass over memory. Must not throw, as the release is spent, and must not
 /// write to the record, whose later blocks are still to be read.

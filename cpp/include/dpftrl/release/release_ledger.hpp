@@ -114,6 +114,9 @@ class Ledger {
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
   std::optional<LaplaceNoise> laplace() const { return sums_.laplace(); }
   double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
+  double release_stddev_of(const ReleaseEntry& entry) const {
+    return sums_.release_stddev_of(entry);
+  }
   double release_half_width(const StepProbability& wanted) const {
     return sums_.release_half_width(wanted);
   }

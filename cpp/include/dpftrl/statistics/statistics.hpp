@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Private statistics of a stream, of one budget: moments (count, means, variances, covariances)
-/// and histograms (counts, total and shares of categories). Each is columns of records, private
-/// sums of them, and a reading.
+/// Private statistics of a stream, of one budget: moments (count, means, variances, covariances),
+/// histograms (counts, total and shares of categories), and sums of several workloads (a total and
+/// windows, say). Each is columns of records, private sums of them, and a reading.
 ///
 /// ```cpp
 /// #include <array>
@@ -31,10 +31,22 @@
 ///   assert(counts_today == (day < 2));
 ///   guests.release();
 /// }
+///
+/// dpftrl::StackSum visits({.strategy = "optimal",
+///                          .num_steps = 60,
+///                          .target = {.epsilon = 1, .delta = 1e-6}},
+///                         {.workloads = {dpftrl::Workload::prefix_sums(60),
+///                                        dpftrl::Workload::sliding_window({60, 7})}},
+///                         {.key = dpftrl::Key::insecure_from_seed(1)});
+/// std::vector<dpftrl::Estimate> sums;
+/// for (int day = 0; day < 60; ++day) sums = visits.release(std::array{1.0});
+/// assert(sums[0].low <= 60 && 60 <= sums[0].high);  // all days
+/// assert(sums[1].low <= 7 && 7 <= sums[1].high);    // the last seven
 /// ```
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -390,5 +402,78 @@ using PeopleHistogramSum = PeopleStatisticSum<HistogramColumns>;
 /// @checked-by    histograms_test "monotone counts are the closest, and never farther from the
 /// truth"
 std::vector<double> monotone_counts(std::span<const double> counts);
+
+/// Records of a stack: d numbers, then zeros, as PrefixSum takes them with a mechanism for k
+/// workloads; and k d private sums as estimates.
+class StackColumns {
+ public:
+  struct Options {
+    std::int64_t record_size = 1;     ///< d, numbers of a record
+    std::optional<double> grid = {};  ///< default: the finest of those of the workloads
+    double confidence = 0.95;         ///< of each interval by itself, between 0 and 1
+  };
+  /// @throws Error{invalid_argument} a record size of 0, a confidence that is not between 0 and 1.
+  StackColumns(std::shared_ptr<const Mechanism> mechanism, const Options& options);
+
+  const std::shared_ptr<const Mechanism>& mechanism() const { return mechanism_; }
+  std::int64_t num_workloads() const { return std::ssize(readers_); }
+  std::int64_t record_size() const { return options_.record_size; }
+  std::int64_t dimension() const { return num_workloads() * record_size(); }
+  double grid() const { return *options_.grid; }
+  /// Predicted std of the noise of the sums of a workload.
+  double stddev(std::int64_t step, std::int64_t workload) const;
+
+  /// @param columns  dimension() entries.
+  /// @throws Error{wrong_length}.
+  void write(std::span<const double> record, std::span<double> columns) const;
+
+  /// Estimates of the sums of a step: those of the first workload, then of the second, ...
+  /// @param sums     dimension() entries, as they were released at the step.
+  /// @guarantee      each interval by itself contains the sum without noise of the clipped records
+  ///                 on the grid, with the confidence of the options at least.
+  /// @checked-by     stack_sum_test "intervals cover what they are for"
+  std::vector<Estimate> read(std::int64_t step, std::span<const double> sums) const;
+
+ private:
+  std::shared_ptr<const Mechanism> mechanism_;
+  std::vector<std::shared_ptr<const Mechanism>> readers_;
+  Options options_;
+  double normal_;  ///< half-width of the interval of a standard normal
+};
+
+struct StackSumOptions {
+  Key key;
+  StackColumns::Options columns = {};
+};
+
+/// Private sums of several workloads of one stream, of one budget and one noise.
+class StackSum {
+ public:
+  /// @throws as Mechanism::make_stack, StackColumns and PrefixSum.
+  StackSum(const MechanismOptions& mechanism, const StackOptions& stack,
+           const StackSumOptions& options);
+
+  /// Takes one record of d numbers, and returns k d estimates: StackColumns::read.
+  ///
+  /// @guarantee   that of PrefixSum::release for all sums of all steps together: they are functions
+  ///              of one C x + z.
+  /// @throws      as PrefixSum::release, and nothing has changed.
+  /// @checked-by  stack_test, stack_sum_test
+  std::vector<Estimate> release(std::span<const double> record);
+  /// Adds a record to the step that the next `release` ends: PrefixSum::contribute.
+  void contribute(std::span<const double> record);
+  std::vector<Estimate> release();
+
+  const StackColumns& columns() const { return columns_; }
+  const PrefixSum& sums() const { return sums_; }
+  std::int64_t step() const { return sums_.step(); }
+  std::int64_t num_steps() const { return sums_.num_steps(); }
+
+ private:
+  StackColumns columns_;
+  PrefixSum sums_;
+  std::vector<double> row_;  ///< columns of a record
+  std::vector<double> noisy_;
+};
 
 }  // namespace dpftrl

@@ -166,9 +166,17 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
   return std::max(power_of_two_at_most(wanted), 2 * power_of_two_at_most(finest));
 }
 
-std::unique_ptr<detail::ReleaseEngine> detail::make_grid_engine(const Mechanism& mechanism,
-                                                                const PrefixSumOptions& options) {
+std::unique_ptr<detail::GridReleases> detail::make_grid_engine(const Mechanism& mechanism,
+                                                               const PrefixSumOptions& options) {
   return std::make_unique<GridEngine>(mechanism, options);
+}
+
+std::unique_ptr<detail::GridReleases> detail::make_grid_releases(const Mechanism& mechanism,
+                                                                 const PrefixSumOptions& options) {
+  const Workload& workload = mechanism.strategy().workload();
+  if (workload.is_prefix()) return make_grid_engine(mechanism, options);
+  if (workload.kind() == Workload::Kind::window) return make_window_engine(mechanism, options);
+  return make_weighted_engine(mechanism, options);
 }
 
 }  // namespace dpftrl

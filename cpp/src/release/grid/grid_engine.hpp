@@ -25,6 +25,9 @@ class GridReleases : public ReleaseEngine {
   GridRecord quantised(const ProductRecord& record) const final {
     return {record, clip_norm_, grid_};
   }
+  /// Does all of `release` that can fail: the same call of that, next, does not throw. Changes
+  /// nothing that shows.
+  virtual void prepare(std::int64_t step, const GridRecord& record) = 0;
 
  protected:
   /// The integer of a record of one finite number, that of GridRecord. A number beyond the clip
@@ -50,6 +53,7 @@ class GridEngine : public GridReleases {
 
   std::int64_t num_recomputed() const final { return noise_.num_recomputed(); }
 
+  void prepare(std::int64_t step, const GridRecord&) final { (void)noise_(step); }
   void add(const GridRecord& record) override { record.add_to(sums_); }
   void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
                ReleaseSink* sink) override;

@@ -78,12 +78,18 @@ class WeightedEngine final : public detail::GridReleases {
 
   void add(const detail::GridRecord& record) override { record.add_to(open_); }
 
-  void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
-               ReleaseSink* sink) override {
+  void prepare(std::int64_t step, const detail::GridRecord& record) override {
     std::ranges::copy(open_, added_.begin());
     record.add_to(added_);
-    // Throws before anything changes.
     noise_.round(step, sums_->after(step, added_), rounded_);
+    is_prepared_ = true;
+  }
+
+  void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
+               ReleaseSink* sink) override {
+    // Throws before anything changes.
+    if (!is_prepared_) prepare(step, record);
+    is_prepared_ = false;
     sums_->accept();
     std::ranges::fill(open_, 0);
     std::array<double, ReleaseSink::kBlock> block;
@@ -130,11 +136,12 @@ class WeightedEngine final : public detail::GridReleases {
   detail::JointRows noise_;
   std::vector<std::int64_t> open_;             ///< integers of the open step so far
   std::vector<std::int64_t> added_, rounded_;  ///< of the call of `release`
+  bool is_prepared_ = false;                   ///< they are those of the release that is next
 };
 
 }  // namespace
 
-std::unique_ptr<detail::ReleaseEngine> detail::make_weighted_engine(
+std::unique_ptr<detail::GridReleases> detail::make_weighted_engine(
     const Mechanism& mechanism, const PrefixSumOptions& options) {
   return std::make_unique<WeightedEngine>(mechanism, options);
 }

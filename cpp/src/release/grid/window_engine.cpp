@@ -126,8 +126,8 @@ class WindowEngine final : public detail::GridEngine {
 
 }  // namespace
 
-std::unique_ptr<detail::ReleaseEngine> detail::make_window_engine(const Mechanism& mechanism,
-                                                                  const PrefixSumOptions& options) {
+std::unique_ptr<detail::GridReleases> detail::make_window_engine(const Mechanism& mechanism,
+                                                                 const PrefixSumOptions& options) {
   return std::make_unique<WindowEngine>(mechanism, options);
 }
 

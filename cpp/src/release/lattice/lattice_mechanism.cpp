@@ -42,6 +42,9 @@ double rounded_up(double value) {
 }
 
 double grid_of(const Mechanism& mechanism, const LatticeOptions& lattice) {
+  if (mechanism.num_readers() > 1)
+    fail(ErrorCode::unsupported, "lattice", "mode", "must be grid for several workloads",
+         mechanism.certificate().workload);
   const double grid = lattice.grid ? *lattice.grid : default_grid(mechanism, lattice.dimension);
   if (!detail::is_power_of_two(grid))
     fail_argument("lattice", "grid", "a power of two", to_text(grid));

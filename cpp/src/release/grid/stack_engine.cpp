@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of several workloads in mode grid, with one noise: docs/math/stacks.md.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "dpftrl/base/error.hpp"
+#include "release/grid/grid_engine.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// Numbers of a record: what stands behind them in `dimension` is zeros.
+std::int64_t record_size(const Mechanism& mechanism, std::int64_t dimension) {
+  require_between("prefix_sum", "dimension", dimension, 1, kMaxDimension);
+  if (dimension % mechanism.num_readers() != 0)
+    fail_argument("prefix_sum", "dimension",
+                  "a multiple of the number of workloads, " + to_text(mechanism.num_readers()),
+                  to_text(dimension));
+  return dimension / mechanism.num_readers();
+}
+
+/// Hands on the coordinates of a workload behind those of others.
+class Shifted final : public ReleaseSink {
+ public:
+  Shifted(ReleaseSink& sink, std::size_t begin) : sink_(sink), begin_(begin) {}
+  void take(std::size_t first, std::span<const double> block) override {
+    sink_.take(begin_ + first, block);
+  }
+
+ private:
+  ReleaseSink& sink_;
+  std::size_t begin_;
+};
+
+/// An engine for each workload, the readers, on one grid and with one key: noise is drawn by
+/// address, so that all of them see the same z.
+///
+///     record | x | 0 | 0 |      release | A_1 x + B_1 z | A_2 x + B_2 z | A_3 x + B_3 z |
+class StackEngine final : public detail::ReleaseEngine {
+ public:
+  StackEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
+      : width_(static_cast<std::size_t>(record_size(mechanism, options.dimension))) {
+    PrefixSumOptions own = options;
+    own.dimension = static_cast<std::int64_t>(width_);
+    for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
+      mechanisms_.push_back(mechanism.reader(i));
+    // They share the integers of records, on which the proof rests.
+    if (!own.grid) own.grid = detail::default_stack_grid(mechanism, own.dimension);
+    for (const auto& reader : mechanisms_)
+      readers_.push_back(detail::make_grid_releases(*reader, own));
+  }
+
+  double grid() const override { return readers_.front()->grid(); }
+
+  std::int64_t max_contributions() const override {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const auto& reader : readers_) least = std::min(least, reader->max_contributions());
+    return least;
+  }
+
+  detail::GridRecord quantised(const ProductRecord& record) const override {
+    return readers_.front()->quantised(record);
+  }
+
+  void add(const detail::GridRecord& record) override {
+    for (const auto& reader : readers_) reader->add(record);
+  }
+
+  void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
+               ReleaseSink* sink) override {
+    // Integers, as releases may be written over the record.
+    std::vector<std::int64_t> integers(width_);
+    record.add_to(integers);
+    const detail::GridRecord own(std::move(integers));
+    // Throws before any of them has ended its step: all release the same record, or none.
+    for (const auto& reader : readers_) reader->prepare(step, own);
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+      const std::span<double> part = noisy.subspan(i * width_, width_);
+      if (sink == nullptr) {
+        readers_[i]->release(step, own, part, nullptr);
+        continue;
+      }
+      Shifted shifted(*sink, i * width_);
+      readers_[i]->release(step, own, part, &shifted);
+    }
+  }
+
+  std::int64_t num_recomputed() const override {
+    std::int64_t sum = 0;
+    for (const auto& reader : readers_) sum += reader->num_recomputed();
+    return sum;
+  }
+
+  double release_stddev(std::int64_t step) const override {
+    return readers_.front()->release_stddev(step);
+  }
+  double release_stddev_of(const ReleaseEntry& entry) const override {
+    return readers_[static_cast<std::size_t>(entry.coordinate) / width_]->release_stddev(
+        entry.step);
+  }
+
+  detail::CheckpointKind kind() const override { return detail::CheckpointKind::stacked_sum; }
+
+  void append_fingerprint(detail::Sha256& hash) const override {
+    hash.append(static_cast<std::int64_t>(readers_.size()));
+    for (const auto& reader : readers_) {
+      hash.append(static_cast<std::int64_t>(reader->kind()));
+      reader->append_fingerprint(hash);
+    }
+  }
+
+  /// Writes for each reader the length of its state, the step of its noise, and the state.
+  std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) override {
+    for (const auto& reader : readers_) {
+      std::vector<std::byte> own;
+      const std::int64_t state_step = reader->write_state(step, own);
+      detail::append_word(out, own.size());
+      detail::append_word(out, static_cast<std::uint64_t>(state_step));
+      out.insert(out.end(), own.begin(), own.end());
+    }
+    return step;
+  }
+
+  void restore_state(std::int64_t /*state_step*/, std::span<const std::byte> state,
+                     std::int64_t step) override {
+    std::vector<Part> parts;
+    for (std::size_t i = 0; i < readers_.size(); ++i) parts.push_back(next_part(state, step));
+    if (!state.empty()) refuse(state.size());
+    for (std::size_t i = 0; i < readers_.size(); ++i)
+      readers_[i]->restore_state(parts[i].state_step, parts[i].state, step);
+  }
+
+ private:
+  struct Part {
+    std::int64_t state_step;
+    std::span<const std::byte> state;
+  };
+
+  [[noreturn]] static void refuse(std::size_t num_bytes) {
+    fail(ErrorCode::bad_state, "prefix_sum", "checkpoint",
+         "must contain the states of all workloads",
+         to_text(static_cast<std::int64_t>(num_bytes)) + " bytes");
+  }
+
+  /// Takes the part of a reader from the front.
+  static Part next_part(std::span<const std::byte>& state, std::int64_t step) {
+    constexpr std::size_t kHead = 16;
+    if (state.size() < kHead) refuse(state.size());
+    const std::uint64_t size = detail::word_at(state, 0);
+    const std::uint64_t state_step = detail::word_at(state, 8);
+    if (size > state.size() - kHead || state_step > static_cast<std::uint64_t>(step))
+      refuse(state.size());
+    const auto length = static_cast<std::size_t>(size);
+    const Part part{static_cast<std::int64_t>(state_step), state.subspan(kHead, length)};
+    state = state.subspan(kHead + length);
+    return part;
+  }
+
+  std::size_t width_;
+  std::vector<std::shared_ptr<const Mechanism>> mechanisms_;  ///< that the engines refer to
+  std::vector<std::unique_ptr<detail::GridReleases>> readers_;
+};
+
+}  // namespace
+
+double detail::default_stack_grid(const Mechanism& mechanism, std::int64_t record_size) {
+  double grid = std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
+    grid = std::min(grid, default_grid(*mechanism.reader(i), record_size));
+  return grid;
+}
+
+std::unique_ptr<detail::ReleaseEngine> detail::make_stack_engine(const Mechanism& mechanism,
+                                                                 const PrefixSumOptions& options) {
+  return std::make_unique<StackEngine>(mechanism, options);
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Releases of several workloads of one stream with one noise.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "collected.hpp"
+#include "dense_algebra.hpp"
+#include "dense_decoder.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/release_ledger.hpp"
+#include "golden/stacks_golden.hpp"
+#include "noise/checkpoint.hpp"
+#include "random/gaussian.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::Collected;
+
+struct Problem {
+  std::int64_t num_steps;
+  std::string strategy = "normalized-square-root";
+  Participation participation = Participation::single();
+  Neighbours neighbours = Neighbours::zero_out;
+  StrategyParameters parameters = {};
+};
+
+using Stacked = std::shared_ptr<const Mechanism>;
+
+Stacked mechanism(const Problem& problem, const StackOptions& stack) {
+  return Mechanism::make_stack({.strategy = problem.strategy,
+                                .num_steps = problem.num_steps,
+                                .target = {.epsilon = 1, .delta = 1e-6},
+                                .neighbours = problem.neighbours,
+                                .participation = problem.participation,
+                                .parameters = problem.parameters},
+                               stack);
+}
+
+/// Total, two windows and a decaying sum.
+StackOptions mixed(std::int64_t n) {
+  return {.workloads = {Workload::prefix_sums(n), Workload::sliding_window({n, 2}),
+                        Workload::sliding_window({n, 5}),
+                        Workload::momentum({.num_steps = n, .momentum = 0, .decay = 0.75})}};
+}
+
+StackOptions windows(std::int64_t n) {
+  return {.workloads = {Workload::prefix_sums(n), Workload::sliding_window({n, 3}),
+                        Workload::sliding_window({n, 7})}};
+}
+
+PrefixSumOptions with_seed(std::int64_t dimension, std::uint64_t seed = 5) {
+  return {.key = Key::insecure_from_seed(seed), .dimension = dimension};
+}
+
+/// Numbers of a record, none of them small.
+std::vector<double> record_at(std::int64_t step, std::int64_t size) {
+  std::vector<double> values(static_cast<std::size_t>(size));
+  fill_normals(Key::insecure_from_seed(6), Stream::test, static_cast<std::uint64_t>(step), 0,
+               values);
+  for (double& x : values) x *= 0.7;
+  return values;
+}
+
+/// The record with the zeros that stand behind it.
+std::vector<double> padded(std::vector<double> record, std::int64_t num_readers) {
+  record.resize(record.size() * static_cast<std::size_t>(num_readers));
+  return record;
+}
+
+/// Returns X with A X = B.
+testing::LongMatrix solved(const Workload& workload, const testing::LongMatrix& right) {
+  return workload.matrix().cast<long double>().triangularView<Eigen::Lower>().solve(right);
+}
+
+TEST(Stack, decoders_are_the_workloads_times_one_matrix) {
+  constexpr std::int64_t kSteps = 12;
+  const StackOptions stack = mixed(kSteps);
+  for (const StrategyInfo& info : strategy_catalogue()) {
+    const auto how = mechanism({kSteps, std::string(info.name)}, stack);
+    ASSERT_EQ(how->num_readers(), 4);
+    testing::LongMatrix first;
+    for (std::int64_t i = 0; i < how->num_readers(); ++i) {
+      const auto reader = how->reader(i);
+      const Workload& workload = stack.workloads[static_cast<std::size_t>(i)];
+      EXPECT_EQ(reader->certificate().workload, workload.name());
+      EXPECT_EQ(reader->noise_stddev(), how->noise_stddev());
+      EXPECT_EQ(reader->certificate().sensitivity, how->certificate().sensitivity);
+      // B as the numbers of its form define it: the factor is the same but for the rounding here.
+      const testing::LongMatrix decoder =
+          testing::dense_decoder(reader->strategy().decoder_form(), kSteps);
+      const testing::LongMatrix factor = solved(workload, decoder);
+      if (i == 0) first = factor;
+      ASSERT_EQ(first.cols(), factor.cols());
+      EXPECT_LT((factor - first).cwiseAbs().maxCoeff(), 1e-16L) << info.name << " " << i;
+      // And it decodes the encoder of which the sensitivity is claimed.
+      const Matrix product = decoder.cast<double>() * reader->strategy().encoder();
+      EXPECT_LT((product - workload.matrix()).cwiseAbs().maxCoeff(), 1e-12) << info.name;
+      EXPECT_EQ(reader->strategy().encoder(), how->strategy().encoder()) << info.name;
+    }
+  }
+}
+
+TEST(Stack, encoders_made_for_each_workload_by_itself_are_not_one) {
+  // Falsifies the check above.
+  constexpr std::int64_t kSteps = 12;
+  const StackOptions stack = windows(kSteps);
+  std::vector<testing::LongMatrix> factors;
+  for (const Workload& workload : stack.workloads)
+    factors.push_back(
+        solved(workload,
+               testing::dense_decoder(
+                   make_strategy({.name = "square-root", .num_steps = kSteps, .workload = workload})
+                       ->decoder_form(),
+                   kSteps)));
+  EXPECT_GT((factors[1] - factors[0]).cwiseAbs().maxCoeff(), 1e-3L);
+}
+
+/// Integers of a record of norm at most 1, from the definition.
+std::vector<std::int64_t> integers_of(std::vector<double> values, double grid) {
+  clip_to_norm(values, 1);
+  std::vector<std::int64_t> integers;
+  for (const double x : values) integers.push_back(static_cast<std::int64_t>(std::trunc(x / grid)));
+  return integers;
+}
+
+TEST(Stack, each_release_is_the_rounded_sum_of_a_workload_and_its_row_of_one_noise) {
+  constexpr std::int64_t kSteps = 16, kSize = 3;
+  for (const char* strategy :
+       {"optimal", "normalized-square-root", "square-root", "honaker", "blt", "banded", "output"}) {
+    const StackOptions stack = mixed(kSteps);
+    const auto how = mechanism({kSteps, strategy}, stack);
+    const std::int64_t dimension = kSize * how->num_readers();
+    PrefixSum sums(how, with_seed(dimension));
+    std::vector<testing::LongMatrix> decoders;
+    for (std::int64_t i = 0; i < how->num_readers(); ++i)
+      decoders.push_back(testing::dense_decoder(how->reader(i)->strategy().decoder_form(), kSteps));
+    const Matrix z = noise_matrix({.key = with_seed(1).key, .dimension = kSize},
+                                  how->strategy().num_measurements());
+    testing::LongMatrix records(kSteps, kSize);
+    const long double scale = how->noise_stddev() / sums.grid();
+    std::vector<double> noisy(static_cast<std::size_t>(dimension));
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      const std::vector<std::int64_t> integers = integers_of(record_at(t, kSize), sums.grid());
+      for (Eigen::Index j = 0; j < kSize; ++j)
+        records(testing::index_of(t), j) =
+            static_cast<long double>(integers[static_cast<std::size_t>(j)]);
+      sums.release(padded(record_at(t, kSize), how->num_readers()), noisy);
+      for (std::size_t i = 0; i < decoders.size(); ++i)
+        for (Eigen::Index j = 0; j < kSize; ++j) {
+          const testing::LongMatrix a =
+              stack.workloads[i].matrix().row(testing::index_of(t)).cast<long double>();
+          const long double sum = a.leftCols(testing::index_of(t + 1))
+                                      .row(0)
+                                      .dot(records.topRows(testing::index_of(t + 1)).col(j));
+          const long double noise =
+              decoders[i].row(testing::index_of(t)).dot(z.col(j).cast<long double>());
+          const double release = noisy[i * kSize + static_cast<std::size_t>(j)];
+          // The normals of the oracle are doubles: none of these is that close to a half.
+          ASSERT_EQ(release,
+                    static_cast<double>(std::floor(sum + scale * noise + 0.5L)) * sums.grid())
+              << strategy << ", workload " << i << ", step " << t;
+        }
+    }
+  }
+}
+
+/// Releases of all workloads at all steps without records, in grids.
+Matrix noise_of(const Stacked& how, const PrefixSumOptions& options) {
+  PrefixSum sums(how, options);
+  Matrix rows(testing::index_of(how->num_steps()), testing::index_of(how->num_readers()));
+  std::vector<double> noisy(static_cast<std::size_t>(how->num_readers()));
+  for (Eigen::Index t = 0; t < rows.rows(); ++t) {
+    sums.release(noisy);
+    for (Eigen::Index i = 0; i < rows.cols(); ++i)
+      rows(t, i) = noisy[static_cast<std::size_t>(i)] / sums.grid();
+  }
+  return rows;
+}
+
+/// Largest distance of the noise of a window from the difference of that of two totals, in grids.
+double distance_from_differences(const Matrix& totals, const Matrix& window, Eigen::Index width) {
+  double largest = 0;
+  for (Eigen::Index t = 0; t < totals.rows(); ++t) {
+    const double difference = totals(t, 0) - (t < width ? 0.0 : totals(t - width, 0));
+    largest = std::max(largest, std::abs(window(t, 1) - difference));
+  }
+  return largest;
+}
+
+TEST(Stack, the_noise_of_a_window_is_the_difference_of_that_of_the_totals) {
+  constexpr std::int64_t kSteps = 50;
+  for (const char* strategy : {"optimal", "normalized-square-root", "honaker", "blt"}) {
+    const auto how = mechanism({kSteps, strategy}, windows(kSteps));
+    const Matrix noise = noise_of(how, with_seed(3));
+    // Three roundings of half a grid each, of noise of hundreds of grids.
+    EXPECT_LE(distance_from_differences(noise, noise, 3), 1.5) << strategy;
+    // Independent noise, of another key, is nowhere near: the check can fail.
+    const Matrix other = noise_of(how, with_seed(3, /*seed=*/8));
+    EXPECT_GT(distance_from_differences(noise, other, 3), 100) << strategy;
+  }
+}
+
+TEST(Stack, releases_have_the_covariance_of_one_noise) {
+  // 60,000 draws: entries of the empirical covariance have a std of at most 0.6 % of the product of
+  // the stds. 5 % are eight of them, for 78 entries. Fixed seeds.
+  constexpr std::int64_t kSteps = 4, kDraws = 60000;
+  const auto how = mechanism({kSteps, "optimal"}, mixed(kSteps));
+  const std::int64_t k = how->num_readers();
+  const Eigen::Index size = testing::index_of(kSteps * k);
+  Matrix stacked(size, testing::index_of(kSteps));
+  for (std::int64_t i = 0; i < k; ++i)
+    stacked.middleRows(testing::index_of(i * kSteps), testing::index_of(kSteps)) =
+        how->reader(i)->strategy().decoder();
+  const Matrix expected = stacked * stacked.transpose() * std::pow(how->noise_stddev(), 2);
+  const auto covariance_of = [&](bool is_one_noise) {
+    Matrix draws(size, testing::index_of(kDraws));
+    for (std::int64_t part = 0; part < (is_one_noise ? 1 : k); ++part) {
+      PrefixSum sums(how, with_seed(k * kDraws, static_cast<std::uint64_t>(20 + part)));
+      std::vector<double> noisy(static_cast<std::size_t>(k * kDraws));
+      for (std::int64_t t = 0; t < kSteps; ++t) {
+        sums.release(noisy);
+        for (std::int64_t i = 0; i < k; ++i)
+          if (is_one_noise || i == part)
+            for (std::int64_t j = 0; j < kDraws; ++j)
+              draws(testing::index_of(i * kSteps + t), testing::index_of(j)) =
+                  noisy[static_cast<std::size_t>(i * kDraws + j)];
+      }
+    }
+    return Matrix(draws * draws.transpose() / static_cast<double>(kDraws));
+  };
+  const auto largest_deviation = [&](const Matrix& found) {
+    double largest = 0;
+    for (Eigen::Index a = 0; a < size; ++a)
+      for (Eigen::Index b = 0; b < size; ++b)
+        largest = std::max(largest, std::abs(found(a, b) - expected(a, b)) /
+                                        std::sqrt(expected(a, a) * expected(b, b)));
+    return largest;
+  };
+  EXPECT_LT(largest_deviation(covariance_of(true)), 0.05);
+  // Noise of its own for each workload has none between workloads.
+  EXPECT_GT(largest_deviation(covariance_of(false)), 0.3);
+}
+
+/// Moves of all releases, in input units, by a person who does `digits` in base 3 at five steps: 0,
+/// 1 or -1 at each, beside others.
+Vector moved_releases(const Stacked& how, int digits) {
+  const std::int64_t k = how->num_readers();
+  PeopleSum sums(how, with_seed(k)), silent(how, with_seed(k));
+  Vector moves(testing::index_of(how->num_steps() * k));
+  std::vector<double> with(static_cast<std::size_t>(k)), without(with);
+  for (std::int64_t t = 0; t < how->num_steps(); ++t, digits /= 3) {
+    if (t % 2 == 0) {
+      sums.contribute(/*person=*/7, padded({0.75}, k));
+      silent.contribute(/*person=*/7, padded({0.75}, k));
+    }
+    if (digits % 3 != 0) sums.contribute(/*person=*/1, padded({digits % 3 == 1 ? 1.0 : -1.0}, k));
+    sums.release(with);
+    silent.release(without);
+    for (std::int64_t i = 0; i < k; ++i)
+      moves(testing::index_of(i * how->num_steps() + t)) =
+          with[static_cast<std::size_t>(i)] - without[static_cast<std::size_t>(i)];
+  }
+  return moves;
+}
+
+bool are_neighbours(int a, int b, Neighbours neighbours) {
+  if (neighbours == Neighbours::zero_out) return b == 0;
+  for (; a > 0 || b > 0; a /= 3, b /= 3)
+    if ((a % 3 == 0) != (b % 3 == 0)) return false;
+  return true;
+}
+
+TEST(Stack, no_pair_of_neighbours_is_further_apart_in_all_releases_than_the_sensitivity) {
+  // The distance of two streams is the least norm of noise that turns the releases of one, of all
+  // workloads together, into those of the other: that of the stacked decoder's inverse times them.
+  constexpr std::int64_t kSteps = 5;
+  constexpr int kStreams = 243;
+  // Whole grids: windows and totals, so that releases move by what sums do.
+  const StackOptions stack = {.workloads = {Workload::prefix_sums(kSteps),
+                                            Workload::sliding_window({kSteps, 2}),
+                                            Workload::sliding_window({kSteps, 4})}};
+  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+    for (const Participation& pattern :
+         {Participation::single(), Participation::min_separation({2, 2}),
+          Participation::min_separation({3, 1})})
+      for (const char* strategy : {"optimal", "normalized-square-root", "square-root", "output",
+                                   "independent", "banded-square-root"}) {
+        const auto how = mechanism({kSteps, strategy, pattern, neighbours}, stack);
+        Matrix stacked(testing::index_of(kSteps * how->num_readers()), testing::index_of(kSteps));
+        for (std::int64_t i = 0; i < how->num_readers(); ++i)
+          stacked.middleRows(testing::index_of(i * kSteps), testing::index_of(kSteps)) =
+              how->reader(i)->strategy().decoder();
+        const Matrix inverse = testing::pseudo_inverse(stacked);
+        std::vector<Vector> noises;
+        for (int code = 0; code < kStreams; ++code) {
+          const Vector moves = moved_releases(how, code);
+          noises.push_back(inverse * moves);
+          // Nothing of the move is outside of what noise reaches, or it would be seen for certain.
+          EXPECT_LT((stacked * noises.back() - moves).norm(), 1e-9) << strategy;
+        }
+        double found = 0;
+        for (int a = 0; a < kStreams; ++a)
+          for (int b = 0; b < kStreams; ++b)
+            if (are_neighbours(a, b, neighbours))
+              found = std::max(
+                  found, (noises[static_cast<std::size_t>(a)] - noises[static_cast<std::size_t>(b)])
+                             .norm());
+        const double claimed =
+            how->certificate().sensitivity * neighbour_distance(neighbours) * (1 + 1e-9);
+        EXPECT_LE(found, claimed) << strategy;
+        EXPECT_GT(found, 0.3 * claimed);
+        if (how->certificate().exactness == Exactness::exact) {
+          EXPECT_GT(found, claimed * (1 - 1e-8)) << strategy;
+        }
+      }
+}
+
+TEST(Stack, errors_are_within_two_percent_of_the_formula_for_each_workload_and_all) {
+  // 24,000 coordinates: the std of the mean of the squares of a step is below 1 %; fixed seed.
+  constexpr std::int64_t kSteps = 40, kCoordinates = 24000;
+  for (const char* strategy : {"optimal", "normalized-square-root"}) {
+    StackOptions stack = mixed(kSteps);
+    stack.weights = {1, 2, 3, 4};
+    const auto how = mechanism({kSteps, strategy}, stack);
+    const std::int64_t k = how->num_readers();
+    PrefixSum sums(how, with_seed(k * kCoordinates));
+    std::vector<double> noisy(static_cast<std::size_t>(k * kCoordinates));
+    std::vector<double> totals(static_cast<std::size_t>(k));
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      sums.release(noisy);
+      for (std::int64_t i = 0; i < k; ++i) {
+        double square = 0;
+        for (std::int64_t j = 0; j < kCoordinates; ++j)
+          square += std::pow(noisy[static_cast<std::size_t>(i * kCoordinates + j)], 2);
+        square /= static_cast<double>(kCoordinates);
+        const double stddev = sums.release_stddev_of({.step = t, .coordinate = i * kCoordinates});
+        EXPECT_TRUE(testing::relatively_close(square, stddev * stddev, 0.04)) << t;
+        totals[static_cast<std::size_t>(i)] += square;
+      }
+    }
+    double all = 0;
+    const double multiplier = how->certificate().noise_multiplier;
+    for (std::int64_t i = 0; i < k; ++i) {
+      const double square = totals[static_cast<std::size_t>(i)] / static_cast<double>(kSteps);
+      EXPECT_TRUE(testing::relatively_close(
+          std::sqrt(square), how->reader(i)->certificate().mean_error * multiplier, 0.01))
+          << strategy << " " << i;
+      all += stack.weights[static_cast<std::size_t>(i)] / 10 * square;
+    }
+    EXPECT_TRUE(testing::relatively_close(std::sqrt(all),
+                                          how->certificate().mean_error * multiplier, 0.01));
+  }
+}
+
+TEST(Stack, the_optimum_is_certified_and_no_other_encoder_is_better) {
+  constexpr std::int64_t kSteps = 48;
+  for (const StackOptions& stack : {mixed(kSteps), windows(kSteps)}) {
+    const auto best = mechanism({kSteps, "optimal"}, stack);
+    const double least = best->certificate().mean_error;
+    EXPECT_LE(best->stack_lower_bound(), least);
+    EXPECT_GE(best->stack_lower_bound(), least * (1 - 1e-5));
+    for (const StrategyInfo& info : strategy_catalogue()) {
+      const auto other = mechanism({kSteps, std::string(info.name)}, stack);
+      EXPECT_GE(other->certificate().mean_error, least * (1 - 1e-6)) << info.name;
+      EXPECT_LE(other->stack_lower_bound(), least) << info.name;
+    }
+  }
+}
+
+/// The stack of a row of the independent computation, with as many workloads as have a weight.
+template <class Row>
+StackOptions stack_of(const Row& row) {
+  StackOptions stack;
+  const std::array<std::pair<double, std::int64_t>, 3> all = {
+      {{row.weight_a, row.width_a}, {row.weight_b, row.width_b}, {row.weight_c, row.width_c}}};
+  for (const auto& [weight, width] : all) {
+    if (weight == 0) continue;
+    stack.workloads.push_back(
+        Workload::sliding_window({.num_steps = row.num_steps, .width = width}));
+    stack.weights.push_back(weight);
+  }
+  return stack;
+}
+
+TEST(Stack, errors_are_those_of_an_independent_computation) {
+  for (const auto& row : golden::stacks::optima) {
+    const auto how = mechanism({row.num_steps, "optimal"}, stack_of(row));
+    EXPECT_NEAR(how->certificate().mean_error, row.error, 2e-6) << row.width_b;
+    EXPECT_NEAR(how->stack_lower_bound(), row.error, 2e-6) << row.width_b;
+  }
+  for (const auto& row : golden::stacks::choices) {
+    const auto how = mechanism({row.num_steps, "normalized-square-root"}, stack_of(row));
+    EXPECT_NEAR(how->certificate().mean_error, row.error, 1e-9) << row.width_b;
+  }
+}
+
+TEST(Stack, families_take_the_best_of_the_encoders_that_they_have) {
+  constexpr std::int64_t kSteps = 256;
+  const StackOptions two = {
+      .workloads = {Workload::sliding_window({kSteps, 8}), Workload::sliding_window({kSteps, 64})}};
+  const auto stacked = mechanism({kSteps, "normalized-square-root"}, two);
+  for (const Workload& own : {two.workloads[0], two.workloads[1], Workload::prefix_sums(kSteps)}) {
+    const auto base = make_strategy({.name = "normalized-square-root",
+                                     .num_steps = kSteps,
+                                     .workload = Workload::prefix_sums(kSteps),
+                                     .encoder_workload = own});
+    // The error of the encoder for one of them, for the stack.
+    double mean = 0;
+    for (const Workload& workload : two.workloads) {
+      const Matrix rows =
+          workload.matrix() *
+          base->workload().matrix().triangularView<Eigen::Lower>().solve(base->decoder());
+      mean += rows.squaredNorm() / static_cast<double>(2 * kSteps);
+    }
+    EXPECT_LE(stacked->certificate().mean_error,
+              std::sqrt(mean * base->max_column_norm_squared()) * (1 + 1e-9));
+  }
+}
+
+TEST(Stack, weights_move_the_error_to_where_they_are_less) {
+  constexpr std::int64_t kSteps = 32;
+  StackOptions stack = windows(kSteps);
+  const auto even = mechanism({kSteps, "optimal"}, stack);
+  stack.weights = {100, 1, 1};
+  const auto total = mechanism({kSteps, "optimal"}, stack);
+  EXPECT_LT(total->reader(0)->certificate().mean_error, even->reader(0)->certificate().mean_error);
+  EXPECT_GT(total->reader(1)->certificate().mean_error, even->reader(1)->certificate().mean_error);
+  // Only their ratios count.
+  stack.weights = {1, 0.01, 0.01};
+  EXPECT_NEAR(mechanism({kSteps, "optimal"}, stack)->certificate().mean_error,
+              total->certificate().mean_error, 1e-9);
+}
+
+TEST(Stack, one_budget_for_all_is_better_than_one_for_each) {
+  constexpr std::int64_t kSteps = 64;
+  const StackOptions stack = windows(kSteps);
+  const auto joint = mechanism({kSteps, "optimal"}, stack);
+  // k mechanisms at a k-th of mu^2 each have sqrt(k) times the noise.
+  for (std::size_t i = 0; i < stack.workloads.size(); ++i) {
+    MechanismOptions own{.strategy = "optimal",
+                         .num_steps = kSteps,
+                         .target = {.epsilon = 1, .delta = 1e-6},
+                         .workload = stack.workloads[i]};
+    own.parameters.objective = Objective::mean;
+    const double split = Mechanism::make(own)->certificate().mean_error * std::sqrt(3.0);
+    EXPECT_LT(joint->reader(static_cast<std::int64_t>(i))->certificate().mean_error, 0.9 * split);
+  }
+}
+
+TEST(Stack, batches_contributions_sinks_and_digits_release_the_same) {
+  constexpr std::int64_t kSteps = 30, kSize = 2;
+  const auto how = mechanism({kSteps}, mixed(kSteps));
+  const std::int64_t k = how->num_readers(), dimension = k * kSize;
+  const auto width = static_cast<std::size_t>(dimension);
+  PrefixSumOptions options = with_seed(dimension);
+  PrefixSum one(how, options), batch(how, options), contributions(how, options),
+      with_sink(how, options), in_place(how, options);
+  options.exact_only = true;
+  PrefixSum exact(how, options);
+  std::vector<double> all, expected;
+  for (std::int64_t t = 0; t < kSteps; ++t) {
+    std::vector<double> record = padded(record_at(t, kSize), k), noisy(width), again(width);
+    one.release(record, noisy);
+    contributions.contribute(record);
+    contributions.release(again);
+    EXPECT_EQ(again, noisy);
+    Collected sink;
+    with_sink.release(record, again, &sink);
+    EXPECT_EQ(again, noisy);
+    EXPECT_EQ(sink.values, noisy);
+    exact.release(record, again);
+    EXPECT_EQ(again, noisy);
+    all.insert(all.end(), record.begin(), record.end());
+    in_place.release(record, record);
+    EXPECT_EQ(record, noisy);
+    expected.insert(expected.end(), noisy.begin(), noisy.end());
+  }
+  std::vector<double> released(all.size());
+  batch.release_batch(all, released, kSteps);
+  EXPECT_EQ(released, expected);
+}
+
+TEST(Stack, one_workload_is_released_as_by_itself) {
+  constexpr std::int64_t kSteps = 20;
+  for (const char* strategy : {"independent", "honaker", "blt-rational"}) {
+    const StackOptions alone = {.workloads = {Workload::prefix_sums(kSteps)}};
+    const auto how = mechanism({kSteps, strategy}, alone);
+    const auto own = Mechanism::make(
+        {.strategy = strategy, .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+    EXPECT_EQ(how->certificate().workload, "prefix");
+    PrefixSum stacked(how, with_seed(2)), sums(own, with_seed(2));
+    std::vector<double> a(2), b(2);
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      stacked.release(record_at(t, 2), a);
+      sums.release(record_at(t, 2), b);
+      EXPECT_EQ(a, b) << strategy;
+    }
+  }
+}
+
+TEST(Stack, goes_on_from_a_checkpoint_at_any_step_and_between_contributions) {
+  constexpr std::int64_t kSteps = 11, kSize = 2;
+  for (const char* strategy : {"normalized-square-root", "optimal", "honaker"}) {
+    const auto how = mechanism({kSteps, strategy}, mixed(kSteps));
+    const std::int64_t k = how->num_readers();
+    const PrefixSumOptions options = with_seed(k * kSize);
+    for (std::int64_t stop = 0; stop < kSteps; ++stop) {
+      PrefixSum first(how, options), second(how, options);
+      std::vector<double> a(static_cast<std::size_t>(k * kSize)), b(a);
+      // Something else before, which restoring has to forget.
+      second.contribute(padded(record_at(99, kSize), k));
+      second.release(b);
+      for (std::int64_t t = 0; t < stop; ++t) first.release(padded(record_at(t, kSize), k), a);
+      first.contribute(padded(record_at(50, kSize), k));
+      second.restore_without_ledger(first.checkpoint());
+      for (std::int64_t t = stop; t < kSteps; ++t) {
+        first.release(padded(record_at(t, kSize), k), a);
+        second.release(padded(record_at(t, kSize), k), b);
+        ASSERT_EQ(a, b) << strategy << ", stopped at " << stop << ", step " << t;
+      }
+    }
+  }
+}
+
+TEST(Stack, states_of_other_stacks_are_refused) {
+  constexpr std::int64_t kSteps = 9;
+  const auto with = [&](std::int64_t width, std::int64_t other) {
+    return mechanism({kSteps, "independent"},
+                     {.workloads = {Workload::sliding_window({kSteps, width}),
+                                    Workload::sliding_window({kSteps, other})}});
+  };
+  PrefixSum one(with(2, 3), with_seed(2));
+  const std::vector<std::byte> bytes = one.checkpoint();
+  for (const auto& how :
+       {with(3, 2), with(2, 4), mechanism({kSteps, "independent"}, mixed(kSteps))}) {
+    PrefixSum other(how, with_seed(2 * how->num_readers() / 2));
+    EXPECT_THROW(other.restore_without_ledger(bytes), Error);
+  }
+  PrefixSum same(with(2, 3), with_seed(2));
+  same.restore_without_ledger(bytes);
+}
+
+TEST(Stack, ledgers_release_a_step_for_one_record) {
+  constexpr std::int64_t kSteps = 9;
+  const auto how = mechanism({kSteps}, mixed(kSteps));
+  const std::int64_t k = how->num_readers();
+  ReleaseLedger ledger(how, with_seed(k));
+  PrefixSum sums(how, with_seed(k));
+  std::vector<double> noisy(static_cast<std::size_t>(k));
+  for (std::int64_t t = 0; t < 4; ++t) {
+    ledger.decide(t, padded({0.5}, k));
+    sums.release(padded({0.5}, k), noisy);
+  }
+  ledger.acknowledge(4);
+  const std::span<const double> released = ledger.released(3);
+  EXPECT_TRUE(std::ranges::equal(released, noisy));
+  EXPECT_THROW(ledger.decide(3, padded({0.25}, k)), Error);
+  ReleaseLedger restarted(how, with_seed(k));
+  restarted.restore(ledger.state());
+  restarted.decide(4, padded({0.5}, k));
+  restarted.acknowledge(5);
+  sums.release(padded({0.5}, k), noisy);
+  EXPECT_TRUE(std::ranges::equal(restarted.released(4), noisy));
+}
+
+TEST(Stack, bad_options_are_refused_by_name) {
+  const auto refused = [](const StackOptions& stack, const Problem& problem) {
+    try {
+      (void)mechanism(problem, stack);
+    } catch (const Error& error) {
+      return error.parameter();
+    }
+    return std::string("none");
+  };
+  const Problem problem{.num_steps = 8};
+  EXPECT_EQ(refused({}, problem), "workloads");
+  EXPECT_EQ(refused(windows(9), problem), "workloads");
+  for (const double weight : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
+                              std::numeric_limits<double>::infinity()}) {
+    StackOptions stack = windows(8);
+    stack.weights = {1, weight, 1};
+    EXPECT_EQ(refused(stack, problem), "weights[1]");
+  }
+  StackOptions stack = windows(8);
+  stack.weights = {1, 1};
+  EXPECT_EQ(refused(stack, problem), "weights");
+  EXPECT_EQ(
+      refused(windows(8),
+              {.num_steps = 8, .strategy = "optimal", .parameters = {.objective = Objective::max}}),
+      "objective");
+  const auto how = mechanism(problem, windows(8));
+  EXPECT_THROW(PrefixSum(how, with_seed(4)), Error);
+  // Mode lattice would make noise for the first alone, a running total.
+  PrefixSumOptions lattice = with_seed(3);
+  lattice.mode = ReleaseMode::lattice;
+  EXPECT_THROW(PrefixSum(mechanism({8, "honaker"}, windows(8)), lattice), Error);
+}
+
+}  // namespace
+}  // namespace dpftrl
