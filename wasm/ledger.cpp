@@ -27,11 +27,6 @@ namespace {
 
 using emscripten::val;
 
-val open_ledger(std::unique_ptr<Ledger> ledger, const val& options) {
-  if (!options["state"].isUndefined()) ledger->restore(bytes_of(options["state"]));
-  return to_handle(std::move(ledger));
-}
-
 val ledger_create(const val& options) {
   return open_ledger(make_totals<ReleaseLedger>(options), options);
 }

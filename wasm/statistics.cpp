@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "convert.hpp"
+#include "dpftrl/release/release_ledger.hpp"
 #include "dpftrl/statistics/statistics.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "people_rows.hpp"
 #include "rows.hpp"
+#include "totals.hpp"
 
 namespace dpftrl::wasm {
 namespace {
@@ -131,6 +133,88 @@ val read(double handle, const val& sums, const val& stddevs) {
   return owned_array(numbers);
 }
 
+/// Workloads that are listed as the one of a problem is.
+std::vector<Workload> workloads_of(const val& given, std::int64_t num_steps) {
+  std::vector<Workload> workloads;
+  const auto size = given["length"].as<unsigned>();
+  for (unsigned i = 0; i < size; ++i) workloads.push_back(workload_of(given[i], num_steps));
+  return workloads;
+}
+
+/// Makes the mechanism of several workloads, of which sums are made next.
+val sums_create(const val& options) {
+  MechanismOptions mechanism = mechanism_options(options);
+  mechanism.workload.reset();
+  const StackOptions stack{.workloads = workloads_of(options["workloads"], mechanism.num_steps),
+                           .weights = numbers(options, "importance")};
+  auto columns = std::make_unique<StackColumns>(
+      Mechanism::make_stack(mechanism, stack),
+      StackColumns::Options{.record_size = count(options, "recordSize"),
+                            .grid = optional_number(options, "grid"),
+                            .confidence = number(options, "confidence")});
+  val object = val::object();
+  val workloads = val::array();
+  for (std::int64_t i = 0; i < columns->num_workloads(); ++i) {
+    const std::shared_ptr<const Mechanism> reader = columns->mechanism()->reader(i);
+    const Certificate& claim = reader->certificate();
+    val own = val::object();
+    own.set("workload", claim.workload);
+    own.set("maxError", claim.max_error);
+    own.set("meanError", claim.mean_error);
+    workloads.call<double>("push", own);
+  }
+  object.set("workloads", workloads);
+  object.set("dimension", static_cast<double>(columns->dimension()));
+  object.set("distance", columns->mechanism()->clip_norm());
+  object.set("grid", columns->grid());
+  object.set("countWeight", 1);
+  object.set("id", handles().add(std::move(columns)));
+  return object;
+}
+
+val sums_prefix_sum(double handle, const val& options) {
+  const auto& columns = handles().get<StackColumns>(handle);
+  return to_handle(std::make_unique<PrefixSum>(columns.mechanism(), totals_options(options)));
+}
+
+val sums_ledger(double handle, const val& options) {
+  const auto& columns = handles().get<StackColumns>(handle);
+  return open_ledger(std::make_unique<ReleaseLedger>(columns.mechanism(), totals_options(options)),
+                     options);
+}
+
+val sums_columns(double handle, const val& records) {
+  const auto& columns = handles().get<StackColumns>(handle);
+  const std::vector<double> rows = numbers_of(records);
+  const auto width = static_cast<std::size_t>(columns.record_size());
+  const auto dimension = static_cast<std::size_t>(columns.dimension());
+  std::vector<double> all(rows.size() / width * dimension);
+  for (std::size_t i = 0; i * width < rows.size(); ++i)
+    columns.write(std::span(rows).subspan(i * width, width),
+                  std::span(all).subspan(i * dimension, dimension));
+  return owned_array(all);
+}
+
+/// Returns four numbers an estimate of the sums of steps from the first on.
+val sums_read(double handle, const val& sums, double first_step) {
+  const auto& columns = handles().get<StackColumns>(handle);
+  const std::vector<double> rows = numbers_of(sums);
+  const auto dimension = static_cast<std::size_t>(columns.dimension());
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i * dimension < rows.size(); ++i)
+    append(numbers, columns.read(count_of(first_step) + static_cast<std::int64_t>(i),
+                                 std::span(rows).subspan(i * dimension, dimension)));
+  return owned_array(numbers);
+}
+
+double sums_stddev(double handle, double step, double workload) {
+  return handles().get<StackColumns>(handle).stddev(count_of(step), count_of(workload));
+}
+
+double sums_lower_bound(double handle) {
+  return handles().get<StackColumns>(handle).mechanism()->stack_lower_bound();
+}
+
 /// Returns what monotone_counts makes of one category after the other.
 val histogram_monotone(const val& counts, double num_steps) {
   const std::vector<double> all = numbers_of(counts);
@@ -156,6 +240,13 @@ EMSCRIPTEN_BINDINGS(dpftrl_statistics) {
   emscripten::function("peopleSumContributeFirst",
                        &take_people<&PeopleSum::contribute_first, false>);
   emscripten::function("peopleSumReleaseFirsts", &take_people<&PeopleSum::contribute_first, true>);
+  bind<&sums_create>("statisticSumsCreate");
+  bind<&sums_prefix_sum>("statisticSumsPrefixSum");
+  bind<&sums_ledger>("statisticSumsLedger");
+  bind<&sums_columns>("statisticSumsColumns");
+  bind<&sums_read>("statisticSumsRead");
+  bind<&sums_stddev>("statisticSumsStddev");
+  bind<&sums_lower_bound>("statisticSumsLowerBound");
 }
 
 }  // namespace dpftrl::wasm

@@ -14,6 +14,7 @@
 #include "convert.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/release_ledger.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"
@@ -60,6 +61,12 @@ emscripten::val to_handle(std::unique_ptr<Totals> totals) {
   object.set("grid", totals->grid());
   object.set("id", handles().add(std::move(totals)));
   return object;
+}
+
+/// Makes a handle of a ledger, which goes on from a state if there is one.
+inline emscripten::val open_ledger(std::unique_ptr<Ledger> ledger, const emscripten::val& options) {
+  if (!options["state"].isUndefined()) ledger->restore(bytes_of(options["state"]));
+  return to_handle(std::move(ledger));
 }
 
 template <typename Totals>

@@ -28,7 +28,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 435_800);
+  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 442_500);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -51,11 +51,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 600_200);
+  check(t, 'index.js', sizeOf('index.js'), 608_600);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', sizeOf('external.js'), 34_350);
+  check(t, 'external.js', sizeOf('external.js'), 35_050);
 });
 
 /** A program with one import, as a bundler leaves it. */

@@ -81,16 +81,10 @@ std::int64_t LaplaceNoise::half_width(double, double) const {
 
 namespace detail {
 
-std::unique_ptr<GridReleases> make_window_engine(const Mechanism&, const PrefixSumOptions&) {
-  wasm::fail_workload();
-}
-
-std::unique_ptr<GridReleases> make_weighted_engine(const Mechanism&, const PrefixSumOptions&) {
-  wasm::fail_workload();
-}
-
-std::unique_ptr<ReleaseEngine> make_stack_engine(const Mechanism&, const PrefixSumOptions&) {
-  wasm::fail_workload();
+std::unique_ptr<ReleaseEngine> make_sums_engine(const Mechanism& mechanism,
+                                                const PrefixSumOptions& options) {
+  if (!mechanism.strategy().workload().is_prefix()) wasm::fail_workload();
+  return make_grid_engine(mechanism, options);
 }
 
 /// Only prefix sums are here.

@@ -9,7 +9,6 @@
 
 #include "dpftrl/base/error.hpp"
 #include "noise/checkpoint.hpp"
-#include "release/grid/grid_engine.hpp"
 #include "release/release_engine.hpp"
 
 namespace dpftrl {
@@ -26,8 +25,7 @@ std::unique_ptr<detail::ReleaseEngine> make_engine(
     const PrefixSumOptions& options) {
   if (lattice) return detail::make_lattice_engine(lattice, options);
   if (mechanism.is_pure()) return detail::make_laplace_engine(mechanism, options);
-  if (mechanism.num_readers() > 1) return detail::make_stack_engine(mechanism, options);
-  return detail::make_grid_releases(mechanism, options);
+  return detail::make_sums_engine(mechanism, options);
 }
 
 /// Rarer noise has a tail that doubles do not hold.

@@ -108,16 +108,13 @@ std::unique_ptr<GridReleases> make_window_engine(const Mechanism& mechanism,
 ///         than 1 GiB of sums or records.
 std::unique_ptr<GridReleases> make_weighted_engine(const Mechanism& mechanism,
                                                    const PrefixSumOptions& options);
-/// Any of those three, for the workload of the mechanism.
-std::unique_ptr<GridReleases> make_grid_releases(const Mechanism& mechanism,
-                                                 const PrefixSumOptions& options);
 /// The finest of the default grids of the workloads of a mechanism.
 double default_stack_grid(const Mechanism& mechanism, std::int64_t record_size);
-/// @param mechanism  one for several workloads.
+/// One of those three for the workload of the mechanism, or one of them for each of several.
 /// @throws Error{invalid_argument} a dimension that is no multiple of their number; as the engine
 ///         of each.
-std::unique_ptr<ReleaseEngine> make_stack_engine(const Mechanism& mechanism,
-                                                 const PrefixSumOptions& options);
+std::unique_ptr<ReleaseEngine> make_sums_engine(const Mechanism& mechanism,
+                                                const PrefixSumOptions& options);
 /// @param mechanism  a pure one.
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism& mechanism,
                                                    const PrefixSumOptions& options);

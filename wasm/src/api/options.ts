@@ -58,7 +58,7 @@ const WORKLOADS = {
   decay: ['decay'],
 } as const;
 
-function readWorkload(where: Where, given: unknown, numSteps: number): CoreWorkload {
+export function readWorkload(where: Where, given: unknown, numSteps: number): CoreWorkload {
   const workload: CoreWorkload = {
     kind: 'prefix',
     momentum: 0,

@@ -13,6 +13,7 @@ import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from 
 import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
 import type { Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
 import type { TuningCost, TuningCostOptions } from '../types/all.js';
+import type { WorkloadError } from '../types/all.js';
 
 // Every object that goes to the core has all its fields, even if undefined: a missing one would be
 // looked for on Object.prototype.
@@ -367,6 +368,26 @@ interface CoreFunctions {
   statisticHistogramRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
   /** Counts of all steps, category after category. */
   statisticHistogramMonotone: [[counts: Float64Array, numSteps: number], Float64Array];
+  statisticSumsCreate: [
+    [
+      options: CoreMechanism & {
+        workloads: CoreWorkload[];
+        importance: Float64Array | undefined;
+        recordSize: number;
+        grid: number | undefined;
+        confidence: number;
+      },
+    ],
+    CoreColumns & { workloads: WorkloadError[] },
+  ];
+  /** Sums of such columns, with options of their releases. */
+  statisticSumsPrefixSum: [[id: number, options: object], CorePrefixSum];
+  statisticSumsLedger: [[id: number, options: object], CorePrefixSum];
+  statisticSumsColumns: [[id: number, records: Float64Array], Float64Array];
+  /** Four numbers an estimate, for the sums of each step. */
+  statisticSumsRead: [[id: number, sums: Float64Array, firstStep: number], Float64Array];
+  statisticSumsStddev: [[id: number, step: number, workload: number], number];
+  statisticSumsLowerBound: [[id: number], number];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], SimulationChunk];

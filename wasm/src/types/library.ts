@@ -57,6 +57,7 @@ import type { HistogramLedger, HistogramLedgerOptions, HistogramOptions } from '
 import type { HistogramStatistic, PeopleHistogram, PeopleStatistic } from './statistic.js';
 import type { Statistic, StatisticLedger } from './statistic.js';
 import type { StatisticLedgerOptions, StatisticOptions } from './statistic.js';
+import type { SumsLedger, SumsLedgerOptions, SumsOptions, SumsStatistic } from './statistic.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
 import type { PureSumOptions } from './sums.js';
 import type {
@@ -575,6 +576,22 @@ export interface DpFtrl {
    */
   statistic(options: HistogramOptions): HistogramStatistic;
   /**
+   * Private sums of several workloads of one stream, of one budget: a total and windows, say.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6 };
+   * const workloads = ['prefix', { window: 7 }];
+   * const visits = dp.statistic({ statistic: 'sums', workloads, ...target });
+   * const { sum } = visits.release([1]);
+   * console.log(sum[0][0].value, sum[1][0].value); // so far, and in the last seven steps
+   * visits.dispose();
+   * ```
+   */
+  statistic(options: SumsOptions): SumsStatistic;
+  /**
    * A private statistic of people's records: of each person count the earliest that keep the
    * `participation`, and of several to one step the first.
    * @example
@@ -615,6 +632,7 @@ export interface DpFtrl {
    */
   statisticLedger(options: StatisticLedgerOptions): Promise<StatisticLedger>;
   statisticLedger(options: HistogramLedgerOptions): Promise<HistogramLedger>;
+  statisticLedger(options: SumsLedgerOptions): Promise<SumsLedger>;
   /**
    * A learner whose state is stored before anything of it is shown; it continues from the state in
    * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as

@@ -5,7 +5,7 @@
 import type { Certificate } from './certificate.js';
 import type { Handle } from './instance.js';
 import type { ReleaseStore } from './ledger.js';
-import type { MechanismOptions } from './mechanism.js';
+import type { MechanismOptions, Workload } from './mechanism.js';
 import type { PrefixSumOptions } from './sums.js';
 
 interface CommonOptions
@@ -44,11 +44,32 @@ export interface HistogramOptions extends CommonOptions {
   total?: boolean;
 }
 
+/** Sums of which workloads, with which mechanism and target. */
+export interface SumsOptions extends Omit<CommonOptions, 'workload'> {
+  /** 'sums': sums of several workloads of the same records. */
+  statistic: 'sums';
+  /** Up to 64 of them, such as `['prefix', { window: 7 }]`. One budget covers all. */
+  workloads: readonly Workload[];
+  /**
+   * Weights of their squared errors in the mean that is made least, one a workload, positive; only
+   * their ratios count. Default: equal.
+   */
+  importance?: ArrayLike<number>;
+  /** Numbers of a record. Default 1. */
+  dimension?: number;
+  /** Norm to which a record is clipped. Default 1. */
+  clipNorm?: number;
+}
+
 export interface StatisticLedgerOptions extends StatisticOptions {
   store: ReleaseStore;
 }
 
 export interface HistogramLedgerOptions extends HistogramOptions {
+  store: ReleaseStore;
+}
+
+export interface SumsLedgerOptions extends SumsOptions {
   store: ReleaseStore;
 }
 
@@ -77,6 +98,25 @@ export interface Moments {
   standardDeviation: Estimate[];
   /** `covariance[i][j]`, where they were asked for; `covariance[i][i]` is the variance. */
   covariance?: Estimate[][];
+}
+
+/** Sums of all workloads after a step. */
+export interface StackedSums {
+  /**
+   * `sum[i][j]` is that of workload i and number j of the records. `low` and `high` are about records as
+   * they are summed: clipped, and on the grid.
+   */
+  sum: Estimate[][];
+}
+
+/** Errors of a workload of several, at noise multiplier 1 and clip norm 1. */
+export interface WorkloadError {
+  /** 'prefix', 'window=7', 'momentum=0,decay=0.9', ... */
+  workload: string;
+  /** Largest standard deviation of a step. */
+  maxError: number;
+  /** Root mean square over the steps. */
+  meanError: number;
 }
 
 /** Counts of all records so far; of a window's with `workload: {window}`. */
@@ -133,6 +173,18 @@ interface HistogramFacts {
   ): ConsistentCounts[];
 }
 
+interface SumsFacts {
+  /**
+   * Errors of each workload. Those of the certificate are of all of them: `maxError` the largest,
+   * `meanError` the root of the mean of the squares, weighted by `importance`.
+   */
+  readonly workloads: readonly WorkloadError[];
+  /** Lower bound on the `meanError` of the certificate, for every factorization. Takes a moment. */
+  lowerBound(): number;
+  /** Predicted std of the sums of a workload, by its index, at a 0-based step. */
+  stddev(step: number, workload?: number): number;
+}
+
 /** A private statistic of a stream of records. */
 export interface Statistic<One = ArrayLike<number>, Many = ArrayLike<number>, Reading = Moments>
   extends Handle,
@@ -161,6 +213,11 @@ export interface Statistic<One = ArrayLike<number>, Many = ArrayLike<number>, Re
 export interface HistogramStatistic
   extends Statistic<string, readonly string[], Histogram>,
     HistogramFacts {}
+
+/** Private sums of several workloads of one stream, of one budget and one noise. */
+export interface SumsStatistic
+  extends Omit<Statistic<ArrayLike<number>, ArrayLike<number>, StackedSums>, 'stddev'>,
+    SumsFacts {}
 
 /**
  * A private statistic of people's records. Each person's earliest records that keep `participation`
@@ -213,3 +270,8 @@ export interface StatisticLedger<
 export interface HistogramLedger
   extends StatisticLedger<string, readonly string[], Histogram>,
     HistogramFacts {}
+
+/** Private sums of several workloads, surviving restarts. */
+export interface SumsLedger
+  extends Omit<StatisticLedger<ArrayLike<number>, ArrayLike<number>, StackedSums>, 'stddev'>,
+    SumsFacts {}

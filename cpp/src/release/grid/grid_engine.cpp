@@ -171,12 +171,4 @@ std::unique_ptr<detail::GridReleases> detail::make_grid_engine(const Mechanism& 
   return std::make_unique<GridEngine>(mechanism, options);
 }
 
-std::unique_ptr<detail::GridReleases> detail::make_grid_releases(const Mechanism& mechanism,
-                                                                 const PrefixSumOptions& options) {
-  const Workload& workload = mechanism.strategy().workload();
-  if (workload.is_prefix()) return make_grid_engine(mechanism, options);
-  if (workload.kind() == Workload::Kind::window) return make_window_engine(mechanism, options);
-  return make_weighted_engine(mechanism, options);
-}
-
 }  // namespace dpftrl

@@ -20,6 +20,16 @@ std::int64_t record_size(const Mechanism& mechanism, std::int64_t dimension) {
   return dimension / mechanism.num_readers();
 }
 
+/// An engine for one workload.
+std::unique_ptr<detail::GridReleases> make_reader(const Mechanism& mechanism,
+                                                  const PrefixSumOptions& options) {
+  const Workload& workload = mechanism.strategy().workload();
+  if (workload.is_prefix()) return detail::make_grid_engine(mechanism, options);
+  if (workload.kind() == Workload::Kind::window)
+    return detail::make_window_engine(mechanism, options);
+  return detail::make_weighted_engine(mechanism, options);
+}
+
 /// Hands on the coordinates of a workload behind those of others.
 class Shifted final : public ReleaseSink {
  public:
@@ -47,8 +57,7 @@ class StackEngine final : public detail::ReleaseEngine {
       mechanisms_.push_back(mechanism.reader(i));
     // They share the integers of records, on which the proof rests.
     if (!own.grid) own.grid = detail::default_stack_grid(mechanism, own.dimension);
-    for (const auto& reader : mechanisms_)
-      readers_.push_back(detail::make_grid_releases(*reader, own));
+    for (const auto& reader : mechanisms_) readers_.push_back(make_reader(*reader, own));
   }
 
   double grid() const override { return readers_.front()->grid(); }
@@ -113,11 +122,12 @@ class StackEngine final : public detail::ReleaseEngine {
   /// Writes for each reader the length of its state, the step of its noise, and the state.
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) override {
     for (const auto& reader : readers_) {
-      std::vector<std::byte> own;
-      const std::int64_t state_step = reader->write_state(step, own);
-      detail::append_word(out, own.size());
-      detail::append_word(out, static_cast<std::uint64_t>(state_step));
-      out.insert(out.end(), own.begin(), own.end());
+      const std::size_t head = out.size();
+      detail::append_word(out, 0);
+      detail::append_word(out, 0);
+      const std::int64_t state_step = reader->write_state(step, out);
+      write_word(out, head, out.size() - head - kHead);
+      write_word(out, head + 8, static_cast<std::uint64_t>(state_step));
     }
     return step;
   }
@@ -137,6 +147,13 @@ class StackEngine final : public detail::ReleaseEngine {
     std::span<const std::byte> state;
   };
 
+  /// Bytes before the state of a reader.
+  static constexpr std::size_t kHead = 16;
+
+  static void write_word(std::vector<std::byte>& out, std::size_t begin, std::uint64_t word) {
+    for (std::size_t i = 0; i < 8; ++i) out[begin + i] = static_cast<std::byte>(word >> (8 * i));
+  }
+
   [[noreturn]] static void refuse(std::size_t num_bytes) {
     fail(ErrorCode::bad_state, "prefix_sum", "checkpoint",
          "must contain the states of all workloads",
@@ -145,7 +162,6 @@ class StackEngine final : public detail::ReleaseEngine {
 
   /// Takes the part of a reader from the front.
   static Part next_part(std::span<const std::byte>& state, std::int64_t step) {
-    constexpr std::size_t kHead = 16;
     if (state.size() < kHead) refuse(state.size());
     const std::uint64_t size = detail::word_at(state, 0);
     const std::uint64_t state_step = detail::word_at(state, 8);
@@ -171,9 +187,10 @@ double detail::default_stack_grid(const Mechanism& mechanism, std::int64_t recor
   return grid;
 }
 
-std::unique_ptr<detail::ReleaseEngine> detail::make_stack_engine(const Mechanism& mechanism,
-                                                                 const PrefixSumOptions& options) {
-  return std::make_unique<StackEngine>(mechanism, options);
+std::unique_ptr<detail::ReleaseEngine> detail::make_sums_engine(const Mechanism& mechanism,
+                                                                const PrefixSumOptions& options) {
+  if (mechanism.num_readers() > 1) return std::make_unique<StackEngine>(mechanism, options);
+  return make_reader(mechanism, options);
 }
 
 }  // namespace dpftrl

@@ -2,7 +2,7 @@
 
 // Records as the columns that are summed, and what such sums say.
 
-import type { Core, CoreColumns } from '../../core/core.js';
+import type { Core, CoreColumns, CorePrefixSum } from '../../core/core.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import type { Certificate, Estimate, Handle, Neighbours, Totals } from '../../types/all.js';
 
@@ -45,11 +45,16 @@ export abstract class Columns<Reading = unknown> {
   abstract one(where: string, record: unknown): Float64Array;
   /** Columns of records, all of which are looked at. */
   abstract many(where: string, name: string, records: unknown): Float64Array;
-  protected abstract readonly reads: 'statisticMomentsRead' | 'statisticHistogramRead';
+  /** Four numbers an estimate, for each row of sums. */
+  protected abstract numbersOf(sums: Float64Array, stddevs: Float64Array, firstStep: number): Float64Array;
   protected abstract named(estimates: Estimate[]): Reading;
 
-  /** Whatever a statistic has besides. */
-  get extras(): object {
+  /** Make the sums, where columns have a mechanism of their own. */
+  prefixSum?: (given: object) => CorePrefixSum;
+  ledger?: (given: object) => CorePrefixSum;
+
+  /** Whatever a statistic has besides; `use` throws where it was disposed of. */
+  extras(_use: () => void): object {
     return {};
   }
 
@@ -75,9 +80,14 @@ export abstract class Columns<Reading = unknown> {
     return { numRecords: columns.length / this.made.dimension, pieces: [columns] };
   }
 
+  /** Predicted std of the noise that `stddev` of the statistic is about, by that of the sums. */
+  stddev(ofSums: number, _step: number, _which?: unknown): number {
+    return ofSums / this.made.countWeight;
+  }
+
   /** Readings of rows of sums, with the std of the noise in each row. */
-  read(sums: Float64Array, stddevs: Float64Array): Reading[] {
-    const numbers = this.core.call(this.reads, this.id, sums, stddevs);
+  read(sums: Float64Array, stddevs: Float64Array, firstStep: number): Reading[] {
+    const numbers = this.numbersOf(sums, stddevs, firstStep);
     const width = numbers.length / stddevs.length;
     return Array.from(stddevs, (_, i) =>
       this.named(estimatesOf(numbers.subarray(i * width, (i + 1) * width))),
@@ -104,7 +114,10 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
     this.certificate = ownColumns.certified(ownSums.certificate);
     this.dimension = ownColumns.dimension;
     this.insecure = ownSums.insecure;
-    Object.assign(this, ownColumns.extras);
+    Object.assign(
+      this,
+      ownColumns.extras(() => void this.id),
+    );
   }
 
   get numSteps(): number {
@@ -115,8 +128,8 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
     return this.sums.step;
   }
 
-  stddev(step: number): number {
-    return this.sums.stddev(step) / this.ownColumns.made.countWeight;
+  stddev(step: number, which?: unknown): number {
+    return this.columns.stddev(this.sums.stddev(step), step, which);
   }
 
   override dispose(): void {
@@ -141,7 +154,7 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
     const stddevs = Float64Array.from({ length: numSteps }, (_, i) =>
       this.sums.stddev(firstStep + i),
     );
-    return this.ownColumns.read(sums, stddevs);
+    return this.ownColumns.read(sums, stddevs, firstStep);
   }
 }
 

@@ -42,7 +42,6 @@ function readCategories(reader: Reader): string[] {
 }
 
 export class HistogramColumns extends Columns<Histogram> {
-  protected readonly reads = 'statisticHistogramRead';
   private readonly indices: ReadonlyMap<string, number>;
 
   private constructor(
@@ -80,7 +79,7 @@ export class HistogramColumns extends Columns<Histogram> {
     return aboutOf('histogram', { categories, total, neighbours });
   }
 
-  override get extras(): object {
+  override extras(): object {
     const { categories } = this.shape;
     const consistentCounts = (histograms: unknown, postProcessing: unknown) =>
       this.consistent(histograms, postProcessing);
@@ -98,6 +97,10 @@ export class HistogramColumns extends Columns<Histogram> {
   override parts(where: string, name: string, records: unknown): Parts {
     const indices = this.indicesOf(where, name, records);
     return { numRecords: indices.length, pieces: this.piecesOf(indices) };
+  }
+
+  protected numbersOf(sums: Float64Array, stddevs: Float64Array): Float64Array {
+    return this.core.call('statisticHistogramRead', this.id, sums, stddevs);
   }
 
   protected named(all: Estimate[]): Histogram {

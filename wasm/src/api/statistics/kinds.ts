@@ -3,26 +3,31 @@
 // Options of statistics: which one it is, and what its sums take.
 
 import type { Reader } from '../../core/check.js';
+import type { Core, CoreMechanism } from '../../core/core.js';
 import { makeError, refusalOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { DEFAULT_CONFIDENCE, LATTICE_NOISES } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
 import { ERROR_OPTIONS, readSumsMechanism, requireWorkload } from '../options.js';
 import type { CompleteOptions } from '../sums/totals.js';
-import type { Columns } from './columns.js';
+import type { Asked, Columns } from './columns.js';
 import { HISTOGRAM_OPTIONS, HistogramColumns } from './histogram.js';
 import { MomentColumns, MOMENTS_OPTIONS } from './moments.js';
+import { readStackMechanism, SumsColumns, SUMS_OPTIONS } from './stack.js';
 
-const STATISTICS = ['moments', 'histogram'] as const;
-const OWN_OPTIONS = { moments: MOMENTS_OPTIONS, histogram: HISTOGRAM_OPTIONS };
+const OWN_OPTIONS = { moments: MOMENTS_OPTIONS, histogram: HISTOGRAM_OPTIONS, sums: SUMS_OPTIONS };
+const STATISTICS = ['moments', 'histogram', 'sums'] as const;
 
-export const STATISTIC_OPTIONS = [
-  'statistic',
-  ...Object.values(OWN_OPTIONS).flat(),
-  'confidence',
-  ...ERROR_OPTIONS,
-  ...['epsilon', 'delta', 'neighbours', 'insecureSeed'],
-];
+/** Options of every statistic. A program that makes none has no list of them. */
+export function statisticOptions(): string[] {
+  return [
+    'statistic',
+    ...Object.values(OWN_OPTIONS).flat(),
+    'confidence',
+    ...ERROR_OPTIONS,
+    ...['epsilon', 'delta', 'neighbours', 'insecureSeed'],
+  ];
+}
 
 /** The core has that much room for sums. */
 const MOST_IN_GRIDS = 2 ** 62;
@@ -39,6 +44,17 @@ export function inGiven(error: unknown, complete: CompleteOptions): unknown {
   return makeError('invalid_argument', {}, { ...refusal, parameter, constraint, value });
 }
 
+function makeColumns(
+  core: Core,
+  reader: Reader,
+  asked: Asked,
+  { statistic, mechanism }: { statistic: (typeof STATISTICS)[number]; mechanism: CoreMechanism },
+): Columns {
+  if (statistic === 'moments') return MomentColumns.read(core, reader, asked);
+  if (statistic === 'sums') return SumsColumns.read(core, reader, asked, mechanism);
+  return HistogramColumns.read(core, reader, asked, mechanism.workload.kind === 'window');
+}
+
 /** A statistic that is asked for: its columns, and what their sums take but a key. */
 export function readStatistic(
   instance: Instance,
@@ -52,7 +68,9 @@ export function readStatistic(
     const constraint = `is no option of ${statistic}, which has ${known}`;
     throw makeError('wrong_type', reader.where, { parameter: foreign, constraint });
   }
-  const mechanism = readSumsMechanism(reader, instance.mechanisms, false);
+  const mechanism = statistic === 'sums'
+    ? readStackMechanism(reader, instance)
+    : readSumsMechanism(reader, instance.mechanisms, false);
   const wanted = `must be 'prefix' or a window, for ${statistic}`;
   requireWorkload(reader, mechanism, ['prefix', 'window'], wanted);
   const asked = {
@@ -60,15 +78,12 @@ export function readStatistic(
     neighbours: mechanism.neighbours as Neighbours,
   };
   const insecureSeed = reader.seedOr('insecureSeed', undefined);
-  const { core } = instance;
-  const columns =
-    statistic === 'moments'
-      ? MomentColumns.read(core, reader, asked)
-      : HistogramColumns.read(core, reader, asked, mechanism.workload.kind === 'window');
+  const columns = makeColumns(instance.core, reader, asked, { statistic, mechanism });
   const { distance, dimension, grid } = columns.made;
   const complete: CompleteOptions = {
     ...mechanism,
     // Neighbours differ by one distance, whichever they are: that of two records is no double norm.
+    // A stack has its own in the mechanism that its columns have made.
     neighbours: 'zero-out',
     clipNorm: distance,
     pure: false,

@@ -32,7 +32,6 @@ function readRanges(reader: Reader): Float64Array {
 
 export class MomentColumns extends Columns<Moments> {
   readonly dimension: number;
-  protected readonly reads = 'statisticMomentsRead';
 
   private constructor(
     core: Core,
@@ -83,6 +82,10 @@ export class MomentColumns extends Columns<Moments> {
 
   private columnsOf(records: Float64Array): Float64Array {
     return this.core.call('statisticMomentsColumns', this.id, records);
+  }
+
+  protected numbersOf(sums: Float64Array, stddevs: Float64Array): Float64Array {
+    return this.core.call('statisticMomentsRead', this.id, sums, stddevs);
   }
 
   protected named(all: Estimate[]): Moments {

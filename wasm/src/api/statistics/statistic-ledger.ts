@@ -7,12 +7,12 @@ import { makeError, told, type RefusalError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { joined } from '../../shared/joined.js';
 import { readMemo } from '../../stores/stored.js';
-import type { HistogramLedger, StatisticLedger } from '../../types/all.js';
+import type { HistogramLedger, StatisticLedger, SumsLedger } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { openLedgerOf, type CoreReleaseLedger } from '../sums/ledger.js';
 import { headOf } from './about.js';
 import { StatisticHandle, type Columns } from './columns.js';
-import { inGiven, readStatistic, STATISTIC_OPTIONS } from './kinds.js';
+import { inGiven, readStatistic, statisticOptions } from './kinds.js';
 
 class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Reading> {
   private readonly head: Uint8Array;
@@ -75,15 +75,17 @@ class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Re
   }
 }
 
+type Every = StatisticLedger & HistogramLedger & SumsLedger;
+
 export async function makeStatisticLedger(
   instance: Instance,
   options: unknown,
-): Promise<StatisticLedger & HistogramLedger> {
-  const reader = readOptions('statisticLedger', options, [...STATISTIC_OPTIONS, 'store']);
+): Promise<Every> {
+  const reader = readOptions('statisticLedger', options, [...statisticOptions(), 'store']);
   const { columns, complete } = readStatistic(instance, reader);
   let sums: CoreReleaseLedger;
   try {
-    sums = await openLedgerOf(instance, reader, complete, 'statistic');
+    sums = await openLedgerOf(instance, reader, complete, 'statistic', columns.ledger);
   } catch (error) {
     columns.drop();
     throw inGiven(error, complete);
@@ -92,7 +94,7 @@ export async function makeStatisticLedger(
   try {
     await ledger.begin();
     // It has the record and the reading that its options say.
-    return ledger as unknown as StatisticLedger & HistogramLedger;
+    return ledger as unknown as Every;
   } catch (error) {
     ledger.dispose();
     throw error;

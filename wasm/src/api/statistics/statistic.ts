@@ -2,18 +2,18 @@
 
 // Statistics of one process, of records or of people.
 
-import type { Reader } from '../../core/check.js';
+import { outOfRange, type Reader } from '../../core/check.js';
 import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
-import type { HistogramStatistic, PrefixSum, Statistic } from '../../types/all.js';
+import type { HistogramStatistic, PrefixSum, Statistic, SumsStatistic } from '../../types/all.js';
 import type { PeopleHistogram, PeopleStatistic, PeopleSum } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { FIRST_TAKES, peopleSumOf, readPeople } from '../sums/people-sum.js';
 import { prefixSumOf } from '../sums/prefix-sum.js';
 import type { CompleteOptions } from '../sums/totals.js';
 import { OpenStatistic, type Columns } from './columns.js';
-import { inGiven, readStatistic, STATISTIC_OPTIONS } from './kinds.js';
+import { inGiven, readStatistic, statisticOptions } from './kinds.js';
 
 class CoreStatistic<Reading> extends OpenStatistic<PrefixSum, Reading> {
   release(record: unknown): Reading {
@@ -55,13 +55,13 @@ class CorePeopleStatistic<Reading> extends OpenStatistic<PeopleSum, Reading> {
 function makeOf<S, T>(
   instance: Instance,
   reader: Reader,
-  sumsOf: (complete: CompleteOptions) => S,
+  sumsOf: (complete: CompleteOptions, columns: Columns) => S,
   make: (columns: Columns, sums: S) => T,
 ): T {
   const { where } = reader;
   const { columns, complete } = readStatistic(instance, reader);
   try {
-    const sums = withKey(where, complete, (given) => asErrorsOf(where, () => sumsOf(given)));
+    const sums = withKey(where, complete, (given) => asErrorsOf(where, () => sumsOf(given, columns)));
     return make(columns, sums);
   } catch (error) {
     columns.drop();
@@ -70,13 +70,16 @@ function makeOf<S, T>(
 }
 
 /** It has the record and the reading that its options say. */
-export function makeStatistic(instance: Instance, options: unknown): Statistic & HistogramStatistic {
+export function makeStatistic(
+  instance: Instance,
+  options: unknown,
+): Statistic & HistogramStatistic & SumsStatistic {
   return makeOf(
     instance,
-    readOptions('statistic', options, STATISTIC_OPTIONS),
-    (complete) => prefixSumOf(instance, complete),
+    readOptions('statistic', options, statisticOptions()),
+    (complete, { prefixSum }) => prefixSumOf(instance, complete, prefixSum),
     (columns, sums) => new CoreStatistic(instance, columns, sums),
-  ) as unknown as Statistic & HistogramStatistic;
+  ) as unknown as Statistic & HistogramStatistic & SumsStatistic;
 }
 
 /** The same, of people. */
@@ -87,8 +90,12 @@ export function makePeopleStatistic(
   const where = 'peopleStatistic';
   return makeOf(
     instance,
-    readOptions(where, options, STATISTIC_OPTIONS),
-    (complete) => peopleSumOf(where, instance, complete, FIRST_TAKES),
+    readOptions(where, options, statisticOptions()),
+    (complete, { prefixSum }) => {
+      // Such columns have made their mechanism, which a people sum would not know.
+      if (prefixSum) throw outOfRange(where, 'statistic', 'moments or histogram, for people', 'sums');
+      return peopleSumOf(where, instance, complete, FIRST_TAKES);
+    },
     (columns, sums) => new CorePeopleStatistic(instance, columns, sums),
   ) as unknown as PeopleStatistic & PeopleHistogram;
 }

@@ -197,16 +197,17 @@ export async function openLedger(
   return openLedgerOf(instance, reader, readTotals(reader, instance.mechanisms), kind);
 }
 
-/** The same by options that are complete; the reader has the store. */
+/** The same by options that are complete, and what makes it of them; the reader has the store. */
 export async function openLedgerOf(
   instance: Instance,
   reader: Reader,
   complete: CompleteOptions,
   kind = 'release ledger',
+  make = (given: CompleteOptions) => instance.core.call('ledgerCreate', given),
 ): Promise<CoreReleaseLedger> {
   return openTotals(reader, complete, (given, made) => {
     return asErrorsOf(reader.where, () => {
-      const sums = instance.core.call('ledgerCreate', given);
+      const sums = make(given);
       return new CoreReleaseLedger(instance, { ...made, sums }, kind);
     });
   });

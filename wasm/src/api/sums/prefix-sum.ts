@@ -43,9 +43,13 @@ class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
   }
 }
 
-/** A running total by options that are complete, with their key. */
-export function prefixSumOf(instance: Instance, complete: CompleteOptions): PrefixSum {
-  const made = instance.core.call('prefixSumCreate', complete);
+/** A running total by options that are complete, with their key, and what makes it of them. */
+export function prefixSumOf(
+  instance: Instance,
+  complete: CompleteOptions,
+  make = (given: CompleteOptions) => instance.core.call('prefixSumCreate', given),
+): PrefixSum {
+  const made = make(complete);
   const { dimension, insecureSeed } = complete;
   const insecure = insecureSeed !== undefined;
   return new CorePrefixSumHandle(instance, made, { dimension, insecure, names: NAMES });
