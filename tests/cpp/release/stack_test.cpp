@@ -102,7 +102,7 @@ TEST(Stack, decoders_are_the_workloads_times_one_matrix) {
       ASSERT_EQ(first.cols(), factor.cols());
       EXPECT_LT((factor - first).cwiseAbs().maxCoeff(), 1e-16L) << info.name << " " << i;
       // And it decodes the encoder of which the sensitivity is claimed.
-      const Matrix product = decoder.cast<double>() * reader->strategy().encoder();
+      const Matrix product = reader->strategy().decoder() * reader->strategy().encoder();
       EXPECT_LT((product - workload.matrix()).cwiseAbs().maxCoeff(), 1e-12) << info.name;
       EXPECT_EQ(reader->strategy().encoder(), how->strategy().encoder()) << info.name;
     }
@@ -143,8 +143,8 @@ TEST(Stack, each_release_is_the_rounded_sum_of_a_workload_and_its_row_of_one_noi
     std::vector<testing::LongMatrix> decoders;
     for (std::int64_t i = 0; i < how->num_readers(); ++i)
       decoders.push_back(testing::dense_decoder(how->reader(i)->strategy().decoder_form(), kSteps));
-    const Matrix z = noise_matrix({.key = with_seed(1).key, .dimension = kSize},
-                                  how->strategy().num_measurements());
+    const Matrix z =
+        noise_matrix({.key = with_seed(1).key, .dimension = kSize}, decoders[0].cols());
     testing::LongMatrix records(kSteps, kSize);
     const long double scale = how->noise_stddev() / sums.grid();
     std::vector<double> noisy(static_cast<std::size_t>(dimension));
