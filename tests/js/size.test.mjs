@@ -38,7 +38,7 @@ test('size: the counter, its module and its code', (t) => {
 
 test('size: the small learner, its module and its code', (t) => {
   check(t, 'learner.wasm', sizeOf('learner.wasm'), 146_600);
-  check(t, 'learner.js', sizeOf('learner.js'), 21_250);
+  check(t, 'learner.js', sizeOf('learner.js'), 21_300);
 });
 
 test('size: the optimizer for TensorFlow.js', (t) => {
@@ -51,11 +51,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 608_600);
+  check(t, 'index.js', sizeOf('index.js'), 609_900);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', sizeOf('external.js'), 35_050);
+  check(t, 'external.js', sizeOf('external.js'), 36_100);
 });
 
 /** A program with one import, as a bundler leaves it. */

@@ -24,6 +24,7 @@ import { makePrefixSum } from './sums/prefix-sum.js';
 import { choose, estimateCount, makeQueries, makeQuerySearch } from './queries.js';
 import { quantile, randomizedResponse, winner } from './queries.js';
 import { learnerDefaults } from './learning/setup.js';
+import { knownOptions, learnWith } from './learning/precondition.js';
 import { learnTuned, tuningCost } from './learning/tune.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
@@ -159,7 +160,7 @@ type TableFunction = 'learn' | 'learnTuned' | 'tuningCost' | 'learnerDefaults';
 function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
   const { core } = instance;
   return {
-    learn: (options) => learn(instance, options),
+    learn: (options) => learn(instance, options, { from: learnWith, known: knownOptions() }),
     learnTuned: (options) => learnTuned(instance, options),
     tuningCost: (options) => tuningCost(core, options),
     learnerDefaults: (options) => learnerDefaults(core, options),

@@ -4,9 +4,8 @@
 
 import { float64s, optionsOf, outOfRange, requireFinite, type Reader } from '../../core/check.js';
 import { asErrorsOf, makeError, type Where } from '../../core/errors.js';
-import type { Core } from '../../core/core.js';
 import type { Instance } from '../../core/handle.js';
-import type { LearnedModel, Learner, LearnerOptions, ModelInput } from '../../types/all.js';
+import type { LearnedModel, Learner, ModelInput } from '../../types/all.js';
 import { readOptions, requireLength } from '../options.js';
 import { makeLearner } from './learner.js';
 import { readInputs, scaled } from './model.js';
@@ -73,46 +72,53 @@ export function passOver(
   return tail.weights()!;
 }
 
-function hasLinearRates(reader: Reader): boolean {
-  return reader.oneOfOr('rates', RATES) === 'linear';
+/** How a table is learned from, beside the options of the call. */
+export interface Plan {
+  /** Default: that of the call. */
+  epsilon?: number;
+  seed: unknown;
+  /** Factors on the rate and the clip norm that are chosen. Default 1. */
+  rate?: number;
+  clip?: number;
 }
 
-/** Options of the learner that `learn` chooses for so many rows of a table. */
-export function chosenFor(
-  core: Core,
+/** Makes the model of a table by what `learn` chooses. */
+export function learnFrom(
+  instance: Instance,
   reader: Reader,
-  { numRows, dimension, ...given }: { numRows: number; dimension: number; epsilon?: number },
-): LearnerOptions {
-  const loss = reader.oneOfOr('loss', LOSSES);
-  const same = { loss, ...optionsOf(reader, OF_DEFAULTS), ...given };
-  const how = learnerDefaults(core, { setup: 'table', dimension, numRows, ...same });
-  return hasLinearRates(reader) ? withLinearRates(how) : how;
-}
-
-/** Learns; returns the model, whose weights are the latest ones where rates fall to 0. */
-export function learnedModel(reader: Reader, table: Table, learner: Learner): LearnedModel {
-  const tail = passOver(table, learner);
-  const model = learner.model();
-  const weights = hasLinearRates(reader) ? model.lastWeights : tail;
-  const { inputs, intercept } = table;
-  return { ...model, weights, inputs, intercept, protects: 'one row' };
-}
-
-export function learn(instance: Instance, options: unknown): LearnedModel {
-  const reader = readOptions(WHERE, options, LEARN_OPTIONS);
-  const table = readTable(reader);
-  const { rows, labels } = table;
+  table: Table,
+  { epsilon, seed, rate = 1, clip = 1 }: Plan,
+): LearnedModel {
+  const { inputs, intercept, rows, labels } = table;
   const numRows = labels.length;
-  const dimension = rows.length / numRows;
-  return asErrorsOf(WHERE, () => {
-    const learner = makeLearner(instance, {
-      ...chosenFor(instance.core, reader, { numRows, dimension }),
-      insecureSeed: reader.raw('insecureSeed'),
-    });
-    try {
-      return learnedModel(reader, table, learner);
-    } finally {
-      learner.dispose();
-    }
+  const facts = { setup: 'table', numRows, dimension: rows.length / numRows };
+  const loss = reader.oneOfOr('loss', LOSSES);
+  const given = { loss, ...optionsOf(reader, OF_DEFAULTS), ...(epsilon !== undefined && { epsilon }) };
+  const how = learnerDefaults(instance.core, { ...facts, ...given });
+  const isLinear = reader.oneOfOr('rates', RATES) === 'linear';
+  const learner = makeLearner(instance, {
+    ...(isLinear ? withLinearRates(how) : how),
+    clipNorm: clip * how.clipNorm!,
+    lambda: (clip / rate) * how.lambda!,
+    insecureSeed: seed,
   });
+  try {
+    const tail = passOver(table, learner);
+    const model = learner.model();
+    const weights = isLinear ? model.lastWeights : tail;
+    return { ...model, weights, inputs, intercept, protects: 'one row' };
+  } finally {
+    learner.dispose();
+  }
+}
+
+/** Learns from a table; `from` makes the model, by options that are `known`. */
+export function learn(
+  instance: Instance,
+  options: unknown,
+  { from, known } = { from: learnFrom, known: LEARN_OPTIONS },
+): LearnedModel {
+  const reader = readOptions(WHERE, options, known);
+  const table = readTable(reader);
+  return asErrorsOf(WHERE, () => from(instance, reader, table, { seed: reader.raw('insecureSeed') }));
 }

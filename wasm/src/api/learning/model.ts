@@ -24,6 +24,7 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
   'private',
   'certificate',
   'protects',
+  'preconditioning',
   'tuning',
   'test',
   'nonprivate',

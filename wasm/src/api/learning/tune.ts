@@ -10,12 +10,13 @@ import { withKey } from '../../core/key.js';
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Candidate, LearnedModel, TuningCost } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { chosenFor, LEARN_OPTIONS, learnedModel, readTable, type Table } from './learn.js';
-import { makeLearner } from './learner.js';
+import { readTable, type Table } from './learn.js';
 import { isRight } from './model.js';
+import { knownOptions, learnWith } from './precondition.js';
 
 const WHERE = 'learnTuned';
-const DEFAULT_CANDIDATES: readonly Candidate[] = [{ rate: 1 / 4 }, {}, { rate: 4 }];
+/** Factors on the rate where no candidates are given. */
+const RATES: readonly number[] = [0.25, 1, 4];
 
 function readFactor(reader: Reader, name: 'rate' | 'clip'): number {
   const factor = reader.numberOr(name, 1);
@@ -31,7 +32,7 @@ function readCandidate(where: Where, value: unknown): Required<Candidate> {
 }
 
 function readCandidates(reader: Reader): Required<Candidate>[] {
-  const given = reader.raw('candidates') ?? DEFAULT_CANDIDATES;
+  const given = reader.raw('candidates') ?? RATES.map((rate) => ({ rate }));
   if (!Array.isArray(given)) throw wrongType(WHERE, 'candidates', 'an array', given);
   return given.map((each, i) => readCandidate(within(WHERE, `candidates[${i}]`), each));
 }
@@ -80,38 +81,9 @@ export function tuningCost(core: Core, options: unknown): TuningCost {
   return core.call('tuningPlan', { epsilon, delta, numCandidates, composes });
 }
 
-/** Returns the model of each candidate. */
-function modelsOf(
-  instance: Instance,
-  reader: Reader,
-  { table, candidates, epsilon }: {
-    table: Table;
-    candidates: readonly Required<Candidate>[];
-    epsilon: number;
-  },
-): LearnedModel[] {
-  const numRows = table.labels.length;
-  const dimension = table.rows.length / numRows;
-  const how = chosenFor(instance.core, reader, { numRows, dimension, epsilon });
-  const seed = reader.seedOr('insecureSeed', undefined);
-  return candidates.map(({ rate, clip }, i) => {
-    const learner = makeLearner(instance, {
-      ...how,
-      clipNorm: clip * how.clipNorm!,
-      lambda: (clip / rate) * how.lambda!,
-      ...(seed !== undefined && { insecureSeed: BigInt.asUintN(64, seed + BigInt(i + 1)) }),
-    });
-    try {
-      return learnedModel(reader, table, learner);
-    } finally {
-      learner.dispose();
-    }
-  });
-}
-
 export function learnTuned(instance: Instance, options: unknown): LearnedModel {
   const { core } = instance;
-  const reader = readOptions(WHERE, options, [...LEARN_OPTIONS, 'candidates', 'composes']);
+  const reader = readOptions(WHERE, options, [...knownOptions(), 'candidates', 'composes']);
   const candidates = readCandidates(reader);
   const table = readTable(reader);
   const numClasses = reader.raw('loss') === 'softmax' ? reader.count('numClasses') : undefined;
@@ -131,7 +103,11 @@ export function learnTuned(instance: Instance, options: unknown): LearnedModel {
       const others = Array.from(table.labels.keys()).filter((row) => !isHeldOut.has(row));
       const [training, heldOut] = [rowsOf(table, others), rowsOf(table, drawn)];
       // All of them, also those that take no part in the choice: how long it takes tells nothing.
-      const models = modelsOf(instance, reader, { table: training, candidates, epsilon: learnerEpsilon });
+      const models = candidates.map((candidate, i) => {
+        const seed =
+          insecureSeed === undefined ? undefined : BigInt.asUintN(64, insecureSeed + BigInt(i + 1));
+        return learnWith(instance, reader, training, { ...candidate, epsilon: learnerEpsilon, seed });
+      });
       const numRight = Float64Array.from(models, ({ weights }) => numRightOf(weights, heldOut));
       const chosen = core.call('tuningChoose', { ...draw, numRight, selectionEpsilon, neighbours });
       const model = models[chosen]!;

@@ -23,7 +23,7 @@ import { describe, modelOf, weightNames, writeShown } from './learn/model-report
 import { penaltyFor } from './learn/penalty.js';
 import { readProblem, unscaledText, type Problem } from './learn/problem.js';
 import { readPattern, readSettings, type Settings } from './learn/settings.js';
-import { runTuned } from './learn/tuned.js';
+import { runWhole } from './learn/whole.js';
 
 export { options } from './learn/settings.js';
 
@@ -178,7 +178,7 @@ export async function run(args: Args): Promise<void> {
   const dp = await load();
   const settings = readSettings(dp, args);
   const { tune } = settings;
-  if (tune) return runTuned(dp, args, { settings, candidates: tune });
+  if (tune) return runWhole(dp, args, { settings, how: tune });
   const prepared = await prepare(dp, args, settings);
   const learning = await Learning.open(dp, settings, prepared);
   let failure: unknown;

@@ -96,6 +96,9 @@ ${FORMAT}
                    gained up to 4 points on large tables with classes of very unequal size. For a
                    FILE without --clip and other options of the learner
   --tune-clip C,...  the same for the clip norm: every factor with every one of --tune
+  --precondition   releases second moments of the features first, with a tenth of the squared mu,
+                   and learns in coordinates in which they are alike: better on most tables, above
+                   all on large ones. For a FILE as --tune, up to 512 features
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}

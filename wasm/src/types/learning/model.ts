@@ -57,6 +57,8 @@ export interface LearnedModel {
   certificate: Certificate;
   /** The privacy unit of the certificate, in words. */
   protects?: string;
+  /** Epsilons of the parts, at the same delta, where second moments were released first. */
+  preconditioning?: { momentsEpsilon: number; learnerEpsilon: number };
   /** How the settings were chosen, where the data chose them: `learnTuned`. */
   tuning?: Tuning;
   /** How well the weights do on the rows of another file: NOT private unless that file is public. */

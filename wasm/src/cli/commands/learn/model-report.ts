@@ -3,7 +3,6 @@
 // The model that dp-ftrl learn ends with, and a table of it for people.
 
 import type { Candidate, DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
-import type { Tuning } from '../../../types/all.js';
 import type { RowStream } from '../../input/stream.js';
 import { StandardOutput, writeFile } from '../../output/output.js';
 import { report } from '../../output/report.js';
@@ -133,20 +132,33 @@ function guaranteeFacts({ certificate, private: isPrivate, protects }: LearnedMo
   };
 }
 
-/** Returns the table of a model that was chosen among several. */
-export function describeTuned(model: LearnedModel & { tuning: Tuning }, numRows: number): string {
-  const { tuning, certificate, loss } = model;
-  const { candidates, chosen, learnerEpsilon, selectionEpsilon, numHeldOut } = tuning;
+/** Returns how the settings were chosen. */
+function tuningFacts({ tuning }: LearnedModel) {
+  if (!tuning) return {};
+  const { candidates, chosen, learnerEpsilon, selectionEpsilon } = tuning;
   const factors = ({ rate, clip }: Required<Candidate>) =>
     `rate times ${rate}${clip === 1 ? '' : `, clip norm times ${clip}`}`;
-  return rowsOf({
-    loss,
-    examples: `${numRows} rows, of which ${numHeldOut} chose and taught nothing`,
-    ...guaranteeFacts(model),
+  return {
     candidates: candidates.map(factors).join('; '),
     chosen: factors(candidates[chosen]!),
     'epsilon of each learner': learnerEpsilon,
     'epsilon of the choice': selectionEpsilon,
+  };
+}
+
+/** Returns the table of a model of rows that were kept as a whole. */
+export function describeWhole(model: LearnedModel, numRows: number): string {
+  const { tuning, preconditioning, certificate, loss } = model;
+  const held = tuning ? `, of which ${tuning.numHeldOut} chose and taught nothing` : '';
+  return rowsOf({
+    loss,
+    examples: `${numRows} rows${held}`,
+    ...guaranteeFacts(model),
+    ...tuningFacts(model),
+    ...(preconditioning && {
+      'epsilon of the second moments': preconditioning.momentsEpsilon,
+      'epsilon of what learns after them': preconditioning.learnerEpsilon,
+    }),
     'gradients clipped to': certificate.clipNorm,
     ...testFacts(model),
     ...weightFacts(model),

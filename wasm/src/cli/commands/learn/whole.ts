@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run of dp-ftrl learn with --tune: several models, of which one is chosen privately.
+// A run of dp-ftrl learn that keeps the table: with --tune, where one of several models is chosen
+// privately, or --precondition.
 
-import type { Candidate, DpFtrl, LearnedModel, TuningCost } from '../../../types/all.js';
+import type { DpFtrl, LearnedModel, TuningCost } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { RowsHash } from '../../input/examples.js';
 import type { RowStream } from '../../input/stream.js';
@@ -12,15 +13,16 @@ import { requireWritable } from '../../output/output.js';
 import { warnWeak } from '../../output/weak.js';
 import { optionsFor } from './defaults.js';
 import { openTest } from './hindsight.js';
-import { describeTuned, testOf, writeShown } from './model-report.js';
+import { describeWhole, testOf, writeShown } from './model-report.js';
 import { readProblem, unscaledText, type Problem } from './problem.js';
 import type { Settings } from './settings.js';
+import type { Whole } from './tune.js';
 
 const PROTECTS = 'one row';
 
-interface Tuned {
+interface WholeRun {
   settings: Settings;
-  candidates: readonly Required<Candidate>[];
+  how: Whole;
 }
 
 /** Returns all rows, which are read once more if they could not be kept. */
@@ -43,53 +45,66 @@ async function readRows({ rows, examples, inputs, batchSize, digest }: Problem) 
   return { features, labels };
 }
 
+/** Costs of the model, and what the parts of it may spend. */
+interface Cost extends Pick<TuningCost, 'mu' | 'rho'> {
+  tuning: TuningCost | undefined;
+}
+
+function costOf(dp: DpFtrl, { settings, how }: WholeRun): Cost {
+  const { epsilon, delta } = settings.target;
+  const numCandidates = how.candidates?.length;
+  if (numCandidates === undefined) {
+    const { mu, rho } = dp.calibrate({ epsilon, delta });
+    return { mu, rho, tuning: undefined };
+  }
+  const composes = settings.budget !== undefined;
+  const tuning = dp.tuningCost({ epsilon, delta, numCandidates, composes });
+  return { mu: tuning.mu, rho: tuning.rho, tuning };
+}
+
 /** Says what is promised and what it costs, before anything is learned. */
-function sentenceOf(
-  { settings, candidates }: Tuned,
-  { learnerEpsilon, selectionEpsilon }: TuningCost,
-  numRows: number,
-): string {
+function sentenceOf({ settings, how }: WholeRun, { tuning }: Cost, numRows: number): string {
   const { epsilon, delta, neighbours } = settings.target;
-  const each = `each learned with epsilon ${learnerEpsilon.toPrecision(4)} in place of ${epsilon}`;
-  const rest = 'from nine tenths of the rows';
-  const choice = `the others choose, with epsilon ${Number(selectionEpsilon.toPrecision(4))}`;
+  const tuned =
+    tuning &&
+    `the model is one of ${how.candidates!.length} candidates, each learned with epsilon ` +
+      `${tuning.learnerEpsilon.toPrecision(4)} in place of ${epsilon} from nine tenths of the rows; ` +
+      `the others choose, with epsilon ${Number(tuning.selectionEpsilon.toPrecision(4))}`;
+  const preconditioned =
+    how.precondition && 'second moments of the features come first, with a tenth of the squared mu';
+  const parts = [tuned, preconditioned].filter(Boolean).join('; ');
   return (
     `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: one row is protected, ` +
-    `not a person with several; the model is one of ${candidates.length} candidates, ${each}, ` +
-    `${rest}; ${choice}. All ${numRows} rows together; their number is public`
+    `not a person with several; ${parts}. All ${numRows} rows together; their number is public`
   );
 }
 
-async function learn(
-  dp: DpFtrl,
-  { settings, candidates }: Tuned,
-  problem: Problem,
-): Promise<LearnedModel & Required<Pick<LearnedModel, 'tuning'>>> {
+async function learn(dp: DpFtrl, { settings, how }: WholeRun, problem: Problem): Promise<LearnedModel> {
   const { target, intercept, seed, budget, linearRates } = settings;
   const { epsilon, delta, neighbours, loss, numClasses } = target;
-  const model = dp.learnTuned({
+  const { candidates, precondition } = how;
+  const given = {
     ...(await readRows(problem)),
-    inputs: problem.inputs,
-    intercept,
-    loss: loss as 'logistic',
+    ...{ inputs: problem.inputs, intercept, loss: loss as 'logistic', precondition },
     ...(numClasses !== undefined && { numClasses }),
-    rates: linearRates ? 'linear' : 'constant',
-    ...{ epsilon, delta, neighbours, candidates, composes: budget !== undefined },
+    rates: linearRates ? ('linear' as const) : ('constant' as const),
+    ...{ epsilon, delta, neighbours },
     ...(seed !== undefined && { insecureSeed: seed }),
-  });
-  return { ...model, tuning: model.tuning! };
+  };
+  if (!candidates) return dp.learn(given);
+  return dp.learnTuned({ ...given, candidates, composes: budget !== undefined });
 }
 
 /** Returns the model with what it reaches on the rows of --test. */
-async function measured<M extends LearnedModel>(
+async function measured(
   dp: DpFtrl,
-  model: M,
+  model: LearnedModel,
   { settings: { target, label }, test, dimension }: {
     settings: Settings;
     test: RowStream | undefined;
     dimension: number;
   },
-): Promise<M> {
+): Promise<LearnedModel> {
   if (!test) return model;
   // For its loss alone.
   const facts = { numRows: 1, batchSize: 1, dimension, linearRates: false };
@@ -102,8 +117,8 @@ async function measured<M extends LearnedModel>(
   }
 }
 
-export async function runTuned(dp: DpFtrl, args: Args, tuned: Tuned): Promise<void> {
-  const { settings, candidates } = tuned;
+export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<void> {
+  const { settings, how } = run;
   const { target, label, intercept, seed, budget, quiet, setup } = settings;
   const { epsilon, delta, neighbours } = target;
   await requireWritable(settings.model, 'model');
@@ -112,18 +127,17 @@ export async function runTuned(dp: DpFtrl, args: Args, tuned: Tuned): Promise<vo
   const columns = [...examples.features, label];
   const test = settings.test && (await openTest(settings.test, { columns, label, target }));
   const dimension = inputs.length + Number(intercept);
-  const numCandidates = candidates.length;
-  const cost = dp.tuningCost({ epsilon, delta, numCandidates, composes: budget !== undefined });
+  const cost = costOf(dp, run);
   const { mu, rho } = cost;
   await budget?.spend(dp, {
     ...{ costs: { mu, rho }, epsilon, delta, neighbours, unit: PROTECTS, columns },
-    mechanism: `${numCandidates} candidates`,
+    mechanism: how.candidates ? `${how.candidates.length} candidates` : 'moments and independent',
     numSteps: problem.numSteps,
   });
   warnWeak('learn', target, { count: numRows, units: 'rows' });
   warnNotPrivate('learn', { [SEEDED]: seed !== undefined });
   const notes = unscaledText(args, inputs, setup);
-  if (!quiet && seed === undefined) say('learn', `${sentenceOf(tuned, cost, numRows)}${notes}`);
-  const model = await measured(dp, await learn(dp, tuned, problem), { settings, test, dimension });
-  await writeShown(settings, model, { text: () => describeTuned(model, numRows), isGuarded: false });
+  if (!quiet && seed === undefined) say('learn', `${sentenceOf(run, cost, numRows)}${notes}`);
+  const model = await measured(dp, await learn(dp, run, problem), { settings, test, dimension });
+  await writeShown(settings, model, { text: () => describeWhole(model, numRows), isGuarded: false });
 }

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// learn and dp-ftrl learn with precondition: second moments first, then a learner in other coordinates.
+
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { close, rejects } from './support/check.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+import { generator } from './support/sources.mjs';
+
+const { load } = await importEntry('dp-ftrl');
+const dp = await load();
+const folder = scratchFolder('precondition');
+const target = { epsilon: 4, delta: 1e-6, insecureSeed: 7, precondition: true };
+const random = generator(4);
+/** y is 1 where b is above a, which it is never far from. */
+const rows = Array.from({ length: 600 }, () => {
+  const a = 1.8 * random() - 0.9;
+  const b = a + 0.1 * (2 * random() - 1);
+  return [a, b, Number(b > a)];
+});
+const features = rows.flatMap(([a, b]) => [a, b]);
+const labels = rows.map(([, , y]) => y);
+const table = { features, labels };
+
+const shareOf = (model) =>
+  dp.predict(model, features).filter((score, i) => score >= 0 === labels[i] > 0).length / 600;
+
+test('precondition: both parts together cost the target, and the noise of each is that of its part', () => {
+  for (const [epsilon, delta] of [
+    [0.5, 1e-5],
+    [4, 1e-6],
+    [20, 1e-9],
+  ]) {
+    const { certificate, preconditioning } = dp.learn({ ...target, ...table, epsilon, delta });
+    const { momentsEpsilon, learnerEpsilon } = preconditioning;
+    const whole = dp.calibrate({ epsilon, delta });
+    const [moments, learner] = [momentsEpsilon, learnerEpsilon].map((part) =>
+      dp.calibrate({ epsilon: part, delta }),
+    );
+    close((moments.mu / whole.mu) ** 2, 0.1, 1e-7);
+    close((learner.mu / whole.mu) ** 2, 0.9, 1e-7);
+    const costs = [moments.mu, learner.mu];
+    assert.ok(dp.compose({ account: 'mu', costs, epsilon, delta }).fits);
+    assert.deepEqual([certificate.epsilon, certificate.delta], [epsilon, delta]);
+    assert.ok(certificate.mu <= whole.mu && certificate.mu > 0.999 * whole.mu);
+    assert.ok(certificate.rho >= certificate.mu ** 2 / 2 * (1 - 1e-12));
+    const wanted = learner.noiseMultiplier * Math.sqrt(120) * certificate.clipNorm;
+    assert.ok(certificate.noiseStddev >= wanted * (1 - 1e-12));
+    close(certificate.noiseStddev, wanted, 1e-3);
+  }
+});
+
+/** Solves L x = y and L^T x = y, without the package. */
+const solve = (L, y) => {
+  const x = [];
+  y.forEach((value, i) => x.push((value - x.reduce((sum, v, j) => sum + L[i][j] * v, 0)) / L[i][i]));
+  return x;
+};
+const transposed = (L) => L.map((_, i) => L.map((row) => row[i]));
+const solveTransposed = (L, y) => {
+  const U = transposed(L);
+  const flipped = U.map((row) => [...row].reverse()).reverse();
+  return solve(flipped, [...y].reverse()).reverse();
+};
+
+/** The weights, by public parts alone. */
+function byParts(neighbours) {
+  const { preconditioning } = dp.learn({ ...target, ...table, neighbours });
+  const { momentsEpsilon, learnerEpsilon } = preconditioning;
+  const xs = rows.map(([a, b]) => [a, b, 1]);
+  const common = { delta: 1e-6, neighbours };
+  const sum = dp.prefixSum({
+    ...common,
+    mechanism: 'independent',
+    numSteps: 1,
+    dimension: 6,
+    epsilon: momentsEpsilon,
+    clipNorm: 1,
+    insecureSeed: 2n ** 63n + 7n,
+  });
+  const root = Math.SQRT2;
+  const products = ([a, b, c]) => [a * a, root * a * b, root * a * c, b * b, root * b * c, c * c];
+  for (const x of xs) {
+    const record = products(x).map((value) => value / 3);
+    assert.ok(Math.hypot(...record) <= 1 + 1e-15);
+    sum.contribute(record);
+  }
+  const [aa, ab, ac, bb, bc, cc] = sum.endSteps(1).map((value) => value / 600);
+  const raise = (sum.stddev(0) * Math.sqrt(6)) / 600;
+  sum.dispose();
+  const M = [
+    [aa + raise, ab / root, ac / root],
+    [ab / root, bb + raise, bc / root],
+    [ac / root, bc / root, cc + raise],
+  ];
+  const l11 = Math.sqrt(M[0][0]);
+  const [l21, l31] = [M[1][0] / l11, M[2][0] / l11];
+  const l22 = Math.sqrt(M[1][1] - l21 ** 2);
+  const l32 = (M[2][1] - l31 * l21) / l22;
+  const L = [
+    [l11, 0, 0],
+    [l21, l22, 0],
+    [l31, l32, Math.sqrt(M[2][2] - l31 ** 2 - l32 ** 2)],
+  ];
+  const facts = { setup: 'table', numRows: 600, dimension: 3, ...common, epsilon: learnerEpsilon };
+  const how = dp.learnerDefaults(facts);
+  const learner = dp.learner({
+    ...how,
+    clipNorm: (10 / 3) * how.clipNorm,
+    lambda: (10 / 3) * how.lambda,
+    insecureSeed: 7,
+  });
+  const ys = xs.flatMap((x) => solve(L, x.map((value) => value / Math.sqrt(3))));
+  for (let step = 0; step < 120; ++step) learner.learn(ys, labels);
+  const { lastWeights } = learner.model();
+  learner.dispose();
+  return solveTransposed(L, lastWeights).map((weight) => weight / Math.sqrt(3));
+}
+
+test('precondition: the model is what its public parts make', () => {
+  for (const neighbours of ['zero-out', 'replace-one']) {
+    const { lastWeights } = dp.learn({ ...target, ...table, neighbours });
+    byParts(neighbours).forEach((weight, i) => close(lastWeights[i] / weight, 1, 1e-6));
+  }
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('precondition: features that hang together are told apart', () => {
+  const plain = [1, 2, 3].map((seed) => shareOf(dp.learn({ ...target, ...table, precondition: false, insecureSeed: seed })));
+  const better = [1, 2, 3].map((seed) => shareOf(dp.learn({ ...target, ...table, insecureSeed: seed })));
+  assert.ok(Math.min(...better) > 0.9, `${better}`);
+  assert.ok(Math.max(...plain) < Math.min(...better), `${plain} ${better}`);
+  const linear = dp.learn({ ...target, ...table, rates: 'linear' });
+  assert.deepEqual(linear.weights, linear.lastWeights);
+  const classes = labels.map((label) => 2 * label);
+  const softmax = { loss: 'softmax', numClasses: 3, labels: classes };
+  const model = dp.learn({ ...target, ...table, ...softmax });
+  const scores = dp.predict(model, features);
+  const best = classes.map((_, i) => {
+    const own = scores.subarray(3 * i, 3 * i + 3);
+    return own.indexOf(Math.max(...own));
+  });
+  assert.ok(best.filter((each, i) => each === classes[i]).length > 0.85 * 600);
+});
+
+test('precondition: fresh noise, one row, features that are always 0', () => {
+  const { insecureSeed: _, ...safe } = target;
+  const [one, two] = [safe, safe].map((given) => dp.learn({ ...given, ...table }));
+  assert.equal(one.private, true);
+  assert.notDeepEqual(one.weights, two.weights);
+  const zeros = { features: new Float64Array(1200), labels };
+  for (const tiny of [zeros, { features: [0.5, 0.5], labels: [1] }]) {
+    assert.ok(dp.learn({ ...target, ...tiny }).weights.every(Number.isFinite));
+  }
+  const same = { ...target, ...table, insecureSeed: 0 };
+  assert.deepEqual(dp.learn(same), dp.learn({ ...same, insecureSeed: 0n }));
+});
+
+test('precondition: candidates are each preconditioned, at the price of tuning', () => {
+  const model = dp.learnTuned({ ...target, ...table });
+  const cost = dp.tuningCost({ epsilon: 4, delta: 1e-6, numCandidates: 3 });
+  assert.deepEqual([model.certificate.epsilon, model.certificate.mu], [4, cost.mu]);
+  const { momentsEpsilon, learnerEpsilon } = model.preconditioning;
+  const costs = [momentsEpsilon, learnerEpsilon].map((epsilon) => dp.calibrate({ epsilon, delta: 1e-6 }).mu);
+  const given = { account: 'mu', costs, epsilon: cost.learnerEpsilon, delta: 1e-6 };
+  assert.ok(dp.compose(given).fits);
+  assert.ok(shareOf(model) > 0.85);
+});
+
+test('precondition: bad input is refused by name', async () => {
+  const refused = (more, Kind, code, message) =>
+    rejects(() => dp.learn({ ...target, ...table, ...more }), Kind, code, message);
+  refused({ precondition: 1 }, TypeError, 'wrong_type', /^learn: precondition must be a boolean/);
+  const wide = { features: new Float64Array(1024), labels: [0, 1] };
+  refused(wide, RangeError, 'invalid_argument', /^learn: features must be at most 512 a row.*got 513$/);
+  refused({ epsilon: 0.01, delta: 0.5 }, RangeError, 'invalid_argument', /^learn: delta must be smaller/);
+  refused({ insecureSeed: 0.5 }, RangeError, 'invalid_argument', /^learn: insecureSeed must be/);
+  const small = await (await importEntry('dp-ftrl/learner')).load();
+  rejects(() => small.learn({ ...target, ...table }), TypeError, 'wrong_type', /precondition/);
+  assert.equal(dp.liveHandles, 0);
+});
+
+test('learn --precondition: the model is that of the library, a budget pays the target', async () => {
+  const path = join(folder, 'rows.csv');
+  writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
+  const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--precondition', '--range', '*=-1:1', path];
+  const named = { inputs: ['a', 'b'].map((name) => ({ name, low: -1, high: 1 })) };
+  const { stdout } = await dpFtrl([...args, '--json', '--seed', '7']);
+  assert.deepEqual(JSON.parse(stdout), dp.learn({ ...target, ...table, ...named }));
+  const tuned = await dpFtrl([...args, '--json', '--seed', '7', '--tune', '1,4']);
+  const candidates = [1, 4].map((rate) => ({ rate, clip: 1 }));
+  assert.deepEqual(JSON.parse(tuned.stdout), dp.learnTuned({ ...target, ...table, ...named, candidates }));
+  const budget = join(folder, 'budget.json');
+  const paid = ['--budget', budget, '--budget-epsilon', '4', '--budget-delta', '1e-6'];
+  const shown = await dpFtrl([...args, ...paid]);
+  assert.equal(shown.code, 0, shown.stderr);
+  assert.match(shown.stderr, /\(4, 0.000001\)-differentially private.*second moments of the features come first, with a tenth of the squared mu\. All 600 rows together/);
+  assert.match(shown.stdout, /^epsilon of the second moments +1\.\d+$/m);
+  const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
+  close(releases[0].mu, dp.calibrate({ epsilon: 4, delta: 1e-6 }).mu, 1e-12);
+});
