@@ -588,6 +588,11 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
     await client.regretBounds(certificate, { dimension: 3 }),
     dp.regretBounds(certificate, { dimension: 3 }),
   );
+  const pure = { numSteps: 200, epsilon: 1, pure: true, participation: { epochs: 4 } };
+  const [here, there] = [dp.prefixSum(pure), await client.prefixSum(pure)];
+  assert.deepEqual(there.certificate, here.certificate);
+  here.dispose();
+  there.dispose();
   assert.deepEqual(await client.bounds(64), dp.bounds(64));
   assert.deepEqual(await client.bounds(64, { rho: 1 }), dp.bounds(64, { rho: 1 }));
   const { signal } = new AbortController();
