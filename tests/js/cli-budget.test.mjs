@@ -692,3 +692,44 @@ test('budget: files and options that cannot be right', async () => {
     input,
   });
 });
+
+test('budget: a run that hands out nothing pays nothing, and one that did says so', async () => {
+  const path = freshPath();
+  const output = join(folder, 'refunded.csv');
+  const bad = { input: 'who,x\na,1\nb,oops\n' };
+  const steps = ['--steps', '2'];
+  await accepted(release(path, 0.1, limit));
+  const before = readFileSync(path, 'utf8');
+  const whole = release(path, 0.5, [...steps, '--output', output]);
+  const { code, stdout, stderr } = await dpFtrl(whole, bad);
+  assert.deepEqual([code, stdout], [2, '']);
+  assert.match(stderr, /not a number; nothing is released, and the budget is not charged\n$/);
+  assert.match(stderr, /2 releases spend \(0\.\d+, 0\.000001\) of \(1, 0\.000001\) together/);
+  assert.equal(existsSync(output), false);
+  assert.equal(readFileSync(path, 'utf8'), before, 'the file is what it was');
+  // Rows on standard output are seen, even if the run fails later.
+  const seen = await dpFtrl(release(path, 0.5, steps), bad);
+  assert.match(seen.stderr, /the table is incomplete, and what it shows is released; --output charges a budget for/);
+  assert.match(seen.stdout, /^step,x,std\n1,/);
+  assert.equal(read(path).releases.length, 2);
+  const learn = ['learn', '--label', 'x', '--epsilon', '0.1', '--delta', '1e-6', '--budget', path];
+  const learned = readFileSync(path, 'utf8');
+  const half = await dpFtrl([...learn, '--clip', '1', ...steps], { input: 'w,x\n0.5,1\n0.5,oops\n' });
+  assert.match(half.stderr, /"x" is not a number/);
+  assert.equal(readFileSync(path, 'utf8'), learned);
+});
+
+test('budget: a refund strikes out its own release alone', async () => {
+  const path = freshPath();
+  const output = join(folder, 'refunded-beside.csv');
+  await accepted(release(path, 0.1, limit));
+  const args = release(path, 0.2, ['--steps', '3', '--output', output]);
+  const { child, ended } = await runningOn('who,x\na,1\n', args, () => read(path).releases.length === 2);
+  await accepted(release(path, 0.3));
+  child.stdin.end('b,oops\n');
+  const { code, stderr } = await ended;
+  assert.equal(code, 2);
+  assert.match(stderr, /the budget is not charged/);
+  assert.deepEqual(read(path).releases.map(({ epsilon }) => epsilon), [0.1, 0.3]);
+  close(read(path).spent.mu, Math.hypot(muOf(0.1), muOf(0.3)), 1e-12);
+});

@@ -199,13 +199,20 @@ test('count: a bound on persons that leaves rows out is a warning, on standard e
   const stderr = await said(...bound, '10', '--plot', path);
   assert.match(stderr, few);
   assert.match(stderr, /--max-contributions \(up to 28, with more noise\)/);
+  const noise = /persons are counted, not rows: once a day each. The noise of a count is about \d+/i;
+  assert.match(words(readFileSync(path, 'utf8')), noise);
   const picture = readFileSync(path, 'utf8');
   assert.match(words(picture), few);
-  assert.match(words(picture), /28 days \(the first and the last day of a run are public\) $/);
+  assert.match(words(picture), /28 days \(the first and the last day are those of --from and --to\) $/);
   assert.match(picture, />persons per day</);
   assert.match(await said(...bound, '1'), /in their first day only/);
   assert.match(await said(...bound, '9', '--min-separation', '3'), /first 9 days only.*\(up to 10,/);
-  for (const args of [[], [...bound, '28'], [...bound, '10', '--min-separation', '3'], [...bound, '3', '--quiet']]) {
+  for (const args of [[...bound, '28'], [...bound, '10', '--min-separation', '3']]) {
+    const warnings = (await said(...args)).match(/warning: .*/g);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0], noise);
+  }
+  for (const args of [[], [...bound, '3', '--quiet']]) {
     assert.doesNotMatch(await said(...args), /warning/);
   }
   assert.match(await said(...bound, '29'), /--max-contributions 29 is more than can count in 28 days: 28 is as good/);
@@ -227,7 +234,7 @@ test('count: a row outside the range says what to do', async () => {
     ['past the horizon of --to, 2026-05-03', '2026-06-01', 'past_horizon'],
   ]) {
     const input = csv([{ ...rows[0], time: day }]);
-    const message = new RegExp(`${last}: rows outside --from and --to are refused, leave them out of the file first$`);
+    const message = new RegExp(`${last}: rows outside --from and --to are refused, leave them out of the file first`);
     const { stdout } = await fails([...count, ...range, '--json'], 2, message, { input });
     assert.equal(JSON.parse(stdout).error.code, code);
   }

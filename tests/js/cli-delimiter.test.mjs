@@ -107,3 +107,38 @@ test('delimiter: the file of --test has its own, unless --delimiter is given', a
   const plain = ['--show-nonprivate', '--test', write('plain.csv', table), '--json'];
   assert.equal(stdout, (await dpFtrl(['learn', ...args, ...plain], { input: table })).stdout);
 });
+
+test('decimal: numbers with commas make the output of points, bit for bit', async () => {
+  const table = 'step,x,y\n1,0.5,-1.25\n2,3,1e-2\n3,.75,+2.\n';
+  const commas = table.replaceAll(',', ';').replaceAll('.', ',');
+  const sums = ['release', ...privacy, '--clip', '4', '--column', 'x', '--column', 'y'];
+  const moments = ['moments', ...privacy, '--column', 'x', '--range', 'x=0:4'];
+  for (const args of [sums, moments]) {
+    const wanted = await dpFtrl(args, { input: table });
+    assert.equal(wanted.code, 0, wanted.stderr);
+    const found = await dpFtrl([...args, '--decimal', 'comma'], { input: commas });
+    assert.equal(found.stdout, wanted.stdout);
+  }
+  const quiet = [...sums, '--quiet', '--decimal'];
+  await fails([...sums, '--quiet'], 2, /row 1 \(line 2\), column "x" is not a number: it has a decimal comma, which --decimal comma reads$/, { input: commas });
+  await fails([...quiet, 'comma'], 2, /column "x" is not a number: it has a point, beside --decimal comma$/, { input: table });
+  // A point that parts thousands must not become one before a fraction.
+  await fails([...quiet, 'comma'], 2, /is not a number: it has a point/, { input: commas.replace('3;', '1.234;') });
+  await fails([...quiet, 'dot'], 2, /--decimal must be one of point, comma, got "dot"/, { input: table });
+  await fails([...quiet, 'comma', '--format', 'jsonl'], 2, /--decimal is for CSV/, { input: '{"x":1,"y":2}\n' });
+  await fails(['count', ...privacy, '--decimal', 'comma'], 2, /unknown option "--decimal"/, { input: table });
+});
+
+test('decimal: models are learned and used on numbers with commas', async () => {
+  const table = example('pendulum');
+  const commas = table.replaceAll(',', ';').replaceAll('.', ',');
+  const learn = ['learn', '--label', 'label', ...privacy, '--passes', '2', '--clip', '1', '--json'];
+  const wanted = await dpFtrl(learn, { input: table });
+  const found = await dpFtrl([...learn, '--decimal', 'comma'], { input: commas });
+  assert.equal(found.stdout, wanted.stdout);
+  const model = write('model.json', wanted.stdout);
+  const predicted = await dpFtrl(['predict', '--model', model], { input: table });
+  const again = await dpFtrl(['predict', '--model', model, '--decimal', 'comma'], { input: commas });
+  assert.equal(again.code, 0, again.stderr);
+  assert.equal(again.stdout, predicted.stdout);
+});

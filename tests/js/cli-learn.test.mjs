@@ -110,10 +110,10 @@ test('learn: what is written says what holds, and the library reads it', async (
   assert.equal(code, 0, stderr);
   assert.equal(
     stderr,
-    'dp-ftrl learn: (8, 0.000001)-differentially private, zero-out neighbours: one row is ' +
+    'dp-ftrl learn: (8, 0.000001)-differentially private: one row is ' +
       'protected, not a person with several (see --participations, a promise that is not ' +
       'checked), its gradient clipped to l2-norm 1; mechanism ' +
-      'honaker, mode grid, horizon 400 rows (the number of rows is public)\n',
+      'honaker, mode grid, zero-out neighbours, horizon 400 rows (the number of rows is public)\n',
   );
   for (const line of [
     /^private +yes$/m,

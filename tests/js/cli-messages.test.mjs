@@ -165,13 +165,20 @@ test('messages: all options that are missing are named at once, with the columns
   }
 });
 
-test('messages: moments protects a row, and says so where persons are asked for', async () => {
+test('messages: rows of a time column protect a row', async () => {
   const moments = ['moments', ...privacy, '--range', '*=0:60', visits];
   await refuses([
-    [[...moments, '--user-column', 'user'], 'moments protects a row, not a person; --user-column is an option of count, release'],
-    [[...moments, '--max-contributions', '3'], 'moments protects a row, not a person; --max-contributions is an option of'],
     [[...moments, ...daily, '--participations', '3', '--min-separation', '1'],
       'with --time-column a row is protected, whoever it is of: no --participations'],
+  ]);
+});
+
+test('messages: learn, choose and predict ask for all that is missing at once', async () => {
+  const columns = `columns of ${visits} are`;
+  await refuses([
+    [['learn', visits], '--epsilon is required, and so are --delta and --label: add --epsilon 1 --delta 1e-6 --label NAME', columns],
+    [['choose', visits], '--epsilon is required, and so are --column and --domain: add --epsilon 1 --column NAME', columns],
+    [['predict', visits], '--model is required: add --model FILE; dp-ftrl learn --model FILE writes one'],
   ]);
 });
 
@@ -201,7 +208,7 @@ test('messages: a cell with a decimal comma is no number, and why, without the c
   const { stderr } = await fails(
     ['moments', ...privacy, '--range', '*=0:600', '--column', 'seconds', ...semicolons, '--quiet'],
     2,
-    /row 1 \(line 2\), column "seconds" is not a number: it has a decimal comma, where a point is wanted$/,
+    /row 1 \(line 2\), column "seconds" is not a number: it has a decimal comma, which --decimal comma reads$/,
     { input },
   );
   assert.doesNotMatch(stderr, /563/);

@@ -35,7 +35,7 @@ test('missing: release takes 0 for a number, or zeros for the row, which stays a
   for (const more of [[], skip, zero]) {
     assert.equal(await printed([...release, ...one, ...more], table('3,')), whole);
   }
-  const where = /row 2 \(line 3\), column "b" is missing/;
+  const where = /row 2 \(line 3\), column "b" is empty/;
   for (const more of [[], ['--missing', 'refuse']]) await fails([...release, ...more], 2, where, { input: table('3,') });
   const bad = /row 2 \(line 3\), column "b" is not a number/;
   for (const more of [skip, zero]) await fails([...release, ...more], 2, bad, { input: table('3,x') });
@@ -60,7 +60,7 @@ test('missing: with times a row that is skipped is gone, and others keep their n
 
 test('missing: a row without a person is refused where rows are steps', async () => {
   const args = [...release, ...skip, '--user-column', 'u', '--max-contributions', '1'];
-  await fails(args, 2, /row 2 \(line 3\), column "u" is missing/, { input: 'u,a\nx,1\n,2\n' });
+  await fails(args, 2, /row 2 \(line 3\), column "u" is empty/, { input: 'u,a\nx,1\n,2\n' });
 });
 
 test('missing: rows of counts and histograms that are skipped do not count', async () => {
@@ -103,7 +103,7 @@ test('missing: an example that is skipped adds no gradient, and moves no other',
       await weights(zero, table(([, b, y]) => `,${b},${y}`)),
       await weights([], table(([, b, y]) => `0,${b},${y}`)),
     );
-    await fails(['learn', ...options, ...more, ...zero], 2, /row 8 \(line 9\), column "y" is missing/, {
+    await fails(['learn', ...options, ...more, ...zero], 2, /row 8 \(line 9\), column "y" is empty/, {
       input: table(([a, b]) => `${a},${b},`),
     });
   }
@@ -127,10 +127,10 @@ test('missing: rows of the file that a model is measured on are read as those of
   const filled = await measured('--test', file('filled.csv', '0.7,0,1\n0.2,0.1,0\n'));
   assert.deepEqual(await measured('--test', holes, ...zero), filled);
   assert.notEqual(filled.loss, some.loss);
-  const where = /--test \S+holes\.csv: row 1 \(line 2\), column "b" is missing/;
+  const where = /--test \S+holes\.csv: row 1 \(line 2\), column "b" is empty/;
   await fails(['learn', ...options, '--test', holes, table], 2, where);
   const label = file('label.csv', '0.7,1,\n');
-  const never = /--test \S+label\.csv: row 1 \(line 2\), column "y" is missing/;
+  const never = /--test \S+label\.csv: row 1 \(line 2\), column "y" is empty/;
   await fails(['learn', ...options, '--test', label, ...zero, table], 2, never);
   const none = /--test \S+label\.csv: the input has a header but no rows/;
   await fails(['learn', ...options, '--test', label, ...skip, table], 2, none);

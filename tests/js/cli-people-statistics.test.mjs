@@ -112,8 +112,8 @@ test('persons: the promise, the unit and the warning are those of counts', async
     const unseeded = args.filter((it, i) => it !== '--seed' && args[i - 1] !== '--seed');
     const given = [...unseeded, ...people, ...daily];
     const { stderr } = await dpFtrl(given, { input });
-    assert.match(stderr, /one person \(column "who"\) is protected, of whom the earliest at most 3 days/);
-    assert.match(stderr, /at least 2 days apart, count; the rest is left out/);
+    assert.match(stderr, /one person \(column "who"\) is protected, of whom the first 3 of their days/);
+    assert.match(stderr, /at least 2 days apart count and the rest is left out/);
     assert.match(stderr, first);
     assert.match(stderr, /warning: each person counts in their first 3 days only, so later days fall short/);
     const quiet = await dpFtrl([...given, '--quiet', '--json'], { input });
@@ -134,7 +134,7 @@ test('persons: misuse of statistics is named', async () => {
     const nobody = input.replace('p1', ' ');
     const { code, stderr } = await dpFtrl([...args, ...people, ...daily], { input: nobody });
     assert.equal(code, 2);
-    assert.match(stderr, /row \d+ \(line \d+\), column "who" is missing\n$/);
+    assert.match(stderr, /row \d+ \(line \d+\), column "who" is empty; the table is incomplete/);
   }
   const [{ args }] = commands;
   const same = [...args, '--user-column', 'minutes', '--max-contributions', '2'];

@@ -221,11 +221,11 @@ test('guarantee: it says whom it protects', async () => {
   assert.match(await text(), /: one row is protected, not a person .*\(the number of rows is pu/);
   assert.match(
     await text(...people(2, 2)),
-    /: one person \(column "who"\) is protected, of whom the earliest at most 2 rows, at least 2 /,
+    /: one person \(column "who"\) is protected, of whom the first 2 of their rows that are at least 2 /,
   );
   assert.match(
     await text(...people(1), ...daily),
-    /at most 1 days, count; .* horizon 3 days \(the first and the last day of a run are public\)/,
+    /of whom the first of their days count and the rest is left out.* horizon 3 days \(the first and the last day are public\)/,
   );
 });
 
@@ -247,7 +247,7 @@ test('people and events: faults are named, and of a person no text', async () =>
     [daily, 'when\n2026-01-02\n2026-01-01\n', 'out_of_order', /earlier day than the row above/],
     [daily, 'when\n2026-01-01\n2026-01-03\n2026-01-02\n', 'out_of_order', /row 3 .* earlier day/],
     [[...daily, ...from], 'when\n2026-01-02\n', 'out_of_order', /before the day of --from/],
-    [people(1), 'who,x\na,1\n ,1\n', 'missing', /row 2 \(line 3\), column "who" is missing/],
+    [people(1), 'who,x\na,1\n ,1\n', 'missing', /row 2 \(line 3\), column "who" is empty/],
     [people(1), 'who,x\na,1\nb,SECRET\n', 'not_a_number', /row 2 \(line 3\), column "x" is not/],
     [[...daily, ...from, '--to', day(1)], `when\n${day(2)}\n`, 'past_horizon', /horizon of --to/],
     [daily, 'when\n2026-01-01\n2026-02-01\n', 'past_horizon', /horizon of --steps 9/],

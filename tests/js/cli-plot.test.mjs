@@ -122,7 +122,7 @@ test('plot: a figure says what it promises, and one of a seed that it is NOT pri
     const args = COMMANDS[command].filter((arg) => arg !== '--quiet');
     const path = join(folder, `claim-${command}.svg`);
     const { stderr } = await dpFtrl([command, '--plot', path, ...args]);
-    const [, claim] = /^dp-ftrl [a-z]+: (\(1, 0\.000001\)-differentially private, .*)$/m.exec(stderr);
+    const [, claim] = /^dp-ftrl [a-z]+: (\(1, 0\.000001\)-differentially private: .*)$/m.exec(stderr);
     const text = readFileSync(path, 'utf8');
     assert.equal(/<desc>(.*)<\/desc>/.exec(text)[1], claim);
     assert.match((await drawn(command, ['--seed', '1'], 'svg')).text, /<desc>NOT private/);

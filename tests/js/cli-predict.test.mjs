@@ -90,7 +90,7 @@ test('predict: JSON and a file have the same numbers, and a bad row ends them', 
   assert.equal(readFileSync(out, 'utf8'), stdout);
 
   const input = 'a,b\n0.5,1\n,2\n';
-  const missing = /row 2 \(line 3\), column "a" is missing/;
+  const missing = /row 2 \(line 3\), column "a" is empty/;
   const cut = await dpFtrl(['predict', '--model', path, '--json'], { input });
   assert.match(cut.stderr, missing);
   const { complete, error, rows: some } = JSON.parse(cut.stdout);

@@ -149,7 +149,9 @@ test('release: CSV with step, columns and std; the guarantee on standard error',
   ]) {
     assert.ok(stderr.includes(part), part);
   }
-  assert.equal(stderr.split('\n').length, 2, 'one line');
+  const [, warning, ...rest] = stderr.split('\n');
+  assert.match(warning, /^dp-ftrl release: warning: no total of this run is told from 0/);
+  assert.deepEqual(rest, [''], 'a line each');
 });
 
 test('release: quiet is quiet', async () => {
@@ -382,7 +384,7 @@ test('release: an input that loses rows after they were counted is not complete'
   child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text)).resume();
   const [code] = await once(child, 'close');
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /the input changed while it was read: 200000 of 400000 steps\n$/);
+  assert.match(stderr, /the input changed while it was read: 200000 of 400000 steps; the table is incomplete, and what it shows is released\n$/);
   const { complete, rows } = JSON.parse(stdout);
   assert.deepEqual([complete, rows.length], [false, numRows / 2]);
 });
@@ -410,7 +412,7 @@ test('release: more rows than the horizon, after the rows that fit', async () =>
 
 test('release: a bad cell is named; with a horizon the rows before it are valid', async () => {
   const cases = [
-    ['x,y\n1,2\n3,\n', /row 2 \(line 3\), column "y" is missing/],
+    ['x,y\n1,2\n3,\n', /row 2 \(line 3\), column "y" is empty/],
     ['x,y\n1,2\n3,abc\n', /row 2 \(line 3\), column "y" is not a number/],
     ['x,y\n1,2\nNaN,1\n', /row 2 \(line 3\), column "x" is not a number/],
     ['x,y\n1,2\n1,Infinity\n', /row 2 \(line 3\), column "y" is not a number/],
@@ -697,4 +699,30 @@ test('examples: the file in the repository runs', async () => {
     ++numRun;
   }
   assert.ok(numRun > 0);
+});
+
+test('release --count: each row counts as 1, whatever its columns are', async () => {
+  const input = 'who,when\nann,2026-01-01\nbob,2026-01-01\nann,2026-01-02\n';
+  const seeded = ['--epsilon', '1', '--delta', '1e-6', '--seed', '4', '--mechanism', 'tree'];
+  const days = ['--time-column', 'when', '--bucket', 'day'];
+  const counted = await dpFtrl(['release', ...seeded, '--count', ...days], { input });
+  assert.equal(counted.code, 0, counted.stderr);
+  const ones = 'x,when\n1,2026-01-01\n1,2026-01-01\n1,2026-01-02\n';
+  const summed = await dpFtrl(['release', ...seeded, '--clip', '1', '--column', 'x', ...days], { input: ones });
+  assert.equal(counted.stdout, summed.stdout.replace('when,x,', 'when,rows,'));
+  const both = ['release', ...seeded, '--count', '--column', 'who'];
+  await fails(both, 2, /--count sums no column: give it or --column/, { input });
+});
+
+test('release: it is said where noise hides every total, and only there', async () => {
+  const input = `x\n${'1\n'.repeat(200)}`;
+  const run = async (...more) => {
+    const { code, stderr } = await dpFtrl(['release', '--epsilon', '1', '--delta', '1e-6', ...more], { input });
+    assert.equal(code, 0, stderr);
+    return stderr;
+  };
+  const hidden = /warning: no total of this run is told from 0.* --clip is far above them/;
+  assert.match(await run('--clip', '1e6'), hidden);
+  assert.doesNotMatch(await run('--clip', '1'), hidden);
+  assert.doesNotMatch(await run('--clip', '1e6', '--quiet'), /warning: no total/);
 });

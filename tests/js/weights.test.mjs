@@ -254,7 +254,7 @@ test('release --workload: the report, the picture and compare name the weights',
   const args = [...release, '--workload', 'momentum=0,decay=0.9', '--plot', picture];
   const { code, stderr } = await dpFtrl(args, { input });
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /; workload momentum=0,decay=0.9, mechanism optimal, mode grid/);
+  assert.match(stderr, /; workload momentum=0,decay=0.9, mechanism optimal, mode grid, zero-out neighbours/);
   assert.match(readFileSync(picture, 'utf8'), /Private sums with weights \(momentum=0,decay=0.9\)/);
   const compared = await dpFtrl(['compare', '--steps', '30', '--workload', 'momentum=0.5']);
   assert.match(compared.stdout, /\ndp-ftrl release --workload momentum=0.5,decay=1 releases these/);

@@ -270,7 +270,7 @@ test('release --workload: the sums of the library, with the true ones beside', a
 
 test('release --workload: says so, and is what compare points to', async () => {
   const { stderr, stdout } = await dpFtrl([...release, '--workload', 'window=7', '--json'], { input });
-  assert.match(stderr, /; workload window=7, mechanism optimal, mode grid, horizon 40 rows/);
+  assert.match(stderr, /; workload window=7, mechanism optimal, mode grid, zero-out neighbours, horizon 40 rows/);
   const { certificate, columns } = JSON.parse(stdout);
   assert.deepEqual([certificate.workload, columns], ['window=7', ['x']]);
   const plain = await dpFtrl(release, { input });

@@ -12,7 +12,8 @@ import {
   readHistogram,
   readProtected,
 } from '../input/histogram.js';
-import { required, type Args, type Known } from '../options/args.js';
+import { requireAll } from '../input/needed.js';
+import type { Args, Known } from '../options/args.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { StandardOutput } from '../output/output.js';
 import { RowText } from '../output/row-text.js';
@@ -58,10 +59,11 @@ function cellsAt(domains: readonly Domain[], place: number): string[] {
 }
 
 export async function run(args: Args): Promise<void> {
-  const epsilon = required('epsilon', args.positive('epsilon'));
+  requireAll(args, { epsilon: '1', column: 'NAME', domain: 'LOW:HIGH or A,B,C' });
+  const epsilon = args.positive('epsilon')!;
   const text = args.text('quantile');
   if (args.has('winner') === (text !== undefined)) {
-    throw new Misuse('give one of --winner and --quantile');
+    throw new Misuse('give one of --winner, for the value that most rows have, and --quantile 1/2');
   }
   const whom = readProtected(args);
   const { neighbours, people } = whom;
@@ -99,7 +101,7 @@ export async function run(args: Args): Promise<void> {
   warnWeak('choose', { epsilon });
   warnNotPrivate('choose', { '--seed makes the choice known to anyone': seed !== undefined });
   if (seed === undefined && !args.has('quiet') && !args.has('json')) {
-    say('choose', `${epsilon}-differentially private, ${neighbours} neighbours: ${whom.text}`);
+    say('choose', `${epsilon}-differentially private: ${whom.text}; ${neighbours} neighbours`);
   }
   const values = Object.fromEntries(columns.map((column, i) => [column, cells[i]!]));
   const about = { private: seed === undefined, protects: whom.unit, neighbours, epsilon, choice };

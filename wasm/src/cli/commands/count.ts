@@ -79,6 +79,14 @@ function edgeNotices({ bucket, first, last }: Times): string[] {
   return [`${edges} printed ${verb} on the data (${hint}), and may be incomplete`];
 }
 
+/** Says what is counted where persons are protected, and how much of it noise hides. */
+function personsNotice({ bucket }: Times, stddevs: Float64Array): string {
+  const noise = Number(Math.max(...stddevs).toPrecision(2));
+  const what = `persons are counted, not rows: once a ${bucket} each`;
+  const how = 'a smaller --max-contributions has less noise, nearly in proportion';
+  return `${what}. The noise of a count is about ${noise}, which hides smaller ones: ${how}`;
+}
+
 export async function run(args: Args): Promise<void> {
   requireAll(args, {
     epsilon: '1',
@@ -96,8 +104,8 @@ export async function run(args: Args): Promise<void> {
   const released = releaseTable(args, {
     command: 'count',
     settings,
-    notices: edgeNotices(times),
-    clippedTo: people ? `all their rows of a ${times.bucket} count as 1 together` : 'each row counts as 1',
+    notices: (run) => [...edgeNotices(times), ...(people ? [personsNotice(times, bucketStddevs(run))] : [])],
+    clippedTo: people ? `all rows of a ${times.bucket} count as 1 together` : 'each row counts as 1',
     wanted: {
       columns: [],
       onlyTexts: true,

@@ -145,6 +145,9 @@ async function learn(
   const progress = new StepProgress(numSteps, { quiet });
   try {
     await learning.learnAll(problem, { passes, report: () => progress.report(learner.step) });
+  } catch (error) {
+    if (!state) await budget?.refund(dp); // No weight was shown.
+    throw error;
   } finally {
     progress.end();
   }

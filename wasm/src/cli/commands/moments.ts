@@ -5,7 +5,7 @@
 import type { Moments } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
 import { Misuse } from '../failure.js';
-import { inputFormat } from '../input/format.js';
+import { DECIMAL_OPTIONS, inputFormat } from '../input/format.js';
 import { shortName } from '../input/header.js';
 import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
@@ -19,6 +19,7 @@ import { readingsOf } from './statistics/totals.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,
+  ...DECIMAL_OPTIONS,
   column: 'values',
   range: 'values',
   covariance: 'flag',

@@ -5,10 +5,12 @@
 import { load } from '../../index.js';
 import type { DpFtrl, LearnedModel } from '../../types/all.js';
 import { endOfRows, Misuse } from '../failure.js';
-import { FORMAT_OPTIONS, inputFormat, outputFormat, type Format } from '../input/format.js';
+import { DECIMAL_OPTIONS, FORMAT_OPTIONS, inputFormat } from '../input/format.js';
+import { outputFormat, type Format } from '../input/format.js';
+import { requireAll } from '../input/needed.js';
 import type { Batch } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
-import { required, type Args, type Known } from '../options/args.js';
+import type { Args, Known } from '../options/args.js';
 import { readJsonFile } from '../options/json-file.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
@@ -17,6 +19,7 @@ import { RowText } from '../output/row-text.js';
 export const options: Known = {
   model: 'value',
   ...FORMAT_OPTIONS,
+  ...DECIMAL_OPTIONS,
   output: 'value',
   json: 'flag',
   quiet: 'flag',
@@ -101,7 +104,8 @@ async function write(
 }
 
 export async function run(args: Args): Promise<void> {
-  const path = required('model', args.text('model'));
+  requireAll(args, { model: 'FILE' }, { model: 'dp-ftrl learn --model FILE writes one' });
+  const path = args.text('model')!;
   const output = args.text('output');
   const format = inputFormat('predict', args);
   await requireWritable(output);

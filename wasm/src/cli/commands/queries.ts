@@ -126,8 +126,8 @@ function claimOf({ seed, epsilon, delta, whom }: Settings, queries: Queries): st
     queries.noise === 'gaussian'
       ? `error at most ${roundedUp(queries.ratio)} times the least of any factorization, proved`
       : 'measured is the best of several for Laplace noise, not proved to be the best of all';
-  const claim = `(${epsilon}, ${delta})-differentially private, ${whom.neighbours} neighbours`;
-  return `${claim}: ${whom.text}; ${least}`;
+  const claim = `(${epsilon}, ${delta})-differentially private: ${whom.text}`;
+  return `${claim}; ${whom.neighbours} neighbours, ${least}`;
 }
 
 function announce(settings: Settings, queries: Queries, numRows: number): void {

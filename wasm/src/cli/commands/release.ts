@@ -4,13 +4,14 @@
 
 import { load } from '../../index.js';
 import type { DpFtrl, Participation, Totals, Workload } from '../../types/all.js';
+import { addNote, Misuse } from '../failure.js';
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
 import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { placeOf } from '../input/place.js';
-import { textColumns, type Released, type Stepper } from '../input/steps.js';
+import { eachStep, textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { timeOf, type Times } from '../input/time.js';
@@ -44,8 +45,8 @@ export interface Kind {
   sorts?: boolean;
   /** Totals in the place of sums of the rows. */
   others?: OtherTotals;
-  /** Facts of the settings that a warning names, as soon as something is released. */
-  notices?: readonly string[];
+  /** Facts of a run that a warning names, as soon as something is released. */
+  notices?(run: Run): readonly string[];
   /** Words for the clipping of rows, where it is not to a norm. */
   clippedTo?: string;
   writer(run: Run): StepWriter;
@@ -183,7 +184,7 @@ async function begin(run: Run): Promise<Begun> {
   });
   const other = whatIsProtected(participation, chosen);
   if (other !== undefined) warn(command, other);
-  const notices = [...(kind.notices ?? []), boundNotice(protects)].filter((it) => it !== undefined);
+  const notices = [...(kind.notices?.(run) ?? []), boundNotice(protects)].filter((it) => it !== undefined);
   if (!quiet) notices.forEach((notice) => warn(command, notice));
   const isPrivate = seed === undefined && !showTrue;
   const claim = isPrivate ? guarantee(certificate, { name, mode, whom, clippedTo }) : NOT_PRIVATE;
@@ -191,6 +192,21 @@ async function begin(run: Run): Promise<Begun> {
   await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
   return { writer, claim, notices };
 }
+
+/** Noise of this many standard deviations is rare, also in thousands of steps. */
+const MOST_NOISE = 4;
+
+/** Whether a total is further from 0 than noise is. */
+function isToldFromZero(steps: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): boolean {
+  for (const { noisy, std } of eachStep(steps, totals)) {
+    if (noisy.some((total) => Math.abs(total) > MOST_NOISE * std)) return true;
+  }
+  return false;
+}
+
+const HIDDEN =
+  'no total of this run is told from 0, all are within four times their noise: there are too few rows for ' +
+  'this --epsilon, or --clip is far above them';
 
 /** Writes the whole release. */
 async function write(run: Run, progress: StepProgress): Promise<void> {
@@ -200,11 +216,14 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const { numSteps } = totals;
   const { writer, claim, notices } = await begin(run);
   const chart = settings.plot && run.kind.chart?.(run);
+  // Other statistics say by their intervals what the noise hides.
+  let isTold = run.kind.others !== undefined;
   const writeSteps = async (steps: Released) => {
     // A crash may leave the budget ahead of what was shown, never behind.
     if (state) await settings.budget?.reached(state.numReleased);
     const stop = await writer.steps(steps, totals);
     chart?.take(steps, totals);
+    isTold ||= isToldFromZero(steps, totals);
     progress.report(totals.step);
     return stop;
   };
@@ -218,6 +237,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   if (dropped !== undefined) warn(run.kind.command, `${dropped} rows did not count: NOT private`);
   if (fault) throw fault;
   await sink.commit();
+  if (!isTold && !settings.quiet && totals.step > 0) warn(run.kind.command, HIDDEN);
   const isGuarded = state !== undefined;
   if (chart) await settings.plot!.write(chart.figure(), { claim, notices, isGuarded });
 }
@@ -234,17 +254,48 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
   return unfinished(last, `steps ${released} are released: leave their rows`);
 }
 
+/**
+ * Gives back what the budget has paid where nobody saw a number, and says so where somebody did.
+ * Returns the error to throw.
+ */
+async function unreleased(
+  error: unknown,
+  { dp, settings, sink, isGuarded }: { dp: DpFtrl; settings: Settings; sink: Sink; isGuarded: boolean },
+): Promise<unknown> {
+  const { budget } = settings;
+  if (isGuarded) return error;
+  if (!sink.wasSeen) {
+    try {
+      const isPaidBack = await budget?.refund(dp);
+      const note = 'nothing is released, and the budget is not charged';
+      if (isPaidBack && error instanceof Error) addNote(error, note);
+    } catch (fault) {
+      return fault;
+    }
+    return error;
+  }
+  if (error instanceof Error) {
+    const again = budget ? '; --output charges a budget for whole tables only' : '';
+    addNote(error, `the table is incomplete, and what it shows is released${again}`);
+  }
+  return error;
+}
+
 export async function run(args: Args): Promise<void> {
   const clip = '--clip is the largest length of a row: what you know of rows, not what you see in them';
   const isPure = args.has('pure');
-  requireAll(args, { epsilon: '1', ...(!isPure && { delta: '1e-6' }), clip: 'C' }, { clip });
-  const settings = readSettings(args);
+  const counts = args.has('count');
+  const needed = { epsilon: '1', ...(!isPure && { delta: '1e-6' }), ...(!counts && { clip: 'C' }) };
+  requireAll(args, needed, { clip });
+  if (counts && args.has('column')) throw new Misuse('--count sums no column: give it or --column');
+  const settings = readSettings(counts && !args.has('clip') ? args.with('clip', '1') : args);
   const { json, written, showTrue, times } = settings;
   return releaseTable(args, {
     command: 'release',
     settings,
     wanted: {
       columns: args.texts('column'),
+      onlyTexts: counts,
       format: inputFormat('release', args),
       missing: readMissing(args, { areSteps: times === undefined }),
     },
@@ -289,8 +340,8 @@ export async function releaseTable(args: Args, kind: Kind): Promise<void> {
     if (state && totals.step > before) {
       failure = await keep(sink, error, `${before + 1} to ${totals.step}`);
     } else {
-      failure = error;
       await sink.abandon();
+      failure = await unreleased(error, { dp, settings, sink, isGuarded });
     }
   }
   interruption?.end();

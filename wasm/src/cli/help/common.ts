@@ -48,6 +48,10 @@ export const FORMAT = `\
                    Default: what the header has most of, named on standard error where it is no
                    comma; a header that has two of them equally often is refused`;
 
+export const DECIMAL = `\
+  --decimal D      of CSV: point (default), or comma, which numbers then have before their fraction
+                   (13,8); cells with a point are refused then, as it may part thousands`;
+
 export const PLOT = `\
   --plot FILE      draws what is released, with twice the standard deviation of its noise up and
                    down: FILE.svg, or FILE.html with the numbers as a table. No true value is in it.

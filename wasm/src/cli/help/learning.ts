@@ -2,7 +2,7 @@
 
 // Everything about the commands that learn models and use them.
 
-import { FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+import { DECIMAL, FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
 
 export const LEARN = `dp-ftrl learn --label NAME --epsilon E --delta D [options] [FILE.csv]
 
@@ -34,6 +34,7 @@ data that is not secret, with --show-nonprivate: every try on the rows themselve
                    errors beyond which --loss huber is a line (default 1)
   --column NAME    feature; repeat for more. Default: all columns but the label
 ${FORMAT}
+${DECIMAL}
   --missing M      rows with an empty cell: refuse (default); zero: a missing feature is 0, a label
                    is refused; skip: the row adds no gradient, and takes its place in a step all
                    the same. The guarantee stays: no other row moves to another step. Rows of --test
@@ -161,6 +162,7 @@ for, which nothing protects.
 
   --model FILE     the model, as --model or --json of dp-ftrl learn wrote it
 ${FORMAT}
+${DECIMAL}
   --output FILE    written whole or not at all, instead of standard output
   --json           one object: loss, modelIsPrivate, protects, rows, complete
   --quiet          no notice on standard error

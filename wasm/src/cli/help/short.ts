@@ -161,8 +161,8 @@ is E-differentially private for one row.
   --winner         the value that most rows have
   --quantile Q     the value at that part of the rows, 1/2 or 0.5
   --column NAME --domain LOW:HIGH|A,B,C
-                   what is looked at, and the values it may have, declared without the data.
-                   --other adds one for values that are not listed
+                   what is looked at, and the values it may have, declared without the data: whole
+                   numbers from LOW to HIGH, or a list. --other adds one for what is not listed
   --epsilon E      how much one row may show: 1 is common, above 10 promises little
   --user-column ID --max-contributions K
                    protects a person instead of a row, of whom the first K rows count

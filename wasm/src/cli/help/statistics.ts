@@ -2,8 +2,8 @@
 
 // Everything about the command that releases statistics.
 
-import { FIRST_OF_PEOPLE, FORMAT, MECHANISMS, PARAMETERS, PARTICIPATION } from './common.js';
-import { STATE, STRATEGY, TIME_FORMAT } from './common.js';
+import { DECIMAL, FIRST_OF_PEOPLE, FORMAT, MECHANISMS, PARAMETERS } from './common.js';
+import { PARTICIPATION, STATE, STRATEGY, TIME_FORMAT } from './common.js';
 
 const PLOT = `\
   --plot FILE      draws all of it with its intervals: FILE.svg, or FILE.html with the numbers as a
@@ -56,6 +56,7 @@ one less.
                    is its interval: neither shows that a range is too narrow. '*=LOW:HIGH' for all
                    others. Each column needs one
   --column NAME    column of numbers; repeat for more. Default: all that have no other role
+${DECIMAL}
   --covariance     covariances, too, of every two columns: A_B_covariance
   --standard-deviation
                    the root of each variance in columns at the end: NAME_standard_deviation, with an

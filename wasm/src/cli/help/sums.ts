@@ -2,7 +2,7 @@
 
 // Everything about the commands that release counts and sums.
 
-import { FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
+import { DECIMAL, FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
 import { SKIPPED, STATE, STRATEGY, TIME_FORMAT } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
@@ -97,7 +97,9 @@ ${STRATEGY}
                    normalized-square-root, and square-root beyond 65536
   --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
                    is none, each row counts as 1
+  --count          sums no column: each row counts as 1, and --clip is 1 unless it is given
 ${FORMAT}
+${DECIMAL}
   --missing M      rows with an empty cell: refuse (default); zero: a missing number is 0; skip: the
                    row is released as zeros, a step all the same, or with --time-column left out.
                    The guarantee stays: what becomes of a row follows from that row alone, and no

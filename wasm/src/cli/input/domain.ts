@@ -16,6 +16,7 @@ export class Domain {
     readonly column: string,
     readonly labels: readonly string[],
     private readonly hasOther: boolean,
+    private readonly isRange: boolean,
   ) {
     this.indices = new Map(labels.map((label, i) => [label, i]));
     if (this.indices.size < labels.length) {
@@ -38,7 +39,16 @@ export class Domain {
       throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
     }
     if (withOther) labels.push(OTHER);
-    return new Domain(column, labels, withOther);
+    return new Domain(column, labels, withOther, range !== null);
+  }
+
+  /** Says what cells must be, for one that is not. */
+  get hint(): string {
+    const rest = '--other adds a category for what --domain leaves out';
+    if (this.isRange) return `values of LOW:HIGH are whole numbers; ${rest}`;
+    const separator = /[;|]/.exec(this.labels.join(''))?.[0];
+    const commas = separator === undefined ? '' : `, and values have commas between them, not ${separator}`;
+    return `${rest}; upper and lower case differ${commas}`;
   }
 
   /** Index of a value; undefined outside. */
@@ -48,14 +58,7 @@ export class Domain {
 }
 
 /** Refuses a cell; `where` is its row and line. */
-export function outsideDomain(
-  { column, labels }: Domain,
-  cell: string,
-  where: Place,
-): Misuse {
-  const separator = /[;|]/.exec(labels.join(''))?.[0];
-  const hint = separator === undefined ? '' : `, and values have commas between them, not ${separator}`;
-  const rest = '--other adds a category for what --domain leaves out; upper and lower case differ';
-  const what = `is outside --domain; ${rest}${hint}`;
+export function outsideDomain({ column, hint }: Domain, cell: string, where: Place): Misuse {
+  const what = `is outside --domain; ${hint}`;
   return faultAt(where, { code: 'outside_domain', what, column }, cell);
 }

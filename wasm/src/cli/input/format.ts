@@ -12,8 +12,17 @@ export type Format = (typeof FORMATS)[number];
 
 export const FORMAT_OPTIONS: Known = { format: 'value', ...DELIMITER_OPTIONS };
 
+/** Options of commands that read numbers. */
+export const DECIMAL_OPTIONS: Known = { decimal: 'value' };
+
+/** The sign before the fraction of a number in CSV. */
+export const DECIMALS = ['point', 'comma'] as const;
+export type Decimal = (typeof DECIMALS)[number];
+
 /** How a table is read. */
-export type TableFormat = { kind: 'csv'; delimiter: Delimiter } | { kind: 'jsonl' };
+export type TableFormat =
+  | { kind: 'csv'; delimiter: Delimiter; decimal: Decimal }
+  | { kind: 'jsonl'; decimal?: never };
 
 const ENDINGS: readonly [RegExp, Format][] = [
   [/\.(jsonl|ndjson)$/i, 'jsonl'],
@@ -35,8 +44,10 @@ function givenFormat(args: Args, path: string | undefined): Format {
 
 export function inputFormat(command: string, args: Args): TableFormat {
   const kind = givenFormat(args, args.files[0]);
-  if (kind === 'csv') return { kind, delimiter: Delimiter.read(command, args) };
-  if (args.has('delimiter')) throw new Misuse('--delimiter is for CSV, and the input is JSON lines');
+  const decimal = args.oneOf('decimal', DECIMALS);
+  if (kind === 'csv') return { kind, delimiter: Delimiter.read(command, args), decimal };
+  const stray = ['delimiter', 'decimal'].find((name) => args.has(name));
+  if (stray !== undefined) throw new Misuse(`--${stray} is for CSV, and the input is JSON lines`);
   return { kind };
 }
 
@@ -44,8 +55,9 @@ export function inputFormat(command: string, args: Args): TableFormat {
 export function formatOf(command: string, args: Args, option: string): TableFormat {
   const path = args.text(option)!;
   const kind = givenFormat(args, path);
-  const named = `--${option} ${path}`;
-  return kind === 'csv' ? { kind, delimiter: Delimiter.read(command, args, named) } : { kind };
+  if (kind === 'jsonl') return { kind };
+  const delimiter = Delimiter.read(command, args, `--${option} ${path}`);
+  return { kind, delimiter, decimal: args.oneOf('decimal', DECIMALS) };
 }
 
 /** Format of the rows that are written. */

@@ -9,6 +9,9 @@ export const MISSING_OPTIONS: Known = { missing: 'value' };
 
 export const POLICIES = ['refuse', 'zero', 'skip'] as const;
 
+/** Says of a cell that it has nothing in it. */
+export const EMPTY = 'is empty';
+
 /**
  * `refuse`: the row is a fault. `zero`: a missing number is 0. `blank`: all numbers of the row are 0,
  * and it is a row all the same. `drop`: there is no such row.

@@ -15,15 +15,21 @@ type Needed = Readonly<Record<string, string>>;
 /** Bytes in which the header of a file is looked for. */
 const PIECE = 4096;
 
+function beginningOf(path: string): Uint8Array {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = new Uint8Array(PIECE);
+    return bytes.subarray(0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** The first row of a CSV file, where it is soon found. */
 function headerOf(path: string): readonly string[] | undefined {
   try {
     if (!statSync(path).isFile()) return undefined;
-    const file = openSync(path, 'r');
-    const bytes = new Uint8Array(PIECE);
-    const length = readSync(file, bytes);
-    closeSync(file);
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length), { stream: true });
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(beginningOf(path), { stream: true });
     const { most, rival } = seenSeparators(text);
     return rival === undefined ? new CsvParser({ separator: most }).push(text)[0]?.cells : undefined;
   } catch {

@@ -8,9 +8,9 @@ import { Misuse } from '../failure.js';
 import { hasDecimalComma } from '../options/spelling.js';
 import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
-import type { TableFormat } from './format.js';
+import type { Decimal, TableFormat } from './format.js';
 import type { TableRecord } from './json-lines.js';
-import type { Missing } from './missing.js';
+import { EMPTY, type Missing } from './missing.js';
 import { faultAt, placeText, type Place } from './place.js';
 import { tableRecords } from './records.js';
 
@@ -136,6 +136,7 @@ class RowReader {
     private readonly allColumns: boolean,
     private readonly categories: Categories | undefined,
     private readonly missing: { policy: Missing; never: string | undefined },
+    private readonly decimal: Decimal,
   ) {}
 
   /** Batches of rows, the last one with the fault that ends them; a new one after a dropped row. */
@@ -219,6 +220,20 @@ class RowReader {
     this.refuseCell(record, index, { code: 'nested', what: 'is a list or an object' });
   }
 
+  private numberOf(text: string): number | undefined {
+    if (this.decimal === 'point') return parseNumber(text);
+    return text.includes('.') ? undefined : parseNumber(text.replace(',', '.'));
+  }
+
+  /** Says of a cell that it is no number, and why, as far as that is not about its value. */
+  private notANumber(text: string): string {
+    if (this.decimal === 'comma') {
+      return `is not a number${text.includes('.') ? ': it has a point, beside --decimal comma' : ''}`;
+    }
+    const why = ': it has a decimal comma, which --decimal comma reads';
+    return `is not a number${hasDecimalComma(text) ? why : ''}`;
+  }
+
   /** Reads the numbers of a row; returns whether it is one of zeros because something is missing. */
   private readRow(record: TableRecord, out: Float64Array): boolean {
     const { cells } = record;
@@ -242,10 +257,10 @@ class RowReader {
     this.indices.forEach((index, j) => {
       const text = cells[index]!.trim();
       const isZero = text === '' && policy === 'zero' && this.header[index] !== never;
-      const value = isZero ? 0 : parseNumber(text);
+      const value = isZero ? 0 : this.numberOf(text);
       if (value === undefined) {
         const [code, what] =
-          text === '' ? ['missing', 'is missing'] : ['not_a_number', notANumber(text)];
+          text === '' ? ['missing', EMPTY] : ['not_a_number', this.notANumber(text)];
         const hint =
           this.allColumns && this.header.length > 1 ? '; --column NAME picks columns' : '';
         this.refuseCell(record, index, { code, what: `${what}${hint}`, value: text });
@@ -256,11 +271,6 @@ class RowReader {
   }
 }
 
-/** Says of a cell that it is no number, and why, as far as that is not about its value. */
-function notANumber(text: string): string {
-  const why = hasDecimalComma(text) ? ': it has a decimal comma, where a point is wanted' : '';
-  return `is not a number${why}`;
-}
 
 /** Reads the header; the rows follow as they arrive. */
 export async function readTable(
@@ -291,7 +301,8 @@ export async function readTable(
     index: chooseColumns(header, [categories.column])[0]!,
   };
   const missing = { policy: wanted.missing ?? 'refuse', never: wanted.neverZero };
-  const reader = new RowReader(header, indices, textIndices, all, by, missing);
+  const { decimal = 'point' } = wanted.format;
+  const reader = new RowReader(header, indices, textIndices, all, by, missing, decimal);
 
   async function* batches(): AsyncGenerator<Batch> {
     for (let records = rest; ; ) {

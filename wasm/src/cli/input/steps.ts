@@ -6,6 +6,7 @@
 import type { PeopleSum, PrefixSum, Totals } from '../../types/all.js';
 import { bucketText } from '../../shared/calendar.js';
 import { Misuse } from '../failure.js';
+import { EMPTY } from './missing.js';
 import type { LedgerTotals } from '../state/state.js';
 import type { People } from './people.js';
 import { faultAt, placeOf, type Place } from './place.js';
@@ -99,7 +100,7 @@ export interface Stepper {
 export function personOf(batch: Batch, i: number, column: string, texts: string[]): string {
   const person = texts[i]!.trim();
   if (person !== '') return person;
-  throw faultAt(placeOf(batch, i), { code: 'missing', what: 'is missing', column });
+  throw faultAt(placeOf(batch, i), { code: 'missing', what: EMPTY, column });
 }
 
 /** Returns the persons whose rows these are, up to the first row that names none. */

@@ -38,20 +38,25 @@ function stepsText({ times, passes = 1, batchSize = 1 }: Protected): string {
   return passes === 1 ? what : `${what} in ${passes} passes`;
 }
 
+/** Says how the first and the last bucket are known to everyone. */
+function edgesText({ bucket, first, last }: Times): string {
+  const areGiven = first !== undefined && last !== undefined;
+  const how = areGiven ? 'those of --from and --to' : 'public';
+  return `the first and the last ${bucket} are ${how}`;
+}
+
 export function protection(given: Protected): Protection {
   const { participation, people, times, numSteps, instead, passes = 1 } = given;
   const steps = stepsText(given);
-  const isPublic = times
-    ? `the first and the last ${times.bucket} of a run are public`
-    : 'the number of rows is public';
+  const isPublic = times ? edgesText(times) : 'the number of rows is public';
   if (people) {
     const { column, maxContributions: most, minSeparation } = people;
     const isApart = most > 1 && minSeparation > 1;
-    const apart = isApart ? `, at least ${minSeparation} ${steps} apart` : '';
+    const apart = isApart ? ` that are at least ${minSeparation} ${steps} apart` : '';
     const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
     const unit = `one person (column ${JSON.stringify(column)})`;
-    const which = `the earliest at most ${most} ${steps}${apart}, count; ${rest}`;
-    return { unit, text: `${unit} is protected, of whom ${which}`, steps, isPublic };
+    const first = most === 1 ? `the first of their ${steps}` : `the first ${most} of their ${steps}${apart}`;
+    return { unit, text: `${unit} is protected, of whom ${first} count and ${rest}`, steps, isPublic };
   }
   if (participation === 'single') {
     const see = instead === undefined ? '' : ` (see ${instead})`;
@@ -149,9 +154,8 @@ export function guarantee(
   const clip = clippedTo ?? `clipped to ${norm} ${clipNorm}`;
   const how = laplace ? 'discrete Laplace noise' : `mode ${mode}${claimOf(certificate)}`;
   return (
-    `${target}, ${neighbours} neighbours: ` +
-    `${whom.text}, ${what}${clip}; ` +
+    `${target}: ${whom.text}, ${what}${clip}; ` +
     `${workload === 'prefix' ? '' : `workload ${workload}, `}mechanism ${name}, ${how}, ` +
-    `horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
+    `${neighbours} neighbours, horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
   );
 }

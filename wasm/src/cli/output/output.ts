@@ -17,6 +17,8 @@ export interface Sink {
   commit(): Promise<void>;
   /** Ends after a failure: what is already on standard output stays, a file does not appear. */
   abandon(): Promise<void>;
+  /** Whether anybody may have seen a part of what was written. */
+  readonly wasSeen: boolean;
 }
 
 /** Thrown when the reader of our output has gone: a quiet end, if nothing must be said. */
@@ -29,7 +31,10 @@ export class ClosedPipe extends Error {
 }
 
 export class StandardOutput implements Sink {
+  wasSeen = false;
+
   write(text: string): Promise<void> {
+    this.wasSeen = true;
     // The callback comes when the text is handed on: a slow reader slows us down.
     return new Promise((resolve, reject) => {
       process.stdout.write(text, (error) => {
@@ -58,6 +63,7 @@ export class AtomicFile implements Sink {
   };
 
   private isInPlace = false;
+  wasSeen = false;
 
   private constructor(
     private readonly path: string,
@@ -109,6 +115,7 @@ export class AtomicFile implements Sink {
   /** Does nothing the second time. */
   async commit(): Promise<void> {
     if (this.isInPlace) return;
+    this.wasSeen = true;
     await this.file.sync();
     await this.file.close();
     await rename(this.temporary, this.path);

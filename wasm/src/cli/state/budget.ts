@@ -69,10 +69,13 @@ function raiseSteps(entries: readonly Entry[], step: number): void {
 export class Budget {
   /** Kept for the run of a state, so that a copy of it does not run at the same time. */
   private running: { state: string; lock: FileLock; step: number } | undefined;
+  /** The entry that this run has written, for a release of one run. */
+  private charged: Entry | undefined;
 
   private constructor(
     private readonly path: string,
     private readonly wanted: Wanted,
+    private readonly quiet: boolean,
   ) {}
 
   static read(args: Args): Budget | undefined {
@@ -95,7 +98,7 @@ export class Budget {
       throw new Misuse('give --budget-epsilon and --budget-delta together');
     }
     const limit = epsilon === undefined ? undefined : { epsilon, delta: delta! };
-    return new Budget(path, { limit, account });
+    return new Budget(path, { limit, account }, args.has('quiet'));
   }
 
   /**
@@ -138,8 +141,33 @@ export class Budget {
       }
       releases.push(entry);
       file.spent = { [account]: after.total, epsilon: after.epsilon };
+      if (!state) this.charged = entry;
       return file;
     });
+  }
+
+  /**
+   * Strikes out what this run has written down, because nothing of its noise was seen by anyone.
+   * Returns whether there was something.
+   */
+  async refund(dp: DpFtrl): Promise<boolean> {
+    const { charged } = this;
+    if (charged === undefined) return false;
+    this.charged = undefined;
+    await this.change(async (place) => {
+      const text = await readText(place);
+      if (text === undefined) return undefined;
+      const { file } = parseFile(this.path, text);
+      const own = JSON.stringify(charged);
+      const at = file.releases.findLastIndex((entry) => JSON.stringify(entry) === own);
+      if (at < 0) return undefined;
+      file.releases.splice(at, 1);
+      const { account, limit } = file;
+      const { total, epsilon } = dp.compose({ account, costs: costsOf(file), ...limit });
+      file.spent = { [account]: total, epsilon };
+      return file;
+    });
+    return true;
   }
 
   /** Gives this run of a state a mark, which the state has before the file. */
@@ -184,7 +212,12 @@ export class Budget {
       const what = 'releases of the same data that it does not name are not counted';
       const began = `a new budget of ${pair(limit)} begins, account ${account}; ${what}`;
       this.warn(`--budget ${this.path}: ${began}`);
+      return;
     }
+    if (this.quiet) return;
+    const spent = pair({ epsilon: shownBeyond(after.epsilon, 0), delta: limit.delta });
+    const what = `${releases.length + 1} releases spend ${spent} of ${pair(limit)} together`;
+    process.stderr.write(`dp-ftrl: --budget ${this.path}: ${what}\n`);
   }
 
   private warn(text: string): void {

@@ -9,7 +9,7 @@ import type { CatalogueEntry } from '../../../types/all.js';
 import { fullHelp, SUMMARIES, type CommandName } from '../../help/help.js';
 import { meaningOf, parseHelp } from '../../help/parsed.js';
 import { DELIMITERS } from '../../input/delimiter.js';
-import { FORMATS } from '../../input/format.js';
+import { DECIMALS, FORMATS } from '../../input/format.js';
 import { TIME_FORMATS } from '../../input/time-format.js';
 import { ANYWHERE, type Kind, type Known } from '../../options/args.js';
 import { FILE_OPTIONS } from '../../options/roles.js';
@@ -39,6 +39,7 @@ function valuesOf(option: string, catalogue: readonly CatalogueEntry[]): readonl
     mechanism: catalogue.map(({ name }) => name),
     bucket: BUCKETS,
     'time-format': TIME_FORMATS,
+    decimal: DECIMALS,
     delimiter: DELIMITERS,
     format: FORMATS,
     loss: [...LOSSES, 'softmax'],

@@ -6,8 +6,9 @@ import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
 import { given } from '../../../core/given.js';
 import type { DpFtrl, Participation } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
-import { FORMAT_OPTIONS, formatOf, inputFormat } from '../../input/format.js';
+import { DECIMAL_OPTIONS, FORMAT_OPTIONS, formatOf, inputFormat } from '../../input/format.js';
 import { MISSING_OPTIONS, readMissing } from '../../input/missing.js';
+import { requireAll } from '../../input/needed.js';
 import { Misuse } from '../../failure.js';
 import { required, type Args, type Known } from '../../options/args.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
@@ -52,6 +53,7 @@ export const options: Known = {
   ...TUNE_OPTIONS,
   ...PARTICIPATION_OPTIONS,
   ...FORMAT_OPTIONS,
+  ...DECIMAL_OPTIONS,
   ...MISSING_OPTIONS,
   ...BUDGET_OPTIONS,
   state: 'value',
@@ -67,6 +69,8 @@ export const options: Known = {
 
 /** Value of --rates for the rate that is chosen. */
 const LINEAR = 'linear';
+
+const LABEL = '--label names the column to predict from the others';
 
 /** Reads the options that belong to one loss each. */
 function readLoss(args: Args) {
@@ -159,6 +163,7 @@ function readTest(args: Args) {
 }
 
 export function readSettings(dp: DpFtrl, args: Args) {
+  requireAll(args, { epsilon: '1', delta: '1e-6', label: 'NAME' }, { label: LABEL });
   requireShown(args);
   if (args.text('missing') === 'skip' && args.has('show-nonprivate')) {
     throw new Misuse('--missing skip does not go with --show-nonprivate, which measures on every row');
@@ -187,7 +192,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
     tune: readTune(args, setup),
     average: readAverage(args, linearRates ? 'last' : isTail ? 'tail' : 'all'),
     batchSize,
-    label: required('label', args.text('label')),
+    label: args.text('label')!,
     passes,
     state,
     intercept: !args.has('no-intercept'),

@@ -3,7 +3,7 @@
 // The options of dp-ftrl release, read and checked against each other.
 
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
-import { FORMAT_OPTIONS, outputFormat } from '../../input/format.js';
+import { DECIMAL_OPTIONS, FORMAT_OPTIONS, outputFormat } from '../../input/format.js';
 import { MISSING_OPTIONS } from '../../input/missing.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
 import { readTimes, TIME_OPTIONS } from '../../input/time.js';
@@ -48,6 +48,8 @@ export const options: Known = {
   pure: 'flag',
   clip: 'value',
   column: 'values',
+  count: 'flag',
+  ...DECIMAL_OPTIONS,
   ...MODE_OPTIONS,
   ...OUTPUT_OPTIONS,
 };
