@@ -109,7 +109,7 @@ test('a counter in 5 lines, learning in 15, going on after a reload in 5 more', 
   };
   const counter = codeLines(only('README.md', 'dp.prefixSum('));
   assert.ok(counter <= 5, `${counter}`);
-  const learning = codeLines(only('docs/guide/learners.md', 'dp.learn('));
+  const learning = codeLines(only('docs/guide/learners.md', 'dp.learn({\n'));
   assert.ok(learning <= 15, `${learning}`);
   const goesOn = only('docs/guide/ledgers.md', 'dp.ledger(');
   assert.ok(codeLines(goesOn) <= counter + 5, `${codeLines(goesOn)}`);
