@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync } from 'node:fs';
-import { renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
@@ -717,6 +717,21 @@ test('budget: a run that hands out nothing pays nothing, and one that did says s
   const half = await dpFtrl([...learn, '--clip', '1', ...steps], { input: 'w,x\n0.5,1\n0.5,oops\n' });
   assert.match(half.stderr, /"x" is not a number/);
   assert.equal(readFileSync(path, 'utf8'), learned);
+});
+
+test('budget: a failure that noise may have a part in pays', async () => {
+  const path = freshPath();
+  const output = join(folder, 'gone', 'out.csv');
+  mkdirSync(join(folder, 'gone'));
+  await accepted(release(path, 0.1, limit));
+  const args = release(path, 0.2, ['--steps', '1', '--output', output]);
+  const { child, ended } = await runningOn('who,x\n', args, () => read(path).releases.length === 2);
+  rmSync(join(folder, 'gone'), { recursive: true });
+  child.stdin.end('a,1\n');
+  const { code, stderr } = await ended;
+  assert.equal(code, 1, stderr);
+  assert.doesNotMatch(stderr, /not charged/);
+  assert.equal(read(path).releases.length, 2);
 });
 
 test('budget: a refund strikes out its own release alone', async () => {

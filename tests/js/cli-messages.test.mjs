@@ -197,7 +197,7 @@ test('messages: numbers, ranges and lists that are written another way', async (
       '--workload must be window=W, a whole number of steps: of rows, or with --bucket day of days, got "window=1week"'],
     [count(...privacy, ...daily, ...by, 'home;docs'), 'and values have commas between them, not ;'],
     [count(...privacy, ...daily, ...by, 'Home,Docs'), 'is outside --domain; --other adds a category for what --domain leaves out; upper and lower case differ'],
-    [[...count(...privacy, ...daily, ...by, 'home'), 'docs'], `got 2: ${visits}, docs; a list such as that of --domain has commas and no spaces`],
+    [[...count(...privacy, ...daily, ...by, 'home'), 'docs'], `got 2: ${visits}, docs; join files first; lists such as that of --domain have commas and no spaces`],
   ]);
   const { stderr } = await dpFtrl(['error', '--steps', '1,000']);
   assert.match(stderr, /got "1,000"$/m);

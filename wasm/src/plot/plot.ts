@@ -8,8 +8,9 @@ import type { Axis, Panel, Picture, Series } from './picture.js';
 import { escape, PANEL, round, text } from './svg.js';
 
 const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
-/** Width of a letter, about. */
+/** Width of a letter, about; of a digit in wide fonts. */
 const LETTER = 6;
+const WIDEST = 7;
 /** Sentences below the panels; `letter` is the width of one, about. */
 const NOTE = { line: 15, left: 14, letter: 5.6 };
 /** Fewer ticks would say nothing of what lies between them. */
@@ -119,7 +120,7 @@ interface Frame {
 
 /** The middle of a word near the right edge, moved so that all of it is inside. */
 function within(place: number, word: string): number {
-  return Math.min(place, PANEL.width - (LETTER * word.length) / 2);
+  return Math.min(place, PANEL.width - (WIDEST * word.length) / 2);
 }
 
 function axes({ x, y }: Frame, panel: Panel): string[] {

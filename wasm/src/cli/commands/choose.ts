@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl choose: what a CSV file has most of, or in the middle.
+// dp-ftrl choose: the value that most rows have, or the median, of a column.
 
 import { load } from '../../index.js';
 import { inputFormat, outputFormat } from '../input/format.js';

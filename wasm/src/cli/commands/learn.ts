@@ -5,6 +5,7 @@
 import { load } from '../../index.js';
 import type { DpFtrl, LearnerOptions, Participation } from '../../types/all.js';
 import { WeightsChart } from '../charts/weights.js';
+import { Misuse } from '../failure.js';
 import type { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
@@ -146,7 +147,8 @@ async function learn(
   try {
     await learning.learnAll(problem, { passes, report: () => progress.report(learner.step) });
   } catch (error) {
-    if (!state) await budget?.refund(dp); // No weight was shown.
+    // No weight was shown, and noise had no part in it.
+    if (!state && error instanceof Misuse) await budget?.refund(dp);
     throw error;
   } finally {
     progress.end();

@@ -256,7 +256,8 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
 
 /**
  * Gives back what the budget has paid where nobody saw a number, and says so where somebody did.
- * Returns the error to throw.
+ * Only for a fault of the input, which noise has no part in: how much of a disk is full may depend
+ * on the digits that were written. Returns the error to throw.
  */
 async function unreleased(
   error: unknown,
@@ -265,10 +266,11 @@ async function unreleased(
   const { budget } = settings;
   if (isGuarded) return error;
   if (!sink.wasSeen) {
+    if (!(error instanceof Misuse)) return error;
     try {
       const isPaidBack = await budget?.refund(dp);
       const note = 'nothing is released, and the budget is not charged';
-      if (isPaidBack && error instanceof Error) addNote(error, note);
+      if (isPaidBack) addNote(error, note);
     } catch (fault) {
       return fault;
     }

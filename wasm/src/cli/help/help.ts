@@ -73,16 +73,16 @@ function exampleFile(name: string): string {
   return /^[\w./@+-]+$/.test(shown) ? shown : `"${shown}"`;
 }
 
-export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learning from them
+export const MAIN_HELP = `dp-ftrl: private counts, sums and models of a CSV file. Begin with dp-ftrl count --help
 
   dp-ftrl count      private counts per day (or hour, ...) of a CSV file, by category
-  dp-ftrl release    noisy running totals of a CSV file, differentially private as a whole
+  dp-ftrl release    private running totals of the columns of a CSV file, row by row or day by day
   dp-ftrl moments    counts, means and variances of the columns of a CSV file, with intervals
   dp-ftrl histogram  counts and shares of the categories of a column, with intervals
   dp-ftrl learn      a linear model of a CSV file, learned privately
   dp-ftrl predict    what a model says of the rows of a CSV file
   dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries
-  dp-ftrl choose     what a CSV file has most of, or in the middle
+  dp-ftrl choose     the value that most rows have, or the median, of a column
   dp-ftrl error      error of a mechanism at unit noise
   dp-ftrl compare    all mechanisms side by side, best first
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
@@ -97,6 +97,7 @@ export const MAIN_HELP = `dp-ftrl: private running totals of a stream, and learn
   dp-ftrl COMMAND --help      what it needs, with an example; also dp-ftrl help COMMAND
   dp-ftrl COMMAND --help all  all of its options
   dp-ftrl --version           also -V, and after COMMAND
+  man dp-ftrl                 all of this, where the package is installed with npm install --global
 
 Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
 `;

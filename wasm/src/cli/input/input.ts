@@ -19,7 +19,7 @@ function shownFiles(files: readonly string[]): string {
 /** The bytes of the named file, or of standard input. */
 export async function openInput(files: readonly string[]): Promise<AsyncIterable<Uint8Array>> {
   if (files.length > 1) {
-    const hint = 'a list such as that of --domain has commas and no spaces';
+    const hint = 'join files first; lists such as that of --domain have commas and no spaces';
     throw new Misuse(`one input file at most, got ${files.length}: ${shownFiles(files)}; ${hint}`);
   }
   const [path] = files;
