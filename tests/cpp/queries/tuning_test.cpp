@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model may cost that is chosen among candidates, and the law of the choice.
+// The law of choosing a model among candidates, and what it may cost.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -16,6 +16,7 @@
 #include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/release/release_ledger.hpp"
 #include "golden/stacks_golden.hpp"
+#include "integers_of.hpp"
 #include "noise/checkpoint.hpp"
 #include "random/gaussian.hpp"
 #include "support.hpp"
@@ -124,14 +125,6 @@ TEST(Stack, encoders_made_for_each_workload_by_itself_are_not_one) {
   EXPECT_GT((factors[1] - factors[0]).cwiseAbs().maxCoeff(), 1e-3L);
 }
 
-/// Integers of a record of norm at most 1, from the definition.
-std::vector<std::int64_t> integers_of(std::vector<double> values, double grid) {
-  clip_to_norm(values, 1);
-  std::vector<std::int64_t> integers;
-  for (const double x : values) integers.push_back(static_cast<std::int64_t>(std::trunc(x / grid)));
-  return integers;
-}
-
 TEST(Stack, each_release_is_the_rounded_sum_of_a_workload_and_its_row_of_one_noise) {
   constexpr std::int64_t kSteps = 16, kSize = 3;
   for (const char* strategy :
@@ -149,7 +142,8 @@ TEST(Stack, each_release_is_the_rounded_sum_of_a_workload_and_its_row_of_one_noi
     const long double scale = how->noise_stddev() / sums.grid();
     std::vector<double> noisy(static_cast<std::size_t>(dimension));
     for (std::int64_t t = 0; t < kSteps; ++t) {
-      const std::vector<std::int64_t> integers = integers_of(record_at(t, kSize), sums.grid());
+      const std::vector<std::int64_t> integers =
+          testing::integers_of(record_at(t, kSize), sums.grid());
       for (Eigen::Index j = 0; j < kSize; ++j)
         records(testing::index_of(t), j) =
             static_cast<long double>(integers[static_cast<std::size_t>(j)]);

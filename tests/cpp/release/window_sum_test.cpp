@@ -13,6 +13,7 @@
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "golden/windows_golden.hpp"
+#include "integers_of.hpp"
 #include "noise/checkpoint.hpp"
 #include "random/gaussian.hpp"
 #include "support.hpp"
@@ -56,14 +57,6 @@ std::vector<double> record_at(std::int64_t step, std::int64_t dimension) {
   return values;
 }
 
-/// Integers of a record of norm at most 1, from the definition.
-std::vector<std::int64_t> integers_of(std::vector<double> values, double grid) {
-  clip_to_norm(values, 1);
-  std::vector<std::int64_t> integers;
-  for (const double x : values) integers.push_back(static_cast<std::int64_t>(std::trunc(x / grid)));
-  return integers;
-}
-
 TEST(WindowSum, a_release_is_the_sum_of_the_last_records_and_a_row_of_rounded_noise) {
   constexpr std::int64_t kSteps = 20, kDimension = 3;
   for (const StrategyInfo& info : strategy_catalogue())
@@ -76,7 +69,7 @@ TEST(WindowSum, a_release_is_the_sum_of_the_last_records_and_a_row_of_rounded_no
       std::vector<std::int64_t> row(kDimension);
       std::vector<double> noisy(kDimension);
       for (std::int64_t t = 0; t < kSteps; ++t) {
-        records.push_back(integers_of(record_at(t, kDimension), sums.grid()));
+        records.push_back(testing::integers_of(record_at(t, kDimension), sums.grid()));
         sums.release(record_at(t, kDimension), noisy);
         ASSERT_TRUE(noise.next_rounded(row, 1, how->noise_stddev() / sums.grid()));
         for (std::size_t i = 0; i < noisy.size(); ++i) {
@@ -97,7 +90,7 @@ TEST(WindowSum, coordinates_beyond_a_block_leave_with_their_own_step) {
   std::vector<std::vector<std::int64_t>> records;
   std::vector<double> noisy(kDimension), noise(kDimension);
   for (std::int64_t t = 0; t < kSteps; ++t) {
-    records.push_back(integers_of(record_at(t, kDimension), sums.grid()));
+    records.push_back(testing::integers_of(record_at(t, kDimension), sums.grid()));
     sums.release(record_at(t, kDimension), noisy);
     silent.release(noise);
     for (std::size_t i = 0; i < noisy.size(); ++i) {
