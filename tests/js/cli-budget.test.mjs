@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
@@ -740,7 +740,11 @@ test('budget: a refund strikes out its own release alone', async () => {
   await accepted(release(path, 0.1, limit));
   const args = release(path, 0.2, ['--steps', '3', '--output', output]);
   const { child, ended } = await runningOn('who,x\na,1\n', args, () => read(path).releases.length === 2);
-  await accepted(release(path, 0.3));
+  const [unfinished] = readdirSync(folder).filter((name) => name.startsWith('.refunded-beside.csv.'));
+  assert.equal(statSync(join(folder, unfinished)).mode & 0o077, 0, 'nobody else may read a part');
+  await accepted(release(path, 0.3, ['--output', output]));
+  assert.equal(statSync(output).mode & 0o777, 0o666 & ~process.umask(), 'all may read the whole');
+  unlinkSync(output);
   child.stdin.end('b,oops\n');
   const { code, stderr } = await ended;
   assert.equal(code, 2);

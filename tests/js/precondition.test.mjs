@@ -198,7 +198,7 @@ test('learn --precondition: the model is that of the library, a budget pays the 
   const paid = ['--budget', budget, '--budget-epsilon', '4', '--budget-delta', '1e-6'];
   const shown = await dpFtrl([...args, ...paid]);
   assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stderr, /\(4, 0.000001\)-differentially private.*second moments of the features come first, with a tenth of the squared mu\. All 600 rows together/);
+  assert.match(shown.stderr, /\(4, 0.000001\)-differentially private.*second moments of the features come first, with a tenth of the squared mu; zero-out neighbours, all 600 rows together/);
   assert.match(shown.stdout, /^epsilon of the second moments +1\.\d+$/m);
   const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
   close(releases[0].mu, dp.calibrate({ epsilon: 4, delta: 1e-6 }).mu, 1e-12);

@@ -162,9 +162,9 @@ test('learn --tune: the model is that of the library, and what it costs is said 
   assert.match(
     shown.stderr,
     new RegExp(
-      `\\(8, 0.000001\\)-differentially private, zero-out neighbours: one row is .* one of 2 ` +
+      `\\(8, 0.000001\\)-differentially private: one row is .* one of 2 ` +
         `candidates, each learned with epsilon ${learnerEpsilon.toPrecision(4)} in place of 8.* ` +
-        'choose, with epsilon 8\\. All 301 rows together; their number is public; 1 of 2 features ' +
+        'choose, with epsilon 8; zero-out neighbours, all 301 rows together, whose number is public; 1 of 2 features ' +
         'clipped to \\[-1, 1\\]',
     ),
   );

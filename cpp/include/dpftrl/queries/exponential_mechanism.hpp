@@ -129,10 +129,9 @@ EstimatedCount estimate_count(std::int64_t num_ones, std::int64_t num_reports, d
 /// secret.
 ///
 /// @source  the coins are those of Papernot and Steinke, arXiv 2110.03620, tossed for each
-/// candidate
-///          instead of drawing a number of them; the bound by way of the privacy profile is in the
-///          manner of Koskela, Redberg and Wang, arXiv 2402.06701. Proof: docs/math/learning.md,
-///          section 12.
+///          candidate instead of drawing a number of them; the bound by way of the privacy profile
+///          is in the manner of Koskela, Redberg and Wang, arXiv 2402.06701. Proof:
+///          docs/math/learning.md, section 12.
 inline constexpr std::int64_t kMaxCandidates = 64;
 
 struct TuningTarget {
@@ -154,8 +153,7 @@ struct TuningPlan {
 /// Plans a model that is chosen from candidates at (epsilon, delta).
 ///
 /// @exactness   learner_epsilon is short of the largest that the bound admits by about 1e-5 for
-/// each
-///              candidate.
+///              each candidate.
 /// @guarantee   learners that are (learner_epsilon, delta)-DP with Gaussian noise and choose_tuned
 ///              with selection_epsilon give an (epsilon, delta)-DP model. mu and rho hold as well.
 /// @throws Error{invalid_argument} a number out of range.

@@ -101,10 +101,12 @@ export async function run(args: Args): Promise<void> {
   const settings = readSettings(args.with('clip', CLIP));
   const { json, written, showTrue, people } = settings;
   const sorts = args.has('sort');
+  let found: Float64Array | undefined;
+  const stddevsOf = (run: Run) => (found ??= bucketStddevs(run));
   const released = releaseTable(args, {
     command: 'count',
     settings,
-    notices: (run) => [...edgeNotices(times), ...(people ? [personsNotice(times, bucketStddevs(run))] : [])],
+    notices: (run) => [...edgeNotices(times), ...(people ? [personsNotice(times, stddevsOf(run))] : [])],
     clippedTo: people ? `all rows of a ${times.bucket} count as 1 together` : 'each row counts as 1',
     wanted: {
       columns: [],
@@ -122,7 +124,7 @@ export async function run(args: Args): Promise<void> {
         timeColumn: times.column,
         by: categories?.column,
         labels: categories?.labels,
-        stddevs: bucketStddevs(run),
+        stddevs: stddevsOf(run),
       }),
     chart: (run) =>
       new CountsChart({
@@ -130,7 +132,7 @@ export async function run(args: Args): Promise<void> {
         unit: people ? 'persons' : 'rows',
         by: categories?.column,
         labels: categories?.labels,
-        stddevs: bucketStddevs(run),
+        stddevs: stddevsOf(run),
       }),
   });
   return released.catch((error: unknown) => {

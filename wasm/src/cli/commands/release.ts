@@ -204,9 +204,12 @@ function isToldFromZero(steps: Released, totals: Pick<Totals, 'dimension' | 'std
   return false;
 }
 
-const HIDDEN =
-  'no total of this run is told from 0, all are within four times their noise: there are too few rows for ' +
-  'this --epsilon, or --clip is far above them';
+/** Says that no total is told from 0, and what may be the cause. */
+function hiddenNotice(command: Kind['command']): string {
+  const what = 'no total of this run is told from 0, all are within four times their noise';
+  const clip = command === 'release' ? ', or --clip is far above them' : '';
+  return `${what}: there are too few rows for this --epsilon${clip}`;
+}
 
 /** Writes the whole release. */
 async function write(run: Run, progress: StepProgress): Promise<void> {
@@ -237,7 +240,9 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   if (dropped !== undefined) warn(run.kind.command, `${dropped} rows did not count: NOT private`);
   if (fault) throw fault;
   await sink.commit();
-  if (!isTold && !settings.quiet && totals.step > 0) warn(run.kind.command, HIDDEN);
+  if (!isTold && !settings.quiet && totals.step > 0) {
+    warn(run.kind.command, hiddenNotice(run.kind.command));
+  }
   const isGuarded = state !== undefined;
   if (chart) await settings.plot!.write(chart.figure(), { claim, notices, isGuarded });
 }

@@ -69,6 +69,7 @@ export class AtomicFile implements Sink {
     private readonly path: string,
     private readonly temporary: string,
     private readonly file: FileHandle,
+    private readonly permissions: Permissions | undefined,
     isGuarded: boolean,
   ) {
     if (isGuarded) return;
@@ -94,9 +95,9 @@ export class AtomicFile implements Sink {
       `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`,
     );
     try {
-      const file = await open(temporary, 'wx', permissions ? 0o600 : 0o666);
-      if (permissions) await permit(file, permissions);
-      return new AtomicFile(path, temporary, file, isGuarded);
+      // Until it is whole it is for the owner only: what others have read would be released.
+      const file = await open(temporary, 'wx', 0o600);
+      return new AtomicFile(path, temporary, file, permissions, isGuarded);
     } catch (error) {
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
         throw new Misuse(`--${option} ${given}: the folder does not exist`);
@@ -116,12 +117,20 @@ export class AtomicFile implements Sink {
   async commit(): Promise<void> {
     if (this.isInPlace) return;
     this.wasSeen = true;
+    await this.permitOthers();
     await this.file.sync();
     await this.file.close();
     await rename(this.temporary, this.path);
     this.isInPlace = true;
     this.unlisten();
     await syncFolder(dirname(this.path)); // Now the name is on the disk too.
+  }
+
+  /** Gives it the permissions of the file that it replaces, or those of any new file. */
+  private async permitOthers(): Promise<void> {
+    if (this.permissions) return permit(this.file, this.permissions);
+    // Some file systems have no permissions to change.
+    await this.file.chmod(0o666 & ~process.umask()).catch(() => {});
   }
 
   async abandon(): Promise<void> {

@@ -74,8 +74,8 @@ function sentenceOf({ settings, how }: WholeRun, { tuning }: Cost, numRows: numb
     how.precondition && 'second moments of the features come first, with a tenth of the squared mu';
   const parts = [tuned, preconditioned].filter(Boolean).join('; ');
   return (
-    `(${epsilon}, ${delta})-differentially private, ${neighbours} neighbours: one row is protected, ` +
-    `not a person with several; ${parts}. All ${numRows} rows together; their number is public`
+    `(${epsilon}, ${delta})-differentially private: one row is protected, not a person with several; ` +
+    `${parts}; ${neighbours} neighbours, all ${numRows} rows together, whose number is public`
   );
 }
 
