@@ -149,8 +149,9 @@ test('release: CSV with step, columns and std; the guarantee on standard error',
   ]) {
     assert.ok(stderr.includes(part), part);
   }
-  const [, warning, ...rest] = stderr.split('\n');
-  assert.match(warning, /^dp-ftrl release: warning: no total of this run is told from 0/);
+  const [shared, , hidden, ...rest] = stderr.split('\n');
+  assert.match(shared, /^dp-ftrl release: warning: count, extra share --clip 1: /);
+  assert.match(hidden, /^dp-ftrl release: warning: no total of this run is told from 0/);
   assert.deepEqual(rest, [''], 'a line each');
 });
 

@@ -4,12 +4,10 @@
 
 import type { Moments } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
-import { Misuse } from '../failure.js';
 import { DECIMAL_OPTIONS, inputFormat } from '../input/format.js';
-import { shortName } from '../input/header.js';
 import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
-import { readInputs } from '../input/ranges.js';
+import { requireRanges } from '../input/ranges.js';
 import type { Args, Known } from '../options/args.js';
 import { estimatesOfMoments, nameOf, pathsOf, type Wanted } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
@@ -25,16 +23,6 @@ export const options: Known = {
   covariance: 'flag',
   'standard-deviation': 'flag',
 };
-
-/** The ranges of the columns, which must not be those of the data. */
-function rangesOf(args: Args, columns: readonly string[]): [number, number][] {
-  return readInputs(args, columns).map(({ name, low, high }) => {
-    if (low !== undefined && high !== undefined) return [low, high];
-    const column = JSON.stringify(shortName(name));
-    const why = 'what is known of it without the data';
-    throw new Misuse(`column ${column} needs a --range NAME=LOW:HIGH, ${why}`);
-  });
-}
 
 /** A panel for each kind. */
 function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number) {
@@ -63,7 +51,11 @@ export async function run(args: Args): Promise<void> {
   const others = readingsOf({
     command: 'moments',
     fixed: '--range, --covariance',
-    what: (columns) => ({ ranges: rangesOf(args, columns), covariance, confidence }),
+    what: (columns) => ({
+      ranges: requireRanges(args, columns).map(({ low, high }): [number, number] => [low, high]),
+      covariance,
+      confidence,
+    }),
     records: (rows) => rows,
     estimates: (reading: Moments) => estimatesOfMoments(reading, moments),
   });

@@ -11,6 +11,7 @@ import { inputFormat } from '../input/format.js';
 import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { placeOf } from '../input/place.js';
+import { requireRanges } from '../input/ranges.js';
 import { eachStep, textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
@@ -28,6 +29,7 @@ import { warnWeak } from '../output/weak.js';
 import { Interrupted, Interruption } from '../signals.js';
 import { spendingOf } from '../state/budget.js';
 import { ended, unfinished } from '../state/state-file.js';
+import { clipNotices, longestRow } from './release/columns-clip.js';
 import { readSettings, type Settings } from './release/settings.js';
 import { horizonOf, makeSums, type Made, type OtherTotals, type SumOptions } from './release/sums.js';
 import type { StepWriter } from './release/step-writer.js';
@@ -43,6 +45,8 @@ export interface Kind {
   wanted: Omit<Wanted, 'texts'>;
   /** Whether rows come in any order of their times, and are put into it. */
   sorts?: boolean;
+  /** The clip norm where it follows from the columns; default: that of the settings. */
+  clipNorm?(columns: readonly string[]): number;
   /** Totals in the place of sums of the rows. */
   others?: OtherTotals;
   /** Facts of a run that a warning names, as soon as something is released. */
@@ -93,6 +97,7 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   // The library looks at them once more, and at what goes with a target that has no delta.
   const how = {
     ...target,
+    ...(kind.clipNorm && { clipNorm: kind.clipNorm(rows.columns) }),
     participation,
     ...settings.how,
     mechanism: chosen.mechanism,
@@ -288,24 +293,45 @@ async function unreleased(
   return error;
 }
 
-export async function run(args: Args): Promise<void> {
-  const clip = '--clip is the largest length of a row: what you know of rows, not what you see in them';
-  const isPure = args.has('pure');
+/** Settings of the command; the clip norm is a number in them even where it follows from the columns. */
+function settingsOf(args: Args): Settings {
   const counts = args.has('count');
-  const needed = { epsilon: '1', ...(!isPure && { delta: '1e-6' }), ...(!counts && { clip: 'C' }) };
-  requireAll(args, needed, { clip });
-  if (counts && args.has('column')) throw new Misuse('--count sums no column: give it or --column');
-  const settings = readSettings(counts && !args.has('clip') ? args.with('clip', '1') : args);
+  const hasRanges = args.has('range');
+  const isPure = args.has('pure');
+  const clip =
+    '--clip is the largest length of a row: what you know of rows, not what you see in them; it ' +
+    'follows from --range NAME=LOW:HIGH of every column';
+  const isKnown = counts || hasRanges;
+  requireAll(args, { epsilon: '1', ...(!isPure && { delta: '1e-6' }), ...(!isKnown && { clip: 'C' }) }, { clip });
+  for (const option of ['column', 'range']) {
+    if (counts && args.has(option)) throw new Misuse(`--count sums no column: give it or --${option}`);
+  }
+  return readSettings(isKnown && !args.has('clip') ? args.with('clip', '1') : args);
+}
+
+export async function run(args: Args): Promise<void> {
+  const settings = settingsOf(args);
   const { json, written, showTrue, times } = settings;
+  const inL1 = args.has('pure');
+  const rangesOf = (columns: readonly string[]) =>
+    args.has('range') ? requireRanges(args, columns) : undefined;
+  const clipNorm = (columns: readonly string[]) => {
+    const ranges = rangesOf(columns);
+    return ranges && !args.has('clip') ? longestRow(ranges, inL1) : settings.target.clipNorm;
+  };
   return releaseTable(args, {
     command: 'release',
     settings,
+    clipNorm,
     wanted: {
       columns: args.texts('column'),
-      onlyTexts: counts,
+      ranges: rangesOf,
+      onlyTexts: args.has('count'),
       format: inputFormat('release', args),
       missing: readMissing(args, { areSteps: times === undefined }),
     },
+    notices: ({ prepared: { rows } }) =>
+      clipNotices(rows.columns, { ranges: rangesOf(rows.columns), clipNorm: clipNorm(rows.columns), inL1 }),
     writer: ({ sink, prepared }) =>
       new Writer(sink, prepared.rows.columns, {
         json,

@@ -44,7 +44,8 @@ with standard deviations. All of them together are (E, D)-differentially private
 ${PRIVACY}
   --clip C         largest length of a row: longer ones are scaled down to it, and the noise grows
                    with it. Take what you know of a row without the data, such as 1 for counts of
-                   one, or a legal limit; never the maximum that you see
+                   one, or a legal limit; never the maximum that you see. It follows from
+                   --range NAME=LOW:HIGH of every column, where that is known
   --pure           instead of --delta: none at all, by Laplace noise; --clip is then an l1-norm
   --column NAME    column to sum; repeat for more. Default: all
   --steps N        most rows there can be: with it each is released as it arrives

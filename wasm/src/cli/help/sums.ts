@@ -97,6 +97,12 @@ ${STRATEGY}
                    normalized-square-root, and square-root beyond 65536
   --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
                    is none, each row counts as 1
+  --range NAME=LOW:HIGH
+                   what is known of a column without the data: numbers outside count as the nearest
+                   one inside. '*=LOW:HIGH' is for all columns without a range of their own. With
+                   it every column needs one, and --clip follows: the length of the longest row.
+                   A run says when --clip cuts such rows, and when a column of small numbers gets
+                   the noise of a column of large ones
   --count          sums no column: each row counts as 1, and --clip is 1 unless it is given
 ${FORMAT}
 ${DECIMAL}

@@ -70,6 +70,21 @@ export function readInputs(args: Args, features: readonly string[]): ModelInput[
   return features.map((name) => ({ ...rangeOf(ranges, name), name }));
 }
 
+/** The range of each column, all of which must be known. */
+export function requireRanges(args: Args, columns: readonly string[]): Required<ModelInput>[] {
+  return readInputs(args, columns).map(({ name, low, high }) => {
+    if (low !== undefined && high !== undefined) return { name, low, high };
+    const column = JSON.stringify(shortName(name));
+    const why = 'what is known of it without the data';
+    throw new Misuse(`column ${column} needs a --range NAME=LOW:HIGH, ${why}`);
+  });
+}
+
+/** The largest absolute value in a range. */
+export function reachOf({ low, high }: Required<ModelInput>): number {
+  return Math.max(-low, high);
+}
+
 /** Ranges that are read from the data, for those that were not stated. NOT private. */
 export class SeenRanges {
   private readonly lows: number[];

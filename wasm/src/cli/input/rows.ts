@@ -39,6 +39,8 @@ export interface Wanted {
   format: TableFormat;
   /** Default: refuse. */
   missing?: Missing;
+  /** Ranges that are known of the columns: numbers outside are read as the nearest one inside. */
+  ranges?(columns: readonly string[]): readonly { low: number; high: number }[] | undefined;
   /** A column that is refused where a number is missing in it and others would be 0. */
   neverZero?: string;
   /** Makes each row one of the values of a column: 1 there, 0 at the others; no column of numbers. */
@@ -71,6 +73,9 @@ function chooseColumns(header: string[], names: readonly string[]): number[] {
   }
   return indices;
 }
+
+/** Ranges of columns by their places in the header. */
+type Ranges = ReadonlyMap<number, { low: number; high: number }>;
 
 /** The column whose values are counted, and where it is in the header. */
 interface Categories {
@@ -136,7 +141,7 @@ class RowReader {
     private readonly allColumns: boolean,
     private readonly categories: Categories | undefined,
     private readonly missing: { policy: Missing; never: string | undefined },
-    private readonly decimal: Decimal,
+    private readonly numbers: { decimal: Decimal; ranges: Ranges | undefined },
   ) {}
 
   /** Batches of rows, the last one with the fault that ends them; a new one after a dropped row. */
@@ -221,13 +226,13 @@ class RowReader {
   }
 
   private numberOf(text: string): number | undefined {
-    if (this.decimal === 'point') return parseNumber(text);
+    if (this.numbers.decimal === 'point') return parseNumber(text);
     return text.includes('.') ? undefined : parseNumber(text.replace(',', '.'));
   }
 
   /** Says of a cell that it is no number, and why, as far as that is not about its value. */
   private notANumber(text: string): string {
-    if (this.decimal === 'comma') {
+    if (this.numbers.decimal === 'comma') {
       return `is not a number${text.includes('.') ? ': it has a point, beside --decimal comma' : ''}`;
     }
     const why = ': it has a decimal comma, which --decimal comma reads';
@@ -265,7 +270,8 @@ class RowReader {
           this.allColumns && this.header.length > 1 ? '; --column NAME picks columns' : '';
         this.refuseCell(record, index, { code, what: `${what}${hint}`, value: text });
       }
-      out[j] = value;
+      const range = isZero ? undefined : this.numbers.ranges?.get(index);
+      out[j] = range ? Math.min(Math.max(value, range.low), range.high) : value;
     });
     return false;
   }
@@ -302,7 +308,10 @@ export async function readTable(
   };
   const missing = { policy: wanted.missing ?? 'refuse', never: wanted.neverZero };
   const { decimal = 'point' } = wanted.format;
-  const reader = new RowReader(header, indices, textIndices, all, by, missing, decimal);
+  const known = wanted.ranges?.(indices.map((index) => header[index]!));
+  const ranges = known && new Map(indices.map((index, j) => [index, known[j]!]));
+  const numbers = { decimal, ranges };
+  const reader = new RowReader(header, indices, textIndices, all, by, missing, numbers);
 
   async function* batches(): AsyncGenerator<Batch> {
     for (let records = rest; ; ) {

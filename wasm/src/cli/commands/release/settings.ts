@@ -48,6 +48,7 @@ export const options: Known = {
   pure: 'flag',
   clip: 'value',
   column: 'values',
+  range: 'values',
   count: 'flag',
   ...DECIMAL_OPTIONS,
   ...MODE_OPTIONS,

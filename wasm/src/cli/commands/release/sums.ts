@@ -88,8 +88,8 @@ export async function makeSums(
     others: OtherTotals | undefined;
   },
 ): Promise<Made> {
-  const { people, state, times, target, showTrue } = settings;
-  const clip = { clipNorm: target.clipNorm, inL1: 'pure' in target };
+  const { people, state, times, showTrue } = settings;
+  const clip = { clipNorm: how.clipNorm!, inL1: 'pure' in how };
   const truth = showTrue ? new TrueSums(rows.columns.length, clip, workload) : undefined;
   const options = { columns: textColumns(people, times), truth };
   if (state) {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Several columns under one clip norm: what a run says of them, and how the norm follows from ranges.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fails } from './support/command.mjs';
+import { dpFtrl } from './support/consumer.mjs';
+
+const release = ['release', '--epsilon', '1', '--delta', '1e-6'];
+const seeded = [...release, '--seed', '3', '--quiet'];
+const ranges = ['--range', 'a=0:3', '--range', 'b=-4:2'];
+const input = 'a,b\n3,-4\n1,2\n';
+
+async function run(args, table = input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input: table });
+  assert.equal(code, 0, stderr);
+  return { stdout, stderr };
+}
+
+const printed = async (...args) => (await run(...args)).stdout;
+
+test('columns: those that share a clip norm are named, and ranges say which of them suffers', async () => {
+  const shared = /warning: a, b share --clip 5: a row is scaled down as a whole, and all have the same noise/;
+  assert.match((await run([...release, '--clip', '5'])).stderr, shared);
+  for (const more of [['--column', 'a'], ['--count'], ranges, ['--quiet']]) {
+    const clip = more[0] === '--count' ? [] : ['--clip', '5'];
+    assert.doesNotMatch((await run([...release, ...clip, ...more])).stderr, /share --clip/);
+  }
+  // Names that look like data are not repeated.
+  assert.match((await run([...release, '--clip', '5'], 'x,y@z\n1,2\n')).stderr, /warning: 2 columns share --clip/);
+
+  const unequal = /warning: "a" \(up to 3\) has the noise of "b" \(up to 30\): a run of its own/;
+  const wide = ['--range', 'a=0:3', '--range', 'b=-30:0'];
+  assert.match((await run([...release, ...wide])).stderr, unequal);
+  assert.doesNotMatch((await run([...release, '--range', 'a=0:3', '--range', 'b=-29:0'])).stderr, /has the noise of/);
+});
+
+test('columns: the clip norm is the longest row within the ranges, and cuts none of them', async () => {
+  const of = async (args, table) => JSON.parse(await printed([...seeded, ...args, '--json'], table)).certificate.clipNorm;
+  assert.equal(await of(ranges), 5);
+  assert.equal(await of(['--range', '*=-2:7', '--column', 'b']), 7);
+  // The range of a name goes before that of a pattern.
+  assert.equal(await of(['--range', '*=0:4', '--range', 'a=0:3']), 5);
+  const pure = ['release', '--pure', '--epsilon', '1', '--seed', '3', '--quiet', ...ranges, '--json'];
+  assert.equal(JSON.parse(await printed(pure)).certificate.clipNorm, 7);
+
+  assert.equal(await printed([...seeded, ...ranges]), await printed([...seeded, '--clip', '5']));
+  const cut = /warning: rows within --range may be 5 long, and longer ones than --clip 4.9 are scaled down/;
+  assert.match((await run([...release, ...ranges, '--clip', '4.9'])).stderr, cut);
+  assert.doesNotMatch((await run([...release, ...ranges, '--clip', '5'])).stderr, /are scaled down/);
+});
+
+test('columns: numbers outside of a range count as the nearest one inside, each column by itself', async () => {
+  const outside = 'a,b\n1e9,-4\n1,20\n-7,\n';
+  const inside = 'a,b\n3,-4\n1,2\n0,0\n';
+  const more = [...ranges, '--missing', 'zero', '--show-nonprivate'];
+  assert.equal(await printed([...seeded, ...more], outside), await printed([...seeded, ...more], inside));
+  // A missing number is 0 also where the range does not have it.
+  const above = [...seeded, '--range', 'a=2:3', '--range', 'b=0:4', '--missing', 'zero', '--show-nonprivate'];
+  const truth = (await printed(above, 'a,b\n,4\n')).split('\n')[1].split(',')[3];
+  assert.equal(truth, '0');
+});
+
+test('columns: ranges go with their columns where a later run has these in another order', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-columns-'));
+  try {
+    const days = ['--time-column', 't', '--bucket', 'day', '--from', '2026-01-01', '--steps', '9'];
+    const wide = ['--range', 'a=0:1e6', '--range', 'b=0:1', '--state', join(folder, 's'), '--epsilon', '1e6', '--delta', '0.5'];
+    const args = ['release', ...days, ...wide, '--quiet'];
+    await run(args, 't,a,b\n2026-01-01,1e6,1\n');
+    const second = await printed(args, 't,b,a\n2026-01-02,5e8,1e6\n2026-01-03,0,0\n');
+    const [, , a, b] = second.split('\n')[1].split(',').map(Number);
+    assert.ok(Math.abs(a - 2e6) < 1e5, second);
+    assert.ok(Math.abs(b) < 1e5, second);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('columns: a range that is missing, of no column, or no range, is named', async () => {
+  const says = (args, message) => fails([...release, ...args], 2, message, { input });
+  await says([], /--clip is required: .* follows from --range NAME=LOW:HIGH of every column/);
+  await says(['--range', 'a=0:3'], /column "b" needs a --range NAME=LOW:HIGH/);
+  await says(['--range', 'a=0:3', '--clip', '1'], /column "b" needs a --range NAME=LOW:HIGH/);
+  await says([...ranges, '--range', 'c=0:1'], /"c"/);
+  await says(['--range', 'a=3:0'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=3:0"/);
+  await says(['--range', 'a=0:nan'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=0:nan"/);
+  await says(['--count', ...ranges], /--count sums no column: give it or --range/);
+});

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One clip norm for all columns: how it follows from what is known of them, and what it does to each.
+
+import type { ModelInput } from '../../../types/all.js';
+import { namesText, shortName } from '../../input/header.js';
+import { reachOf } from '../../input/ranges.js';
+
+/** Columns with what is known of them. */
+type Ranges = readonly Required<ModelInput>[];
+
+/** The length of the longest row whose values are within their ranges. */
+export function longestRow(ranges: Ranges, inL1: boolean): number {
+  const reaches = ranges.map(reachOf);
+  return inL1 ? reaches.reduce((sum, reach) => sum + reach, 0) : Math.hypot(...reaches);
+}
+
+/** From this ratio of the largest values of two columns on, noise made for one hides the other. */
+const UNEQUAL = 10;
+
+/** Digits of lengths in messages. */
+const DIGITS = 4;
+
+function shown(length: number): string {
+  return String(Number(length.toPrecision(DIGITS)));
+}
+
+/** Says which column has noise that is made for another, as far as ranges show it. */
+function unequalNotice(ranges: Ranges): string | undefined {
+  const inOrder = ranges.toSorted((one, other) => reachOf(one) - reachOf(other));
+  const [least, most] = [inOrder[0]!, inOrder.at(-1)!];
+  if (reachOf(most) < UNEQUAL * reachOf(least)) return undefined;
+  const [small, large] = [least, most].map((range) => {
+    return `${JSON.stringify(shortName(range.name))} (up to ${shown(reachOf(range))})`;
+  });
+  return `${small} has the noise of ${large}: a run of its own under one --budget gives it less`;
+}
+
+/** Says that a clip norm cuts rows that are within their ranges. */
+function cutNotice(ranges: Ranges, { clipNorm, inL1 }: { clipNorm: number; inL1: boolean }): string | undefined {
+  const longest = longestRow(ranges, inL1);
+  if (longest <= clipNorm) return undefined;
+  return `rows within --range may be ${shown(longest)} long, and longer ones than --clip ${clipNorm} are scaled down`;
+}
+
+/**
+ * Warnings about columns of one clip norm, which come from what was said of them and never from the
+ * data.
+ *
+ * @param ranges  absent where nothing is known.
+ */
+export function clipNotices(
+  columns: readonly string[],
+  { ranges, ...clip }: { ranges: Ranges | undefined; clipNorm: number; inL1: boolean },
+): string[] {
+  if (ranges) return [cutNotice(ranges, clip), unequalNotice(ranges)].filter((it) => it !== undefined);
+  if (columns.length < 2) return [];
+  const which = namesText(columns) ?? `${columns.length} columns`;
+  const how = '--column picks columns, --range says how large they may be';
+  return [`${which} share --clip ${clip.clipNorm}: a row is scaled down as a whole, and all have the same noise; ${how}`];
+}
