@@ -12,6 +12,7 @@ import { dpFtrl, root } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 
+const { apart, banded } = await importSource('cli/charts/figure.ts');
 const { TotalsChart } = await importSource('cli/charts/totals.ts');
 const { AtomicFile } = await importSource('cli/output/output.ts');
 const { plot } = await importSource('plot/plot.ts');
@@ -155,6 +156,26 @@ function chartOf(numSteps, size) {
   }
   return chart.figure();
 }
+
+test('plot: a few curves with areas have a panel each, with one scale where they are of one kind', () => {
+  const series = ['a', 'b'].flatMap((name, i) => banded(name, [0, 1], [i, 5 * i], [1, 2]));
+  const panel = { title: 'each day', x: { label: 't', log: false }, y: { label: 'rows', log: false }, series };
+  const [a, b, ...others] = apart(panel, { sharesScale: true });
+  assert.deepEqual(others, []);
+  assert.deepEqual([a.title, b.title], ['a: each day', 'b: each day']);
+  assert.deepEqual([a.y.shows, b.y.shows], [[-4, 9], [-4, 9]]);
+  const of = ({ series }) => series.map(({ name, of, y }) => [name, of, ...y]);
+  assert.deepEqual(of(b), [['', 'b', -1, 1], ['b', undefined, 1, 5]]);
+  assert.equal(new Set([...a.series, ...b.series].map(({ colour }) => colour)).size, 2);
+  const ticks = (panels) => [...plot({ title: '', panels }).matchAll(/text-anchor="end">([^<]*)</g)].map(([, it]) => it);
+  assert.deepEqual(ticks([a]), ticks([b]));
+  const own = apart(panel, { sharesScale: false });
+  assert.notDeepEqual(ticks([own[0]]), ticks([own[1]]));
+  const many = Array.from({ length: 13 }, (_, i) => banded(`c${i}`, [0], [i], [1])).flat();
+  for (const series of [a.series, many]) {
+    assert.deepEqual(apart({ ...panel, series }, { sharesScale: true }), [{ ...panel, series }]);
+  }
+});
 
 test('plot: the band is two standard deviations up and down', () => {
   const { picture } = chartOf(5, 2);

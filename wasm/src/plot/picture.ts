@@ -7,8 +7,8 @@ export interface Axis {
   log: boolean;
   /** Names of the values 0, 1, 2, ..., where they are places and not numbers. */
   names?: readonly string[];
-  /** Zero is on the axis, whatever the values are. */
-  hasZero?: boolean;
+  /** Values that are on the axis, whatever the curves have. */
+  shows?: readonly number[];
 }
 
 /** Points of one curve; `spread` is a standard error up and down. */

@@ -17,7 +17,8 @@ const NOTE = { line: 15, left: 14, letter: 5.6 };
 const MIN_TICKS = 3;
 /** Letters of a name below an axis. */
 const MOST_LETTERS = 16;
-const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
+/** Colours of curves, by their places. */
+export const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
 
@@ -260,8 +261,9 @@ function lines(panel: Panel): string[] {
   const extremes = panel.series.flatMap(({ y, to = [], spread, look }) => [
     ...y.flatMap((value, i) => [value - (spread?.[i] ?? 0), value + (spread?.[i] ?? 0)]),
     ...to,
-    ...(look === 'bars' || panel.y.hasZero ? [0] : []),
+    ...(look === 'bars' ? [0] : []),
   ]);
+  extremes.push(...(panel.y.shows ?? []));
   const frame = {
     x: new Scale(panel.x, panel.series.flatMap(({ x }) => x), left, width - right),
     y: new Scale(panel.y, extremes, height - bottom, top),

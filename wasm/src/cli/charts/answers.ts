@@ -21,7 +21,7 @@ export function answersFigure(answers: readonly Answer[], unit: string): Figure 
         {
           title: `Lines: ${BAND_TEXT}`,
           x: { label: 'query', log: false, names: shown.map(({ query }) => query) },
-          y: { label: unit, log: false, hasZero: true },
+          y: { label: unit, log: false, shows: [0] },
           series: [
             {
               name: 'answer',

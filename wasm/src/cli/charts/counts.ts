@@ -5,7 +5,7 @@
 import type { Totals } from '../../types/all.js';
 import { Differences } from '../commands/count/differences.js';
 import { eachStep, type Released } from '../input/steps.js';
-import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
+import { apart, BAND_TEXT, banded, PER_ROW, Thinning, type Figure } from './figure.js';
 
 interface Options {
   bucket: string;
@@ -54,7 +54,7 @@ export class CountsChart {
       numbers: 'counts' | 'totals',
       std: 'countStd' | 'totalStd',
     ) => ({
-      title: `${title} (shaded: ${BAND_TEXT})`,
+      title,
       x: axis,
       y: { label, log: false },
       series: names.flatMap((name, j) => {
@@ -65,9 +65,11 @@ export class CountsChart {
     return {
       title: `Private counts per ${bucket}`,
       picture: {
+        perRow: PER_ROW,
+        notes: [`Shaded: ${BAND_TEXT}.`],
         panels: [
-          panel([`Each ${bucket}`, `${unit} per ${bucket}`], 'counts', 'countStd'),
-          panel(['So far', unit === 'rows' ? unit : `sum of ${unit} per ${bucket}`], 'totals', 'totalStd'),
+          ...apart(panel([`each ${bucket}`, `${unit} per ${bucket}`], 'counts', 'countStd'), { sharesScale: true }),
+          panel(['so far', unit === 'rows' ? unit : `sum of ${unit} per ${bucket}`], 'totals', 'totalStd'),
         ],
       },
       numbers: {

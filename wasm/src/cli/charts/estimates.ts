@@ -5,7 +5,7 @@
 import type { Estimate } from '../../types/all.js';
 import { estimatesOf, ESTIMATE } from '../commands/statistics/totals.js';
 import { eachStep, type Released } from '../input/steps.js';
-import { Thinning, type Figure } from './figure.js';
+import { apart, PER_ROW, Thinning, type Figure } from './figure.js';
 
 interface Options {
   title: string;
@@ -14,7 +14,9 @@ interface Options {
   confidence: number;
   /** One an estimate of a step. */
   names: readonly string[];
-  /** Which estimates are drawn together. */
+  /** Whether the estimates of a panel are numbers of one kind. */
+  sharesScale: boolean;
+  /** Which estimates are of one kind. */
   panels: readonly { label: string; series: readonly { name: string; index: number }[] }[];
 }
 
@@ -41,7 +43,7 @@ export class EstimatesChart {
   }
 
   figure(): Figure {
-    const { title, timeColumn, confidence, names, panels } = this.options;
+    const { title, timeColumn, confidence, names, panels, sharesScale } = this.options;
     const { points } = this.thinning;
     const isTimed = timeColumn !== undefined;
     const x = points.map(({ step }, i) => (isTimed ? i : step));
@@ -62,12 +64,17 @@ export class EstimatesChart {
     return {
       title,
       picture: {
-        panels: panels.map(({ label, series }) => ({
-          title: `${label} (shaded: intervals of confidence ${confidence})`,
-          x: xAxis,
-          y: { label, log: false },
-          series: series.flatMap(({ name, index }) => curves(index, name)),
-        })),
+        perRow: PER_ROW,
+        notes: [`Shaded: intervals of confidence ${confidence}.`],
+        panels: panels.flatMap(({ label, series }) => {
+          const panel = {
+            title: label,
+            x: xAxis,
+            y: { label, log: false },
+            series: series.flatMap(({ name, index }) => curves(index, name)),
+          };
+          return apart(panel, { sharesScale });
+        }),
       },
       numbers: {
         caption: `Estimates, and the ends of their intervals${this.thinning.text}`,

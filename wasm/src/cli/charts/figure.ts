@@ -3,7 +3,9 @@
 // Figures of what was released: curves with bands, and the same numbers as tables. They are made of
 // releases and of standard deviations alone.
 
-import type { Picture, Series } from '../../plot/picture.js';
+import type { Panel, Picture, Series } from '../../plot/picture.js';
+import { COLOURS } from '../../plot/plot.js';
+import { shortName } from '../input/header.js';
 
 /** Numbers of a figure, for those who read them. */
 export interface Numbers {
@@ -60,4 +62,31 @@ export function banded(name: string, x: number[], y: number[], stds: readonly nu
     { name: '', of: name, x, y: edge(-1), to: edge(1) },
     { name, x, y },
   ];
+}
+
+/** Panels beside each other, where there may be more. */
+export const PER_ROW = 2;
+
+/** More curves than this have too small a panel each. */
+const MOST_APART = 12;
+
+/**
+ * One panel for each curve of a panel with its area, where there are a few: areas of several curves
+ * hide each other.
+ *
+ * @param sharesScale  whether all have the same scale, for curves of one kind.
+ */
+export function apart(panel: Panel, { sharesScale }: { sharesScale: boolean }): Panel[] {
+  const names = panel.series.map(({ name }) => name).filter((name) => name !== '');
+  if (names.length < 2 || names.length > MOST_APART) return [panel];
+  const all = panel.series.flatMap(({ y, to = [] }) => [...y, ...to]);
+  const ends = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
+  return names.map((name, i) => ({
+    ...panel,
+    title: `${shortName(name)}: ${panel.title}`,
+    ...(sharesScale && { y: { ...panel.y, shows: ends } }),
+    series: panel.series
+      .filter((each) => each.name === name || each.of === name)
+      .map((each) => ({ ...each, colour: COLOURS[i % COLOURS.length]! })),
+  }));
 }

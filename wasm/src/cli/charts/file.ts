@@ -44,9 +44,10 @@ export class PlotFile {
     { claim, notices = [], isGuarded = false }: Written,
   ): Promise<void> {
     const { title, picture } = figure;
-    const notes = [...notices.map((it) => `${it.charAt(0).toUpperCase()}${it.slice(1)}.`), claim];
+    const sentences = notices.map((it) => `${it.charAt(0).toUpperCase()}${it.slice(1)}.`);
+    const notes = [...(picture.notes ?? []), ...sentences, claim];
     const isPicture = /\.svg$/i.test(this.path);
-    const svg = plot({ title, description: claim, ...(isPicture && { notes }), ...picture });
+    const svg = plot({ ...picture, title, description: claim, notes: isPicture ? notes : [] });
     const text = isPicture ? svg : pageOf(figure, { svg, notes });
     await writeFile(this.path, text, { option: 'plot', isGuarded });
   }

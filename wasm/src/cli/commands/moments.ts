@@ -30,6 +30,7 @@ function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number
   const kinds = [...new Set(paths.map(([kind]) => kind!))];
   return new EstimatesChart({
     title: 'Private moments',
+    sharesScale: false,
     timeColumn: settings.times?.column,
     confidence,
     names: paths.map(nameOf),
