@@ -76,8 +76,8 @@ function cleanGlue(text) {
   return clean;
 }
 
-/** Resolves the glues and `dp-ftrl:wasm-base64`; entries stay separate files. */
-function corePlugin(glues) {
+/** Resolves the glues and `dp-ftrl:wasm-base64`; entries stay separate files, the core's is `core`. */
+function corePlugin(glues, core = './index.js') {
   return {
     name: 'core',
     setup(builder) {
@@ -88,9 +88,9 @@ function corePlugin(glues) {
       builder.onLoad({ filter: /^dp-ftrl:wasm-base64$/, namespace: 'core' }, () => ({
         contents: `export default ${JSON.stringify(placeholder)};`,
       }));
-      // The worker and the command use dist/index.js instead of a second copy of the core.
+      // The worker and the command share the core with another file instead of a second copy.
       builder.onResolve({ filter: /^(\.\.?\/)+index\.js$/ }, ({ kind }) =>
-        kind === 'entry-point' ? undefined : { path: './index.js', external: true },
+        kind === 'entry-point' ? undefined : { path: core, external: true },
       );
     },
   };
@@ -125,6 +125,8 @@ async function bundle(out, glues, wasm, version) {
   await build({
     ...common,
     platform: 'node',
+    // A file beside it starts faster than text of two megabytes, which has to be read and decoded.
+    plugins: [corePlugin(glues, './external.js')],
     entryPoints: [{ in: join(sources, 'cli/main.ts'), out: 'cli' }],
     banner: { js: `#!/usr/bin/env node\n${license}` },
   });
