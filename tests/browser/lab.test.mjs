@@ -253,10 +253,11 @@ test('figures are taken away as SVG, with the values that the page shows', async
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');
   await reveal(page, 'deltas', '.key');
+  await reveal(page, 'statistics', '.key');
   await page.click('#export-open');
   const names = () =>
     page.$$eval('[data-picture]', (all) => all.map(({ dataset }) => dataset.picture));
-  assert.deepEqual(await names(), ['totals', 'errors', 'matrices', 'deviations', 'deltas']);
+  assert.deepEqual(await names(), ['totals', 'errors', 'matrices', 'deviations', 'deltas', 'statistics']);
   const totals = await pictureOf(page, 'totals');
   assert.deepEqual([totals.type, totals.name], ['image/svg+xml', 'svg']);
   const key = await readKey(page, '#sums');

@@ -4,10 +4,11 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { importSources } from './support.mjs';
+import { importSources, root } from './support.mjs';
 
 const names = [
   'controls/budget',
@@ -15,6 +16,10 @@ const names = [
   'data/contributions',
   'data/csv',
   'data/csv_repair',
+  'data/known_tables',
+  'data/made_up',
+  'data/statistic_choice',
+  'data/true_statistics',
   'figures/decimate',
   'page/format',
   'share/command',
@@ -462,6 +467,11 @@ test('the address: what is written is read back; the defaults are not written', 
     histogram: '0,999999,3,4',
     queries: 'tables',
     queriesView: 'errors',
+    statistic: 'histogram',
+    measured: 'a & b',
+    range: '-1:2.5',
+    category: 'drink',
+    domain: 'tea,a b',
   };
   const { parameterKeys, parameterSpecs, partsOf } = parts.parameters;
   const values = { count: 3, number: -0.25, flag: false, numbers: '0.5 1e-9', objective: 'mean' };
@@ -482,6 +492,91 @@ test('the address: what is written is read back; the defaults are not written', 
     ...{ histogram: '0,999999,3,4', queries: 'tables', queriesView: 'errors' },
   });
   assert.equal(asked.refused.size + asked.unknown.length, 0);
+});
+
+test('ranges and categories are read, or refused with what is wanted', () => {
+  const { readRange, readDomain } = parts.statistic_choice;
+  assert.deepEqual(readRange(' -1.5 : 2'), [-1.5, 2]);
+  for (const text of ['', '3', '2:2', '3:2', '1:2:3', 'a:b', '0:', '0:1e999']) assert.equal(readRange(text), null, text);
+  assert.deepEqual(readDomain('tea, green tea ,0'), ['tea', 'green tea', '0']);
+  for (const text of ['', 'a,', 'a,b,a', 'a,other', 'a,b,c,d,e,f']) assert.equal(readDomain(text), null, text);
+  const { rules } = parts.settings;
+  assert.throws(() => rules.range.read('90:0'), {
+    key: 'range',
+    message: 'range must be two numbers such as 0:90, the lower one first, got “90:0”',
+  });
+  assert.throws(() => rules.domain.read('a,a'), {
+    key: 'domain',
+    message: 'domain must be up to 5 different names with commas between them, “other” not among them, got “a,a”',
+  });
+  assert.deepEqual([rules.range.read(' '), rules.domain.read('a,b')], ['', 'a,b']);
+});
+
+test('what is known of a column is not known of another, and nothing of own data is', () => {
+  const { choiceOf } = parts.statistic_choice;
+  const roles = { person: 'who', time: 'day', bucket: 'day', from: '', to: '' };
+  const csv = parts.csv.parseCsv('day,who,n,m,drink\n2026-01-01,a,1,2,tea\n2026-01-02,b,2,7,');
+  const none = { ...roles, ...parts.settings.noStatistic };
+  assert.deepEqual(choiceOf(none, csv), { measured: 'n', range: '', category: 'drink', domain: '' });
+  const known = { measured: 'm', range: '0:9', category: 'drink', domain: 'tea' };
+  assert.deepEqual(choiceOf(none, csv, known), known);
+  const others = { ...none, measured: 'n', category: 'who' };
+  assert.deepEqual(choiceOf(others, csv, known), { measured: 'n', range: '', category: 'who', domain: '' });
+  assert.equal(choiceOf({ ...none, range: '1:2' }, csv, known).range, '1:2');
+});
+
+test('what is known of the tables that come with the page holds', () => {
+  const { visitors } = parts.made_up;
+  const streams = ['stationary', 'drifting', 'switching'];
+  const read = (name) => parts.csv.parseCsv(readFileSync(path.join(root, `examples/${name}.csv`), 'utf8'));
+  for (const [name, { measured, range, category, domain }] of Object.entries(parts.known_tables.knownTables)) {
+    const tables = name === 'synthetic' ? streams.map((stream) => visitors(2000, 12, stream)) : [read(name)];
+    for (const table of tables) {
+      const [low, high] = parts.statistic_choice.readRange(range);
+      const { values } = parts.csv.findColumn(table, measured);
+      assert.ok(values.every((value) => value >= low && value <= high), name);
+      if (category === '') continue;
+      const texts = parts.csv.textsOf(table.columns.find((column) => column.name === category));
+      const names = parts.statistic_choice.readDomain(domain);
+      for (const one of names) assert.ok(texts.includes(one), `${name}: ${one}`);
+      assert.ok(texts.filter((text) => names.includes(text)).length > 0.8 * texts.length, name);
+    }
+  }
+  assert.deepEqual(visitors(50, 3, 'drifting'), visitors(50, 3, 'drifting'));
+  assert.notDeepEqual(visitors(50, 3, 'drifting').columns[0], visitors(50, 4, 'drifting').columns[0]);
+});
+
+test('of each person the rows count that peopleStatistic counts', () => {
+  const { countedRows } = parts.contributions;
+  const csv = parts.csv.parseCsv(
+    'day,who,n\n2026-01-02,a,1\n2026-01-02,a,2\n2026-01-02,b,3\n2026-01-04,a,4\n2026-01-05,a,5\n2026-01-05,b,6\n2026-01-07,b,7',
+  );
+  const roles = { person: 'who', time: 'day', bucket: 'day', from: '2026-01-01', to: '2026-01-08' };
+  const limit = { maxContributions: 2, minSeparation: 3 };
+  const { rows, starts, numDropped } = countedRows(csv, roles, limit, 100);
+  assert.deepEqual(rows, [0, 2, 4, 5]);
+  assert.deepEqual(starts, [0, 0, 2, 2, 2, 4, 4, 4, 4]);
+  assert.equal(numDropped, 3);
+  assert.deepEqual(countedRows(csv, roles, limit, 4).starts, [0, 0, 2, 2, 2]);
+  const plain = countedRows(csv, { ...roles, person: '', time: '' }, limit, 3);
+  assert.deepEqual([plain.rows, plain.starts], [[0, 1, 2], [0, 1, 2, 3]]);
+});
+
+test('true statistics are those of the records that are added up', () => {
+  const { trueMoments, trueCounts } = parts.true_statistics;
+  const values = Float64Array.of(1, 4, 4, 10, 2);
+  const starts = [0, 0, 2, 2, 5];
+  const by = (window) => trueMoments({ starts, window }, values, 5);
+  const [all, last] = [by(Infinity), by(1)];
+  assert.deepEqual([...all.count], [0, 2, 2, 5]);
+  assert.deepEqual([...all.mean], [NaN, 2.5, 2.5, 4.2]);
+  assert.ok(Math.abs(all.standardDeviation[3] - Math.sqrt(9.76)) < 1e-12);
+  assert.deepEqual([...last.count], [0, 2, 0, 3]);
+  assert.deepEqual([...last.mean].map((mean) => Math.round(1e6 * mean) / 1e6), [NaN, 2.5, NaN, 5.333333]);
+  const names = ['a', 'b', 'b', 'c', 'a'];
+  const counts = (window) => trueCounts({ starts, window }, names, ['a', 'b']).map((one) => [...one]);
+  assert.deepEqual(counts(Infinity), [[0, 1, 1, 2], [0, 1, 1, 2]]);
+  assert.deepEqual(counts(2), [[0, 1, 1, 1], [0, 1, 1, 1]]);
 });
 
 test('numbers are written for readers', () => {

@@ -353,6 +353,7 @@ export async function revealAll(page) {
   await reveal(page, 'errors', '.key');
   await reveal(page, 'deltas', '.key');
   await reveal(page, 'ranking', 'tbody tr');
+  await reveal(page, 'statistics', '.key');
 }
 
 /** Presses a button that saves a file, and keeps the file in `window.saved`. */

@@ -45,13 +45,18 @@ const labels: Partial<Record<Key, string>> = {
   momentum: 'Momentum',
   lambda: 'λ',
   noiseSeed: 'Noise seed',
+  statistic: 'Released',
+  measured: 'Column',
+  range: 'Range',
+  category: 'Column',
+  domain: 'Categories',
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].label])),
 };
 
 const isParameter = (key: Key): key is ParameterKey => /^[ab]_/.test(key);
 
 /** Controls whose options depend on the data, which shows their values. */
-const ofData: ReadonlySet<Key> = new Set(['source', 'label', 'person', 'time']);
+const ofData: ReadonlySet<Key> = new Set(['source', 'label', 'person', 'time', 'measured', 'category']);
 
 const spoken: Partial<Record<Key, string>> = {
   epsilon: 'epsilon',
@@ -89,6 +94,12 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
     ['descent', 'gradient descent'],
     ['both', 'both'],
   ],
+  statistic: [
+    ['moments', 'mean and spread'],
+    ['histogram', 'counts of categories'],
+  ],
+  measured: [],
+  category: [],
   ...Object.fromEntries(
     parameterKeys
       .filter((key) => parameterSpecs[partsOf(key).name].kind === 'flag')
@@ -178,6 +189,20 @@ export class Controls {
     this.hint('neighbours', neighboursText[settings.neighbours]);
   }
 
+  /** Offers columns of a table. */
+  offer(key: 'measured' | 'category', names: readonly string[], chosen: string): void {
+    const { input } = this.controls.get(key)!;
+    const texts = names.includes(chosen) ? names : [chosen, ...names];
+    const isSame = texts.join() === [...(input as HTMLSelectElement).options].map(({ value }) => value).join();
+    if (!isSame) input.replaceChildren(...texts.map((value) => h('option', { value }, value || 'none')));
+    (input as HTMLSelectElement).value = chosen;
+  }
+
+  /** Shows what holds while nothing is typed. */
+  placeholder(key: 'range' | 'domain', text: string): void {
+    (this.controls.get(key)!.input as HTMLInputElement).placeholder = text;
+  }
+
   hint(key: Key, text: string): void {
     const control = this.controls.get(key);
     if (control) setText(control.hint, text);
@@ -244,6 +269,7 @@ export class Controls {
     }
     if (key === 'lambda') input.inputMode = 'text';
     if (key === 'budget') input.placeholder = 'none';
+    if (key === 'range' || key === 'domain') input.inputMode = 'text';
   }
 
   private listen(key: Key, input: HTMLInputElement | HTMLSelectElement): void {

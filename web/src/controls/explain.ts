@@ -60,11 +60,20 @@ export const hints: Partial<Record<Key, string>> = {
     'as long as no weights are too long.',
   noiseSeed:
     'Fixed, so that a link shows the same picture. A real release takes its key from the system.',
+  statistic: 'Of the records that are summed, with the mechanism, ε, δ and seed of Figure 1.',
+  measured: 'One number a record.',
+  range:
+    'Lowest and highest value, as in 0:90; others are clipped to it. It is public: take it from what you know, ' +
+    'never from the records. A narrow one has less noise.',
+  category: 'Its cells are names of categories.',
+  domain:
+    'With commas between them; all else counts as “other”. They are public: categories found in the records ' +
+    'would tell who is there.',
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].hint])),
 };
 
 const workloadTexts: Record<Settings['workload'], string> = {
-  total: 'A release adds up all records so far.',
+  total: 'A release adds up all records so far. Mean, spread and counts of them are in Figure 6.',
   window:
     'A release adds up the records of the latest steps alone. The noise is made for that; ' +
     `beyond ${MAX_QUICK_DENSE_STEPS} steps the search for the optimal one takes long.`,

@@ -33,16 +33,18 @@ import {
   OBJECTIVES,
 } from '../../../wasm/src/shared/defaults.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
+import { maxCategories, otherCategory, readDomain, readRange, type StatisticChoice } from '../data/statistic_choice.ts';
 import type { Units } from '../data/units.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
 const participationNames = ['single', 'epochs', 'separated'] as const;
 const workloadNames = ['total', 'window', 'decay', 'momentum'] as const;
+const statisticNames = ['moments', 'histogram'] as const;
 
 /** Most releases of which the page adds up the costs. */
 export const maxReleases = 10_000;
 
-export interface Settings extends Record<ParameterKey, ParameterValue> {
+export interface Settings extends Record<ParameterKey, ParameterValue>, StatisticChoice {
   mechanism: MechanismName;
   compare: MechanismName | 'none';
   epsilon: number;
@@ -118,6 +120,8 @@ export interface Settings extends Record<ParameterKey, ParameterValue> {
   /** Kind of queries on the histogram. */
   queries: QueryKind;
   queriesView: 'answers' | 'errors';
+  /** Statistic of the same records that is drawn beside their sums. */
+  statistic: (typeof statisticNames)[number];
 }
 
 export type Key = keyof Settings;
@@ -144,6 +148,9 @@ const maxDimension = 64;
 /** The page remembers every number it may show: 8 bytes each, true and noisy. */
 const maxEntries = 4_000_000;
 export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
+
+/** The page's choice of columns, of which it knows what is public. */
+export const noStatistic: Readonly<StatisticChoice> = { measured: '', range: '', category: '', domain: '' };
 
 export const defaults: Readonly<Settings> = {
   mechanism: DEFAULT_MECHANISM,
@@ -191,6 +198,8 @@ export const defaults: Readonly<Settings> = {
   histogram: '12,30,45,38,22,9,4,3,7,18,33,41,29,14,6,2',
   queries: 'ranges',
   queriesView: 'answers',
+  statistic: 'moments',
+  ...noStatistic,
   ...settingsOf('a', {}),
   ...settingsOf('b', {}),
 };
@@ -212,6 +221,11 @@ const viewKeys = [
   'histogram',
   'queries',
   'queriesView',
+  'statistic',
+  'measured',
+  'range',
+  'category',
+  'domain',
 ] as const satisfies readonly Key[];
 
 type ViewKey = (typeof viewKeys)[number];
@@ -294,6 +308,19 @@ function shown<K extends Key>(key: K, name: string, meaning: boolean) {
     name,
     read: (text: string): boolean => (read(text) === 'shown') === meaning,
     write: (value: boolean): string => (value === meaning ? 'shown' : 'hidden'),
+  };
+}
+
+/** Reads a text that says what is public about a column; it is empty where nobody has said it. */
+function publicText<K extends 'range' | 'domain'>(key: K, constraint: string, accepts: (text: string) => boolean) {
+  return {
+    name: key,
+    read(text: string): string {
+      const given = text.trim();
+      if (given === '' || accepts(given)) return given;
+      throw new SettingError(key, `${key} must be ${constraint}, got ${quote(given)}`);
+    },
+    write: String,
   };
 }
 
@@ -463,6 +490,15 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   },
   queries: choice('queries', queriesNames.queries, queryKinds),
   queriesView: choice('queriesView', queriesNames.queriesView, ['answers', 'errors'] as const),
+  statistic: choice('statistic', 'statistic', statisticNames),
+  measured: { name: 'measure', read: (text) => text, write: String },
+  range: publicText('range', 'two numbers such as 0:90, the lower one first', (text) => readRange(text) !== null),
+  category: { name: 'by', read: (text) => text, write: String },
+  domain: publicText(
+    'domain',
+    `up to ${maxCategories - 1} different names with commas between them, “${otherCategory}” not among them`,
+    (text) => readDomain(text) !== null,
+  ),
 };
 
 /** A mechanism with its parameters, as the library takes it. */

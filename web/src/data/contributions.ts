@@ -165,17 +165,68 @@ class Counting {
   }
 }
 
-/** The rows as records of steps. Without roles every row is a step. */
-export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limit: Limit): Records {
-  if (names.length === 0) throw new CsvError('choose at least one column to sum');
-  const columns = names.map((name) => findColumn(csv, name).values);
-  const width = columns.length;
+/** Steps and persons of the rows. */
+interface Layout {
+  numSteps: number;
+  stepOf(row: number): number;
+  /** Null without a user column. */
+  persons: string[] | null;
+  /** Number of the first bucket; that of a row, where there is no time. */
+  origin: number;
+}
+
+/** Without roles every row is a step. */
+function layoutOf(csv: Csv, roles: Roles): Layout {
   const indices = roles.time === '' ? null : bucketsOf(csv, roles);
   const persons = roles.person === '' ? null : personsOf(csv, roles.person);
   const edges = indices === null ? { first: null, last: null } : edgesOf(roles);
   const origin = edges.first ?? indices?.[0] ?? 0;
   const end = edges.last ?? indices?.at(-1) ?? csv.numRows - 1;
-  const numSteps = end - origin + 1;
+  const stepOf = (row: number): number => (indices === null ? row : indices[row]! - origin);
+  return { numSteps: end - origin + 1, stepOf, persons, origin };
+}
+
+/** Rows that count, each for itself. */
+export interface CountedRows {
+  rows: number[];
+  /** Place in `rows` of the first one of each step, and behind the last one of all. */
+  starts: number[];
+  numDropped: number;
+}
+
+/**
+ * Returns the rows of the first `maxSteps` steps that count. Of several of a person in a step the
+ * first does, as in `peopleStatistic` of the library: added up they would be nobody's record.
+ */
+export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: number): CountedRows {
+  const { numSteps, stepOf, persons } = layoutOf(csv, roles);
+  const counting = new Counting(limit);
+  const latest = new Map<string, number>();
+  const rows: number[] = [];
+  const starts = [0];
+  let numDropped = 0;
+  for (let row = 0; row < csv.numRows; ++row) {
+    const step = stepOf(row);
+    if (step >= maxSteps) break;
+    while (starts.length <= step) starts.push(rows.length);
+    const person = persons?.[row];
+    if (person !== undefined && (latest.get(person) === step || !counting.takes(person, step))) {
+      numDropped += 1;
+      continue;
+    }
+    if (person !== undefined) latest.set(person, step);
+    rows.push(row);
+  }
+  while (starts.length <= Math.min(numSteps, maxSteps)) starts.push(rows.length);
+  return { rows, starts, numDropped };
+}
+
+/** The rows as records of steps. */
+export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limit: Limit): Records {
+  if (names.length === 0) throw new CsvError('choose at least one column to sum');
+  const columns = names.map((name) => findColumn(csv, name).values);
+  const width = columns.length;
+  const { numSteps, stepOf, persons, origin } = layoutOf(csv, roles);
   checkSize(numSteps * width);
   const counting = new Counting(limit);
   const raw = new Float64Array(numSteps * width);
@@ -188,7 +239,7 @@ export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limi
   let batchSize = 1;
   let size = 0;
   for (let row = 0; row < csv.numRows; ++row) {
-    const step = indices === null ? row : indices[row]! - origin;
+    const step = stepOf(row);
     if (step !== openStep) [open, openStep, size] = [new Map(), step, 0];
     for (let k = 0; k < width; ++k) raw[step * width + k]! += columns[k]![row]!;
     const person = persons?.[row];
@@ -216,9 +267,9 @@ export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limi
     numDropped,
     numPersons: persons === null ? null : counting.numPersons,
     span:
-      indices === null
+      roles.time === ''
         ? null
-        : [bucketText(origin, roles.bucket), bucketText(end, roles.bucket)],
+        : [bucketText(origin, roles.bucket), bucketText(origin + numSteps - 1, roles.bucket)],
   };
 }
 

@@ -3,7 +3,7 @@
 // The choice of records: made up, an example, or one's own CSV, which stays here.
 
 import type { Control, Controls } from '../controls/controls.ts';
-import { defaults, SettingError, type Settings } from '../controls/settings.ts';
+import { defaults, noStatistic, SettingError, type Settings } from '../controls/settings.ts';
 import { learnsFrom, noLabel } from '../controls/workload.ts';
 import type { Table } from 'dp-ftrl';
 import { h } from '../page/dom.ts';
@@ -35,7 +35,10 @@ import {
 import { CsvBox } from './csv_box.ts';
 import type { Reading } from './csv_repair.ts';
 import { examples, exampleText } from './examples.ts';
+import { knownTables } from './known_tables.ts';
+import { visitors } from './made_up.ts';
 import { RolesField, type RoleChoice } from './roles_field.ts';
+import { choiceOf, maxStatisticSteps, type StatisticTable } from './statistic_choice.ts';
 import { unitOf } from './units.ts';
 import type { SnippetSource } from '../share/source.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
@@ -86,6 +89,7 @@ export class DataPanel {
   private csv: Csv | null = null;
   private csvSource = 'synthetic';
   private settings: Settings | null = null;
+  private visitors: { key: string; csv: Csv } | null = null;
   private made: { key: string; csv: Csv; records: Records } | null = null;
 
   constructor(
@@ -216,6 +220,20 @@ export class DataPanel {
     return settings.label === '' ? noLabel : settings.label;
   }
 
+  /** The table that statistics are of, and what of it; null where it is not there. */
+  tableOf(settings: Settings): StatisticTable | null {
+    const { source, numSteps, streamSeed, stream } = settings;
+    let csv = this.csvSource === source ? this.csv : null;
+    if (source === 'synthetic') {
+      const key = [numSteps, streamSeed, stream].join();
+      if (this.visitors?.key !== key) {
+        this.visitors = { key, csv: visitors(Math.min(numSteps, maxStatisticSteps), streamSeed, stream) };
+      }
+      ({ csv } = this.visitors);
+    }
+    return csv === null ? null : { csv, choice: choiceOf(settings, csv, knownTables[source]) };
+  }
+
   /** Names of the columns in use; none for a synthetic stream. */
   columnsOf(settings: Settings): string[] {
     if (this.csv === null) return [];
@@ -261,12 +279,13 @@ export class DataPanel {
         numSteps: csv.numRows,
         sums,
         ...noRoles,
+        ...noStatistic,
       });
     } else if (source === 'own') {
       this.begin(this.own!);
     } else {
       const { clipNorm, numSteps, sums } = defaults;
-      const made = { columns: [], label: '', clipNorm, numSteps, sums, ...noRoles };
+      const made = { columns: [], label: '', clipNorm, numSteps, sums, ...noRoles, ...noStatistic };
       this.events.changed({ source, ...made });
     }
   }
@@ -358,6 +377,7 @@ export class DataPanel {
       clipNorm,
       numSteps,
       sums: 1,
+      ...noStatistic,
     });
   }
 
@@ -499,7 +519,8 @@ function participationFor({ person, time }: Roles): Pick<Settings, 'participatio
   return time === '' ? undefined : { participation: 'single' };
 }
 
-function limitOf(settings: Settings): Limit {
+/** How many rows of a person count. */
+export function limitOf(settings: Settings): Limit {
   const { participation, participations, minSeparation, person, time } = settings;
   if (person === '' && time !== '' && participation !== 'single') {
     const what = 'rows in steps of time protect a row, or a person by a user column';

@@ -15,7 +15,10 @@ import { SumsView } from './sums_view.ts';
 
 const numRows = 32;
 
-function stepsToShow(run: Run): number[] {
+/** Steps that there will be, and those that are there. */
+type Progress = Pick<Run, 'numSteps' | 'step'>;
+
+function stepsToShow(run: Progress): number[] {
   const stride = Math.max(1, Math.ceil(run.numSteps / numRows));
   const steps: number[] = [];
   for (let step = stride; step < run.step; step += stride) steps.push(step);
@@ -23,7 +26,7 @@ function stepsToShow(run: Run): number[] {
   return steps;
 }
 
-interface TableColumn {
+export interface TableColumn {
   title: string;
   secret: boolean;
   name: string;
@@ -31,7 +34,7 @@ interface TableColumn {
   print(value: number): string;
 }
 
-function makeTable(run: Run, columns: TableColumn[]): HTMLElement {
+export function makeTable(run: Progress, columns: TableColumn[]): HTMLElement {
   const head = h('tr', {}, h('th', { scope: 'col' }, 'Step'));
   for (const { title, secret } of columns) {
     head.append(h('th', { scope: 'col' }, title, secret && h('span', { class: 'note' }, 'secret')));

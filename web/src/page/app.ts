@@ -30,6 +30,7 @@ import { TargetFields } from '../controls/target_fields.ts';
 import { readAddress, writeAddress, writeQueriesAddress } from '../controls/url.ts';
 import { noLabel } from '../controls/workload.ts';
 import { DataPanel } from '../data/data_panel.ts';
+import type { StatisticChoice } from '../data/statistic_choice.ts';
 import { unitOf } from '../data/units.ts';
 import { connectExport } from '../share/export.ts';
 import { connectKeys } from '../share/keys.ts';
@@ -158,6 +159,12 @@ export class App {
     this.change(patch);
   }
 
+  /** Another column: its range or categories are not those of the one before. */
+  private changeColumn(patch: Partial<StatisticChoice>): void {
+    for (const key of ['range', 'domain'] as const) if (key in patch) this.controls.error(key, null, '');
+    this.change(patch);
+  }
+
   /** Other sums of data are a choice against learning, which needs running totals. */
   private changeWorkload(workload: Settings['workload']): void {
     const { source, label, mechanism, numSteps, window } = this.wanted;
@@ -207,6 +214,8 @@ export class App {
       else if (key === 'compare') {
         this.changeMechanism('b', choose('b', value as Settings['compare']));
       } else if (key === 'workload') this.changeWorkload(value as Settings['workload']);
+      else if (key === 'measured') this.changeColumn({ measured: value as string, range: '' });
+      else if (key === 'category') this.changeColumn({ category: value as string, domain: '' });
       else this.change({ [key]: value } as Partial<Settings>);
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
@@ -278,7 +287,7 @@ export class App {
     const { wanted } = this;
     const columns = this.data.columnsOf(wanted);
     this.targets.measure(run.first.info.learns ? '' : unitOf(columns, wanted.units));
-    this.views.show(run, wanted, columns);
+    this.views.show(run, wanted, columns, this.data.tableOf({ ...run.settings, ...viewsOf(wanted) }));
   }
 
   /** A search was cancelled: back to what was there before, or to what needs no search. */

@@ -53,6 +53,7 @@ export class Form {
       all.group('Noise', ['noiseSeed']),
     );
     all.follow('workload', [this.halfLife.element]);
+    byId('statistics-controls').append(...all.fields(['statistic', 'measured', 'range', 'category', 'domain']));
   }
 
   /** Takes out parameters that the mechanism does not have, and names them. */
@@ -91,6 +92,7 @@ export class Form {
       this.controls.setShown(key, !learns && settings.workload === ofSums[key]);
     }
     this.halfLife.show(settings);
+    this.showStatistic(settings);
     for (const side of sides) this.showParameters(side, settings);
     const rows = this.data.numSteps(settings);
     const ends =
@@ -112,6 +114,21 @@ export class Form {
     if (!learnsFrom(settings)) return;
     const used = learners.map(({ history }) => history.info.lambda);
     this.controls.hint('lambda', lambdaText(settings.lambda, used));
+  }
+
+  /** Offers the columns of the table, and says what the page knows of one. */
+  private showStatistic(settings: Settings): void {
+    const isMoments = settings.statistic === 'moments';
+    for (const key of ['measured', 'range'] as const) this.controls.setShown(key, isMoments);
+    for (const key of ['category', 'domain'] as const) this.controls.setShown(key, !isMoments);
+    const table = this.data.tableOf(settings);
+    if (table === null) return;
+    const { measured, category } = table.choice;
+    const numbers = table.csv.columns.filter(({ faults }) => faults.length === 0);
+    this.controls.offer('measured', numbers.map(({ name }) => name), measured);
+    this.controls.offer('category', table.csv.columns.map(({ name }) => name), category);
+    this.controls.placeholder('range', table.choice.range || 'lowest:highest');
+    this.controls.placeholder('domain', table.choice.domain || 'one,two,three');
   }
 
   private applies(side: Side, settings: Settings, name: ParameterName): boolean {

@@ -18,8 +18,10 @@ import type { Panel, Picture } from '../figures/picture.ts';
 import { Ranking } from '../figures/ranking.ts';
 import { bandsText, SimultaneousBands, type SimultaneousBand } from '../figures/simultaneous.ts';
 import { SumsFigure, type Additions } from '../figures/sums_figure.ts';
+import { StatisticsFigure } from '../figures/statistics_figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
 import { Analyst } from './analyst.ts';
+import type { StatisticTable } from '../data/statistic_choice.ts';
 import { unitOf } from '../data/units.ts';
 import { byId, h, setText } from './dom.ts';
 import { messageOf } from './failures.ts';
@@ -38,6 +40,8 @@ interface Shown {
   settings: Settings;
   /** Names of the entries of a record; empty for a synthetic stream. */
   names: string[];
+  /** The table of the statistics; null where it is not there. */
+  table: StatisticTable | null;
 }
 
 const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
@@ -61,6 +65,7 @@ export class Views {
   private readonly errors: ErrorsFigure;
   private readonly deltas: DeltaFigure;
   private readonly ranking: Ranking;
+  private readonly statistics: StatisticsFigure;
 
   constructor(
     private readonly player: Player,
@@ -76,6 +81,7 @@ export class Views {
     this.deltas = new DeltaFigure(analyst);
     this.ranking = new Ranking(analyst, events);
     const moved = (step: number | null): void => this.moveCursor(step);
+    this.statistics = new StatisticsFigure(analyst, moved);
     this.sums = new SumsFigure(byId('sums'), byId('sum-errors'), moved);
     this.learning = new LearningFigure(byId('learning'), moved);
     this.connect();
@@ -90,9 +96,9 @@ export class Views {
   }
 
   /** Redraws everything that depends on what is shown rather than on what is computed. */
-  show(run: Run, settings: Settings, names: string[]): void {
+  show(run: Run, settings: Settings, names: string[], table: StatisticTable | null): void {
     this.take(run);
-    this.shown = { run, settings, names };
+    this.shown = { run, settings, names, table };
     this.fillSumsView(this.shown);
     byId<HTMLSelectElement>('speed').value = rules.speed.write(settings.speed);
     byId<HTMLSelectElement>('learning-view').value = settings.learning;
@@ -112,6 +118,7 @@ export class Views {
     this.errors.show({ ...run.settings, errors, local }, run.lanes);
     this.deltas.show({ ...run.settings, ranking }, run.lanes);
     this.ranking.show({ ...run.settings, ranking });
+    this.statistics.show({ ...run.settings, statistic: settings.statistic, deployed: settings.deployed }, run.lanes, table);
     this.draw();
   }
 
@@ -150,6 +157,7 @@ export class Views {
       ['matrices', 'Factorizations', matrices],
       ['deviations', 'Error of each step', some(this.errors.picture())],
       ['deltas', 'What a δ buys', some(this.deltas.picture())],
+      ['statistics', 'Statistics', this.statistics.pictures()],
     ];
     return new Map(
       all
@@ -165,7 +173,7 @@ export class Views {
   }
 
   restyle(): void {
-    for (const figure of [this.sums, this.learning, this.factorization, this.errors, this.deltas]) {
+    for (const figure of [this.sums, this.learning, this.factorization, this.errors, this.deltas, this.statistics]) {
       figure.restyle();
     }
   }
@@ -270,6 +278,7 @@ export class Views {
     this.learning.setCursor(step);
     this.factorization.setCursor(step);
     this.errors.setCursor(step);
+    this.statistics.setCursor(step);
   }
 
   private connect(): void {
@@ -290,10 +299,12 @@ export class Views {
       const box = byId<HTMLInputElement>(key);
       box.addEventListener('change', () => this.events.changed({ [key]: box.checked }));
     }
-    byId('draw-again').addEventListener('click', () => {
-      if (this.shown === null) return;
-      this.events.changed({ noiseSeed: this.shown.settings.noiseSeed + 1 });
-    });
+    for (const id of ['draw-again', 'statistics-again']) {
+      byId(id).addEventListener('click', () => {
+        if (this.shown === null) return;
+        this.events.changed({ noiseSeed: this.shown.settings.noiseSeed + 1 });
+      });
+    }
     for (const id of ['sums-numbers', 'learning-numbers']) {
       byId(id).addEventListener('toggle', () => this.drawTables(true));
     }
@@ -307,9 +318,10 @@ export class Views {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
         if (innerWidth !== width && this.shown !== null) {
-          const { run, settings, names } = this.shown;
-          this.show(run, settings, names); // As many points as pixels.
+          const { run, settings, names, table } = this.shown;
+          this.show(run, settings, names, table); // As many points as pixels.
           this.errors.resize();
+          this.statistics.resize();
         }
         width = innerWidth;
       }, 200);

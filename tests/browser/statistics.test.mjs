@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The laboratory: mean and spread of a column, and counts of categories, after every step.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { load } from '../../dist/index.js';
+import { complaints, enter, readKey, readTable, reveal, root, startSite, textOf } from './support.mjs';
+
+const { open } = await startSite();
+const library = await load();
+
+const shop = 'mechanism=square-root&data=shop_day&label=-&column=count&steps=840';
+const target = { mechanism: 'square-root', numSteps: 840, epsilon: 1, delta: 1e-6, insecureSeed: 1 };
+const text = await readFile(path.join(root, 'examples/shop_day.csv'), 'utf8');
+const rows = text.trim().split('\n').slice(1).map((line) => line.split(','));
+
+/** Returns what the library releases for every record as a step. */
+function readings(options, records) {
+  const statistic = library.statistic({ ...target, ...options });
+  const all = statistic.releaseMany(records);
+  statistic.dispose();
+  return all;
+}
+
+/** Waits for charts of these numbers, and for the released one to be another. */
+async function drawn(page, keys, before = NaN) {
+  await page.$eval('#statistics', (one) => one.scrollIntoView());
+  await page.waitForFunction(
+    (wanted, old) => {
+      const shown = [...document.querySelectorAll('#statistics .panel')].map((one) => one.dataset.key);
+      const value = document.querySelector('#statistics .panel data')?.value;
+      return shown.join() === wanted && Number(value) !== old && !document.getElementById('statistics').hasAttribute('aria-busy');
+    },
+    {},
+    keys,
+    before,
+  );
+}
+
+const keyOf = (page, key) => readKey(page, `#statistics [data-key="${key}"]`);
+
+test('mean, spread and count are those of the library, by keyboard and in the table', async () => {
+  const { page, said } = await open(shop);
+  await reveal(page, 'statistics', '.key');
+  const revenue = rows.map((row) => Number(row[3]));
+  const all = readings({ statistic: 'moments', ranges: [[0, 20]] }, revenue);
+  const { mean, standardDeviation, count } = all.at(-1);
+  const shown = await keyOf(page, 'mean');
+  assert.equal(shown.release, mean[0].value);
+  assert.ok(Math.abs(shown['without noise'] - revenue.reduce((sum, one) => sum + one, 0) / 840) < 1e-9);
+  assert.equal((await keyOf(page, 'spread')).release, standardDeviation[0].value);
+  assert.equal((await keyOf(page, 'count')).release, count.value);
+  assert.match(await textOf(page, '#statistics-note'), /hide whether any one record was there, and what it says, at ε = 1 and δ = 10⁻⁶/);
+  const table = await readTable(page, 'statistics-numbers');
+  const [step, cells] = [...table][3];
+  const { low, high, stddev } = all[step - 1].mean[0];
+  assert.deepEqual([cells['mean-low'], cells['mean-high'], cells['mean-stddev']], [low, high, stddev]);
+  assert.equal(cells['count-truth'], step);
+  // The cursor goes through all charts, and the figures above.
+  await page.focus('#statistics [data-key=spread] .plot');
+  await page.keyboard.press('Home');
+  assert.equal(await textOf(page, '#statistics [data-key=mean] .key-at'), 'step 1');
+  assert.equal((await keyOf(page, 'mean')).release, all[0].mean[0].value);
+  assert.match(await page.$eval('#statistics [data-key=count] .plot', (one) => one.getAttribute('aria-valuetext')), /^step 1, Number of records: release .*, interval .* to .*; secret: without noise 1$/);
+  assert.deepEqual(await complaints(page), []);
+  // Another range by keyboard, which stands in the address; a wrong one is refused where it is typed.
+  await enter(page, '#set-range', '0:5');
+  await drawn(page, 'mean,spread,count', shown.release);
+  assert.match(page.url(), /range=0%3A5/);
+  const clipped = revenue.filter((one) => one > 5).length;
+  assert.match(await textOf(page, '#statistics-note'), new RegExp(`Secret: ${clipped} of 840 records are outside of 0 to 5 and are clipped\\.`));
+  await enter(page, '#set-range', '5:0');
+  assert.match(await textOf(page, '#set-range-error'), /^range must be two numbers such as 0:90/);
+  // Nothing secret is left where secrets are hidden.
+  await page.click('#deployed');
+  await page.waitForFunction(() => !document.querySelector('#statistics .secret'));
+  const spoken = await page.$eval('figure:has(#statistics)', (one) => one.outerHTML);
+  assert.doesNotMatch(spoken, /secret:|Secret:|without noise <|clipped\./);
+  assert.ok([...(await readTable(page, 'statistics-numbers')).values()].every((one) => !('mean-truth' in one)));
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('counts of categories follow the address, the seed and the neighbours', async () => {
+  const { page, said } = await open(`${shop}&statistic=histogram&domain=0,1&noise-seed=7&neighbours=replace-one`);
+  await reveal(page, 'statistics', '.key');
+  await drawn(page, '0,1,other');
+  const categories = ['0', '1', 'other'];
+  const items = rows.map((row) => row[2]);
+  const options = { statistic: 'histogram', categories, other: 'other', neighbours: 'replace-one' };
+  const last = (insecureSeed) => readings({ ...options, insecureSeed }, items).at(-1);
+  for (const [i, name] of categories.entries()) {
+    const shown = await keyOf(page, name);
+    assert.equal(shown.release, last(7).count[i].value);
+    const isIn = (item) => (name === 'other' ? !categories.includes(item) : item === name);
+    assert.equal(shown['without noise'], items.filter(isIn).length);
+  }
+  assert.match(await textOf(page, '#statistics-note'), /hide whether any one record was there, what it says, and which of any two it was, at/);
+  await page.click('#statistics-again');
+  await drawn(page, '0,1,other', last(7).count[0].value);
+  assert.equal((await keyOf(page, '0')).release, last(8).count[0].value);
+  // Another column has categories of its own, which someone has to say.
+  await page.select('#set-category', 'count');
+  await page.waitForFunction(() => /^Say which categories of count to count/.test(document.getElementById('statistics').textContent));
+  assert.doesNotMatch(page.url(), /domain/);
+  assert.match(page.url(), /by=count/);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('own rows of persons by day: those that count are released, and ranges wait to be said', async () => {
+  const { page, said } = await open('mechanism=square-root&steps=30&statistic=histogram');
+  const csv = 'day,member,minutes,drink\n2026-01-01,a,10,tea\n2026-01-01,b,20,tea\n2026-01-02,a,30,mate\n2026-01-04,b,40,tea\n2026-01-04,a,50,tea\n';
+  await page.evaluate((content) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([content], 'own.csv', { type: 'text/csv' }));
+    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  }, csv);
+  await page.waitForSelector('#clip-guide:not([hidden]) .ask');
+  await page.click('#clip-guide button');
+  await page.waitForFunction(() => /data=own/.test(location.hash));
+  await page.$eval('#statistics', (one) => one.scrollIntoView());
+  await page.waitForFunction(() => /^Say which categories of drink/.test(document.getElementById('statistics').textContent));
+  await enter(page, '#set-participations', '2');
+  await enter(page, '#set-domain', 'tea');
+  await drawn(page, 'tea,other');
+  const participation = { participations: 2, minSeparation: 1 };
+  const statistic = library.peopleStatistic({
+    ...{ ...target, numSteps: 4, participation },
+    ...{ statistic: 'histogram', categories: ['tea', 'other'], other: 'other' },
+  });
+  const days = [['a', 'b'], ['a'], [], ['b', 'a']];
+  const drinks = [['tea', 'tea'], ['mate'], [], ['tea', 'tea']];
+  const released = days.flatMap((people, day) => {
+    if (people.length > 0) statistic.contribute(people, drinks[day]);
+    return statistic.endSteps();
+  });
+  statistic.dispose();
+  const shown = await keyOf(page, 'tea');
+  assert.equal(shown.release, released.at(-1).count[0].value);
+  assert.equal(shown['without noise'], 3);
+  assert.match(await textOf(page, '#statistics-note'), /any one person was there, with up to 2 records that count, and what they say/);
+  assert.deepEqual(said, []);
+  await page.close();
+});

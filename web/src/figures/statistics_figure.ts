@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Figure 6: mean and spread of a column, or counts of categories, after every step: a small chart for
+// each number, with the interval that the library gives for it and the number without noise.
+
+import type { Settings } from '../controls/settings.ts';
+import { wordsOf } from '../controls/workload.ts';
+import { limitOf } from '../data/data_panel.ts';
+import type { StatisticTable } from '../data/statistic_choice.ts';
+import type { Analyst } from '../page/analyst.ts';
+import { byId, h, setText } from '../page/dom.ts';
+import { messageOf } from '../page/failures.ts';
+import { count, quantity, scientific } from '../page/format.ts';
+import { Lazily } from '../page/lazily.ts';
+import type { Lane } from '../page/run.ts';
+import { GrowingRange } from './axis.ts';
+import { Chart } from './chart.ts';
+import { Decimated } from './decimate.ts';
+import { Legend, type KeyEntry } from './legend.ts';
+import type { Panel as PicturePanel } from './picture.ts';
+import { releaseStatistic, Wanting, type Released, type Track } from './statistic_release.ts';
+import { makeTable, type TableColumn } from './tables.ts';
+
+/** Confidence of the intervals, the default of the library. */
+const confidence = 0.95;
+/** Share of the steps that the axes are not made for: the first intervals may be as wide as the range. */
+const early = 0.1;
+const colour = 'private';
+
+const ends = ({ low, high }: { low: number; high: number }): string => `${quantity(low, 3)} to ${quantity(high, 3)}`;
+
+/** The chart of one number, with its key. */
+class Panel {
+  readonly element: HTMLElement;
+  readonly chart: Chart;
+  private readonly legend: Legend;
+  private readonly points: Decimated;
+
+  constructor(
+    readonly track: Track,
+    private readonly deployed: boolean,
+    range: GrowingRange,
+    width: number,
+    moved: (step: number | null) => void,
+  ) {
+    const { numSteps } = this;
+    this.points = new Decimated(numSteps, ['line', 'upper', 'lower', 'line'], width);
+    this.chart = new Chart({
+      name: `${track.name}: cursor over the steps`,
+      lines: [
+        { colour, width: 1.5, shown: true },
+        { shown: true },
+        { shown: true },
+        { colour: 'secret', width: 1.5, dash: [6, 4], shown: !deployed },
+      ],
+      bands: [{ upper: 1, lower: 2, colour }],
+      numSteps,
+      describe: (step) => this.describe(step),
+      moved,
+      range: () => range.get(),
+    });
+    const published: KeyEntry[] = [
+      { name: 'release', colour, kind: 'line' },
+      { name: 'interval', colour, kind: 'band' },
+    ];
+    this.legend = new Legend(published, deployed ? [] : [{ name: 'without noise', colour: 'secret', kind: 'dash' }]);
+    const title = h('h3', {}, track.name);
+    this.element = h('div', { class: 'panel', 'data-key': track.key }, title, this.legend.element, this.chart.element);
+    for (let step = 1; step <= numSteps; ++step) {
+      const { value, low, high, truth } = this.at(step);
+      this.points.push([value, high, low, truth]);
+      if (step < early * numSteps) continue;
+      for (const shown of [value, low, high, ...(deployed ? [] : [truth])]) if (Number.isFinite(shown)) range.include(shown);
+    }
+  }
+
+  /** Draws once the range knows all panels that share it. */
+  draw(): void {
+    this.chart.setData(this.points.data());
+    this.setCursor(null);
+  }
+
+  get numSteps(): number {
+    return this.track.estimates.length;
+  }
+
+  setCursor(step: number | null): void {
+    this.chart.setCursor(step);
+    const shown = Math.min(step ?? this.numSteps, this.numSteps);
+    const at = this.at(shown);
+    this.legend.update(`step ${count(shown)}`, [
+      { text: quantity(at.value), value: at.value },
+      { text: ends(at) },
+      { text: quantity(at.truth), value: at.truth },
+    ]);
+  }
+
+  picture(): PicturePanel {
+    const [x, value, high, low, truth] = this.points.data().map((column) => [...column]);
+    const of = 'release';
+    return {
+      title: this.track.name,
+      x: { label: 'step', log: false },
+      y: { label: 'value', log: false },
+      series: [
+        { name: of, x: x!, y: value!, colour },
+        { name: 'interval', of, x: x!, y: high!, to: low!, colour },
+        ...(this.deployed ? [] : [{ name: 'without noise', x: x!, y: truth!, colour: 'secret' as const, look: 'dashed' as const }]),
+      ],
+    };
+  }
+
+  private at(step: number) {
+    const { estimates, truth } = this.track;
+    return { ...estimates[step - 1]!, truth: truth[step - 1]! };
+  }
+
+  private describe(step: number): string {
+    const at = this.at(step);
+    const secret = this.deployed ? '' : `; secret: without noise ${quantity(at.truth)}`;
+    return `step ${step}, ${this.track.name}: release ${quantity(at.value)}, interval ${ends(at)}${secret}`;
+  }
+}
+
+/** A table, and the run whose settings and mechanism are used for it. */
+interface Shown {
+  settings: Settings;
+  lane: Lane;
+  table: StatisticTable;
+}
+
+export class StatisticsFigure {
+  private readonly host = byId('statistics');
+  private readonly note = byId('statistics-note');
+  private readonly details = byId<HTMLDetailsElement>('statistics-numbers');
+  private readonly lazily = new Lazily(this.host, () => this.update());
+  private shown: Shown | null = null;
+  private asked = '';
+  private askedLane: Lane | null = null;
+  private released: Released | null = null;
+  private drawn = '';
+  private panels: Panel[] = [];
+
+  constructor(
+    private readonly analyst: Analyst,
+    private readonly moved: (step: number | null) => void,
+  ) {
+    this.details.addEventListener('toggle', () => this.fillTable());
+  }
+
+  show(settings: Settings, lanes: readonly Lane[], table: StatisticTable | null): void {
+    if (table === null) return;
+    this.shown = { settings: { ...settings }, lane: lanes[0]!, table };
+    // Secrets are hidden at once, also where nobody looks.
+    if (this.panels.length > 0 && this.drawn !== 'true' && settings.deployed) this.draw(settings);
+    this.lazily.request();
+  }
+
+  restyle(): void {
+    for (const { chart } of this.panels) chart.restyle();
+  }
+
+  /** As many points as pixels: another width, another drawing. */
+  resize(): void {
+    this.drawn = '';
+    this.lazily.request();
+  }
+
+  setCursor(step: number | null): void {
+    for (const panel of this.panels) panel.setCursor(step);
+  }
+
+  /** The charts as they are drawn; none before they are. */
+  pictures(): PicturePanel[] {
+    return this.panels.map((panel) => panel.picture());
+  }
+
+  private async update(): Promise<void> {
+    if (this.shown === null) return;
+    const { settings, lane, table } = this.shown;
+    // Another lane is another run: of other records, or with other noise.
+    const asked = JSON.stringify([settings.statistic, table.choice]);
+    const isSame = lane === this.askedLane && asked === this.asked;
+    const drawn = String(settings.deployed);
+    if (isSame && drawn === this.drawn) return;
+    this.host.setAttribute('aria-busy', 'true');
+    try {
+      if (!isSame) {
+        const engine = await this.analyst.engine();
+        this.released = await releaseStatistic(engine, { settings, lane, table, limit: limitOf(settings) });
+      }
+      [this.asked, this.askedLane] = [asked, lane];
+      this.draw(settings);
+    } catch (error) {
+      this.fail(error);
+    }
+    this.host.removeAttribute('aria-busy');
+  }
+
+  private fail(error: unknown): void {
+    this.askedLane = null;
+    this.released = null;
+    this.clear();
+    setText(this.note, '');
+    const role = error instanceof Wanting ? 'status' : 'alert';
+    this.host.replaceChildren(h('p', { class: 'plot nothing', role }, messageOf(error)));
+    this.fillTable();
+  }
+
+  private clear(): void {
+    for (const { chart } of this.panels) chart.destroy();
+    this.panels = [];
+  }
+
+  private draw(settings: Settings): void {
+    this.clear();
+    const { tracks, isCounts } = this.released!;
+    const { deployed } = settings;
+    const rangeOf = (): GrowingRange => new GrowingRange([0, 1]);
+    const common = rangeOf();
+    const width = Math.max(150, Math.round(this.host.clientWidth / 3));
+    this.panels = tracks.map((track) => new Panel(track, deployed, isCounts ? common : rangeOf(), width, this.moved));
+    this.host.replaceChildren(...this.panels.map(({ element }) => element));
+    for (const panel of this.panels) panel.draw();
+    setText(this.note, noteOf(settings, this.released!));
+    this.fillTable();
+    this.drawn = String(deployed);
+  }
+
+  private fillTable(): void {
+    if (!this.details.open) return;
+    const { released, shown } = this;
+    const table = released === null ? h('p', {}, 'Nothing is released here.') : tableOf(released, shown!.settings.deployed);
+    this.details.querySelector('.scroll')!.replaceChildren(table);
+  }
+}
+
+function tableOf({ tracks }: Released, deployed: boolean): HTMLElement {
+  const print = (value: number): string => quantity(value, 5);
+  const columns = tracks.flatMap(({ name, key, estimates, truth }): TableColumn[] => {
+    const parts = { value: '', low: ', from', high: ', to', stddev: ', std' };
+    const published = (['value', 'low', 'high', 'stddev'] as const).map((part) => ({
+      title: `${name}${parts[part]}`,
+      secret: false,
+      name: `${key}-${part}`,
+      print,
+      at: (step: number) => estimates[step - 1]![part],
+    }));
+    const secret = { title: `${name}, without noise`, secret: true, name: `${key}-truth`, print, at: (step: number) => truth[step - 1]! };
+    return deployed ? published : [...published, secret];
+  });
+  const numSteps = tracks[0]!.estimates.length;
+  return makeTable({ numSteps, step: numSteps }, columns);
+}
+
+/** Says whose records are hidden, and what of them. */
+function hiddenText({ neighbours, person, participation, participations }: Settings): string {
+  const isOne = participation === 'single' || participations === 1;
+  const counted = person === '' ? '' : isOne ? ' that counts' : ' that count';
+  const records = `${isOne ? 'one record' : `up to ${count(participations)} records`}${counted}`;
+  const who = person === '' ? 'user' : 'person';
+  const says = isOne ? 'it says' : 'they say';
+  const whose = isOne && person === '' ? 'any one record was there' : `any one ${who} was there, with ${records}`;
+  return neighbours === 'zero-out'
+    ? `whether ${whose}, and what ${says}`
+    : `whether ${whose}, what ${says}, and which of any two it was`;
+}
+
+/** Says what is protected, what the intervals mean, and what this costs beside Figure 1. */
+function noteOf(settings: Settings, { isCounts, secret }: Released): string {
+  const { epsilon, delta, deployed } = settings;
+  const what = isCounts ? 'The counts of all categories' : 'Mean, standard deviation and number';
+  const axes = isCounts ? '' : ' Early ones may be as wide as the range; the axes are made for the last nine tenths of the steps.';
+  const said = deployed || secret === '' ? '' : ` Secret: ${secret}`;
+  return (
+    `${what} are of ${wordsOf(settings).counted}, and are published after every step. All of them together hide ` +
+    `${hiddenText(settings)}, at ε = ${quantity(epsilon)} and δ = ${scientific(delta)}. Each interval holds the number ` +
+    `without noise with ${quantity(100 * confidence)} % confidence.${axes} To publish Figure 1 as well spends the same ` +
+    `budget once more.${said}`
+  );
+}
