@@ -4,9 +4,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { basename } from 'node:path';
-import { brotliDecompressSync } from 'node:zlib';
 import { Misuse } from '../failure.js';
 import { formatOfName } from '../input/format.js';
 import { openInput } from '../input/input.js';
@@ -44,6 +43,7 @@ async function readPage(): Promise<string> {
     throw new Error(`${what}; in a clone scripts/build page makes it`, { cause: error });
   }
   const wasm = (await readFile(WASM)).toString('base64');
+  const { brotliDecompressSync } = await import('node:zlib');
   return brotliDecompressSync(packed).toString('utf8').replace(PLACEHOLDER, wasm);
 }
 
@@ -79,6 +79,8 @@ export async function run(args: Args): Promise<void> {
   const body = Buffer.from(page.replace(CHARSET, () => `${CHARSET}${table}`));
   // Others on this machine can ask the port, too, and cannot know this.
   const path = `/${randomBytes(16).toString('hex')}/`;
+  // Imported here: the other commands would spend milliseconds on it before they start.
+  const { createServer } = await import('node:http');
   const server = createServer((request, response) => {
     if (request.url !== path || request.method !== 'GET') return response.writeHead(404).end();
     return response.writeHead(200, HEADERS).end(body);
