@@ -172,9 +172,10 @@ val sums_create(const val& options) {
   return object;
 }
 
-val sums_prefix_sum(double handle, const val& options) {
+template <typename Totals>
+val sums_totals(double handle, const val& options) {
   const auto& columns = handles().get<StackColumns>(handle);
-  return to_handle(std::make_unique<PrefixSum>(columns.mechanism(), totals_options(options)));
+  return to_handle(std::make_unique<Totals>(columns.mechanism(), totals_options(options)));
 }
 
 val sums_ledger(double handle, const val& options) {
@@ -241,7 +242,8 @@ EMSCRIPTEN_BINDINGS(dpftrl_statistics) {
                        &take_people<&PeopleSum::contribute_first, false>);
   emscripten::function("peopleSumReleaseFirsts", &take_people<&PeopleSum::contribute_first, true>);
   bind<&sums_create>("statisticSumsCreate");
-  bind<&sums_prefix_sum>("statisticSumsPrefixSum");
+  bind<&sums_totals<PrefixSum>>("statisticSumsPrefixSum");
+  bind<&sums_totals<PeopleSum>>("statisticSumsPeopleSum");
   bind<&sums_ledger>("statisticSumsLedger");
   bind<&sums_columns>("statisticSumsColumns");
   bind<&sums_read>("statisticSumsRead");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state of moments and histogram: several runs are one release, whenever a run is killed.
+// --state of moments, histogram and several workloads: several runs are one release, whenever a run is killed.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -26,6 +26,8 @@ const privacy = ['--epsilon', '1', '--delta', '1e-6', '--mechanism', 'tree', '--
 const seeded = ['--seed', '5'];
 const moments = ['moments', ...privacy, '--column', 'a', '--column', 'b', '--range', 'a=0:5', '--range', 'b=0:9'];
 const histogram = ['histogram', ...privacy, '--by', 'room', '--domain', 'hall,pool', '--other'];
+const sums = ['--workload', 'prefix', '--workload', 'window=2'];
+const stack = ['release', ...privacy, '--column', 'a', '--column', 'b', '--clip', '9', ...sums];
 const people = ['--user-column', 'who', '--max-contributions', '2', '--min-separation', '2'];
 const daily = ['--time-column', 'when', '--bucket', 'day'];
 
@@ -42,7 +44,7 @@ for (const [name, options] of [
   ['persons by days', [...people, ...daily]],
 ]) {
   test(`state: ${name} of statistics, several runs give what one gives`, async () => {
-    for (const command of [moments, [...histogram, '--post-process', 'non-negative']]) {
+    for (const command of [moments, [...histogram, '--post-process', 'non-negative'], stack]) {
       const args = [...command, ...seeded, ...options];
       const whole = await linesOf(args, header + days.join(''));
       const state = ['--state', freshState()];
@@ -69,7 +71,7 @@ test('state: columns of moments are those of the first run, in any order', async
 });
 
 test('state: a run that is killed at any instant leaves each step its one sample', async () => {
-  for (const command of [moments, histogram]) {
+  for (const command of [moments, histogram, stack]) {
     const rows = days.join('').trimEnd().split('\n');
     const path = freshState();
     const args = [...command, '--state', path];
@@ -149,13 +151,33 @@ test('state: another statistic, other ranges or categories, and other commands a
   await fails([...histogram, '--state', join(folder, 'cut')], 2, /damaged/, { input });
 });
 
+test('state: sums of several workloads are told from those of one, of others, and from statistics', async () => {
+  const input = header + days[0];
+  const [own, single, counts] = [freshState(), freshState(), freshState()].map((path) => ['--state', path]);
+  await linesOf([...stack, ...own], input);
+  const alone = stack.slice(0, -2);
+  await fails([...alone, ...own], 2, /it is of dp-ftrl release with several --workload/, { input });
+  await fails([...moments, ...own], 2, /it is of dp-ftrl release with several --workload/, { input });
+  const changed = /it was begun with another .*--workload, --importance, --clip, number of columns/;
+  const other = stack.map((it) => (it === 'window=2' ? 'window=3' : it));
+  await fails([...other, ...own], 2, changed, { input });
+  await fails([...stack, '--importance', '1,2', ...own], 2, changed, { input });
+  await linesOf([...alone, ...single], input);
+  await fails([...stack, ...single], 2, /it is of dp-ftrl release$/, { input });
+  await linesOf([...moments, ...counts], input);
+  await fails([...stack, ...counts], 2, /it is of dp-ftrl moments/, { input });
+});
+
 test('state: a budget pays once for all runs of a statistic', async () => {
   const budget = ['--budget', join(folder, 'budget'), '--budget-epsilon', '1.2', '--budget-delta', '1e-6'];
-  const args = [...moments, '--state', freshState(), ...budget];
-  await linesOf(args, header + days[0]);
-  const second = await linesOf(args, header + days[1]);
-  assert.match(second[0], /^4,/);
-  await fails([...moments, ...budget], 2, /would spend/, { input: header + days[0] });
+  for (const command of [moments, stack]) {
+    const own = budget.map((it) => (it === budget[1] ? `${it}-${command[0]}` : it));
+    const args = [...command, '--state', freshState(), ...own];
+    await linesOf(args, header + days[0]);
+    const second = await linesOf(args, header + days[1]);
+    assert.match(second[0], /^4,/);
+    await fails([...command, ...own], 2, /would spend/, { input: header + days[0] });
+  }
 });
 
 test('state: one that a program made of a statistic is refused once it has steps', async () => {

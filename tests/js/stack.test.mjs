@@ -152,7 +152,7 @@ test('sums: a ledger releases a step for one record, and goes on where it was', 
     assert.deepEqual((await again.releaseSteps(1, [[0.1, 0.2, 0.3, 0.4]]))[0], second);
     again.dispose();
     const other = { workloads: ['prefix', { window: 8 }, { window: 30 }, { decay: 0.9 }] };
-    await assert.rejects(open(other), { code: 'bad_state' });
+    await assert.rejects(open(other), { code: 'bad_state', parameter: 'store.statistic' });
     const expected = withStatistic(what, (it) => {
       const one = it.release([0.5, 0.25]);
       it.contribute([0.1, 0.2, 0.3, 0.4]);
@@ -160,6 +160,38 @@ test('sums: a ledger releases a step for one record, and goes on where it was', 
     });
     assert.deepEqual([first, second], expected);
   }
+});
+
+test('sums: of a person count the steps that the pattern allows, and the records there clipped together', () => {
+  const participation = { participations: 2, minSeparation: 2 };
+  const of = { ...what, participation, mechanism: 'tree' };
+  const steps = [
+    [['ann', [0.9, 0]], ['bob', [0.25, 0.5]], ['ann', [0.6, 0]]], // ann has 1.5, of which 1 counts
+    [['ann', [1, 1]], ['eve', [0, 0.5]]], // ann's is too early
+    [['bob', [0.5, 0]], ['ann', [0, 0.25]]],
+    [['eve', [1, 0]]],
+    [['ann', [1, 0]], ['bob', [1, 0]]], // both have counted twice
+  ];
+  const counting = [[1, 0, 0.25, 0.5], [0, 0.5], [0.5, 0, 0, 0.25], [1, 0], []];
+  const expected = withStatistic(of, (sums) =>
+    counting.map((own) => {
+      sums.contribute(own);
+      return sums.endSteps()[0];
+    }),
+  );
+  const people = dp.peopleStatistic(of);
+  const found = steps.map((rows) => {
+    people.contribute(rows.map(([who]) => who), rows.flatMap(([, record]) => record));
+    return people.endSteps()[0];
+  });
+  assert.deepEqual(found, expected);
+  assert.equal(people.numDropped, 3);
+  assert.deepEqual(people.workloads, withStatistic(of, ({ workloads: errors }) => errors));
+  assert.equal(people.certificate.maxParticipations, 2);
+  assert.equal(refusal(() => people.contribute(['ann'], [1])), 'records');
+  people.dispose();
+  const epochs = { ...of, participation: { epochs: 2 } };
+  assert.equal(refusal(() => dp.peopleStatistic(epochs)), 'participation');
 });
 
 test('sums: what does not fit is refused by its name', () => {
@@ -180,7 +212,6 @@ test('sums: what does not fit is refused by its name', () => {
   assert.equal(of({ ranges: [[0, 1]] }), 'ranges');
   assert.equal(of({ grid: 1 }), 'grid');
   assert.throws(() => dp.statistic({ ...what, workloads: ['prefix', 'suffix'] }), /workloads\[1\]/);
-  assert.equal(refusal(() => dp.peopleStatistic({ ...what, mechanism: 'tree' })), 'statistic');
   withStatistic(what, (it) => {
     assert.equal(refusal(() => it.release([1])), 'record');
     assert.equal(refusal(() => it.releaseMany([1, 2, 3])), 'records');

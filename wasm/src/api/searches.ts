@@ -57,8 +57,8 @@ function longSearch(
 ): OptimizeOptions | undefined {
   const { numSteps, workload, participation } = options;
   if (typeof options.mechanism === 'object') return undefined;
-  // Trees without a delta are found at once.
-  if ('pure' in options) return undefined;
+  // Trees without a delta are found at once, and a stack makes its own of its workloads.
+  if ('pure' in options || 'workloads' in options) return undefined;
   if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
   const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
   const mechanism = options.mechanism ?? defaultOf(problem);

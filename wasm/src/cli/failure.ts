@@ -84,7 +84,7 @@ function spelt(name: string, between: string): string {
 /** Options of the package that are options of the command under the same name. */
 const SAME_NAMES: readonly string[] = [
   ...['epsilon', 'delta', 'rho', 'mu', 'neighbours', 'mode', 'latticeNoise', 'maxContributions'],
-  ...['mechanism', 'workload', 'epochs', 'participations', 'minSeparation', 'solver', 'gap'],
+  ...['mechanism', 'workload', 'importance', 'epochs', 'participations', 'minSeparation', 'solver', 'gap'],
   ...['maxIterations', 'queryWeights', 'loss', 'domain', 'radius', 'quantile', 'huberThreshold'],
   ...['doubling', 'descent', 'consistent', 'integer', 'pure'],
 ];
@@ -100,6 +100,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   batchSize: '--batch',
   store: '--state',
   participation: '--participations',
+  workloads: '--workload',
   window: '--workload window',
   momentum: '--workload momentum',
   decay: '--workload decay',

@@ -382,6 +382,7 @@ interface CoreFunctions {
   ];
   /** Sums of such columns, with options of their releases. */
   statisticSumsPrefixSum: [[id: number, options: object], CorePrefixSum];
+  statisticSumsPeopleSum: [[id: number, options: object], CorePrefixSum];
   statisticSumsLedger: [[id: number, options: object], CorePrefixSum];
   statisticSumsColumns: [[id: number, records: Float64Array], Float64Array];
   /** Four numbers an estimate, for the sums of each step. */

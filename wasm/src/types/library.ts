@@ -57,6 +57,7 @@ import type { HistogramLedger, HistogramLedgerOptions, HistogramOptions } from '
 import type { HistogramStatistic, PeopleHistogram, PeopleStatistic } from './statistic.js';
 import type { Statistic, StatisticLedger } from './statistic.js';
 import type { StatisticLedgerOptions, StatisticOptions } from './statistic.js';
+import type { PeopleStackedSums } from './statistic.js';
 import type { SumsLedger, SumsLedgerOptions, SumsOptions, SumsStatistic } from './statistic.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
 import type { PureSumOptions } from './sums.js';
@@ -612,6 +613,8 @@ export interface DpFtrl {
   peopleStatistic(options: StatisticOptions): PeopleStatistic;
   /** The same of categories. */
   peopleStatistic(options: HistogramOptions): PeopleHistogram;
+  /** The same of several workloads: a person's records to a step are added up and clipped together. */
+  peopleStatistic(options: SumsOptions): PeopleStackedSums;
   /**
    * A statistic with a state that is kept in a store; it continues from what the store holds.
    * @example

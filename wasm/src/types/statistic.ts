@@ -221,7 +221,8 @@ export interface SumsStatistic
 
 /**
  * A private statistic of people's records. Each person's earliest records that keep `participation`
- * count, and of several to one step the first; `participation` must be 'single' or `participations`
+ * count, and of several to one step the first (for 'sums' all of them, added up and clipped together,
+ * as in a `PeopleSum`); `participation` must be 'single' or `participations`
  * with `minSeparation`. So the privacy unit is a person, not a record.
  */
 export interface PeopleStatistic<Many = ArrayLike<number>, Reading = Moments>
@@ -243,6 +244,11 @@ export interface PeopleStatistic<Many = ArrayLike<number>, Reading = Moments>
 export interface PeopleHistogram
   extends PeopleStatistic<readonly string[], Histogram>,
     HistogramFacts {}
+
+/** Private sums of several workloads of people's records. */
+export interface PeopleStackedSums
+  extends Omit<PeopleStatistic<ArrayLike<number>, StackedSums>, 'stddev'>,
+    SumsFacts {}
 
 /** A private statistic that survives restarts: each step is released for one set of records, ever. */
 export interface StatisticLedger<

@@ -51,6 +51,7 @@ export abstract class Columns<Reading = unknown> {
 
   /** Make the sums, where columns have a mechanism of their own. */
   prefixSum?: (given: object) => CorePrefixSum;
+  peopleSum?: (given: object) => CorePrefixSum;
   ledger?: (given: object) => CorePrefixSum;
 
   /** Whatever a statistic has besides; `use` throws where it was disposed of. */

@@ -64,6 +64,7 @@ export class SumsColumns extends Columns<StackedSums> {
     super(core, made, 'zero-out');
     this.dimension = shape.dimension;
     this.prefixSum = (given) => core.call('statisticSumsPrefixSum', this.id, given);
+    this.peopleSum = (given) => core.call('statisticSumsPeopleSum', this.id, given);
     this.ledger = (given) => core.call('statisticSumsLedger', this.id, given);
     this.workloads = Object.freeze(made.workloads.map((workload) => Object.freeze(workload)));
   }

@@ -14,6 +14,15 @@ import { headOf } from './about.js';
 import { StatisticHandle, type Columns } from './columns.js';
 import { inGiven, readStatistic, statisticOptions } from './kinds.js';
 
+/** Refuses a memo of sums about anything else. */
+function requireAbout(head: Uint8Array, memo: Uint8Array | undefined): void {
+  if (head.every((byte, i) => byte === memo?.[i])) return;
+  throw makeError('bad_state', 'statisticLedger', {
+    parameter: 'store.statistic',
+    constraint: 'must be of this statistic, with these ranges, categories or workloads',
+  });
+}
+
 class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Reading> {
   private readonly head: Uint8Array;
 
@@ -66,11 +75,8 @@ class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Re
     const { memo, step } = this.sums;
     if (memo === undefined && step === 0) {
       await this.sums.releaseSteps(0, [], this.head);
-    } else if (!this.head.every((byte, i) => byte === memo?.[i])) {
-      throw makeError('bad_state', 'statisticLedger', {
-        parameter: 'store.statistic',
-        constraint: 'must be of this statistic, with these ranges or categories',
-      });
+    } else {
+      requireAbout(this.head, memo);
     }
   }
 }
@@ -85,7 +91,11 @@ export async function makeStatisticLedger(
   const { columns, complete } = readStatistic(instance, reader);
   let sums: CoreReleaseLedger;
   try {
-    sums = await openLedgerOf(instance, reader, complete, 'statistic', columns.ledger);
+    sums = await openLedgerOf(instance, reader, complete, 'statistic', (given, { memo }) => {
+      // Before the core reads a state of other sums, which it might take for a damaged one.
+      if (memo) requireAbout(headOf(columns.about), memo);
+      return columns.ledger?.(given) ?? instance.core.call('ledgerCreate', given);
+    });
   } catch (error) {
     columns.drop();
     throw inGiven(error, complete);

@@ -2,14 +2,14 @@
 
 // Statistics of one process, of records or of people.
 
-import { outOfRange, type Reader } from '../../core/check.js';
+import type { Reader } from '../../core/check.js';
 import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import type { HistogramStatistic, PrefixSum, Statistic, SumsStatistic } from '../../types/all.js';
-import type { PeopleHistogram, PeopleStatistic, PeopleSum } from '../../types/all.js';
+import type { PeopleHistogram, PeopleStatistic, PeopleSum, PeopleStackedSums } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { FIRST_TAKES, peopleSumOf, readPeople } from '../sums/people-sum.js';
+import { ALL_TAKES, FIRST_TAKES, peopleSumOf, readPeople } from '../sums/people-sum.js';
 import { prefixSumOf } from '../sums/prefix-sum.js';
 import type { CompleteOptions } from '../sums/totals.js';
 import { OpenStatistic, type Columns } from './columns.js';
@@ -86,16 +86,14 @@ export function makeStatistic(
 export function makePeopleStatistic(
   instance: Instance,
   options: unknown,
-): PeopleStatistic & PeopleHistogram {
+): PeopleStatistic & PeopleHistogram & PeopleStackedSums {
   const where = 'peopleStatistic';
   return makeOf(
     instance,
     readOptions(where, options, statisticOptions()),
-    (complete, { prefixSum }) => {
-      // Such columns have made their mechanism, which a people sum would not know.
-      if (prefixSum) throw outOfRange(where, 'statistic', 'moments or histogram, for people', 'sums');
-      return peopleSumOf(where, instance, complete, FIRST_TAKES);
-    },
+    (complete, { peopleSum }) =>
+      // Records that are sums are added up; of others the sum would be no record's columns.
+      peopleSumOf(where, instance, complete, peopleSum ? ALL_TAKES : FIRST_TAKES, peopleSum),
     (columns, sums) => new CorePeopleStatistic(instance, columns, sums),
-  ) as unknown as PeopleStatistic & PeopleHistogram;
+  ) as unknown as PeopleStatistic & PeopleHistogram & PeopleStackedSums;
 }

@@ -203,11 +203,12 @@ export async function openLedgerOf(
   reader: Reader,
   complete: CompleteOptions,
   kind = 'release ledger',
-  make = (given: CompleteOptions) => instance.core.call('ledgerCreate', given),
+  make = (given: CompleteOptions, _stored: Pick<Stored, 'memo'>) =>
+    instance.core.call('ledgerCreate', given),
 ): Promise<CoreReleaseLedger> {
   return openTotals(reader, complete, (given, made) => {
     return asErrorsOf(reader.where, () => {
-      const sums = make(given);
+      const sums = make(given, made);
       return new CoreReleaseLedger(instance, { ...made, sums }, kind);
     });
   });

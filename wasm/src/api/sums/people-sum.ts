@@ -15,13 +15,13 @@ const NAMES = {
 } as const;
 
 /** Functions of the core that take records: of a person's to one step all are added up, or the first is. */
-const TAKES = { contribute: 'peopleSumContribute', releaseEach: 'peopleSumReleaseEach' } as const;
+export const ALL_TAKES = { contribute: 'peopleSumContribute', releaseEach: 'peopleSumReleaseEach' } as const;
 export const FIRST_TAKES = {
   contribute: 'peopleSumContributeFirst',
   releaseEach: 'peopleSumReleaseFirsts',
 } as const;
 
-type Takes = typeof TAKES | typeof FIRST_TAKES;
+type Takes = typeof ALL_TAKES | typeof FIRST_TAKES;
 
 /** The names of the people of so many records. */
 export function readPeople(where: string, people: unknown, numRecords: number): string[] {
@@ -108,10 +108,11 @@ export function peopleSumOf(
   where: string,
   instance: Instance,
   complete: CompleteOptions,
-  takes: Takes = TAKES,
+  takes: Takes = ALL_TAKES,
+  make = (given: CompleteOptions) => instance.core.call('peopleSumCreate', given),
 ): PeopleSum {
   requirePattern(where, complete);
-  const made = instance.core.call('peopleSumCreate', complete);
+  const made = make(complete);
   const { dimension, insecureSeed } = complete;
   const insecure = insecureSeed !== undefined;
   return new CorePeopleSum(instance, made, { dimension, insecure, names: NAMES }, takes);

@@ -20,6 +20,7 @@ import { BUDGET_OPTIONS } from '../state/budget.js';
 import { CountWriter } from './count/writer.js';
 import { releaseTable, type Run } from './release.js';
 import { OUTPUT_OPTIONS, readSettings } from './release/settings.js';
+import { areTotalsTold } from './release/told.js';
 
 export const options: Known = {
   ...MECHANISM_OPTIONS,
@@ -116,6 +117,7 @@ export async function run(args: Args): Promise<void> {
       missing: readMissing(args, { areSteps: false, known: ['refuse', 'skip'] }),
     },
     sorts,
+    isTold: areTotalsTold,
     writer: (run) =>
       new CountWriter(run.sink, {
         json,

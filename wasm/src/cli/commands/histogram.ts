@@ -67,8 +67,9 @@ export async function run(args: Args): Promise<void> {
   }
   let histogram: Pick<HistogramStatistic, 'consistentCounts'> | undefined;
   const others = readingsOf({
-    command: 'histogram',
+    kind: 'histogram',
     fixed: '--domain, --other, --total',
+    takesFirst: true,
     what: () => ({ categories: labels, total: args.has('total'), confidence }),
     made: (statistic) => (histogram = statistic as HistogramStatistic),
     records: (rows) => recordsOf(rows, labels),

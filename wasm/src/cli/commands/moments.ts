@@ -50,9 +50,10 @@ export async function run(args: Args): Promise<void> {
   const covariance = args.has('covariance');
   const moments = { covariance, standardDeviation: args.has('standard-deviation') };
   const others = readingsOf({
-    command: 'moments',
+    kind: 'moments',
     fixed: '--range, --covariance',
-    what: (columns) => ({
+    takesFirst: true,
+    what: ({ columns }) => ({
       ranges: requireRanges(args, columns).map(({ low, high }): [number, number] => [low, high]),
       covariance,
       confidence,

@@ -12,7 +12,7 @@ import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { placeOf } from '../input/place.js';
 import { requireRanges } from '../input/ranges.js';
-import { eachStep, textColumns, type Released, type Stepper } from '../input/steps.js';
+import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import type { Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { timeOf, type Times } from '../input/time.js';
@@ -20,7 +20,7 @@ import type { Args } from '../options/args.js';
 import { boundNotice, guarantee, protection, publicCount } from '../options/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
 import { withDefault, type Chosen } from '../options/strategy.js';
-import { readWorkload } from '../options/workload.js';
+import { readImportance, readWorkloads } from '../options/workload.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
@@ -33,6 +33,8 @@ import { clipNotices, longestRow } from './release/columns-clip.js';
 import { readSettings, type Settings } from './release/settings.js';
 import { horizonOf, makeSums, type Made, type OtherTotals, type SumOptions } from './release/sums.js';
 import type { StepWriter } from './release/step-writer.js';
+import { areTotalsTold } from './release/told.js';
+import { severalSums } from './release/stack.js';
 import { Writer } from './release/writer.js';
 
 export { options } from './release/settings.js';
@@ -51,6 +53,8 @@ export interface Kind {
   others?: OtherTotals;
   /** Facts of a run that a warning names, as soon as something is released. */
   notices?(run: Run): readonly string[];
+  /** Whether a total is told from 0; absent where intervals say what the noise hides. */
+  isTold?(steps: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): boolean;
   /** Words for the clipping of rows, where it is not to a norm. */
   clippedTo?: string;
   writer(run: Run): StepWriter;
@@ -71,8 +75,8 @@ interface Prepared {
   rows: RowStream;
   /** Whether the horizon is the number of steps that the input had when it was read before. */
   surveyed: boolean;
-  /** The sums that are released. */
-  workload: Workload;
+  /** The sums that are released: more than one where several are. */
+  workloads: readonly Workload[];
   how: SumOptions;
 }
 
@@ -91,9 +95,10 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const rows = await RowStream.open(args.files, { ...kind.wanted, texts });
   if (kind.sorts) await sortByTime(rows, times!);
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
-  const isGiven = args.has('workload');
-  const workload = isGiven ? await readWorkload(args, numSteps) : (read.saved?.workload ?? 'prefix');
-  const chosen = withDefault(args, read, { numSteps, workload });
+  const given = await readWorkloads(args, numSteps);
+  const workloads = given.length > 0 ? given : [read.saved?.workload ?? 'prefix'];
+  const isOne = workloads.length === 1;
+  const chosen = withDefault(args, read, { numSteps, workloads });
   // The library looks at them once more, and at what goes with a target that has no delta.
   const how = {
     ...target,
@@ -103,14 +108,14 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
     mechanism: chosen.mechanism,
     ...chosen.parameters,
     numSteps,
-    ...(isGiven && { workload }),
+    ...(given.length === 1 && { workload: given[0] }),
     dimension: rows.columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   } as SumOptions;
   // With --state the mechanism keeps the name with which the state was begun.
-  const isSearched = state === undefined && !quiet && !('pure' in target);
+  const isSearched = isOne && state === undefined && !quiet && !('pure' in target);
   const found = isSearched ? await findFirst(dp, how, `${command}: ${chosen.name}`) : how;
-  return { chosen, participation, rows, surveyed, workload, how: found };
+  return { chosen, participation, rows, surveyed, workloads, how: found };
 }
 
 interface Through {
@@ -198,17 +203,6 @@ async function begin(run: Run): Promise<Begun> {
   return { writer, claim, notices };
 }
 
-/** Noise of this many standard deviations is rare, also in thousands of steps. */
-const MOST_NOISE = 4;
-
-/** Whether a total is further from 0 than noise is. */
-function isToldFromZero(steps: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): boolean {
-  for (const { noisy, std } of eachStep(steps, totals)) {
-    if (noisy.some((total) => Math.abs(total) > MOST_NOISE * std)) return true;
-  }
-  return false;
-}
-
 /** Says that no total is told from 0, and what may be the cause. */
 function hiddenNotice(command: Kind['command']): string {
   const what = 'no total of this run is told from 0, all are within four times their noise';
@@ -224,14 +218,13 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const { numSteps } = totals;
   const { writer, claim, notices } = await begin(run);
   const chart = settings.plot && run.kind.chart?.(run);
-  // Other statistics say by their intervals what the noise hides.
-  let isTold = run.kind.others !== undefined;
+  let isTold = run.kind.isTold === undefined;
   const writeSteps = async (steps: Released) => {
     // A crash may leave the budget ahead of what was shown, never behind.
     if (state) await settings.budget?.reached(state.numReleased);
     const stop = await writer.steps(steps, totals);
     chart?.take(steps, totals);
-    isTold ||= isToldFromZero(steps, totals);
+    isTold ||= run.kind.isTold!(steps, totals);
     progress.report(totals.step);
     return stop;
   };
@@ -311,7 +304,9 @@ function settingsOf(args: Args): Settings {
 
 export async function run(args: Args): Promise<void> {
   const settings = settingsOf(args);
+  const importance = readImportance(args);
   const { json, written, showTrue, times } = settings;
+  const shown = { json, format: written, showTrue, timeColumn: times?.column };
   const inL1 = args.has('pure');
   const rangesOf = (columns: readonly string[]) =>
     args.has('range') ? requireRanges(args, columns) : undefined;
@@ -332,19 +327,16 @@ export async function run(args: Args): Promise<void> {
     },
     notices: ({ prepared: { rows } }) =>
       clipNotices(rows.columns, { ranges: rangesOf(rows.columns), clipNorm: clipNorm(rows.columns), inL1 }),
-    writer: ({ sink, prepared }) =>
-      new Writer(sink, prepared.rows.columns, {
-        json,
-        format: written,
-        showTrue,
-        timeColumn: times?.column,
-      }),
-    chart: ({ prepared }) =>
-      new TotalsChart({
-        columns: prepared.rows.columns,
-        timeColumn: times?.column,
-        workload: prepared.workload,
-      }),
+    ...(args.texts('workload').length > 1 ? severalSums(args, { importance, shown }) : {
+      isTold: areTotalsTold,
+      writer: ({ sink, prepared }) => new Writer(sink, prepared.rows.columns, shown),
+      chart: ({ prepared }) =>
+        new TotalsChart({
+          columns: prepared.rows.columns,
+          timeColumn: times?.column,
+          workload: prepared.workloads[0]!,
+        }),
+    }),
   });
 }
 

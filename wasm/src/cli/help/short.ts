@@ -51,7 +51,8 @@ ${PRIVACY}
   --steps N        most rows there can be: with it each is released as it arrives
   --workload window=W, or momentum=0,decay=A
                    sums of the last W rows (or days and so on) instead of all so far, or sums
-                   that fade
+                   that fade; several times, such as --workload prefix --workload window=W: all
+                   of them, of one budget
   --time-column T --bucket minute|hour|day|week|month|year
                    totals per day and so on, of rows in time order
   --user-column ID --max-contributions K

@@ -94,7 +94,12 @@ ${STRATEGY}
                    learning rates, FILE or FILE,momentum=B, or a square lower-triangular matrix.
                    The noise is made for it, in mode grid and not with --pure. Without a mechanism
                    it is optimal for prefix, decaying sums, and up to 128 rows; then
-                   normalized-square-root, and square-root beyond 65536
+                   normalized-square-root, and square-root beyond 65536. Given several times: all of
+                   these sums of the same rows, with one noise and one budget, as COLUMN_prefix,
+                   prefix_std, COLUMN_window_7, ...; a file gives its name. Not with --strategy
+  --importance 1,4,...
+                   with several --workload: weights of their squared errors in the mean that is made
+                   least, one each. Default: equal
   --column NAME    column to sum; repeat for more. Default: all that have no other role; where there
                    is none, each row counts as 1
   --range NAME=LOW:HIGH
@@ -139,7 +144,9 @@ ${MODE}
   --output FILE    written whole or not at all, instead of standard output
 ${PLOT}
   --json           one object: private, mode, protects, certificate, columns, rows, complete; and
-                   error, with code, row, line and column but no cell, when a row ended it early
+                   error, with code, row, line and column but no cell, when a row ended it early.
+                   With several --workload also workloads, with the errors of each, and rows have
+                   sums and std by workload
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds the sums of the clipped rows, without noise, as COLUMN_true, and says how
@@ -162,4 +169,6 @@ Examples, with files of the package:
       --column count examples/shop_day.csv
   dp-ftrl release --workload window=60 --epsilon 1 --delta 1e-6 --clip 1 --column count \\
       examples/shop_day.csv
+  dp-ftrl release --workload prefix --workload window=60 --importance 1,4 --epsilon 1 \\
+      --delta 1e-6 --clip 1 --column count examples/shop_day.csv
 `;

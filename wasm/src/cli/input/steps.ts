@@ -12,7 +12,7 @@ import type { People } from './people.js';
 import { faultAt, placeOf, type Place } from './place.js';
 import type { Batch } from './rows.js';
 import { Clock, OUTSIDE, type Times } from './time.js';
-import { TrueSums } from './truth.js';
+import type { Truth } from './truth.js';
 
 /** Some steps that were released, and the fault that follows them, if there is one. */
 export interface Released {
@@ -72,7 +72,7 @@ export interface StepOptions<S = Sums> {
   sums: S;
   columns: TextColumns;
   /** Adds up what is released, where it is shown without noise as well. */
-  truth: TrueSums | undefined;
+  truth: Truth | undefined;
 }
 
 /** Text columns of the rows, in the order in which they are asked for. */
@@ -133,7 +133,7 @@ function stopped(first: number, error: unknown): Released {
  * public.
  */
 export class RowStepper implements Stepper {
-  private readonly truth: TrueSums | undefined;
+  private readonly truth: Truth | undefined;
 
   constructor(private readonly options: StepOptions<RowSums>) {
     this.truth = options.truth;
@@ -197,7 +197,7 @@ const CHUNK = 4096;
 /** Makes all rows of a bucket one step, and buckets without rows steps without contributions. */
 export class BucketStepper implements Stepper {
   private readonly clock: Clock;
-  private readonly truth: TrueSums | undefined;
+  private readonly truth: Truth | undefined;
 
   constructor(private readonly options: StepOptions & { times: Times }) {
     this.clock = new Clock(options.times);

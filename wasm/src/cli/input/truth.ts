@@ -126,8 +126,17 @@ function queriesOf(workload: Workload, zeros: readonly number[]): Queries | unde
   return new Recursion(momentum, decay, rates);
 }
 
+/** Adds up what is released. */
+export interface Truth {
+  add(contribution: Float64Array): void;
+  /** Counts from the end of the step on. */
+  addOf(person: string, values: Float64Array): void;
+  /** The sums after the step. */
+  endStep(): number[];
+}
+
 /** Sums of clipped contributions; those of one person to a step are added up first. */
-export class TrueSums {
+class TrueSums implements Truth {
   /** All so far or, for other workloads, those of the open step. */
   private readonly sums: number[];
   private readonly queries: Queries | undefined;
@@ -136,7 +145,7 @@ export class TrueSums {
   constructor(
     dimension: number,
     private readonly clip: Clip,
-    workload: Workload = 'prefix',
+    workload: Workload,
   ) {
     this.sums = new Array<number>(dimension).fill(0);
     this.queries = queriesOf(workload, [...this.sums]);
@@ -146,12 +155,10 @@ export class TrueSums {
     clipped(contribution, this.clip).forEach((value, j) => (this.sums[j]! += value));
   }
 
-  /** Counts from the end of the step on. */
   addOf(person: string, values: Float64Array): void {
     addOf(this.parts, person, values);
   }
 
-  /** The sums after the step. */
   endStep(): number[] {
     for (const part of this.parts.values()) this.add(part);
     this.parts.clear();
@@ -160,4 +167,25 @@ export class TrueSums {
     this.sums.fill(0);
     return this.queries.next(sums);
   }
+}
+
+/** The same of several workloads, one after the other. */
+class TrueStack implements Truth {
+  constructor(private readonly each: readonly TrueSums[]) {}
+
+  add(contribution: Float64Array): void {
+    this.each.forEach((sums) => sums.add(contribution));
+  }
+
+  addOf(person: string, values: Float64Array): void {
+    this.each.forEach((sums) => sums.addOf(person, values));
+  }
+
+  endStep(): number[] {
+    return this.each.flatMap((sums) => sums.endStep());
+  }
+}
+
+export function trueSumsOf(dimension: number, clip: Clip, workloads: readonly Workload[]): Truth {
+  return new TrueStack(workloads.map((workload) => new TrueSums(dimension, clip, workload)));
 }

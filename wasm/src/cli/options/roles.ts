@@ -78,7 +78,7 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
   for (const option of [...READ, ...readHere]) {
     for (const path of args.texts(option)) roles.push(add(`--${option} ${path}`, path, false));
   }
-  for (const path of workloadFiles(args.text('workload') ?? '')) {
+  for (const path of args.texts('workload').flatMap(workloadFiles)) {
     roles.push(add(`--workload ${path}`, path, false));
   }
   const files = isExperiment ? [] : args.files.filter((path) => path !== '-');

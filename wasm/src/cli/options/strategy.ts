@@ -39,21 +39,22 @@ export async function readChosen(
   return { mechanism: saved, parameters: {}, name: `${saved.mechanism} from ${path}`, saved };
 }
 
-function hasQuickOptimum(workload: Workload, numSteps: number): boolean {
+function hasQuickOptimum([workload = 'prefix', ...others]: readonly Workload[], numSteps: number): boolean {
+  if (others.length > 0) return false;
   if (typeof workload === 'string') return true;
   if ('window' in workload) return workload.window >= numSteps;
   const isDecay = !('rates' in workload || 'matrix' in workload || 'momentum' in workload);
   return isDecay || ('decay' in workload && 'momentum' in workload && workload.momentum === 0);
 }
 
-/** The same, or without a mechanism the one that is best for the workload and so many steps. */
+/** The same, or without a mechanism the one that is best for the workloads and so many steps. */
 export function withDefault(
   args: Args,
   chosen: Chosen,
-  { numSteps, workload }: { numSteps: number; workload: Workload },
+  { numSteps, workloads }: { numSteps: number; workloads: readonly Workload[] },
 ): Chosen {
   if (['mechanism', 'strategy', 'pure'].some((name) => args.has(name))) return chosen;
-  const mechanism = defaultMechanism(numSteps, hasQuickOptimum(workload, numSteps));
+  const mechanism = defaultMechanism(numSteps, hasQuickOptimum(workloads, numSteps));
   return { ...chosen, mechanism, name: nameText(mechanism, chosen.parameters) };
 }
 

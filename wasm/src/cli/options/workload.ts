@@ -2,6 +2,7 @@
 
 // --workload: a name with numbers, or a file of numbers without a header.
 
+import { parse } from 'node:path';
 import type { Workload } from '../../types/all.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
@@ -112,9 +113,7 @@ async function readRates(path: string, momentum: number, steps: number): Promise
   throw new Misuse(`--workload ${path} is a matrix; momentum goes with one column of rates`);
 }
 
-export async function readWorkload(args: Args, steps: number): Promise<Workload> {
-  const text = args.text('workload');
-  if (text === undefined) return 'prefix';
+async function readText(text: string, steps: number): Promise<Workload> {
   const named = parseNamed(text);
   if (named !== undefined) return named;
   const withMomentum = /^(.+),momentum=([^,]*)$/.exec(text);
@@ -122,10 +121,57 @@ export async function readWorkload(args: Args, steps: number): Promise<Workload>
   return readRates(withMomentum[1]!, parseNumber(withMomentum[2]!) ?? wrong(text), steps);
 }
 
+export async function readWorkload(args: Args, steps: number): Promise<Workload> {
+  return readText(args.text('workload') ?? 'prefix', steps);
+}
+
+/** All workloads, where several may be given. */
+export async function readWorkloads(args: Args, steps: number): Promise<Workload[]> {
+  return Promise.all(args.texts('workload').map((text) => readText(text, steps)));
+}
+
 /** Refuses names that are none before anything is read; files have the horizon to agree with. */
 export function requireNamedOrFile(args: Args): void {
-  const text = args.text('workload');
-  if (text !== undefined) parseNamed(text);
+  args.texts('workload').forEach(parseNamed);
+}
+
+/** The name of a workload in those of columns: `prefix`, `window_7`, `decay_0.9`, `rates_momentum_0.9`. */
+function nameInColumns(text: string): string {
+  const named = parseNamed(text);
+  const words = named === undefined ? text : workloadText(named);
+  const [first, ...rest] = words.split(/,(?=momentum=|decay=)/);
+  const parts = [named === undefined ? parse(first!).name : first!, ...rest];
+  const told = parts.filter((part) => part !== 'momentum=0' && part !== 'decay=1');
+  return (told.length === 0 ? parts : told).join('_').replaceAll('=', '_');
+}
+
+/** The names of all workloads in those of columns, which must differ. */
+export function namesInColumns(args: Args): string[] {
+  const texts = args.texts('workload');
+  const names = texts.map(nameInColumns);
+  names.forEach((name, i) => {
+    const first = names.indexOf(name);
+    if (first === i) return;
+    const [one, other] = [texts[first]!, texts[i]!];
+    if (one === other) throw new Misuse(`--workload ${other} is given twice`);
+    throw new Misuse(`--workload ${one} and --workload ${other} would both be called ${name}`);
+  });
+  return names;
+}
+
+/** --importance: one positive number a workload. */
+export function readImportance(args: Args): number[] | undefined {
+  const weights = args.numbers('importance');
+  if (weights === undefined) return undefined;
+  const { length } = args.texts('workload');
+  if (length < 2) throw new Misuse('--importance needs several --workload, which it weighs');
+  if (weights.length !== length) {
+    throw new Misuse(`--importance must be ${length} numbers, one a --workload, got ${weights.length}`);
+  }
+  if (weights.some((weight) => !(weight > 0))) {
+    throw new Misuse(`--importance must be positive numbers, got ${JSON.stringify(args.text('importance'))}`);
+  }
+  return weights;
 }
 
 /** --query-weights: one positive number a step. */

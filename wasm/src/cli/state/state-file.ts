@@ -48,24 +48,32 @@ export function readState(args: Args): StateSettings | undefined {
 /** Command whose state it is, by the first bytes and the kind of the core's checkpoint. */
 const MAGIC = 'dpfc';
 const KIND_AT = 6;
-const KINDS: Readonly<Record<number, Command>> = { 3: 'release', 5: 'learn' };
+const KINDS: Readonly<Record<number, StateKind>> = { 3: 'release', 5: 'learn' };
 
-/** Commands with a state of their own. Those of statistics are states of a release, but for the memo. */
-export type Command = 'release' | 'moments' | 'histogram' | 'learn';
+/**
+ * Whose state it is: of a command, or the sums of several workloads. Those of statistics are states of a
+ * release, but for the memo.
+ */
+export type StateKind = 'release' | 'moments' | 'histogram' | 'sums' | 'learn';
+
+/** The command that begins such states, in words. */
+export function beginnerOf(kind: string): string {
+  return `dp-ftrl ${kind === 'sums' ? 'release with several --workload' : kind}`;
+}
 
 /**
  * Returns what a command keeps beside its sums, if anything.
  *
- * @throws Misuse for the state of another command.
+ * @throws Misuse for a state of another kind.
  */
-export function memoOf(stored: Uint8Array, command: Command): Uint8Array | undefined {
+export function memoOf(stored: Uint8Array, wanted: StateKind): Uint8Array | undefined {
   if (stored.length === 0) throw new Misuse('it is empty');
   const { memo, state } = unpack(stored.subarray(KEY_BYTES));
   const begins = [...MAGIC].every((letter, i) => state[i] === letter.charCodeAt(0));
   const kind = begins ? KINDS[state[KIND_AT]!] : undefined;
   const { statistic, own } = kind === 'release' && memo ? splitMemo(memo) : { own: memo };
   const other = statistic ?? kind;
-  if (other !== undefined && other !== command) throw new Misuse(`it is of dp-ftrl ${other}`);
+  if (other !== undefined && other !== wanted) throw new Misuse(`it is of ${beginnerOf(other)}`);
   return own?.length ? own : undefined;
 }
 

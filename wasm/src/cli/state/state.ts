@@ -6,8 +6,8 @@ import type { Certificate, ReleaseLedger, ReleaseStore } from '../../types/all.j
 import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../failure.js';
 import type { Known } from '../options/args.js';
-import { inWords, memoOf, openStore, requireBudget } from './state-file.js';
-import type { Command, StateSettings } from './state-file.js';
+import { beginnerOf, inWords, memoOf, openStore, requireBudget } from './state-file.js';
+import type { StateKind, StateSettings } from './state-file.js';
 import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
 import type { Continued, Memo } from './state-memo.js';
 import type { MarkedStore, PaidState, Runs } from './state-runs.js';
@@ -20,7 +20,7 @@ export type StepLedger = Pick<ReleaseLedger, 'certificate' | 'dimension' | 'numS
 
 /** A release that goes on in the next run. */
 export interface Lasting {
-  command: Exclude<Command, 'learn'>;
+  kind: Exclude<StateKind, 'learn'>;
   /** Options that have to be the same in all runs, besides those of every command. */
   fixed: string;
   isSeeded: boolean;
@@ -36,18 +36,18 @@ interface Opening {
 }
 
 /** The ledger that was stored, if it is of the same columns, persons and times. */
-async function goOn({ command, open, wanted }: Lasting, { stored, store, hasBudget }: Opening) {
+async function goOn({ kind, open, wanted }: Lasting, { stored, store, hasBudget }: Opening) {
   requireBudget(store, hasBudget);
-  const bytes = stored && memoOf(stored, command);
+  const bytes = stored && memoOf(stored, kind);
   const memo = bytes && readMemo(bytes);
   // A statistic says at once what it is about: a run may have ended before it said more.
-  const isNew = stored === undefined || (memo === undefined && command !== 'release');
+  const isNew = stored === undefined || (memo === undefined && kind !== 'release');
   if (!isNew) requireSame(memo, wanted);
   const columns = orderOf(memo?.columns, wanted.columns, 'sums');
   const ledger = await open(store, columns);
   if (isNew ? ledger.step > 0 : memo && memo.step !== ledger.step) {
     ledger.dispose();
-    throw new Misuse(isNew ? `it was not begun by dp-ftrl ${command}` : 'its parts are of different runs');
+    throw new Misuse(isNew ? `it was not begun by ${beginnerOf(kind)}` : 'its parts are of different runs');
   }
   return { ledger, memo, columns, isNew };
 }

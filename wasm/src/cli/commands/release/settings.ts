@@ -45,6 +45,8 @@ export const STREAM_OPTIONS: Known = {
 
 export const options: Known = {
   ...STREAM_OPTIONS,
+  workload: 'values',
+  importance: 'value',
   pure: 'flag',
   clip: 'value',
   column: 'values',

@@ -10,7 +10,7 @@ import type { People } from '../../input/people.js';
 import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
 import type { RowSums, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
-import { TrueSums } from '../../input/truth.js';
+import { trueSumsOf } from '../../input/truth.js';
 import { Clock } from '../../input/time.js';
 import { LedgerStepper } from '../../state/ledger-steps.js';
 import { LedgerTotals, type Lasting, type StepLedger } from '../../state/state.js';
@@ -47,24 +47,33 @@ export type SumOptions = PrefixSumOptions | PureSumOptions;
 /** Totals that are no sums of the rows: how they are asked for. */
 interface Asked {
   how: SumOptions;
+  /** More than one where several are released. */
+  workloads: readonly Workload[];
   columns: readonly string[];
 }
 
 /** The totals of a command in their place, of one run or of several. */
-export interface OtherTotals extends Pick<Lasting, 'command' | 'fixed'> {
+export interface OtherTotals extends Pick<Lasting, 'kind' | 'fixed'> {
+  /** Whether of a person's rows of a step the first counts, instead of their sum. */
+  takesFirst: boolean;
   sums(dp: DpFtrl, asked: Asked & { people: People | undefined }): Sums;
   open(dp: DpFtrl, asked: Asked & { store: ReleaseStore }): Promise<StepLedger>;
 }
 
 /** A release of several runs. */
-function lastingOf(dp: DpFtrl, how: SumOptions, others: OtherTotals | undefined): Omit<Lasting, 'wanted'> {
+function lastingOf(
+  dp: DpFtrl,
+  { how, workloads }: Omit<Asked, 'columns'>,
+  others: OtherTotals | undefined,
+): Omit<Lasting, 'wanted'> {
   const isSeeded = how.insecureSeed !== undefined;
   if (others) {
-    const { command, fixed } = others;
-    return { command, fixed, isSeeded, open: (store, columns) => others.open(dp, { how, columns, store }) };
+    const { kind, fixed } = others;
+    const open: Lasting['open'] = (store, columns) => others.open(dp, { how, workloads, columns, store });
+    return { kind, fixed, isSeeded, open };
   }
   const fixed = '--pure, --clip, --mode, number of columns';
-  return { command: 'release', fixed, isSeeded, open: (store) => dp.ledger({ ...how, store }) };
+  return { kind: 'release', fixed, isSeeded, open: (store) => dp.ledger({ ...how, store }) };
 }
 
 export interface Made {
@@ -81,26 +90,27 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows, workload, others }: {
+  { how, rows, workloads, others }: {
     how: SumOptions;
     rows: RowStream;
-    workload: Workload;
+    workloads: readonly Workload[];
     others: OtherTotals | undefined;
   },
 ): Promise<Made> {
   const { people, state, times, showTrue } = settings;
   const clip = { clipNorm: how.clipNorm!, inL1: 'pure' in how };
-  const truth = showTrue ? new TrueSums(rows.columns.length, clip, workload) : undefined;
+  const truth = showTrue ? trueSumsOf(rows.columns.length, clip, workloads) : undefined;
   const options = { columns: textColumns(people, times), truth };
   if (state) {
     const wanted = { columns: rows.columns, people, times };
-    const totals = await LedgerTotals.open(state, { ...lastingOf(dp, how, others), wanted });
+    const totals = await LedgerTotals.open(state, { ...lastingOf(dp, { how, workloads }, others), wanted });
     rows.arrange(totals.columns);
     const sums = { people: undefined, totals };
+    const takesFirst = others?.takesFirst ?? false;
     try {
       const stepper =
         people || times
-          ? new LedgerStepper({ ...wanted, totals, columns: options.columns, takesFirst: !!others })
+          ? new LedgerStepper({ ...wanted, totals, columns: options.columns, takesFirst })
           : new RowStepper({ ...options, sums });
       return { sums, stepper, state: totals, close: () => totals.close() };
     } catch (error) {
@@ -109,7 +119,7 @@ export async function makeSums(
     }
   }
   const sums: Sums =
-    others?.sums(dp, { how, columns: rows.columns, people }) ??
+    others?.sums(dp, { how, workloads, columns: rows.columns, people }) ??
     (people ? { people, totals: dp.peopleSum(how) } : { people, totals: dp.prefixSum(how) });
   const stepper = times
     ? new BucketStepper({ ...options, sums, times })

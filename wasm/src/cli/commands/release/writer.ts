@@ -8,16 +8,19 @@ import type { Sink } from '../../output/output.js';
 import { RowText } from '../../output/row-text.js';
 import { StepWriter } from './step-writer.js';
 
+/** How steps are shown. */
+export interface ShownSums {
+  json: boolean;
+  format: Format;
+  showTrue: boolean;
+  timeColumn: string | undefined;
+}
+
 export class Writer extends StepWriter {
   constructor(
     sink: Sink,
     private readonly columns: string[],
-    { json, format, showTrue, timeColumn }: {
-      json: boolean;
-      format: Format;
-      showTrue: boolean;
-      timeColumn: string | undefined;
-    },
+    { json, format, showTrue, timeColumn }: ShownSums,
   ) {
     const trueNames = showTrue ? columns.map((name) => `${name}_true`) : [];
     const times = timeColumn === undefined ? [] : [timeColumn];

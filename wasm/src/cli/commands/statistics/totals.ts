@@ -2,11 +2,11 @@
 
 // Readings of statistics as rows of numbers, which steppers hand on as they do totals.
 
-import type { Estimate, HistogramOptions, PeopleStatistic, Statistic } from '../../../types/all.js';
+import type { Estimate, PeopleStatistic, Statistic } from '../../../types/all.js';
 import type { StatisticLedger, StatisticOptions, Totals } from '../../../types/all.js';
 import type { PeopleTotals, RowTotals } from '../../input/steps.js';
 import type { StepLedger } from '../../state/state.js';
-import type { OtherTotals, SumOptions } from '../release/sums.js';
+import type { OtherTotals } from '../release/sums.js';
 
 /** Numbers of an estimate. */
 export const ESTIMATE = ['value', 'low', 'high', 'stddev'] as const;
@@ -117,21 +117,21 @@ class LedgerReadings<Many, Reading>
   }
 }
 
-type Options = StatisticOptions | HistogramOptions;
-
-interface Asked<Many, Reading> extends How<Many, Reading>, Pick<OtherTotals, 'command' | 'fixed'> {
+interface Asked<Many, Reading>
+  extends How<Many, Reading>,
+    Pick<OtherTotals, 'kind' | 'fixed' | 'takesFirst'> {
   /** Options of the statistic, besides those of its mechanism. */
-  what(columns: readonly string[]): object;
+  what(asked: Parameters<OtherTotals['sums']>[1] | Parameters<OtherTotals['open']>[1]): object;
   /** Is given the statistic. */
   made?(statistic: unknown): void;
 }
 
 /** Readings of a statistic in the place of sums of the rows. */
 export function readingsOf<Many, Reading>(asked: Asked<Many, Reading>): OtherTotals {
-  const { command, fixed, what, made, ...how } = asked;
-  const optionsOf = (sums: SumOptions, columns: readonly string[]): Options => {
-    const { clipNorm: _norm, dimension: _length, ...others } = sums;
-    return { ...others, statistic: command, ...what(columns) } as Options;
+  const { kind, fixed, takesFirst, what, made, ...how } = asked;
+  const optionsOf: typeof what = (given) => {
+    const { clipNorm: _norm, dimension: _length, ...others } = given.how;
+    return { ...others, statistic: kind, ...what(given) };
   };
   // Options say what is a record, and what a reading.
   const known = <S>(statistic: unknown): S => {
@@ -139,10 +139,12 @@ export function readingsOf<Many, Reading>(asked: Asked<Many, Reading>): OtherTot
     return statistic as S;
   };
   return {
-    command,
+    kind,
     fixed,
-    sums(dp, { how: sums, columns, people }) {
-      const options = optionsOf(sums, columns) as StatisticOptions;
+    takesFirst,
+    sums(dp, given) {
+      const { people } = given;
+      const options = optionsOf(given) as StatisticOptions;
       if (people) {
         const own = known<PeopleStatistic<Many, Reading>>(dp.peopleStatistic(options));
         return { people, totals: new PeopleReadings(own, how) };
@@ -150,8 +152,9 @@ export function readingsOf<Many, Reading>(asked: Asked<Many, Reading>): OtherTot
       const own = known<Statistic<never, Many, Reading>>(dp.statistic(options));
       return { people, totals: new RowReadings(own, how) };
     },
-    async open(dp, { how: sums, columns, store }) {
-      const options = optionsOf(sums, columns) as StatisticOptions;
+    async open(dp, given) {
+      const { store } = given;
+      const options = optionsOf(given) as StatisticOptions;
       const own = await dp.statisticLedger({ ...options, store });
       return new LedgerReadings(known<Lasting<Many, Reading>>(own), how);
     },
