@@ -516,10 +516,11 @@ test('what is known of a column is not known of another, and nothing of own data
   const { choiceOf } = parts.statistic_choice;
   const roles = { person: 'who', time: 'day', bucket: 'day', from: '', to: '' };
   const csv = parts.csv.parseCsv('day,who,n,m,drink\n2026-01-01,a,1,2,tea\n2026-01-02,b,2,7,');
-  const none = { ...roles, ...parts.settings.noStatistic };
-  assert.deepEqual(choiceOf(none, csv), { measured: 'n', range: '', category: 'drink', domain: '' });
+  const none = { ...roles, columns: ['m'], ...parts.settings.noStatistic };
+  assert.deepEqual(choiceOf(none, csv), { measured: 'm', range: '', category: 'drink', domain: '' });
+  assert.equal(choiceOf({ ...none, columns: [] }, csv).measured, 'n');
   const known = { measured: 'm', range: '0:9', category: 'drink', domain: 'tea' };
-  assert.deepEqual(choiceOf(none, csv, known), known);
+  assert.deepEqual(choiceOf({ ...none, columns: ['n'] }, csv, known), known);
   const others = { ...none, measured: 'n', category: 'who' };
   assert.deepEqual(choiceOf(others, csv, known), { measured: 'n', range: '', category: 'who', domain: '' });
   assert.equal(choiceOf({ ...none, range: '1:2' }, csv, known).range, '1:2');

@@ -54,6 +54,8 @@ test('mean, spread and count are those of the library, by keyboard and in the ta
   assert.equal((await keyOf(page, 'spread')).release, standardDeviation[0].value);
   assert.equal((await keyOf(page, 'count')).release, count.value);
   assert.match(await textOf(page, '#statistics-note'), /hide whether any one record was there, and what it says, at ε = 1 and δ = 10⁻⁶/);
+  assert.match(await textOf(page, '#statistics-note'), /To publish Figure 1 as well spends the same budget once more\./);
+  assert.match(await textOf(page, '#set-statistic-hint'), /^Of the records of Figure 1, /);
   const table = await readTable(page, 'statistics-numbers');
   const [step, cells] = [...table][3];
   const { low, high, stddev } = all[step - 1].mean[0];
@@ -120,6 +122,7 @@ test('own rows of persons by day: those that count are released, and ranges wait
     document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
   }, csv);
   await page.waitForSelector('#clip-guide:not([hidden]) .ask');
+  assert.match(await textOf(page, '#set-statistic-hint'), /^Of visitors whom the page makes up, one a step, /);
   await page.click('#clip-guide button');
   await page.waitForFunction(() => /data=own/.test(location.hash));
   await page.$eval('#statistics', (one) => one.scrollIntoView());

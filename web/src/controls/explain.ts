@@ -60,7 +60,6 @@ export const hints: Partial<Record<Key, string>> = {
     'as long as no weights are too long.',
   noiseSeed:
     'Fixed, so that a link shows the same picture. A real release takes its key from the system.',
-  statistic: 'Of the records that are summed, with the mechanism, ε, δ and seed of Figure 1.',
   measured: 'One number a record.',
   range:
     'Lowest and highest value, as in 0:90; others are clipped to it. It is public: take it from what you know, ' +
@@ -94,6 +93,11 @@ export function workloadText(settings: Settings): string {
   const ignored = settings.workload === 'total' ? 'Learners' : 'Ignored here: learners';
   return `${ignored} need running totals. ${how}.`;
 }
+
+/** Says of which records a statistic is. */
+export const statisticText = ({ source }: Settings): string =>
+  (source === 'synthetic' ? 'Of visitors whom the page makes up, one a step' : 'Of the records of Figure 1') +
+  ', with the mechanism, ε, δ and noise seed of the settings above.';
 
 /** Follows the text about a mechanism, which speaks of totals. */
 export const aboutMechanism = (settings: Settings): string =>

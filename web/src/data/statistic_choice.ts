@@ -54,9 +54,15 @@ function suggestCategory(csv: Csv, { time, person }: Roles): string {
   return csv.columns.find(isText)?.name ?? '';
 }
 
+/** A statistic is wanted of which something has to be said first: the message says what. */
+export class Wanting extends Error {}
+
+/** Choices, some of them not made yet, beside the columns that are summed. */
+type Chosen = StatisticChoice & Roles & { columns: readonly string[] };
+
 /** Returns what was chosen, and where nothing was, what is known of a table that comes with the page. */
-export function choiceOf(chosen: StatisticChoice & Roles, csv: Csv, known?: StatisticChoice): StatisticChoice {
-  const measured = chosen.measured || (known?.measured ?? suggestColumns(csv, '')[0] ?? '');
+export function choiceOf(chosen: Chosen, csv: Csv, known?: StatisticChoice): StatisticChoice {
+  const measured = chosen.measured || (known?.measured ?? chosen.columns[0] ?? suggestColumns(csv, '')[0] ?? '');
   const category = chosen.category || (known?.category ?? suggestCategory(csv, chosen));
   return {
     measured,

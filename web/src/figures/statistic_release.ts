@@ -13,15 +13,13 @@ import {
   otherCategory,
   readDomain,
   readRange,
+  Wanting,
   type StatisticTable,
 } from '../data/statistic_choice.ts';
 import { trueCounts, trueMoments, type Steps } from '../data/true_statistics.ts';
 import type { Engine } from '../page/engine.ts';
 import { count, quantity } from '../page/format.ts';
 import { strategyOf, type Lane } from '../page/run.ts';
-
-/** Nothing can be released yet: the message says what is wanted. */
-export class Wanting extends Error {}
 
 /** One number of each step. */
 export interface Track {

@@ -6,7 +6,7 @@
 import type { Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
 import { limitOf } from '../data/data_panel.ts';
-import type { StatisticTable } from '../data/statistic_choice.ts';
+import { Wanting, type StatisticTable } from '../data/statistic_choice.ts';
 import type { Analyst } from '../page/analyst.ts';
 import { byId, h, setText } from '../page/dom.ts';
 import { messageOf } from '../page/failures.ts';
@@ -18,7 +18,7 @@ import { Chart } from './chart.ts';
 import { Decimated } from './decimate.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { Panel as PicturePanel } from './picture.ts';
-import { releaseStatistic, Wanting, type Released, type Track } from './statistic_release.ts';
+import type { Released, Track } from './statistic_release.ts';
 import { makeTable, type TableColumn } from './tables.ts';
 
 /** Confidence of the intervals, the default of the library. */
@@ -186,11 +186,15 @@ export class StatisticsFigure {
     this.host.setAttribute('aria-busy', 'true');
     try {
       if (!isSame) {
-        const engine = await this.analyst.engine();
+        const [engine, { releaseStatistic }] = await Promise.all([
+          this.analyst.engine(),
+          import('./statistic_release.ts'),
+        ]);
         this.released = await releaseStatistic(engine, { settings, lane, table, limit: limitOf(settings) });
       }
       [this.asked, this.askedLane] = [asked, lane];
-      this.draw(settings);
+      // Secrets may have been hidden meanwhile.
+      this.draw({ ...settings, deployed: this.shown.settings.deployed });
     } catch (error) {
       this.fail(error);
     }
@@ -268,14 +272,14 @@ function hiddenText({ neighbours, person, participation, participations }: Setti
 
 /** Says what is protected, what the intervals mean, and what this costs beside Figure 1. */
 function noteOf(settings: Settings, { isCounts, secret }: Released): string {
-  const { epsilon, delta, deployed } = settings;
+  const { epsilon, delta, deployed, source } = settings;
   const what = isCounts ? 'The counts of all categories' : 'Mean, standard deviation and number';
   const axes = isCounts ? '' : ' Early ones may be as wide as the range; the axes are made for the last nine tenths of the steps.';
+  const twice = source === 'synthetic' ? '' : ' To publish Figure 1 as well spends the same budget once more.';
   const said = deployed || secret === '' ? '' : ` Secret: ${secret}`;
   return (
     `${what} are of ${wordsOf(settings).counted}, and are published after every step. All of them together hide ` +
     `${hiddenText(settings)}, at ε = ${quantity(epsilon)} and δ = ${scientific(delta)}. Each interval holds the number ` +
-    `without noise with ${quantity(100 * confidence)} % confidence.${axes} To publish Figure 1 as well spends the same ` +
-    `budget once more.${said}`
+    `without noise with ${quantity(100 * confidence)} % confidence.${axes}${twice}${said}`
   );
 }

@@ -6,7 +6,7 @@ import type { CatalogueEntry, Certificate, MechanismName } from 'dp-ftrl';
 import type { BudgetMeter } from '../controls/budget.ts';
 import type { Controls } from '../controls/controls.ts';
 import type { HalfLifeField } from '../controls/half_life.ts';
-import { hints, lambdaText, workloadText } from '../controls/explain.ts';
+import { hints, lambdaText, statisticText, workloadText } from '../controls/explain.ts';
 import {
   parameterKey,
   parameterKeys,
@@ -121,6 +121,7 @@ export class Form {
     const isMoments = settings.statistic === 'moments';
     for (const key of ['measured', 'range'] as const) this.controls.setShown(key, isMoments);
     for (const key of ['category', 'domain'] as const) this.controls.setShown(key, !isMoments);
+    this.controls.hint('statistic', statisticText(settings));
     const table = this.data.tableOf(settings);
     if (table === null) return;
     const { measured, category } = table.choice;
