@@ -124,7 +124,7 @@ void add_nodes(const InverseRoot& root, std::size_t begin, const std::vector<Row
 
 }  // namespace
 
-Interval momentum_spectrum(const MomentumWeights& problem) {
+SpectralInterval momentum_spectrum(const MomentumWeights& problem) {
   const std::vector<double>&u = problem.weights.rows, &v = problem.weights.columns;
   const double a = problem.weights.decay, b = problem.momentum;
   const std::vector<Row> rows = inverse_gram(problem);
@@ -149,7 +149,7 @@ Interval momentum_spectrum(const MomentumWeights& problem) {
   return {1 / (trace * kSlack), largest * kSlack};
 }
 
-RootDiagonal momentum_root_diagonal(const InverseRoot& root, const Interval& spectrum,
+RootDiagonal momentum_root_diagonal(const InverseRoot& root, const SpectralInterval& spectrum,
                                     const MomentumWeights& problem) {
   const std::vector<double>& v = problem.weights.columns;
   const std::vector<Row> rows = inverse_gram(problem);

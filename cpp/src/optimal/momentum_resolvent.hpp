@@ -18,7 +18,7 @@ struct MomentumWeights {
 };
 
 /// Contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, max_i sum of T_jj, |j - i| <= 2].
-Interval momentum_spectrum(const MomentumWeights& weights);
+SpectralInterval momentum_spectrum(const MomentumWeights& weights);
 
 /// diag(sum_k w_k (T + s_k I)^-1) by banded Cholesky factors and selected inversion, in twice the
 /// precision of double: the factors lose as many digits as T + s I is ill-conditioned.
@@ -28,7 +28,7 @@ Interval momentum_spectrum(const MomentumWeights& weights);
 /// @cost       about 600 operations a node and entry; memory of 48 bytes an entry and node, of 8
 ///             nodes at once.
 /// @checked-by momentum_resolvent_test "diagonals are those of the dense matrix"
-RootDiagonal momentum_root_diagonal(const InverseRoot& root, const Interval& spectrum,
+RootDiagonal momentum_root_diagonal(const InverseRoot& root, const SpectralInterval& spectrum,
                                     const MomentumWeights& weights);
 
 }  // namespace dpftrl::detail

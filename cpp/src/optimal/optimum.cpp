@@ -18,10 +18,10 @@ namespace {
 
 using detail::AndersonMixing;
 using detail::Barrier;
-using detail::Interval;
 using detail::InverseRoot;
 using detail::MomentumWeights;
 using detail::RootDiagonal;
+using detail::SpectralInterval;
 
 /// Relative error of the quadrature, of nodes and weights in double precision, that more nodes do
 /// not make less.
@@ -144,13 +144,13 @@ class DualPoint {
 
   const std::vector<double>& row_weights() const { return weights_.weights.rows; }
 
-  Interval spectrum() const {
+  SpectralInterval spectrum() const {
     return has_momentum() ? detail::momentum_spectrum(weights_)
                           : detail::spectrum(weights_.weights);
   }
 
   Evaluation evaluate(double accuracy) const {
-    const Interval interval = spectrum();
+    const SpectralInterval interval = spectrum();
     const InverseRoot root =
         detail::inverse_root_within(interval, accuracy, has_momentum() ? 1 : detail::kNodesAtOnce);
     RootDiagonal diagonal = has_momentum()
@@ -349,7 +349,7 @@ OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const doub
   DualPoint dual(problem);
   dual.set(std::move(v));
   // As far as double precision says anything.
-  const Interval interval = dual.spectrum();
+  const SpectralInterval interval = dual.spectrum();
   if (!(interval.low > 0 && interval.high <= 1e16 * interval.low)) return none;
   const OptimumBounds bounds =
       bounds_of(problem.objective, dual.column_weights(), dual.evaluate(accuracy));

@@ -70,7 +70,8 @@ constexpr double kNodeRounding = 0x1p-43;
 /// Below this ratio of its ends an interval is widened: the functions need k away from 0.
 constexpr double kSmallestRatio = 16;
 
-InverseRoot with_spacing(const Interval& interval, std::int64_t num_nodes, bool has_direct_term) {
+InverseRoot with_spacing(const SpectralInterval& interval, std::int64_t num_nodes,
+                         bool has_direct_term) {
   const double low = interval.low;
   const double high = std::max(interval.high, kSmallestRatio * low);
   const double kc = std::sqrt(low / high);
@@ -101,7 +102,7 @@ InverseRoot with_spacing(const Interval& interval, std::int64_t num_nodes, bool 
   return root;
 }
 
-void require_interval(const Interval& interval) {
+void require_interval(const SpectralInterval& interval) {
   if (!(interval.low > 0 && interval.low <= interval.high && std::isfinite(interval.high)))
     fail_argument("inverse_root", "interval", "positive, finite and not empty",
                   "[" + to_text(interval.low) + ", " + to_text(interval.high) + "]");
@@ -109,13 +110,13 @@ void require_interval(const Interval& interval) {
 
 }  // namespace
 
-InverseRoot inverse_root(const Interval& interval, std::int64_t num_nodes) {
+InverseRoot inverse_root(const SpectralInterval& interval, std::int64_t num_nodes) {
   require_interval(interval);
   require_between("inverse_root", "num_nodes", num_nodes, 1, 1000);
   return with_spacing(interval, num_nodes, false);
 }
 
-InverseRoot inverse_root_within(const Interval& interval, double relative_error,
+InverseRoot inverse_root_within(const SpectralInterval& interval, double relative_error,
                                 std::int64_t multiple_of) {
   require_interval(interval);
   require_inside("inverse_root", "relative_error", relative_error, 0, 1);
@@ -127,7 +128,8 @@ InverseRoot inverse_root_within(const Interval& interval, double relative_error,
   return inverse_root(interval, std::max<std::int64_t>(1, groups) * multiple_of);
 }
 
-InverseRoot inverse_root_with_direct_term(const Interval& interval, std::int64_t num_nodes) {
+InverseRoot inverse_root_with_direct_term(const SpectralInterval& interval,
+                                          std::int64_t num_nodes) {
   require_interval(interval);
   require_between("inverse_root", "num_nodes", num_nodes, 1, 1000);
   return with_spacing(interval, num_nodes, true);

@@ -18,7 +18,7 @@ struct InverseRoot {
   double relative_error = 0;
 };
 
-struct Interval {
+struct SpectralInterval {
   double low;   ///< > 0
   double high;  ///< >= low
 };
@@ -29,14 +29,14 @@ struct Interval {
 /// @exactness  relative_error is a bound: the error is a series, and the bound sums the magnitudes
 ///             of its terms, rounded up, and the rounding of the nodes
 /// @checked-by optimum_test "the error stays within its bound all over the interval"
-InverseRoot inverse_root(const Interval& interval, std::int64_t num_nodes);
+InverseRoot inverse_root(const SpectralInterval& interval, std::int64_t num_nodes);
 
 /// As many nodes as a relative error of at most `relative_error`, or 2^-42 if that is more, takes,
 /// rounded up to a multiple.
-InverseRoot inverse_root_within(const Interval& interval, double relative_error,
+InverseRoot inverse_root_within(const SpectralInterval& interval, double relative_error,
                                 std::int64_t multiple_of = 1);
 
 /// With a direct term, which acts like half a node more: midpoints of q + 1/2 cells.
-InverseRoot inverse_root_with_direct_term(const Interval& interval, std::int64_t num_nodes);
+InverseRoot inverse_root_with_direct_term(const SpectralInterval& interval, std::int64_t num_nodes);
 
 }  // namespace dpftrl::detail

@@ -222,7 +222,7 @@ class Sweeps {
 
 }  // namespace
 
-Interval spectrum(const Weights& weights) {
+SpectralInterval spectrum(const Weights& weights) {
   const std::vector<double>&u = weights.rows, &v = weights.columns;
   const double decay_squared = weights.decay * weights.decay;
   double largest = 0, inner = 0, trace = 0, before = 0;

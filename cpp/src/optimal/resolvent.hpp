@@ -17,7 +17,7 @@ constexpr std::int64_t kNodesAtOnce = 12;
 
 /// [1 / tr W^T W, twice the largest diagonal entry of T] contains the spectrum of T (Gershgorin, as
 /// off-diagonal entries are geometric means).
-Interval spectrum(const Weights& weights);
+SpectralInterval spectrum(const Weights& weights);
 
 struct RootDiagonal {
   std::vector<double> values;

@@ -12,8 +12,8 @@
 namespace dpftrl {
 namespace {
 
-using detail::Interval;
 using detail::InverseRoot;
+using detail::SpectralInterval;
 
 /// Full accuracy: the loss is of second order in this.
 constexpr double kFullAccuracy = 1e-12;
@@ -123,7 +123,7 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
   // Columns scaled by rates are columns with other weights.
   for (std::size_t j = 0; j < problem.rates.size(); ++j)
     plan.column_weights[j] *= problem.rates[j] * problem.rates[j];
-  const Interval interval = detail::spectrum(
+  const SpectralInterval interval = detail::spectrum(
       {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay});
   if (num_buffers == 0)
     num_buffers = std::min<std::int64_t>(

@@ -13,10 +13,10 @@
 namespace dpftrl {
 namespace {
 
-using detail::Interval;
 using detail::InverseRoot;
 using detail::MomentumWeights;
 using detail::RootDiagonal;
+using detail::SpectralInterval;
 
 MomentumWeights uneven_weights(std::int64_t n, double decay, double momentum) {
   MomentumWeights problem{.weights = {.rows = {}, .columns = {}, .decay = decay},
@@ -48,7 +48,7 @@ TEST(MomentumResolvent, diagonals_are_those_of_the_dense_matrix) {
       for (const double decay : {1.0, 0.9}) {
         const MomentumWeights problem = uneven_weights(n, decay, momentum);
         const auto [inverses, vectors] = testing::symmetric_eigen(dense_gram(problem));
-        const Interval interval = detail::momentum_spectrum(problem);
+        const SpectralInterval interval = detail::momentum_spectrum(problem);
         EXPECT_LE(interval.low, 1 / inverses(inverses.size() - 1));
         EXPECT_GE(interval.high, 1 / inverses(0));
         InverseRoot root{.shifts = {}, .weights = {}, .direct = 0.5};
@@ -71,7 +71,7 @@ TEST(MomentumResolvent, diagonals_are_those_of_the_dense_matrix) {
 
 TEST(MomentumResolvent, without_momentum_it_agrees_with_the_other_sweeps) {
   const MomentumWeights problem = uneven_weights(500, 1, 0);
-  const Interval interval = detail::spectrum(problem.weights);
+  const SpectralInterval interval = detail::spectrum(problem.weights);
   const InverseRoot root = detail::inverse_root_within(interval, 1e-12);
   const RootDiagonal one = detail::root_diagonal(root, problem.weights);
   const RootDiagonal two = detail::momentum_root_diagonal(root, interval, problem);

@@ -16,9 +16,9 @@
 namespace dpftrl {
 namespace {
 
-using detail::Interval;
 using detail::InverseRoot;
 using detail::RootDiagonal;
+using detail::SpectralInterval;
 using detail::Weights;
 using testing::relatively_close;
 
@@ -29,7 +29,7 @@ double value_at(const InverseRoot& root, double lambda) {
   return value;
 }
 
-double worst_error(const InverseRoot& root, const Interval& interval) {
+double worst_error(const InverseRoot& root, const SpectralInterval& interval) {
   double worst = 0;
   for (int i = 0; i <= 4000; ++i) {
     const double lambda = interval.low * std::pow(interval.high / interval.low, i / 4000.0);
@@ -42,7 +42,7 @@ TEST(Quadrature, the_error_stays_within_its_bound_all_over_the_interval) {
   constexpr double kRounding = 2e-15;
   for (const double ratio : {1.0, 2.0, 100.0, 1e4, 1e8, 1e12, 1e16, 1e24})
     for (const double accuracy : {1e-2, 1e-4, 1e-8, 1e-12}) {
-      const Interval interval{0.3, 0.3 * ratio};
+      const SpectralInterval interval{0.3, 0.3 * ratio};
       const InverseRoot root = detail::inverse_root_within(interval, accuracy);
       EXPECT_LE(root.relative_error, accuracy);
       EXPECT_LE(worst_error(root, interval), root.relative_error + kRounding) << ratio;
@@ -59,7 +59,7 @@ TEST(Quadrature, the_error_stays_within_its_bound_all_over_the_interval) {
 }
 
 TEST(Quadrature, a_direct_term_acts_like_half_a_node) {
-  const Interval interval{1, 1e9};
+  const SpectralInterval interval{1, 1e9};
   for (const std::int64_t q : {2, 4, 8, 16}) {
     const InverseRoot root = detail::inverse_root_with_direct_term(interval, q);
     EXPECT_GT(root.direct, 0);
@@ -105,7 +105,7 @@ TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
       const Matrix w =
           u.cwiseSqrt().asDiagonal() * decay_matrix(n, decay) * v.cwiseSqrt().asDiagonal();
       const auto [inverses, vectors] = testing::symmetric_eigen(w.transpose() * w);
-      const Interval interval = detail::spectrum(weights);
+      const SpectralInterval interval = detail::spectrum(weights);
       EXPECT_LE(interval.low, 1 / inverses(size - 1));
       EXPECT_GE(interval.high, 1 / inverses(0) * (1 - 1e-9));
       for (const std::size_t num_nodes : {1U, 3U, 12U, 14U}) {
