@@ -513,20 +513,27 @@ test('worker: sums and learners give what the library gives, in pieces', async (
   await assert.rejects(remote.step(), code('disposed'));
 });
 
-test('worker: statistics are those of the library, of records and of people', async () => {
+test('worker: statistics and several workloads are those of the library, of records and of people', async () => {
   const target = { numSteps: 300, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 3 };
   const names = Array.from({ length: 200 }, (_, i) => `p${i % 90}`);
   const categories = ['tea', 'coffee', 'other'];
   for (const [what, records, one] of [
     [{ statistic: 'moments', ranges: [[0, 1], [0, 9]], covariance: true }, Float64Array.from({ length: 400 }, (_, i) => i % 7), [1, 2]],
     [{ statistic: 'histogram', categories, other: 'other' }, names.map((_, i) => ['tea', 'milk'][i % 2]), 'coffee'],
+    [{ statistic: 'sums', workloads: ['prefix', { window: 7 }], dimension: 2 }, Float64Array.from({ length: 400 }, (_, i) => i % 3), [1, 2]],
   ]) {
     const own = dp.statistic({ ...what, ...target });
     const remote = await client.statistic({ ...what, ...target });
     const facts = ({ certificate, dimension, numSteps, insecure }) => ({ certificate, dimension, numSteps, insecure });
     assert.deepEqual(facts(remote), facts(own));
     assert.deepEqual(remote.categories, own.categories);
+    assert.deepEqual(remote.workloads, own.workloads);
     assert.equal(await remote.stddev(7), own.stddev(7));
+    if (own.lowerBound) {
+      assert.equal(await remote.lowerBound(), own.lowerBound());
+      assert.equal(await remote.stddev(7, 1), own.stddev(7, 1));
+      assert.notEqual(own.stddev(7, 1), own.stddev(7));
+    }
     assert.deepEqual(await remote.release(one), own.release(one));
     const days = own.releaseMany(records);
     assert.deepEqual(await remote.releaseMany(records), days);
@@ -539,6 +546,7 @@ test('worker: statistics are those of the library, of records and of people', as
     await assert.rejects(remote.releaseMany(7), { code: 'wrong_type', call: 'releaseMany' });
     const people = dp.peopleStatistic({ ...what, ...target });
     const remotePeople = await client.peopleStatistic({ ...what, ...target });
+    assert.deepEqual(remotePeople.workloads, people.workloads);
     assert.deepEqual(await remotePeople.releaseEach(names, records), people.releaseEach(names, records));
     assert.equal(await remotePeople.numDropped(), 110);
     for (const it of [people, remotePeople]) await it.contribute(names, records);
@@ -548,6 +556,11 @@ test('worker: statistics are those of the library, of records and of people', as
     assert.equal(await client.liveHandles(), 0);
     await assert.rejects(remote.endSteps(), code('disposed'));
   }
+  // The search for a mechanism of one workload is none of several.
+  const sums = { statistic: 'sums', workloads: ['prefix', { window: 7 }], ...target, mechanism: 'blt-scaled' };
+  const [own, remote] = [dp.statistic(sums), await client.statistic(sums)];
+  assert.deepEqual(remote.certificate, own.certificate);
+  for (const it of [own, remote]) it.dispose();
   const bad = client.statistic({ statistic: 'median', ...target });
   await assert.rejects(bad, { code: 'invalid_argument', call: 'statistic' });
 });

@@ -11,7 +11,7 @@ import { FUNCTIONS, type FunctionName, type Takes } from './worker/methods.js';
 import type { MessageTarget, Port } from './worker/protocol.js';
 import { make, type Remotes } from './worker/remotes.js';
 import type { RemoteComparator, RemoteLearner, RemoteNoise } from './worker/remotes.js';
-import type { RemoteHistogram, RemotePeopleHistogram } from './worker/remotes.js';
+import type { RemoteHistogram, RemotePeopleHistogram, RemotePeopleSums, RemoteSums } from './worker/remotes.js';
 import type { RemotePeopleStatistic, RemotePeopleSum } from './worker/remotes.js';
 import type { RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
 import type { RemoteSimulation, RemoteStatistic, RemoteTwin } from './worker/remotes.js';
@@ -82,6 +82,7 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   /** As in the library, where it lives in the worker: {@link api.DpFtrl.statistic}. */
   statistic(options: api.StatisticOptions, call?: OptimizeCallOptions): Promise<RemoteStatistic>;
   statistic(options: api.HistogramOptions, call?: OptimizeCallOptions): Promise<RemoteHistogram>;
+  statistic(options: api.SumsOptions, call?: OptimizeCallOptions): Promise<RemoteSums>;
   /** As in the library, where it lives in the worker: {@link api.DpFtrl.peopleStatistic}. */
   peopleStatistic(
     options: api.StatisticOptions,
@@ -91,6 +92,7 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
     options: api.HistogramOptions,
     call?: OptimizeCallOptions,
   ): Promise<RemotePeopleHistogram>;
+  peopleStatistic(options: api.SumsOptions, call?: OptimizeCallOptions): Promise<RemotePeopleSums>;
   /** As in the library, for a loss with a name: functions stay on this side. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
   twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
@@ -181,7 +183,7 @@ function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
   return {
     prefixSum: (given, call) => make(connection, 'prefixSum', given, call),
     peopleSum: (given, call) => make(connection, 'peopleSum', given, call),
-    // The options say which of both it is.
+    // The options say which of them it is.
     statistic: (given: object, call?: OptimizeCallOptions) =>
       make(connection, 'statistic', given, call) as Promise<never>,
     peopleStatistic: (given: object, call?: OptimizeCallOptions) =>
@@ -248,7 +250,7 @@ export type { OptimizeCallOptions } from './worker/connection.js';
 export type { HindsightInfo, MessageTarget, NoiseInfo, QueriesInfo } from './worker/protocol.js';
 export type { SimulationInfo, StatisticInfo, StreamInfo } from './worker/protocol.js';
 export type { RemoteComparator, RemoteHandle, RemoteLearner, RemoteNoise } from './worker/remotes.js';
-export type { RemoteHistogram, RemotePeopleHistogram } from './worker/remotes.js';
+export type { RemoteHistogram, RemotePeopleHistogram, RemotePeopleSums, RemoteSums } from './worker/remotes.js';
 export type { RemotePeopleStatistic, RemotePeopleSum } from './worker/remotes.js';
 export type { RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
 export type { RemoteSimulation, RemoteStatistic, RemoteTotals, RemoteTwin } from './worker/remotes.js';

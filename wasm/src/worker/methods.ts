@@ -32,9 +32,9 @@ export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[T
 export interface Objects {
   prefixSum: api.PrefixSum;
   peopleSum: api.PeopleSum;
-  /** With the members of histograms, which moments lack. */
-  statistic: api.HistogramStatistic;
-  peopleStatistic: api.PeopleHistogram;
+  /** With the members of histograms and of several workloads, which others lack. */
+  statistic: api.HistogramStatistic & api.SumsStatistic;
+  peopleStatistic: api.PeopleHistogram & api.PeopleStackedSums;
   learner: api.Learner;
   twin: api.Twin;
   comparator: api.Comparator;
@@ -62,7 +62,10 @@ interface Members<T> {
 }
 
 const ofTotals = ['certificate', 'dimension', 'numSteps', 'grid', 'insecure'] as const;
-const ofStatistics = ['certificate', 'dimension', 'numSteps', 'insecure', 'categories'] as const;
+const ofStatistics = [
+  ...(['certificate', 'dimension', 'numSteps', 'insecure'] as const),
+  ...(['categories', 'workloads'] as const),
+] as const;
 const ofHindsight = ['dimension', 'numScores'] as const;
 
 export const OBJECTS = {
@@ -83,13 +86,13 @@ export const OBJECTS = {
   // Readings are objects, and records are taken all or none: calls in one piece.
   statistic: {
     facts: ofStatistics,
-    asks: { step: 0, stddev: 1, consistentCounts: 2 },
-    calls: { release: 1, releaseMany: 1, contribute: 1, endSteps: 1 },
+    asks: { step: 0, stddev: 2, consistentCounts: 2 },
+    calls: { release: 1, releaseMany: 1, contribute: 1, endSteps: 1, lowerBound: 0 },
   },
   peopleStatistic: {
     facts: ofStatistics,
-    asks: { step: 0, stddev: 1, numDropped: 0, consistentCounts: 2 },
-    calls: { contribute: 2, releaseEach: 2, endSteps: 1 },
+    asks: { step: 0, stddev: 2, numDropped: 0, consistentCounts: 2 },
+    calls: { contribute: 2, releaseEach: 2, endSteps: 1, lowerBound: 0 },
   },
   learner: {
     facts: [...ofTotals, 'lambda'],

@@ -10,7 +10,7 @@ export type SimulationInfo = Info<'simulation'>;
 /** Facts of totals or of a learner that do not change. */
 export type StreamInfo = Info<'prefixSum'> & { lambda?: number };
 /** Facts of moments that do not change. */
-export type StatisticInfo = Omit<Info<'statistic'>, 'categories'>;
+export type StatisticInfo = Omit<Info<'statistic'>, 'categories' | 'workloads'>;
 /** Facts of a twin or comparator that do not change. */
 export type HindsightInfo = Info<'twin'>;
 export type QueriesInfo = Info<'queries'>;

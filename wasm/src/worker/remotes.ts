@@ -75,6 +75,15 @@ interface RemoteCategories {
   ): Promise<api.ConsistentCounts[]>;
 }
 
+interface RemoteWorkloads {
+  /** As in the library: {@link api.SumsStatistic.workloads}. */
+  readonly workloads: readonly api.WorkloadError[];
+  /** As in the library: {@link api.SumsStatistic.lowerBound}. */
+  lowerBound(call?: CallOptions): Promise<number>;
+  /** As in the library: {@link api.SumsStatistic.stddev}. */
+  stddev(step: number, workload?: number): Promise<number>;
+}
+
 /** A statistic that lives in the worker, whose calls are one piece each, all or none. */
 export interface RemoteStatistic<
   One = ArrayLike<number>,
@@ -93,6 +102,11 @@ export interface RemoteStatistic<
 export interface RemoteHistogram
   extends RemoteStatistic<string, readonly string[], api.Histogram>,
     RemoteCategories {}
+
+/** Sums of several workloads that live in the worker. */
+export interface RemoteSums
+  extends Omit<RemoteStatistic<ArrayLike<number>, ArrayLike<number>, api.StackedSums>, 'stddev'>,
+    RemoteWorkloads {}
 
 /** A statistic of people that lives in the worker. */
 export interface RemotePeopleStatistic<Many = ArrayLike<number>, Reading = api.Moments>
@@ -113,6 +127,11 @@ export interface RemotePeopleStatistic<Many = ArrayLike<number>, Reading = api.M
 export interface RemotePeopleHistogram
   extends RemotePeopleStatistic<readonly string[], api.Histogram>,
     RemoteCategories {}
+
+/** Sums of several workloads of people that live in the worker. */
+export interface RemotePeopleSums
+  extends Omit<RemotePeopleStatistic<ArrayLike<number>, api.StackedSums>, 'stddev'>,
+    RemoteWorkloads {}
 
 /** A learner that lives in the worker. */
 export interface RemoteLearner extends StreamInfo, RemoteHandle {
@@ -212,8 +231,8 @@ export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
 export interface Remotes {
   prefixSum: RemotePrefixSum;
   peopleSum: RemotePeopleSum;
-  statistic: RemoteHistogram;
-  peopleStatistic: RemotePeopleHistogram;
+  statistic: RemoteHistogram & RemoteSums;
+  peopleStatistic: RemotePeopleHistogram & RemotePeopleSums;
   learner: RemoteLearner;
   twin: RemoteTwin;
   comparator: RemoteComparator;
