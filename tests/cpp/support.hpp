@@ -35,8 +35,8 @@ inline constexpr bool kIsSanitized = false;
 inline constexpr bool kIsSanitized = false;
 #endif
 
-/// Whether this is neither such a build nor WebAssembly: searches whose results depend on no
-/// platform run in full only here.
+/// Whether this is neither such a build nor WebAssembly: results that depend on no platform are
+/// looked for at full size only here.
 #if defined(__EMSCRIPTEN__)
 inline constexpr bool kIsNative = false;
 #else

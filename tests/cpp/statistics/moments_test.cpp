@@ -201,7 +201,7 @@ std::array<int, kNumEstimates> misses(const std::vector<std::array<double, 2>>& 
 }
 
 TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
-  constexpr int kTrials = testing::kIsSanitized ? 100 : 1000;
+  constexpr int kTrials = testing::kIsNative ? 1000 : 100;
   // Noise larger than the count, a fifth of it, and a fiftieth.
   for (const std::size_t num : {8u, 40u, 400u})
     for (const auto& records : streams(num))
