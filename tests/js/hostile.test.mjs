@@ -9,6 +9,8 @@ import { importEntry } from './support/consumer.mjs';
 import { generator } from './support/sources.mjs';
 
 const { load } = await importEntry('dp-ftrl');
+const { serve } = await importEntry('dp-ftrl/worker');
+const { connect } = await importEntry('dp-ftrl/worker-client');
 const dp = await load();
 const NUM_CALLS = 20_000;
 const random = generator(11);
@@ -46,33 +48,78 @@ const METHODS = [
   ...['addNoiseTo', 'label', 'labels', 'matrices', 'advance', 'result', 'heldOutRisk', 'step'],
 ];
 
-test('hostile: every error of 20,000 senseless calls has a code, and is in words', async () => {
-  let numCalls = 0;
-  let numErrors = 0;
-  const attempt = async (name, target, args) => {
-    ++numCalls;
-    try {
-      return await target[name](...args);
-    } catch (error) {
-      ++numErrors;
-      const what = `${name}: ${error?.message}`;
-      assert.ok(error instanceof Error, what);
-      assert.equal(typeof error.code, 'string', `${what}\n${error.stack}`);
-      assert.ok(!/\[object|=>|is not a function|Cannot read/.test(error.message), what);
-      assert.ok(error.message.length < 800, what);
-      return undefined;
-    }
-  };
-  const functions = Object.keys(dp).filter((name) => typeof dp[name] === 'function');
-  while (numCalls < NUM_CALLS) {
+let numCalls = 0;
+let numErrors = 0;
+
+/** Calls a function of an object; undefined where it fails, which it has to do with a code and in words. */
+async function attempt(name, target, args) {
+  ++numCalls;
+  try {
+    return await target[name](...args);
+  } catch (error) {
+    ++numErrors;
+    const what = `${name}: ${error?.message}`;
+    assert.ok(error instanceof Error, what);
+    assert.equal(typeof error.code, 'string', `${what}\n${error.stack}`);
+    assert.ok(!/\[object|=>|is not a function|Cannot read/.test(error.message), what);
+    assert.ok(error.message.length < 800, what);
+    return undefined;
+  }
+}
+
+/** Calls functions of a library, and methods of what they make, `count` times in all. */
+async function attemptAll(library, count) {
+  [numCalls, numErrors] = [0, 0];
+  const functions = Object.keys(library).filter(
+    (name) => typeof library[name] === 'function' && !['terminate', 'cancel'].includes(name),
+  );
+  while (numCalls < count) {
     const args = random() < 0.6 ? [options()] : listOf(Math.floor(random() * 4));
-    const made = await attempt(oneOf(functions), dp, args);
+    const made = await attempt(oneOf(functions), library, args);
     if (typeof made?.dispose !== 'function') continue;
     for (const method of METHODS.filter((each) => typeof made[each] === 'function')) {
       await attempt(method, made, listOf(Math.floor(random() * 4)));
     }
-    made.dispose();
+    await made.dispose();
   }
-  assert.ok(numErrors > NUM_CALLS / 2, `${numErrors}`);
+  assert.ok(numErrors > count / 2, `${numErrors}`);
+}
+
+test('hostile: every error of 20,000 senseless calls has a code, and is in words', async () => {
+  await attemptAll(dp, NUM_CALLS);
   assert.equal(dp.liveHandles, 0);
+});
+
+test('hostile: so has every error of the small modules, and of a client of a worker', async () => {
+  for (const name of ['counter', 'learner']) {
+    await attemptAll(await (await importEntry(`dp-ftrl/${name}`)).load(), NUM_CALLS / 10);
+  }
+  const { port1, port2 } = new MessageChannel();
+  serve(port1);
+  const client = connect({ worker: port2 });
+  await attemptAll(client, NUM_CALLS / 10);
+  client.terminate();
+});
+
+test('hostile: so has every error of what opens, loads and connects', async () => {
+  const { FileStore } = await importEntry('dp-ftrl/file-store');
+  const { IndexedDbStore } = await importEntry('dp-ftrl/indexed-db');
+  const { PostgresStore } = await importEntry('dp-ftrl/postgres-store');
+  const { privateOptimizer } = await importEntry('dp-ftrl/tfjs');
+  const client = { query: anything };
+  const entries = [
+    // Texts are left out, because each is the name of a file.
+    [FileStore, 'open', () => [oneOf([...NUMBERS, ...OBJECTS, ...ODD])]],
+    [IndexedDbStore, 'open', () => [anything()]],
+    [PostgresStore, 'open', () => [oneOf([anything(), { client: anything(), name: 'a' }, { client, name: 'a' }])]],
+    [{ serve }, 'serve', () => [anything()]],
+    [{ connect }, 'connect', () => [oneOf([anything(), { worker: anything() }])]],
+    [{ privateOptimizer }, 'privateOptimizer', () => [anything(), oneOf([dp, anything()]), options()]],
+    [{ load }, 'load', () => [oneOf([anything(), { wasm: anything() }, { signal: anything() }])]],
+  ];
+  [numCalls, numErrors] = [0, 0];
+  for (const [target, name, args] of entries) {
+    for (let i = 0; i < 200; ++i) await attempt(name, target, args());
+  }
+  assert.ok(numErrors > numCalls / 2, `${numErrors}`);
 });

@@ -4,7 +4,9 @@
 // subject of power-loss.test.mjs and kill.test.mjs.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { importEntry } from './support/consumer.mjs';
 import { PowerLoss } from './support/power-loss.mjs';
@@ -75,6 +77,44 @@ test('log: a long one becomes a base, all bases together O(1) bytes a release', 
     assert.equal(ledger.step, numSteps);
     assert.deepEqual(await ledger.releaseMany(0, new Float64Array(numSteps)), expected);
   }, options);
+});
+
+test('log: a durable release costs after 10^6 what it costs after 10^3, of bytes and of processor time', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cost-'));
+  const path = join(folder, 'ledger');
+  const file = await FileStore.open(path);
+  const numRounds = 8;
+  /** Bytes and milliseconds a release: the least of some rounds, as other processes cost time. */
+  const costOf = async (ledger, enough = Infinity) => {
+    await settled(); // A long log becomes a base after its last release.
+    const [firstStep, before] = [ledger.step, statSync(path).size];
+    let least = Infinity;
+    for (let round = 0; round < numRounds || (least > enough && round < 5 * numRounds); ++round) {
+      const start = process.cpuUsage();
+      await releaseUpTo(ledger, ledger.step + 100);
+      const { user, system } = process.cpuUsage(start);
+      least = Math.min(least, (user + system) / 1e5);
+    }
+    return { bytes: (statSync(path).size - before) / (ledger.step - firstStep), least };
+  };
+  try {
+    await withLedger(
+      file,
+      async (ledger) => {
+        await releaseUpTo(ledger, 1000);
+        const early = await costOf(ledger);
+        while (ledger.step < 1e6) await ledger.releaseMany(ledger.step, new Float64Array(10_000));
+        const late = await costOf(ledger, 2 * early.least);
+        t.diagnostic(`ms a release: ${early.least.toFixed(2)}, ${late.least.toFixed(2)}`);
+        assert.deepEqual([early.bytes, late.bytes], [92, 92]);
+        assert.ok(late.least < 2 * early.least, `${late.least} after ${early.least}`);
+      },
+      { mechanism: 'honaker', numSteps: 1_100_000 },
+    );
+  } finally {
+    await file.close();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('log: after a save that failed, whatever it left, the next release stores everything', async () => {

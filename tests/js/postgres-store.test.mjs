@@ -652,6 +652,7 @@ test('postgres: what is no connection or no name is refused', async () => {
     [{ client, name: '\udc00\ud800' }, 'invalid_argument', /half a surrogate pair/],
     [{ client, name: '\u{1f4a9}' }, 'store_failed', /a standby/],
     [{ client, name: 'a' }, 'store_failed', /a standby/],
+    [{ client: { query: async () => 7 }, name: 'a' }, 'store_failed', /a standby/],
   ]) {
     await assert.rejects(PostgresStore.open(options), code(expected, message));
   }

@@ -41,6 +41,17 @@ test('size: the small learner, its module and its code', (t) => {
   check(t, 'learner.js', sizeOf('learner.js'), 21_300);
 });
 
+/** Size of a small entry with its module inside of it as text, as a program of one file has them. */
+function inlined(name) {
+  const text = readFileSync(join(installed, `dist/${name}.wasm`)).toString('base64');
+  return brotli(`${readFileSync(join(installed, `dist/${name}.js`), 'utf8')}\n${text}`);
+}
+
+test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
+  check(t, 'counter', inlined('counter'), 185_000);
+  check(t, 'learner', inlined('learner'), 216_000);
+});
+
 test('size: the optimizer for TensorFlow.js', (t) => {
   check(t, 'tfjs.js', sizeOf('tfjs.js'), 3_400);
 });

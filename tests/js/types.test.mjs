@@ -223,6 +223,7 @@ const projects = [
     { module: 'ESNext', moduleResolution: 'Bundler', target: 'ES2022', lib: ['ES2022'] },
     false,
   ],
+  ['node10', { module: 'ESNext', moduleResolution: 'Node10', target: 'ES2022', lib: dom }, false],
 ];
 
 for (const [name, options, nodeTypes] of projects) {

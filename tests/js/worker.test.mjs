@@ -303,7 +303,7 @@ test('worker: errors keep kind, code and message', async () => {
   await assert.rejects(client.simulation({ numSteps: 4, ...target, neighbors: 'x' }), TypeError);
   await assert.rejects(
     client.calibrate({ epsilon: () => 1, delta: 0.1 }),
-    /calibrate: options must be something that can be sent to a worker, got/,
+    /calibrate: options must be something that can be sent to a worker, got a function, a proxy or/,
   );
   const remote = await client.simulation({ numSteps: 4, ...target });
   await assert.rejects(remote.advance(0), RangeError);

@@ -347,7 +347,7 @@ export class PostgresStore implements ReleaseStore {
       // Without parameters a text may have several statements.
       const { rows } = await (values.length === 0 ? this.client.query(text) : this.client.query(text, values));
       if (warning) throw new Error(`warning: ${warning.message}`, { cause: warning });
-      return rows as Row[];
+      return (rows ?? []) as Row[]; // Several statements have theirs elsewhere.
     } finally {
       this.client.off?.('notice', listen);
     }

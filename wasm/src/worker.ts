@@ -7,6 +7,7 @@
 
 import { certificateInPieces, compareInPieces, errorInPieces } from './api/searches.js';
 import { foundFirst, queriesInPieces, searching, type Pieces } from './api/searches.js';
+import { wrongType } from './core/check.js';
 import { DpError, refusalOf } from './core/errors.js';
 import { load } from './index.js';
 import type { DpFtrl, OptimizeProgress, Simulation, SimulationChunk } from './types/all.js';
@@ -300,6 +301,9 @@ class Server {
 /** Answers a client on a port. The worker entry does this by itself on its own scope. */
 export function serve(target: MessageTarget): void {
   const port = target as Port;
+  if (typeof port?.postMessage !== 'function') {
+    throw wrongType('serve', 'target', 'a MessagePort or the scope of a worker', port);
+  }
   const server = new Server(port);
   listen(port, 'message', (data) => server.receive(data as Request));
   port.start?.();

@@ -84,7 +84,7 @@ export async function compileBytes(
 }
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
-  const from = response.url || 'the response';
+  const from = response.url.slice(0, 300) || 'the response';
   if (!response.ok) {
     throw new DpError('load_failed', `load: ${from} answered with status ${response.status}`);
   }
@@ -108,7 +108,8 @@ async function compileResponse(response: Response): Promise<WebAssembly.Module> 
 
 function readError(cause: unknown, from: string): DpError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new DpError('load_failed', `load: could not read ${from}: ${why}`, { cause });
+  // An address with data in it may have megabytes.
+  return new DpError('load_failed', `load: could not read ${from}: ${why}`.slice(0, 300), { cause });
 }
 
 interface NodeFiles {

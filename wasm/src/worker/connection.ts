@@ -115,14 +115,10 @@ export class Connection {
       } catch (cause) {
         // Something in the argument cannot be sent, such as a function.
         this.pending.delete(id);
-        const why = cause instanceof Error ? cause.message : String(cause);
-        reject(
-          makeError('wrong_type', where, {
-            parameter: 'options',
-            constraint: 'must be something that can be sent to a worker',
-            value: why,
-          }),
-        );
+        // The platform's message may have the text of a function in it, so it is the cause only.
+        const constraint = 'must be something that can be sent to a worker';
+        const value = 'a function, a proxy or the like';
+        reject(makeError('wrong_type', where, { parameter: 'options', constraint, value }, cause));
       }
     });
     return signal ? answer.finally(() => signal.removeEventListener('abort', onAbort)) : answer;
