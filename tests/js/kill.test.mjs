@@ -11,13 +11,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { importEntry, installed } from './support/consumer.mjs';
-import { histogramOf, numbersOf, peopleOf } from './support/kill-stream.mjs';
+import { peopleOf, STATISTICS, statisticOf } from './support/kill-stream.mjs';
 import { targetOf, visitOf, VISITS_A_STEP } from './support/kill-stream.mjs';
 
 const isLong = process.env.DPFTRL_LONG === '1';
 const numKills = isLong ? 400 : 24;
-/** The same for ledgers of a histogram. */
-const numKillsOfHistogram = isLong ? 200 : 12;
+/** The same for ledgers of each statistic. */
+const numKillsOfStatistic = isLong ? 200 : 12;
 /** The same for ledgers of people, in each way to be durable. */
 const numKillsOfPeople = isLong ? 200 : 10;
 const numSteps = 4000;
@@ -139,23 +139,24 @@ async function requireOneStream({ releases }) {
   sums.dispose();
 }
 
-async function requireOneHistogram({ releases }) {
+async function requireOneStatistic({ releases }, name) {
   const dp = await (await importEntry('dp-ftrl')).load();
-  const histogram = dp.statistic({ ...histogramOf(seed), numSteps });
+  const { options, numbersOf } = statisticOf(name, seed);
+  const statistic = dp.statistic({ ...options, numSteps });
   releases.forEach(({ record, release }, step) => {
-    histogram.contribute(record);
-    assert.deepEqual(release, numbersOf(histogram.endSteps()[0]), `step ${step}`);
+    statistic.contribute(record);
+    assert.deepEqual(release, numbersOf(statistic.endSteps()[0]), `step ${step}`);
   });
-  histogram.dispose();
+  statistic.dispose();
 }
 
 /** Lives that are killed, and two that are left alone: they see one release of each step. */
-async function surviveKills(t, num, { isHistogram = false } = {}) {
+async function surviveKills(t, num, statistic) {
   const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
   const path = join(scratch, 'sums.state');
   const recorder = new Recorder();
   const next = async (kill) => {
-    const { lines, ...end } = await live(path, kill, { again: recorder.again(), isHistogram });
+    const { lines, ...end } = await live(path, kill, { again: recorder.again(), statistic });
     for (const line of lines) recorder.see(line);
     return end;
   };
@@ -176,7 +177,7 @@ async function surviveKills(t, num, { isHistogram = false } = {}) {
       const { code, errors } = await next(null);
       assert.equal(code, 0, errors);
     }
-    await (isHistogram ? requireOneHistogram : requireOneStream)(recorder);
+    await (statistic ? requireOneStatistic : requireOneStream)(recorder, statistic);
     return recorder;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -188,10 +189,12 @@ test('kill: no step is lost, changed or refused later, and all are one stream', 
   assert.ok(numUnseen > 0);
 });
 
-test('kill: no step of a histogram gets a second sample, and all are one stream', async (t) => {
-  const { releases } = await surviveKills(t, numKillsOfHistogram, { isHistogram: true });
-  assert.ok(releases.length > 3);
-});
+for (const statistic of STATISTICS) {
+  test(`kill: no step of ${statistic} gets a second sample, and all are one stream`, async (t) => {
+    const { releases } = await surviveKills(t, numKillsOfStatistic, statistic);
+    assert.ok(releases.length > 3);
+  });
+}
 
 test('kill: a store that saves too late is found out', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));

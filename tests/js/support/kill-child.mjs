@@ -7,12 +7,11 @@
 import { writeSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { histogramOf, numbersOf, someCategories } from './kill-stream.mjs';
-import { peopleOf, targetOf, visitOf, VISITS_A_STEP } from './kill-stream.mjs';
+import { peopleOf, statisticOf, targetOf, visitOf, VISITS_A_STEP } from './kill-stream.mjs';
 
 const { library, fileStore, path, seed, numSteps, most, point, again, tooLate, ...other } =
   JSON.parse(process.argv[2]);
-const { durable, isHistogram } = other;
+const { durable, statistic } = other;
 
 function say(line) {
   writeSync(1, `${JSON.stringify(line)}\n`);
@@ -59,14 +58,18 @@ const totals = {
   draw: () => [Math.random() - 0.5, Math.random() - 0.5],
   release: async (ledger, step, record) => [...(await ledger.release(step, record))],
 };
-const histograms = {
-  open: () => dp.statisticLedger({ ...histogramOf(seed), numSteps, store }),
-  draw: someCategories,
-  release: async (ledger, step, records) => {
-    const [histogram] = await ledger.releaseSteps(step, [records]);
-    return numbersOf(histogram);
-  },
-};
+
+function readings() {
+  const { options, draw, numbersOf } = statisticOf(statistic, seed);
+  return {
+    open: () => dp.statisticLedger({ ...options, numSteps, store }),
+    draw,
+    release: async (ledger, step, records) => {
+      const [reading] = await ledger.releaseSteps(step, [records]);
+      return numbersOf(reading);
+    },
+  };
+}
 
 async function releaseRecords({ open, draw, release }) {
   const ledger = await open();
@@ -103,5 +106,5 @@ async function countPeople() {
   say({ done: ledger.step });
 }
 
-await (durable ? countPeople() : releaseRecords(isHistogram ? histograms : totals));
+await (durable ? countPeople() : releaseRecords(statistic ? readings() : totals));
 await store.close();

@@ -14,16 +14,40 @@ export const targetOf = (seed) => ({
 
 const categories = ['tea', 'coffee', 'other'];
 
-/** Options of ledgers of a histogram, whose records are a few categories a step. */
-export const histogramOf = (seed) => {
-  const { mechanism, epsilon, delta, insecureSeed } = targetOf(seed);
-  return { statistic: 'histogram', categories, mechanism, epsilon, delta, insecureSeed };
+/** Records of a step: a few of those that are drawn, or none. */
+const some = (draw) => Array.from({ length: 4 * Math.random() }, draw);
+const pair = () => [Math.random() - 0.5, Math.random() - 0.5];
+
+/** Statistics with the records of a step, and the estimates of a reading. */
+const statistics = {
+  histogram: {
+    what: { categories },
+    draw: () => some(() => categories[Math.floor(3 * Math.random())]),
+    estimates: ({ total, count, share }) => [total, ...count, ...share],
+  },
+  moments: {
+    what: { ranges: [[-0.5, 0.5], [0, 0.5]], covariance: true },
+    draw: () => some(pair).flat(),
+    estimates: ({ count, mean, variance, covariance }) => [count, ...mean, ...variance, covariance[0][1]],
+  },
+  sums: {
+    what: { workloads: ['prefix', { window: 3 }, { decay: 0.5 }], dimension: 2, importance: [1, 2, 1] },
+    draw: () => some(pair).flat(),
+    estimates: ({ sum }) => sum.flat(),
+  },
 };
-export const someCategories = () =>
-  Array.from({ length: 4 * Math.random() }, () => categories[Math.floor(3 * Math.random())]);
-/** All numbers of a histogram. */
-export const numbersOf = ({ total, count, share }) =>
-  [total, ...count, ...share].flatMap(({ value, low, high }) => [value, low, high]);
+export const STATISTICS = Object.keys(statistics);
+
+/** Options of ledgers of a statistic, what is drawn for a step, and all numbers of a reading. */
+export function statisticOf(statistic, seed) {
+  const { mechanism, epsilon, delta, insecureSeed } = targetOf(seed);
+  const { what, draw, estimates } = statistics[statistic];
+  return {
+    options: { statistic, ...what, mechanism, epsilon, delta, insecureSeed },
+    draw,
+    numbersOf: (reading) => estimates(reading).flatMap(({ value, low, high }) => [value, low, high]),
+  };
+}
 
 /** Options of ledgers of people: what is durable, and with it what is released. */
 export const peopleOf = (durable) => ({
