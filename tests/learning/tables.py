@@ -20,14 +20,21 @@ from sklearn import datasets
 import statsmodels.api
 
 ROOT = pathlib.Path(__file__).parents[2]
-# Rows of a table, at most.
+# Rows of a table, at most, but for those that are here for their many rows.
 MOST_ROWS = 2000
+MANY_ROWS = 16000
 
 DESIGN = ["wine", "iris", "biopsy", "titanic", "Hdma", "DoctorAUS", "Chile", "segments",
           "synthetic-6", "synthetic-20"]
 JUDGE = ["breast", "digits", "Pima", "Mroz", "diamonds", "affairs"]
 # Judging tables on which no earlier rule was tried.
 FRESH = ["phishing", "mnist", "turnout", "Computers"]
+# Design tables whose classes or features are very uneven, or whose rows are many.
+UNEVEN = ["Treatment", "nwtco", "Cracker", "Catsup", "shuttle", "movies", "HI", "uneven-2",
+          "uneven-5", "uneven-6"]
+# Judging tables that were chosen with UNEVEN, before anything was learned from them.
+UNSEEN = ["Yogurt", "OFP", "Benefits", "Workinghours", "Males", "DoctorContacts"]
+HAVE_MANY_ROWS = {"shuttle", "movies", "HI", "uneven-6", "DoctorContacts"}
 
 
 def pydataset(name):
@@ -89,6 +96,26 @@ def synthetic(num_rows, num_features, num_classes, seed):
     return features, np.argmax(scores + 0.5 * random.gumbel(size=scores.shape), axis=1)
 
 
+def uneven(num_rows, num_features, num_classes, seed):
+    """Returns features with long tails, and labels of which those with higher numbers are rarer."""
+    random = np.random.default_rng(seed)
+    mixing = random.normal(size=(num_features, num_features)) / np.sqrt(num_features)
+    features = np.exp(0.7 * random.normal(size=(num_rows, num_features)) @ mixing)
+    scores = np.log(features) @ random.normal(size=(num_features, num_classes))
+    scores -= (5 if num_classes == 2 else 1) * np.arange(num_classes)
+    return features, np.argmax(scores + 0.5 * random.gumbel(size=scores.shape), axis=1)
+
+
+def shuttle():
+    with gzip.open(river_file("shuttle.csv.gz")) as file:
+        return split_off(pd.read_csv(file), "anomaly")
+
+
+def movies():
+    columns = ["year", "length", "rating", "votes", *(f"r{i}" for i in range(1, 11)), "Short"]
+    return split_off(pydataset("movies")[columns], "Short")
+
+
 SOURCES = {
     "wine": lambda: toy(datasets.load_wine),
     "iris": lambda: toy(datasets.load_iris),
@@ -112,14 +139,31 @@ SOURCES = {
     "mnist": mnist,
     "turnout": lambda: split_off(pydataset("turnout"), "vote"),
     "Computers": lambda: split_off(pydataset("Computers"), "premium"),
+    "Treatment": lambda: split_off(pydataset("Treatment"), "treat", ["re78"]),
+    "nwtco": lambda: split_off(pydataset("nwtco"), "histol", ["seqno", "edrel", "in.subcohort"]),
+    "Cracker": lambda: split_off(pydataset("Cracker"), "choice", ["id"]),
+    "Catsup": lambda: split_off(pydataset("Catsup"), "choice", ["id"]),
+    "shuttle": shuttle,
+    "movies": movies,
+    "HI": lambda: split_off(pydataset("HI"), "whi", ["wght"]),
+    "uneven-2": lambda: uneven(2500, 10, 2, 11),
+    "uneven-5": lambda: uneven(2500, 15, 5, 12),
+    "uneven-6": lambda: uneven(MANY_ROWS, 12, 6, 13),
+    "Yogurt": lambda: split_off(pydataset("Yogurt"), "choice", ["id"]),
+    "OFP": lambda: split_off(pydataset("OFP"), "hlth"),
+    "Benefits": lambda: split_off(pydataset("Benefits"), "ui", ["state"]),
+    "Workinghours": lambda: split_off(pydataset("Workinghours"), "occupation"),
+    "Males": lambda: split_off(pydataset("Males"), "occupation", ["nr"]),
+    "DoctorContacts": lambda: split_off(pydataset("DoctorContacts"), "physlim"),
 }
 
 
 def table(name):
-    """Returns (features, labels) of a table: features that vary, in [-1, 1], at most 2000 rows."""
+    """Returns (features, labels) of a table: features that vary, in [-1, 1], chosen rows."""
     features, labels = SOURCES[name]()
-    if len(labels) > MOST_ROWS:
-        chosen = np.random.default_rng(0).permutation(len(labels))[:MOST_ROWS]
+    most_rows = MANY_ROWS if name in HAVE_MANY_ROWS else MOST_ROWS
+    if len(labels) > most_rows:
+        chosen = np.random.default_rng(0).permutation(len(labels))[:most_rows]
         features, labels = features[chosen], labels[chosen]
     low, high = features.min(axis=0), features.max(axis=0)
     varies = high > low
