@@ -32,6 +32,8 @@ FRESH = ["phishing", "mnist", "turnout", "Computers"]
 # Design tables whose classes or features are very uneven, or whose rows are many.
 UNEVEN = ["Treatment", "nwtco", "Cracker", "Catsup", "shuttle", "movies", "HI", "uneven-2",
           "uneven-5", "uneven-6"]
+# Design tables with many weights for their rows.
+WIDE = ["bfi", "Car", "wide-2", "wide-5", "wide-10"]
 # Judging tables that were chosen with UNEVEN, before anything was learned from them.
 UNSEEN = ["Yogurt", "OFP", "Benefits", "Workinghours", "Males", "DoctorContacts"]
 HAVE_MANY_ROWS = {"shuttle", "movies", "HI", "uneven-6", "DoctorContacts"}
@@ -149,6 +151,11 @@ SOURCES = {
     "uneven-2": lambda: uneven(2500, 10, 2, 11),
     "uneven-5": lambda: uneven(2500, 15, 5, 12),
     "uneven-6": lambda: uneven(MANY_ROWS, 12, 6, 13),
+    "bfi": lambda: split_off(pydataset("bfi"), "gender", ["education", "age"]),
+    "Car": lambda: split_off(pydataset("Car"), "choice"),
+    "wide-2": lambda: synthetic(2500, 100, 2, 21),
+    "wide-5": lambda: synthetic(2500, 150, 5, 22),
+    "wide-10": lambda: synthetic(2250, 64, 10, 23),
     "Yogurt": lambda: split_off(pydataset("Yogurt"), "choice", ["id"]),
     "OFP": lambda: split_off(pydataset("OFP"), "hlth"),
     "Benefits": lambda: split_off(pydataset("Benefits"), "ui", ["state"]),
