@@ -61,7 +61,10 @@ val defaults_of(const val& options) {
   object.set("lambda", found.lambda);
   object.set("numSteps", static_cast<double>(found.num_steps));
   object.set("batchSize", static_cast<double>(found.batch_size));
-  if (found.descent) object.set("momentum", found.descent->momentum);
+  if (found.descent) {
+    object.set("momentum", found.descent->momentum);
+    object.set("rates", owned_array(found.descent->rates));
+  }
   return object;
 }
 

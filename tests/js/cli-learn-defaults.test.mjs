@@ -39,6 +39,12 @@ const modelOf = async (args, input) => JSON.parse((await shown([...args, '--json
 /** Longest gradient of three features in [-1, 1], a hair above. */
 const longest = Math.sqrt(3) * (1 + 2 ** -40);
 
+const { noiseMultiplier } = dp.calibrate(target);
+/** Rows over noise, over the root of the number of weights. */
+const clearness = 400 / noiseMultiplier / Math.sqrt(3);
+const clipNorm = 0.03 * Math.sqrt(clearness / 12) * longest;
+const rates = Array.from({ length: 120 }, (_, step) => 2 - (2 * step + 1) / 120);
+
 /** The learner of a whole table, as the library is told of it. */
 function ofTable(lambda) {
   return dp.learner({
@@ -47,22 +53,21 @@ function ofTable(lambda) {
     numSteps: 120,
     participation: { epochs: 120 },
     batchSize: 400,
-    clipNorm: 0.03 * longest,
+    clipNorm,
     domain: 'whole-space',
-    descent: { momentum: 0.8 },
+    descent: { momentum: 0.8, rates },
     lambda,
     dimension: 3,
     insecureSeed: 7,
   });
 }
 
-test('learn defaults: a table is read in 120 steps of all rows, the tail is kept', async () => {
+test('learn defaults: a table is read in 120 steps of all rows, the latest weights are kept', async () => {
   const { stdout, stderr } = await shown([...learn, '--json', path]);
   const model = JSON.parse(stdout);
   // Clip norm * steps * sqrt(weights) / (8 rows / noise multiplier), five times for the momentum.
-  const { noiseMultiplier } = dp.calibrate(target);
   const way = (8 * 400) / noiseMultiplier;
-  const learner = ofTable((0.03 * longest * 120 * Math.sqrt(3)) / way / (1 - 0.8));
+  const learner = ofTable((clipNorm * 120 * Math.sqrt(3)) / way / (1 - 0.8));
   const tail = [0, 0, 0];
   for (let step = 1; step <= 120; ++step) {
     learner.learn(features, labels);
@@ -70,8 +75,10 @@ test('learn defaults: a table is read in 120 steps of all rows, the tail is kept
   }
   const { weights, lastWeights, certificate } = learner.model();
   learner.dispose();
-  model.weights.forEach((weight, j) => close(weight, tail[j], 1e-9));
-  assert.deepEqual(model.lastWeights, lastWeights);
+  model.weights.forEach((weight, j) => close(weight, lastWeights[j], 1e-9));
+  assert.deepEqual(model.lastWeights, model.weights);
+  const mean = await modelOf([...learn, '--average', 'tail', path]);
+  mean.weights.forEach((weight, j) => close(weight, tail[j], 1e-9));
   assert.deepEqual(model.certificate, certificate);
   const bounds = { low: -1, high: 1 };
   assert.deepEqual(model.inputs, [{ name: 'a', ...bounds }, { name: 'b', ...bounds }]);
@@ -87,17 +94,18 @@ test('learn defaults: a table is read in 120 steps of all rows, the tail is kept
 
 test('learn defaults: the noise is that for a row in every one of the steps', async () => {
   const { certificate } = await modelOf([...learn, path]);
-  const { clipNorm, sensitivity, noiseMultiplier, noiseStddev } = certificate;
+  const { sensitivity, noiseStddev } = certificate;
+  close(certificate.clipNorm, clipNorm, 1e-12);
   assert.deepEqual([certificate.maxParticipations, certificate.separation], [120, 1]);
   assert.equal(certificate.sensitivityExactness, 'exact');
   // A row moves each of 120 sums by a clip norm at most: in one long vector, by sqrt(120).
   const moved = Math.hypot(...Array.from({ length: 120 }, () => 1));
   close(sensitivity, moved, 1e-12);
-  const { noiseMultiplier: least } = dp.calibrate(target);
-  assert.ok(noiseMultiplier >= least && noiseStddev >= least * moved * clipNorm * (1 - 1e-12));
-  assert.ok(noiseStddev < 1.001 * least * moved * clipNorm);
-  const twoRows = await modelOf([...learn, '--neighbours', 'replace-one', path]);
-  close(twoRows.certificate.noiseStddev / noiseStddev, 2, 1e-6);
+  const least = noiseMultiplier * moved * clipNorm;
+  assert.ok(certificate.noiseMultiplier >= noiseMultiplier && noiseStddev >= least * (1 - 1e-12));
+  assert.ok(noiseStddev < 1.001 * least);
+  const { certificate: twoRows } = await modelOf([...learn, '--neighbours', 'replace-one', path]);
+  close(twoRows.noiseStddev / twoRows.clipNorm / (noiseStddev / clipNorm), 2, 1e-6);
 });
 
 test('learn defaults: a budget pays for all steps at once', async () => {
@@ -127,7 +135,6 @@ test('learn defaults: nothing but public numbers decides', async () => {
 
 test('learn defaults: rows that come once, and in several runs', async () => {
   const once = await modelOf(learn, piped);
-  const { noiseMultiplier } = dp.calibrate(target);
   const way = Math.min(320, (3 * 400) / (noiseMultiplier * (1 + Math.log(400) / Math.PI)));
   const learner = dp.learner({
     ...target,

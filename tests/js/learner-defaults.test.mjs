@@ -34,17 +34,37 @@ test('learner defaults: of a table are what learn does', () => {
   const options = dp.learnerDefaults({ ...facts, setup: 'table' });
   assert.equal(options.batchSize, 500);
   const learner = dp.learner({ ...options, insecureSeed: 3 });
-  let tail = [0, 0, 0];
-  for (let step = 1; step <= options.numSteps; ++step) {
-    learner.learn(features, labels);
-    const { lastWeights } = learner.model();
-    if (2 * step > options.numSteps) tail = tail.map((sum, i) => sum + lastWeights[i]);
-  }
-  const { certificate } = learner.model();
+  for (let step = 0; step < options.numSteps; ++step) learner.learn(features, labels);
+  const { certificate, lastWeights } = learner.model();
   learner.dispose();
   const model = dp.learn({ ...target, features, labels, intercept: false, insecureSeed: 3 });
   assert.deepEqual(model.certificate, certificate);
-  model.weights.forEach((weight, i) => close(weight, tail[i] / (options.numSteps / 2), 1e-12));
+  assert.deepEqual(model.weights, lastWeights);
+});
+
+test('learner defaults: of a table have the rates that are wanted', () => {
+  const descentOf = (more) => dp.learnerDefaults({ ...facts, setup: 'table', ...more }).descent;
+  const { rates, momentum } = descentOf({});
+  rates.forEach((rate, step) => close(rate, (119.5 - step) / 60, 1e-15));
+  assert.equal(rates.length, 120);
+  assert.deepEqual(descentOf({ rates: 'linear' }), { rates, momentum });
+  assert.deepEqual(descentOf({ rates: 'constant' }), { momentum });
+});
+
+test('learner defaults: noise for each weight decides clip norm and way of a table', () => {
+  for (const [numRows, numClasses, share, way] of [
+    [20, 2, 0.05, 4],
+    [90, 9, 0.05, 4],
+    [9 * 54 * noiseMultiplier, 27, 0.06364, 6],
+    [1e6, 2, 0.25, 8],
+  ]) {
+    const count = Math.round(numRows);
+    const many = { loss: 'softmax', numClasses };
+    const found = dp.learnerDefaults({ ...facts, ...many, numRows: count, setup: 'table' });
+    close(found.clipNorm / (Math.SQRT2 * longest * share), 1, 1e-2);
+    const length = ((120 * found.clipNorm) / found.lambda / (1 - 0.8)) * Math.sqrt(3);
+    close(length / (count / noiseMultiplier), way, 1e-2);
+  }
 });
 
 test('learner defaults: a stream learns, and options behind them replace them', () => {
@@ -78,13 +98,13 @@ test('learner defaults: the clip norm alone is the longest gradient of the loss'
   }
 });
 
-test('learner defaults: neighbours of replaced rows have twice the noise, and half the rate', () => {
-  const lambdas = ['zero-out', 'replace-one'].map((neighbours) => {
+test('learner defaults: neighbours of replaced rows have twice the noise, and half the way', () => {
+  const ways = ['zero-out', 'replace-one'].map((neighbours) => {
     const found = dp.learnerDefaults({ ...facts, setup: 'table', neighbours });
     assert.equal(found.neighbours, neighbours);
-    return found.lambda;
+    return found.clipNorm / found.lambda;
   });
-  close(lambdas[1] / lambdas[0], 2, 1e-12);
+  close(ways[0] / ways[1], 2, 1e-12);
 });
 
 test('learner defaults: what is wrong is refused by name', () => {
@@ -92,6 +112,8 @@ test('learner defaults: what is wrong is refused by name', () => {
     assert.throws(() => dp.learnerDefaults({ ...facts, ...more }), { message });
   refused({ loss: 'squared' }, /^learnerDefaults: loss must be one with slopes that have a bound, got squared/);
   refused({ loss: () => ({ slopes: [] }) }, /^learnerDefaults: loss must be a name, got/);
+  refused({ rates: 'linear' }, /^learnerDefaults: rates must be for the setup 'table', got/);
+  refused({ setup: 'table', rates: 'cosine' }, /^learnerDefaults: rates must be one of linear, constant/);
   refused({ setup: 'once' }, /^learnerDefaults: setup must be/);
   refused({ numRows: 0 }, /^learnerDefaults: numRows must be/);
   refused({ dimension: 0 }, /^learnerDefaults: dimension must be/);

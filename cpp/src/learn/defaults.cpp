@@ -6,8 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numbers>
+#include <optional>
+#include <vector>
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
@@ -21,16 +22,26 @@ namespace {
 /// Numbers of a rule; lengths are of all steps together.
 struct Rule {
   double clip_share;  ///< of the longest gradient
-  double per_signal;  ///< length over rows / noise
-  double max_length;
-  double momentum;
+  double length;
 };
 
-constexpr Rule rule_for(RowsCome rows_come) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  if (rows_come == RowsCome::in_every_step)
-    return {.clip_share = 0.03, .per_signal = 8, .max_length = kNone, .momentum = 0.8};
-  return {.clip_share = 0.1, .per_signal = 3, .max_length = 320, .momentum = 0};
+/// Returns the rule for so many rows over the noise of their sum, and over the root of the weights.
+Rule rule_for(RowsCome rows_come, double signal, double clearness) {
+  if (rows_come == RowsCome::once)
+    return {.clip_share = 0.1, .length = std::min(320.0, 3 * signal)};
+  return {.clip_share = std::clamp(0.03 * std::sqrt(clearness / 12), 0.05, 0.25),
+          .length = std::clamp(4 * std::sqrt(clearness / 24), 4.0, 8.0) * signal};
+}
+
+constexpr double kTableMomentum = 0.8;
+
+/// Returns rates that fall to 0 on a line and have the mean 1.
+std::vector<double> table_rates() {
+  constexpr double kNumSteps = static_cast<double>(kNumTableSteps);
+  std::vector<double> rates(kNumTableSteps);
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    rates[i] = 2 - (2 * static_cast<double>(i) + 1) / kNumSteps;
+  return rates;
 }
 
 }  // namespace
@@ -51,18 +62,20 @@ LearnerDefaults learner_defaults(const LearnerFacts& facts) {
   require_between(where, "num_rows", facts.num_rows, 1, std::int64_t{1} << 53);
   require_between(where, "batch_size", facts.batch_size, 1, std::int64_t{1} << 31);
   const bool come_again = facts.rows_come == RowsCome::in_every_step;
-  const Rule rule = rule_for(facts.rows_come);
   const double num_rows = static_cast<double>(facts.num_rows);
   const double noise = neighbour_distance(facts.neighbours) * noise_multiplier(facts.target);
   // Root mean square error of the square root over so many steps, from above.
   const double error = come_again ? 1 : 1 + std::log(num_rows) / std::numbers::pi;
-  const double length = std::min(rule.max_length, rule.per_signal * (num_rows / (noise * error)));
+  const double signal = num_rows / (noise * error);
+  const double clearness =
+      signal / std::sqrt(static_cast<double>(facts.dimension * facts.loss->num_scores()));
+  const Rule rule = rule_for(facts.rows_come, signal, clearness);
   const std::int64_t num_steps =
       come_again ? kNumTableSteps : (facts.num_rows - 1) / facts.batch_size + 1;
   const double clip_norm = rule.clip_share * longest;
   const double lambda = (clip_norm * static_cast<double>(num_steps) *
                          std::sqrt(static_cast<double>(facts.dimension))) /
-                        length;
+                        rule.length;
   LearnerDefaults found{.clip_norm = clip_norm,
                         .lambda = lambda,
                         .descent = {},
@@ -72,8 +85,8 @@ LearnerDefaults learner_defaults(const LearnerFacts& facts) {
                         .participation = Participation::single()};
   if (!come_again) return found;
   // With momentum a gradient moves the weights by 1 / (1 - momentum) of its step, in the end.
-  found.lambda /= 1 - rule.momentum;
-  found.descent = DescentSchedule{.momentum = rule.momentum};
+  found.lambda /= 1 - kTableMomentum;
+  found.descent = DescentSchedule{.rates = table_rates(), .momentum = kTableMomentum};
   found.batch_size = facts.num_rows;
   found.strategy = std::string(IndependentStrategy::kName);
   found.participation =
@@ -108,14 +121,10 @@ TableModel learn_table(const TableOptions& options) {
                   .descent = how.descent,
                   .batch_size = how.batch_size});
   std::vector<double> scores(static_cast<std::size_t>(learner.num_scores()));
-  Vector sum = Vector::Zero(learner.iterate().size());
-  for (std::int64_t step = 1; step <= how.num_steps; ++step) {
+  for (std::int64_t step = 0; step < how.num_steps; ++step)
     for (std::size_t row = 0; row < num_rows; ++row)
       learner.step(options.features.subspan(row * width, width), options.labels[row], scores);
-    if (2 * step > how.num_steps) sum += learner.iterate();
-  }
-  const double num_summed = static_cast<double>(how.num_steps - how.num_steps / 2);
-  return {.weights = sum / num_summed, .certificate = learner.mechanism().certificate()};
+  return {.weights = learner.iterate(), .certificate = learner.mechanism().certificate()};
 }
 
 }  // namespace dpftrl

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "dpftrl/learn/dp_ftrl.hpp"
@@ -82,8 +83,11 @@ TEST(LearnerDefaults, the_longest_gradient_is_that_of_features_at_the_edge) {
 
 TEST(LearnerDefaults, rows_in_every_step_follow_the_rule) {
   const LearnerDefaults found = learner_defaults(facts());
-  const double clip_norm = 0.03 * longest_gradient(make_loss("logistic"), kDimension);
-  EXPECT_EQ(found.clip_norm, clip_norm);
+  const double signal = kNumRows / noise_multiplier(kTarget);
+  const double clearness = signal / std::sqrt(3.0);
+  const double longest = longest_gradient(make_loss("logistic"), kDimension);
+  const double clip_norm = 0.03 * std::sqrt(clearness / 12) * longest;
+  EXPECT_NEAR(found.clip_norm, clip_norm, 1e-15);
   EXPECT_EQ(found.num_steps, 120);
   EXPECT_EQ(found.batch_size, kNumRows);
   EXPECT_EQ(found.strategy, "independent");
@@ -91,9 +95,33 @@ TEST(LearnerDefaults, rows_in_every_step_follow_the_rule) {
   EXPECT_EQ(found.participation.separation(), 1);
   ASSERT_TRUE(found.descent);
   EXPECT_EQ(found.descent->momentum, 0.8);
+  ASSERT_EQ(found.descent->rates.size(), 120U);
+  for (int step = 0; step < 120; ++step)
+    EXPECT_NEAR(found.descent->rates[static_cast<std::size_t>(step)], (119.5 - step) / 60, 1e-15);
   // Gradients that are all as long as the clip norm move the weights by this, over all steps.
   const double length = 120 * clip_norm / found.lambda / (1 - 0.8);
-  EXPECT_NEAR(length * std::sqrt(3.0), 8 * kNumRows / noise_multiplier(kTarget), 1e-9);
+  EXPECT_NEAR(length * std::sqrt(3.0), 8 * signal, 1e-9);
+}
+
+TEST(LearnerDefaults, what_noise_leaves_for_a_weight_decides_clip_norm_and_way) {
+  for (const std::int64_t num_scores : {1, 4}) {
+    LearnerFacts given = facts();
+    if (num_scores > 1) given.loss = std::make_shared<const SoftmaxLoss>(num_scores);
+    const double longest = longest_gradient(given.loss, kDimension);
+    const double num_weights = static_cast<double>(num_scores * kDimension);
+    for (const auto& [clearness, share, way] : {std::tuple{1.0, 0.05, 4.0},
+                                                {24.0, 0.05, 4.0},
+                                                {54.0, 0.0636, 6.0},
+                                                {300.0, 0.15, 8.0},
+                                                {1e5, 0.25, 8.0}}) {
+      given.num_rows = std::llround(clearness * std::sqrt(num_weights) * noise_multiplier(kTarget));
+      const double signal = static_cast<double>(given.num_rows) / noise_multiplier(kTarget);
+      const LearnerDefaults found = learner_defaults(given);
+      EXPECT_NEAR(found.clip_norm / longest, share, 0.01 * share) << clearness;
+      const double length = 120 * found.clip_norm / found.lambda / (1 - 0.8) * std::sqrt(3.0);
+      EXPECT_NEAR(length / signal, way, 0.02 * way) << clearness;
+    }
+  }
 }
 
 TEST(LearnerDefaults, rows_that_come_once_follow_their_own_rule) {
@@ -116,12 +144,17 @@ TEST(LearnerDefaults, rows_that_come_once_follow_their_own_rule) {
   EXPECT_NEAR(length * std::sqrt(3.0), 320, 1e-9);
 }
 
-TEST(LearnerDefaults, twice_the_noise_halves_the_rate) {
+TEST(LearnerDefaults, twice_the_noise_halves_the_way_of_the_weights) {
   for (const RowsCome rows_come : {RowsCome::in_every_step, RowsCome::once}) {
     LearnerFacts given = facts(rows_come);
-    const double lambda = learner_defaults(given).lambda;
+    if (rows_come == RowsCome::in_every_step) given.num_rows = 1000;
+    const auto way = [&] {
+      const LearnerDefaults found = learner_defaults(given);
+      return found.clip_norm / found.lambda;
+    };
+    const double far = way();
     given.neighbours = Neighbours::replace_one;
-    EXPECT_NEAR(learner_defaults(given).lambda, 2 * lambda, 1e-12 * lambda);
+    EXPECT_NEAR(way(), far / 2, 1e-12 * far);
   }
 }
 
@@ -140,14 +173,11 @@ TEST(LearnerDefaults, a_table_is_learned_from_as_a_learner_with_these_settings_d
                   .lambda = how.lambda,
                   .descent = how.descent,
                   .batch_size = kNumRows});
-  Vector sum = Vector::Zero(kDimension);
-  for (std::int64_t step = 0; step < 120; ++step) {
+  for (std::int64_t step = 0; step < 120; ++step)
     for (std::size_t i = 0; i < table.labels.size(); ++i)
       learner.step(std::span(table.features).subspan(i * kDimension, kDimension), table.labels[i]);
-    if (step >= 60) sum += learner.iterate();
-  }
   const TableModel model = table.learned();
-  EXPECT_EQ(model.weights, Vector(sum / 60.0));
+  EXPECT_EQ(model.weights, learner.iterate());
   EXPECT_EQ(model.certificate.noise_stddev, learner.mechanism().noise_stddev());
 }
 

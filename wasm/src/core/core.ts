@@ -263,7 +263,9 @@ interface CoreFunctions {
       lambda: number;
       numSteps: number;
       batchSize: number;
+      /** For a table. */
       momentum: number | undefined;
+      rates: Float64Array | undefined;
     },
   ];
   tuningPlan: [

@@ -244,7 +244,7 @@ struct TableModel {
   Certificate certificate;
 };
 
-/// Learns by `learner_defaults`: the mean of the weights after half the steps.
+/// Learns by `learner_defaults`: the latest weights.
 ///
 /// @guarantee   the weights are private as the certificate says, for one row of the table.
 /// @throws Error{invalid_argument, wrong_length} an option, a feature or a label.

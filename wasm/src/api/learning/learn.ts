@@ -5,17 +5,17 @@
 import { float64s, optionsOf, outOfRange, requireFinite, type Reader } from '../../core/check.js';
 import { asErrorsOf, makeError, type Where } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
-import type { LearnedModel, Learner, ModelInput } from '../../types/all.js';
+import type { LearnedModel, Learner, LearnerOptions, ModelInput } from '../../types/all.js';
 import { readOptions, requireLength } from '../options.js';
 import { makeLearner } from './learner.js';
 import { readInputs, scaled } from './model.js';
-import { learnerDefaults, RATES, withLinearRates, withRanges } from './setup.js';
+import { learnerDefaults, takesLatest, withRanges } from './setup.js';
 import { TailAverage } from './tail-average.js';
 
 const WHERE = 'learn';
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
-const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses'] as const;
-export const LEARN_OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', 'rates', 'insecureSeed', ...OF_DEFAULTS];
+const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses', 'rates'] as const;
+export const LEARN_OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', 'insecureSeed', ...OF_DEFAULTS];
 
 /** A table as a learner takes it. */
 export interface Table {
@@ -59,17 +59,17 @@ export function readTable(reader: Reader): Table {
   return { inputs, intercept, rows, labels };
 }
 
-/** Makes all passes; returns the mean of the weights of the later ones. */
+/** Makes all passes of a learner that has the options `how`; returns the weights of the model. */
 export function passOver(
   { rows, labels }: Pick<Table, 'rows' | 'labels'>,
-  learner: Learner,
+  { learner, how }: { learner: Learner; how: LearnerOptions },
 ): number[] {
   const tail = new TailAverage(learner);
   for (let pass = 0; pass < learner.numSteps; ++pass) {
     learner.learn(rows, labels);
     tail.look();
   }
-  return tail.weights()!;
+  return takesLatest(how) ? learner.model().lastWeights : tail.weights()!;
 }
 
 /** How a table is learned from, beside the options of the call. */
@@ -95,18 +95,15 @@ export function learnFrom(
   const loss = reader.oneOfOr('loss', LOSSES);
   const given = { loss, ...optionsOf(reader, OF_DEFAULTS), ...(epsilon !== undefined && { epsilon }) };
   const how = learnerDefaults(instance.core, { ...facts, ...given });
-  const isLinear = reader.oneOfOr('rates', RATES) === 'linear';
   const learner = makeLearner(instance, {
-    ...(isLinear ? withLinearRates(how) : how),
+    ...how,
     clipNorm: clip * how.clipNorm!,
     lambda: (clip / rate) * how.lambda!,
     insecureSeed: seed,
   });
   try {
-    const tail = passOver(table, learner);
-    const model = learner.model();
-    const weights = isLinear ? model.lastWeights : tail;
-    return { ...model, weights, inputs, intercept, protects: 'one row' };
+    const weights = passOver(table, { learner, how });
+    return { ...learner.model(), weights, inputs, intercept, protects: 'one row' };
   } finally {
     learner.dispose();
   }

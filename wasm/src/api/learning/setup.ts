@@ -3,11 +3,11 @@
 // Settings of a learner that nobody chose, from public numbers alone: docs/math/learning.md,
 // section 10. The core has the numbers.
 
-import { optionsOf, wrongType } from '../../core/check.js';
+import { optionsOf, outOfRange, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
 import { asErrorsOf } from '../../core/errors.js';
 import { NEIGHBOURS } from '../../shared/defaults.js';
-import type { LearnerOptions, ModelInput } from '../../types/all.js';
+import type { DescentOptions, LearnerOptions, ModelInput } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { readLearnerLoss } from './loss.js';
 
@@ -44,22 +44,32 @@ export function slopeSquared(
   }
 }
 
-export const RATES = ['constant', 'linear'] as const;
+export const RATES = ['linear', 'constant'] as const;
+export type Rates = (typeof RATES)[number];
 
-/** Returns options with rates that fall to 0 on a line, and have the mean that they had. */
-export function withLinearRates(options: LearnerOptions): LearnerOptions {
-  const { numSteps } = options;
-  const rates = Array.from({ length: numSteps }, (_, step) => 2 - (2 * step + 1) / numSteps);
-  return { ...options, descent: { ...options.descent, rates } };
+/** Returns whether the latest weights are the model of a table, not the mean of the later ones. */
+export const takesLatest = ({ descent }: LearnerOptions) => descent?.rates !== undefined;
+
+/** Returns the descent that was chosen for a table, with the rates that are wanted. */
+function descentOf(
+  { momentum, rates }: { momentum: number | undefined; rates: Float64Array | undefined },
+  kind: Rates,
+): DescentOptions | undefined {
+  if (momentum === undefined || !rates) return undefined;
+  return kind === 'linear' ? { momentum, rates } : { momentum };
 }
 
 /** Returns options of a learner: those that are given, and those that follow from them. */
 export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
   const where = 'learnerDefaults';
   const given = [...OF_LOSS, ...TARGET];
-  const known = ['setup', 'numRows', 'batchSize', 'dimension', ...given];
+  const known = ['setup', 'rates', 'numRows', 'batchSize', 'dimension', ...given];
   const reader = readOptions(where, options, known);
   const setup = reader.oneOfOr('setup', SETUPS);
+  const rates = reader.oneOfOr('rates', RATES);
+  if (reader.has('rates') && setup !== 'table') {
+    throw outOfRange(where, 'rates', "for the setup 'table'", rates);
+  }
   if (typeof reader.raw('loss') === 'function') {
     throw wrongType(where, 'loss', 'a name', reader.raw('loss'));
   }
@@ -75,7 +85,8 @@ export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
   };
   const found = asErrorsOf(where, () => core.call('learnerDefaults', facts));
   const same = optionsOf(reader, given);
-  const { clipNorm, lambda, numSteps, momentum } = found;
+  const { clipNorm, lambda, numSteps } = found;
+  const descent = descentOf(found, rates);
   if (setup === 'unclipped') return { ...same, dimension, clipNorm } as LearnerOptions;
   return {
     ...same,
@@ -86,6 +97,6 @@ export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
     numSteps,
     batchSize: found.batchSize,
     ...(setup === 'table' && { mechanism: 'independent', participation: { epochs: numSteps } }),
-    ...(momentum !== undefined && { descent: { momentum } }),
+    ...(descent && { descent }),
   } as LearnerOptions;
 }

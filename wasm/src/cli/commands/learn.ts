@@ -52,13 +52,13 @@ async function readMechanism(dp: DpFtrl, args: Args, { setup }: Settings): Promi
 /** The options that nobody chose. */
 function chosenFor(
   dp: DpFtrl,
-  { target, setup, passes, linearRates }: Settings,
+  { target, setup, passes, rates }: Settings,
   { problem, dimension }: { problem: Problem; dimension: number },
 ): LearnerOptions | undefined {
   if (setup === undefined) return undefined;
   const { numSteps, batchSize } = problem;
   const numRows = (numSteps / passes) * batchSize;
-  return optionsFor(dp, setup, { target, linearRates, numRows, batchSize, dimension });
+  return optionsFor(dp, setup, { target, rates, numRows, batchSize, dimension });
 }
 
 /** Reads the mechanism and the table, and searches for parameters where that takes long. */

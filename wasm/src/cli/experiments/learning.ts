@@ -78,7 +78,7 @@ function learnTried(
     insecureSeed: seed,
   });
   try {
-    return passOver({ rows, labels }, learner);
+    return passOver({ rows, labels }, { learner, how: chosen });
   } finally {
     learner.dispose();
   }

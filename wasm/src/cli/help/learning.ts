@@ -76,16 +76,18 @@ ${DECIMAL}
                    it is DP-SGD
   --momentum B, --rates A,B,...
                    of --descent: momentum, and rates in units of 1 / L, the last one for the rest
-  --rates linear   without --descent: the rate that is chosen for a FILE falls to 0 on a line, and
-                   the model has the latest weights, which was better on large tables
+  --rates linear|constant
+                   without --descent: the rate that is chosen for a FILE falls to 0 on a line, and
+                   the model has the latest weights (default); or it is constant, and the model has
+                   the mean of the later weights
   --momentum-through post-processing|workload
                    the encoder is that for prefix sums (default), or made for the momentum or, with
                    --mechanism optimal, for the rates (momentum for optimal: minutes at 1024 steps)
   --batch B        rows of a step, each with its own clipped gradient (default 1). Steps are counted
                    in batches; the last may have fewer rows
   --average A      all, tail or last: the weights are the mean of all that were played, the mean of
-                   those after half the horizon, or the latest (default tail, but all with --clip or
-                   --state)
+                   those after half the horizon, or the latest (default tail, but last where the
+                   rate falls to 0, and all with --clip or --state)
   --passes K       reads the rows K times, in the same order (default: see above): the noise is that
                    for one row in all of them, and --steps, if given, K times those of a pass. The
                    input is read once before
@@ -98,8 +100,9 @@ ${DECIMAL}
                    FILE without --clip and other options of the learner
   --tune-clip C,...  the same for the clip norm: every factor with every one of --tune
   --precondition   releases second moments of the features first, with a tenth of the squared mu,
-                   and learns in coordinates in which they are alike: better on most tables, above
-                   all on large ones. For a FILE as --tune, up to 512 features
+                   and learns in coordinates in which they are alike: better where features hang
+                   together and rows are many, worse where features are many for the rows. For a
+                   FILE as --tune, up to 512 features
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}

@@ -17,6 +17,8 @@ export interface LearnerDefaultsOptions
    * 'unclipped': the clip norm alone, the longest gradient there can be.
    */
   setup?: 'stream' | 'table' | 'unclipped';
+  /** Rates of a 'table', as for `learn`. 'linear', the default, has the latest weights as its model. */
+  rates?: 'linear' | 'constant';
   /** Rows of the table, or of the horizon: public, like everything else here. */
   numRows: number;
   /** Entries of an example, each in [-1, 1], and one that is always 1 for an intercept. */

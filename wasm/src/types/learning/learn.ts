@@ -22,15 +22,15 @@ export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta'
   /** Whether the model has a weight for a feature that is always 1. Default true. */
   intercept?: boolean;
   /**
-   * How the rate goes over the steps: 'constant', the default, with the mean of the later weights;
-   * 'linear': down to 0 on a line, with the latest weights, which was better on large tables.
+   * How the rate goes over the steps: 'linear', the default, down to 0 on a line, with the latest
+   * weights, or 'constant', with the mean of the later weights.
    */
-  rates?: 'constant' | 'linear';
+  rates?: 'linear' | 'constant';
   /**
    * Whether to release second moments of the features first, with a tenth of the squared mu, and to
-   * learn in coordinates in which they are alike: better on most tables, above all on large ones and
-   * those with features that hang together. At most 512 features, the intercept included. Default
-   * false. Not in `dp-ftrl/learner`.
+   * learn in coordinates in which they are alike: better where features hang together and rows are
+   * many, worse where features are many for the rows. At most 512 features, the intercept included.
+   * Default false. Not in `dp-ftrl/learner`.
    */
   precondition?: boolean;
   /** As of `prefixSum`: NOT private. */

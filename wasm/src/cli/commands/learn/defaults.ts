@@ -3,7 +3,7 @@
 // Defaults of dp-ftrl learn, and how it says what it chose.
 
 import { classifies } from '../../../api/learning/loss.js';
-import { slopeSquared, withLinearRates } from '../../../api/learning/setup.js';
+import { slopeSquared, type Rates } from '../../../api/learning/setup.js';
 import type { DpFtrl, LearnerDefaultsOptions, LearnerOptions } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 
@@ -40,7 +40,7 @@ export function setupOf(
 function chosen(
   dp: DpFtrl,
   target: Target,
-  facts: Pick<LearnerDefaultsOptions, 'setup' | 'numRows' | 'batchSize' | 'dimension'>,
+  facts: Pick<LearnerDefaultsOptions, 'setup' | 'rates' | 'numRows' | 'batchSize' | 'dimension'>,
 ): LearnerOptions {
   const { epsilon, delta } = target;
   const given = FACTS.filter((name) => target[name] !== undefined);
@@ -58,9 +58,10 @@ export function passesOf(dp: DpFtrl, setup: Setup | undefined, target: Target): 
 export function optionsFor(
   dp: DpFtrl,
   setup: Setup,
-  { target, linearRates, ...facts }: {
+  { target, rates, ...facts }: {
     target: Target;
-    linearRates: boolean;
+    /** Rates of a table. */
+    rates?: Rates | undefined;
     numRows: number;
     batchSize: number;
     dimension: number;
@@ -69,8 +70,7 @@ export function optionsFor(
   if (slopeSquared(target) === Infinity) {
     throw new Misuse(`--loss ${String(target.loss)} has slopes of any size: give --clip`);
   }
-  const how = chosen(dp, target, { setup, ...facts });
-  return linearRates ? withLinearRates(how) : how;
+  return chosen(dp, target, { setup, ...(rates && { rates }), ...facts });
 }
 
 /** Says what was chosen, and from what. */
@@ -90,10 +90,10 @@ export function reasonFor(
   const { clipNorm: longest } = chosen(dp, target, { setup: 'unclipped', numRows, dimension });
   const share = how.clipNorm! / longest!;
   const common =
-    `clipped to ${share.toPrecision(1)} of the longest gradient there can be, the weights ` +
+    `clipped to ${Number(share.toPrecision(2))} of the longest gradient there can be, the weights ` +
     `anywhere, the rate by ${numRows} rows, ${how.dimension} weights a score, epsilon and delta`;
   if (setup === 'stream') return `set up for one pass: ${common}`;
   const why = 'steps of all rows, in whose sum no noise is smaller than independent noise';
-  const rates = how.descent?.rates ? ' and rates that fall to 0 on a line' : '';
-  return `set up for a whole table: ${how.numSteps} ${why}, with momentum${rates}; ${common}`;
+  const fall = how.descent?.rates ? ' and rates that fall to 0 on a line' : '';
+  return `set up for a whole table: ${how.numSteps} ${why}, with momentum${fall}; ${common}`;
 }

@@ -3,6 +3,7 @@
 // The options of dp-ftrl learn, read and checked against each other.
 
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
+import { RATES, type Rates } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
 import type { DpFtrl, Participation } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
@@ -67,9 +68,6 @@ export const options: Known = {
   quiet: 'flag',
 };
 
-/** Value of --rates for the rate that is chosen. */
-const LINEAR = 'linear';
-
 const LABEL = '--label names the column to predict from the others';
 
 /** Reads the options that belong to one loss each. */
@@ -87,11 +85,14 @@ function readLoss(args: Args) {
   };
 }
 
+/** Returns whether --rates has a name in place of numbers. */
+const namesRates = (args: Args) => RATES.some((name) => name === args.text('rates'));
+
 /** Gradient descent instead of FTRL, where it is asked for. */
 function readDescent(args: Args) {
   const stray = ['momentum', 'momentum-through', 'rates'].find((name) => args.has(name));
   if (!args.has('descent')) {
-    if (stray === 'rates' && args.text('rates') === LINEAR) return undefined;
+    if (stray === 'rates' && namesRates(args)) return undefined;
     if (stray !== undefined) throw new Misuse(`--${stray} needs --descent`);
     return undefined;
   }
@@ -135,11 +136,19 @@ function readLearner(args: Args, batchSize: number) {
 
 type Average = 'all' | 'tail' | 'last';
 
-/** Reads whether the rate that is chosen falls to 0 on a line. */
-function readLinearRates(args: Args, setup: Setup | undefined): boolean {
-  if (args.has('descent') || args.text('rates') !== LINEAR) return false;
-  if (setup === 'table') return true;
-  throw new Misuse(`--rates ${LINEAR} is for the rate that is chosen for a FILE without --clip`);
+/** Reads how the rate that is chosen for a table goes over the steps. */
+function readRates(args: Args, setup: Setup | undefined): Rates | undefined {
+  const isNamed = !args.has('descent') && namesRates(args);
+  if (setup === 'table') return isNamed ? args.oneOf('rates', RATES) : undefined;
+  if (!isNamed) return undefined;
+  const what = 'is for the rate that is chosen for a FILE without --clip';
+  throw new Misuse(`--rates ${args.text('rates')} ${what}`);
+}
+
+/** Returns which weights make the model where nobody says so. */
+function usualAverage(setup: Setup | undefined, rates: Rates | undefined): Average {
+  if (setup === undefined) return 'all';
+  return setup === 'table' && rates !== 'constant' ? 'last' : 'tail';
 }
 
 /** Reads which weights make the model. The average of all is the one of the regret theorem. */
@@ -181,16 +190,15 @@ export function readSettings(dp: DpFtrl, args: Args) {
     const instead = 'for rows that come again in a later run there is --epochs';
     throw new Misuse(`--state does not go with --passes; ${instead}`);
   }
-  const linearRates = readLinearRates(args, setup);
-  const isTail = setup !== undefined && state === undefined;
+  const rates = readRates(args, setup);
   return {
     target,
     mode,
     setup,
-    linearRates,
+    rates,
     penalty: readPenalty(args),
     tune: readTune(args, setup),
-    average: readAverage(args, linearRates ? 'last' : isTail ? 'tail' : 'all'),
+    average: readAverage(args, state ? 'all' : usualAverage(setup, rates)),
     batchSize,
     label: args.text('label')!,
     passes,

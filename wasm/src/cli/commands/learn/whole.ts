@@ -80,14 +80,14 @@ function sentenceOf({ settings, how }: WholeRun, { tuning }: Cost, numRows: numb
 }
 
 async function learn(dp: DpFtrl, { settings, how }: WholeRun, problem: Problem): Promise<LearnedModel> {
-  const { target, intercept, seed, budget, linearRates } = settings;
+  const { target, intercept, seed, budget, rates } = settings;
   const { epsilon, delta, neighbours, loss, numClasses } = target;
   const { candidates, precondition } = how;
   const given = {
     ...(await readRows(problem)),
     ...{ inputs: problem.inputs, intercept, loss: loss as 'logistic', precondition },
     ...(numClasses !== undefined && { numClasses }),
-    rates: linearRates ? ('linear' as const) : ('constant' as const),
+    ...(rates && { rates }),
     ...{ epsilon, delta, neighbours },
     ...(seed !== undefined && { insecureSeed: seed }),
   };
@@ -107,7 +107,7 @@ async function measured(
 ): Promise<LearnedModel> {
   if (!test) return model;
   // For its loss alone.
-  const facts = { numRows: 1, batchSize: 1, dimension, linearRates: false };
+  const facts = { numRows: 1, batchSize: 1, dimension };
   const how = optionsFor(dp, 'table', { target, ...facts });
   const learner = dp.learner({ ...how, dimension });
   try {
