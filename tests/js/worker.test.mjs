@@ -557,8 +557,12 @@ test('worker: statistics and several workloads are those of the library, of reco
     await assert.rejects(remote.endSteps(), code('disposed'));
   }
   // The search for a mechanism of one workload is none of several.
-  const sums = { statistic: 'sums', workloads: ['prefix', { window: 7 }], ...target, mechanism: 'blt-scaled' };
+  const sums = {
+    ...{ statistic: 'sums', workloads: ['prefix', { window: 7 }], participation: { epochs: 2 } },
+    ...{ numSteps: 130, epsilon: 1, delta: 1e-6, insecureSeed: 3 },
+  };
   const [own, remote] = [dp.statistic(sums), await client.statistic(sums)];
+  assert.equal(own.certificate.mechanism, 'normalized-square-root');
   assert.deepEqual(remote.certificate, own.certificate);
   for (const it of [own, remote]) it.dispose();
   const bad = client.statistic({ statistic: 'median', ...target });
