@@ -233,7 +233,8 @@ class Planner::DenseSearch final : public Search {
                              {.objective = objective_of(options),
                               .participation = densely_optimised_for(
                                   workload_of(options), options.strategy.participation),
-                              .solver = solver_of(options)})),
+                              .gap = options.gap,
+                              .max_iterations = options.max_iterations})),
         solver_(search_.problem, search_.solver),
         way_(search_.solver.gap) {}
 
@@ -282,13 +283,6 @@ class Planner::DenseSearch final : public Search {
   }
 
  private:
-  static OptimumOptions solver_of(const PlannerOptions& options) {
-    OptimumOptions solver = DenseOptimalOptions{}.solver;
-    if (options.gap) solver.gap = *options.gap;
-    if (options.max_iterations) solver.max_iterations = *options.max_iterations;
-    return solver;
-  }
-
   dpftrl::DenseSearch search_;
   DenseOptimumSolver solver_;
   detail::GapProgress way_;

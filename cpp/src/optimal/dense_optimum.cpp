@@ -31,6 +31,8 @@ constexpr double kLeastRoot = 3e-7;
 constexpr double kGapTolerance = 1.1;
 /// A step leaves at least this much of the least root of a phase, or of a row.
 constexpr double kLeastKept = 0.3;
+/// Residuals above so many times the gap are those of an iterate that is on its way.
+constexpr double kResidualShare = 0.1;
 
 /// V f(lambda) V^T.
 template <class Function>
@@ -325,6 +327,7 @@ class Iteration {
   }
 
   Eigen::Index block_entries() const { return phases_.num_phases * phases_.block_size(); }
+  bool has_repeats() const { return phases_.num_repeats > 1; }
 
  private:
   /// Scales by a power of two, so that nothing is rounded and no square overflows; drops numbers
@@ -531,9 +534,13 @@ class DenseOptimumSolver::State {
     if (best_.reduce_upper(value.upper, x_)) is_levelled_ = value.is_levelled;
     is_converged_ = gap() <= gap_;
     if (is_finished()) return false;
-    if (is_max_ && barrier_.lower(value.upper / value.lower - 1)) mixing_.restart();
+    Vector residual = iteration_.residual(value, is_max_ ? barrier_.weight() : 0);
+    if (is_max_ && barrier_.lower(distance(value, residual))) {
+      mixing_.restart();
+      residual = iteration_.residual(value, barrier_.weight());
+    }
     Vector proposed = x_;
-    mixing_.advance(proposed, iteration_.residual(value, is_max_ ? barrier_.weight() : 0));
+    mixing_.advance(proposed, residual);
     x_ = iteration_.admissible(x_, std::move(proposed));
     return true;
   }
@@ -579,6 +586,13 @@ class DenseOptimumSolver::State {
   }
 
  private:
+  /// How far an iterate is from the optimum. With repeats the solutions for a barrier have gaps of
+  /// several times its weight, and only the residual shows that one of them is reached.
+  double distance(const Iteration::Evaluation& value, const Vector& residual) const {
+    const double gap = value.upper / value.lower - 1;
+    return iteration_.has_repeats() ? std::min(gap, kResidualShare * residual.norm()) : gap;
+  }
+
   /// The last one is at hand.
   Decomposition decomposition(const Vector& x, const DualPoint& dual) const {
     return x == last_x_ ? last_.decomposition : iteration_.decompose(dual);

@@ -13,8 +13,10 @@ namespace {
 
 using detail::multiply;
 
-/// The mean optimum for one participation is always found to this.
+constexpr double kDefaultGap = 1e-4;
 constexpr double kLargestMeanGap = 5e-7;
+constexpr std::int64_t kDefaultIterations = 60;
+constexpr std::int64_t kDefaultEpochIterations = 100;
 
 /// numerator * lower^-1.
 Matrix divide(const Matrix& numerator, const Matrix& lower) {
@@ -99,7 +101,7 @@ DenseOptimumStart start_of(const Workload& workload, const DenseOptimalOptions& 
                                   .decay = workload.decay(),
                                   .momentum = workload.momentum(),
                                   .rates = workload.rates()},
-                                 {.gap = options.solver.gap});
+                                 {.gap = options.gap.value_or(kDefaultGap)});
   return {std::move(optimum.column_weights), std::move(optimum.row_weights)};
 }
 
@@ -180,13 +182,15 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
       .problem = {.queries = workload.matrix(),
                   .objective = options.objective,
                   .participation = has_epochs ? options.participation : Participation::single()},
-      .solver = options.solver};
-  if (search.problem.participation.max_participations_within(workload.num_steps()) == 1) {
-    search.problem.start = start_of(workload, options);
-    // A few iterations more, as this gap shrinks by the square.
-    if (options.objective == Objective::mean)
-      search.solver.gap = std::min(search.solver.gap, kLargestMeanGap);
-  }
+      .solver = {.gap = options.gap.value_or(kDefaultGap),
+                 .max_iterations = options.max_iterations.value_or(kDefaultIterations)}};
+  const bool is_repeated =
+      search.problem.participation.max_participations_within(workload.num_steps()) > 1;
+  if (!is_repeated) search.problem.start = start_of(workload, options);
+  if (is_repeated && !options.max_iterations)
+    search.solver.max_iterations = kDefaultEpochIterations;
+  if (options.objective == Objective::mean)
+    search.solver.gap = std::min(search.solver.gap, kLargestMeanGap);
   return search;
 }
 

@@ -245,6 +245,22 @@ TEST(DenseOptimum, a_factorization_for_numbers_is_below_the_bound_for_vectors) {
   EXPECT_GE(of_vectors * rows, certified_lower_bound(workload, three, Objective::max)->value);
 }
 
+TEST(DenseOptimum, the_largest_error_over_epochs_is_found_beyond_the_gap_of_a_barrier) {
+  // Gaps where the barrier goes down by the gap alone: 6.3e-3 and 5e-3.
+  struct Case {
+    std::int64_t num_steps, num_epochs;
+    double gap;
+  };
+  for (const Case& each : {Case{64, 8, 6e-4}, Case{48, 6, 1e-4}, Case{90, 3, 1e-5}}) {
+    const DenseOptimum found =
+        find_dense_optimum({.queries = prefix(each.num_steps),
+                            .objective = Objective::max,
+                            .participation = epochs(each.num_steps, each.num_epochs)},
+                           {.gap = 1e-6, .max_iterations = 120});
+    EXPECT_LE(found.upper_bound, found.lower_bound * (1 + each.gap)) << each.num_epochs;
+  }
+}
+
 TEST(DenseOptimum, up_to_two_epochs_a_bound_is_one_for_numbers) {
   EXPECT_EQ(least_dimension_of_duals(1), 1);
   EXPECT_EQ(least_dimension_of_duals(2), 1);

@@ -456,6 +456,19 @@ TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
                "unsupported", "got 2049");
 }
 
+TEST(DensePlan, the_mean_over_epochs_is_found_to_a_gap_of_1e_6) {
+  // The last needs more iterations than one participation gets.
+  for (const std::int64_t k : {2, 8, 32}) {
+    const PlannerResult found =
+        find_plan({.strategy = {.name = "optimal",
+                                .num_steps = 128,
+                                .parameters = {.objective = Objective::mean},
+                                .participation = epochs(128, k)}});
+    EXPECT_LE(found.objective_error / found.lower_bound->value - 1, 1e-6) << k;
+    EXPECT_EQ(found.status, SolverStatus::converged) << k;
+  }
+}
+
 TEST(DensePlan, epochs_beyond_those_of_their_optimum_get_that_of_the_workload) {
   // At 1030 steps only one participation can be served, and the window by dense matrices.
   const Workload window = Workload::sliding_window({.num_steps = 1030, .width = 5});

@@ -38,7 +38,8 @@ export interface OptimizeOptions extends MechanismParameters {
   maxIterations?: number;
   /**
    * For 'optimal': the search ends when the relative gap between the bounds on the optimum is this
-   * small, above 0 and below 1. Default 1e-7, with dense matrices 1e-4.
+   * small, above 0 and below 1. Default 1e-7, with dense matrices 1e-4; for the mean they take
+   * 5e-7 at most.
    */
   gap?: number;
   /**

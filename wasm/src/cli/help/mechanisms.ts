@@ -89,7 +89,8 @@ for bit on every machine.
   --max-iterations I
                    gives up after so many in all, over all starts; the status then says so
   --gap G          optimal: how close the bounds on the optimum must come, relative, between 0 and 1
-                   (default 1e-7; with dense matrices 1e-4). Few buffers cost more: --buffers exact
+                   (default 1e-7; with dense matrices 5e-7 for the mean, and smaller ones only, 1e-4
+                   for max). Few buffers cost more: --buffers exact
   --query-weights FILE
                    optimal with --objective mean: a CSV column of positive weights W, one a step;
                    error and bound are those of sqrt(sum W e^2 / N), e the error of a step
