@@ -50,9 +50,8 @@ ${PRIVACY}
   --column NAME    column to sum; repeat for more. Default: all
   --steps N        most rows there can be: with it each is released as it arrives
   --workload window=W, or momentum=0,decay=A
-                   sums of the last W rows (or days and so on) instead of all so far, or sums
-                   that fade; several times, such as --workload prefix --workload window=W: all
-                   of them, of one budget
+                   instead of all so far sums of the last W rows (or days and so on), or sums that
+                   fade; several, such as --workload prefix --workload window=W, of one budget
   --time-column T --bucket minute|hour|day|week|month|year
                    totals per day and so on, of rows in time order
   --user-column ID --max-contributions K
