@@ -91,3 +91,10 @@ test('columns: a range that is missing, of no column, or no range, is named', as
   await says(['--range', 'a=0:nan'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=0:nan"/);
   await says(['--count', ...ranges], /--count sums no column: give it or --range/);
 });
+
+test('columns: a table without numbers is told that rows can be counted', async () => {
+  const words = { input: 'who,what\nann,tea\n' };
+  const message = /column "who" is not a number; --column NAME picks columns, --count counts rows$/;
+  await fails([...release, '--clip', '1'], 2, message, words);
+  assert.match(await printed([...seeded, '--count'], words.input), /^step,rows,std\n1,/);
+});

@@ -13,7 +13,7 @@ import { requireAll } from '../input/needed.js';
 import { placeOf } from '../input/place.js';
 import { requireRanges } from '../input/ranges.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
-import type { Wanted } from '../input/rows.js';
+import { PICKS, type Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { timeOf, type Times } from '../input/time.js';
 import type { Args } from '../options/args.js';
@@ -321,6 +321,7 @@ export async function run(args: Args): Promise<void> {
     wanted: {
       columns: args.texts('column'),
       ranges: rangesOf,
+      instead: `${PICKS}, --count counts rows`,
       onlyTexts: args.has('count'),
       format: inputFormat('release', args),
       missing: readMissing(args, { areSteps: times === undefined }),

@@ -41,6 +41,8 @@ export interface Wanted {
   missing?: Missing;
   /** Ranges that are known of the columns: numbers outside are read as the nearest one inside. */
   ranges?(columns: readonly string[]): readonly { low: number; high: number }[] | undefined;
+  /** Advice where a cell is no number and nobody named its column. */
+  instead?: string;
   /** A column that is refused where a number is missing in it and others would be 0. */
   neverZero?: string;
   /** Makes each row one of the values of a column: 1 there, 0 at the others; no column of numbers. */
@@ -53,6 +55,9 @@ export interface NumericTable {
   /** Puts the columns into another order, before the first row is read. */
   arrange(columns: readonly string[]): void;
 }
+
+/** Advice where all columns are read. */
+export const PICKS = '--column NAME picks columns';
 
 /** The name of what is summed where there is no column to sum: each row counts as 1. */
 const ROWS = 'rows';
@@ -142,6 +147,7 @@ class RowReader {
     private readonly categories: Categories | undefined,
     private readonly missing: { policy: Missing; never: string | undefined },
     private readonly numbers: { decimal: Decimal; ranges: Ranges | undefined },
+    private readonly instead: string,
   ) {}
 
   /** Batches of rows, the last one with the fault that ends them; a new one after a dropped row. */
@@ -217,7 +223,7 @@ class RowReader {
     const { object } = record;
     if (!object) return;
     if (object.hasMore && this.allColumns) {
-      const what = 'has a key that the first row does not have; --column NAME picks columns';
+      const what = `has a key that the first row does not have; ${PICKS}`;
       throw faultAt(this.placeOf(record), { code: 'unknown_key', what });
     }
     const index = this.needed.find((each) => object.nested.has(each));
@@ -266,8 +272,7 @@ class RowReader {
       if (value === undefined) {
         const [code, what] =
           text === '' ? ['missing', EMPTY] : ['not_a_number', this.notANumber(text)];
-        const hint =
-          this.allColumns && this.header.length > 1 ? '; --column NAME picks columns' : '';
+        const hint = this.allColumns && this.header.length > 1 ? `; ${this.instead}` : '';
         this.refuseCell(record, index, { code, what: `${what}${hint}`, value: text });
       }
       const range = isZero ? undefined : this.numbers.ranges?.get(index);
@@ -311,7 +316,8 @@ export async function readTable(
   const known = wanted.ranges?.(indices.map((index) => header[index]!));
   const ranges = known && new Map(indices.map((index, j) => [index, known[j]!]));
   const numbers = { decimal, ranges };
-  const reader = new RowReader(header, indices, textIndices, all, by, missing, numbers);
+  const { instead = PICKS } = wanted;
+  const reader = new RowReader(header, indices, textIndices, all, by, missing, numbers, instead);
 
   async function* batches(): AsyncGenerator<Batch> {
     for (let records = rest; ; ) {
