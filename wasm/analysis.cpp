@@ -273,7 +273,7 @@ val error_per_step(const val& options) {
 }
 
 val matrices(const val& options) {
-  constexpr std::int64_t kMaxSteps = 512;
+  constexpr std::int64_t kMaxSteps = 1024;
   require_between("matrices", "num_steps", count(options, "numSteps"), 1, kMaxSteps);
   Problem given = problem_of(options);
   const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));

@@ -132,7 +132,7 @@ function transpose(matrix, [n, m]) {
   return Float64Array.from({ length: n * m }, (_, k) => matrix[(k % n) * m + Math.floor(k / n)]);
 }
 
-test('matrices: shapes at awkward horizons, none beyond 512 steps', () => {
+test('matrices: shapes at awkward horizons, none beyond 1024 steps', () => {
   for (const mechanism of names) {
     for (const numSteps of HORIZONS) {
       const it = dp.matrices({ mechanism, numSteps });
@@ -144,9 +144,23 @@ test('matrices: shapes at awkward horizons, none beyond 512 steps', () => {
       }
     }
   }
-  const message = /matrices: numSteps must be between 1 and 512, got 513/;
-  const call = () => dp.matrices({ mechanism: 'tree', numSteps: 513 });
+  const message = /matrices: numSteps must be between 1 and 1024, got 1025/;
+  const call = () => dp.matrices({ mechanism: 'tree', numSteps: 1025 });
   rejects(call, RangeError, 'invalid_argument', message);
+});
+
+test('matrices: B C is the workload at 1024 steps', () => {
+  const n = 1024;
+  const of = { mechanism: 'square-root', numSteps: n };
+  const { encoder, decoder, numMeasurements, noiseCovariance } = dp.matrices(of);
+  for (const [row, column] of [[0, 0], [1023, 0], [1023, 1023], [700, 701], [512, 300]]) {
+    let entry = 0;
+    for (let k = 0; k < numMeasurements; ++k) entry += decoder[row * numMeasurements + k] * encoder[k * n + column];
+    assert.ok(Math.abs(entry - (column <= row ? 1 : 0)) < 1e-12, `${row} ${column}`);
+  }
+  const { maxError } = dp.error(of);
+  const largest = Math.max(...Array.from({ length: n }, (_, i) => noiseCovariance[i * n + i]));
+  assert.ok(Math.abs(Math.sqrt(largest) / maxError - 1) < 1e-9);
 });
 
 test('error: the bound of a workload is below the error of every mechanism', () => {

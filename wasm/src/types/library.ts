@@ -138,7 +138,7 @@ export interface DpFtrl {
    */
   incrementStddevs(options: ErrorOptions): Float64Array;
   /**
-   * Returns B, C and the covariance of the noise, for at most 512 steps.
+   * Returns B, C and the covariance of the noise, for at most 1024 steps.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
