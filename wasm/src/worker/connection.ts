@@ -53,6 +53,11 @@ function errorOf({ code, message, refusal, rows }: Failure): Error {
   return Object.assign(recalled(code, message, refusal), rows);
 }
 
+/** Whether an error is the platform's, on an argument of which no copy can be made. */
+function saysWhatCannotBeSent(cause: unknown): boolean {
+  return cause instanceof Error && cause.name === 'DataCloneError';
+}
+
 export class Connection {
   private readonly pending = new Map<number, Pending>();
   private lastId = 0;
@@ -117,7 +122,7 @@ export class Connection {
         this.pending.delete(id);
         // The platform's message may have the text of a function in it, so it is the cause only.
         const constraint = 'must be something that can be sent to a worker';
-        const value = 'a function, a proxy or the like';
+        const value = saysWhatCannotBeSent(cause) ? 'a function, a proxy or the like' : String(cause);
         reject(makeError('wrong_type', where, { parameter: 'options', constraint, value }, cause));
       }
     });

@@ -72,7 +72,7 @@ export const hints: Partial<Record<Key, string>> = {
 };
 
 const workloadTexts: Record<Settings['workload'], string> = {
-  total: 'A release adds up all records so far. Mean, spread and counts of them are in Figure 6.',
+  total: 'A release adds up all records so far.',
   window:
     'A release adds up the records of the latest steps alone. The noise is made for that; ' +
     `beyond ${MAX_QUICK_DENSE_STEPS} steps the search for the optimal one takes long.`,

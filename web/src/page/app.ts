@@ -258,7 +258,6 @@ export class App {
   }
 
   private show(run: Run, { settings, records, playing }: Request): void {
-    delete document.documentElement.dataset['loading'];
     this.run?.dispose();
     this.run = run;
     this.typed = null;
@@ -280,6 +279,8 @@ export class App {
     });
     this.writeAddress();
     this.player.load(run, playing);
+    // The settings become visible in the place where they stay.
+    delete document.documentElement.dataset['loading'];
   }
 
   /** Draws the run, and says its targets, in the units of the columns. */
