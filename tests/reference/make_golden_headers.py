@@ -66,8 +66,12 @@ def struct_of(name, types):
 
 
 def records(document):
-    """{"some_name": [rows]} -> struct SomeName and `inline constexpr SomeName some_name[]`."""
+    """{"some_name": [rows]} -> struct SomeName and `inline constexpr SomeName some_name[]`.
+
+    Rows with the fields of an earlier name have its struct under their own name.
+    """
     parts = []
+    structs = {}
     for name, rows in document.items():
         if not rows:
             continue
@@ -79,7 +83,9 @@ def records(document):
                 raise TypeError(f"{name}: a row lacks {sorted(types.keys() - row.keys())}")
             lines.append("    {" + ", ".join(literal(row[f], types[f]) for f in types) + "},\n")
         array = f"inline constexpr {struct} {name}[] = {{\n{''.join(lines)}}};\n"
-        parts.append(struct_of(struct, types) + "\n" + array)
+        first = structs.setdefault(tuple(types.items()), struct)
+        definition = struct_of(struct, types) if first == struct else f"using {struct} = {first};\n"
+        parts.append(definition + "\n" + array)
     return "\n".join(parts)
 
 

@@ -45,14 +45,7 @@ inline constexpr Closed closed[] = {
     {"BISR_p8", 10000, 100, 20, 6.124502723603707, 6.124502723603707},
 };
 
-struct Brute {
-  const char* encoder;
-  std::int64_t n;
-  std::int64_t b;
-  std::int64_t k;
-  double sensitivity;
-  double bound;
-};
+using Brute = Closed;
 
 inline constexpr Brute brute[] = {
     {"sqrt", 4, 2, 2, 1.9495592450602777, 1.9495592450602777},
@@ -116,14 +109,7 @@ inline constexpr Brute brute[] = {
     {"toeplitz[1,-.5,.8]", 16, 5, 2, 1.944222209522358, 1.944222209522358},
 };
 
-struct FixedEpoch {
-  const char* encoder;
-  std::int64_t n;
-  std::int64_t b;
-  std::int64_t k;
-  double sensitivity;
-  double bound;
-};
+using FixedEpoch = Closed;
 
 inline constexpr FixedEpoch fixed_epoch[] = {
     {"sqrt", 8, 4, 2, 2.073581231201408, 2.073581231201408},

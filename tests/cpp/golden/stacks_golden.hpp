@@ -26,16 +26,7 @@ inline constexpr Optima optima[] = {
     {12, 3, 9, 20, 0.2, 0.3, 0.5, 1.6219636498},
 };
 
-struct Choices {
-  std::int64_t num_steps;
-  std::int64_t width_a;
-  std::int64_t width_b;
-  std::int64_t width_c;
-  double weight_a;
-  double weight_b;
-  double weight_c;
-  double error;
-};
+using Choices = Optima;
 
 inline constexpr Choices choices[] = {
     {64, 64, 3, 64, 0.5, 0.5, 0.0, 1.9693335963},

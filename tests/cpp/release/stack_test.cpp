@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "collected.hpp"
 #include "dense_algebra.hpp"
 #include "dense_decoder.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
@@ -20,11 +19,10 @@
 #include "noise/checkpoint.hpp"
 #include "random/gaussian.hpp"
 #include "support.hpp"
+#include "ways_to_release.hpp"
 
 namespace dpftrl {
 namespace {
-
-using testing::Collected;
 
 struct Problem {
   std::int64_t num_steps;
@@ -450,37 +448,13 @@ TEST(Stack, one_budget_for_all_is_better_than_one_for_each) {
   }
 }
 
-TEST(Stack, batches_contributions_sinks_and_digits_release_the_same) {
+TEST(Stack, every_way_to_give_a_record_releases_the_same) {
   constexpr std::int64_t kSteps = 30, kSize = 2;
   const auto how = mechanism({kSteps}, mixed(kSteps));
-  const std::int64_t k = how->num_readers(), dimension = k * kSize;
-  const auto width = static_cast<std::size_t>(dimension);
-  PrefixSumOptions options = with_seed(dimension);
-  PrefixSum one(how, options), batch(how, options), contributions(how, options),
-      with_sink(how, options), in_place(how, options);
-  options.exact_only = true;
-  PrefixSum exact(how, options);
-  std::vector<double> all, expected;
-  for (std::int64_t t = 0; t < kSteps; ++t) {
-    std::vector<double> record = padded(record_at(t, kSize), k), noisy(width), again(width);
-    one.release(record, noisy);
-    contributions.contribute(record);
-    contributions.release(again);
-    EXPECT_EQ(again, noisy);
-    Collected sink;
-    with_sink.release(record, again, &sink);
-    EXPECT_EQ(again, noisy);
-    EXPECT_EQ(sink.values, noisy);
-    exact.release(record, again);
-    EXPECT_EQ(again, noisy);
-    all.insert(all.end(), record.begin(), record.end());
-    in_place.release(record, record);
-    EXPECT_EQ(record, noisy);
-    expected.insert(expected.end(), noisy.begin(), noisy.end());
-  }
-  std::vector<double> released(all.size());
-  batch.release_batch(all, released, kSteps);
-  EXPECT_EQ(released, expected);
+  const std::int64_t k = how->num_readers();
+  testing::expect_one_release_in_every_way(how, with_seed(k * kSize), kSteps, [k](std::int64_t t) {
+    return padded(record_at(t, kSize), k);
+  });
 }
 
 TEST(Stack, one_workload_is_released_as_by_itself) {

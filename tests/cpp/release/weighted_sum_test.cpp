@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <span>
 #include <vector>
 
 #include "collected.hpp"
@@ -18,6 +17,7 @@
 #include "random/gaussian.hpp"
 #include "release/grid/weighted_sums.hpp"
 #include "support.hpp"
+#include "ways_to_release.hpp"
 
 namespace dpftrl {
 namespace {
@@ -208,32 +208,10 @@ TEST(WeightedSum, every_way_to_give_a_record_releases_the_same) {
   constexpr std::int64_t kSteps = 20;
   for (const Workload& workload : workloads(kSteps))
     for (const std::int64_t dimension : {1, 3}) {
-      const auto how = made({workload});
-      const auto width = static_cast<std::size_t>(dimension);
-      PrefixSum single(how, seeded(dimension)), batch(how, seeded(dimension)),
-          parts(how, seeded(dimension)), product(how, seeded(dimension));
-      PrefixSumOptions slowly = seeded(dimension);
-      slowly.exact_only = true;
-      PrefixSum exact(how, slowly);
-      std::vector<double> all, expected, noisy(width), other(width);
-      for (std::int64_t t = 0; t < kSteps; ++t) {
-        const std::vector<double> record = record_of(t, dimension);
-        single.release(record, noisy);
-        parts.contribute(record);
-        parts.release(other);
-        ASSERT_EQ(other, noisy);
-        Collected sink;
-        product.release({std::array{1.0}, record}, other, &sink);
-        ASSERT_EQ(other, noisy);
-        ASSERT_EQ(sink.values, noisy);
-        exact.release(record, other);
-        ASSERT_EQ(other, noisy) << workload.name() << " " << t;
-        all.insert(all.end(), record.begin(), record.end());
-        expected.insert(expected.end(), noisy.begin(), noisy.end());
-      }
-      EXPECT_EQ(exact.num_recomputed(), kSteps * dimension);
-      batch.release_batch(all, all, kSteps);
-      EXPECT_EQ(all, expected);
+      SCOPED_TRACE(workload.name());
+      testing::expect_one_release_in_every_way(
+          made({workload}), seeded(dimension), kSteps,
+          [dimension](std::int64_t t) { return record_of(t, dimension); });
     }
 }
 

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "collected.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
@@ -17,11 +16,10 @@
 #include "noise/checkpoint.hpp"
 #include "random/gaussian.hpp"
 #include "support.hpp"
+#include "ways_to_release.hpp"
 
 namespace dpftrl {
 namespace {
-
-using testing::Collected;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -102,45 +100,12 @@ TEST(WindowSum, coordinates_beyond_a_block_leave_with_their_own_step) {
   }
 }
 
-TEST(WindowSum, batches_contributions_sinks_and_products_release_the_same) {
+TEST(WindowSum, every_way_to_give_a_record_releases_the_same) {
   constexpr std::int64_t kSteps = 40, kWidth = 6;
-  for (const std::int64_t dimension : {1, 2}) {
-    const auto how = mechanism({kSteps, kWidth});
-    const auto width = static_cast<std::size_t>(dimension);
-    PrefixSum one(how, with_seed(dimension)), batches(how, with_seed(dimension)),
-        contributions(how, with_seed(dimension)), with_sink(how, with_seed(dimension)),
-        exact(how, {.key = with_seed().key, .dimension = dimension, .exact_only = true});
-    std::vector<double> all, expected;
-    for (std::int64_t t = 0; t < kSteps; ++t) {
-      const std::vector<double> values = record_at(t, dimension);
-      std::vector<double> noisy(width), again(width);
-      one.release(values, noisy);
-      contributions.contribute(values);
-      contributions.release(again);
-      EXPECT_EQ(again, noisy);
-      Collected sink;
-      with_sink.release(values, again, &sink);
-      EXPECT_EQ(again, noisy);
-      EXPECT_EQ(sink.values, noisy);
-      exact.release({std::array{1.0}, values}, again);
-      EXPECT_EQ(again, noisy);
-      all.insert(all.end(), values.begin(), values.end());
-      expected.insert(expected.end(), noisy.begin(), noisy.end());
-    }
-    std::vector<double> released(all.size());
-    std::size_t begin = 0;
-    for (const std::int64_t count : {1, 7, 0, 20, 12}) {
-      const std::size_t size = static_cast<std::size_t>(count) * width;
-      batches.release_batch(std::span(all).subspan(begin, size),
-                            std::span(released).subspan(begin, size), count);
-      begin += size;
-    }
-    EXPECT_EQ(released, expected);
-    // Over the records themselves.
-    PrefixSum in_place(how, with_seed(dimension));
-    in_place.release_batch(all, all, kSteps);
-    EXPECT_EQ(all, expected);
-  }
+  for (const std::int64_t dimension : {1, 2})
+    testing::expect_one_release_in_every_way(
+        mechanism({kSteps, kWidth}), with_seed(dimension), kSteps,
+        [dimension](std::int64_t t) { return record_at(t, dimension); });
 }
 
 TEST(WindowSum, a_step_of_contributions_leaves_as_a_whole) {
