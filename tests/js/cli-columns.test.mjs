@@ -86,7 +86,13 @@ test('columns: a range that is missing, of no column, or no range, is named', as
   await says([], /--clip is required: .* follows from --range NAME=LOW:HIGH of every column/);
   await says(['--range', 'a=0:3'], /column "b" needs a --range NAME=LOW:HIGH/);
   await says(['--range', 'a=0:3', '--clip', '1'], /column "b" needs a --range NAME=LOW:HIGH/);
-  await says([...ranges, '--range', 'c=0:1'], /"c"/);
+  await says([...ranges, '--range', 'c=0:1'], /unknown column in --range "c"; known are a, b$/);
+  const long = /--range must allow no row that is longer than 1e\+300, got /;
+  await says(['--range', '*=-8e307:8e307'], long);
+  await says(['--range', '*=-8e307:8e307', '--clip', '1'], long);
+  const days = ['--time-column', 't', '--bucket', 'day', '--range', 'rows=0:1'];
+  const none = /--range is of columns that are summed, and here each row counts as 1: leave it out$/;
+  await fails([...release, ...days], 2, none, { input: 't\n2026-01-01\n' });
   await says(['--range', 'a=3:0'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=3:0"/);
   await says(['--range', 'a=0:nan'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=0:nan"/);
   await says(['--count', ...ranges], /--count sums no column: give it or --range/);

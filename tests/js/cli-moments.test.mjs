@@ -164,7 +164,7 @@ test('moments: misuse is named', async () => {
   await fails(of('--delta', '1e-6', ...ranges), 2, /--epsilon is required/, { input });
   await fails(of('--epsilon', '1', ...ranges), 2, /--delta is required/, { input });
   await fails(of(...privacy, '--range', 'a=0:1'), 2, /column "b" needs a --range NAME=LOW:HIGH/, { input });
-  await fails(of(...privacy, '--range', 'c=0:1'), 2, /feature in --range/, { input });
+  await fails(of(...privacy, '--range', 'c=0:1'), 2, /column in --range/, { input });
   await fails(of(...privacy, ...ranges, '--confidence', '95'), 2, /--confidence must be a number/, { input });
   await fails(of(...privacy, ...ranges, '--clip', '1'), 2, /unknown option|clip/, { input });
   await fails(of(...privacy, ...ranges, '--missing', 'skip'), 2, /--missing must be refuse/, { input });

@@ -308,8 +308,11 @@ export async function run(args: Args): Promise<void> {
   const { json, written, showTrue, times } = settings;
   const shown = { json, format: written, showTrue, timeColumn: times?.column };
   const inL1 = args.has('pure');
-  const rangesOf = (columns: readonly string[]) =>
-    args.has('range') ? requireRanges(args, columns) : undefined;
+  const rangesOf = (columns: readonly string[]) => {
+    if (!args.has('range')) return undefined;
+    if (columns.length > 0) return requireRanges(args, columns);
+    throw new Misuse('--range is of columns that are summed, and here each row counts as 1: leave it out');
+  };
   const clipNorm = (columns: readonly string[]) => {
     const ranges = rangesOf(columns);
     return ranges && !args.has('clip') ? longestRow(ranges, inL1) : settings.target.clipNorm;

@@ -57,12 +57,16 @@ function rangeOf(ranges: readonly Required<ModelInput>[], feature: string) {
   return best;
 }
 
-/** The features, each with the range that was stated for it, or for names like its own. */
-export function readInputs(args: Args, features: readonly string[]): ModelInput[] {
+/**
+ * The features, each with the range that was stated for it, or for names like its own.
+ *
+ * @param word  what they are called in messages.
+ */
+export function readInputs(args: Args, features: readonly string[], word = 'feature'): ModelInput[] {
   const ranges = args.texts('range').map(parseRange);
   ranges.forEach(({ name }, i) => {
     const isKnown = features.some((feature) => feature === name || matches(name, feature));
-    if (!isKnown) throw unknownColumn('feature in --range', name, features);
+    if (!isKnown) throw unknownColumn(`${word} in --range`, name, features);
     if (ranges.findIndex((range) => range.name === name) < i) {
       throw new Misuse(`--range is given twice for ${JSON.stringify(name)}`);
     }
@@ -72,7 +76,7 @@ export function readInputs(args: Args, features: readonly string[]): ModelInput[
 
 /** The range of each column, all of which must be known. */
 export function requireRanges(args: Args, columns: readonly string[]): Required<ModelInput>[] {
-  return readInputs(args, columns).map(({ name, low, high }) => {
+  return readInputs(args, columns, 'column').map(({ name, low, high }) => {
     if (low !== undefined && high !== undefined) return { name, low, high };
     const column = JSON.stringify(shortName(name));
     const why = 'what is known of it without the data';

@@ -3,16 +3,22 @@
 // One clip norm for all columns: how it follows from what is known of them, and what it does to each.
 
 import type { ModelInput } from '../../../types/all.js';
+import { Misuse } from '../../failure.js';
 import { namesText, shortName } from '../../input/header.js';
 import { reachOf } from '../../input/ranges.js';
 
 /** Columns with what is known of them. */
 type Ranges = readonly Required<ModelInput>[];
 
+/** Noise that is made for longer rows may be no number. */
+const LONGEST = 1e300;
+
 /** The length of the longest row whose values are within their ranges. */
 export function longestRow(ranges: Ranges, inL1: boolean): number {
   const reaches = ranges.map(reachOf);
-  return inL1 ? reaches.reduce((sum, reach) => sum + reach, 0) : Math.hypot(...reaches);
+  const longest = inL1 ? reaches.reduce((sum, reach) => sum + reach, 0) : Math.hypot(...reaches);
+  if (longest <= LONGEST) return longest;
+  throw new Misuse(`--range must allow no row that is longer than ${LONGEST}, got ${longest}`);
 }
 
 /** From this ratio of the largest values of two columns on, noise made for one hides the other. */
