@@ -9,7 +9,7 @@ import { deflateRawSync } from 'node:zlib';
 import type { Plugin } from 'vite';
 import { FULL_SIDE, reduce } from './src/story/handwriting/numbers/image.ts';
 import { pack } from './src/story/handwriting/numbers/packing.ts';
-import { generator, shuffle } from './src/story/handwriting/numbers/random.ts';
+import { generator, shuffle } from './src/data/random.ts';
 
 /** Images of each digit that are learned from, and that are held out. */
 export const NUM_TRAINING = 700;

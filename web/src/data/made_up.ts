@@ -3,7 +3,7 @@
 // Visitors that the page makes up for its statistics: how long each stays, and what each drinks.
 
 import type { StreamName } from 'dp-ftrl';
-import { generator } from '../story/handwriting/numbers/random.ts';
+import { generator } from './random.ts';
 import type { Cell, Csv } from './csv.ts';
 
 /** Uniform numbers that are passed over: the first ones of close seeds are alike. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Uniform numbers in [0, 1) from a seed, for shuffles: Marsaglia's xorshift32. Never for noise. */
+/** Uniform numbers in [0, 1) from a seed, for records and shuffles: Marsaglia's xorshift32. Never for noise. */
 export function generator(seed: number): () => number {
   let state = seed >>> 0 || 1;
   return () => {
