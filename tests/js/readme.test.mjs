@@ -8,17 +8,17 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { draw, picture } from '../../scripts/draw-readme.mjs';
-import { cli, consumerWith, dpFtrl, importEntry, node, root, run } from './support/consumer.mjs';
+import { cli, consumerWith, dpFtrl, importEntry, installed, node, root, run } from './support/consumer.mjs';
 import { guides, programs, read, showsOutput } from './support/pages.mjs';
 
 const choosing = 'docs/guide/choosing-a-mechanism.md';
 
-/** A folder for each test with the package, TensorFlow.js, the example tables and an `npx` for the command. */
+/** A folder for each test with the package, its example tables, TensorFlow.js and an `npx` for the command. */
 let folder;
 let env;
 beforeEach(() => {
   folder = consumerWith('@tensorflow');
-  symlinkSync(join(root, 'examples'), join(folder, 'examples'));
+  symlinkSync(join(installed, 'examples'), join(folder, 'examples'));
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\nexec '${cli}' "$@"\n`);
   chmodSync(join(folder, 'bin/npx'), 0o755);
