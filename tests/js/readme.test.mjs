@@ -8,7 +8,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { draw, picture } from '../../scripts/draw-readme.mjs';
-import { cli, consumerWith, dpFtrl, importEntry, installed, node, root, run } from './support/consumer.mjs';
+import { cli, consumerWith, dpFtrl, importEntry, installed, node, run } from './support/consumer.mjs';
 import { guides, programs, read, showsOutput } from './support/pages.mjs';
 
 const choosing = 'docs/guide/choosing-a-mechanism.md';
