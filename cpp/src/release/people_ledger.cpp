@@ -77,8 +77,11 @@ void append_part(std::vector<std::byte>& bytes, std::span<const double> part) {
 }  // namespace
 
 PeopleLedger::PeopleLedger(std::shared_ptr<const Mechanism> mechanism,
-                           const PrefixSumOptions& options)
-    : Ledger(std::move(mechanism), options), bound_(this->mechanism().participation()) {}
+                           const PrefixSumOptions& options, const PeopleLedgerOptions& people)
+    : Ledger(std::move(mechanism), options),
+      bound_(this->mechanism().participation()),
+      first_only_(people.first_only),
+      about_(people.about) {}
 
 bool PeopleLedger::contribute(std::string_view person, std::span<const double> values) {
   require_length(kName, "values", std::ssize(values), dimension());
@@ -96,7 +99,8 @@ bool PeopleLedger::contribute(std::string_view person, std::span<const double> v
   Entry* const entry = &*people_.try_emplace(code_of_person(person)).first;
   // Nothing below fails.
   ++num_contributions_;
-  if (!bound_.admits(entry->second.counted, num_decided())) {
+  const bool is_repeated = first_only_ && !entry->second.part.empty();
+  if (is_repeated || !bound_.admits(entry->second.counted, num_decided())) {
     ++num_dropped_;
     return false;
   }
@@ -191,12 +195,16 @@ void PeopleLedger::begin_repeat(const Pending& step) {
   end_step();
 }
 
-/// Identifies a state: two patterns may have the same noise.
+/// Identifies a state: two patterns may have the same noise, and two statistics the same columns.
 std::array<std::byte, 16> PeopleLedger::people_fingerprint() const {
   detail::Sha256 hash;
   hash.append(std::span<const std::byte>(fingerprint()));
   hash.append(mechanism().participation().max_participations());
   hash.append(mechanism().participation().separation());
+  if (first_only_ || !about_.empty()) {
+    hash.append(std::int64_t{first_only_});
+    hash.append(std::as_bytes(std::span(about_)));
+  }
   return detail::shortened(hash.finish());
 }
 

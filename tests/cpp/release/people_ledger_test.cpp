@@ -11,11 +11,14 @@
 #include "dpftrl/release/release_ledger.hpp"
 #include "noise/checkpoint.hpp"
 #include "release/ledger_log.hpp"
+#include "release/people_store.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::name_of;
+using testing::released;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::int64_t kSteps = 12, kDimension = 2;
@@ -33,33 +36,11 @@ PrefixSumOptions seeded(std::uint64_t seed = 4, ReleaseMode mode = ReleaseMode::
   return {.key = Key::insecure_from_seed(seed), .dimension = kDimension, .mode = mode};
 }
 
-/// Contents of a store: a state, and the frames that were appended to it.
-struct Store {
-  Bytes base = {}, log = {};
-  Ledger::LogTag tag = {};
-
-  void save(Ledger& ledger) {
-    base = ledger.state();
-    log.clear();
-    tag = ledger.log_tag(base);
-    ledger.acknowledge(ledger.num_decided());
-  }
-  void append(Ledger& ledger) {
-    if (base.empty()) return save(ledger);
-    const Ledger::LogPart part = ledger.log_frame(tag);
-    log.insert(log.end(), part.bytes.begin(), part.bytes.end());
-    tag = part.tag;
-    ledger.acknowledge(ledger.num_decided());
-  }
+/// A store with ledgers of `how` and these options.
+struct Store : testing::PeopleStore {
   PeopleLedger open(const std::shared_ptr<const Mechanism>& how,
                     const PrefixSumOptions& options = seeded()) const {
-    PeopleLedger ledger(how, options);
-    if (base.empty()) return ledger;
-    ledger.restore(base);
-    const auto end = ledger.replay(log, {.before = ledger.log_tag(base)});
-    EXPECT_EQ(end.tag, tag);
-    EXPECT_EQ(end.size, log.size());
-    return ledger;
+    return opened({how, options});
   }
 };
 
@@ -77,10 +58,6 @@ class Random {
  private:
   std::mt19937 bits_;
 };
-
-std::string name_of(int person) {
-  return "person " + std::to_string(person);
-}
 
 /// Contributions of five persons, in the order of their steps.
 std::vector<Given> stream(unsigned seed) {
@@ -107,13 +84,6 @@ std::pair<std::vector<double>, std::int64_t> expected_of(
     sums.release(std::span(totals).subspan(static_cast<std::size_t>(t) * kDimension, kDimension));
   }
   return {totals, sums.num_dropped()};
-}
-
-std::vector<double> released(const Ledger& ledger) {
-  std::vector<double> all;
-  for (std::int64_t t = 0; t < ledger.num_acknowledged(); ++t)
-    for (const double x : ledger.released(t)) all.push_back(x);
-  return all;
 }
 
 /// Goes on with what was not given, from the number that the ledger says.
@@ -372,6 +342,13 @@ TEST(PeopleLedger, states_that_belong_elsewhere_are_refused) {
   ReleaseLedger records(mechanism(), seeded());
   EXPECT_ERROR(records.restore(state), "bad_state", "");
   EXPECT_ERROR(PeopleLedger(mechanism(), seeded()).restore(records.state()), "bad_state", "");
+}
+
+TEST(PeopleLedger, states_without_people_options_are_those_of_before_there_were_any) {
+  const Bytes state = PeopleLedger(mechanism(), seeded()).state();
+  // The fingerprint that was written before there were any.
+  EXPECT_EQ(detail::word_at(state, 24), 11644155539008944588u);
+  EXPECT_EQ(detail::word_at(state, 32), 16070477405457301241u);
 }
 
 TEST(PeopleLedger, damaged_states_are_refused_whatever_their_checksum_says) {

@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -195,6 +196,15 @@ class ReleaseLedger : public Ledger {
   void decide_step(std::int64_t step, std::span<const double> contributions);
 };
 
+/// Says what the totals of a PeopleLedger are of.
+struct PeopleLedgerOptions {
+  /// Counts the first of several contributions of one person to one step, and no others, as
+  /// PeopleSum::contribute_first: for columns of statistics. By default they are added up.
+  bool first_only = false;
+  /// Tells what is counted in words of the caller: "moments of ages from 0 to 100", say.
+  std::string_view about = {};
+};
+
 /// Totals of a PeopleSum that survive a crash, and who counted when.
 ///
 ///     contribute(person, values)* -> log_frame -> append -> acknowledge(num_acknowledged())
@@ -207,13 +217,17 @@ class ReleaseLedger : public Ledger {
 /// keyed codes (HMAC-SHA256, cut to 128 bits), parts as they were given: as secret as the records.
 class PeopleLedger : public Ledger {
  public:
+  /// A state is continued by a ledger of the same people options, and by no other.
   /// @throws Error{invalid_argument} a mechanism for fixed epochs, and as PrefixSum.
-  PeopleLedger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
+  PeopleLedger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options,
+               const PeopleLedgerOptions& people = {});
 
-  /// Adds to a person's part of the open step, as PeopleSum::contribute.
+  /// Adds to a person's part of the open step, as PeopleSum::contribute, or with `first_only` as
+  /// PeopleSum::contribute_first.
   ///
   /// @param person  the same bytes for the same person, also after a restart.
-  /// @return        false: the pattern is used up, and this does not count. Not private.
+  /// @return        false: the pattern is used up, or with `first_only` the person has a part, and
+  ///                this does not count. Not private.
   /// @guarantee     of one person counts what the pattern allows, over all restarts.
   /// @throws Error{wrong_length, invalid_argument} refused, also while a decided step is not
   ///         acknowledged; Error{past_horizon}. Nothing changes in any of these cases, nor after
@@ -265,6 +279,8 @@ class PeopleLedger : public Ledger {
   std::array<std::byte, 16> people_fingerprint() const;
 
   ContributionBound bound_;
+  bool first_only_;
+  std::string about_;
   People people_;
   std::vector<Entry*> open_;     ///< who counts in the open step
   std::vector<Entry*> changed_;  ///< of these, whose part is not acknowledged
