@@ -6,6 +6,7 @@
 #include "analysis/diagonal_blocks.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/optimal/optimum.hpp"
+#include "optimal/epochs/epoch_optimum.hpp"
 
 namespace dpftrl {
 namespace {
@@ -25,6 +26,12 @@ constexpr std::int64_t kMomentumStepsInAll = 40960;
 constexpr std::int64_t kMaxMomentumIterations = 40;
 constexpr std::int64_t kMaxDenselySolvedSteps = 128;
 constexpr std::int64_t kMaxDenseIterations = 20;
+/// Beyond so many steps over epochs, three evaluations after those for fewer steps prove what is
+/// 10^-4 below the optimum; the proof takes as long.
+constexpr std::int64_t kEpochIterations = 3;
+constexpr double kEpochGap = 1e-2;
+/// Largest n k^2, n steps in k epochs: some seconds.
+constexpr std::int64_t kMaxEpochSize = std::int64_t{1} << 22;
 /// Limit for each block where there are many.
 constexpr std::int64_t kFewDenseIterations = 5;
 /// Longest horizon of workloads whose blocks differ from each other.
@@ -159,11 +166,27 @@ Participation spread(std::int64_t num_steps, const Participation& participation)
   return Participation::min_separation({.max_participations = k, .min_separation = num_steps / k});
 }
 
-/// Computes the bound by dense matrices, for fixed epochs of a short horizon; else 0.
+/// Computes the bound for fixed epochs of prefix sums and weight decay; else 0.
+LowerBound long_epochs_lower_bound(const Workload& workload, const Epochs& epochs,
+                                   Objective objective) {
+  const std::int64_t k = epochs.participation.max_participations();
+  const std::int64_t b = epochs.participation.separation();
+  if (!has_epoch_optimum(workload, k, b) || epochs.num_steps > kMaxEpochSize / (k * k))
+    return {0, LowerBoundMethod::dual};
+  const EpochOptimum optimum = find_epoch_optimum(
+      {.num_epochs = k, .epoch_length = b, .objective = objective, .decay = workload.decay()},
+      {.gap = kEpochGap, .max_iterations = kEpochIterations});
+  return {.value = optimum.lower_bound,
+          .method = LowerBoundMethod::dual,
+          .min_dimension = least_dimension_of_duals(k),
+          .every_dimension = optimum.every_dimension_bound};
+}
+
+/// Computes the bound for fixed epochs, by dense matrices if the horizon is short; else 0.
 LowerBound epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
-  const bool is_single = epochs.participation == Participation::single();
-  if (is_single || epochs.num_steps > kMaxDenselySolvedSteps)
-    return {0, LowerBoundMethod::dense_dual};
+  if (epochs.participation == Participation::single()) return {0, LowerBoundMethod::dense_dual};
+  if (epochs.num_steps > kMaxDenselySolvedSteps)
+    return long_epochs_lower_bound(workload, epochs, objective);
   const DenseOptimum optimum =
       find_dense_optimum({.queries = workload.leading(epochs.num_steps).matrix(),
                           .objective = objective,

@@ -23,6 +23,13 @@ Matrix cholesky(const Matrix& positive) {
   return Eigen::LLT<Matrix>(positive).matrixL();
 }
 
+std::optional<Matrix> inverse_of_positive(const Matrix& positive) {
+  const Eigen::LLT<Matrix> factored(positive);
+  if (factored.info() != Eigen::Success) return std::nullopt;
+  const Matrix inverse = factored.solve(Matrix::Identity(positive.rows(), positive.cols()));
+  return 0.5 * (inverse + inverse.transpose());
+}
+
 Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower) {
   return lower.triangularView<Eigen::Lower>().transpose().solve(numerator.transpose()).transpose();
 }

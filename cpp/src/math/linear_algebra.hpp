@@ -29,6 +29,10 @@ Vector symmetric_eigenvalues(const Matrix& symmetric);
 /// @param positive  symmetric positive definite; only its lower triangle is read.
 Matrix cholesky(const Matrix& positive);
 
+/// A^-1, symmetric to the bit; nothing where Cholesky's factorization of A fails.
+/// @param positive  symmetric positive definite.
+std::optional<Matrix> inverse_of_positive(const Matrix& positive);
+
 /// N L^-1.
 /// @param lower  lower triangular, without zeros on its diagonal.
 Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower);

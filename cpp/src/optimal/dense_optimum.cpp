@@ -11,6 +11,7 @@
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
 #include "optimal/enclosure.hpp"
+#include "optimal/epochs/dual_blocks.hpp"
 #include "optimal/sign_gauge.hpp"
 
 namespace dpftrl {
@@ -18,33 +19,21 @@ namespace {
 
 using detail::AndersonMixing;
 using detail::Barrier;
+using detail::DualBlock;
 using detail::Eigensystem;
+using detail::kLeastKept;
+using detail::kLeastRoot;
+using detail::levelled;
+using detail::log_of;
 using detail::multiply;
 using detail::symmetric_eigen;
 using detail::symmetric_eigenvalues;
 
 constexpr const char* kFunction = "find_dense_optimum";
-/// Square roots of dual variables, whose mean square is 1, stay above this: those of inactive rows
-/// and columns go to 0.
-constexpr double kLeastRoot = 3e-7;
 /// Margin for the rounding of bounds.
 constexpr double kGapTolerance = 1.1;
-/// A step leaves at least this much of the least root of a phase, or of a row.
-constexpr double kLeastKept = 0.3;
 /// Residuals above so many times the gap are those of an iterate that is on its way.
 constexpr double kResidualShare = 0.1;
-
-/// V f(lambda) V^T.
-template <class Function>
-Matrix apply_to_eigenvalues(const Eigensystem& system, Function f) {
-  const Vector values = system.values.unaryExpr(f);
-  return multiply(system.vectors * values.asDiagonal(), system.vectors.transpose());
-}
-
-/// ln x, clamped at the smallest normal double.
-double log_of(double x) {
-  return std::log(std::max(x, std::numeric_limits<double>::min()));
-}
 
 /// Rank of F, as far as rounding lets it be seen in G = F^T F.
 Eigen::Index rank_of(const Matrix& f, const Matrix& gram) {
@@ -63,23 +52,6 @@ struct Phases {
     return phase + repeat * num_phases;
   }
   Eigen::Index block_size() const { return num_repeats * num_repeats; }
-};
-
-/// One phase of the dual variable Lambda = M M^T, M = D_y^(-1/2) L^(1/2), y_i = L_ii / tr L.
-struct DualBlock {
-  DualBlock() = default;
-  explicit DualBlock(const Matrix& root_of_l) {
-    const Eigensystem system = symmetric_eigen(root_of_l);
-    const Vector y = (root_of_l.rowwise().norm() / root_of_l.norm());  // root of y
-    root = y.cwiseInverse().asDiagonal() * root_of_l;
-    inverse_root = apply_to_eigenvalues(system, [](double e) { return 1 / e; }) * y.asDiagonal();
-    logarithm = apply_to_eigenvalues(system, [](double e) { return 2 * std::log(e); });
-    fourth_root = apply_to_eigenvalues(system, [](double e) { return std::sqrt(e); });
-  }
-  Matrix root;          ///< M
-  Matrix inverse_root;  ///< M^-1
-  Matrix logarithm;     ///< ln L
-  Matrix fourth_root;   ///< L^(1/4)
 };
 
 struct DualPoint {
@@ -130,12 +102,8 @@ class Iteration {
   /// The step from x to `proposed`, shortened where it would leave the positive matrices, and
   /// scaled to tr L = n, sum u = m, which changes no bound.
   Vector admissible(const Vector& x, Vector proposed) const {
-    for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
-      const double least = symmetric_eigen(block(x, s)).values(0);
-      const double floor = std::max(kLeastKept * least, kLeastRoot);
-      block(proposed, s) = apply_to_eigenvalues(symmetric_eigen(block(proposed, s)),
-                                                [floor](double e) { return std::max(e, floor); });
-    }
+    for (Eigen::Index s = 0; s < phases_.num_phases; ++s)
+      block(proposed, s) = detail::kept_positive(block(x, s), block(proposed, s));
     auto columns = proposed.head(block_entries());
     columns *= std::sqrt(static_cast<double>(queries_.cols())) / columns.norm();
     if (!is_max_) return proposed;
@@ -330,18 +298,6 @@ class Iteration {
   bool has_repeats() const { return phases_.num_repeats > 1; }
 
  private:
-  /// Scales by a power of two, so that nothing is rounded and no square overflows; drops numbers
-  /// too small to be squared.
-  static Vector levelled(const std::vector<double>& numbers) {
-    Vector values = Eigen::Map<const Vector>(numbers.data(), std::ssize(numbers));
-    int exponent = 0;
-    (void)std::frexp(values.cwiseAbs().maxCoeff(), &exponent);
-    return values.unaryExpr([exponent](double x) {
-      const double scaled = std::ldexp(x, -exponent);
-      return std::abs(scaled) < 0x1p-200 ? 0.0 : scaled;
-    });
-  }
-
   Eigen::Map<Matrix> block(Vector& x, Eigen::Index phase) const {
     return {x.data() + phase * phases_.block_size(), phases_.num_repeats, phases_.num_repeats};
   }
@@ -432,16 +388,10 @@ class Iteration {
 
   void write_column_residuals(const Evaluation& value, double barrier, Vector& residual) const {
     const double level = value.nuclear / static_cast<double>(queries_.cols());
-    const auto log_of_ratio = [barrier, level](double eigenvalue) {
-      return log_of((eigenvalue / level + barrier) / (1 + barrier));
-    };
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
       const auto phase = static_cast<std::size_t>(s);
-      const DualBlock& part = value.dual.blocks[phase];
-      const Matrix logarithm =
-          apply_to_eigenvalues(symmetric_eigen(value.roots[phase]), log_of_ratio);
       block(residual, s) =
-          0.5 * (part.fourth_root * (logarithm - part.logarithm) * part.fourth_root);
+          detail::block_residual(value.dual.blocks[phase], value.roots[phase], level, barrier);
     }
   }
 

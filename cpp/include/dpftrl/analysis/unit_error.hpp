@@ -111,7 +111,8 @@ struct LowerBound {
 ///     prefix sums, decay, rates   the dual of the optimum, to 10^-5: blocks of 2^18 steps
 ///     with momentum               the same: blocks of 2048 steps
 ///     windows, matrices           the dense dual: blocks of 128 steps
-///     fixed epochs                the dense dual, up to 128 steps
+///     fixed epochs                the dense dual, up to 128 steps; prefix sums and decay the dual
+///                                 of the optimum, to 10^-4, where steps * epochs^2 <= 2^22
 ///     all                         error_lower_bound
 ///
 /// A block on the diagonal of A is factorized by rows of B and columns of C. Rates have the dual of
@@ -123,7 +124,8 @@ struct LowerBound {
 ///
 /// @guarantee  `value` is at most the error of any factorization for records of min_dimension
 ///             numbers or more, `every_dimension` of any factorization, rounding included.
-/// @cost       at most some tenths of a second in native code.
+/// @cost       at most some tenths of a second in native code; some seconds for fixed epochs where
+///             steps * epochs^2 is near its limit.
 /// @checked-by dense_test "no strategy is below it and the optimum is close",
 ///             dense_optimum_test "a factorization for numbers is below the bound for vectors"
 std::optional<LowerBound> certified_lower_bound(const Workload& workload,

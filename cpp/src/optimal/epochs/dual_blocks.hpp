@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Dual variables of fixed epochs, phase by phase (docs/math/optimal.md, section 5).
+
+#include <span>
+
+#include "dpftrl/base/types.hpp"
+#include "math/linear_algebra.hpp"
+
+namespace dpftrl::detail {
+
+/// V f(lambda) V^T.
+template <class Function>
+Matrix apply_to_eigenvalues(const Eigensystem& system, Function f) {
+  const Vector values = system.values.unaryExpr(f);
+  return multiply(system.vectors * values.asDiagonal(), system.vectors.transpose());
+}
+
+/// ln x, clamped at the smallest normal double.
+double log_of(double x);
+
+/// Square roots of dual variables, whose mean square is 1, stay above this: those of inactive rows
+/// and columns go to 0.
+inline constexpr double kLeastRoot = 3e-7;
+/// A step leaves at least this much of the least root of a phase, or of a row.
+inline constexpr double kLeastKept = 0.3;
+
+/// One phase of the dual variable Lambda = M M^T, M = D_y^(-1/2) L^(1/2), y_i = L_ii / tr L.
+struct DualBlock {
+  DualBlock() = default;
+  explicit DualBlock(const Matrix& root_of_l);
+  Matrix root;          ///< M
+  Matrix inverse_root;  ///< M^-1
+  Matrix logarithm;     ///< ln L
+  Matrix fourth_root;   ///< L^(1/4)
+};
+
+/// The step from L^(1/2) to `proposed`, shortened where it would leave the positive matrices.
+Matrix kept_positive(const Matrix& root_of_l, const Matrix& proposed);
+
+/// ln (root / level + barrier) / (1 + barrier) - ln L, as a change of L^(1/2).
+/// @param root  block of (W^T W)^(1/2).
+Matrix block_residual(const DualBlock& block, const Matrix& root, double level, double barrier);
+
+/// Scales by a power of two, so that nothing is rounded and no square overflows; drops numbers
+/// too small to be squared.
+Vector levelled(std::span<const double> numbers);
+
+}  // namespace dpftrl::detail

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Roots of W^T W for fixed epochs, block by block: O(b k^3) a node in place of O(n^3)
+/// (docs/math/optimal.md, section 6).
+
+#include <optional>
+#include <vector>
+
+#include "dpftrl/base/types.hpp"
+#include "optimal/quadrature.hpp"
+
+namespace dpftrl::detail {
+
+/// Dual variables of A_ij = decay^(i-j) over k epochs of b steps. Step s + e b is number e of phase
+/// s.
+struct EpochWeights {
+  std::vector<Matrix> columns;  ///< Lambda, k x k, symmetric, positive definite; one a phase
+  Vector inverse_rows;          ///< 1 / u, one a step, positive
+  double decay = 1;
+};
+
+/// Contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, twice the largest quotient of a diagonal
+/// entry of A^-1 D_u^-1 A^-T and the least eigenvalue of Lambda in its phase].
+/// @guarantee  whatever rounding does: that Lambda - mu is positive is proved by its Cholesky
+///             factorization, with the error of that allowed for. [0, 0] where nothing is proved.
+struct EpochSpectrum {
+  SpectralInterval interval;
+  double least_column = 0;  ///< the eigenvalues of Lambda are at least this
+  double least_base = 0;    ///< and those of A^-1 D_u^-1 A^-T this
+};
+EpochSpectrum epoch_spectrum(const EpochWeights& weights);
+
+/// Parts of the approximations X_q = sum_k w_k (A^-1 D_u^-1 A^-T + s_k Lambda)^-1 of
+/// X = M^-T (W^T W)^(1/2) M^-1, Lambda = M M^T, and of (W W^T)^(1/2).
+struct EpochRoot {
+  std::vector<Matrix> columns;  ///< diagonal blocks of X_q, k x k, one a phase
+  Vector rows;                  ///< diagonal of the approximation of (W W^T)^(1/2); if wanted
+  double nuclear = 0;           ///< tr Lambda X_q, near ||W||_*
+  /// Bounds of the rounding; infinite unless it was asked for.
+  double columns_error = 0;  ///< |error of X_ij| <= this (X_ii X_jj)^(1/2) in a block
+  double rows_error = 0;     ///< bound on the absolute error of every entry of `rows`
+  double nuclear_error = 0;  ///< bound on the absolute error of `nuclear`
+};
+
+struct EpochRootOptions {
+  bool has_rows = false;
+  /// Computes inverses in twice the precision of double, and bounds what is left of rounding.
+  bool is_proved = false;
+};
+
+/// @param root  for the interval of `spectrum`, which is that of the weights.
+/// @return  nothing where weights are too far apart for double precision.
+/// @cost  three inverses of 2k x 2k matrices for b / 2 pairs of phases a node, in double or, if
+///        `is_proved`, with residuals in twice the precision.
+/// @checked-by  epoch_resolvent_test "blocks are those of the dense matrix", "rounding stays within
+///              its bound"
+std::optional<EpochRoot> epoch_root(const InverseRoot& root, const EpochSpectrum& spectrum,
+                                    const EpochWeights& weights, const EpochRootOptions& options);
+
+}  // namespace dpftrl::detail

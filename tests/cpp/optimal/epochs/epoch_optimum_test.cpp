@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimum over fixed epochs without dense matrices, against the dense one.
+#include "optimal/epochs/epoch_optimum.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "dpftrl/analysis/unit_error.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+using testing::relatively_close;
+
+Participation epochs(std::int64_t k, std::int64_t b) {
+  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
+}
+
+Workload workload_of(const EpochOptimumProblem& problem) {
+  return Workload::momentum(
+      {.num_steps = problem.num_epochs * problem.epoch_length, .decay = problem.decay});
+}
+
+DenseOptimumProblem dense(const EpochOptimumProblem& problem) {
+  return {.queries = workload_of(problem).matrix(),
+          .objective = problem.objective,
+          .participation = epochs(problem.num_epochs, problem.epoch_length)};
+}
+
+TEST(EpochOptimum, bounds_hold_for_the_dense_optimum) {
+  for (const double decay : {1.0, 0.9})
+    for (const auto& [k, b] : {std::pair{1, 9}, {2, 1}, {2, 6}, {3, 5}, {4, 7}, {12, 1}, {2, 40}})
+      for (const Objective objective : {Objective::mean, Objective::max}) {
+        SCOPED_TRACE(std::to_string(k) + " epochs of " + std::to_string(b));
+        const EpochOptimumProblem problem{
+            .num_epochs = k, .epoch_length = b, .objective = objective, .decay = decay};
+        // Solutions for a barrier have gaps of several times its weight.
+        const bool is_mean = objective == Objective::mean;
+        const double gap = is_mean ? 1e-8 : 1e-3;
+        const OptimumOptions options{.gap = is_mean ? gap : 1e-4, .max_iterations = 100};
+        const EpochOptimum found = find_epoch_optimum(problem, options);
+        const DenseOptimum oracle = find_dense_optimum(dense(problem), options);
+        if (is_mean) {
+          EXPECT_EQ(found.status, SolverStatus::converged);
+        }
+        // Weights of rows go to 0, and hide the largest error, where all steps belong to one user.
+        if (is_mean || b > 1) {
+          EXPECT_LE(found.upper_bound, found.lower_bound * (1 + 1.1 * gap));
+        }
+        EXPECT_LE(found.lower_bound, oracle.upper_bound);
+        EXPECT_GE(found.upper_bound, oracle.lower_bound);
+        EXPECT_LE(found.every_dimension_bound, found.lower_bound);
+        // The proof itself, on the same dual variables.
+        const double by_matrices = dense_lower_bounds(dense(problem), found.duals).value;
+        EXPECT_TRUE(relatively_close(found.lower_bound, by_matrices, gap));
+      }
+}
+
+TEST(EpochOptimum, any_duals_give_bounds) {
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    const EpochOptimumProblem problem{.num_epochs = 3, .epoch_length = 5, .objective = objective};
+    const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-4});
+    EXPECT_TRUE(relatively_close(epoch_lower_bounds(problem, best.duals, 1e-7).value,
+                                 best.lower_bound, 1e-5));
+    for (std::size_t j = 0; j < best.duals.columns.size(); j += 4)
+      for (const double factor : {-3.0, 0.0, 0.5, 30.0, 1e200, 1e300}) {
+        DenseDuals duals = best.duals;
+        duals.columns[j] = (duals.columns[j] == 0 ? 1 : duals.columns[j]) * factor;
+        if (!duals.rows.empty()) duals.rows[j % duals.rows.size()] *= factor;
+        const double bound = epoch_lower_bounds(problem, duals, 1e-7).value;
+        EXPECT_LE(bound, best.upper_bound) << j << " " << factor;
+        EXPECT_GE(bound, 0);
+      }
+    DenseDuals zeros = best.duals;
+    for (double& entry : zeros.columns) entry = 0;
+    EXPECT_EQ(epoch_lower_bounds(problem, zeros, 1e-7).value, 0);
+  }
+}
+
+TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {
+  // 160 steps are more than the dense solver is asked for there.
+  const EpochOptimumProblem problem{.num_epochs = 4, .epoch_length = 40, .decay = 0.99};
+  const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-6});
+  const LowerBound bound =
+      *certified_lower_bound(workload_of(problem), epochs(4, 40), Objective::mean);
+  EXPECT_LE(bound.value, best.upper_bound);
+  EXPECT_GT(bound.value, best.lower_bound * (1 - 1e-3));
+  EXPECT_EQ(bound.min_dimension, 2);
+  EXPECT_GT(bound.every_dimension, 0.99 * bound.value);
+}
+
+TEST(EpochOptimum, an_early_end_has_bounds_too) {
+  const EpochOptimumProblem problem{.num_epochs = 3, .epoch_length = 7};
+  const EpochOptimum early = find_epoch_optimum(problem, {.max_iterations = 2});
+  const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-9});
+  EXPECT_EQ(early.status, SolverStatus::not_converged);
+  EXPECT_EQ(early.iterations, 2);
+  EXPECT_LE(early.lower_bound, best.upper_bound);
+  EXPECT_GE(early.upper_bound, best.lower_bound);
+  const EpochOptimum stopped =
+      find_epoch_optimum(problem, {.progress = [](const OptimumProgress&) { return false; }});
+  EXPECT_EQ(stopped.status, SolverStatus::stopped);
+  EXPECT_EQ(stopped.iterations, 1);
+}
+
+TEST(EpochOptimum, refuses_what_it_cannot_take) {
+  const auto refused = [](const EpochOptimumProblem& problem, const char* part) {
+    EXPECT_ERROR(EpochOptimumSolver(problem, {}), "invalid_argument", part);
+  };
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  refused({.num_epochs = 0, .epoch_length = 4}, "num_epochs");
+  refused({.num_epochs = kMaxEpochOptimumEpochs + 1, .epoch_length = 1}, "num_epochs");
+  refused({.num_epochs = 2, .epoch_length = 0}, "epoch_length");
+  refused({.num_epochs = 16, .epoch_length = 2049}, "epoch_length");
+  for (const double decay : {kNaN, 0.0, -1.0, 1.5, std::numeric_limits<double>::infinity()})
+    refused({.num_epochs = 2, .epoch_length = 2, .decay = decay}, "decay");
+  const EpochOptimumProblem problem{.num_epochs = 2, .epoch_length = 2};
+  for (const double gap : {0.0, -1.0, kNaN})
+    EXPECT_ERROR((void)find_epoch_optimum(problem, {.gap = gap}), "invalid_argument", "gap");
+  EXPECT_ERROR((void)find_epoch_optimum(problem, {.max_iterations = 0}), "invalid_argument",
+               "max_iterations");
+  const auto bound = [&](const DenseDuals& duals, double accuracy) {
+    return epoch_lower_bounds(problem, duals, accuracy).value;
+  };
+  DenseDuals duals{.columns = std::vector<double>(8, 1), .rows = {}};
+  EXPECT_ERROR((void)bound(duals, 0), "invalid_argument", "accuracy");
+  EXPECT_ERROR((void)bound({.columns = {1, 2}}, 1e-6), "wrong_length", "duals.columns");
+  EXPECT_ERROR((void)bound({.columns = duals.columns, .rows = {1, 1, 1, 1}}, 1e-6), "wrong_length",
+               "duals.rows");
+  duals.columns[3] = kNaN;
+  EXPECT_ERROR((void)bound(duals, 1e-6), "invalid_argument", "duals.columns");
+}
+
+}  // namespace
+}  // namespace dpftrl
