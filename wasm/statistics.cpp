@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -184,6 +185,24 @@ val sums_ledger(double handle, const val& options) {
                      options);
 }
 
+/// Opens a ledger of people's columns, which refuses states of others.
+val open_people(std::shared_ptr<const Mechanism> mechanism, const val& options, bool first_only) {
+  const std::string about = text(options, "about");
+  return open_ledger(
+      std::make_unique<PeopleLedger>(std::move(mechanism), totals_options(options),
+                                     PeopleLedgerOptions{.first_only = first_only, .about = about}),
+      options);
+}
+
+/// Opens one for columns that are no record's when they are added up.
+val firsts_ledger(const val& options) {
+  return open_people(Mechanism::make(mechanism_options(options)), options, true);
+}
+
+val sums_people_ledger(double handle, const val& options) {
+  return open_people(handles().get<StackColumns>(handle).mechanism(), options, false);
+}
+
 val sums_columns(double handle, const val& records) {
   const auto& columns = handles().get<StackColumns>(handle);
   const std::vector<double> rows = numbers_of(records);
@@ -241,10 +260,12 @@ EMSCRIPTEN_BINDINGS(dpftrl_statistics) {
   emscripten::function("peopleSumContributeFirst",
                        &take_people<&PeopleSum::contribute_first, false>);
   emscripten::function("peopleSumReleaseFirsts", &take_people<&PeopleSum::contribute_first, true>);
+  bind<&firsts_ledger>("peopleLedgerOfFirsts");
   bind<&sums_create>("statisticSumsCreate");
   bind<&sums_totals<PrefixSum>>("statisticSumsPrefixSum");
   bind<&sums_totals<PeopleSum>>("statisticSumsPeopleSum");
-  bind<&sums_ledger>("statisticSumsLedger");
+  bind<&sums_ledger>("ledgerOfSums");
+  bind<&sums_people_ledger>("peopleLedgerOfSums");
   bind<&sums_columns>("statisticSumsColumns");
   bind<&sums_read>("statisticSumsRead");
   bind<&sums_stddev>("statisticSumsStddev");

@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { importEntry, installed } from './support/consumer.mjs';
 import { peopleOf, STATISTICS, statisticOf } from './support/kill-stream.mjs';
-import { targetOf, visitOf, VISITS_A_STEP } from './support/kill-stream.mjs';
+import { targetOf, VISITS_A_STEP } from './support/kill-stream.mjs';
 
 const isLong = process.env.DPFTRL_LONG === '1';
 const numKills = isLong ? 400 : 24;
@@ -20,6 +20,8 @@ const numKills = isLong ? 400 : 24;
 const numKillsOfStatistic = isLong ? 200 : 12;
 /** The same for ledgers of people, in each way to be durable. */
 const numKillsOfPeople = isLong ? 200 : 10;
+/** The same for those of each statistic of people. */
+const numKillsOfPeopleStatistic = isLong ? 100 : 8;
 const numSteps = 4000;
 const seed = 77;
 const child = fileURLToPath(new URL('./support/kill-child.mjs', import.meta.url));
@@ -37,13 +39,16 @@ function pointOf(kill) {
   return { operation, after: Math.floor(kill / 12) % 2 === 1, count: Math.floor(kill / 3) % 9 };
 }
 
-/** One life of a process, left alone if `kill` is null: lines that got out of it, and its end. */
-function live(path, kill, { again = [], tooLate = false, ...other } = {}) {
+/**
+ * One life of a process, left alone if `kill` is null, with so many calls more: lines that got out of
+ * it, and its end.
+ */
+function live(path, kill, { again = [], tooLate = false, rest = 0, ...other } = {}) {
   const isLeft = kill === null;
   const point = isLeft ? null : pointOf(kill);
   const options = { path, seed, numSteps, point, again, tooLate, ...other };
   const entries = { library: inDist('index.js'), fileStore: inDist('file-store.js') };
-  const args = JSON.stringify({ ...entries, ...options, most: isLeft ? 0 : point ? 40 : 100_000 });
+  const args = JSON.stringify({ ...entries, ...options, most: isLeft ? rest : point ? 40 : 100_000 });
   return new Promise((resolve, reject) => {
     const process = spawn(globalThis.process.execPath, [child, args]);
     let text = '';
@@ -265,44 +270,56 @@ test('kill: the recorder of people finds what it is there to find', () => {
   assert.throws(() => seen('release', ...ended, { open: 0, given: 0 }), /were lost/);
 });
 
-/** Requires that the releases are those of one sum that was never interrupted. */
-async function requireOnePeopleSum({ releases, durable }) {
+/** Requires that the releases are those of one sum that was never interrupted, or of one statistic. */
+async function requireOneOfPeople({ releases, durable }, statistic) {
   const dp = await (await importEntry('dp-ftrl')).load();
-  const sums = dp.peopleSum({ ...targetOf(seed), numSteps, ...peopleOf(durable) });
+  const { options, given, numbersOf } = peopleOf({ durable, statistic, seed });
+  const sums = (statistic ? dp.peopleStatistic : dp.peopleSum)({ ...options, numSteps });
   releases.forEach((release, step) => {
     for (let i = VISITS_A_STEP * step; i < VISITS_A_STEP * (step + 1); ++i) {
-      const { person, record } = visitOf(i);
+      const { person, record } = given(i);
       sums.contribute(person, record);
     }
-    const expected = [...sums.endSteps()];
+    const ended = sums.endSteps();
+    const expected = numbersOf(statistic ? ended[0] : ended);
     if (release) assert.deepEqual(release, expected, `step ${step}`);
   });
   if (releases.length > 20) assert.ok(sums.numDropped > 0);
   sums.dispose();
 }
 
-for (const durable of ['contribution', 'release']) {
-  test(`kill: nobody's contribution counts twice or gets lost, durable by ${durable}`, async (t) => {
-    const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
-    const path = join(scratch, 'people.state');
-    const recorder = new PeopleRecorder(durable);
-    let killed = 0;
-    try {
-      for (let kill = 0; kill <= numKillsOfPeople; ++kill) {
-        const isLeft = kill === numKillsOfPeople;
-        const { lines, code, signal, errors } = await live(path, isLeft ? null : kill, { durable });
-        assert.ok(code === 0 || signal === 'SIGKILL', `${code} ${signal}: ${errors}`);
-        if (signal) ++killed;
-        for (const line of lines) recorder.see(line);
-      }
-      const { releases, numUnseen } = recorder;
-      t.diagnostic(`${killed} of ${numKillsOfPeople} killed, ${releases.length} steps, ${numUnseen} unseen`);
-      assert.ok(killed >= numKillsOfPeople * 0.7, 'too few were killed');
-      await requireOnePeopleSum(recorder);
-    } finally {
-      rmSync(scratch, { recursive: true, force: true });
+/** Lives of a ledger of people that are killed, and one that is left alone and goes on. */
+async function surviveKillsOfPeople(t, num, { durable, statistic }) {
+  const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
+  const path = join(scratch, 'people.state');
+  const recorder = new PeopleRecorder(durable);
+  let killed = 0;
+  try {
+    for (let kill = 0; kill <= num; ++kill) {
+      const point = kill === num ? null : kill;
+      const { lines, code, signal, errors } = await live(path, point, { durable, statistic, rest: 40 });
+      assert.ok(code === 0 || signal === 'SIGKILL', `${code} ${signal}: ${errors}`);
+      if (signal) ++killed;
+      for (const line of lines) recorder.see(line);
     }
-  });
+    const { releases, numUnseen } = recorder;
+    t.diagnostic(`${killed} of ${num} killed, ${releases.length} steps, ${numUnseen} unseen`);
+    assert.ok(killed >= num * 0.7, 'too few were killed');
+    assert.ok(releases.length > 3);
+    await requireOneOfPeople(recorder, statistic);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+for (const durable of ['contribution', 'release']) {
+  test(`kill: nobody's contribution counts twice or gets lost, durable by ${durable}`, (t) =>
+    surviveKillsOfPeople(t, numKillsOfPeople, { durable }));
+
+  for (const statistic of STATISTICS) {
+    test(`kill: no step of people's ${statistic} gets a second sample, durable by ${durable}`, (t) =>
+      surviveKillsOfPeople(t, numKillsOfPeopleStatistic, { durable, statistic }));
+  }
 }
 
 test('kill: a store that saves contributions too late is found out', async () => {

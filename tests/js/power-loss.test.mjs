@@ -169,29 +169,40 @@ const VISITS = Array.from({ length: 8 }, (_, step) =>
   })),
 ).flat();
 const visitors = { ...target, participation: { participations: 2, minSeparation: 3 } };
-const recordsOf = ({ people }) => people.map((_, i) => 1 - (i % 7) / 8);
 /** Contributions that were given before each visit, and in the end. */
 const GIVEN = VISITS.reduce((all, { people }) => [...all, all.at(-1) + people.length], [0]);
 
-/** The totals of one sum that is never interrupted. */
-const TOTALS = (() => {
-  const sums = dp.peopleSum(visitors);
-  const all = Array.from({ length: 8 }, (_, step) => {
-    for (const visit of VISITS.filter((it) => it.step === step)) {
-      sums.contribute(visit.people, recordsOf(visit));
+/** Makes the records of a visit: each visitor brings one. */
+const ofEach = (one) => ({ people }) => people.map((_, i) => one(i));
+const drinks = ['tea', 'coffee'];
+const KINDS = {
+  totals: { options: visitors, recordsOf: ofEach((i) => 1 - (i % 7) / 8) },
+  histogram: {
+    options: { ...visitors, statistic: 'histogram', categories: drinks },
+    recordsOf: ofEach((i) => drinks[i % 2]),
+  },
+};
+const isStatistic = ({ options }) => 'statistic' in options;
+
+// Each has the releases of one sum, or one statistic, that is never interrupted.
+for (const kind of Object.values(KINDS)) {
+  const sums = (isStatistic(kind) ? dp.peopleStatistic : dp.peopleSum)(kind.options);
+  kind.releases = Array.from({ length: 8 }, (_, step) => {
+    for (const it of VISITS.filter((each) => each.step === step)) {
+      sums.contribute(it.people, kind.recordsOf(it));
     }
     return sums.endSteps()[0];
   });
   assert.ok(sums.numDropped > 0);
   sums.dispose();
-  return all;
-})();
+}
 
 /** Opens a ledger of people and goes on with it, from the visit and the step that it says. */
-async function visit(durable, until, seen = {}) {
+async function visit({ kind, durable }, until, seen = {}) {
   const store = await FileStore.open(PATH);
+  const make = isStatistic(kind) ? dp.peopleStatisticLedger : dp.peopleLedger;
   try {
-    const ledger = await dp.peopleLedger({ ...visitors, durable, store });
+    const ledger = await make({ ...kind.options, durable, store });
     try {
       seen.opened?.(ledger);
       while (ledger.step < until) {
@@ -200,12 +211,13 @@ async function visit(durable, until, seen = {}) {
         assert.ok(next >= 0, 'a part of a call was stored');
         if (VISITS[next]?.step === step) {
           seen.given = GIVEN[next + 1];
-          await ledger.contribute(VISITS[next].people, recordsOf(VISITS[next]));
+          await ledger.contribute(VISITS[next].people, kind.recordsOf(VISITS[next]));
           if (durable === 'contribution') seen.numStored = seen.given;
         } else {
           seen.asked = step + 1;
-          const [total] = await ledger.release(step);
-          assert.equal(total, TOTALS[step], `another total of step ${step}`);
+          const release = await ledger.release(step);
+          const found = isStatistic(kind) ? release : release[0];
+          assert.deepEqual(found, kind.releases[step], `another release of step ${step}`);
           seen.numReleased = step + 1;
           seen.numStored = seen.given;
         }
@@ -220,37 +232,42 @@ async function visit(durable, until, seen = {}) {
 }
 
 /** Two lives of a ledger of people. */
-async function liveOfPeople(durable, skips = () => false) {
+async function liveOfPeople(what, skips = () => false) {
   const disk = new PowerLoss();
   disk.skips = skips;
   const seen = { numStored: 0, given: 0, numReleased: 0, asked: 0, isLive: true };
   disk.mark = () => ({ ...seen });
   await disk.use(async () => {
-    for (const until of [4, 8]) await visit(durable, until, seen);
+    for (const until of [4, 8]) await visit(what, until, seen);
   });
   return disk;
 }
 
-async function recoverPeople({ files, mark }, durable) {
+async function recoverPeople({ files, mark }, what) {
   const opened = ({ step, numContributions }) => {
     assert.ok(step >= mark.numReleased, `${mark.numReleased - step} steps were lost`);
     assert.ok(step <= mark.asked, 'a step was ended by nobody');
     assert.ok(numContributions >= mark.numStored, 'contributions were lost');
     assert.ok(numContributions <= mark.given, 'contributions of nobody');
-    if (durable === 'contribution') return;
+    if (what.durable === 'contribution') return;
     const first = VISITS.findIndex((it) => it.step >= step);
     assert.equal(numContributions, GIVEN[first < 0 ? VISITS.length : first], 'the open step has some');
   };
-  await new PowerLoss(files).use(() => visit(durable, 8, { opened }));
+  await new PowerLoss(files).use(() => visit(what, 8, { opened }));
 }
 
-for (const durable of ['contribution', 'release']) {
-  test(`power loss: people count once after every crash, durable by ${durable}`, async (t) => {
-    const disk = await liveOfPeople(durable);
+for (const [name, durable] of [
+  ['totals', 'contribution'],
+  ['totals', 'release'],
+  ['histogram', 'contribution'],
+]) {
+  test(`power loss: people of ${name} count once after every crash, durable by ${durable}`, async (t) => {
+    const what = { kind: KINDS[name], durable };
+    const disk = await liveOfPeople(what);
     let count = 0;
     for (const crash of disk.crashes()) {
       ++count;
-      await recoverPeople(crash, durable);
+      await recoverPeople(crash, what);
     }
     t.diagnostic(`${disk.snapshots.length} moments, ${count} states of the disk`);
     assert.ok(count > 200);
@@ -259,9 +276,10 @@ for (const durable of ['contribution', 'release']) {
 }
 
 test('power loss: contributions that were not synced are found out', async () => {
-  const disk = await liveOfPeople('contribution', (name, at) => name === 'sync' && at === PATH);
+  const what = { kind: KINDS.totals, durable: 'contribution' };
+  const disk = await liveOfPeople(what, (name, at) => name === 'sync' && at === PATH);
   await assert.rejects(async () => {
-    for (const crash of disk.crashes()) await recoverPeople(crash, 'contribution');
+    for (const crash of disk.crashes()) await recoverPeople(crash, what);
   }, /were lost/);
 });
 

@@ -153,6 +153,7 @@ test('sums: a ledger releases a step for one record, and goes on where it was', 
     again.dispose();
     const other = { workloads: ['prefix', { window: 8 }, { window: 30 }, { decay: 0.9 }] };
     await assert.rejects(open(other), { code: 'bad_state', parameter: 'store.statistic' });
+    await assert.rejects(open({ epsilon: 2 }), { code: 'bad_state', parameter: 'store.mechanism' });
     const expected = withStatistic(what, (it) => {
       const one = it.release([0.5, 0.25]);
       it.contribute([0.1, 0.2, 0.3, 0.4]);

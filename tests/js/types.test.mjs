@@ -15,7 +15,7 @@ const source = `
 import { createInstance, DpError, load } from 'dp-ftrl';
 import type { Certificate, DpFtrl, ErrorCode, LearnedModel, Learner, PeopleSum } from 'dp-ftrl';
 import type { ComparedMechanism, Comparison, ErrorOptions, Matrices } from 'dp-ftrl';
-import type { SavedStrategy } from 'dp-ftrl';
+import type { Estimate, SavedStrategy } from 'dp-ftrl';
 import { load as loadExternal } from 'dp-ftrl/external';
 import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
 import type { BatchProgress, RemotePrefixSum } from 'dp-ftrl/worker-client';
@@ -103,6 +103,17 @@ export async function use(): Promise<Certificate> {
   dp.compose({ account: 'epsilon', costs: [none], ...target });
   // @ts-expect-error delta is missing
   dp.calibrate({ epsilon: 1 });
+  const store = { load: async () => undefined, save: async () => {}, close: async () => {} };
+  const kept = { numSteps: 8, ...target, store, durable: 'release' } as const;
+  const drinks = await dp.peopleStatisticLedger({ statistic: 'histogram', categories: ['tea'], ...kept });
+  await drinks.contribute(['ann'], ['tea']);
+  const counts: Estimate[] = (await drinks.release(drinks.step)).count;
+  const stacked = await dp.peopleStatisticLedger({ statistic: 'sums', workloads: ['prefix'], ...kept });
+  counts.push(...(await stacked.releaseMany(0, 2))[0]!.sum[0]!);
+  // @ts-expect-error records of this statistic are categories
+  await drinks.contribute('ann', [1]);
+  // @ts-expect-error no such way to be durable
+  dp.peopleStatisticLedger({ statistic: 'moments', ranges: [[0, 1]], ...kept, durable: 'always' });
   // @ts-expect-error not a code
   new DpError('oops', code);
   return sums.certificate;

@@ -7,7 +7,7 @@
 import { writeSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { peopleOf, statisticOf, targetOf, visitOf, VISITS_A_STEP } from './kill-stream.mjs';
+import { peopleOf, statisticOf, targetOf, VISITS_A_STEP } from './kill-stream.mjs';
 
 const { library, fileStore, path, seed, numSteps, most, point, again, tooLate, ...other } =
   JSON.parse(process.argv[2]);
@@ -89,18 +89,20 @@ async function releaseRecords({ open, draw, release }) {
 
 /** Takes visits, and ends steps, in the order that their numbers say. */
 async function countPeople() {
-  const ledger = await dp.peopleLedger({ ...target, ...peopleOf(durable), durable });
+  const { options, given, numbersOf } = peopleOf({ durable, statistic, seed });
+  const make = statistic ? dp.peopleStatisticLedger : dp.peopleLedger;
+  const ledger = await make({ ...options, numSteps, durable, store });
   say({ open: ledger.step, given: ledger.numContributions });
   for (let i = 0; i < most && ledger.step < numSteps; ++i) {
     const { step, numContributions: next } = ledger;
     if (next < VISITS_A_STEP * (step + 1)) {
-      const { person, record } = visitOf(next);
+      const { person, record } = given(next);
       say({ giving: next });
       await ledger.contribute(person, record);
       say({ gave: next });
     } else {
       say({ ending: step });
-      say({ step, release: [...(await ledger.release(step))] });
+      say({ step, release: numbersOf(await ledger.release(step)) });
     }
   }
   say({ done: ledger.step });

@@ -49,15 +49,37 @@ export function statisticOf(statistic, seed) {
   };
 }
 
-/** Options of ledgers of people: what is durable, and with it what is released. */
-export const peopleOf = (durable) => ({
-  participation: { participations: 3, minSeparation: 2 },
-  workload: durable === 'contribution' ? { window: 3 } : 'prefix',
-});
 export const VISITS_A_STEP = 5;
 
-/** The i-th contribution to a ledger of people. Many do not count. */
-export function visitOf(i) {
+/** A person's contribution of two numbers. Many do not count; the last of a step is by who came before. */
+function visitOf(i) {
   const part = (factor) => ((i * factor) % 101) / 101 - 0.5;
-  return { person: `person ${(i * i) % 197}`, record: [part(37), part(53)] };
+  const first = i % VISITS_A_STEP === VISITS_A_STEP - 1 ? i - 1 : i;
+  return { person: `person ${(first * first) % 197}`, numbers: [part(37), part(53)] };
+}
+
+/**
+ * Ledgers of people: options of totals, with what is durable, or of a statistic; the i-th
+ * contribution; all numbers of what is released.
+ */
+export function peopleOf({ durable, statistic, seed }) {
+  const participation = { participations: 3, minSeparation: 2 };
+  if (statistic === undefined) {
+    const workload = durable === 'contribution' ? { window: 3 } : 'prefix';
+    return {
+      options: { ...targetOf(seed), participation, workload },
+      given: (i) => ({ person: visitOf(i).person, record: visitOf(i).numbers }),
+      numbersOf: (totals) => [...totals],
+    };
+  }
+  const { options, numbersOf } = statisticOf(statistic, seed);
+  const isNamed = statistic === 'histogram';
+  return {
+    options: { ...options, participation },
+    given: (i) => {
+      const { person, numbers } = visitOf(i);
+      return { person, record: isNamed ? [categories[i % 3]] : numbers };
+    },
+    numbersOf,
+  };
 }

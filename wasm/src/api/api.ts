@@ -30,6 +30,7 @@ import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import { makeSimulationNoise } from './simulation-noise.js';
 import { makePeopleStatistic, makeStatistic } from './statistics/statistic.js';
+import { makePeopleStatisticLedger } from './statistics/people-statistic-ledger.js';
 import { makeStatisticLedger } from './statistics/statistic-ledger.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
 import type { DpFtrl, ErrorBounds, UnitError } from '../types/all.js';
@@ -208,6 +209,7 @@ export function makeApi(core: Core): DpFtrl {
     statistic: (options: unknown) => makeStatistic(instance, options),
     peopleStatistic: (options: unknown) => makePeopleStatistic(instance, options),
     statisticLedger: (options: unknown) => makeStatisticLedger(instance, options),
+    peopleStatisticLedger: (options: unknown) => makePeopleStatisticLedger(instance, options),
     ...ofTables(instance),
     learner: (options) => makeLearner(instance, options),
     gradientLearner: (options) => makeGradientLearner(instance, options),

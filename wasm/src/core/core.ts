@@ -370,6 +370,8 @@ interface CoreFunctions {
   statisticHistogramRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
   /** Counts of all steps, category after category. */
   statisticHistogramMonotone: [[counts: Float64Array, numSteps: number], Float64Array];
+  /** A ledger of people, of whose records to a step the first counts, about what the text says. */
+  peopleLedgerOfFirsts: [[options: CoreMechanism & { about: string }], CorePrefixSum];
   statisticSumsCreate: [
     [
       options: CoreMechanism & {
@@ -385,7 +387,8 @@ interface CoreFunctions {
   /** Sums of such columns, with options of their releases. */
   statisticSumsPrefixSum: [[id: number, options: object], CorePrefixSum];
   statisticSumsPeopleSum: [[id: number, options: object], CorePrefixSum];
-  statisticSumsLedger: [[id: number, options: object], CorePrefixSum];
+  ledgerOfSums: [[id: number, options: object], CorePrefixSum];
+  peopleLedgerOfSums: [[id: number, options: { about: string }], CorePrefixSum];
   statisticSumsColumns: [[id: number, records: Float64Array], Float64Array];
   /** Four numbers an estimate, for the sums of each step. */
   statisticSumsRead: [[id: number, sums: Float64Array, firstStep: number], Float64Array];

@@ -57,7 +57,10 @@ import type { HistogramLedger, HistogramLedgerOptions, HistogramOptions } from '
 import type { HistogramStatistic, PeopleHistogram, PeopleStatistic } from './statistic.js';
 import type { Statistic, StatisticLedger } from './statistic.js';
 import type { StatisticLedgerOptions, StatisticOptions } from './statistic.js';
-import type { PeopleStackedSums } from './statistic.js';
+import type { PeopleHistogramLedger, PeopleHistogramLedgerOptions } from './statistic.js';
+import type { PeopleStackedSums, PeopleStatisticLedger } from './statistic.js';
+import type { PeopleStatisticLedgerOptions } from './statistic.js';
+import type { PeopleSumsLedger, PeopleSumsLedgerOptions } from './statistic.js';
 import type { SumsLedger, SumsLedgerOptions, SumsOptions, SumsStatistic } from './statistic.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
 import type { PureSumOptions } from './sums.js';
@@ -636,6 +639,30 @@ export interface DpFtrl {
   statisticLedger(options: StatisticLedgerOptions): Promise<StatisticLedger>;
   statisticLedger(options: HistogramLedgerOptions): Promise<HistogramLedger>;
   statisticLedger(options: SumsLedgerOptions): Promise<SumsLedger>;
+  /**
+   * A `peopleStatistic` with a state that is kept in a store: whose records counted when, and what
+   * the open step has.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   * import { FileStore } from 'dp-ftrl/file-store';
+   *
+   * const dp = await load();
+   * const store = await FileStore.open('drinks.state');
+   * const participation = { participations: 12, minSeparation: 7 };
+   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, participation };
+   * const what = { statistic: 'histogram', categories: ['tea', 'coffee'] };
+   * const drinks = await dp.peopleStatisticLedger({ ...what, ...target, store });
+   * await drinks.contribute(['ann', 'bob'], ['tea', 'coffee']); // on disk
+   * const { count } = await drinks.release(drinks.step);
+   * console.log(count[0].value, drinks.numContributions);
+   * drinks.dispose();
+   * await store.close();
+   * ```
+   */
+  peopleStatisticLedger(options: PeopleStatisticLedgerOptions): Promise<PeopleStatisticLedger>;
+  peopleStatisticLedger(options: PeopleHistogramLedgerOptions): Promise<PeopleHistogramLedger>;
+  peopleStatisticLedger(options: PeopleSumsLedgerOptions): Promise<PeopleSumsLedger>;
   /**
    * A learner whose state is stored before anything of it is shown; it continues from the state in
    * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as

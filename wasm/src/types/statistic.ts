@@ -4,7 +4,7 @@
 
 import type { Certificate } from './certificate.js';
 import type { Handle } from './instance.js';
-import type { ReleaseStore } from './ledger.js';
+import type { PeopleLedger, PeopleLedgerOptions, ReleaseStore } from './ledger.js';
 import type { MechanismOptions, Workload } from './mechanism.js';
 import type { PrefixSumOptions } from './sums.js';
 
@@ -72,6 +72,18 @@ export interface HistogramLedgerOptions extends HistogramOptions {
 export interface SumsLedgerOptions extends SumsOptions {
   store: ReleaseStore;
 }
+
+export interface PeopleStatisticLedgerOptions
+  extends StatisticLedgerOptions,
+    Pick<PeopleLedgerOptions, 'durable'> {}
+
+export interface PeopleHistogramLedgerOptions
+  extends HistogramLedgerOptions,
+    Pick<PeopleLedgerOptions, 'durable'> {}
+
+export interface PeopleSumsLedgerOptions
+  extends SumsLedgerOptions,
+    Pick<PeopleLedgerOptions, 'durable'> {}
 
 /** A number with noise. */
 export interface Estimate {
@@ -280,4 +292,33 @@ export interface HistogramLedger
 /** Private sums of several workloads, surviving restarts. */
 export interface SumsLedger
   extends Omit<StatisticLedger<ArrayLike<number>, ArrayLike<number>, StackedSums>, 'stddev'>,
+    SumsFacts {}
+
+/**
+ * A private statistic of people's records that survives restarts: records count as those of a
+ * `PeopleStatistic`, over all of them, and each step has one release, ever.
+ */
+export interface PeopleStatisticLedger<Many = ArrayLike<number>, Reading = Moments>
+  extends Handle,
+    StatisticFacts,
+    Pick<PeopleLedger, 'step' | 'numContributions' | 'numDropped' | 'identity'> {
+  /**
+   * Adds records to the open step, with the person each is from: all or none. The store has a keyed
+   * code of each name, and what a person's records to the open step become: 8 bytes for each
+   * number that is summed.
+   */
+  contribute(people: string | ArrayLike<string>, records: Many): Promise<void>;
+  /** As `release` of a `PeopleLedger`. */
+  release(step: number): Promise<Reading>;
+  releaseMany(firstStep: number, numSteps: number): Promise<Reading[]>;
+}
+
+/** Private counts of the categories of people's records, surviving restarts. */
+export interface PeopleHistogramLedger
+  extends PeopleStatisticLedger<readonly string[], Histogram>,
+    HistogramFacts {}
+
+/** Private sums of several workloads of people's records, surviving restarts. */
+export interface PeopleSumsLedger
+  extends Omit<PeopleStatisticLedger<ArrayLike<number>, StackedSums>, 'stddev'>,
     SumsFacts {}

@@ -53,6 +53,7 @@ export abstract class Columns<Reading = unknown> {
   prefixSum?: (given: object) => CorePrefixSum;
   peopleSum?: (given: object) => CorePrefixSum;
   ledger?: (given: object) => CorePrefixSum;
+  peopleLedger?: (given: { about: string }) => CorePrefixSum;
 
   /** Whatever a statistic has besides; `use` throws where it was disposed of. */
   extras(_use: () => void): object {

@@ -65,7 +65,8 @@ export class SumsColumns extends Columns<StackedSums> {
     this.dimension = shape.dimension;
     this.prefixSum = (given) => core.call('statisticSumsPrefixSum', this.id, given);
     this.peopleSum = (given) => core.call('statisticSumsPeopleSum', this.id, given);
-    this.ledger = (given) => core.call('statisticSumsLedger', this.id, given);
+    this.ledger = (given) => core.call('ledgerOfSums', this.id, given);
+    this.peopleLedger = (given) => core.call('peopleLedgerOfSums', this.id, given);
     this.workloads = Object.freeze(made.workloads.map((workload) => Object.freeze(workload)));
   }
 

@@ -15,13 +15,15 @@ import { StatisticHandle, type Columns } from './columns.js';
 import { inGiven, readStatistic, statisticOptions } from './kinds.js';
 
 /** Refuses a memo of sums about anything else. */
-function requireAbout(head: Uint8Array, memo: Uint8Array | undefined): void {
+export function requireAbout(where: string, head: Uint8Array, memo: Uint8Array | undefined): void {
   if (head.every((byte, i) => byte === memo?.[i])) return;
-  throw makeError('bad_state', 'statisticLedger', {
+  throw makeError('bad_state', where, {
     parameter: 'store.statistic',
     constraint: 'must be of this statistic, with these ranges, categories or workloads',
   });
 }
+
+const WHERE = 'statisticLedger';
 
 class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Reading> {
   private readonly head: Uint8Array;
@@ -76,7 +78,7 @@ class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Re
     if (memo === undefined && step === 0) {
       await this.sums.releaseSteps(0, [], this.head);
     } else {
-      requireAbout(this.head, memo);
+      requireAbout(WHERE, this.head, memo);
     }
   }
 }
@@ -87,13 +89,13 @@ export async function makeStatisticLedger(
   instance: Instance,
   options: unknown,
 ): Promise<Every> {
-  const reader = readOptions('statisticLedger', options, [...statisticOptions(), 'store']);
+  const reader = readOptions(WHERE, options, [...statisticOptions(), 'store']);
   const { columns, complete } = readStatistic(instance, reader);
   let sums: CoreReleaseLedger;
   try {
     sums = await openLedgerOf(instance, reader, complete, 'statistic', (given, { memo }) => {
       // Before the core reads a state of other sums, which it might take for a damaged one.
-      if (memo) requireAbout(headOf(columns.about), memo);
+      if (memo) requireAbout(WHERE, headOf(columns.about), memo);
       return columns.ledger?.(given) ?? instance.core.call('ledgerCreate', given);
     });
   } catch (error) {

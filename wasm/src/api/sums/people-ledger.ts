@@ -11,12 +11,12 @@ import { readPeople, requirePattern } from './people-sum.js';
 import { readTotals } from './totals.js';
 
 /** When contributions are stored; the first is the default. */
-const DURABLE = ['contribution', 'release'] as const;
+export const DURABLE = ['contribution', 'release'] as const;
 
 /** Names of the core are UTF-8, in which halves of characters are all the same. */
 const HALF_OF_A_CHARACTER = /\p{Surrogate}/u;
 
-class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
+export class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
   constructor(
     instance: Instance,
     made: Made,

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Statistics of people that survive restarts: a ledger of people, whose memo says what it is about.
+
+import { asErrorsOf } from '../../core/errors.js';
+import type { Instance } from '../../core/handle.js';
+import type { PeopleHistogramLedger, PeopleStatisticLedger } from '../../types/all.js';
+import type { PeopleSumsLedger } from '../../types/all.js';
+import { readOptions } from '../options.js';
+import { openTotals } from '../sums/ledger.js';
+import { CorePeopleLedger, DURABLE } from '../sums/people-ledger.js';
+import { requirePattern } from '../sums/people-sum.js';
+import { headOf } from './about.js';
+import { StatisticHandle } from './columns.js';
+import { inGiven, readStatistic, statisticOptions } from './kinds.js';
+import { requireAbout } from './statistic-ledger.js';
+
+class CorePeopleStatisticLedger<Reading> extends StatisticHandle<CorePeopleLedger, Reading> {
+  get identity(): string {
+    return this.sums.identity;
+  }
+
+  get numContributions(): number {
+    return this.sums.numContributions;
+  }
+
+  get numDropped(): number {
+    return this.sums.numDropped;
+  }
+
+  async contribute(people: string | ArrayLike<string>, records: unknown): Promise<void> {
+    const columns = this.columns.many('contribute', 'records', records);
+    return this.sums.contribute(people, columns);
+  }
+
+  async release(step: number): Promise<Reading> {
+    return this.readingsOf(await this.sums.release(step), step)[0]!;
+  }
+
+  async releaseMany(firstStep: number, numSteps: number): Promise<Reading[]> {
+    return this.readingsOf(await this.sums.releaseMany(firstStep, numSteps), firstStep);
+  }
+}
+
+type Every = PeopleStatisticLedger & PeopleHistogramLedger & PeopleSumsLedger;
+
+export async function makePeopleStatisticLedger(
+  instance: Instance,
+  options: unknown,
+): Promise<Every> {
+  const where = 'peopleStatisticLedger';
+  const reader = readOptions(where, options, [...statisticOptions(), 'store', 'durable']);
+  const { columns, complete } = readStatistic(instance, reader);
+  const { about } = columns;
+  const memo = headOf(about);
+  try {
+    requirePattern(where, complete);
+    const durable = reader.oneOfOr('durable', DURABLE);
+    const sums = await openTotals(reader, complete, (given, made) => {
+      // Before the core reads a state of other sums, which it takes for one of another mechanism.
+      if (made.state) requireAbout(where, memo, made.memo);
+      return asErrorsOf(where, () => {
+        const own = { ...given, about };
+        const of = columns.peopleLedger?.(own) ?? instance.core.call('peopleLedgerOfFirsts', own);
+        return new CorePeopleLedger(instance, { ...made, memo, sums: of }, durable);
+      });
+    });
+    // It has the record and the reading that its options say.
+    return new CorePeopleStatisticLedger(instance, columns, sums) as unknown as Every;
+  } catch (error) {
+    columns.drop();
+    throw inGiven(error, complete);
+  }
+}
