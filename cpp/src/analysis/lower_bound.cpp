@@ -5,6 +5,7 @@
 
 #include "analysis/diagonal_blocks.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "optimal/epochs/epoch_optimum.hpp"
 
@@ -241,6 +242,30 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                   spread_out,
                   block_lower_bound(workload, objective),
                   {schatten, LowerBoundMethod::schatten}});
+}
+
+LeastError least_error(const Workload& workload, const Participation& participation, double gap) {
+  constexpr const char* kFunction = "least_error";
+  constexpr std::int64_t kMaxIterations = 200;
+  if (participation.kind() != Participation::Kind::fixed_epoch)
+    fail(ErrorCode::unsupported, kFunction, "participation", "must be in fixed epochs",
+         participation.name());
+  participation.require_horizon(workload.num_steps());
+  const std::int64_t k = participation.max_participations(), b = participation.separation();
+  require_between(kFunction, "epochs", k, 1, kMaxEpochOptimumEpochs);
+  const std::int64_t limit = kMaxEpochOptimumSize / (k * k);
+  if (workload.num_steps() > limit)
+    fail(ErrorCode::unsupported, kFunction, "num_steps",
+         "must be at most " + to_text(limit) + " for " + to_text(k) +
+             " epochs; error and compare have lower bounds there",
+         to_text(workload.num_steps()));
+  if (!has_epoch_optimum(workload, k, b))
+    fail(ErrorCode::unsupported, kFunction, "workload",
+         "must be prefix sums, with or without weight decay", workload.name());
+  const EpochOptimum optimum =
+      find_epoch_optimum({.num_epochs = k, .epoch_length = b, .decay = workload.decay()},
+                         {.gap = gap, .max_iterations = kMaxIterations});
+  return {optimum.lower_bound, optimum.upper_bound, least_dimension_of_duals(k)};
 }
 
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,

@@ -142,6 +142,18 @@ std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective);
 
+/// Certified bounds on the least root mean square error of any factorization over fixed epochs, for
+/// records of min_dimension numbers or more.
+struct LeastError {
+  double lower, upper;
+  std::int64_t min_dimension;
+};
+/// @param gap  the search ends at this upper / lower - 1, or after 200 iterations.
+/// @throws Error{unsupported} other workloads than prefix sums and decay, other participations than
+///         fixed epochs, steps * epochs^2 above 2^23, more than 64 epochs.
+/// @checked-by epoch_optimum_test "the least error over epochs is that of dense matrices"
+LeastError least_error(const Workload& workload, const Participation& participation, double gap);
+
 /// Variance of each increment of the noise of prefix sums, from step to step, for Z of variance 1:
 /// squared row norms of A^-1 B, which is C^-1 where C is square.
 /// @exactness  to rounding.

@@ -90,6 +90,34 @@ TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {
   EXPECT_GT(bound.every_dimension, 0.99 * bound.value);
 }
 
+TEST(EpochOptimum, the_least_error_over_epochs_is_that_of_dense_matrices) {
+  const Workload workload = Workload::momentum({.num_steps = 24, .decay = 0.95});
+  const DenseOptimum oracle = find_dense_optimum(
+      {.queries = workload.matrix(), .objective = Objective::mean, .participation = epochs(4, 6)},
+      {.gap = 1e-8});
+  const LeastError least = least_error(workload, epochs(4, 6), 1e-6);
+  EXPECT_LE(least.lower, oracle.upper_bound);
+  EXPECT_GE(least.upper, oracle.lower_bound);
+  EXPECT_LE(least.upper, least.lower * (1 + 1.1e-6));
+  EXPECT_EQ(least.min_dimension, 2);
+}
+
+TEST(EpochOptimum, the_least_error_names_what_it_does_not_have) {
+  const auto refused = [](const Workload& workload, const Participation& participation,
+                          const char* code, const char* part) {
+    EXPECT_ERROR((void)least_error(workload, participation, 1e-3), code, part);
+  };
+  const Workload prefix = Workload::prefix_sums(12);
+  refused(prefix, Participation::single(), "unsupported", "must be in fixed epochs");
+  refused(prefix, epochs(5, 2), "invalid_argument", "num_steps");
+  refused(Workload::momentum({.num_steps = 12, .momentum = 0.5}), epochs(3, 4), "unsupported",
+          "must be prefix sums");
+  refused(Workload::prefix_sums(65), epochs(65, 1), "invalid_argument", "epochs must be between");
+  refused(Workload::prefix_sums(16 * 2049), epochs(16, 2049), "unsupported",
+          "num_steps must be at most 32768 for 16 epochs");
+  EXPECT_ERROR((void)least_error(prefix, epochs(3, 4), 0), "invalid_argument", "gap");
+}
+
 TEST(EpochOptimum, an_early_end_has_bounds_too) {
   const EpochOptimumProblem problem{.num_epochs = 3, .epoch_length = 7};
   const EpochOptimum early = find_epoch_optimum(problem, {.max_iterations = 2});
