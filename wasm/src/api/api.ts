@@ -168,6 +168,18 @@ function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
   };
 }
 
+/** The functions that make statistics, of records and of people. */
+function ofStatistics(
+  instance: Instance,
+): Pick<DpFtrl, 'statistic' | 'peopleStatistic' | 'statisticLedger' | 'peopleStatisticLedger'> {
+  return {
+    statistic: (options: unknown) => makeStatistic(instance, options),
+    peopleStatistic: (options: unknown) => makePeopleStatistic(instance, options),
+    statisticLedger: (options: unknown) => makeStatisticLedger(instance, options),
+    peopleStatisticLedger: (options: unknown) => makePeopleStatisticLedger(instance, options),
+  };
+}
+
 /** The API of one instance. */
 export function makeApi(core: Core): DpFtrl {
   const instance = makeInstance(core);
@@ -206,10 +218,7 @@ export function makeApi(core: Core): DpFtrl {
     optimization: (options) => makeOptimization(instance, options),
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),
-    statistic: (options: unknown) => makeStatistic(instance, options),
-    peopleStatistic: (options: unknown) => makePeopleStatistic(instance, options),
-    statisticLedger: (options: unknown) => makeStatisticLedger(instance, options),
-    peopleStatisticLedger: (options: unknown) => makePeopleStatisticLedger(instance, options),
+    ...ofStatistics(instance),
     ...ofTables(instance),
     learner: (options) => makeLearner(instance, options),
     gradientLearner: (options) => makeGradientLearner(instance, options),
