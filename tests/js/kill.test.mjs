@@ -21,7 +21,7 @@ const numKillsOfStatistic = isLong ? 200 : 12;
 /** The same for ledgers of people, in each way to be durable. */
 const numKillsOfPeople = isLong ? 200 : 10;
 /** The same for those of each statistic of people. */
-const numKillsOfPeopleStatistic = isLong ? 100 : 8;
+const numKillsOfPeopleStatistic = isLong ? 120 : 8;
 const numSteps = 4000;
 const seed = 77;
 const child = fileURLToPath(new URL('./support/kill-child.mjs', import.meta.url));
