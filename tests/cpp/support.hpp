@@ -21,33 +21,19 @@
 
 namespace dpftrl::testing {
 
-/// Whether this is a build under AddressSanitizer, ten times as slow: what needs size to be right,
-/// not to be free of undefined behaviour, takes less of it there.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool kIsSanitized = true;
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
+/// Whether the library is built under AddressSanitizer, ten times as slow: what needs size to be
+/// right, not to be free of undefined behaviour, takes less of it there.
+bool is_sanitized();
 
 /// Whether this is neither such a build nor WebAssembly: results that depend on no platform are
 /// looked for at full size only here.
-#if defined(__EMSCRIPTEN__)
-inline constexpr bool kIsNative = false;
-#else
-inline constexpr bool kIsNative = !kIsSanitized;
-#endif
+bool is_native();
 
 /// Small and awkward horizons: 1, around powers of two, odd.
 inline const std::vector<std::int64_t>& awkward_horizons() {
   static const std::vector<std::int64_t> horizons = {1, 2, 3, 5, 7, 8, 13, 16, 64};
   static const std::vector<std::int64_t> short_ones = {1, 2, 3, 5, 7, 8, 13, 16};
-  return kIsSanitized ? short_ones : horizons;
+  return is_sanitized() ? short_ones : horizons;
 }
 
 /// Eigen's index, which has 32 bits on 32-bit platforms.

@@ -121,7 +121,7 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
     MechanismOptions options = valid();
     options.strategy = info.name;
     options.num_steps = testing::within_reach(
-        info, testing::is_optimised(info) || !testing::kIsNative ? 300 : 1000);
+        info, testing::is_optimised(info) || !testing::is_native() ? 300 : 1000);
     const auto mechanism = Mechanism::make(options);
     const DecoderResidual residual = mechanism->proof().residual;
     EXPECT_LE(residual.value, 1e-13) << info.name;

@@ -144,7 +144,7 @@ TEST(NoiseAccuracy, no_row_of_a_long_stream_is_off_by_more_than_its_bound) {
   std::vector<Run> all = {{"optimal", 3000, Precision::extended},
                           {"blt-rational", kExtended, Precision::extended},
                           {"lambda-cgd", kExtended, Precision::extended}};
-  if (!testing::kIsSanitized) {
+  if (!testing::is_sanitized()) {
     all.push_back({"blt-rational", kRefined, Precision::refined});
     all.push_back({"lambda-cgd", kRefined, Precision::refined});
   }

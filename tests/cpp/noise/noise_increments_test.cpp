@@ -161,7 +161,7 @@ TEST(NoiseIncrements, rows_of_every_mechanism_are_within_a_unit_of_the_matrix_ti
 TEST(NoiseIncrements, their_sums_are_the_rounded_totals_bit_for_bit) {
   // At 2^48 units double precision leaves entries open.
   for (const double scale : {100.0, 0x1p48})
-    for (const std::int64_t num_steps : {8, testing::kIsSanitized ? 19 : 45})
+    for (const std::int64_t num_steps : {8, testing::is_sanitized() ? 19 : 45})
       for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
         const auto strategy = testing::strategy_of(variant);
         if (has_few_bands(*strategy)) continue;

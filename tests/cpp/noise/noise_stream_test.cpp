@@ -44,7 +44,7 @@ std::vector<long double> exact_row(const testing::LongMatrix& decoder, const Mat
 TEST(NoiseStream, streamed_rows_are_the_materialised_matrix_times_the_same_z) {
   std::vector<std::int64_t> horizons = testing::awkward_horizons();
   horizons.push_back(257);
-  if (!testing::kIsSanitized) horizons.insert(horizons.end(), {255, 256});
+  if (!testing::is_sanitized()) horizons.insert(horizons.end(), {255, 256});
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t n : horizons) {
       if (n > testing::within_reach(info, n)) continue;

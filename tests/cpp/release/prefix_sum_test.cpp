@@ -642,7 +642,7 @@ TEST(PrefixSum, entries_that_double_precision_leaves_open_are_recomputed_exactly
     std::int64_t num_changed = 0;
     for (std::int64_t t = 0; t < n; ++t) {
       noise.next(row);
-      if (t % (testing::kIsSanitized ? 101 : 11) != 0 && t < n - 8) continue;  // a second for all
+      if (t % (testing::is_sanitized() ? 101 : 11) != 0 && t < n - 8) continue;  // a second for all
       for (std::int64_t i = 0; i < 3; ++i) {
         const std::int64_t released = run.rounded[static_cast<std::size_t>(3 * t + i)];
         ASSERT_EQ(released, exact_rounded_entry(form, options, t, i, scale)) << info.name;

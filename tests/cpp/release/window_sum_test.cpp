@@ -331,13 +331,13 @@ TEST(WindowSum, streamed_errors_are_within_five_percent_of_the_optimum) {
 
 TEST(WindowSum, the_optimum_is_the_known_one) {
   MechanismOptions options{.strategy = "optimal",
-                           .num_steps = testing::kIsNative ? 1024 : 64,
+                           .num_steps = testing::is_native() ? 1024 : 64,
                            .target = {.epsilon = 1, .delta = 1e-6}};
   options.workload = Workload::sliding_window({options.num_steps, 8});
   options.parameters.objective = Objective::mean;
   const auto how = Mechanism::make(options);
   const double found = how->certificate().mean_error;
-  if (testing::kIsNative) {
+  if (testing::is_native()) {
     EXPECT_NEAR(found, 1.8298, 1e-4);
   }
   PrefixSum sums(how, with_seed(2));

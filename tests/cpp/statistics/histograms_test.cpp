@@ -231,16 +231,16 @@ std::array<int, 9> misses(const Kind& kind, double epsilon, int num_trials, doub
 }
 
 TEST(HistogramsTest, IntervalsCoverWhatTheyAreFor) {
-  constexpr int kTrials = testing::kIsNative ? 1000 : 100;
+  const int num_trials = testing::is_native() ? 1000 : 100;
   // Noise of a fifth of the records, of all, and of several times as many.
   for (const double epsilon : {1.0, 0.2, 0.05})
     for (const Kind& kind : kKinds) {
-      const std::array<int, 9> missed = misses(kind, epsilon, kTrials);
+      const std::array<int, 9> missed = misses(kind, epsilon, num_trials);
       for (std::size_t i = 0; i < missed.size(); ++i)
-        EXPECT_LE(missed[i], 0.1 * kTrials + tolerance(kTrials)) << i << " at " << epsilon;
+        EXPECT_LE(missed[i], 0.1 * num_trials + tolerance(num_trials)) << i << " at " << epsilon;
       // Intervals of total and counts are no wider than that.
       for (const std::size_t i : {0u, 1u, 3u, 5u, 7u})
-        EXPECT_GE(missed[i], 0.1 * kTrials - tolerance(kTrials)) << i << " at " << epsilon;
+        EXPECT_GE(missed[i], 0.1 * num_trials - tolerance(num_trials)) << i << " at " << epsilon;
     }
 }
 

@@ -201,14 +201,14 @@ std::array<int, kNumEstimates> misses(const std::vector<std::array<double, 2>>& 
 }
 
 TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
-  constexpr int kTrials = testing::kIsNative ? 1000 : 100;
+  const int num_trials = testing::is_native() ? 1000 : 100;
   // Noise larger than the count, a fifth of it, and a fiftieth.
   for (const std::size_t num : {8u, 40u, 400u})
     for (const auto& records : streams(num))
       for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
-        const std::array<int, kNumEstimates> missed = misses(records, neighbours, kTrials);
+        const std::array<int, kNumEstimates> missed = misses(records, neighbours, num_trials);
         for (std::size_t i = 0; i < missed.size(); ++i)
-          EXPECT_LE(missed[i], 0.1 * kTrials + tolerance(kTrials)) << i << " of " << num;
+          EXPECT_LE(missed[i], 0.1 * num_trials + tolerance(num_trials)) << i << " of " << num;
       }
 }
 

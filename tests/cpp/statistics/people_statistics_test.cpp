@@ -36,7 +36,7 @@ MechanismOptions options_for(const Participation& participation) {
 }
 
 std::vector<Participation> patterns() {
-  if (!testing::kIsNative) return {Participation::single(), testing::separated(2, 1)};
+  if (!testing::is_native()) return {Participation::single(), testing::separated(2, 1)};
   return {Participation::single(), testing::separated(2, 2), testing::separated(2, 1),
           testing::separated(3, 1)};
 }

@@ -135,7 +135,7 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
   };
   for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 13, 16}) {
     // The subsets of more steps walk the same code for minutes: values are for `native`.
-    if (!testing::kIsNative && n > 8) continue;
+    if (!testing::is_native() && n > 8) continue;
     for (const Variant& variant : testing::prefix_variants(n)) check(variant);
   }
   for (const Variant& variant : testing::workload_variants(8)) check(variant);
@@ -179,7 +179,7 @@ TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
       const bool is_solved = testing::is_optimised(info);
       // Other transforms are made for 4095 steps; the rest makes the same rows as for 4096.
       if (horizon == 4095 && info.step_cost.find("FFT") == std::string_view::npos) continue;
-      const std::int64_t n = is_solved || testing::kIsSanitized ? horizon / 4 : horizon;
+      const std::int64_t n = is_solved || testing::is_sanitized() ? horizon / 4 : horizon;
       if (n > testing::within_reach(info, n)) continue;
       SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n));
       const auto strategy = make_strategy({.name = std::string(info.name), .num_steps = n});
@@ -356,14 +356,14 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
 }
 
 TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_up) {
-  constexpr std::int64_t kNumSteps = testing::kIsNative ? 16 : 6;
-  for (const Variant& variant : testing::prefix_variants(kNumSteps)) {
+  const std::int64_t num_steps = testing::is_native() ? 16 : 6;
+  for (const Variant& variant : testing::prefix_variants(num_steps)) {
     SCOPED_TRACE(variant.title);
-    for (const Participation& who : testing::participations(kNumSteps)) {
+    for (const Participation& who : testing::participations(num_steps)) {
       const bool is_searched = variant.options.name.starts_with("blt");
       if (is_searched && who != Participation::single()) continue;
       const auto mechanism = Mechanism::make({.strategy = variant.options.name,
-                                              .num_steps = kNumSteps,
+                                              .num_steps = num_steps,
                                               .target = {.epsilon = 1, .delta = 1e-6},
                                               .participation = who,
                                               .parameters = variant.options.parameters});

@@ -69,9 +69,9 @@ TEST(Strategy, row_norms_are_those_of_the_decoder) {
 }
 
 TEST(Strategy, closed_row_norms_agree_with_the_rows_to_1024_steps) {
-  constexpr std::int64_t kMost = testing::kIsNative ? 1024 : 260;
+  const std::int64_t most_steps = testing::is_native() ? 1024 : 260;
   for (const StrategyInfo& info : strategy_catalogue())
-    for (std::int64_t n = 1; n <= testing::within_reach(info, kMost);) {
+    for (std::int64_t n = 1; n <= testing::within_reach(info, most_steps);) {
       const auto s = make(info.name, n);
       const RowNorms rows = s->row_norms(), each = testing::norms_of_the_rows(*s);
       ASSERT_TRUE(relatively_close(rows.min_squared, each.min_squared, 1e-12))

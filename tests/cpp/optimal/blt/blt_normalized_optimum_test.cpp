@@ -116,7 +116,7 @@ TEST(NormalizedRowErrors, gradient_equals_central_differences) {
 
 TEST(BltNormalizedOptimum, is_never_above_the_known_values) {
   for (const auto& golden : golden::families::normalized_optimum) {
-    if (!testing::kIsNative && golden.num_steps > 100) continue;
+    if (!testing::is_native() && golden.num_steps > 100) continue;
     const Objective objective = objective_named(golden.objective);
     const BltNormalizedOptimum found = find_blt_normalized_optimum(
         {.num_steps = golden.num_steps, .objective = objective, .num_buffers = golden.num_buffers});

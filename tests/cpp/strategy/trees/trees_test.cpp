@@ -118,7 +118,7 @@ std::vector<std::int64_t> many_horizons() {
   std::vector<std::int64_t> horizons;
   for (std::int64_t n = 1; n <= 40; ++n) horizons.push_back(n);
   for (const std::int64_t n : {63, 64, 65, 122, 127, 171, 172, 243, 256, 300})
-    if (n < 100 || !testing::kIsSanitized) horizons.push_back(n);
+    if (n < 100 || !testing::is_sanitized()) horizons.push_back(n);
   return horizons;
 }
 

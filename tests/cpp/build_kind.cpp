@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Compiled with the library's options in every build, while other test files may come from another
+/// (CMakeLists.txt).
+#include "support.hpp"
+
+namespace dpftrl::testing {
+
+bool is_sanitized() {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return true;
+#endif
+#endif
+  return false;
+}
+
+bool is_native() {
+#if defined(__EMSCRIPTEN__)
+  return false;
+#else
+  return !is_sanitized();
+#endif
+}
+
+}  // namespace dpftrl::testing
