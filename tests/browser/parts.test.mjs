@@ -472,6 +472,7 @@ test('the address: what is written is read back; the defaults are not written', 
     range: '-1:2.5',
     category: 'drink',
     domain: 'tea,a b',
+    together: 'total,momentum=0.5',
   };
   const { parameterKeys, parameterSpecs, partsOf } = parts.parameters;
   const values = { count: 3, number: -0.25, flag: false, numbers: '0.5 1e-9', objective: 'mean' };
@@ -512,17 +513,41 @@ test('ranges and categories are read, or refused with what is wanted', () => {
   assert.deepEqual([rules.range.read(' '), rules.domain.read('a,b')], ['', 'a,b']);
 });
 
+test('several sums are read, and everything that is not is refused', () => {
+  const { readTogether } = parts.statistic_choice;
+  assert.deepEqual(readTogether(' total, window = 7,decay=0.5,momentum=1e-3'), [
+    { workload: 'total', value: 0 },
+    { workload: 'window', value: 7 },
+    { workload: 'decay', value: 0.5 },
+    { workload: 'momentum', value: 1e-3 },
+  ]);
+  const windows = (num) => Array.from({ length: num }, (_, i) => `window=${i + 1}`).join();
+  assert.equal(readTogether(windows(6)).length, 6);
+  const alone = ['', 'total', 'total,total', 'window=7,window=07', 'total,', windows(7)];
+  const numbers = ['window', 'window=', 'window=0', 'window=-1', 'window=1.5', 'window=NaN', 'window=Infinity', 'window=2=3'];
+  const factors = ['decay=0', 'decay=1', 'decay=NaN', 'momentum=1', 'momentum=-0.1', 'total=1', 'sum=2', '7'];
+  for (const text of [...alone, ...[...numbers, ...factors].map((one) => `total,${one}`)]) {
+    assert.equal(readTogether(text), null, text);
+  }
+  assert.throws(() => parts.settings.rules.together.read('total,window=0'), {
+    key: 'together',
+    message:
+      'together must be 2 to 6 different sums such as total,window=30,decay=0.98 (or momentum=0.9), got “total,window=0”',
+  });
+});
+
 test('what is known of a column is not known of another, and nothing of own data is', () => {
   const { choiceOf } = parts.statistic_choice;
   const roles = { person: 'who', time: 'day', bucket: 'day', from: '', to: '' };
   const csv = parts.csv.parseCsv('day,who,n,m,drink\n2026-01-01,a,1,2,tea\n2026-01-02,b,2,7,');
-  const none = { ...roles, columns: ['m'], ...parts.settings.noStatistic };
-  assert.deepEqual(choiceOf(none, csv), { measured: 'm', range: '', category: 'drink', domain: '' });
+  const none = { ...roles, columns: ['m'], ...parts.settings.noStatistic, window: 7, decay: 0.5 };
+  const together = 'total,window=7,decay=0.5';
+  assert.deepEqual(choiceOf(none, csv), { measured: 'm', range: '', category: 'drink', domain: '', together });
   assert.equal(choiceOf({ ...none, columns: [] }, csv).measured, 'n');
   const known = { measured: 'm', range: '0:9', category: 'drink', domain: 'tea' };
-  assert.deepEqual(choiceOf({ ...none, columns: ['n'] }, csv, known), known);
+  assert.deepEqual(choiceOf({ ...none, columns: ['n'] }, csv, known), { ...known, together });
   const others = { ...none, measured: 'n', category: 'who' };
-  assert.deepEqual(choiceOf(others, csv, known), { measured: 'n', range: '', category: 'who', domain: '' });
+  assert.deepEqual(choiceOf(others, csv, known), { measured: 'n', range: '', category: 'who', domain: '', together });
   assert.equal(choiceOf({ ...none, range: '1:2' }, csv, known).range, '1:2');
 });
 

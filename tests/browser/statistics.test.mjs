@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: mean and spread of a column, and counts of categories, after every step.
+// The laboratory: mean and spread of a column, counts of categories, and several sums, after every step.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -109,6 +109,54 @@ test('counts of categories follow the address, the seed and the neighbours', asy
   await page.waitForFunction(() => /^Say which categories of count to count/.test(document.getElementById('statistics').textContent));
   assert.doesNotMatch(page.url(), /domain/);
   assert.match(page.url(), /by=count/);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('several sums of one budget, typed by keyboard, with what each would have alone', async () => {
+  const { page, said } = await open('mechanism=optimal&data=shop_day&label=-&column=count&buffers=4&steps=200&statistic=sums&window=5');
+  await reveal(page, 'statistics', '.key');
+  await drawn(page, 'sum-1,sum-2,sum-3');
+  assert.equal(await page.$eval('#set-together', (one) => one.placeholder), 'total,window=5,decay=0.98');
+  await enter(page, '#set-together', 'total,window=60');
+  await drawn(page, 'sum-1,sum-2');
+  assert.match(page.url(), /together=total%2Cwindow%3D60/);
+  const revenue = rows.slice(0, 200).map((row) => Number(row[3]));
+  const own = { mechanism: 'normalized-square-root', numSteps: 200 };
+  const workloads = ['prefix', { window: 60 }];
+  const statistic = library.statistic({ ...target, ...own, statistic: 'sums', workloads, clipNorm: 20 });
+  const all = statistic.releaseMany(revenue);
+  const truth = [200, 60].map((latest) => revenue.slice(-latest).reduce((sum, one) => sum + one, 0));
+  for (const [i, workload] of workloads.entries()) {
+    const key = `sum-${i + 1}`;
+    const shown = await keyOf(page, key);
+    assert.equal(shown.release, all.at(-1).sum[i][0].value);
+    assert.ok(Math.abs(shown['without noise'] - truth[i]) < 1e-9);
+    // Errors as they are measured in the releases, and as one workload has them for the same noise multiplier.
+    const together = Math.sqrt(all.reduce((sum, one) => sum + one.sum[i][0].stddev ** 2, 0) / 200);
+    const alone = 20 * statistic.certificate.noiseMultiplier * library.error({ ...own, workload }).meanError;
+    const text = await textOf(page, `#statistics [data-key="${key}"] .hint`);
+    const numbers = text.match(/^RMS error ([\d.]+)\. Alone, with the whole budget: ([\d.]+); with 1\/2 of it: ([\d.]+)\.$/).slice(1);
+    for (const [k, wanted] of [together, alone, Math.SQRT2 * alone].entries()) {
+      assert.ok(Math.abs(Number(numbers[k]) / wanted - 1) < 6e-3, `${text} ${wanted}`);
+    }
+    assert.ok(Number(numbers[1]) < Number(numbers[0]) && Number(numbers[0]) < Number(numbers[2]), text);
+  }
+  statistic.dispose();
+  const note = await textOf(page, '#statistics-note');
+  assert.match(note, /^These 2 sums come from one noisy measurement of the records, and are published after every step\. All of them together hide/);
+  assert.match(note, /The mechanism is normalized-square-root, as beyond 128 steps the search for the optimum takes long\. 1\/2 of the budget is 1\/2 of μ²\./);
+  await enter(page, '#set-together', 'total');
+  assert.match(await textOf(page, '#set-together-error'), /^together must be 2 to 6 different sums/);
+  await enter(page, '#set-together', 'window=2,decay=0.5');
+  // A long horizon has the quick encoder, without the parameters of another one.
+  await enter(page, '#set-numSteps', '840');
+  await page.$eval('#statistics', (one) => one.scrollIntoView());
+  await page.waitForFunction(() => /The mechanism is blt, as beyond 512 steps .*; each alone would have normalized-square-root, or this one where it is better\./.test(document.getElementById('statistics-note').textContent));
+  assert.equal(await textOf(page, '#statistics [data-key="sum-1"] h3'), 'Sum of the last 2 steps');
+  await page.click('#deployed');
+  await page.waitForFunction(() => !document.querySelector('#statistics .secret'));
+  assert.deepEqual(await complaints(page), []);
   assert.deepEqual(said, []);
   await page.close();
 });

@@ -9,7 +9,7 @@ import { aboutMechanism, hints, neighboursText, streamText } from './explain.ts'
 import { mechanismGroups, textOf } from './mechanisms.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { ParameterKey } from './parameters.ts';
-import { isListed, rules, type Key, type Settings } from './settings.ts';
+import { isListed, publicTexts, rules, type Key, type PublicText, type Settings } from './settings.ts';
 
 type Rule = { read(text: string): unknown; write(value: unknown): string };
 
@@ -50,6 +50,7 @@ const labels: Partial<Record<Key, string>> = {
   range: 'Range',
   category: 'Column',
   domain: 'Categories',
+  together: 'Sums',
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].label])),
 };
 
@@ -97,6 +98,7 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
   statistic: [
     ['moments', 'mean and spread'],
     ['histogram', 'counts of categories'],
+    ['sums', 'several sums at once'],
   ],
   measured: [],
   category: [],
@@ -199,7 +201,7 @@ export class Controls {
   }
 
   /** Shows what holds while nothing is typed. */
-  placeholder(key: 'range' | 'domain', text: string): void {
+  placeholder(key: PublicText, text: string): void {
     (this.controls.get(key)!.input as HTMLInputElement).placeholder = text;
   }
 
@@ -254,7 +256,8 @@ export class Controls {
     if (word) label.append(h('span', { class: 'word' }, ` ${word}`));
     const extra = key === 'epsilon' ? this.makeSlider() : null;
     const entry = h('div', { class: 'entry' }, label, input, extra);
-    const wide = isParameter(key) && parameterSpecs[partsOf(key).name].kind === 'numbers';
+    const isList = isParameter(key) && parameterSpecs[partsOf(key).name].kind === 'numbers';
+    const wide = isList || key === 'together';
     const beside = h('div', { class: 'beside' }, hint, error);
     const element = h('div', { class: wide ? 'field wide' : 'field' }, entry, beside);
     const control = { element, input, hint, error };
@@ -269,7 +272,7 @@ export class Controls {
     }
     if (key === 'lambda') input.inputMode = 'text';
     if (key === 'budget') input.placeholder = 'none';
-    if (key === 'range' || key === 'domain') input.inputMode = 'text';
+    if ((publicTexts as readonly Key[]).includes(key)) input.inputMode = 'text';
   }
 
   private listen(key: Key, input: HTMLInputElement | HTMLSelectElement): void {

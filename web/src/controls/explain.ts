@@ -68,6 +68,9 @@ export const hints: Partial<Record<Key, string>> = {
   domain:
     'With commas between them; all else counts as “other”. They are public: categories found in the records ' +
     'would tell who is there.',
+  together:
+    'With commas between them: total, window=30 (steps), decay=0.98 (factor a step), momentum=0.9. All of them ' +
+    'come from one noisy measurement, and have one budget.',
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].hint])),
 };
 

@@ -33,13 +33,20 @@ import {
   OBJECTIVES,
 } from '../../../wasm/src/shared/defaults.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
-import { maxCategories, otherCategory, readDomain, readRange, type StatisticChoice } from '../data/statistic_choice.ts';
+import {
+  maxCategories,
+  otherCategory,
+  readDomain,
+  readRange,
+  readTogether,
+  type StatisticChoice,
+} from '../data/statistic_choice.ts';
 import type { Units } from '../data/units.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
 const participationNames = ['single', 'epochs', 'separated'] as const;
 const workloadNames = ['total', 'window', 'decay', 'momentum'] as const;
-const statisticNames = ['moments', 'histogram'] as const;
+const statisticNames = ['moments', 'histogram', 'sums'] as const;
 
 /** Most releases of which the page adds up the costs. */
 export const maxReleases = 10_000;
@@ -150,7 +157,7 @@ const maxEntries = 4_000_000;
 export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
 
 /** The page's choice of columns, of which it knows what is public. */
-export const noStatistic: Readonly<StatisticChoice> = { measured: '', range: '', category: '', domain: '' };
+export const noStatistic: Readonly<StatisticChoice> = { measured: '', range: '', category: '', domain: '', together: '' };
 
 export const defaults: Readonly<Settings> = {
   mechanism: DEFAULT_MECHANISM,
@@ -226,6 +233,7 @@ const viewKeys = [
   'range',
   'category',
   'domain',
+  'together',
 ] as const satisfies readonly Key[];
 
 type ViewKey = (typeof viewKeys)[number];
@@ -311,8 +319,11 @@ function shown<K extends Key>(key: K, name: string, meaning: boolean) {
   };
 }
 
-/** Reads a text that says what is public about a column; it is empty where nobody has said it. */
-function publicText<K extends 'range' | 'domain'>(key: K, constraint: string, accepts: (text: string) => boolean) {
+/** Texts that say what is public about a statistic; empty where nobody has said it. */
+export const publicTexts = ['range', 'domain', 'together'] as const;
+export type PublicText = (typeof publicTexts)[number];
+
+function publicText<K extends PublicText>(key: K, constraint: string, accepts: (text: string) => boolean) {
   return {
     name: key,
     read(text: string): string {
@@ -498,6 +509,11 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
     'domain',
     `up to ${maxCategories - 1} different names with commas between them, “${otherCategory}” not among them`,
     (text) => readDomain(text) !== null,
+  ),
+  together: publicText(
+    'together',
+    `2 to ${maxCategories} different sums such as total,window=30,decay=0.98 (or momentum=0.9)`,
+    (text) => readTogether(text) !== null,
   ),
 };
 

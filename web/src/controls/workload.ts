@@ -4,6 +4,7 @@
 // build up.
 
 import type { Participation, Workload } from 'dp-ftrl';
+import type { SumKind } from '../data/statistic_choice.ts';
 import type { Weights } from '../data/weighted_sums.ts';
 import { count, quantity } from '../page/format.ts';
 import { participationOf } from './participation.ts';
@@ -50,6 +51,15 @@ export function weightsOf(settings: Settings): Weights {
     momentum: summed === 'momentum' ? momentum : 0,
   };
 }
+
+/** Settings whose Figure 1 would be of one of several sums, without a learner. */
+export const settingsOfSum = (settings: Settings, { workload, value }: SumKind): Settings => ({
+  ...settings,
+  source: 'own',
+  label: noLabel,
+  workload,
+  ...(workload === 'momentum' ? { sumMomentum: value } : { [workload]: value }),
+});
 
 interface Words {
   /** At the beginning of a title. */

@@ -3,10 +3,10 @@
 // Ranges and categories of the tables that come with the page. They follow from how these were made
 // (examples/README.md, data/made_up.ts), not from their rows.
 
-import type { StatisticChoice } from './statistic_choice.ts';
+import type { KnownTable } from './statistic_choice.ts';
 
 /** By the name of the source. */
-export const knownTables: Readonly<Record<string, StatisticChoice>> = {
+export const knownTables: Readonly<Record<string, KnownTable>> = {
   synthetic: { measured: 'minutes', range: '0:90', category: 'drink', domain: 'tea,coffee,water' },
   shop_day: { measured: 'revenue', range: '0:20', category: 'items', domain: '0,1,2,3,4' },
   tide: { measured: 'height', range: '0:4', category: '', domain: '' },

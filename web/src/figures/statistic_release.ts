@@ -5,7 +5,9 @@
 import type { Estimate } from 'dp-ftrl';
 import type { RemoteStatistic } from 'dp-ftrl/worker-client';
 import type { Settings } from '../controls/settings.ts';
-import { problemOf, weightsOf } from '../controls/workload.ts';
+import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
+import { participationOf } from '../controls/participation.ts';
+import { problemOf, settingsOfSum, weightsOf, wordsOf, workloadOf } from '../controls/workload.ts';
 import { countedRows, type CountedRows, type Limit } from '../data/contributions.ts';
 import { CsvError, findColumn, textsOf } from '../data/csv.ts';
 import {
@@ -13,9 +15,12 @@ import {
   otherCategory,
   readDomain,
   readRange,
+  readTogether,
   Wanting,
+  type Range,
   type StatisticTable,
 } from '../data/statistic_choice.ts';
+import { weightedSums } from '../data/weighted_sums.ts';
 import { trueCounts, trueMoments, type Steps } from '../data/true_statistics.ts';
 import type { Engine } from '../page/engine.ts';
 import { count, quantity } from '../page/format.ts';
@@ -28,12 +33,14 @@ export interface Track {
   key: string;
   estimates: readonly Estimate[];
   truth: Float64Array;
+  /** Says how large its errors are; absent where its interval says it. */
+  errors?: string;
 }
 
 export interface Released {
   tracks: Track[];
-  /** Whether all of them are counts, which have one scale. */
-  isCounts: boolean;
+  /** Says which mechanism is taken, where that may be another than that of the settings; '' for nothing. */
+  about: string;
   /** Says what was done to the records; secret, as it depends on them. '' for nothing. */
   secret: string;
 }
@@ -62,17 +69,28 @@ async function readingsOf<Records, Reading>(
   return (await Promise.all(steps)).flat();
 }
 
+function targetOf({ epsilon, delta, numSteps, neighbours, noiseSeed: insecureSeed }: Settings) {
+  return { epsilon, delta, numSteps, neighbours, insecureSeed };
+}
+
 function optionsOf({ settings, lane }: Wanted) {
-  const { epsilon, delta, numSteps, neighbours, noiseSeed: insecureSeed } = settings;
-  return { ...strategyOf(lane), epsilon, delta, numSteps, neighbours, ...problemOf(settings), insecureSeed };
+  return { ...strategyOf(lane), ...targetOf(settings), ...problemOf(settings) };
 }
 
 function stepsOf({ settings }: Wanted, { starts }: CountedRows): Steps {
   return { starts, window: weightsOf(settings).window };
 }
 
-async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Released> {
-  const { csv, choice } = wanted.table;
+/** Numbers of records, clipped to their range. */
+interface Clipped {
+  measured: string;
+  range: Range;
+  given: Float64Array;
+  clipped: Float64Array;
+  secret: string;
+}
+
+function clippedOf({ table: { csv, choice } }: Wanted, counted: CountedRows): Clipped {
   const { measured } = choice;
   if (measured === '') throw new Wanting('The table has no column of numbers.');
   const range = readRange(choice.range);
@@ -84,6 +102,16 @@ async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Pr
   const given = Float64Array.from(counted.rows, (row) => values[row]!);
   const clipped = given.map((value) => Math.min(high, Math.max(low, value)));
   const numClipped = given.reduce((sum, value, i) => sum + Number(value !== clipped[i]), 0);
+  const secret =
+    numClipped === 0
+      ? `no record is outside of ${quantity(low)} to ${quantity(high)}.`
+      : `${count(numClipped)} of ${count(given.length)} records are outside of ${quantity(low)} to ${quantity(high)} and are clipped.`;
+  return { measured, range, given, clipped, secret };
+}
+
+async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Released> {
+  const { measured, range, given, clipped, secret } = clippedOf(wanted, counted);
+  const [low, high] = range;
   const statistic = await engine.statistic({ statistic: 'moments', ranges: [range], ...optionsOf(wanted) });
   try {
     const readings = await readingsOf(statistic, (from, to) => given.slice(from, to), counted.starts);
@@ -100,11 +128,8 @@ async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Pr
         track(`Standard deviation of ${measured}`, 'spread', (one) => one.standardDeviation[0]!, truth.standardDeviation),
         track('Number of records', 'count', (one) => one.count, truth.count),
       ],
-      isCounts: false,
-      secret:
-        numClipped === 0
-          ? `no record is outside of ${quantity(low)} to ${quantity(high)}.`
-          : `${count(numClipped)} of ${count(given.length)} records are outside of ${quantity(low)} to ${quantity(high)} and are clipped.`,
+      about: '',
+      secret,
     };
   } finally {
     statistic.dispose();
@@ -138,7 +163,83 @@ async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): 
       estimates: readings.map((one) => one.count[i]!),
       truth: truth[i]!,
     }));
-    return { tracks, isCounts: true, secret: '' };
+    return { tracks, about: '', secret: '' };
+  } finally {
+    statistic.dispose();
+  }
+}
+
+/** Longest horizon at which the encoder that suits several sums is found in about a second. */
+const maxSearchedSteps = 512;
+
+type Taken = ReturnType<typeof strategyOf>;
+const quickAlone: Taken = { mechanism: 'normalized-square-root' };
+
+/** The mechanism for all sums, and the one that each would have alone. */
+function mechanismsOf({ settings: { numSteps }, lane }: Wanted): Record<'together' | 'alone', Taken> {
+  const isSlow = lane.mechanism === 'optimal' && numSteps > MAX_QUICK_DENSE_STEPS;
+  const chosen = isSlow ? quickAlone : strategyOf(lane);
+  const together: Taken = numSteps > maxSearchedSteps && lane.mechanism !== 'blt' ? { mechanism: 'blt' } : chosen;
+  // The encoder of blt is that of totals, whatever is released.
+  return { together, alone: together.mechanism === 'blt' ? quickAlone : together };
+}
+
+/** Says which mechanism is taken, if it is not the one of the settings. */
+function takenText({ settings: { numSteps }, lane }: Wanted, { together, alone }: Record<'together' | 'alone', Taken>): string {
+  const nameOf = ({ mechanism }: Taken): string => (typeof mechanism === 'string' ? mechanism : lane.mechanism);
+  const taken = nameOf(together);
+  const why =
+    taken === lane.mechanism
+      ? ''
+      : numSteps > maxSearchedSteps
+        ? `, as beyond ${count(maxSearchedSteps)} steps the search for the best encoder of several sums takes long`
+        : `, as beyond ${count(MAX_QUICK_DENSE_STEPS)} steps the search for the optimum takes long`;
+  const other = nameOf(alone) === taken ? '' : `; each alone would have ${nameOf(alone)}, or this one where it is better`;
+  return `The mechanism is ${taken}${why}${other}.`;
+}
+
+/** Returns what every step adds. */
+function stepSums(values: Float64Array, starts: readonly number[]): Float64Array {
+  return Float64Array.from(starts.slice(1), (end, step) =>
+    values.subarray(starts[step]!, end).reduce((sum, value) => sum + value, 0),
+  );
+}
+
+async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Released> {
+  const { settings, table } = wanted;
+  const { range, clipped, secret } = clippedOf(wanted, counted);
+  const each = readTogether(table.choice.together)!.map((kind) => settingsOfSum(settings, kind));
+  const workloads = each.map((one) => workloadOf(one).workload ?? 'prefix');
+  const { numSteps } = settings;
+  const taken = mechanismsOf(wanted);
+  const users = participationOf(settings);
+  const clipNorm = Math.max(...range.map(Math.abs));
+  const options = { ...taken.together, ...targetOf(settings), ...users, workloads, clipNorm };
+  const statistic = await engine.statistic({ statistic: 'sums', ...options });
+  try {
+    const [readings, ...errors] = await Promise.all([
+      readingsOf(statistic, (from, to) => clipped.slice(from, to), counted.starts),
+      ...workloads.map((workload) => engine.error({ ...taken.alone, ...users, numSteps, workload })),
+    ]);
+    const added = stepSums(clipped, counted.starts);
+    const { noiseStddev, sensitivity } = statistic.certificate;
+    const scale = noiseStddev / sensitivity;
+    const tracks = each.map((one, i): Track => {
+      const all = scale * statistic.workloads[i]!.meanError;
+      // Takes the encoder of all where it is better for one.
+      const own = Math.min(all, scale * errors[i]!.meanError);
+      const share = `1/${each.length}`;
+      return {
+        name: wordsOf(one).title,
+        key: `sum-${i + 1}`,
+        estimates: readings.map(({ sum }) => sum[i]![0]!),
+        truth: weightedSums(added, 1, weightsOf(one)),
+        errors:
+          `RMS error ${quantity(all, 3)}. Alone, with the whole budget: ${quantity(own, 3)}; ` +
+          `with ${share} of it: ${quantity(Math.sqrt(each.length) * own, 3)}.`,
+      };
+    });
+    return { tracks, about: takenText(wanted, taken), secret };
   } finally {
     statistic.dispose();
   }
@@ -154,9 +255,9 @@ export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<
     throw new Wanting(`Released here up to a horizon of ${count(maxStatisticSteps)} steps.`);
   }
   const { decay, momentum } = weightsOf(settings);
-  if (decay < 1 || momentum > 0) {
+  if (settings.statistic !== 'sums' && (decay < 1 || momentum > 0)) {
     throw new Wanting('Mean, spread and counts are of all records so far, or of those of a window: choose one of these under “What is summed”.');
   }
   const counted = countedRows(table.csv, settings, limit, settings.numSteps);
-  return settings.statistic === 'moments' ? moments(engine, wanted, counted) : histogram(engine, wanted, counted);
+  return { moments, histogram, sums }[settings.statistic](engine, wanted, counted);
 }

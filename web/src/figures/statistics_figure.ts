@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 6: mean and spread of a column, or counts of categories, after every step: a small chart for
-// each number, with the interval that the library gives for it and the number without noise.
+// Figure 6: mean and spread of a column, counts of categories, or several sums, after every step: a small
+// chart for each number, with the interval that the library gives for it and the number without noise.
 
 import type { Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
@@ -23,8 +23,8 @@ import { makeTable, type TableColumn } from './tables.ts';
 
 /** Confidence of the intervals, the default of the library. */
 const confidence = 0.95;
-/** Share of the steps that the axes are not made for: the first intervals may be as wide as the range. */
-const early = 0.1;
+/** Share of the steps that the axes are not made for: first intervals may be as wide as the range. */
+const early: Record<Settings['statistic'], number> = { moments: 0.1, histogram: 0.1, sums: 0 };
 const colour = 'private';
 
 const ends = ({ low, high }: { low: number; high: number }): string => `${quantity(low, 3)} to ${quantity(high, 3)}`;
@@ -40,7 +40,7 @@ class Panel {
     readonly track: Track,
     private readonly deployed: boolean,
     range: GrowingRange,
-    width: number,
+    { width, from }: { width: number; from: number },
     moved: (step: number | null) => void,
   ) {
     const { numSteps } = this;
@@ -65,11 +65,12 @@ class Panel {
     ];
     this.legend = new Legend(published, deployed ? [] : [{ name: 'without noise', colour: 'secret', kind: 'dash' }]);
     const title = h('h3', {}, track.name);
-    this.element = h('div', { class: 'panel', 'data-key': track.key }, title, this.legend.element, this.chart.element);
+    const errors = track.errors === undefined ? null : h('p', { class: 'hint' }, track.errors);
+    this.element = h('div', { class: 'panel', 'data-key': track.key }, title, errors, this.legend.element, this.chart.element);
     for (let step = 1; step <= numSteps; ++step) {
       const { value, low, high, truth } = this.at(step);
       this.points.push([value, high, low, truth]);
-      if (step < early * numSteps) continue;
+      if (step < from * numSteps) continue;
       for (const shown of [value, low, high, ...(deployed ? [] : [truth])]) if (Number.isFinite(shown)) range.include(shown);
     }
   }
@@ -218,12 +219,14 @@ export class StatisticsFigure {
 
   private draw(settings: Settings): void {
     this.clear();
-    const { tracks, isCounts } = this.released!;
-    const { deployed } = settings;
+    const { tracks } = this.released!;
+    const { deployed, statistic } = settings;
     const rangeOf = (): GrowingRange => new GrowingRange([0, 1]);
     const common = rangeOf();
     const width = Math.max(150, Math.round(this.host.clientWidth / 3));
-    this.panels = tracks.map((track) => new Panel(track, deployed, isCounts ? common : rangeOf(), width, this.moved));
+    const look = { width, from: early[statistic] };
+    const isShared = statistic === 'histogram';
+    this.panels = tracks.map((track) => new Panel(track, deployed, isShared ? common : rangeOf(), look, this.moved));
     this.host.replaceChildren(...this.panels.map(({ element }) => element));
     for (const panel of this.panels) panel.draw();
     setText(this.note, noteOf(settings, this.released!));
@@ -271,15 +274,22 @@ function hiddenText({ neighbours, person, participation, participations }: Setti
 }
 
 /** Says what is protected, what the intervals mean, and what this costs beside Figure 1. */
-function noteOf(settings: Settings, { isCounts, secret }: Released): string {
-  const { epsilon, delta, deployed, source } = settings;
-  const what = isCounts ? 'The counts of all categories' : 'Mean, standard deviation and number';
-  const axes = isCounts ? '' : ' Early ones may be as wide as the range; the axes are made for the last nine tenths of the steps.';
+function noteOf(settings: Settings, { tracks, about, secret }: Released): string {
+  const { epsilon, delta, deployed, source, statistic } = settings;
+  const { counted } = wordsOf(settings);
+  const what = {
+    moments: `Mean, standard deviation and number are of ${counted}`,
+    histogram: `The counts of all categories are of ${counted}`,
+    sums: `These ${tracks.length} sums come from one noisy measurement of the records`,
+  }[statistic];
+  const axes = statistic !== 'moments' ? '' : ' Early ones may be as wide as the range; the axes are made for the last nine tenths of the steps.';
   const twice = source === 'synthetic' ? '' : ' To publish Figure 1 as well spends the same budget once more.';
+  const share = `1/${tracks.length}`;
+  const comparison = statistic !== 'sums' ? '' : ` ${about} ${share} of the budget is ${share} of μ².`;
   const said = deployed || secret === '' ? '' : ` Secret: ${secret}`;
   return (
-    `${what} are of ${wordsOf(settings).counted}, and are published after every step. All of them together hide ` +
+    `${what}, and are published after every step. All of them together hide ` +
     `${hiddenText(settings)}, at ε = ${quantity(epsilon)} and δ = ${scientific(delta)}. Each interval holds the number ` +
-    `without noise with ${quantity(100 * confidence)} % confidence.${axes}${twice}${said}`
+    `without noise with ${quantity(100 * confidence)} % confidence.${axes}${comparison}${twice}${said}`
   );
 }

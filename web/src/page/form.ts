@@ -53,7 +53,7 @@ export class Form {
       all.group('Noise', ['noiseSeed']),
     );
     all.follow('workload', [this.halfLife.element]);
-    byId('statistics-controls').append(...all.fields(['statistic', 'measured', 'range', 'category', 'domain']));
+    byId('statistics-controls').append(...all.fields(['statistic', 'measured', 'range', 'category', 'domain', 'together']));
   }
 
   /** Takes out parameters that the mechanism does not have, and names them. */
@@ -118,9 +118,10 @@ export class Form {
 
   /** Offers the columns of the table, and says what the page knows of one. */
   private showStatistic(settings: Settings): void {
-    const isMoments = settings.statistic === 'moments';
-    for (const key of ['measured', 'range'] as const) this.controls.setShown(key, isMoments);
-    for (const key of ['category', 'domain'] as const) this.controls.setShown(key, !isMoments);
+    const isHistogram = settings.statistic === 'histogram';
+    for (const key of ['measured', 'range'] as const) this.controls.setShown(key, !isHistogram);
+    for (const key of ['category', 'domain'] as const) this.controls.setShown(key, isHistogram);
+    this.controls.setShown('together', settings.statistic === 'sums');
     this.controls.hint('statistic', statisticText(settings));
     const table = this.data.tableOf(settings);
     if (table === null) return;
@@ -130,6 +131,7 @@ export class Form {
     this.controls.offer('category', table.csv.columns.map(({ name }) => name), category);
     this.controls.placeholder('range', table.choice.range || 'lowest:highest');
     this.controls.placeholder('domain', table.choice.domain || 'one,two,three');
+    this.controls.placeholder('together', table.choice.together);
   }
 
   private applies(side: Side, settings: Settings, name: ParameterName): boolean {
