@@ -209,6 +209,22 @@ val bounds(double num_steps) {
   return object;
 }
 
+/// Certified bounds on the least mean error of prefix sums over fixed epochs.
+val epochs_bounds(double num_steps, double num_epochs, double gap) {
+  const std::int64_t n = count_of(num_steps);
+  const std::int64_t k = require_between("bounds", "epochs", count_of(num_epochs), 1, n);
+  if (n % k != 0)
+    fail_argument("bounds", "epochs", "a divisor of {num_steps} (" + to_text(n) + ")", to_text(k));
+  const LeastError least =
+      least_error(Workload::prefix_sums(n),
+                  Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k}), gap);
+  val object = val::object();
+  object.set("lower", least.lower);
+  object.set("upper", least.upper);
+  object.set("minDimension", static_cast<double>(least.min_dimension));
+  return object;
+}
+
 /// Sets what all steps keep to together, where the options have a beta.
 void set_simultaneous(val& object, const Strategy& strategy, const Participation& participation,
                       const val& options) {
@@ -316,6 +332,7 @@ EMSCRIPTEN_BINDINGS(dpftrl_analysis) {
   bind<&bounds>("bounds");
   bind<&mechanism_bounds_of>("mechanismBounds");
   bind<&added_noise>("addedNoise");
+  bind<&epochs_bounds>("epochsBounds");
   bind<&problem>("problem");
   bind<&unit_error_of>("unitError");
   bind<&appraisal>("appraisal");

@@ -397,6 +397,38 @@ test('bounds: proved ones beside published ones', () => {
   rejects(() => dp.bounds('4'), TypeError, 'wrong_type', /bounds: numSteps must be a number/);
 });
 
+test('bounds: the least error over epochs lies between two of them', () => {
+  const { epochs, max } = dp.bounds(64, { epochs: 4, gap: 1e-5 });
+  assert.equal(max, dp.bounds(64).max, 'the others are for one participation');
+  // From an independent computation, to seven digits (tests/cpp/optimal/dense_optimum_test.cpp).
+  assert.ok(epochs.lower <= 4.407853 * (1 + 2e-7) && epochs.upper >= 4.407853 * (1 - 2e-7));
+  assert.ok(epochs.upper <= epochs.lower * (1 + 1.1e-5));
+  assert.equal(epochs.minDimension, 2);
+  const optimum = { mechanism: 'optimal', numSteps: 64, objective: 'mean', participation: { epochs: 4 } };
+  assert.ok(dp.error(optimum).meanError >= epochs.lower);
+  const { mechanisms, epochs: two } = dp.bounds(64, { epochs: 2, rho: 0.1 });
+  assert.ok(mechanisms.every > 0 && two.lower < epochs.lower);
+});
+
+test('bounds: beyond dense matrices error and compare divide by the optimum over epochs', () => {
+  const problem = { numSteps: 2048, participation: { epochs: 2 }, objective: 'mean' };
+  const { epochs } = dp.bounds(2048, { epochs: 2, gap: 1e-3 });
+  const { lowerBound } = dp.compare(problem);
+  assert.ok(lowerBound <= epochs.upper && lowerBound > 0.998 * epochs.lower);
+});
+
+test('bounds: epochs that cannot be had are refused', () => {
+  const refused = (numSteps, options, name, part) =>
+    rejects(() => dp.bounds(numSteps, options), RangeError, name, part);
+  refused(64, { epochs: 3 }, 'invalid_argument', /bounds: epochs must be a divisor of .*numSteps.* \(64\)/);
+  refused(64, { epochs: 0 }, 'invalid_argument', /bounds: epochs/);
+  refused(64, { epochs: 128 }, 'invalid_argument', /bounds: epochs/);
+  refused(130, { epochs: 65 }, 'invalid_argument', /bounds: epochs must be between 1 and 64/);
+  refused(2 ** 16, { epochs: 16 }, 'unsupported', /bounds: numSteps must be at most 32768 for 16 epochs/);
+  for (const gap of [0, -1, NaN, Infinity]) refused(8, { epochs: 2, gap }, 'invalid_argument', /bounds: gap/);
+  rejects(() => dp.bounds(8, { gap: 1e-3 }), TypeError, 'wrong_type', /bounds: epochs/);
+});
+
 test('compare: a variant has errors of its own, and normalised columns are an improvement', () => {
   for (const [numSteps, objective] of [
     [7, 'max'],

@@ -138,6 +138,8 @@ test('command: error --beta and bounds --rho say what the package says', async (
     [[...args, '--seed', '2'], /--paths is required/],
     [[...args, '--paths', '2000000'], /--paths must be .*1048576/],
     [['bounds', '--steps', '8', '--delta', '0.1'], /--epsilon is required/],
+    [['bounds', '--steps', '8', '--gap', '0.1'], /--epochs is required/],
+    [['bounds', '--steps', '8', '--epochs', '3'], /--epochs must be a divisor of/],
     [['bounds', '--steps', '8', '--rho', '0'], /--rho must be a positive number/],
     [['bounds', '--steps', '8', '--rho', '1', '--epsilon', '1'], /--epsilon must not be given/],
   ]) {

@@ -35,6 +35,9 @@ import { makeStatisticLedger } from './statistics/statistic-ledger.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
 import type { DpFtrl, ErrorBounds, UnitError } from '../types/all.js';
 
+/** Default gap between the bounds on the least error over epochs. */
+const EPOCHS_GAP = 1e-6;
+
 function calibrate(core: Core, options: unknown): Calibration {
   const where = 'calibrate';
   const kinds = ['epsilon', 'rho', 'mu'] as const;
@@ -62,10 +65,8 @@ function compose(core: Core, options: unknown): Composition {
 function privateBounds(
   core: Core,
   numSteps: number,
-  options: unknown,
+  reader: Reader,
 ): Pick<ErrorBounds, 'mechanisms' | 'addedNoise'> {
-  const known = ['epsilon', 'delta', 'rho'];
-  const reader = new Reader('bounds', optionsObject('bounds', options, known));
   const kind = reader.has('rho') ? 'rho' : 'epsilon';
   for (const parameter of kind === 'rho' ? ['epsilon', 'delta'] : []) {
     if (!reader.has(parameter)) continue;
@@ -84,6 +85,28 @@ function privateBounds(
   return bounds;
 }
 
+/** Bounds for what the options of `bounds` say more than nothing. */
+function furtherBounds(
+  core: Core,
+  numSteps: number,
+  options: unknown,
+): Pick<ErrorBounds, 'mechanisms' | 'addedNoise' | 'epochs'> {
+  const known = ['epsilon', 'delta', 'rho', 'epochs', 'gap'];
+  const reader = new Reader('bounds', optionsObject('bounds', options, known));
+  if (!reader.has('epochs')) {
+    if (reader.has('gap')) reader.count('epochs');
+    return privateBounds(core, numSteps, reader);
+  }
+  const epochs = core.call(
+    'epochsBounds',
+    numSteps,
+    reader.count('epochs'),
+    reader.numberOr('gap', EPOCHS_GAP),
+  );
+  const isPrivate = ['epsilon', 'delta', 'rho'].some((parameter) => reader.has(parameter));
+  return { epochs, ...(isPrivate && privateBounds(core, numSteps, reader)) };
+}
+
 function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
   const steps = new Reader('bounds', { numSteps }).count('numSteps');
   const found = core.call('bounds', steps);
@@ -99,7 +122,7 @@ function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
       mean: found.publishedMean,
       lower: found.publishedLower,
     },
-    ...(options !== undefined && privateBounds(core, steps, options)),
+    ...(options !== undefined && furtherBounds(core, steps, options)),
   };
 }
 

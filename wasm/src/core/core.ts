@@ -11,7 +11,7 @@ import type { ErrorBounds, Matrices, PublishedBound, QueryBounds } from '../type
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
 import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
-import type { Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
+import type { EpochsBounds, Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
 import type { TuningCost, TuningCostOptions } from '../types/all.js';
 import type { WorkloadError } from '../types/all.js';
 
@@ -203,6 +203,7 @@ interface CoreFunctions {
     { unbiasedMax: number; unbiasedMean: number; every: number; blockLength: number },
   ];
   addedNoise: [[numSteps: number, epsilon: number, delta: number], AddedNoiseBounds];
+  epochsBounds: [[numSteps: number, epochs: number, gap: number], EpochsBounds];
   appraisal: [
     [
       options: CoreFactorization & {
@@ -459,6 +460,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'problem', call: 'compare' },
   { start: 'mechanismBounds', call: 'bounds' },
   { start: 'addedNoise', call: 'bounds' },
+  { start: 'epochsBounds', call: 'bounds' },
   { start: 'planner', call: 'optimize' },
   { start: 'queriesChoose', call: 'choose' },
   { start: 'queriesRespond', call: 'randomizedResponse' },

@@ -188,6 +188,7 @@ export interface DpFtrl {
    * const { max, published } = dp.bounds(1024);
    * console.log(max, published.lower.value, published.lower.holds);
    * console.log(dp.bounds(1024, { rho: 0.1 }).mechanisms?.every);
+   * console.log(dp.bounds(256, { epochs: 4 }).epochs);
    * ```
    */
   bounds(numSteps: number, options?: MechanismBoundsOptions): ErrorBounds;

@@ -151,6 +151,13 @@ export interface MechanismBoundsOptions {
   /** With `epsilon`; default 0, pure. */
   delta?: number;
   rho?: number;
+  /**
+   * Divides the steps, and steps * epochs^2 is at most 2^23. Up to seconds at 1024 steps, a few
+   * minutes at 16 epochs of 1000.
+   */
+  epochs?: number;
+  /** With `epochs`: how close its two bounds have to be, relative. Default 1e-6. */
+  gap?: number;
 }
 
 /**
@@ -184,6 +191,17 @@ export interface AddedNoiseBounds {
   variance: number;
 }
 
+/**
+ * Bounds on the least root mean square error of the prefix sums where each user takes part once an
+ * epoch, at the same step of each: no factorization is below `lower`, and one has `upper`.
+ */
+export interface EpochsBounds {
+  lower: number;
+  upper: number;
+  /** Records of so many numbers or more; of fewer, an error below `lower` may be possible. */
+  minDimension: number;
+}
+
 /** Bounds on the errors of factorizations of the prefix sums: unit noise, one participation. */
 export interface ErrorBounds {
   numSteps: number;
@@ -206,4 +224,6 @@ export interface ErrorBounds {
   mechanisms?: MechanismBounds;
   /** Only where `epsilon` is given; in clip norms. */
   addedNoise?: AddedNoiseBounds;
+  /** Only where `epochs` is given. */
+  epochs?: EpochsBounds;
 }

@@ -10,7 +10,15 @@ import { Args, required, type Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';
 
-export const options: Known = { steps: 'value', epsilon: 'value', delta: 'value', rho: 'value', json: 'flag' };
+export const options: Known = {
+  steps: 'value',
+  epsilon: 'value',
+  delta: 'value',
+  rho: 'value',
+  epochs: 'value',
+  gap: 'value',
+  json: 'flag',
+};
 
 /**
  * The bound in words: its value, the horizons at which it holds, and whether this is one of them.
@@ -38,10 +46,15 @@ export async function run(args: Args): Promise<void> {
   }
   const delta = args.probability('delta');
   if (delta !== undefined) required('epsilon', epsilon);
+  const epochs = args.count('epochs');
+  const gap = args.positive('gap');
+  if (gap !== undefined) required('epochs', epochs);
   const privacy = given({ epsilon, delta, rho });
+  const asked = given({ ...privacy, epochs, gap });
   const dp = await load();
-  const found = dp.bounds(numSteps, Object.keys(privacy).length > 0 ? privacy : undefined);
+  const found = dp.bounds(numSteps, Object.keys(asked).length > 0 ? asked : undefined);
   const { max, mean, schatten, squareRoot, published, mechanisms, addedNoise } = found;
+  const over = `root mean squared error over ${epochs} epochs`;
   const facts = {
     numSteps,
     'largest error of any factorization, at least': max,
@@ -52,6 +65,10 @@ export async function run(args: Args): Promise<void> {
     'published for the largest error of the square root': spoken(published.max, numSteps),
     'published for its root mean squared error': spoken(published.mean, numSteps),
     'published lower bound': spoken(published.lower, numSteps),
+    ...(found.epochs && {
+      [`${over}, of any factorization, at least`]: found.epochs.lower,
+      [`${over}, of the best one, at most`]: found.epochs.upper,
+    }),
     ...(mechanisms && {
       [`largest error of any unbiased mechanism, ${named(privacy)}, at least`]:
         mechanisms.unbiased.max,
