@@ -424,7 +424,12 @@ test('bounds: epochs that cannot be had are refused', () => {
   refused(64, { epochs: 0 }, 'invalid_argument', /bounds: epochs/);
   refused(64, { epochs: 128 }, 'invalid_argument', /bounds: epochs/);
   refused(130, { epochs: 65 }, 'invalid_argument', /bounds: epochs must be between 1 and 64/);
-  refused(2 ** 16, { epochs: 16 }, 'unsupported', /bounds: numSteps must be at most 32768 for 16 epochs/);
+  rejects(
+    () => dp.bounds(2 ** 16, { epochs: 16 }),
+    DpError,
+    'unsupported',
+    /bounds: numSteps must be at most 32768 for 16 epochs/,
+  );
   for (const gap of [0, -1, NaN, Infinity]) refused(8, { epochs: 2, gap }, 'invalid_argument', /bounds: gap/);
   rejects(() => dp.bounds(8, { gap: 1e-3 }), TypeError, 'wrong_type', /bounds: epochs/);
 });

@@ -28,12 +28,12 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 443_000);
+  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 450_400);
 });
 
 test('size: the counter, its module and its code', (t) => {
   check(t, 'counter.wasm', sizeOf('counter.wasm'), 125_900);
-  check(t, 'counter.js', sizeOf('counter.js'), 17_400);
+  check(t, 'counter.js', sizeOf('counter.js'), 17_410);
 });
 
 test('size: the small learner, its module and its code', (t) => {
@@ -62,11 +62,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 611_400);
+  check(t, 'index.js', sizeOf('index.js'), 621_200);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', sizeOf('external.js'), 36_100);
+  check(t, 'external.js', sizeOf('external.js'), 36_200);
 });
 
 /** A program with one import, as a bundler leaves it. */

@@ -9,7 +9,9 @@ and learners whose settings were picked from a grid, which costs privacy that no
     ours        independent noise in all rows at every step, as the command has it
 
 A learner is tuned in two ways. `tuned` picks for each split what is best on the nine others;
-`hindsight` picks what is best on the ten, so it flatters itself. Then the checks of the judge: with
+`hindsight` picks what is best on the ten, so it flatters itself. Which of the learners is best is
+picked on the ten as well: with `--fresh N` the learner and setting that are best on the ten are
+compared with the command on N other splits. Then the checks of the judge, where epsilon is 1: with
 two thirds of the noise the command reads more, and with permuted labels no more than the most
 frequent label has.
 """
@@ -47,6 +49,7 @@ OURS = ((30, 0), (120, 0), (120, 0.8))
 SAMPLED = ((0.05, 400), (0.25, 120))
 # Steps and epochs.
 DENSE = ((64, 8), (64, 32))
+LEARNERS = ("ours", "dp-sgd", "dense")
 # Standard errors of a mean difference that is no accident.
 CLEAR = 2
 
@@ -106,8 +109,8 @@ class Tuned:
             signal = epochs * num_rows / last
             yield "dense", batches, increments, full, signal, {"expected": num_rows / separation}
 
-    def accuracies(self, name, epsilon, seed):
-        """Returns for each learner the accuracies of its grid on the rows held out."""
+    def accuracies(self, name, epsilon, seed, only=LEARNERS):
+        """Returns for each learner of `only` the accuracies of its grid on the rows held out."""
         features, labels = tables.table(name)
         rows = learners.rows_of(features)
         training, held_out = tables.split(len(rows), seed)
@@ -115,6 +118,8 @@ class Tuned:
         found = {}
         for learner, batches, increments, noise, signal, more in self.plans(
                 len(training), epsilon, random):
+            if learner not in only:
+                continue
             settings = [(clip, way * signal, noise) for clip in CLIP_SHARES for way in WAYS]
             weights = learners.learn(rows[training], labels[training], settings, batches,
                                      increments, random, **more)
@@ -188,15 +193,14 @@ def shown(values):
     return f"{100 * np.mean(values):5.1f} ({100 * np.std(values, ddof=1):3.1f})"
 
 
-def measure(names, num_seeds, folder):
+def measure(names, epsilons, num_seeds, pool, folder):
     """Returns and prints what was found, a line for each table and epsilon."""
     tuned, command = Tuned(folder), Command(folder)
     seeds = range(num_seeds)
-    pool = ThreadPoolExecutor(os.cpu_count())
     lines = []
     for name in names:
         plain = [not_private(name, seed) for seed in seeds]
-        for epsilon in EPSILONS:
+        for epsilon in epsilons:
             ours = pool.map(lambda seed: command.accuracy(name, epsilon, seed), seeds)
             grids = list(pool.map(lambda seed: tuned.accuracies(name, epsilon, seed), seeds))
             line = {"table": name, "epsilon": epsilon, "default": list(ours), "plain": plain}
@@ -208,21 +212,49 @@ def measure(names, num_seeds, folder):
     return lines
 
 
-def measure_command(names, num_seeds, folder):
-    """Returns and prints accuracies of the command alone."""
-    command, seeds = Command(folder), range(num_seeds)
-    pool = ThreadPoolExecutor(os.cpu_count())
+def chosen(grids):
+    """Returns learner and setting with the greatest mean, of grids of splits x settings."""
+    means = {learner: grid.mean(axis=0) for learner, grid in grids.items()}
+    learner = max(means, key=lambda each: means[each].max())
+    return learner, int(means[learner].argmax())
+
+
+def measure_fresh(names, epsilons, num_seeds, num_fresh, pool, folder):
+    """Returns and prints the command beside what is best on the first splits, on later ones."""
+    tuned, command = Tuned(folder), Command(folder)
+    fresh = range(num_seeds, num_seeds + num_fresh)
     lines = []
     for name in names:
         tables.table(name)
-        for epsilon in EPSILONS:
+        for epsilon in epsilons:
+            grids = list(pool.map(lambda seed: tuned.accuracies(name, epsilon, seed),
+                                  range(num_seeds)))
+            learner, setting = chosen({each: np.array([grid[each] for grid in grids])
+                                       for each in LEARNERS})
+            best = np.array(list(pool.map(
+                lambda seed: tuned.accuracies(name, epsilon, seed, [learner])[learner][setting],
+                fresh)))
+            ours = list(pool.map(lambda seed: command.accuracy(name, epsilon, seed), fresh))
+            lines.append({"table": name, "epsilon": epsilon, "default": ours, "learner": learner,
+                          "setting": setting, "chosen": list(best)})
+            gaps = best - ours
+            print(f"| {name} | {epsilon} | {shown(ours)} | {learner} {setting}: {shown(best)} | "
+                  f"{100 * gaps.mean():+.2f}, standard error "
+                  f"{100 * gaps.std(ddof=1) / np.sqrt(num_fresh):.2f} |", flush=True)
+    return lines
+
+
+def measure_command(names, epsilons, num_seeds, pool, folder):
+    """Returns and prints accuracies of the command alone."""
+    command, seeds = Command(folder), range(num_seeds)
+    lines = []
+    for name in names:
+        tables.table(name)
+        for epsilon in epsilons:
             found = list(pool.map(lambda seed: command.accuracy(name, epsilon, seed), seeds))
             lines.append({"table": name, "epsilon": epsilon, "default": found})
             print(f"| {name} | {epsilon} | {shown(found)} |", flush=True)
     return lines
-
-
-LEARNERS = ("ours", "dp-sgd", "dense")
 
 
 def behind(line, kind):
@@ -238,9 +270,9 @@ def describe(line):
     return f"| {line['table']} | {line['epsilon']} | {columns} | {verdicts} |"
 
 
-def check_the_judge(names, lines, num_seeds, folder):
+def check_the_judge(names, lines, num_seeds, pool, folder):
     """Prints whether the judge sees a smaller noise, and labels that mean nothing."""
-    command, pool, seeds = Command(folder), ThreadPoolExecutor(os.cpu_count()), range(num_seeds)
+    command, seeds = Command(folder), range(num_seeds)
     gains = []
     for line in lines:
         if line["table"] in names and line["epsilon"] == 1:
@@ -262,31 +294,45 @@ def check_the_judge(names, lines, num_seeds, folder):
     return is_seen and are_lost
 
 
-def main():
+def read_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", default=",".join(tables.JUDGE + tables.FRESH + tables.UNSEEN))
+    parser.add_argument("--epsilons", default=",".join(map(str, EPSILONS)))
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="splits at a time")
     parser.add_argument("--result", type=pathlib.Path, help="the accuracies of every split, as JSON")
-    parser.add_argument("--only-command", action="store_true",
-                        help="measures the command alone, and checks nothing")
-    options = parser.parse_args()
-    names = options.tables.split(",")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--only-command", action="store_true",
+                      help="measures the command alone, and checks nothing")
+    only.add_argument("--fresh", type=int, default=0, metavar="N",
+                      help="picks on the splits of --seeds, compares on N others, checks nothing")
+    return parser.parse_args()
+
+
+def main():
+    options = read_options()
     folder = tables.ROOT / "build/learning"
     folder.mkdir(parents=True, exist_ok=True)
+    names = options.tables.split(",")
+    epsilons = [int(epsilon) for epsilon in options.epsilons.split(",")]
+    pool = ThreadPoolExecutor(options.jobs)
     if options.only_command:
-        lines = measure_command(names, options.seeds, folder)
-        if options.result:
-            options.result.write_text(json.dumps(lines))
-        return
-    print("| table | epsilon | default | " + " | ".join(f"{name}, tuned" for name in LEARNERS) +
-          " | not private | behind tuned | behind hindsight |\n" + "|---" * 9 + "|", flush=True)
-    lines = measure(names, options.seeds, folder)
+        lines = measure_command(names, epsilons, options.seeds, pool, folder)
+    elif options.fresh:
+        lines = measure_fresh(names, epsilons, options.seeds, options.fresh, pool, folder)
+    else:
+        print("| table | epsilon | default | " +
+              " | ".join(f"{name}, tuned" for name in LEARNERS) +
+              " | not private | behind tuned | behind hindsight |\n" + "|---" * 9 + "|", flush=True)
+        lines = measure(names, epsilons, options.seeds, pool, folder)
     if options.result:
         options.result.write_text(json.dumps(lines))
+    if options.only_command or options.fresh:
+        return
     for kind in ("", ", hindsight"):
         within = sum(behind(line, kind) <= BAR for line in lines)
         print(f"within {BAR} points of the best{kind or ', tuned'}: {within} of {len(lines)}")
-    if not check_the_judge(names, lines, options.seeds, folder):
+    if 1 in epsilons and not check_the_judge(names, lines, options.seeds, pool, folder):
         sys.exit("the judge does not see what it has to see")
 
 
