@@ -140,6 +140,26 @@ for (const [workload] of WORKLOADS)
     if (saved) add(`strategy ${text(wanted)}`, plainOf(saved));
   }
 
+const STATISTICS = [
+  ...[
+    ['prefix', { window: 3 }],
+    [{ window: 3 }, { window: 7 }],
+    [{ window: 3 }, 'prefix'],
+    [{ momentum: 0, decay: 0.5 }, 'prefix'],
+  ].map((workloads) => ({ statistic: 'sums', workloads })),
+  { statistic: 'moments', ranges: [[-1, 3]] },
+  { statistic: 'histogram', categories: 3 },
+];
+for (const what of STATISTICS)
+  for (const numSteps of [1, 8])
+    for (const target of PRIVACY) {
+      const { clipNorm, ...rest } = target;
+      const options = { ...what, numSteps, ...rest, ...(what.workloads && clipNorm && { clipNorm }) };
+      const statistic = fits(() => dp.statistic(options));
+      add(`certificate of ${text(options)}`, statistic?.certificate);
+      statistic?.dispose();
+    }
+
 for (const epsilon of [0.01, 0.5, 1, 4, 20])
   for (const delta of [1e-12, 1e-6, 0.1])
     add(`calibrate ${epsilon} ${delta}`, dp.calibrate({ epsilon, delta }));

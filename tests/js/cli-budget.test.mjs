@@ -81,6 +81,7 @@ test('budget: every kind of release costs what it is, in either account', async 
   const counted = ['--column', 'x', '--domain', '0,1'];
   const lattice = ['--mechanism', 'tree', '--mode', 'lattice'];
   const sums = ['release', '--clip', '1', '--column', 'x'];
+  const window = ['--workload', 'window=2'];
   const queries = ['queries', '--workload', 'identity', ...counted];
   const { mu } = dp.calibrate({ epsilon: 0.3, delta: 1e-6 });
   const { rho } = dp.calibrate({ mu, delta: 1e-6 });
@@ -107,6 +108,11 @@ test('budget: every kind of release costs what it is, in either account', async 
       [['choose', '--winner', ...counted, ...at(0.2)], pure],
       [['choose', '--quantile', '1/2', ...counted, ...at(0.2)], pure],
       [[...learn, ...at(0.3, '1e-6')], gaussian],
+      [[...sums, ...window, ...at(0.3, '1e-6')], gaussian],
+      [[...sums, '--workload', 'prefix', ...window, ...at(0.3, '1e-6')], gaussian],
+      [['moments', '--column', 'x', '--range', 'x=0:1', ...at(0.3, '1e-6')], gaussian],
+      [['histogram', '--by', 'who', '--domain', 'a,b', ...at(0.3, '1e-6')], gaussian],
+      [[...sums, '--pure', ...at(0.2)], pure],
     ]) {
       const run = [...args, ...budget, '--budget-account', account];
       const given = { input: args[0] === 'learn' ? 'x,y\n0,1\n1,0\n' : 'who,x\na,1\nb,0\n' };
@@ -127,7 +133,7 @@ test('budget: every kind of release costs what it is, in either account', async 
       const all = dp.compose({ account, costs, epsilon: 6, delta: 1e-6 });
       assert.deepEqual(file.spent, { [account]: all.total, epsilon: all.epsilon });
     }
-    assert.equal(costs.length, account === 'mu' ? 7 : 8);
+    assert.equal(costs.length, account === 'mu' ? 12 : 13);
   }
 });
 

@@ -21,7 +21,7 @@ class Workload:
         self.series = None  # exact coefficients, where it is Toeplitz by its kind
         given = read_words(given)
         if given is None:
-            raise LookupError("the numbers of the workload are not in the file")
+            raise LookupError("which matrix is answered is not in the file")
         momentum = Fraction(given.get("momentum", 0))
         decay = Fraction(given.get("decay", 1))
         rates = given.get("rates")
@@ -64,11 +64,13 @@ def momentum_series(momentum, decay, num_steps):
 
 
 def read_words(given):
-    """The workload as an object; None where the words do not define it."""
+    """The workload as an object; None where the words do not define it, or name several."""
     if isinstance(given, dict):
         return dict(given)
     if given == "prefix":
         return {}
+    if " + " in given:
+        return None
     words = dict(part.split("=") for part in given.split(",") if "=" in part)
     if "window" in words:
         return {"window": int(words["window"])}

@@ -15,8 +15,9 @@ that noise. All of it together is (E, D)-differentially private for one row; or 
 
 The noise serves totals. A count is the difference of two of them, and a single bucket is noisier
 than if only buckets were released: read a span of buckets as the difference of two totals, whose
-std is at most twice total_std, however long the span is. Counts may be negative, and are not
-rounded, so that sums and means of them stay unbiased.
+std is at most twice total_std, however long the span is. Where only buckets are wanted, "dp-ftrl
+release --count --workload window=1" with the same time column has less noise in them. Counts may be
+negative, and are not rounded, so that sums and means of them stay unbiased.
 
   --epsilon E      privacy target, > 0: the smaller, the more noise. 1 is common; above 20 there is
                    a warning
