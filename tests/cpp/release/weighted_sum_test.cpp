@@ -352,7 +352,8 @@ TEST(WeightedSum, sums_without_decay_would_exceed_the_sensitivity) {
 TEST(WeightedSum, the_error_is_within_two_percent_of_the_formula) {
   // 24,000 coordinates: the std of the mean of the squares of a step is below 1 %; fixed seed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 24000;
-  for (const Workload& workload : {decay(kSteps, 0.9), Workload::momentum({kSteps, 0.5, 0.95})})
+  for (const Workload& workload : {decay(kSteps, 0.9), Workload::momentum({kSteps, 0.5, 0.95}),
+                                   rates(kSteps, 0.5), matrix(kSteps)})
     for (const char* strategy : {"optimal", "normalized-square-root", "banded-square-root"}) {
       const auto how = made({workload, strategy});
       PrefixSum sums(how, seeded(kCoordinates));

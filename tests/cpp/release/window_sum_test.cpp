@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dpftrl/learn/dp_ftrl.hpp"
@@ -327,6 +328,22 @@ TEST(WindowSum, streamed_errors_are_within_five_percent_of_the_optimum) {
     const double rms = std::sqrt(total / static_cast<double>(kSteps * kCoordinates));
     EXPECT_TRUE(testing::relatively_close(rms / claim.noise_multiplier, claim.mean_error, 0.02));
   }
+}
+
+TEST(WindowSum, the_optimum_is_at_its_certified_lower_bound) {
+  for (const auto& [num_steps, width] : {std::pair{5, 2}, {64, 8}, {64, 63}, {100, 1}})
+    for (const Objective objective : {Objective::mean, Objective::max}) {
+      MechanismOptions options{
+          .strategy = "optimal", .num_steps = num_steps, .target = {.epsilon = 1, .delta = 1e-6}};
+      const Workload window = Workload::sliding_window({num_steps, width});
+      options.workload = window;
+      options.parameters.objective = objective;
+      const Certificate claim = Mechanism::make(options)->certificate();
+      const double error = objective == Objective::mean ? claim.mean_error : claim.max_error;
+      const double bound = certified_lower_bound(window, Participation::single(), objective)->value;
+      EXPECT_GE(error, bound * (1 - 1e-12)) << width;
+      EXPECT_LE(error, bound * (1 + 5e-4)) << width;
+    }
 }
 
 TEST(WindowSum, the_optimum_is_the_known_one) {

@@ -274,13 +274,18 @@ TEST(MomentsTest, MeasuredErrorsAreThoseOfTheFormula) {
   // Noise of its own at every step; that of a std from 20,000 of them is off by 2 % with
   // probability 6e-5.
   constexpr std::int64_t kSteps = 20000;
-  const auto records = streams(100000);
-  for (const std::size_t which : {0u, 1u}) {
+  const auto all_records = streams(100000);
+  for (const auto& [which, neighbours] : {std::pair{0u, Neighbours::zero_out},
+                                          {1u, Neighbours::zero_out},
+                                          {1u, Neighbours::replace_one}}) {
+    MomentsOptions what = kTwo;
+    what.neighbours = neighbours;
     MomentSum sum(
         {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 1000, .delta = 1e-6}},
-        kTwo, Key::insecure_from_seed(7));
-    for (const auto& record : records[which]) sum.contribute(record);
-    const Truth truth = truth_of(records[which]);
+        what, Key::insecure_from_seed(7));
+    const auto& records = all_records[which];
+    for (const auto& record : records) sum.contribute(record);
+    const Truth truth = truth_of(records);
     std::array<double, kNumEstimates> squares{}, variances{};
     for (std::int64_t t = 0; t < kSteps; ++t) {
       const auto all = against(sum.release(), truth);
