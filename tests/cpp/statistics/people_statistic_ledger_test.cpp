@@ -193,8 +193,8 @@ TEST(PeopleStatisticLedger, left_at_any_point_it_takes_the_first_record_of_a_ste
     PeopleLedger whole = what.ledger();
     PeopleStore begun;
     begun.save(whole);
-    // Left after so many calls that were stored, and some that were not.
-    for (int num_stored = 0; whole.num_decided() < kSteps; ++num_stored) {
+    // Left after each of the calls that were stored, and some that were not.
+    while (whole.num_decided() < kSteps) {
       PeopleLedger lost = begun.opened(what.ledger());
       for (int i = 0; i < 3 && lost.num_decided() < kSteps; ++i)
         if (go_on(lost, what)) lost.acknowledge(lost.num_decided());
