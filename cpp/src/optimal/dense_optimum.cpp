@@ -32,8 +32,6 @@ using detail::symmetric_eigenvalues;
 constexpr const char* kFunction = "find_dense_optimum";
 /// Margin for the rounding of bounds.
 constexpr double kGapTolerance = 1.1;
-/// Residuals above so many times the gap are those of an iterate that is on its way.
-constexpr double kResidualShare = 0.1;
 
 /// Rank of F, as far as rounding lets it be seen in G = F^T F.
 Eigen::Index rank_of(const Matrix& f, const Matrix& gram) {
@@ -536,11 +534,10 @@ class DenseOptimumSolver::State {
   }
 
  private:
-  /// How far an iterate is from the optimum. With repeats the solutions for a barrier have gaps of
-  /// several times its weight, and only the residual shows that one of them is reached.
+  /// How far an iterate is from the optimum.
   double distance(const Iteration::Evaluation& value, const Vector& residual) const {
     const double gap = value.upper / value.lower - 1;
-    return iteration_.has_repeats() ? std::min(gap, kResidualShare * residual.norm()) : gap;
+    return iteration_.has_repeats() ? detail::distance_with_repeats(gap, residual) : gap;
   }
 
   /// The last one is at hand.

@@ -35,6 +35,12 @@ Matrix block_residual(const DualBlock& block, const Matrix& root, double level, 
   return 0.5 * (block.fourth_root * (logarithm - block.logarithm) * block.fourth_root);
 }
 
+double distance_with_repeats(double gap, const Vector& residual) {
+  // Residuals above so many times the gap are those of an iterate that is on its way.
+  constexpr double kResidualShare = 0.1;
+  return std::min(gap, kResidualShare * residual.norm());
+}
+
 Vector levelled(std::span<const double> numbers) {
   if (numbers.empty()) return {};
   Vector values = Eigen::Map<const Vector>(numbers.data(), std::ssize(numbers));

@@ -43,6 +43,10 @@ Matrix kept_positive(const Matrix& root_of_l, const Matrix& proposed);
 /// @param root  block of (W^T W)^(1/2).
 Matrix block_residual(const DualBlock& block, const Matrix& root, double level, double barrier);
 
+/// How far an iterate is from the optimum. With repeats the solutions for a barrier have gaps of
+/// several times its weight, and only the residual shows that one of them is reached.
+double distance_with_repeats(double gap, const Vector& residual);
+
 /// Scales by a power of two, so that nothing is rounded and no square overflows; drops numbers
 /// too small to be squared.
 Vector levelled(std::span<const double> numbers);

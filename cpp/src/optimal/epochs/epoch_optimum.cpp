@@ -33,9 +33,6 @@ constexpr std::int64_t kShortEpoch = 32;
 constexpr std::int64_t kShortening = 4;
 constexpr double kCoarseGap = 1e-3;
 constexpr std::int64_t kCoarseIterations = 25;
-/// With repeats the solutions for a barrier have gaps of several times its weight, and only the
-/// residual shows that one of them is reached.
-constexpr double kResidualShare = 0.1;
 /// Covers the rounding of sums of dual variables.
 constexpr double kSumSlack = 0x1p-36;
 
@@ -274,19 +271,10 @@ class Iteration {
   Eigen::Index k_, b_;
 };
 
-}  // namespace
-
-bool has_epoch_optimum(const Workload& workload, std::int64_t num_epochs,
-                       std::int64_t epoch_length) {
-  const bool has_sums = workload.is_prefix() ||
-                        (workload.kind() == Workload::Kind::momentum && workload.momentum() == 0);
-  return has_sums && num_epochs <= kMaxEpochOptimumEpochs &&
-         epoch_length <= kMaxEpochOptimumSize / (num_epochs * num_epochs * num_epochs);
-}
-
-class EpochOptimumSolver::State {
+/// The iteration, one evaluation at a time.
+class Search {
  public:
-  State(const EpochOptimumProblem& problem, const OptimumOptions& options)
+  Search(const EpochOptimumProblem& problem, const OptimumOptions& options)
       : gap_(require_positive(kFunction, "gap", options.gap)),
         max_iterations_(
             require_between(kFunction, "max_iterations", options.max_iterations, 1, 1 << 20)),
@@ -316,7 +304,6 @@ class EpochOptimumSolver::State {
 
   double gap() const { return best_.gap(); }
   std::int64_t num_iterations() const { return num_iterations_; }
-  const Vector& lower_point() const { return best_.lower_point(); }
 
   EpochOptimum result() const {
     const DenseDuals duals = iteration_.duals_of(best_.lower_point());
@@ -348,7 +335,8 @@ class EpochOptimumSolver::State {
     if (problem.epoch_length <= kShortEpoch) return iteration_.uniform_start();
     EpochOptimumProblem shorter = problem;
     shorter.epoch_length = std::max(kShortEpoch, problem.epoch_length / kShortening);
-    State coarse(shorter, {.gap = std::max(gap_, kCoarseGap), .max_iterations = kCoarseIterations});
+    Search coarse(shorter,
+                  {.gap = std::max(gap_, kCoarseGap), .max_iterations = kCoarseIterations});
     while (coarse.advance()) continue;
     return iteration_.stretched(coarse.x_, static_cast<Eigen::Index>(shorter.epoch_length));
   }
@@ -360,9 +348,8 @@ class EpochOptimumSolver::State {
   Vector next_residual(const Iteration::Evaluation& value) {
     if (!iteration_.is_max()) return iteration_.residual(x_, value, 0);
     Vector residual = iteration_.residual(x_, value, barrier_.weight());
-    const double distance =
-        std::min(value.upper / value.lower - 1, kResidualShare * residual.norm());
-    if (!barrier_.lower(distance)) return residual;
+    const double gap = value.upper / value.lower - 1;
+    if (!barrier_.lower(detail::distance_with_repeats(gap, residual))) return residual;
     mixing_.restart();
     return iteration_.residual(x_, value, barrier_.weight());
   }
@@ -383,33 +370,22 @@ class EpochOptimumSolver::State {
   bool has_failed_ = false;  ///< weights too far apart for double precision
 };
 
-EpochOptimumSolver::EpochOptimumSolver(const EpochOptimumProblem& problem,
-                                       const OptimumOptions& options) {
-  require_problem(kFunction, problem);
-  state_ = std::make_unique<State>(problem, options);
-}
+}  // namespace
 
-EpochOptimumSolver::~EpochOptimumSolver() = default;
-EpochOptimumSolver::EpochOptimumSolver(EpochOptimumSolver&&) noexcept = default;
-EpochOptimumSolver& EpochOptimumSolver::operator=(EpochOptimumSolver&&) noexcept = default;
-
-bool EpochOptimumSolver::advance() {
-  return state_->advance();
-}
-
-OptimumProgress EpochOptimumSolver::progress() const {
-  return {state_->num_iterations(), state_->gap()};
-}
-
-EpochOptimum EpochOptimumSolver::result() const {
-  return state_->result();
+bool has_epoch_optimum(const Workload& workload, std::int64_t num_epochs,
+                       std::int64_t epoch_length) {
+  const bool has_sums = workload.is_prefix() ||
+                        (workload.kind() == Workload::Kind::momentum && workload.momentum() == 0);
+  return has_sums && num_epochs <= kMaxEpochOptimumEpochs &&
+         epoch_length <= kMaxEpochOptimumSize / (num_epochs * num_epochs * num_epochs);
 }
 
 EpochOptimum find_epoch_optimum(const EpochOptimumProblem& problem, const OptimumOptions& options) {
-  EpochOptimumSolver solver(problem, options);
-  while (solver.advance())
-    if (options.progress && !options.progress(solver.progress())) break;
-  return solver.result();
+  require_problem(kFunction, problem);
+  Search search(problem, options);
+  while (search.advance())
+    if (options.progress && !options.progress({search.num_iterations(), search.gap()})) break;
+  return search.result();
 }
 
 DenseLowerBounds epoch_lower_bounds(const EpochOptimumProblem& problem, const DenseDuals& duals,

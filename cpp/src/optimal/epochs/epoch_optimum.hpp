@@ -5,7 +5,6 @@
 /// (docs/math/optimal.md, section 6).
 
 #include <cstdint>
-#include <memory>
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
@@ -44,33 +43,15 @@ struct EpochOptimum {
   DenseDuals duals;  ///< behind the lower bound
 };
 
-/// The iteration, one evaluation at a time.
-class EpochOptimumSolver {
- public:
-  /// Starts from the solution for fewer steps an epoch where there are many, which takes about as
-  /// long as four iterations.
-  /// @throws Error{invalid_argument} a number out of range; Error{unsupported} a problem beyond
-  ///         kMaxEpochOptimumSize or kMaxEpochOptimumEpochs.
-  EpochOptimumSolver(const EpochOptimumProblem& problem, const OptimumOptions& options);
-  ~EpochOptimumSolver();
-  EpochOptimumSolver(EpochOptimumSolver&&) noexcept;
-  EpochOptimumSolver& operator=(EpochOptimumSolver&&) noexcept;
-
-  /// One iteration. False when there is nothing left to do: converged, or the iterations used up.
-  bool advance();
-  /// The gap is that of the computed bounds; those of result() also allow for rounding.
-  OptimumProgress progress() const;
-  /// The best bounds so far. Status `stopped` before the end.
-  /// @cost  that of ten iterations, and as much again with the max objective.
-  EpochOptimum result() const;
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
-};
-
-/// Runs a solver to its end, or until options.progress says stop.
-/// @cost  O(b k^3) a node, 15 to 40 nodes an iteration.
+/// Searches until the gap, the last iteration, or options.progress says stop (status `stopped`).
+/// Epochs of many steps start from the solution for fewer, which takes about as long as four
+/// iterations. The gap that progress is told is that of the computed bounds; those of the result
+/// also allow for rounding.
+/// @throws Error{invalid_argument} a number out of range, a problem beyond kMaxEpochOptimumSize or
+///         kMaxEpochOptimumEpochs.
+/// @cost  O(b k^3) a node, 15 to 40 nodes an iteration; the bounds of the result take as long as
+/// ten
+///        iterations, and as much again with the max objective.
 [[nodiscard]] EpochOptimum find_epoch_optimum(const EpochOptimumProblem& problem,
                                               const OptimumOptions& options = {});
 

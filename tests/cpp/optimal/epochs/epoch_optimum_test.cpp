@@ -134,7 +134,7 @@ TEST(EpochOptimum, an_early_end_has_bounds_too) {
 
 TEST(EpochOptimum, refuses_what_it_cannot_take) {
   const auto refused = [](const EpochOptimumProblem& problem, const char* part) {
-    EXPECT_ERROR(EpochOptimumSolver(problem, {}), "invalid_argument", part);
+    EXPECT_ERROR((void)find_epoch_optimum(problem), "invalid_argument", part);
   };
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   refused({.num_epochs = 0, .epoch_length = 4}, "num_epochs");
