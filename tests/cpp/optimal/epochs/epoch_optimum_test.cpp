@@ -144,7 +144,7 @@ TEST(EpochOptimum, refuses_what_it_cannot_take) {
   for (const double decay : {kNaN, 0.0, -1.0, 1.5, std::numeric_limits<double>::infinity()})
     refused({.num_epochs = 2, .epoch_length = 2, .decay = decay}, "decay");
   const EpochOptimumProblem problem{.num_epochs = 2, .epoch_length = 2};
-  for (const double gap : {0.0, -1.0, kNaN})
+  for (const double gap : {0.0, -1.0, kNaN, std::numeric_limits<double>::infinity()})
     EXPECT_ERROR((void)find_epoch_optimum(problem, {.gap = gap}), "invalid_argument", "gap");
   EXPECT_ERROR((void)find_epoch_optimum(problem, {.max_iterations = 0}), "invalid_argument",
                "max_iterations");
