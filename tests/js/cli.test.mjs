@@ -510,99 +510,101 @@ test('release: headers that cannot be right', async () => {
   }
 });
 
+/** Arguments, and what the line says of them. */
+const misuses = [
+  [[], /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, experiment, bench, page, completion, example, or --help/],
+  [['relaese'], /unknown command "relaese"; did you mean release\?/],
+  [['comparee'], /unknown command "comparee"; did you mean compare\?/],
+  [['--verbose'], /unknown option "--verbose"/],
+  [['toString'], /unknown command "toString"/],
+  [['error'], /--steps is required/],
+  [['error', '--steps'], /--steps needs a value/],
+  [['error', '--steps', '--json'], /--steps needs a value/],
+  [['error', '--steps', '0'], /--steps must be a whole number from 1 to 2\^40, got "0"/],
+  [['error', '--steps', '-5'], /--steps must be .*, got "-5"/],
+  [['error', '--steps', '1.5'], /--steps must be .*, got "1.5"/],
+  [['error', '--steps', 'NaN'], /--steps must be .*, got "NaN"/],
+  [['error', '--steps', ''], /--steps must be .*, got ""/],
+  [['error', '--steps', '4', '--steps', '5'], /--steps is given twice/],
+  [['error', '--steps', '4', '--json=yes'], /--json takes no value/],
+  [['error', '--steps', '4', 'file.csv'], /error reads no file, got file.csv/],
+  [
+    ['error', '--steps', '4', '--mechanism', 'treee'],
+    /unknown mechanism "treee"; did you mean tree\?/,
+  ],
+  [
+    ['error', '--steps', '4', '--mechanism', 'optimal-of-all'],
+    /unknown mechanism "optimal-of-all"; known are independent, /,
+  ],
+  [['error', '--stpes', '4'], /unknown option "--stpes"; did you mean --steps\?/],
+  [['error', '-x'], /unknown option "-x"/],
+  [['error', '--constructor'], /unknown option "--constructor"/],
+  [
+    ['error', '--steps', '1000000000000', '--mechanism', 'square-root'],
+    /square-root: --steps must be between/,
+  ],
+  [['calibrate', '--delta', '0.1'], /give exactly one of --epsilon, --rho, --mu/],
+  [['calibrate', '--epsilon', '1', '--mu', '1', '--delta', '0.1'], /give exactly one of/],
+  [['calibrate', '--epsilon', '1'], /--delta is required/],
+  [
+    ['calibrate', '--epsilon', '0', '--delta', '0.1'],
+    /--epsilon must be a positive number, got "0"/,
+  ],
+  [
+    ['calibrate', '--epsilon', '-1', '--delta', '0.1'],
+    /--epsilon must be a positive number, got "-1"/,
+  ],
+  [
+    ['calibrate', '--epsilon', 'Infinity', '--delta', '0.1'],
+    /--epsilon must be .*, got "Infinity"/,
+  ],
+  [
+    ['calibrate', '--epsilon', '1', '--delta', '1'],
+    /--delta must be a number between 0 and 1, got "1"/,
+  ],
+  [['calibrate', '--epsilon', '1', '--delta', '1e-6x'], /--delta must be .*, got "1e-6x"/],
+  [['release', daily], /--epsilon is required/],
+  [['release', '--epsilon', '1', '--delta', '1e-6', daily], /--clip is required/],
+  [[...release, '--clip', '2', daily], /--clip is given twice/],
+  [
+    ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '0', daily],
+    /--clip must be a positive number, got "0"/,
+  ],
+  [[...release, '--mechanism', 'lattice', daily], /unknown mechanism "lattice"/],
+  [[...release, '--mode', 'float', daily], /--mode must be one of grid, lattice, got "float"/],
+  [
+    [...release, '--neighbours', 'add', daily],
+    /--neighbours must be one of zero-out, replace-one, got "add"/,
+  ],
+  [
+    [...release, '--neighbors', 'replace-one', daily],
+    /unknown option "--neighbors"; did you mean --neighbours\?/,
+  ],
+  [
+    [...release, '--seed', '-1', daily],
+    /--seed must be a whole number from 0 to 2\^64 - 1, got "-1"/,
+  ],
+  [
+    [...release, '--seed', '18446744073709551616', daily],
+    /--seed must be .*, got "18446744073709551616"/,
+  ],
+  [[...release, '--seed', '0x1', daily], /--seed must be/],
+  [[...release, daily, daily], /one input file at most, got 2/],
+  [[...release, join(folder, 'nowhere.csv')], /there is no file .*nowhere.csv/],
+  [[...release, folder], /is a folder/],
+  [
+    [...release, '--column', 'count', '--output', join(folder, 'no/where.csv'), daily],
+    /the folder does not exist/,
+  ],
+  [[...release, '--column', 'count', '--output', folder, daily], /is not a regular file/],
+  [
+    [...release, '--column', 'count', '--output', '/dev/null', daily],
+    /\/dev\/null is not a regular file/,
+  ],
+];
+
 test('misuse: exit code 2 and one clear line', async () => {
-  const cases = [
-    [[], /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, experiment, bench, page, completion, example, or --help/],
-    [['relaese'], /unknown command "relaese"; did you mean release\?/],
-    [['comparee'], /unknown command "comparee"; did you mean compare\?/],
-    [['--verbose'], /unknown option "--verbose"/],
-    [['toString'], /unknown command "toString"/],
-    [['error'], /--steps is required/],
-    [['error', '--steps'], /--steps needs a value/],
-    [['error', '--steps', '--json'], /--steps needs a value/],
-    [['error', '--steps', '0'], /--steps must be a whole number from 1 to 2\^40, got "0"/],
-    [['error', '--steps', '-5'], /--steps must be .*, got "-5"/],
-    [['error', '--steps', '1.5'], /--steps must be .*, got "1.5"/],
-    [['error', '--steps', 'NaN'], /--steps must be .*, got "NaN"/],
-    [['error', '--steps', ''], /--steps must be .*, got ""/],
-    [['error', '--steps', '4', '--steps', '5'], /--steps is given twice/],
-    [['error', '--steps', '4', '--json=yes'], /--json takes no value/],
-    [['error', '--steps', '4', 'file.csv'], /error reads no file, got file.csv/],
-    [
-      ['error', '--steps', '4', '--mechanism', 'treee'],
-      /unknown mechanism "treee"; did you mean tree\?/,
-    ],
-    [
-      ['error', '--steps', '4', '--mechanism', 'optimal-of-all'],
-      /unknown mechanism "optimal-of-all"; known are independent, /,
-    ],
-    [['error', '--stpes', '4'], /unknown option "--stpes"; did you mean --steps\?/],
-    [['error', '-x'], /unknown option "-x"/],
-    [['error', '--constructor'], /unknown option "--constructor"/],
-    [
-      ['error', '--steps', '1000000000000', '--mechanism', 'square-root'],
-      /square-root: --steps must be between/,
-    ],
-    [['calibrate', '--delta', '0.1'], /give exactly one of --epsilon, --rho, --mu/],
-    [['calibrate', '--epsilon', '1', '--mu', '1', '--delta', '0.1'], /give exactly one of/],
-    [['calibrate', '--epsilon', '1'], /--delta is required/],
-    [
-      ['calibrate', '--epsilon', '0', '--delta', '0.1'],
-      /--epsilon must be a positive number, got "0"/,
-    ],
-    [
-      ['calibrate', '--epsilon', '-1', '--delta', '0.1'],
-      /--epsilon must be a positive number, got "-1"/,
-    ],
-    [
-      ['calibrate', '--epsilon', 'Infinity', '--delta', '0.1'],
-      /--epsilon must be .*, got "Infinity"/,
-    ],
-    [
-      ['calibrate', '--epsilon', '1', '--delta', '1'],
-      /--delta must be a number between 0 and 1, got "1"/,
-    ],
-    [['calibrate', '--epsilon', '1', '--delta', '1e-6x'], /--delta must be .*, got "1e-6x"/],
-    [['release', daily], /--epsilon is required/],
-    [['release', '--epsilon', '1', '--delta', '1e-6', daily], /--clip is required/],
-    [[...release, '--clip', '2', daily], /--clip is given twice/],
-    [
-      ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '0', daily],
-      /--clip must be a positive number, got "0"/,
-    ],
-    [[...release, '--mechanism', 'lattice', daily], /unknown mechanism "lattice"/],
-    [[...release, '--mode', 'float', daily], /--mode must be one of grid, lattice, got "float"/],
-    [
-      [...release, '--neighbours', 'add', daily],
-      /--neighbours must be one of zero-out, replace-one, got "add"/,
-    ],
-    [
-      [...release, '--neighbors', 'replace-one', daily],
-      /unknown option "--neighbors"; did you mean --neighbours\?/,
-    ],
-    [
-      [...release, '--seed', '-1', daily],
-      /--seed must be a whole number from 0 to 2\^64 - 1, got "-1"/,
-    ],
-    [
-      [...release, '--seed', '18446744073709551616', daily],
-      /--seed must be .*, got "18446744073709551616"/,
-    ],
-    [[...release, '--seed', '0x1', daily], /--seed must be/],
-    [[...release, daily, daily], /one input file at most, got 2/],
-    [[...release, join(folder, 'nowhere.csv')], /there is no file .*nowhere.csv/],
-    [[...release, folder], /is a folder/],
-    [
-      [...release, '--column', 'count', '--output', join(folder, 'no/where.csv'), daily],
-      /the folder does not exist/,
-    ],
-    [[...release, '--column', 'count', '--output', folder, daily], /is not a regular file/],
-    [
-      [...release, '--column', 'count', '--output', '/dev/null', daily],
-      /\/dev\/null is not a regular file/,
-    ],
-  ];
-  for (const [args, message] of cases) {
+  for (const [args, message] of misuses) {
     const { stdout } = await fails(args, 2, message);
     assert.equal(stdout, '', args.join(' '));
   }

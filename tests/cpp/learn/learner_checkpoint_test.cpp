@@ -281,6 +281,12 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
                 text.find(" must be of this") != std::string::npos)
         << name << ": " << text;
   }
+  EXPECT_ERROR(PrefixSum(how.mechanism, {.key = how.key, .dimension = kDimension})
+                   .restore_without_ledger(good),
+               "bad_state", "must be of kind 2, got kind 5");
+}
+
+TEST(LearnerCheckpoint, what_belongs_to_other_parameters_is_refused) {
   // Two losses of one name, with different parameters.
   for (const double threshold : {1.0, 2.0}) {
     DpFtrlOptions huber = options();
@@ -311,9 +317,6 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
   penalised.penalty.groups = {2, 1};
   EXPECT_ERROR(DpFtrl(penalised).restore_without_ledger(of_one_and_two), "bad_state",
                "must be of this");
-  EXPECT_ERROR(PrefixSum(how.mechanism, {.key = how.key, .dimension = kDimension})
-                   .restore_without_ledger(good),
-               "bad_state", "must be of kind 2, got kind 5");
 }
 
 TEST(LearnerCheckpoint, a_learner_that_ended_stays_ended) {

@@ -45,6 +45,24 @@ const bin = programs();
 const user = findOwner();
 export const hasPostgres = bin !== undefined && user !== undefined;
 
+/** Connects to the server whose socket is in the folder. */
+async function connectTo(folder) {
+  const where = { host: folder, user: 'test', database: 'postgres' };
+  const client = new pg.Client({ ...where, connectionTimeoutMillis: PATIENCE });
+  client.on('error', () => {}); // A server that was killed; queries tell.
+  await client.connect();
+  return client;
+}
+
+async function isReady(folder) {
+  try {
+    await (await connectTo(folder)).end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Starts a server, or one that follows the primary whose socket is in that folder. */
 export async function startPostgres(primary) {
   // The path of a socket has at most 107 bytes, which a TMPDIR may exceed.
@@ -62,21 +80,7 @@ export async function startPostgres(primary) {
   let server;
 
   const environment = { PGHOST: folder, PGUSER: 'test', PGDATABASE: 'postgres' };
-  const connect = async () => {
-    const where = { host: folder, user: 'test', database: 'postgres' };
-    const client = new pg.Client({ ...where, connectionTimeoutMillis: PATIENCE });
-    client.on('error', () => {}); // A server that was killed; queries tell.
-    await client.connect();
-    return client;
-  };
-  const isReady = async () => {
-    try {
-      await (await connect()).end();
-      return true;
-    } catch {
-      return false;
-    }
-  };
+  const connect = () => connectTo(folder);
   const start = async () => {
     const settings = ['-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`];
     const output = openSync(log, 'w');
@@ -85,7 +89,7 @@ export async function startPostgres(primary) {
     let failure;
     server.once('error', (error) => (failure = error.message));
     server.once('exit', (status) => (failure = `it exits with ${status}: ${readFileSync(log, 'utf8')}`));
-    await until('the server starts', isReady, () => failure);
+    await until('the server starts', () => isReady(folder), () => failure);
   };
   const end = async (signal) => {
     const { exitCode, signalCode } = server;
