@@ -30,24 +30,22 @@ HistogramOptions options_of(std::int64_t num, const Kind& kind) {
       .num_categories = num, .total = kind.total, .confidence = 0.9, .neighbours = kind.neighbours};
 }
 
-TEST(HistogramsTest, AllStreamsOfThreeStepsAreWithinTheNoiseOfTheirNeighbours) {
+TEST(HistogramsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbours) {
   for (const Kind& kind : kKinds)
     for (const std::int64_t num : {1, 2, 4})
-      for (const Participation& participation :
-           {Participation::single(), testing::separated(2, 2), testing::separated(3, 1)}) {
-        const HistogramSum sum({.strategy = "square-root",
-                                .num_steps = 3,
-                                .target = {.epsilon = 1, .delta = 1e-6},
-                                .participation = participation},
-                               options_of(num, kind), Key::insecure_from_seed(1));
-        std::vector<std::int64_t> all(static_cast<std::size_t>(num));
-        std::iota(all.begin(), all.end(), 0);
-        const double largest = testing::farthest_streams(sum, all);
-        const Certificate claim = sum.certificate();
-        EXPECT_LE(largest, claim.noise_stddev * claim.mu * (1 + 1e-12));
-        EXPECT_GE(largest, claim.noise_stddev * claim.mu * (1 - 0x1p-14));
-        testing::expect_certified(sum, kind.neighbours);
-      }
+      for (const std::int64_t num_steps : {1, 2, 3, 5, 8})
+        for (const Participation& participation : testing::patterns_of(num_steps))
+          for (const char* strategy : {"square-root", "optimal"}) {
+            const HistogramSum sum({.strategy = strategy,
+                                    .num_steps = num_steps,
+                                    .target = {.epsilon = 1, .delta = 1e-6},
+                                    .participation = participation},
+                                   options_of(num, kind), Key::insecure_from_seed(1));
+            std::vector<std::int64_t> all(static_cast<std::size_t>(num));
+            std::iota(all.begin(), all.end(), 0);
+            testing::expect_farthest(sum, all, 0x1p-14);
+            testing::expect_certified(sum, kind.neighbours);
+          }
 }
 
 TEST(HistogramsTest, DistancesOfIntegersAreNoLessThanTheyAre) {
