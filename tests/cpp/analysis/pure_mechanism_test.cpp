@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mechanisms without a delta: sensitivity, error and the choice of the tree.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "dpftrl/analysis/mechanism.hpp"
@@ -67,6 +68,25 @@ TEST(PureMechanism, horizons_that_balanced_digits_fill_have_the_closed_form) {
   const auto limit = [](double k) { return (k - 1 / k) / (2 * std::pow(std::log(k), 3)); };
   for (double k = 3; k < 101; k += 2) EXPECT_GE(limit(k), limit(19));
   EXPECT_NEAR(limit(19), 0.37112, 5e-6);
+}
+
+TEST(PureMechanism, gaussian_noise_is_worse_below_the_delta_that_the_paper_names) {
+  // The abstract of arXiv 2408.07021: with k = 19 the error is asymptotically below the bound of
+  // Henzinger, Upadhyay and Upadhyay, (4 / epsilon^2) ln(1 / delta) (ln(n) / pi)^2 in its leading
+  // term, for delta = O(n^-0.92). Both are ln(n)^3 / epsilon^2 times a constant at delta = n^-x,
+  // and equal at one x.
+  const auto crossing = [](double error, double steps) {
+    return error / std::pow(std::log(steps), 3) * std::pow(std::numbers::pi, 2) / 4;
+  };
+  // Horizons that h digits of base 19 fill; 19^h in place of n, its half, changes no limit.
+  double last = std::numeric_limits<double>::infinity();
+  for (std::int64_t h = 1, full = 19; h <= 5; ++h, full *= 19) {
+    const std::int64_t steps = (full - 1) / 2;
+    const double found = crossing(squared_error(*tree(steps, 19, true)), static_cast<double>(full));
+    EXPECT_LE(found, last);
+    last = found;
+  }
+  EXPECT_NEAR(last, 0.92, 0.005);
 }
 
 /// Streams of num_steps records -1, 0 or 1, by number.
