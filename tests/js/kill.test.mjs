@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // kill -9 at any instant: whatever was handed out stays what it was. A short form; the full one,
-// `npm run test:long`, kills some hundreds of processes.
+// `npm run test:long`, kills 500 processes for each kind of ledger.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,17 +11,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { importEntry, installed } from './support/consumer.mjs';
-import { peopleOf, STATISTICS, statisticOf } from './support/kill-stream.mjs';
+import { peopleOf, STATISTICS, statisticOf, SUMS } from './support/kill-stream.mjs';
 import { targetOf, VISITS_A_STEP } from './support/kill-stream.mjs';
 
 const isLong = process.env.DPFTRL_LONG === '1';
-const numKills = isLong ? 400 : 24;
-/** The same for ledgers of each statistic. */
-const numKillsOfStatistic = isLong ? 200 : 12;
-/** The same for ledgers of people, in each way to be durable. */
-const numKillsOfPeople = isLong ? 200 : 10;
-/** The same for those of each statistic of people. */
-const numKillsOfPeopleStatistic = isLong ? 120 : 8;
+/** Lives of each kind of ledger; fewer in the short form where kinds share their way to be stored. */
+const numKillsOf = (short) => (isLong ? 500 : short);
 const numSteps = 4000;
 const seed = 77;
 const child = fileURLToPath(new URL('./support/kill-child.mjs', import.meta.url));
@@ -135,16 +130,16 @@ test('kill: the recorder finds what it is there to find', () => {
 });
 
 /** Requires that the releases are those of one stream that was never interrupted. */
-async function requireOneStream({ releases }) {
+async function requireOneStream({ releases }, { kind }) {
   const dp = await (await importEntry('dp-ftrl')).load();
-  const sums = dp.prefixSum({ ...targetOf(seed), numSteps });
+  const sums = dp.prefixSum({ ...targetOf(seed, kind), numSteps });
   releases.forEach(({ record, release }, step) => {
     assert.deepEqual(release, [...sums.release(record)], `step ${step}`);
   });
   sums.dispose();
 }
 
-async function requireOneStatistic({ releases }, name) {
+async function requireOneStatistic({ releases }, { statistic: name }) {
   const dp = await (await importEntry('dp-ftrl')).load();
   const { options, numbersOf } = statisticOf(name, seed);
   const statistic = dp.statistic({ ...options, numSteps });
@@ -156,12 +151,12 @@ async function requireOneStatistic({ releases }, name) {
 }
 
 /** Lives that are killed, and two that are left alone: they see one release of each step. */
-async function surviveKills(t, num, statistic) {
+async function surviveKills(t, num, what) {
   const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
   const path = join(scratch, 'sums.state');
   const recorder = new Recorder();
   const next = async (kill) => {
-    const { lines, ...end } = await live(path, kill, { again: recorder.again(), statistic });
+    const { lines, ...end } = await live(path, kill, { again: recorder.again(), ...what });
     for (const line of lines) recorder.see(line);
     return end;
   };
@@ -182,21 +177,25 @@ async function surviveKills(t, num, statistic) {
       const { code, errors } = await next(null);
       assert.equal(code, 0, errors);
     }
-    await (statistic ? requireOneStatistic : requireOneStream)(recorder, statistic);
+    await (what.statistic ? requireOneStatistic : requireOneStream)(recorder, what);
     return recorder;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-test('kill: no step is lost, changed or refused later, and all are one stream', async (t) => {
-  const { numUnseen } = await surviveKills(t, numKills);
-  assert.ok(numUnseen > 0);
-});
+for (const kind of SUMS) {
+  const num = numKillsOf(kind === 'totals' ? 20 : 9);
+  test(`kill: no step of ${kind} is lost, changed or refused later, and all are one stream`, async (t) => {
+    const { releases, numUnseen } = await surviveKills(t, num, { kind });
+    assert.ok(releases.length > 3);
+    if (num > 12) assert.ok(numUnseen > 0);
+  });
+}
 
 for (const statistic of STATISTICS) {
   test(`kill: no step of ${statistic} gets a second sample, and all are one stream`, async (t) => {
-    const { releases } = await surviveKills(t, numKillsOfStatistic, statistic);
+    const { releases } = await surviveKills(t, numKillsOf(9), { statistic });
     assert.ok(releases.length > 3);
   });
 }
@@ -314,11 +313,11 @@ async function surviveKillsOfPeople(t, num, { durable, statistic }) {
 
 for (const durable of ['contribution', 'release']) {
   test(`kill: nobody's contribution counts twice or gets lost, durable by ${durable}`, (t) =>
-    surviveKillsOfPeople(t, numKillsOfPeople, { durable }));
+    surviveKillsOfPeople(t, numKillsOf(10), { durable }));
 
   for (const statistic of STATISTICS) {
     test(`kill: no step of people's ${statistic} gets a second sample, durable by ${durable}`, (t) =>
-      surviveKillsOfPeople(t, numKillsOfPeopleStatistic, { durable, statistic }));
+      surviveKillsOfPeople(t, numKillsOf(8), { durable, statistic }));
   }
 }
 

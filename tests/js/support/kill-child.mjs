@@ -11,7 +11,7 @@ import { peopleOf, statisticOf, targetOf, VISITS_A_STEP } from './kill-stream.mj
 
 const { library, fileStore, path, seed, numSteps, most, point, again, tooLate, ...other } =
   JSON.parse(process.argv[2]);
-const { durable, statistic } = other;
+const { durable, kind, statistic } = other;
 
 function say(line) {
   writeSync(1, `${JSON.stringify(line)}\n`);
@@ -51,7 +51,7 @@ if (tooLate) {
   store.save = async (bytes) => void save.call(store, bytes);
   store.append = async (bytes) => void append.call(store, bytes);
 }
-const target = { ...targetOf(seed), numSteps, store };
+const target = { ...targetOf(seed, kind), numSteps, store };
 
 const totals = {
   open: () => dp.ledger(target),

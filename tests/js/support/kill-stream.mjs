@@ -2,11 +2,19 @@
 
 // The streams of kill.test.mjs, for the processes that are killed and for the one that compares.
 
-/** Options of both kinds of ledgers. */
-export const targetOf = (seed) => ({
-  mechanism: 'blt-rational',
+/** Lists what ledgers of numbers release, and by which noise. */
+const sums = {
+  totals: { mechanism: 'blt-rational', delta: 1e-6 },
+  'pure totals': { pure: true },
+  windows: { mechanism: 'blt-rational', delta: 1e-6, workload: { window: 3 } },
+  'decaying sums': { mechanism: 'square-root', delta: 1e-6, workload: { decay: 0.75 } },
+};
+export const SUMS = Object.keys(sums);
+
+/** Options of ledgers of numbers, and of people's. */
+export const targetOf = (seed, kind = 'totals') => ({
+  ...sums[kind],
   epsilon: 1,
-  delta: 1e-6,
   clipNorm: 1,
   dimension: 2,
   insecureSeed: seed,
