@@ -3,11 +3,9 @@
 // Statistics: moments of records, with their intervals, and in a store.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { close } from './support/check.mjs';
-import { importEntry, root } from './support/consumer.mjs';
+import { close, golden } from './support/check.mjs';
+import { importEntry } from './support/consumer.mjs';
 import { using } from './support/statistics.mjs';
 import { appendingStore, memoryStore } from './support/stores.mjs';
 
@@ -89,7 +87,7 @@ test('moments: every way of giving records leads to the same bits', () => {
 });
 
 test('moments: the claim is about records, and its distance that of an independent computation', () => {
-  const cases = JSON.parse(readFileSync(join(root, 'tests/golden/moments.json'), 'utf8'));
+  const cases = golden('moments');
   assert.equal(cases.length, 10);
   for (const { columns, covariance, neighbours, distance_squared: squared } of cases) {
     const some = Array.from({ length: columns }, (_, i) => [i, i + 2]);

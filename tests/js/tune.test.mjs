@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { close, rejects } from './support/check.mjs';
+import { close, golden, rejects } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, entryUrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
@@ -33,12 +33,9 @@ const textOf = (some) => `a,b,y\n${some.map((row) => `${row.join(',')}\n`).join(
 writeFileSync(path, textOf(rows));
 const learn = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--range', 'b=0:10'];
 const tuned = [...learn, '--tune', '1,4'];
-const golden = JSON.parse(
-  readFileSync(new URL('../golden/tuning.json', import.meta.url), 'utf8'),
-);
 
 test('tune: what is left for the learners is that of an independent integration', () => {
-  for (const { deltas, learnerEpsilon, mu, ...given } of golden) {
+  for (const { deltas, learnerEpsilon, mu, ...given } of golden('tuning')) {
     const cost = dp.tuningCost(given);
     assert.ok(cost.learnerEpsilon <= learnerEpsilon * (1 + 1e-6), JSON.stringify(given));
     close(cost.learnerEpsilon / learnerEpsilon, 1, 1e-3);

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+
+/** Returns what an independent computation left in tests/golden. */
+export function golden(name) {
+  const url = new URL(`../../golden/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(url, 'utf8'));
+}
 
 /** |actual - expected| <= tolerance * max(1, |expected|), and not NaN. */
 export function close(actual, expected, tolerance) {
