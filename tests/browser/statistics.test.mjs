@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { complaints, enter, readKey, readTable, reveal, root, startSite, textOf } from './support.mjs';
+import { complaints, enter, readKey, readTable, reveal, root, savesOf, startSite, textOf } from './support.mjs';
 
 const { open } = await startSite();
 const library = await load();
@@ -42,6 +42,20 @@ async function drawn(page, keys, before = NaN) {
 
 const keyOf = (page, key) => readKey(page, `#statistics [data-key="${key}"]`);
 
+/** The rows of the CSV of Figure 6, by the names of its columns, and the comment above them. */
+async function savedNumbers(page) {
+  await page.click('#export-open');
+  await savesOf(page, '#export-statistics');
+  const csv = await page.evaluate(() => window.saved.text());
+  await page.$eval('#export', (one) => one.close());
+  const [comment, names, ...lines] = csv.trimEnd().split('\n');
+  const named = (line) => Object.fromEntries(line.split(',').map((cell, i) => [names.split(',')[i], cell]));
+  return { settings: JSON.parse(comment.slice(2)).settings, rows: lines.map(named) };
+}
+
+const partsOf = (row, key) => ['value', 'low', 'high', 'stddev'].map((part) => Number(row[`${key}-${part}`]));
+const partsIn = ({ value, low, high, stddev }) => [value, low, high, stddev];
+
 test('mean, spread and count are those of the library, by keyboard and in the table', async () => {
   const { page, said } = await open(shop);
   await reveal(page, 'statistics', '.key');
@@ -61,6 +75,17 @@ test('mean, spread and count are those of the library, by keyboard and in the ta
   const { low, high, stddev } = all[step - 1].mean[0];
   assert.deepEqual([cells['mean-low'], cells['mean-high'], cells['mean-stddev']], [low, high, stddev]);
   assert.equal(cells['count-truth'], step);
+  // A file has all digits of all steps.
+  const saved = await savedNumbers(page);
+  assert.equal(saved.settings.statistic, 'moments');
+  assert.equal(saved.rows.length, 840);
+  saved.rows.forEach((row, i) => {
+    assert.equal(row.step, String(i + 1));
+    assert.deepEqual(partsOf(row, 'mean'), partsIn(all[i].mean[0]));
+    assert.deepEqual(partsOf(row, 'spread'), partsIn(all[i].standardDeviation[0]));
+    assert.deepEqual([...partsOf(row, 'count'), Number(row['count-truth'])], [...partsIn(all[i].count), i + 1]);
+  });
+  assert.equal('time' in saved.rows[0], false);
   // The cursor goes through all charts, and the figures above.
   await page.focus('#statistics [data-key=spread] .plot');
   await page.keyboard.press('Home');
@@ -82,6 +107,7 @@ test('mean, spread and count are those of the library, by keyboard and in the ta
   const spoken = await page.$eval('figure:has(#statistics)', (one) => one.outerHTML);
   assert.doesNotMatch(spoken, /secret:|Secret:|without noise <|clipped\./);
   assert.ok([...(await readTable(page, 'statistics-numbers')).values()].every((one) => !('mean-truth' in one)));
+  assert.doesNotMatch(Object.keys((await savedNumbers(page)).rows[0]).join(), /truth/);
   assert.deepEqual(said, []);
   await page.close();
 });
@@ -99,7 +125,18 @@ test('counts of categories follow the address, the seed and the neighbours', asy
     assert.equal(shown.release, last(7).count[i].value);
     const isIn = (item) => (name === 'other' ? !categories.includes(item) : item === name);
     assert.equal(shown['without noise'], items.filter(isIn).length);
+    const percent = (value) => `${(100 * value).toFixed(1).replace('-', '−')} %`;
+    const { value, low, high } = last(7).share[i];
+    const share = `Share of all records: ${percent(value)}, ${percent(low)} to ${percent(high)}`;
+    assert.equal(await textOf(page, `#statistics [data-key="${name}"] .hint`), share);
+    const saved = (await savedNumbers(page)).rows.at(-1);
+    assert.deepEqual(partsOf(saved, `${name}-share`), partsIn(last(7).share[i]));
+    assert.equal(Number(saved[`${name}-share-truth`]), items.filter(isIn).length / 840);
   }
+  await page.focus('#statistics [data-key="0"] .plot');
+  await page.keyboard.press('Home');
+  await page.waitForFunction(() => /^Share of all records: /.test(document.querySelector('#statistics [data-key="1"] .hint').textContent));
+  assert.match(await page.$eval('#statistics [data-key="0"] .plot', (one) => one.getAttribute('aria-valuetext')), /^step 1, .*\. Share of all records: .* %; secret: without noise [01]$/);
   assert.match(await textOf(page, '#statistics-note'), /hide whether any one record was there, what it says, and which of any two it was, at/);
   await page.click('#statistics-again');
   await drawn(page, '0,1,other', last(7).count[0].value);
@@ -193,6 +230,9 @@ test('own rows of persons by day: those that count are released, and ranges wait
   const shown = await keyOf(page, 'tea');
   assert.equal(shown.release, released.at(-1).count[0].value);
   assert.equal(shown['without noise'], 3);
+  const saved = await savedNumbers(page);
+  assert.deepEqual(saved.rows.map(({ time }) => time), ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04']);
+  assert.deepEqual(partsOf(saved.rows[2], 'tea'), partsIn(released[2].count[0]));
   assert.match(await textOf(page, '#statistics-note'), /any one person was there, with up to 2 records that count, and what they say/);
   assert.deepEqual(said, []);
   await page.close();

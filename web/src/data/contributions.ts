@@ -192,6 +192,8 @@ export interface CountedRows {
   /** Place in `rows` of the first one of each step, and behind the last one of all. */
   starts: number[];
   numDropped: number;
+  /** Says when a step is, from 0; null where steps are no times. */
+  timeOf: ((step: number) => string) | null;
 }
 
 /**
@@ -199,7 +201,7 @@ export interface CountedRows {
  * first does, as in `peopleStatistic` of the library: added up they would be nobody's record.
  */
 export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: number): CountedRows {
-  const { numSteps, stepOf, persons } = layoutOf(csv, roles);
+  const { numSteps, stepOf, persons, origin } = layoutOf(csv, roles);
   const counting = new Counting(limit);
   const latest = new Map<string, number>();
   const rows: number[] = [];
@@ -218,7 +220,8 @@ export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: numb
     rows.push(row);
   }
   while (starts.length <= Math.min(numSteps, maxSteps)) starts.push(rows.length);
-  return { rows, starts, numDropped };
+  const timeOf = roles.time === '' ? null : (step: number) => bucketText(origin + step, roles.bucket);
+  return { rows, starts, numDropped, timeOf };
 }
 
 /** The rows as records of steps. */

@@ -35,6 +35,8 @@ export interface Track {
   truth: Float64Array;
   /** Says how large its errors are; absent where its interval says it. */
   errors?: string;
+  /** The same by the number of all records, from 0 to 1. */
+  share?: { estimates: readonly Estimate[]; truth: Float64Array };
 }
 
 export interface Released {
@@ -43,7 +45,11 @@ export interface Released {
   about: string;
   /** Says what was done to the records; secret, as it depends on them. '' for nothing. */
   secret: string;
+  /** Says when a step is, from 0; null where steps are no times. */
+  timeOf: CountedRows['timeOf'];
 }
+
+type Tracks = Omit<Released, 'timeOf'>;
 
 export interface Wanted {
   settings: Settings;
@@ -109,7 +115,7 @@ function clippedOf({ table: { csv, choice } }: Wanted, counted: CountedRows): Cl
   return { measured, range, given, clipped, secret };
 }
 
-async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Released> {
+async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Tracks> {
   const { measured, range, given, clipped, secret } = clippedOf(wanted, counted);
   const [low, high] = range;
   const statistic = await engine.statistic({ statistic: 'moments', ranges: [range], ...optionsOf(wanted) });
@@ -136,7 +142,7 @@ async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Pr
   }
 }
 
-async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Released> {
+async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Tracks> {
   const { csv, choice } = wanted.table;
   const { category, domain } = choice;
   if (category === '') throw new Wanting('Choose the column whose cells are names of categories.');
@@ -157,11 +163,16 @@ async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): 
   try {
     const readings = await readingsOf(statistic, (from, to) => given.slice(from, to), counted.starts);
     const truth = trueCounts(stepsOf(wanted, counted), given, categories);
+    const all = truth[0]!.map((_, step) => truth.reduce((sum, one) => sum + one[step]!, 0));
     const tracks = categories.map((name, i) => ({
       name: `${category}: ${name}`,
       key: name,
       estimates: readings.map((one) => one.count[i]!),
       truth: truth[i]!,
+      share: {
+        estimates: readings.map((one) => one.share[i]!),
+        truth: truth[i]!.map((number, step) => number / all[step]!),
+      },
     }));
     return { tracks, about: '', secret: '' };
   } finally {
@@ -205,7 +216,7 @@ function stepSums(values: Float64Array, starts: readonly number[]): Float64Array
   );
 }
 
-async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Released> {
+async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Tracks> {
   const { settings, table } = wanted;
   const { range, clipped, secret } = clippedOf(wanted, counted);
   const each = readTogether(table.choice.together)!.map((kind) => settingsOfSum(settings, kind));
@@ -259,5 +270,6 @@ export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<
     throw new Wanting('Mean, spread and counts are of all records so far, or of those of a window: choose one of these under “What is summed”.');
   }
   const counted = countedRows(table.csv, settings, limit, settings.numSteps);
-  return { moments, histogram, sums }[settings.statistic](engine, wanted, counted);
+  const released = await { moments, histogram, sums }[settings.statistic](engine, wanted, counted);
+  return { ...released, timeOf: counted.timeOf };
 }

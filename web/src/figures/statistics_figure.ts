@@ -10,7 +10,7 @@ import { Wanting, type StatisticTable } from '../data/statistic_choice.ts';
 import type { Analyst } from '../page/analyst.ts';
 import { byId, h, setText } from '../page/dom.ts';
 import { messageOf } from '../page/failures.ts';
-import { count, quantity, scientific } from '../page/format.ts';
+import { count, percent, quantity, scientific } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
 import type { Lane } from '../page/run.ts';
 import { GrowingRange } from './axis.ts';
@@ -35,6 +35,7 @@ class Panel {
   readonly chart: Chart;
   private readonly legend: Legend;
   private readonly points: Decimated;
+  private readonly hint: HTMLElement | null;
 
   constructor(
     readonly track: Track,
@@ -65,8 +66,9 @@ class Panel {
     ];
     this.legend = new Legend(published, deployed ? [] : [{ name: 'without noise', colour: 'secret', kind: 'dash' }]);
     const title = h('h3', {}, track.name);
-    const errors = track.errors === undefined ? null : h('p', { class: 'hint' }, track.errors);
-    this.element = h('div', { class: 'panel', 'data-key': track.key }, title, errors, this.legend.element, this.chart.element);
+    const { errors, share } = track;
+    this.hint = errors === undefined && share === undefined ? null : h('p', { class: 'hint' }, errors ?? '');
+    this.element = h('div', { class: 'panel', 'data-key': track.key }, title, this.hint, this.legend.element, this.chart.element);
     for (let step = 1; step <= numSteps; ++step) {
       const { value, low, high, truth } = this.at(step);
       this.points.push([value, high, low, truth]);
@@ -94,6 +96,13 @@ class Panel {
       { text: ends(at) },
       { text: quantity(at.truth), value: at.truth },
     ]);
+    if (this.track.share !== undefined) setText(this.hint!, this.shareText(shown));
+  }
+
+  /** Says what share of all records a count is. */
+  private shareText(step: number): string {
+    const { value, low, high } = this.track.share!.estimates[step - 1]!;
+    return `Share of all records: ${percent(value)}, ${percent(low)} to ${percent(high)}`;
   }
 
   picture(): PicturePanel {
@@ -119,7 +128,8 @@ class Panel {
   private describe(step: number): string {
     const at = this.at(step);
     const secret = this.deployed ? '' : `; secret: without noise ${quantity(at.truth)}`;
-    return `step ${step}, ${this.track.name}: release ${quantity(at.value)}, interval ${ends(at)}${secret}`;
+    const share = this.track.share === undefined ? '' : `. ${this.shareText(step)}`;
+    return `step ${step}, ${this.track.name}: release ${quantity(at.value)}, interval ${ends(at)}${share}${secret}`;
   }
 }
 
@@ -174,6 +184,15 @@ export class StatisticsFigure {
   /** The charts as they are drawn; none before they are. */
   pictures(): PicturePanel[] {
     return this.panels.map((panel) => panel.picture());
+  }
+
+  /** The numbers that the charts are of; null before they are drawn. */
+  numbers(deployed: boolean): StatisticNumbers | null {
+    const { released, shown, panels } = this;
+    if (released === null || panels.length === 0) return null;
+    const { timeOf, tracks } = released;
+    const numSteps = tracks[0]!.estimates.length;
+    return { settings: shown!.settings, numSteps, timeOf, columns: allColumns(released, deployed) };
   }
 
   private async update(): Promise<void> {
@@ -242,22 +261,40 @@ export class StatisticsFigure {
   }
 }
 
-function tableOf({ tracks }: Released, deployed: boolean): HTMLElement {
-  const print = (value: number): string => quantity(value, 5);
-  const columns = tracks.flatMap(({ name, key, estimates, truth }): TableColumn[] => {
-    const parts = { value: '', low: ', from', high: ', to', stddev: ', std' };
-    const published = (['value', 'low', 'high', 'stddev'] as const).map((part) => ({
-      title: `${name}${parts[part]}`,
-      secret: false,
-      name: `${key}-${part}`,
-      print,
-      at: (step: number) => estimates[step - 1]![part],
-    }));
-    const secret = { title: `${name}, without noise`, secret: true, name: `${key}-truth`, print, at: (step: number) => truth[step - 1]! };
-    return deployed ? published : [...published, secret];
-  });
-  const numSteps = tracks[0]!.estimates.length;
-  return makeTable({ numSteps, step: numSteps }, columns);
+type Part = 'value' | 'low' | 'high' | 'stddev';
+
+/** The columns of a number: its estimate, and where secrets are shown the number without noise. */
+function columnsOf(name: string, key: string, { estimates, truth }: Pick<Track, 'estimates' | 'truth'>, print: TableColumn['print']): TableColumn[] {
+  const parts: Record<Part, string> = { value: '', low: ', from', high: ', to', stddev: ', std' };
+  const published = (Object.keys(parts) as Part[]).map((part) => ({
+    title: `${name}${parts[part]}`,
+    secret: false,
+    name: `${key}-${part}`,
+    print,
+    at: (step: number) => estimates[step - 1]![part],
+  }));
+  return [...published, { title: `${name}, without noise`, secret: true, name: `${key}-truth`, print, at: (step) => truth[step - 1]! }];
+}
+
+function allColumns({ tracks }: Released, deployed: boolean): TableColumn[] {
+  const columns = tracks.flatMap(({ name, key, share, ...count }) => [
+    ...columnsOf(name, key, count, (value) => quantity(value, 5)),
+    ...(share === undefined ? [] : columnsOf(`${name}, share`, `${key}-share`, share, percent)),
+  ]);
+  return deployed ? columns.filter(({ secret }) => !secret) : columns;
+}
+
+function tableOf(released: Released, deployed: boolean): HTMLElement {
+  const numSteps = released.tracks[0]!.estimates.length;
+  return makeTable({ numSteps, step: numSteps }, allColumns(released, deployed));
+}
+
+/** All numbers of all steps, in columns. */
+export interface StatisticNumbers {
+  settings: Settings;
+  numSteps: number;
+  timeOf: Released['timeOf'];
+  columns: TableColumn[];
 }
 
 /** Says whose records are hidden, and what of them. */

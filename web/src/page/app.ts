@@ -196,7 +196,8 @@ export class App {
       const file = this.data.fileOf(run.settings);
       const pictures = this.views.pictures();
       const { simultaneousBands } = this.views;
-      return { run, deployed, version, address: location.hash, file, pictures, simultaneousBands };
+      const statistics = this.views.statisticNumbers(deployed);
+      return { run, deployed, version, address: location.hash, file, pictures, simultaneousBands, statistics };
     });
   }
 

@@ -18,7 +18,7 @@ import type { Panel, Picture } from '../figures/picture.ts';
 import { Ranking } from '../figures/ranking.ts';
 import { bandsText, SimultaneousBands, type SimultaneousBand } from '../figures/simultaneous.ts';
 import { SumsFigure, type Additions } from '../figures/sums_figure.ts';
-import { StatisticsFigure } from '../figures/statistics_figure.ts';
+import { StatisticsFigure, type StatisticNumbers } from '../figures/statistics_figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
 import { Analyst } from './analyst.ts';
 import type { StatisticTable } from '../data/statistic_choice.ts';
@@ -164,6 +164,11 @@ export class Views {
         .filter(([, , panels]) => panels.length > 0)
         .map(([name, title, panels]) => [name, { title, panels, perRow: name === 'matrices' ? 4 : 2 }]),
     );
+  }
+
+  /** The numbers of Figure 6; null before it is drawn. */
+  statisticNumbers(deployed: boolean): StatisticNumbers | null {
+    return this.statistics.numbers(deployed);
   }
 
   /** Time stands still: says where. */

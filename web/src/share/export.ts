@@ -5,6 +5,8 @@
 
 import { byId, h } from '../page/dom.ts';
 import type { Run } from '../page/run.ts';
+import type { StatisticNumbers } from '../figures/statistics_figure.ts';
+import { csvCell } from '../../../wasm/src/shared/csv.ts';
 import type { Picture } from '../figures/picture.ts';
 import type { SimultaneousBand } from '../figures/simultaneous.ts';
 import { download, downloadPicture } from './download.ts';
@@ -25,6 +27,8 @@ export interface Exported {
   pictures: ReadonlyMap<string, Picture>;
   /** By lane, if they are shown. */
   simultaneousBands: readonly SimultaneousBand[] | undefined;
+  /** Numbers of Figure 6, if it is drawn. */
+  statistics: StatisticNumbers | null;
 }
 
 /** Numbers of all steps so far. The first line is a comment that holds all parameters as JSON. */
@@ -57,6 +61,20 @@ function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Ex
       if (!deployed) cells.push(...row(history.trueSums));
     }
     lines.push(cells.join(','));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** The numbers of Figure 6 in the same form. */
+function statisticsOf({ version, address }: Exported, { settings, numSteps, timeOf, columns }: StatisticNumbers): string {
+  const header = { library: 'dp-ftrl', version, address, settings };
+  const names = ['step', ...(timeOf === null ? [] : ['time']), ...columns.map(({ name }) => name)];
+  const lines = [`# ${JSON.stringify(header)}`, names.map(csvCell).join(',')];
+  for (let step = 1; step <= numSteps; ++step) {
+    const time = timeOf === null ? [] : [timeOf(step - 1)];
+    // A mean of no records is none: its cell is empty.
+    const numbers = columns.map(({ at }) => (Number.isFinite(at(step)) ? at(step) : ''));
+    lines.push([step, ...time, ...numbers].join(','));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -124,8 +142,13 @@ export function connectExport(taken: () => Exported | null): void {
     const [javascript, command, cpp] = [javascriptOf(source), commandOf(source), cppOf(source)];
     const save = h('button', { type: 'button', id: 'export-csv', class: 'primary' }, 'Download CSV');
     save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported), 'text/csv'));
+    const { statistics } = exported;
+    const others = statistics && h('button', { type: 'button', id: 'export-statistics' }, 'Download CSV of Figure 6');
+    others?.addEventListener('click', () =>
+      download('dp-ftrl-statistics.csv', statisticsOf(exported, statistics!), 'text/csv'),
+    );
     byId('export-parts').replaceChildren(
-      h('p', {}, save),
+      h('p', { class: 'tools' }, save, others),
       figures(exported.pictures),
       (file && tableOf(file)) ?? '',
       snippet('export-javascript', 'The same in JavaScript', javascript),
