@@ -75,10 +75,6 @@ std::string_view to_string(LatticeNoise) {
   fail_lattice();
 }
 
-std::int64_t LaplaceNoise::half_width(double, double) const {
-  fail_pure();
-}
-
 namespace detail {
 
 std::unique_ptr<ReleaseEngine> make_sums_engine(const Mechanism& mechanism,

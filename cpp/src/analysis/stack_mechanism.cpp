@@ -137,4 +137,21 @@ double Mechanism::stack_lower_bound() const {
   return std::max(std::sqrt(sum), stack_ ? stack_->lower_bound : 0) * (1 - 0x1p-30);
 }
 
+std::vector<SimultaneousError> simultaneous_errors(const Mechanism& mechanism,
+                                                   const SimultaneousOptions& options) {
+  if (mechanism.is_pure())
+    fail(ErrorCode::unsupported, "simultaneous_error", "mechanism",
+         "must be one with a delta: the noise of others is not normal");
+  const auto k = static_cast<double>(mechanism.num_readers());
+  require_inside("simultaneous_error", "beta", options.beta, 0, 1);
+  SimultaneousOptions each = options;
+  // Rounded down. The quotient keeps what is too small for 1 - beta.
+  if (k > 1) each.beta = -std::expm1(std::log1p(-options.beta) / k) * (1 - 0x1p-50);
+  std::vector<SimultaneousError> errors;
+  for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
+    errors.push_back(
+        simultaneous_error(mechanism.reader(i)->strategy(), mechanism.participation(), each));
+  return errors;
+}
+
 }  // namespace dpftrl

@@ -53,17 +53,7 @@ double LaplaceSum::tail(std::int64_t x) const {
 }
 
 std::int64_t LaplaceSum::half_width(double probability) const {
-  const auto is_enough = [&](std::int64_t x) { return 2 * tail(x + 1) <= probability; };
-  std::int64_t low = -1, high = 0;  // low is too little
-  while (!is_enough(high)) {
-    low = high;
-    high = 2 * high + 1;
-  }
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (is_enough(middle) ? high : low) = middle;
-  }
-  return high;
+  return least_that([&](std::int64_t x) { return 2 * tail(x + 1) <= probability; });
 }
 
 }  // namespace dpftrl::detail

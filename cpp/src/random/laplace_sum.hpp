@@ -37,4 +37,19 @@ class LaplaceSum {
   std::vector<double> log_left_;
 };
 
+/// Smallest integer x >= 0 that is enough, where all above it are.
+template <class IsEnough>
+std::int64_t least_that(const IsEnough& is_enough) {
+  std::int64_t low = -1, high = 0;  // low is too little
+  while (!is_enough(high)) {
+    low = high;
+    high = 2 * high + 1;
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (is_enough(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
 }  // namespace dpftrl::detail

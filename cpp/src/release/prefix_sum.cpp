@@ -29,7 +29,6 @@ std::unique_ptr<detail::ReleaseEngine> make_engine(
 }
 
 /// Rarer noise has a tail that doubles do not hold.
-constexpr double kLeastProbability = 1e-290;
 
 /// A record that is written out, as a product.
 constexpr std::array<double, 1> kOne = {1};
@@ -224,17 +223,6 @@ double PrefixSum::release_stddev(std::int64_t step) const {
 double PrefixSum::release_stddev_of(const ReleaseEntry& entry) const {
   require_between("prefix_sum", "coordinate", entry.coordinate, 0, dimension() - 1);
   return engine_->release_stddev_of(entry);
-}
-
-double PrefixSum::release_half_width(const StepProbability& wanted) const {
-  const std::optional<LaplaceNoise> law = laplace();
-  if (!law)
-    fail(ErrorCode::unsupported, "prefix_sum", "mechanism",
-         "must be one without a delta: other noise has no tail here but its std");
-  const double num_nodes = mechanism_->strategy().row_norm_squared(wanted.step);
-  if (!(wanted.probability >= kLeastProbability && wanted.probability < 1))
-    fail_argument("prefix_sum", "probability", "between 1e-290 and 1", to_text(wanted.probability));
-  return grid_ * static_cast<double>(law->half_width(num_nodes, wanted.probability));
 }
 
 std::optional<LaplaceNoise> PrefixSum::laplace() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Releases without a delta.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -181,6 +182,87 @@ TEST(PureSum, the_tail_of_a_release_is_that_of_the_convolution) {
       (void)PrefixSum(gaussian, seeded()).release_half_width({.step = 0, .probability = 0.1}),
       "unsupported", "mechanism");
   EXPECT_FALSE(PrefixSum(gaussian, seeded()).laplace().has_value());
+}
+
+TEST(PureSum, all_releases_keep_to_their_bound_together) {
+  constexpr std::int64_t kCoordinates = 4000, kSteps = 30;
+  constexpr double kGrid = 0x1p-10, kBeta = 0.1;
+  const auto mechanism = Mechanism::make_pure({.num_steps = kSteps, .epsilon = 1, .arity = 3});
+  const PrefixSum one(mechanism, seeded(1, kGrid));
+  const double bound = one.simultaneous_half_width(kBeta);
+  // Coordinates are streams of their own, of the same law as the grid is the same.
+  PrefixSum sums(mechanism, seeded(kCoordinates, kGrid));
+  ASSERT_EQ(sums.laplace()->scale, one.laplace()->scale);
+  const std::vector<double> nothing(kCoordinates, 0.0);
+  std::vector<double> largest(kCoordinates, 0.0);
+  for (std::int64_t t = 0; t < kSteps; ++t) {
+    const std::vector<double> noise = released(sums, nothing);
+    for (std::size_t i = 0; i < noise.size(); ++i)
+      largest[i] = std::max(largest[i], std::abs(noise[i]));
+  }
+  const auto share_beyond = [&](double level) {
+    double beyond = 0;
+    for (const double x : largest) beyond += x > level ? 1 : 0;
+    return beyond / kCoordinates;
+  };
+  // Five stds of the share above a true bound: a false alarm has probability below 1e-6.
+  const double most = kBeta + 5 * std::sqrt(kBeta * (1 - kBeta) / kCoordinates);
+  EXPECT_LE(share_beyond(bound), most);
+  EXPECT_GT(share_beyond(bound), 0.4 * kBeta) << "so loose a bound would pass unseen";
+  EXPECT_GT(share_beyond(0.8 * bound), most) << "a bound that is too low would pass unseen";
+  // Each release by itself is not what all of them keep to.
+  double alone = 0;
+  for (std::int64_t t = 0; t < kSteps; ++t)
+    alone = std::max(alone, one.release_half_width({.step = t, .probability = kBeta}));
+  EXPECT_GT(share_beyond(alone), most);
+}
+
+TEST(PureSum, the_bound_for_all_releases_is_the_least_by_the_union) {
+  constexpr std::int64_t kSteps = 90;
+  for (const std::int64_t arity : {2, 5, 101}) {
+    const auto mechanism =
+        Mechanism::make_pure({.num_steps = kSteps, .epsilon = 0.7, .arity = arity});
+    const PrefixSum sums(mechanism, seeded(3, 0x1p-8));
+    for (const double beta : {0.5, 0.05, 1e-9, 1e-200}) {
+      const double bound = sums.simultaneous_half_width(beta);
+      const auto sum_of_tails = [&](double level) {
+        double sum = 0;
+        for (std::int64_t t = 0; t < kSteps; ++t)
+          sum += 6 * detail::LaplaceSum(std::llround(mechanism->strategy().row_norm_squared(t)),
+                                        sums.laplace()->scale)
+                         .tail(std::llround(level / sums.grid()) + 1);
+        return sum;
+      };
+      EXPECT_LE(sum_of_tails(bound), beta * (1 + 1e-6)) << arity;
+      // More than 64 nodes are rounded up, by less than a thirty-second of the variance.
+      const double slack = arity > 64 ? 0.97 : 1 - 2 * sums.grid() / bound;
+      EXPECT_GT(sum_of_tails(slack * bound), beta * (1 - 1e-6)) << arity;
+    }
+  }
+}
+
+TEST(PureSum, the_bound_for_all_releases_counts_coordinates_and_refuses_what_it_must) {
+  const auto mechanism = Mechanism::make_pure({.num_steps = 40, .epsilon = 1});
+  const PrefixSum one(mechanism, seeded(1, 0x1p-8)), five(mechanism, seeded(5, 0x1p-8));
+  EXPECT_EQ(five.simultaneous_half_width(0.1), one.simultaneous_half_width(0.02));
+  const PrefixSum single(Mechanism::make_pure({.num_steps = 1, .epsilon = 1}), seeded());
+  EXPECT_EQ(single.simultaneous_half_width(0.1),
+            single.release_half_width({.step = 0, .probability = 0.1}));
+  // Beyond 2^20 steps, each has the most nodes.
+  const auto bound_of = [](std::int64_t num_steps) {
+    const auto tree = Mechanism::make_pure({.num_steps = num_steps, .epsilon = 1, .arity = 8});
+    return PrefixSum(tree, seeded(1, 0x1p-5)).simultaneous_half_width(0.05);
+  };
+  const double listed = bound_of(std::int64_t{1} << 20), all_longest = bound_of((1 << 20) + 1);
+  EXPECT_GE(all_longest, listed);
+  EXPECT_LE(all_longest, 1.6 * listed);
+  EXPECT_GT(bound_of(std::int64_t{1} << 40), all_longest);
+  for (const double bad :
+       {0.0, 1e-201, 1.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    EXPECT_ERROR((void)one.simultaneous_half_width(bad), "invalid_argument", "probability");
+  const auto gaussian = Mechanism::make({.num_steps = 5, .target = {.epsilon = 1, .delta = 1e-6}});
+  EXPECT_ERROR((void)PrefixSum(gaussian, seeded()).simultaneous_half_width(0.1), "unsupported",
+               "mechanism");
 }
 
 /// Probabilities of the noise of all releases of three steps, each within +-kReach grids: those of

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <span>
 #include <utility>
 #include <vector>
@@ -460,6 +461,65 @@ TEST(Stack, weights_move_the_error_to_where_they_are_less) {
   stack.weights = {1, 0.01, 0.01};
   EXPECT_NEAR(mechanism({kSteps, "optimal"}, stack)->certificate().mean_error,
               total->certificate().mean_error, 1e-9);
+}
+
+TEST(Stack, all_workloads_keep_to_their_levels_together) {
+  // More than 530 of 4000 draws are beyond true levels with probability below 5e-10 (Chernoff), so
+  // the six comparisons give a false alarm with probability below 1e-8, and the seed is fixed.
+  constexpr std::int64_t kSteps = 24, kDimension = 2;
+  constexpr int kDraws = 4000, kMost = 530;
+  const SimultaneousOptions wanted{.beta = 0.1, .dimension = kDimension};
+  for (const char* strategy : {"optimal", "normalized-square-root", "tree"}) {
+    const auto how = mechanism({kSteps, strategy}, mixed(kSteps));
+    const std::int64_t k = how->num_readers();
+    const std::vector<SimultaneousError> levels = simultaneous_errors(*how, wanted);
+    ASSERT_EQ(std::ssize(levels), k);
+    std::vector<Matrix> decoders;
+    std::vector<SimultaneousError> alone;
+    for (std::int64_t i = 0; i < k; ++i) {
+      const Strategy& own = how->reader(i)->strategy();
+      decoders.push_back(own.decoder() * how->certificate().sensitivity);
+      alone.push_back(simultaneous_error(own, how->participation(), wanted));
+    }
+    std::mt19937_64 bits(31);
+    std::normal_distribution<double> normal;
+    int beyond = 0, beyond_norm = 0, beyond_alone = 0;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      const Matrix noise = Matrix::NullaryExpr(
+          decoders.front().cols(), testing::index_of(kDimension), [&] { return normal(bits); });
+      bool is_beyond = false, is_norm = false, is_alone = false;
+      for (std::size_t i = 0; i < decoders.size(); ++i) {
+        const Matrix errors = decoders[i] * noise;
+        const double largest = errors.cwiseAbs().maxCoeff();
+        is_beyond |= largest > levels[i].value;
+        is_alone |= largest > alone[i].value;
+        is_norm |= errors.rowwise().norm().maxCoeff() > levels[i].norm;
+      }
+      beyond += is_beyond ? 1 : 0;
+      beyond_norm += is_norm ? 1 : 0;
+      beyond_alone += is_alone ? 1 : 0;
+    }
+    EXPECT_LE(beyond, kMost) << strategy;
+    EXPECT_LE(beyond_norm, kMost) << strategy;
+    EXPECT_GE(beyond, 80) << strategy << ": so loose a level would pass unseen";
+    EXPECT_GT(beyond_alone, kMost) << strategy << ": levels of each by itself would pass unseen";
+  }
+}
+
+TEST(Stack, levels_of_one_workload_are_those_of_its_strategy) {
+  const auto how = mechanism({9}, {.workloads = {Workload::sliding_window({9, 3})}});
+  const SimultaneousOptions wanted{.beta = 0.05, .dimension = 3};
+  const SimultaneousError own = simultaneous_error(how->strategy(), how->participation(), wanted);
+  const std::vector<SimultaneousError> found = simultaneous_errors(*how, wanted);
+  ASSERT_EQ(std::ssize(found), 1);
+  EXPECT_EQ(found.front().value, own.value);
+  EXPECT_EQ(found.front().norm, own.norm);
+  for (const double beta : {0.0, 1.0, -0.1, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_ERROR(simultaneous_errors(*how, {.beta = beta}), "invalid_argument", "beta must be");
+  EXPECT_ERROR(simultaneous_errors(*how, {.beta = 0.1, .dimension = 0}), "invalid_argument",
+               "dimension must be");
+  const auto pure = Mechanism::make_pure({.num_steps = 9, .epsilon = 1});
+  EXPECT_ERROR(simultaneous_errors(*pure, wanted), "unsupported", "mechanism must be");
 }
 
 TEST(Stack, one_budget_for_all_is_better_than_one_for_each) {

@@ -203,4 +203,21 @@ class Mechanism {
   std::shared_ptr<const Stacked> stack_;  ///< null for one workload
 };
 
+/// Errors that all steps of all workloads keep to together with probability 1 - beta, unit noise:
+/// one entry a workload, each with a level of its own.
+///
+/// The sets of Z in which a workload keeps to its level are convex and symmetric, so that all of
+/// them hold with at least the product of their probabilities. Each of k has (1 - beta)^(1 / k).
+///
+/// @exactness  upper bounds, as simultaneous_error.
+/// @guarantee  the values of all workloads hold together with probability at least 1 - beta, and so
+///             do the norms, and the Frobenius norms. `union_bound` is that of a workload by
+///             itself.
+/// @throws Error{unsupported} a mechanism without a delta, whose noise is not normal:
+///         PrefixSum::simultaneous_half_width; as simultaneous_error.
+/// @source     Royen, arXiv 1408.1028; docs/math/simultaneous.md.
+/// @checked-by stack_test "all workloads keep to their levels together"
+std::vector<SimultaneousError> simultaneous_errors(const Mechanism& mechanism,
+                                                   const SimultaneousOptions& options);
+
 }  // namespace dpftrl

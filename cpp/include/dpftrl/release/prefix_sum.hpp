@@ -189,6 +189,17 @@ class PrefixSum {
   /// @cost        the square of the number of nodes, 25 or so.
   /// @checked-by  pure_sum_test "the tail of a release is that of the convolution"
   double release_half_width(const StepProbability& wanted) const;
+  /// Pure mechanisms: x, input units, that the noise of no coordinate of any release exceeds in
+  /// magnitude but with at most this probability, all of them together.
+  /// @exactness   an upper bound: the union over steps and coordinates, each with the tail of the
+  ///              sum of its noises. Beyond 2^20 steps each counts as one with the most nodes, and
+  ///              numbers of nodes above 64 are rounded up, by a thirty-second at most.
+  /// @guarantee   over all steps of the horizon, released or not, rounding included.
+  /// @throws Error{unsupported} a mechanism with a delta; Error{invalid_argument} a probability
+  ///         that is not between 1e-200 and 1.
+  /// @cost        O(num_steps) up to 2^20 steps.
+  /// @checked-by  pure_sum_test "all releases keep to their bound together"
+  double simultaneous_half_width(double probability) const;
   /// Law of the noise of a node of a pure mechanism; empty for others.
   std::optional<LaplaceNoise> laplace() const;
   std::int64_t dimension() const { return dimension_; }
@@ -331,6 +342,9 @@ class PeopleSum {
   double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
   double release_half_width(const StepProbability& wanted) const {
     return sums_.release_half_width(wanted);
+  }
+  double simultaneous_half_width(double probability) const {
+    return sums_.simultaneous_half_width(probability);
   }
   std::int64_t dimension() const { return sums_.dimension(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }

@@ -121,6 +121,9 @@ class Ledger {
   double release_half_width(const StepProbability& wanted) const {
     return sums_.release_half_width(wanted);
   }
+  double simultaneous_half_width(double probability) const {
+    return sums_.simultaneous_half_width(probability);
+  }
   std::int64_t dimension() const { return sums_.dimension(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }
   double grid() const { return sums_.grid(); }
