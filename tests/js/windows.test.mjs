@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { close } from './support/check.mjs';
+import { close, golden } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
@@ -154,10 +154,11 @@ test('windows: without a mechanism it is the best that is quick to find', () => 
   const { insecureSeed, ...unseeded } = weekly;
   const { mechanism } = dp.certificate({ ...unseeded, numSteps: 200 });
   assert.equal(mechanism, 'normalized-square-root');
-  // At 1024 steps within 5 % of the least errors (docs/math/windows.md).
-  for (const [window, least] of [[8, 1.8298], [64, 2.6415], [512, 3.1598]]) {
-    const { meanError } = dp.certificate({ numSteps: 1024, epsilon: 1, delta: 1e-6, workload: { window } });
-    assert.ok(meanError >= least * (1 - 3e-4) && meanError <= 1.05 * least, `window ${window}`);
+  // Within 5 % of the least errors.
+  for (const { width: window, num_steps, error: least } of golden('optima').windows) {
+    const problem = { numSteps: num_steps, epsilon: 1, delta: 1e-6, workload: { window } };
+    const { meanError } = dp.certificate(problem);
+    assert.ok(meanError >= least && meanError <= 1.05 * least, `window ${window}`);
   }
 });
 

@@ -276,6 +276,7 @@ SOURCES = {
     "linear_queries": records,
     "mechanisms": mechanisms,
     "momentum": momentum,
+    "optima": records,
     "privacy": records,
     "privacy_oracle": records,
     "safe_side": records,

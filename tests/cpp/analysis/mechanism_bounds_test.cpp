@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "dpftrl/analysis/unit_error.hpp"
+#include "golden/optima_golden.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -127,13 +128,16 @@ TEST(MechanismBounds, of_every_mechanism_are_below_the_exact_norm_and_close) {
     }
 }
 
-TEST(MechanismBounds, are_those_of_the_note_at_1024_steps) {
-  EXPECT_NEAR(concentrated(1024, 0.5).every, 1.260, 0.001);
-  EXPECT_EQ(concentrated(1024, 0.5).block_length, 1);
-  EXPECT_GT(concentrated(1024, 0.1).every, 2.29);
-  EXPECT_LE(concentrated(1024, 0.1).every, 2.470);
-  EXPECT_GT(concentrated(1024, 0.005).every, 8.1);
-  EXPECT_LE(concentrated(1024, 0.005).every, 8.904);
+TEST(MechanismBounds, at_1024_steps_are_below_those_of_an_independent_computation_and_close) {
+  for (const auto& known : golden::optima::totals) {
+    const MechanismBounds found = concentrated(known.num_steps, known.rho);
+    EXPECT_LE(found.every, known.every * (1 + 1e-8)) << known.rho;
+    EXPECT_GT(found.every, 0.9 * known.every) << known.rho;
+    if (known.block_length > 1) continue;
+    // Single steps: the norm has a closed form.
+    EXPECT_EQ(found.block_length, 1);
+    EXPECT_GT(found.every, known.every * (1 - 1e-8));
+  }
 }
 
 TEST(MechanismBounds, fall_with_the_budget_and_hold_at_every_horizon) {

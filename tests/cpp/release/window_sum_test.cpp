@@ -12,6 +12,7 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
+#include "golden/optima_golden.hpp"
 #include "golden/windows_golden.hpp"
 #include "integers_of.hpp"
 #include "noise/checkpoint.hpp"
@@ -308,24 +309,21 @@ TEST(WindowSum, sensitivities_are_those_of_all_patterns_and_signs) {
 }
 
 TEST(WindowSum, streamed_errors_are_within_five_percent_of_the_optimum) {
-  // Least root mean square errors at 1024 steps, each certified to 3e-4 by its dual.
-  constexpr std::int64_t kSteps = 1024, kCoordinates = 400;
-  constexpr std::array<std::pair<std::int64_t, double>, 3> kOptima = {
-      {{8, 1.8298}, {64, 2.6415}, {512, 3.1598}}};
-  for (const auto& [width, optimum] : kOptima) {
-    const auto how = mechanism({kSteps, width, "normalized-square-root"});
+  constexpr std::int64_t kCoordinates = 400;
+  for (const auto& optimum : golden::optima::windows) {
+    const auto how = mechanism({optimum.num_steps, optimum.width, "normalized-square-root"});
     const Certificate& claim = how->certificate();
-    EXPECT_GE(claim.mean_error, optimum * (1 - 3e-4));
-    EXPECT_LE(claim.mean_error, optimum * 1.05);
+    EXPECT_GE(claim.mean_error, optimum.error);
+    EXPECT_LE(claim.mean_error, optimum.error * 1.05);
     PrefixSum sums(how, with_seed(kCoordinates));
     std::vector<double> noisy(kCoordinates);
     double total = 0;
-    for (std::int64_t t = 0; t < kSteps; ++t) {
+    for (std::int64_t t = 0; t < optimum.num_steps; ++t) {
       sums.release(noisy);
       for (const double x : noisy) total += x * x;
     }
     // At least 800 independent stretches, whose std of the mean is below 0.6 %.
-    const double rms = std::sqrt(total / static_cast<double>(kSteps * kCoordinates));
+    const double rms = std::sqrt(total / static_cast<double>(optimum.num_steps * kCoordinates));
     EXPECT_TRUE(testing::relatively_close(rms / claim.noise_multiplier, claim.mean_error, 0.02));
   }
 }
@@ -347,15 +345,17 @@ TEST(WindowSum, the_optimum_is_at_its_certified_lower_bound) {
 }
 
 TEST(WindowSum, the_optimum_is_the_known_one) {
+  const auto& known = golden::optima::windows[0];
   MechanismOptions options{.strategy = "optimal",
-                           .num_steps = testing::is_native() ? 1024 : 64,
+                           .num_steps = testing::is_native() ? known.num_steps : 64,
                            .target = {.epsilon = 1, .delta = 1e-6}};
-  options.workload = Workload::sliding_window({options.num_steps, 8});
+  options.workload = Workload::sliding_window({options.num_steps, known.width});
   options.parameters.objective = Objective::mean;
   const auto how = Mechanism::make(options);
   const double found = how->certificate().mean_error;
   if (testing::is_native()) {
-    EXPECT_NEAR(found, 1.8298, 1e-4);
+    EXPECT_GE(found, known.error * (1 - 1e-6));
+    EXPECT_LE(found, known.error * (1 + 1e-4));
   }
   PrefixSum sums(how, with_seed(2));
   std::vector<double> noisy(2);
