@@ -7,14 +7,21 @@ neighbouring rows (a double integral by quadrature), norms in d dimensions (inco
 functions), and the level of a sum of equal chi-squares. No formula for tails is shared
 with cpp/src/analysis.
 
-Needs mpmath (python3-mpmath of Debian 12 or 13).   python3 tests/reference/simultaneous_oracle.py
+Needs mpmath (python3-mpmath of Debian 12 or 13), and 90 CPU seconds: it is not part of `scripts/test
+generated`.
+
+    python3 tests/reference/simultaneous_oracle.py            writes the file
+    python3 tests/reference/simultaneous_oracle.py --check    exit 1 if the committed one is stale
 """
 
 import json
 import math
 import pathlib
+import sys
 
 from mpmath import mp, mpf, erfc, gammainc, log1p, sqrt
+
+from sensitivity_oracle import write_or_check
 
 mp.dps = 20
 OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "simultaneous.json"
@@ -138,10 +145,11 @@ def main():
             levels(n, beta, d)
             for n, beta, d in [(1, 0.05, 1), (1, 0.3, 2), (2, 0.05, 3), (8, 0.05, 1), (8, 1e-3, 4),
                                (8, 0.5, 7), (16, 0.05, 1), (16, 1e-12, 10), (16, 0.05, 41),
-                               (8, 1e-200, 1)]],
+                               (8, 1e-200, 1), (1024, 0.05, 1), (1024, 0.05, 10)]],
         "neighbour_levels": [
             neighbours(n, beta, d)
-            for n, beta, d in [(2, 0.05, 1), (8, 0.05, 1), (8, 0.5, 3), (16, 1e-6, 1)]],
+            for n, beta, d in [(2, 0.05, 1), (8, 0.05, 1), (8, 0.5, 3), (16, 1e-6, 1),
+                            (1024, 0.05, 1)]],
         "equal_weights": [
             chi_squared(n, beta, d)
             for n, beta, d in [(1, 0.05, 1), (4, 0.05, 1), (4, 1e-6, 3), (64, 0.05, 10),
@@ -151,8 +159,8 @@ def main():
     for name, rows in records.items():
         body = ",\n".join("  " + json.dumps(row) for row in rows)
         lines.append(f' "{name}": [\n{body}\n ]')
-    OUTPUT.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    return write_or_check(OUTPUT, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

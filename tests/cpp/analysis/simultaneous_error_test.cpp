@@ -183,16 +183,6 @@ TEST(SimultaneousError, has_bounds_at_every_horizon_and_workload) {
   }
 }
 
-TEST(SimultaneousError, is_that_of_the_note_at_1024_steps) {
-  // The note's levels are at sensitivity 1, to four digits.
-  const auto strategy = testing::make_known("square-root", 1024);
-  const double scale = unit_error(*strategy, Participation::single()).sensitivity.value;
-  const SimultaneousError found = levels_of(*strategy, {.beta = 0.05});
-  EXPECT_NEAR(found.union_bound / scale, 7.077, 0.001);
-  EXPECT_NEAR(found.value / scale, 7.005, 0.005);
-  EXPECT_NEAR(levels_of(*strategy, {.beta = 0.05, .dimension = 10}).norm / scale, 10.716, 0.02);
-}
-
 TEST(SimultaneousError, bad_input_is_refused_by_name) {
   const auto strategy = testing::make_known("tree", 4);
   for (const double beta : {0.0, 1.0, -0.1, 2.0, std::numeric_limits<double>::quiet_NaN(),
