@@ -17,7 +17,8 @@ import { targetOf, VISITS_A_STEP } from './support/kill-stream.mjs';
 const isLong = process.env.DPFTRL_LONG === '1';
 /** Lives of each kind of ledger; fewer in the short form where kinds share their way to be stored. */
 const numKillsOf = (short) => (isLong ? 500 : short);
-const numSteps = 4000;
+/** More than lives of either form get to: some eight steps each. */
+const numSteps = isLong ? 8000 : 4000;
 const seed = 77;
 const child = fileURLToPath(new URL('./support/kill-child.mjs', import.meta.url));
 const inDist = (name) => pathToFileURL(join(installed, 'dist', name)).href;
