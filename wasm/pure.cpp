@@ -11,6 +11,7 @@
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "guard.hpp"
+#include "handles.hpp"
 #include "totals.hpp"
 
 namespace dpftrl::wasm {
@@ -49,6 +50,15 @@ val pure_error(const val& options) {
   return errors;
 }
 
+/// Half width of the noise of the release at a step, or of all of them where `step` is undefined.
+template <typename Totals>
+double half_width(double handle, const val& step, double probability) {
+  const Totals& totals = handles().get<Totals>(handle);
+  if (step.isUndefined()) return totals.simultaneous_half_width(probability);
+  return totals.release_half_width(
+      {.step = count_of(step.as<double>()), .probability = probability});
+}
+
 }  // namespace
 
 std::shared_ptr<const Mechanism> make_pure_mechanism(const val& options) {
@@ -68,6 +78,9 @@ void set_laplace(val& certificate, const LaplaceNoise& law, double grid) {
 
 EMSCRIPTEN_BINDINGS(dpftrl_pure) {
   bind<&pure_error>("pureError");
+  bind<&half_width<PrefixSum>>("prefixSumHalfWidth");
+  bind<&half_width<PeopleSum>>("peopleSumHalfWidth");
+  bind<&half_width<Ledger>>("ledgerHalfWidth");
 }
 
 }  // namespace dpftrl::wasm

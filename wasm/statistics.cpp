@@ -142,12 +142,73 @@ std::vector<Workload> workloads_of(const val& given, std::int64_t num_steps) {
   return workloads;
 }
 
+StackOptions stack_options(const val& options, std::int64_t num_steps) {
+  return {.workloads = workloads_of(options["workloads"], num_steps),
+          .weights = numbers(options, "importance")};
+}
+
+/// Returns the errors of the workload of a reader, which has them in its claim.
+val workload_error(const Mechanism& reader) {
+  const Certificate& claim = reader.certificate();
+  val own = val::object();
+  own.set("workload", claim.workload);
+  own.set("maxError", claim.max_error);
+  own.set("meanError", claim.mean_error);
+  return own;
+}
+
+/// Errors of several workloads at noise multiplier 1, which no privacy target changes.
+val stack_errors(const val& options) {
+  Problem given = problem_of(options);
+  const std::int64_t num_steps = given.workload.num_steps();
+  const StrategyOptions wanted = strategy_options(options, std::move(given.workload));
+  const auto mechanism = Mechanism::make_stack({.strategy = wanted.name,
+                                                .num_steps = num_steps,
+                                                .target = {.epsilon = 1, .delta = 0.5},
+                                                .participation = wanted.participation,
+                                                .parameters = wanted.parameters},
+                                               stack_options(options, num_steps));
+  const Certificate& claim = mechanism->certificate();
+  val object = val::object();
+  object.set("workload", claim.workload);
+  object.set("participation", claim.participation);
+  object.set("maxParticipations", static_cast<double>(claim.max_participations));
+  object.set("separation", static_cast<double>(claim.separation));
+  object.set("sensitivity", claim.sensitivity);
+  object.set("sensitivityExactness", std::string(to_string(claim.exactness)));
+  object.set("sensitivityMethod", std::string(claim.sensitivity_method));
+  object.set("maxError", claim.max_error);
+  object.set("meanError", claim.mean_error);
+  object.set("objective", std::string(name_of(claim.objective)));
+  object.set("lowerBound", mechanism->stack_lower_bound());
+  object.set("effectiveParameters", to_object(claim.parameters));
+  std::vector<SimultaneousError> together;
+  if (const std::optional<double> beta = optional_number(options, "beta")) {
+    const std::int64_t dimension = optional_count(options, "dimension").value_or(1);
+    together = simultaneous_errors(*mechanism, {.beta = *beta, .dimension = dimension});
+    object.set("beta", *beta);
+    object.set("dimension", static_cast<double>(dimension));
+  }
+  val workloads = val::array();
+  for (std::int64_t i = 0; i < mechanism->num_readers(); ++i) {
+    val own = workload_error(*mechanism->reader(i));
+    if (!together.empty()) {
+      const SimultaneousError& error = together[static_cast<std::size_t>(i)];
+      own.set("simultaneousError", error.value);
+      own.set("simultaneousMethod", error.uses_correlation ? "neighbours" : "product");
+      own.set("simultaneousNorm", error.norm);
+    }
+    workloads.call<double>("push", own);
+  }
+  object.set("workloads", workloads);
+  return object;
+}
+
 /// Makes the mechanism of several workloads, of which sums are made next.
 val sums_create(const val& options) {
   MechanismOptions mechanism = mechanism_options(options);
   mechanism.workload.reset();
-  const StackOptions stack{.workloads = workloads_of(options["workloads"], mechanism.num_steps),
-                           .weights = numbers(options, "importance")};
+  const StackOptions stack = stack_options(options, mechanism.num_steps);
   auto columns = std::make_unique<StackColumns>(
       Mechanism::make_stack(mechanism, stack),
       StackColumns::Options{.record_size = count(options, "recordSize"),
@@ -156,13 +217,7 @@ val sums_create(const val& options) {
   val object = val::object();
   val workloads = val::array();
   for (std::int64_t i = 0; i < columns->num_workloads(); ++i) {
-    const std::shared_ptr<const Mechanism> reader = columns->mechanism()->reader(i);
-    const Certificate& claim = reader->certificate();
-    val own = val::object();
-    own.set("workload", claim.workload);
-    own.set("maxError", claim.max_error);
-    own.set("meanError", claim.mean_error);
-    workloads.call<double>("push", own);
+    workloads.call<double>("push", workload_error(*columns->mechanism()->reader(i)));
   }
   object.set("workloads", workloads);
   object.set("dimension", static_cast<double>(columns->dimension()));
@@ -261,6 +316,7 @@ EMSCRIPTEN_BINDINGS(dpftrl_statistics) {
                        &take_people<&PeopleSum::contribute_first, false>);
   emscripten::function("peopleSumReleaseFirsts", &take_people<&PeopleSum::contribute_first, true>);
   bind<&firsts_ledger>("peopleLedgerOfFirsts");
+  bind<&stack_errors>("stackErrors");
   bind<&sums_create>("statisticSumsCreate");
   bind<&sums_totals<PrefixSum>>("statisticSumsPrefixSum");
   bind<&sums_totals<PeopleSum>>("statisticSumsPeopleSum");

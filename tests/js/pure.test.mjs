@@ -110,6 +110,88 @@ test('pure: people and ledgers release it, and go on', async () => {
   await store.close();
 });
 
+test('pure: noise is beyond its half width as often as is said, of a step and of all', () => {
+  const [numSteps, dimension, grid] = [40, 4000, 2 ** -10];
+  const shape = { numSteps, grid, arity: 3 };
+  const largest = new Float64Array(dimension);
+  // Five stds of a share: of 40 steps and all of them a false alarm has probability below 1e-4.
+  const allowed = (share) => 5 * Math.sqrt((share * (1 - share)) / dimension);
+  withSums({ ...shape, dimension }, (sums) => {
+    for (let step = 0; step < numSteps; ++step) {
+      const noise = sums.release(new Float64Array(dimension)).map(Math.abs);
+      const halfWidth = sums.halfWidth({ step, probability: 0.05 });
+      const share = noise.filter((x) => x > halfWidth).length / dimension;
+      assert.ok(Math.abs(share - 0.05) <= allowed(0.05), `step ${step}: ${share}`);
+      noise.forEach((x, i) => (largest[i] = Math.max(largest[i], x)));
+    }
+  });
+  withSums(shape, (sums) => {
+    const shareBeyond = (level) => largest.filter((x) => x > level).length / dimension;
+    const together = sums.halfWidth({ probability: 0.1 });
+    assert.ok(shareBeyond(together) <= 0.1 + allowed(0.1));
+    assert.ok(shareBeyond(0.8 * together) > 0.1 + allowed(0.1), 'a bound too low would pass');
+    const steps = Array.from({ length: numSteps }, (_, step) => step);
+    const alone = Math.max(...steps.map((step) => sums.halfWidth({ step, probability: 0.1 })));
+    assert.ok(together > alone);
+    assert.equal(sums.halfWidth({ step: undefined, probability: 0.1 }), together);
+  });
+});
+
+test('pure: every kind of totals has half widths, those with a delta have none', async () => {
+  // P[|k| > x] = 2 q^(x + 1) / (1 + q) for the one node of step 0, q = e^(-1 / scale).
+  const ofOneNode = ({ scale }, probability) => {
+    const q = Math.exp(-1 / scale);
+    return Math.ceil(Math.log((probability * (1 + q)) / 2) / Math.log(q)) - 1;
+  };
+  const check = (totals) => {
+    const { laplace } = totals.certificate;
+    for (const probability of [0.5, 0.05, 1e-12]) {
+      const found = totals.halfWidth({ step: 0, probability });
+      assert.equal(found / totals.grid, ofOneNode(laplace, probability));
+    }
+    assert.ok(totals.halfWidth({ probability: 1e-200 }) < Infinity);
+    for (const [wanted, parameter] of [
+      [{ step: 0, probability: 0 }, 'probability'],
+      [{ step: 0, probability: 1 }, 'probability'],
+      [{ step: 0, probability: NaN }, 'probability'],
+      [{ probability: 1e-201 }, 'probability'],
+      [{ probability: Infinity }, 'probability'],
+      [{ probability: '0.1' }, 'probability'],
+      [{ step: 0 }, 'probability'],
+      [{ step: 40, probability: 0.1 }, 'step'],
+      [{ step: -1, probability: 0.1 }, 'step'],
+      [{ step: 0.5, probability: 0.1 }, 'step'],
+      [{ step: '0', probability: 0.1 }, 'step'],
+      [{ steps: 0, probability: 0.1 }, 'steps'],
+      [undefined, 'options'],
+    ]) {
+      assert.throws(() => totals.halfWidth(wanted), { call: 'halfWidth', parameter });
+    }
+  };
+  const withDelta = { numSteps: 40, epsilon: 1, delta: 1e-6, insecureSeed: 1 };
+  const refused = (totals) => {
+    const asked = () => totals.halfWidth({ step: 0, probability: 0.1 });
+    assert.throws(asked, { code: 'unsupported', parameter: 'pure' });
+    totals.dispose();
+  };
+  withSums({}, check);
+  withSums({}, check, dp.peopleSum);
+  for (const [kind, name] of [['ledger', 'half.state'], ['peopleLedger', 'half-people.state']]) {
+    const store = await FileStore.open(join(scratch, name));
+    const ledger = await dp[kind]({ ...seeded, store });
+    check(ledger);
+    ledger.dispose();
+    await store.close();
+    const other = await FileStore.open(join(scratch, `delta-${name}`));
+    refused(await dp[kind]({ ...withDelta, store: other }));
+    await other.close();
+  }
+  refused(dp.prefixSum(withDelta));
+  refused(dp.peopleSum(withDelta));
+  const { load: loadCounter } = await importEntry('dp-ftrl/counter');
+  refused((await loadCounter()).prefixSum({ ...withDelta, mechanism: 'tree' }));
+});
+
 test('pure: what has no meaning without a delta is refused by name', async () => {
   const refused = (options, parameter, text) =>
     assert.throws(
@@ -182,6 +264,27 @@ test('release --pure: rows, a guarantee without a delta, and its norm', async ()
   assert.equal(json.private, true);
   assert.equal(json.certificate.delta, 0);
   assert.equal(json.certificate.laplace.norm, 'l1');
+});
+
+test('release --pure --json: half widths of every step, those of the package', async () => {
+  const path = join(scratch, 'half-widths.state');
+  const steps = ['--steps', '40', '--json', '--quiet'];
+  for (const more of [[], ['--user-column', 'who', '--max-contributions', '1'], ['--state', path]]) {
+    const { stdout, stderr } = await dpFtrl([...pureRelease, ...steps, ...more], { input });
+    assert.equal(stderr, '');
+    const found = JSON.parse(stdout);
+    assert.equal(found.halfWidthProbability, 0.05);
+    withSums({ numSteps: 40 }, (sums) =>
+      found.rows.forEach(({ step, std, halfWidth }) => {
+        assert.equal(std, sums.stddev(step - 1));
+        assert.equal(halfWidth, sums.halfWidth({ step: step - 1, probability: 0.05 }));
+      }),
+    );
+    assert.equal(found.rows.length, 4);
+  }
+  const gaussian = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+  const { stdout } = await dpFtrl([...gaussian, '--json', '--quiet'], { input });
+  assert.doesNotMatch(stdout, /halfWidth/);
 });
 
 test('release --pure --show-nonprivate: the true sums are clipped in l1-norm', async () => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { close } from './support/check.mjs';
-import { json } from './support/command.mjs';
+import { fails, json } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 
 const { load } = await importEntry('dp-ftrl');
@@ -77,6 +77,188 @@ test('error: a bad beta or dimension is refused by name', () => {
   }
   assert.throws(() => dp.error({ ...problem, dimension: 2 }), { parameter: 'beta' });
   assert.throws(() => dp.error({ ...problem, beta: '0.1' }), { parameter: 'beta' });
+});
+
+test('error: without a delta it is that of the totals that are released', () => {
+  const target = { numSteps: 40, epsilon: 0.5, clipNorm: 3, neighbours: 'replace-one', pure: true };
+  const found = dp.error({ ...target, beta: 0.05, dimension: 2 });
+  const sums = dp.prefixSum({ ...target, dimension: 2, insecureSeed: 1 });
+  const stds = Array.from({ length: 40 }, (_, step) => sums.stddev(step));
+  close(found.maxError, Math.max(...stds), 1e-12);
+  close(found.meanError, Math.hypot(...stds) / Math.sqrt(40), 1e-12);
+  assert.equal(found.simultaneousError, sums.halfWidth({ probability: 0.05 }));
+  assert.deepEqual(found.effectiveParameters, sums.certificate.effectiveParameters);
+  const { mechanism, neighbours, epsilon, clipNorm, simultaneousMethod, dimension } = found;
+  assert.deepEqual([mechanism, neighbours, epsilon, clipNorm], ['tree-k', 'replace-one', 0.5, 3]);
+  assert.deepEqual([simultaneousMethod, dimension], ['union', 2]);
+  sums.dispose();
+  const plain = dp.error(target);
+  assert.equal('simultaneousError' in plain, false);
+  assert.ok(dp.error({ ...target, beta: 0.05 }).simultaneousError < found.simultaneousError);
+  const before = dp.liveHandles;
+  for (const [more, parameter] of [
+    [{ beta: 0 }, 'beta'],
+    [{ beta: 1 }, 'beta'],
+    [{ beta: NaN }, 'beta'],
+    [{ beta: 1e-300 }, 'beta'],
+    [{ beta: '0.1' }, 'beta'],
+    [{ dimension: 2 }, 'beta'],
+    [{ beta: 0.1, dimension: 0 }, 'dimension'],
+    [{ beta: 0.1, numPaths: 1000 }, 'numPaths'],
+    [{ epsilon: undefined }, 'epsilon'],
+    [{ epsilon: 0 }, 'epsilon'],
+    [{ clipNorm: Infinity }, 'clipNorm'],
+    [{ delta: 1e-6 }, 'delta'],
+    [{ workload: { window: 3 } }, 'workload'],
+    [{ mechanism: 'honaker' }, 'mechanism'],
+    [{ bands: 3 }, 'bands'],
+    [{ pure: 1 }, 'pure'],
+    [{ pure: false }, 'epsilon'],
+  ]) {
+    assert.throws(() => dp.error({ ...target, ...more }), { call: 'error', parameter }, parameter);
+  }
+  assert.equal(dp.liveHandles, before);
+});
+
+/** A stream of standard normals (Box and Muller) of a fixed seed. */
+function normals(seed) {
+  let state = seed;
+  const next = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state + 0.5) / 2 ** 32;
+  };
+  return () => Math.sqrt(-2 * Math.log(next())) * Math.cos(2 * Math.PI * next());
+}
+
+/** The lower-triangular rows L with L L^T the matrix. */
+function cholesky(matrix, n) {
+  const rows = [];
+  for (let i = 0; i < n; ++i) {
+    const row = [];
+    for (let j = 0; j <= i; ++j) {
+      const other = j === i ? row : rows[j];
+      const left = matrix[i * n + j] - row.reduce((sum, x, k) => sum + x * other[k], 0);
+      row.push(j === i ? Math.sqrt(left) : left / rows[j][j]);
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+test('error: several workloads keep to their levels together', () => {
+  const numSteps = 24;
+  const workloads = ['prefix', { window: 2 }, { window: 5 }, { momentum: 0, decay: 0.75 }];
+  const beta = 0.1;
+  const found = dp.error({ numSteps, workloads, beta });
+  assert.equal(found.workload, 'prefix + window=2 + window=5 + momentum=0,decay=0.75');
+  const sums = dp.statistic({
+    ...{ statistic: 'sums', workloads, numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 1 },
+  });
+  const { certificate } = sums;
+  for (const name of ['mechanism', 'sensitivity', 'maxError', 'meanError', 'objective']) {
+    assert.equal(found[name], certificate[name], name);
+  }
+  const plain = found.workloads.map(({ workload, maxError, meanError }) => ({ workload, maxError, meanError }));
+  assert.deepEqual(plain, sums.workloads.map((own) => ({ ...own })));
+  assert.equal(found.lowerBound, sums.lowerBound());
+  close(found.ratio, found.meanError / found.lowerBound, 1e-12);
+  sums.dispose();
+  // More than 530 of 4000 draws are beyond true levels with probability below 5e-10 (Chernoff).
+  // The noise of totals by its covariance, which is that without other workloads for a tree; the
+  // noise of other sums is what they are of the differences of totals.
+  const { noiseCovariance } = dp.matrices({ mechanism: 'tree', numSteps });
+  const tree = dp.error({ mechanism: 'tree', numSteps, workloads, beta });
+  const levels = tree.workloads.map((own) => own.simultaneousError);
+  const root = cholesky(noiseCovariance, numSteps);
+  const normal = normals(7);
+  let beyond = 0;
+  for (let draw = 0; draw < 4000; ++draw) {
+    const z = Array.from({ length: numSteps }, normal);
+    const total = root.map((row) => row.reduce((sum, x, j) => sum + x * z[j], 0));
+    const at = (t) => (t < 0 ? 0 : total[t]);
+    const noises = [(t) => total[t], (t) => total[t] - at(t - 2), (t) => total[t] - at(t - 5)];
+    let decaying = 0;
+    const decays = total.map((_, t) => (decaying = 0.75 * decaying + total[t] - at(t - 1)));
+    noises.push((t) => decays[t]);
+    const isBeyond = noises.some((noise, i) =>
+      total.some((_, t) => Math.abs(noise(t)) > levels[i]),
+    );
+    beyond += isBeyond ? 1 : 0;
+  }
+  assert.ok(beyond <= 530, `${beyond} draws of 4000`);
+  assert.ok(beyond >= 80, `so loose levels would pass unseen: ${beyond}`);
+});
+
+test('error: several workloads: what is asked in vain is refused by name', () => {
+  const problem = { numSteps: 8, workloads: ['prefix', { window: 3 }] };
+  const wide = dp.error({ ...problem, beta: 0.05, dimension: 3, neighbours: 'replace-one' });
+  const narrow = dp.error({ ...problem, beta: 0.05, dimension: 3 });
+  wide.workloads.forEach((own, i) => {
+    for (const name of ['maxError', 'simultaneousError', 'simultaneousNorm']) {
+      close(own[name], 2 * narrow.workloads[i][name], 1e-12);
+    }
+    assert.ok(own.simultaneousNorm > own.simultaneousError);
+  });
+  const [one] = dp.error({ numSteps: 8, workloads: [{ window: 3 }], beta: 0.05 }).workloads;
+  assert.equal(one.workload, 'window=3');
+  // Beside others a workload keeps to less: its level is higher.
+  const alone = dp.error({ numSteps: 8, mechanism: 'tree', beta: 0.05 });
+  const beside = dp.error({ ...problem, mechanism: 'tree', beta: 0.05 });
+  assert.ok(beside.workloads[0].simultaneousError > alone.simultaneousError);
+  for (const [more, parameter] of [
+    [{ beta: 0 }, 'beta'],
+    [{ beta: NaN }, 'beta'],
+    [{ beta: Infinity }, 'beta'],
+    [{ dimension: 2 }, 'beta'],
+    [{ beta: 0.1, dimension: 0 }, 'dimension'],
+    [{ beta: 0.1, numPaths: 1000 }, 'numPaths'],
+    [{ workload: 'prefix' }, 'workload'],
+    [{ importance: [1] }, 'importance'],
+    [{ importance: [1, 0] }, 'importance[1]'],
+    [{ workloads: [] }, 'workloads'],
+    [{ workloads: 'prefix' }, 'workloads'],
+    [{ epsilon: 1 }, 'epsilon'],
+  ]) {
+    assert.throws(() => dp.error({ ...problem, ...more }), { call: 'error', parameter }, parameter);
+  }
+  assert.throws(() => dp.error({ numSteps: 8, mechanism: 'tree', importance: [1] }), {
+    parameter: 'importance',
+  });
+});
+
+test('command: error --pure and error of several workloads say what the package says', async () => {
+  const pure = ['error', '--pure', '--epsilon', '0.5', '--clip', '3', '--steps', '40'];
+  const target = { numSteps: 40, epsilon: 0.5, clipNorm: 3, pure: true, beta: 0.05 };
+  const asked = [...pure, '--beta', '0.05'];
+  const { steps, parameters, ...rest } = await json([...asked, '--dimension', '2']);
+  assert.deepEqual({ numSteps: steps, ...rest }, dp.error({ ...target, dimension: 2 }));
+  assert.deepEqual(parameters, {});
+  const { stdout } = await dpFtrl(asked);
+  const { simultaneousError } = dp.error(target);
+  assert.match(stdout, /no error above, but with probability 0.05 \(union bound\)/);
+  assert.ok(stdout.includes(String(Number(simultaneousError.toPrecision(13)))), stdout);
+  const both = ['--workload', 'prefix', '--workload', 'window=7'];
+  const several = ['error', '--steps', '30', ...both, '--beta', '0.05', '--importance', '1,4'];
+  const found = await json(several);
+  const workloads = ['prefix', { window: 7 }];
+  const own = dp.error({ numSteps: 30, workloads, beta: 0.05, importance: [1, 4] });
+  assert.deepEqual(found.workloads, own.workloads);
+  assert.deepEqual([found.lowerBound, found.ratio, found.steps], [own.lowerBound, own.ratio, 30]);
+  const table = (await dpFtrl(several)).stdout;
+  assert.match(table, /window=7: no error above, but with probability 0.05 in any/);
+  for (const [args, text] of [
+    [['error', '--steps', '9', '--epsilon', '1'], /--epsilon needs --pure/],
+    [['error', '--steps', '9', '--pure'], /--epsilon is required/],
+    [[...pure, '--workload', 'window=3'], /--workload does not go with --pure/],
+    [[...asked, '--paths', '1000'], /--paths does not go with --pure/],
+    [[...pure, '--beta', '1'], /--beta must be/],
+    [[...pure, '--mechanism', 'honaker'], /--mechanism must be one of tree-k/],
+    [[...several, '--paths', '1000'], /--paths does not go with several --workload/],
+    [['error', '--steps', '9', '--workload', 'prefix', '--workload', 'prefix'], /given twice/],
+    [['error', '--steps', '9', '--importance', '1,2'], /--importance needs several --workload/],
+  ]) {
+    await fails(args, 2, text);
+  }
 });
 
 test('bounds: mechanisms of any kind have bounds where their privacy is given', () => {

@@ -28,12 +28,12 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 450_400);
+  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 452_900);
 });
 
 test('size: the counter, its module and its code', (t) => {
   check(t, 'counter.wasm', sizeOf('counter.wasm'), 125_900);
-  check(t, 'counter.js', sizeOf('counter.js'), 17_410);
+  check(t, 'counter.js', sizeOf('counter.js'), 17_600);
 });
 
 test('size: the small learner, its module and its code', (t) => {
@@ -48,7 +48,7 @@ function inlined(name) {
 }
 
 test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
-  check(t, 'counter', inlined('counter'), 185_000);
+  check(t, 'counter', inlined('counter'), 185_200);
   check(t, 'learner', inlined('learner'), 216_000);
 });
 
@@ -62,11 +62,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 621_200);
+  check(t, 'index.js', sizeOf('index.js'), 624_200);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', sizeOf('external.js'), 36_200);
+  check(t, 'external.js', sizeOf('external.js'), 36_900);
 });
 
 /** A program with one import, as a bundler leaves it. */

@@ -463,6 +463,21 @@ test('worker: what is wrong with a search is told', async () => {
   await assert.rejects(client.optimize(options, { progress() {} }), /unknown option/);
 });
 
+test('worker: totals without a delta have their half widths', async () => {
+  const options = { numSteps: 30, epsilon: 1, pure: true, insecureSeed: 4 };
+  const own = dp.prefixSum(options);
+  for (const make of [client.prefixSum, client.peopleSum]) {
+    const remote = await make(options);
+    for (const wanted of [{ step: 5, probability: 0.05 }, { probability: 0.05 }]) {
+      assert.equal(await remote.halfWidth(wanted), own.halfWidth(wanted));
+    }
+    const refused = { code: 'invalid_argument', parameter: 'probability' };
+    await assert.rejects(remote.halfWidth({ probability: 2 }), refused);
+    await remote.dispose();
+  }
+  own.dispose();
+});
+
 test('worker: sums and learners give what the library gives, in pieces', async () => {
   const options = { mechanism: 'tree', numSteps: 20_000, ...target, dimension: 2, insecureSeed: 4 };
   const records = Float64Array.from({ length: 20_000 }, (_, i) => (i % 7) / 10);

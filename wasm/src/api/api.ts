@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { float64s, optionsObject, Reader } from '../core/check.js';
-import { NEIGHBOURS } from '../shared/defaults.js';
 import { copyOfCatalogue, makeInstance } from './catalogue.js';
-import { compare, makeComparison, SAME } from './compare.js';
+import { compare, makeComparison } from './compare.js';
 import type { Instance } from '../core/handle.js';
-import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
+import type { Core, CoreFactorization } from '../core/core.js';
 import { makeError } from '../core/errors.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { defaultOf, readMechanism, readOptions } from './options.js';
@@ -32,8 +31,9 @@ import { makeSimulationNoise } from './simulation-noise.js';
 import { makePeopleStatistic, makeStatistic } from './statistics/statistic.js';
 import { makePeopleStatisticLedger } from './statistics/people-statistic-ledger.js';
 import { makeStatisticLedger } from './statistics/statistic-ledger.js';
+import { errorOf } from './unit-error.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
-import type { DpFtrl, ErrorBounds, UnitError } from '../types/all.js';
+import type { DpFtrl, ErrorBounds } from '../types/all.js';
 
 /** Default gap between the bounds on the least error over epochs. */
 const EPOCHS_GAP = 1e-6;
@@ -126,53 +126,6 @@ function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
   };
 }
 
-/** Whether columns of norm 1 made the error of the objective larger; compare leaves those out. */
-function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): boolean {
-  const parameters = { ...given.parameters, normalizeColumns: undefined };
-  const plain = core.call('unitError', { ...given, parameters });
-  const aim = unit.objective === 'max' ? 'maxError' : 'meanError';
-  return unit[aim] > plain[aim] * (1 + SAME);
-}
-
-/** Results in clip norms: neighbours further apart scale them, the noise multiplier stays 1. */
-const SCALED = [
-  ...['sensitivity', 'maxError', 'meanError', 'lowerBound', 'lowerBoundEveryDimension'],
-  ...['simultaneousError', 'simultaneousUnion', 'simultaneousNorm', 'frobeniusError'],
-  ...['frobeniusRms', 'simultaneousSampled'],
-];
-
-/** Options that stand beside another one, and say nothing without it. */
-const BESIDE = { dimension: 'beta', numPaths: 'beta', seed: 'numPaths' };
-const UNIT_ERROR_OPTIONS = [...ERROR_OPTIONS, 'neighbours', 'beta', ...Object.keys(BESIDE)];
-
-function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitError {
-  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
-  const distance = neighbours === 'replace-one' ? 2 : 1;
-  const beta = reader.numberOr('beta', undefined);
-  const dimension = reader.countOr('dimension', undefined);
-  const numPaths = reader.countOr('numPaths', undefined);
-  const seed = reader.seedOr('seed', undefined);
-  for (const [name, parameter] of Object.entries(BESIDE)) {
-    if (!reader.has(name) || reader.has(parameter)) continue;
-    const constraint = `must be given where {${name}} is`;
-    throw makeError('wrong_type', 'error', { parameter, constraint });
-  }
-  const unit = core.call('appraisal', { ...given, beta, dimension, numPaths, seed });
-  const scaled = Object.entries(unit).map(([name, value]) => [
-    name,
-    typeof value === 'number' && SCALED.includes(name) ? value * distance : value,
-  ]);
-  return rated({
-    mechanism: given.mechanism,
-    numSteps: given.numSteps,
-    neighbours,
-    ...(Object.fromEntries(scaled) as CoreAppraisal),
-    ...(given.parameters.normalizeColumns && {
-      raisedByNormalizing: isRaised(core, given, unit),
-    }),
-  });
-}
-
 /** Parameter of Gaussian or zero-concentrated DP that a pure epsilon implies. */
 function ofPure(core: Core, name: 'pureMu' | 'pureRho', epsilon: unknown): number {
   return core.call(name, new Reader(name, { epsilon }).number('epsilon'));
@@ -213,11 +166,6 @@ export function makeApi(core: Core): DpFtrl {
     return readFactorization(reader, mechanisms);
   }
 
-  function error(options: unknown): UnitError {
-    const reader = readOptions('error', options, UNIT_ERROR_OPTIONS);
-    return unitError(core, reader, readFactorization(reader, mechanisms));
-  }
-
   function certificate(options: unknown): CheckedCertificate {
     const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
     return rated(core.call('certificate', readMechanism(reader, mechanisms, defaultOf)));
@@ -228,7 +176,7 @@ export function makeApi(core: Core): DpFtrl {
     limits: Object.freeze(core.call('limits')),
     mechanisms: () => copyOfCatalogue(instance),
     calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
-    error,
+    error: ((options: unknown) => errorOf(instance, options)) as DpFtrl['error'],
     errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
     incrementStddevs: (options) =>
       core.call('gradientVariances', factorization('incrementStddevs', options)).map(Math.sqrt),

@@ -13,7 +13,7 @@ import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from 
 import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
 import type { EpochsBounds, Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
 import type { TuningCost, TuningCostOptions } from '../types/all.js';
-import type { WorkloadError } from '../types/all.js';
+import type { StackError, WorkloadError } from '../types/all.js';
 
 // Every object that goes to the core has all its fields, even if undefined: a missing one would be
 // looked for on Object.prototype.
@@ -88,6 +88,11 @@ export interface CorePrefixSum {
   certificate: Certificate;
   grid: number;
 }
+
+export type CoreStackErrors = Omit<
+  StackError,
+  'mechanism' | 'numSteps' | 'neighbours' | 'ratio' | 'gap'
+>;
 
 export interface CoreLearnerState {
   step: number;
@@ -231,6 +236,8 @@ interface CoreFunctions {
   ];
   /** Variances of the increments of the noise, step after step, for Z of variance 1. */
   gradientVariances: [[options: CoreFactorization], Float64Array];
+  /** Errors of several workloads, and what all keep to together, where there is a beta. */
+  stackErrors: [[options: CoreFactorization & object], CoreStackErrors];
   matrices: [[options: CoreFactorization], Matrices];
   certificate: [[options: CoreMechanism], Omit<CheckedCertificate, 'ratio' | 'gap'>];
   plannerCreate: [[options: CorePlannerOptions], number];
@@ -239,6 +246,7 @@ interface CoreFunctions {
   prefixSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
   prefixSumStep: [[id: number], number];
   prefixSumStddev: [[id: number, step: number], number];
+  prefixSumHalfWidth: [[id: number, step: number | undefined, probability: number], number];
   /** Overwrites the records with the totals. */
   prefixSumRelease: [[id: number, records: Float64Array], null];
   prefixSumContribute: [[id: number, records: Float64Array], null];
@@ -255,6 +263,7 @@ interface CoreFunctions {
   peopleSumEndSteps: [[id: number, totals: Float64Array], null];
   peopleSumStep: [[id: number], number];
   peopleSumStddev: [[id: number, step: number], number];
+  peopleSumHalfWidth: [[id: number, step: number | undefined, probability: number], number];
   peopleSumNumDropped: [[id: number], number];
   /** Settings that follow from public numbers; only `clipNorm` of the setup 'unclipped'. */
   learnerDefaults: [
@@ -323,6 +332,7 @@ interface CoreFunctions {
   ledgerCreate: [[options: CoreMechanism & object], CorePrefixSum];
   ledgerSteps: [[id: number], { decided: number; acknowledged: number }];
   ledgerStddev: [[id: number, step: number], number];
+  ledgerHalfWidth: [[id: number, step: number | undefined, probability: number], number];
   ledgerDecide: [[id: number, firstStep: number, records: Float64Array], null];
   /** All contributions to one step. */
   ledgerDecideStep: [[id: number, step: number, contributions: Float64Array], null];
@@ -456,6 +466,7 @@ interface Caller {
 
 const CALLERS: readonly Caller[] = [
   { start: 'appraisal', call: 'error' },
+  { start: 'stackErrors', call: 'error' },
   { start: 'unitError', call: 'compare' },
   { start: 'problem', call: 'compare' },
   { start: 'mechanismBounds', call: 'bounds' },

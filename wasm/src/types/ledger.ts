@@ -50,7 +50,8 @@ export interface PureLedgerOptions extends PureSumOptions {
  */
 export interface ReleaseLedger
   extends Handle,
-    Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure' | 'stddev'> {
+    Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'>,
+    Pick<Totals, 'stddev' | 'halfWidth'> {
   /** The next step that has no release yet. */
   readonly step: number;
   /**
@@ -97,7 +98,8 @@ export interface PurePeopleLedgerOptions extends PureLedgerOptions, Durability {
  */
 export interface PeopleLedger
   extends Handle,
-    Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure' | 'stddev'> {
+    Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'>,
+    Pick<Totals, 'stddev' | 'halfWidth'> {
   /** The open step. */
   readonly step: number;
   /**

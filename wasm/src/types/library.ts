@@ -62,8 +62,9 @@ import type { PeopleStackedSums, PeopleStatisticLedger } from './statistic.js';
 import type { PeopleStatisticLedgerOptions } from './statistic.js';
 import type { PeopleSumsLedger, PeopleSumsLedgerOptions } from './statistic.js';
 import type { SumsLedger, SumsLedgerOptions, SumsOptions, SumsStatistic } from './statistic.js';
+import type { StackError, StackErrorOptions } from './statistic.js';
 import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
-import type { PureSumOptions } from './sums.js';
+import type { PureError, PureErrorOptions, PureSumOptions } from './sums.js';
 import type {
   ErrorBounds,
   ErrorOptions,
@@ -102,6 +103,31 @@ export interface DpFtrl {
    * ```
    */
   calibrate(options: CalibrateOptions): Calibration;
+  /**
+   * Returns the errors of totals without a delta, in input units.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const { simultaneousError } = dp.error({ numSteps: 365, epsilon: 1, pure: true, beta: 0.05 });
+   * console.log(simultaneousError); // 48.15234375
+   * ```
+   */
+  error(options: PureErrorOptions): PureError;
+  /**
+   * Returns the errors of several workloads of one stream with one noise, at unit noise multiplier.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const workloads = ['prefix', { window: 7 }];
+   * const sums = dp.error({ numSteps: 365, workloads, beta: 0.05 });
+   * console.log(sums.workloads.map((own) => own.simultaneousError));
+   * ```
+   */
+  error(options: StackErrorOptions): StackError;
   /**
    * Returns sensitivity and errors of a mechanism at unit noise multiplier and clip norm 1.
    * @example

@@ -5,8 +5,9 @@
 import type { Certificate } from './certificate.js';
 import type { Handle } from './instance.js';
 import type { PeopleLedger, PeopleLedgerOptions, ReleaseStore } from './ledger.js';
-import type { MechanismOptions, Workload } from './mechanism.js';
+import type { MechanismName, MechanismOptions, Workload } from './mechanism.js';
 import type { PrefixSumOptions } from './sums.js';
+import type { SimultaneousError, UnitError, UnitErrorOptions } from './unit-error.js';
 
 interface CommonOptions
   extends Omit<MechanismOptions, 'clipNorm'>,
@@ -322,3 +323,44 @@ export interface PeopleHistogramLedger
 export interface PeopleSumsLedger
   extends Omit<PeopleStatisticLedger<ArrayLike<number>, StackedSums>, 'stddev'>,
     SumsFacts {}
+
+/** The workloads whose errors are asked for, and with which mechanism. */
+export interface StackErrorOptions
+  extends Omit<UnitErrorOptions, 'workload' | 'mechanism' | 'numPaths' | 'seed'> {
+  /** Up to 64 of them, released together from one noise, as by `statistic({ statistic: 'sums' })`. */
+  workloads: readonly Workload[];
+  /** Weights of their squared errors in the mean that is made least. Default: equal. */
+  importance?: ArrayLike<number>;
+  /** Default: that of these statistics. */
+  mechanism?: MechanismName;
+}
+
+/** Errors of one workload of several; with `beta`, what it keeps to while all others keep to theirs. */
+export interface WorkloadErrorTogether extends WorkloadError {
+  /** No entry of any step is further off: upper bound. */
+  simultaneousError?: number;
+  simultaneousMethod?: SimultaneousError['simultaneousMethod'];
+  /** No step is further off in the l2-norm: upper bound. */
+  simultaneousNorm?: number;
+}
+
+/**
+ * Errors of several workloads of one stream with one noise, at unit noise multiplier. With `beta` every
+ * workload has its own levels; all workloads keep to them together with probability at least 1 - beta,
+ * at all steps (and so with the norms).
+ */
+export interface StackError
+  extends Omit<
+    UnitError,
+    | keyof SimultaneousError
+    | ('boundMethod' | 'lowerBoundMinDimension' | 'lowerBoundEveryDimension')
+    | ('decoderResidual' | 'residualSteps' | 'raisedByNormalizing' | 'lowerBound')
+  > {
+  /** On the weighted mean error, for every factorization and records of every dimension. */
+  lowerBound: number;
+  objective: 'mean';
+  /** In the order in which they were given; `maxError` above is the largest of theirs. */
+  workloads: WorkloadErrorTogether[];
+  beta?: number;
+  dimension?: number;
+}

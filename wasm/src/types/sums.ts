@@ -5,6 +5,7 @@
 import type { Certificate, LatticeNoise } from './certificate.js';
 import type { Handle } from './instance.js';
 import type { MechanismOptions } from './mechanism.js';
+import type { UnitError, UnitErrorOptions } from './unit-error.js';
 
 export interface PrefixSumOptions extends MechanismOptions {
   /** Entries of each record. Default 1. */
@@ -55,6 +56,14 @@ export interface PureSumOptions
 /** Options as for `prefixSum`. */
 export type PeopleSumOptions = PrefixSumOptions;
 
+/** A probability, of the noise of one release or of all. */
+export interface NoiseProbability {
+  /** 0-based. Default: all steps of the horizon together, and all entries. */
+  step?: number;
+  /** At least 1e-200, for one step 1e-290, and below 1. */
+  probability: number;
+}
+
 /**
  * Private running totals, of records or of people's contributions; with another
  * `workload` the sums that it says, such as those of the last `window` steps, or decaying ones.
@@ -74,6 +83,15 @@ export interface Totals extends Handle {
    * causes a bias, which no std shows.
    */
   stddev(step: number): number;
+  /**
+   * Totals without a delta (`pure`): returns x, in input units, that the magnitude of the noise
+   * exceeds with at most a probability. For one `step` it is the smallest such x of each entry of its
+   * release. Without a step it is an upper bound for every entry of every release together (the union
+   * over steps and entries). Either by the tail of the sum of all noise in a release, rounding
+   * included; clipping and the truncation of records to the grid add a bias. Totals with a delta are
+   * refused with code `unsupported`.
+   */
+  halfWidth(wanted: NoiseProbability): number;
   /**
    * Ends the open step with the contributions made to it, then `numSteps - 1` further steps without
    * any, and returns their totals. Default: one step. If it fails on the way, the error's
@@ -122,4 +140,33 @@ export interface PeopleSum extends Totals {
     records: ArrayLike<number>,
     out?: Float64Array,
   ): Float64Array;
+}
+
+/** The totals without a delta whose errors are asked for. */
+export interface PureErrorOptions
+  extends Omit<PureSumOptions, 'insecureSeed'>,
+    Pick<UnitErrorOptions, 'beta' | 'dimension'> {}
+
+/**
+ * Errors of totals without a delta, in input units: of the discrete Laplace noise that is released with
+ * these options.
+ */
+export interface PureError
+  extends Pick<
+    UnitError,
+    | ('mechanism' | 'numSteps' | 'workload' | 'participation' | 'maxParticipations' | 'separation')
+    | ('neighbours' | 'sensitivity' | 'sensitivityExactness' | 'sensitivityMethod')
+    | ('maxError' | 'meanError' | 'effectiveParameters')
+  > {
+  epsilon: number;
+  /** l1-norm to which records are clipped. */
+  clipNorm: number;
+  beta?: number;
+  dimension?: number;
+  /**
+   * With `beta`: no entry of any step is further off with probability at least 1 - beta: an upper
+   * bound, by the union over steps and entries, rounding included.
+   */
+  simultaneousError?: number;
+  simultaneousMethod?: 'union';
 }

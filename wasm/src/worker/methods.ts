@@ -71,12 +71,12 @@ const ofHindsight = ['dimension', 'numScores'] as const;
 export const OBJECTS = {
   prefixSum: {
     facts: ofTotals,
-    asks: { step: 0, stddev: 1 },
+    asks: { step: 0, stddev: 1, halfWidth: 1 },
     batches: { endSteps: ['count'], releaseMany: ['record'], contribute: ['record'] },
   },
   peopleSum: {
     facts: ofTotals,
-    asks: { step: 0, stddev: 1, numDropped: 0 },
+    asks: { step: 0, stddev: 1, halfWidth: 1, numDropped: 0 },
     batches: {
       endSteps: ['count'],
       contribute: ['entry', 'record'],

@@ -26,6 +26,8 @@ export interface RemoteTotals extends Omit<StreamInfo, 'lambda'>, RemoteHandle {
   step(): Promise<number>;
   /** As in the library: {@link api.Totals.stddev}. */
   stddev(step: number): Promise<number>;
+  /** As in the library: {@link api.Totals.halfWidth}. */
+  halfWidth(wanted: api.NoiseProbability): Promise<number>;
   /** As in the library: {@link api.Totals.endSteps}. */
   endSteps(numSteps?: number, call?: BatchCallOptions): Promise<Float64Array>;
 }

@@ -4,12 +4,15 @@
 // are workloads.
 
 import { float64s, outOfRange, requireCount, wrongType, type Reader } from '../../core/check.js';
-import type { Core, CoreColumns, CoreMechanism, CoreWorkload } from '../../core/core.js';
+import type { Core, CoreColumns, CoreFactorization, CoreMechanism } from '../../core/core.js';
+import type { CoreProblem, CoreWorkload } from '../../core/core.js';
 import { asErrorsOf, within } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { defaultMechanism } from '../../shared/defaults.js';
-import type { Certificate, Estimate, StackedSums, WorkloadError } from '../../types/all.js';
-import { countRecords, readMechanism, readWorkload, requireLength } from '../options.js';
+import type { Certificate, Estimate, MechanismName, StackedSums } from '../../types/all.js';
+import type { WorkloadError } from '../../types/all.js';
+import { countRecords, readFactorization, readMechanism, readWorkload } from '../options.js';
+import { requireLength } from '../options.js';
 import { Columns, type Asked } from './columns.js';
 
 export const SUMS_OPTIONS = ['workloads', 'importance', 'dimension', 'clipNorm'];
@@ -21,7 +24,7 @@ interface Shape {
   dimension: number;
 }
 
-function readWorkloads(reader: Reader, numSteps: number): CoreWorkload[] {
+export function readWorkloads(reader: Reader, numSteps: number): CoreWorkload[] {
   const { where } = reader;
   const given = reader.raw('workloads');
   if (!Array.isArray(given)) throw wrongType(where, 'workloads', 'an array of workloads', given);
@@ -32,7 +35,7 @@ function readWorkloads(reader: Reader, numSteps: number): CoreWorkload[] {
   });
 }
 
-function readImportance(reader: Reader, numWorkloads: number): Float64Array | undefined {
+export function readImportance(reader: Reader, numWorkloads: number): Float64Array | undefined {
   const { where } = reader;
   if (!reader.has('importance')) return undefined;
   const given = float64s(where, 'importance', reader.raw('importance'));
@@ -44,12 +47,26 @@ function readImportance(reader: Reader, numWorkloads: number): Float64Array | un
   return given;
 }
 
+function requireNoWorkload(reader: Reader): void {
+  if (!reader.has('workload')) return;
+  throw outOfRange(reader.where, 'workload', 'left out with {workloads}', reader.raw('workload'));
+}
+
+const defaultOfStack = ({ numSteps }: CoreProblem) => defaultMechanism(numSteps, false);
+
 /** The mechanism of several workloads; where none is named, that of windows. */
 export function readStackMechanism(reader: Reader, { mechanisms }: Instance): CoreMechanism {
-  if (reader.has('workload')) {
-    throw outOfRange(reader.where, 'workload', 'left out with {workloads}', reader.raw('workload'));
-  }
-  return readMechanism(reader, mechanisms, ({ numSteps }) => defaultMechanism(numSteps, false));
+  requireNoWorkload(reader);
+  return readMechanism(reader, mechanisms, defaultOfStack);
+}
+
+/** The same without a privacy target. */
+export function readStackFactorization(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+): CoreFactorization {
+  requireNoWorkload(reader);
+  return readFactorization(reader, mechanisms, defaultOfStack);
 }
 
 export class SumsColumns extends Columns<StackedSums> {

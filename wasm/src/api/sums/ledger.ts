@@ -7,12 +7,12 @@ import { float64s, requireCount, wrongType, type Reader } from '../../core/check
 import type { CorePrefixSum } from '../../core/core.js';
 import { asErrorsOf } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
-import type { Certificate, ReleaseLedger } from '../../types/all.js';
+import type { Certificate, NoiseProbability, ReleaseLedger } from '../../types/all.js';
 import { Journal } from '../../stores/journal.js';
 import type { StoreHold } from '../../stores/store-hold.js';
 import { identityOf, openStored, readMemo, type Stored } from '../../stores/stored.js';
 import { countRecords, readOptions, requireLength } from '../options.js';
-import { readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
+import { halfWidthOf, readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
 
 export const LEDGER_OPTIONS = [...TOTALS_OPTIONS, 'store'];
 
@@ -74,6 +74,11 @@ export abstract class LedgerHandle extends CoreHandle {
   stddev(step: number): number {
     requireCount('stddev', 'step', step, this.numSteps - 1);
     return this.core.call('ledgerStddev', this.id, step);
+  }
+
+  halfWidth(wanted: NoiseProbability): number {
+    const { core, id, certificate } = this;
+    return halfWidthOf({ core, id, certificate }, 'ledgerHalfWidth', wanted);
   }
 
   /** Private running totals after steps that were stored. */

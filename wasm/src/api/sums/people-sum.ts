@@ -11,6 +11,7 @@ const NAMES = {
   kind: 'people sum',
   step: 'peopleSumStep',
   stddev: 'peopleSumStddev',
+  halfWidth: 'peopleSumHalfWidth',
   endSteps: 'peopleSumEndSteps',
 } as const;
 

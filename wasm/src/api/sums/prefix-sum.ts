@@ -10,6 +10,7 @@ const NAMES = {
   kind: 'prefix sum',
   step: 'prefixSumStep',
   stddev: 'prefixSumStddev',
+  halfWidth: 'prefixSumHalfWidth',
   endSteps: 'prefixSumEndSteps',
 } as const;
 

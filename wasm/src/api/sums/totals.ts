@@ -4,16 +4,16 @@
 
 import { float64s, newFloat64s, outOfRange, overwrite, requireCount } from '../../core/check.js';
 import { Scratch, writableLength, wrongType, type Reader } from '../../core/check.js';
-import type { CoreMechanism, CorePrefixSum } from '../../core/core.js';
-import { atRow, type Partway } from '../../core/errors.js';
+import type { Core, CoreMechanism, CorePrefixSum } from '../../core/core.js';
+import { asErrorsOf, atRow, makeError, type Partway } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import { LATTICE_NOISES, MODES, PURE_PARAMETERS } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
-import type { Certificate, LatticeNoise, MechanismName, Totals } from '../../types/all.js';
+import type { Certificate, LatticeNoise, MechanismName } from '../../types/all.js';
+import type { NoiseProbability, Totals } from '../../types/all.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions } from '../options.js';
 import { readSumsMechanism, requireLength } from '../options.js';
-
 
 /** Options that say how totals are released. */
 export const MODE_OPTIONS = ['mode', 'latticeNoise', 'precisionBits'];
@@ -31,7 +31,26 @@ interface Names {
   kind: string;
   step: 'prefixSumStep' | 'peopleSumStep';
   stddev: 'prefixSumStddev' | 'peopleSumStddev';
+  halfWidth: 'prefixSumHalfWidth' | 'peopleSumHalfWidth';
   endSteps: 'prefixSumEndSteps' | 'peopleSumEndSteps';
+}
+
+/** Half width of the noise of totals without a delta, by a function of the core. */
+export function halfWidthOf(
+  { core, id, certificate }: { core: Core; id: number; certificate: Certificate },
+  name: Names['halfWidth'] | 'ledgerHalfWidth',
+  wanted: unknown,
+): number {
+  const where = 'halfWidth';
+  if (!certificate.laplace) {
+    const constraint = 'must be true: other noise has no tail here but its std';
+    throw makeError('unsupported', where, { parameter: 'pure', constraint });
+  }
+  const reader = readOptions(where, wanted, ['step', 'probability']);
+  const probability = reader.number('probability');
+  const step = reader.raw('step');
+  if (step !== undefined) requireCount(where, 'step', step, certificate.numSteps - 1);
+  return asErrorsOf(where, () => core.call(name, id, step as number | undefined, probability));
 }
 
 export abstract class NoisyTotals extends CoreHandle implements Totals {
@@ -66,6 +85,11 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
   stddev(step: number): number {
     requireCount('stddev', 'step', step, this.numSteps - 1);
     return this.core.call(this.names.stddev, this.id, step);
+  }
+
+  halfWidth(wanted: NoiseProbability): number {
+    const { core, id, certificate } = this;
+    return halfWidthOf({ core, id, certificate }, this.names.halfWidth, wanted);
   }
 
   endSteps(numSteps = 1, out?: Float64Array): Float64Array {

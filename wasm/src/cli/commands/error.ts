@@ -5,17 +5,15 @@
 import { errorInPieces } from '../../api/searches.js';
 import { given } from '../../core/given.js';
 import { load } from '../../index.js';
-import type { UnitError } from '../../types/all.js';
+import type { DpFtrl, MechanismName, Participation } from '../../types/all.js';
+import type { PureError, StackError, UnitError } from '../../types/all.js';
+import { Misuse } from '../failure.js';
 import { Args, required, type Known } from '../options/args.js';
 import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { participationText, readNeighbours } from '../options/mechanism.js';
-import {
-  chosenParticipation,
-  otherParticipation,
-  readChosen,
-  stepsOf,
-} from '../options/strategy.js';
-import { readWorkload } from '../options/workload.js';
+import { chosenParticipation, otherParticipation, readChosen } from '../options/strategy.js';
+import { stepsOf, withDefault, type Chosen } from '../options/strategy.js';
+import { namesInColumns, readImportance, readWorkloads } from '../options/workload.js';
 import { StandardOutput } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
 import { boundLabels, parametersText, report } from '../output/report.js';
@@ -23,7 +21,11 @@ import { boundLabels, parametersText, report } from '../output/report.js';
 export const options: Known = {
   ...STRATEGY_OPTIONS,
   steps: 'value',
-  workload: 'value',
+  workload: 'values',
+  importance: 'value',
+  pure: 'flag',
+  epsilon: 'value',
+  clip: 'value',
   ...PARTICIPATION_OPTIONS,
   neighbours: 'value',
   beta: 'value',
@@ -52,6 +54,138 @@ function simultaneousLabels(
   };
 }
 
+/** Reads what is asked of all steps together. */
+function readTogether(args: Args) {
+  const beta = args.probability('beta');
+  const dimension = args.count('dimension');
+  const numPaths = args.count('paths');
+  const seed = args.seed();
+  if (dimension !== undefined || numPaths !== undefined) required('beta', beta);
+  if (seed !== undefined) required('paths', numPaths);
+  return given({ beta, dimension, numPaths, seed });
+}
+
+/** Names in reports of errors of every kind. */
+const PROBLEM_LABELS = {
+  steps: 'steps',
+  workload: 'workload',
+  participation: 'participation',
+  neighbours: 'neighbours',
+};
+
+/** Everything that the options say. */
+interface Asked {
+  args: Args;
+  chosen: Chosen;
+  participation: Participation;
+  numSteps: number;
+}
+
+function refuse(args: Args, names: readonly string[], instead: string): void {
+  const stray = names.find((name) => args.has(name));
+  if (stray !== undefined) throw new Misuse(`--${stray} does not go with ${instead}`);
+}
+
+/** JSON, or a report with these words in the places of others. */
+function told(
+  { args, chosen, participation }: Omit<Asked, 'numSteps'>,
+  error: PureError | StackError,
+  { words, labels }: { words: Record<string, unknown>; labels: Record<string, string> },
+): string {
+  const { mechanism, numSteps: steps, ...rest } = error;
+  const result = { mechanism, parameters: chosen.parameters, steps, ...rest };
+  if (args.has('json')) return report(result, true, labels);
+  return report({ ...result, participation: participationText(participation), ...words }, false, labels);
+}
+
+/** The error of totals without a delta, in the units of --clip. */
+function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked): string {
+  refuse(args, ['strategy', 'workload', 'paths', 'seed'], '--pure');
+  const error = dp.error({
+    pure: true,
+    epsilon: required('epsilon', args.positive('epsilon')),
+    ...given({ clipNorm: args.positive('clip') }),
+    ...chosen.parameters,
+    mechanism: chosen.mechanism as 'tree-k',
+    numSteps,
+    participation,
+    neighbours: readNeighbours(args),
+    ...readTogether(args),
+  });
+  return told({ args, chosen, participation }, error, {
+    words: { made: parametersText(error.effectiveParameters) },
+    labels: {
+      mechanism: 'mechanism',
+      made: 'its parameters',
+      ...PROBLEM_LABELS,
+      epsilon: 'epsilon, no delta',
+      clipNorm: 'clip norm, l1',
+      sensitivity: `sensitivity (${error.sensitivityExactness})`,
+      maxError: 'max error, in its units',
+      meanError: 'mean error (root mean square)',
+      ...(error.beta !== undefined && {
+        simultaneousError: `no error above, but with probability ${error.beta} (union bound)`,
+      }),
+    },
+  });
+}
+
+/** Rows of the report on each of several workloads, by keys of their own. */
+function workloadRows({ workloads, beta }: StackError): [key: string, label: string, value: number][] {
+  return workloads.flatMap(({ workload, maxError, meanError, simultaneousError }) => {
+    const rows: [string, number | undefined][] = [
+      ['max error', maxError],
+      ['mean error', meanError],
+      [`no error above, but with probability ${beta} in any`, simultaneousError],
+    ];
+    const named = rows.filter((row): row is [string, number] => row[1] !== undefined);
+    return named.map(([label, value]): [string, string, number] => {
+      return [`${workload} ${label}`, `${workload}: ${label}`, value];
+    });
+  });
+}
+
+/** The errors of several workloads that are released together. */
+async function stackReport(dp: DpFtrl, { args, chosen: read, participation, numSteps }: Asked): Promise<string> {
+  refuse(args, ['strategy', 'paths', 'seed'], 'several --workload');
+  namesInColumns(args);
+  const workloads = await readWorkloads(args, numSteps);
+  const chosen = withDefault(args, read, { numSteps, workloads });
+  const error = dp.error({
+    workloads,
+    ...given({ importance: readImportance(args) }),
+    ...chosen.parameters,
+    mechanism: chosen.mechanism as MechanismName,
+    numSteps,
+    participation,
+    neighbours: readNeighbours(args),
+    ...readTogether(args),
+  });
+  const rows = workloadRows(error);
+  return told({ args, chosen, participation }, error, {
+    words: {
+      mechanism: chosen.name,
+      ...Object.fromEntries(rows.map(([key, , value]) => [key, value])),
+    },
+    labels: {
+      mechanism: 'mechanism',
+      ...PROBLEM_LABELS,
+      sensitivity: `sensitivity (${error.sensitivityExactness})`,
+      maxError: 'max error, of any',
+      meanError: 'mean error, weighted',
+      ...Object.fromEntries(rows.map(([key, label]) => [key, label])),
+      lowerBound: 'lower bound on the mean error',
+      ratio: 'mean error / lower bound',
+    },
+  });
+}
+
+function refuseWithoutPure(args: Args): void {
+  const stray = ['epsilon', 'clip'].find((name) => args.has(name));
+  if (stray === undefined) return;
+  throw new Misuse(`--${stray} needs --pure: other errors are at noise multiplier 1 and clip norm 1`);
+}
+
 export async function run(args: Args): Promise<void> {
   args.requireNoFile('error');
   const neighbours = readNeighbours(args);
@@ -61,20 +195,22 @@ export async function run(args: Args): Promise<void> {
   const participation = chosenParticipation(args, chosen);
   const wanted = stepsOf(args, chosen);
   const steps = saved ? wanted! : required('steps', wanted);
-  const beta = args.probability('beta');
-  const dimension = args.count('dimension');
-  const numPaths = args.count('paths');
-  const seed = args.seed();
-  if (dimension !== undefined || numPaths !== undefined) required('beta', beta);
-  if (seed !== undefined) required('paths', numPaths);
+  const asked = { args, chosen, participation, numSteps: steps };
+  const output = new StandardOutput();
+  if (args.has('pure')) return output.write(pureReport(dp, asked));
+  refuseWithoutPure(args);
+  if (args.texts('workload').length > 1) return output.write(await stackReport(dp, asked));
+  readImportance(args);
+  const together = readTogether(args);
+  const { beta } = together;
   const options = {
     mechanism,
     ...parameters,
     numSteps: steps,
-    ...((args.has('workload') || !saved) && { workload: await readWorkload(args, steps) }),
+    ...((args.has('workload') || !saved) && { workload: (await readWorkloads(args, steps))[0] ?? 'prefix' }),
     participation,
     neighbours,
-    ...given({ beta, dimension, numPaths, seed }),
+    ...together,
   };
   const error = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
   const { mechanism: name, numSteps, ...rest } = error;
@@ -88,15 +224,12 @@ export async function run(args: Args): Promise<void> {
     raisedByNormalizing: 'they raise this error: without --normalize it is smaller',
   };
   const json = args.has('json');
-  await new StandardOutput().write(
+  await output.write(
     report(json ? result : { ...result, ...words }, json, {
       mechanism: 'mechanism',
       ...(words.made !== '' && { made: 'its parameters' }),
-      steps: 'steps',
-      workload: 'workload',
-      participation: 'participation',
+      ...PROBLEM_LABELS,
       ...(other && { optimisedFor: 'optimised for' }),
-      neighbours: 'neighbours',
       sensitivity: `sensitivity (${error.sensitivityExactness})`,
       sensitivityMethod: 'sensitivity from',
       maxError: 'max error',

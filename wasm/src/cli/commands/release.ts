@@ -333,7 +333,8 @@ export async function run(args: Args): Promise<void> {
       clipNotices(rows.columns, { ranges: rangesOf(rows.columns), clipNorm: clipNorm(rows.columns), inL1 }),
     ...(args.texts('workload').length > 1 ? severalSums(args, { importance, shown }) : {
       isTold: areTotalsTold,
-      writer: ({ sink, prepared }) => new Writer(sink, prepared.rows.columns, shown),
+      writer: ({ sink, prepared, made }) =>
+        new Writer(sink, prepared.rows.columns, shown, inL1 ? made.sums.totals : undefined),
       chart: ({ prepared }) =>
         new TotalsChart({
           columns: prepared.rows.columns,

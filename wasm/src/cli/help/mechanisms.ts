@@ -14,10 +14,20 @@ ${PARAMETERS}
 ${STRATEGY}
   --steps N        horizon
 ${WORKLOAD}
+                   Given several times: errors of all of these sums of the same records, with one
+                   noise and one budget, as dp-ftrl release gives them. Not with --strategy, --paths
+  --importance 1,4,...
+                   with several --workload: weights of their squared errors in the mean that is made
+                   least, one each. Default: equal
+  --pure --epsilon E [--clip C]
+                   errors without a delta instead: those of dp-ftrl release --pure at E and clip
+                   norm C (default 1), in its units. Not with --workload, --strategy, --paths
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one, which doubles sensitivity, errors and bound
   --beta B         also the errors that all steps keep to together but with probability B: upper
-                   bounds on the noise, without the rounding of a release to its grid
+                   bounds on the noise, without the rounding of a release to its grid. With several
+                   --workload each has its own, and all keep to theirs together; with --pure it is
+                   the union bound over the exact tails, rounding included
   --dimension D    with --beta: entries of a record, all of which have to keep to it (default 1)
   --paths N        with --beta: also a level from N drawn streams of noise, mostly lower, which over
                    the seeds is too low with probability at most 1e-6; 20000 are usual, and none is
@@ -36,7 +46,11 @@ ${PARTICIPATION}
                    simultaneousMethod (neighbours or product), simultaneousUnion (by the union
                    bound), simultaneousNorm (l2-norm of a step), frobeniusError (norm of all
                    errors), frobeniusRms (root of the expectation of its square); with --paths
-                   also simultaneousSampled (or null), simultaneousPaths, simultaneousRisk
+                   also simultaneousSampled (or null), simultaneousPaths, simultaneousRisk. With
+                   several --workload no bounds but lowerBound, and workloads: of each workload,
+                   maxError, meanError, with --beta simultaneousError, simultaneousMethod,
+                   simultaneousNorm. With --pure also epsilon, clipNorm, and simultaneousMethod is
+                   union; no bounds, no norms
 
 Progress of long searches goes to standard error, if that is a terminal.
 
@@ -44,6 +58,8 @@ Examples:
   dp-ftrl error --steps 1024
   dp-ftrl error --steps 1024 --beta 0.05 --dimension 3 --paths 20000
   dp-ftrl error --steps 1024 --mechanism tree-k --arity 4 --epochs 4 --json
+  dp-ftrl error --steps 365 --workload prefix --workload window=7 --beta 0.05
+  dp-ftrl error --steps 365 --pure --epsilon 1 --beta 0.05
 `;
 
 export const COMPARE = `dp-ftrl compare --steps N [options]

@@ -146,8 +146,9 @@ ${MODE}
 ${PLOT}
   --json           one object: private, mode, protects, certificate, columns, rows, complete; and
                    error, with code, row, line and column but no cell, when a row ended it early.
-                   With several --workload also workloads, with the errors of each, and rows have
-                   sums and std by workload
+                   With --pure also halfWidthProbability (0.05) and in rows halfWidth, which the
+                   noise exceeds with that probability at most. With several --workload also
+                   workloads, with the errors of each, and rows have sums and std by workload
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds the sums of the clipped rows, without noise, as COLUMN_true, and says how

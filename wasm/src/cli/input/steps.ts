@@ -53,7 +53,10 @@ export function eachStep(
   }));
 }
 
-type Facts = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'>;
+/** Statistics have none. */
+export type NoiseFacts = Partial<Pick<Totals, 'halfWidth'>>;
+type Facts = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'> &
+  NoiseFacts;
 /** Members of totals that take rows. */
 export type RowTotals = Facts & Pick<PrefixSum, 'releaseMany' | 'contribute' | 'endSteps'>;
 /** The same of totals that take rows of people. */

@@ -2,7 +2,7 @@
 
 // --state: a release that goes on in the next run.
 
-import type { Certificate, ReleaseLedger, ReleaseStore } from '../../types/all.js';
+import type { Certificate, NoiseProbability, ReleaseLedger, ReleaseStore } from '../../types/all.js';
 import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../failure.js';
 import type { Known } from '../options/args.js';
@@ -16,7 +16,8 @@ export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
 
 /** Members of ledgers whose releases are rows of numbers, one a step. */
 export type StepLedger = Pick<ReleaseLedger, 'certificate' | 'dimension' | 'numSteps' | 'step'> &
-  Pick<ReleaseLedger, 'identity' | 'stddev' | 'releaseSteps' | 'dispose'>;
+  Pick<ReleaseLedger, 'identity' | 'stddev' | 'releaseSteps' | 'dispose'> &
+  Partial<Pick<ReleaseLedger, 'halfWidth'>>;
 
 /** A release that goes on in the next run. */
 export interface Lasting {
@@ -135,6 +136,10 @@ export class LedgerTotals implements PaidState {
 
   stddev(step: number): number {
     return this.ledger.stddev(step);
+  }
+
+  halfWidth(wanted: NoiseProbability): number {
+    return this.ledger.halfWidth!(wanted);
   }
 
   /** A new state is stored before its first step: its key is that of the next run from then on. */

@@ -3,7 +3,7 @@
 // Releases as text: a row a step.
 
 import type { Format } from '../../input/format.js';
-import type { Step } from '../../input/steps.js';
+import type { NoiseFacts, Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import { RowText } from '../../output/row-text.js';
 import { StepWriter } from './step-writer.js';
@@ -16,22 +16,47 @@ export interface ShownSums {
   timeColumn: string | undefined;
 }
 
+/** Probability that the noise of a total is beyond the half width that is shown. */
+const BEYOND = 0.05;
+
+/** Half widths of the noise of steps without a delta, found once for each std. */
+class HalfWidths {
+  private readonly known = new Map<number, number>();
+
+  constructor(private readonly totals: NoiseFacts) {}
+
+  of({ index: step, std }: Step): number {
+    const known = this.known.get(std);
+    if (known !== undefined) return known;
+    const found = this.totals.halfWidth!({ step, probability: BEYOND });
+    this.known.set(std, found);
+    return found;
+  }
+}
+
 export class Writer extends StepWriter {
+  private readonly halfWidths: HalfWidths | undefined;
+
+  /** `pure`: the totals, where they are without a delta. */
   constructor(
     sink: Sink,
     private readonly columns: string[],
     { json, format, showTrue, timeColumn }: ShownSums,
+    pure: NoiseFacts | undefined,
   ) {
     const trueNames = showTrue ? columns.map((name) => `${name}_true`) : [];
     const times = timeColumn === undefined ? [] : [timeColumn];
     super(sink, new RowText(['step', ...times, ...columns, ...trueNames, 'std'], format), json);
+    this.halfWidths = pure && new HalfWidths(pure);
   }
 
   protected facts() {
-    return { columns: this.columns };
+    const { columns, halfWidths } = this;
+    return { columns, ...(halfWidths && { halfWidthProbability: BEYOND }) };
   }
 
-  protected step({ index, time, noisy, truth, std }: Step): string {
+  protected step(released: Step): string {
+    const { index, time, noisy, truth, std } = released;
     const step = index + 1;
     if (!this.json) {
       const times = time === undefined ? [] : [time];
@@ -40,6 +65,8 @@ export class Writer extends StepWriter {
     const named = (values: ArrayLike<number>) =>
       Object.fromEntries(this.columns.map((name, j) => [name, values[j]]));
     const trueSums = truth && { trueSums: named(truth) };
-    return this.object({ step, ...(time && { time }), sums: named(noisy), ...trueSums, std });
+    const halfWidth = this.halfWidths && { halfWidth: this.halfWidths.of(released) };
+    const when = time && { time };
+    return this.object({ step, ...when, sums: named(noisy), ...trueSums, std, ...halfWidth });
   }
 }

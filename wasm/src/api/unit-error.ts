@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Errors of mechanisms: of one workload and of several at unit noise, and without a delta.
+
+import type { Reader } from '../core/check.js';
+import { outOfRange } from '../core/check.js';
+import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
+import { asErrorsOf, makeError, type RefusalError } from '../core/errors.js';
+import type { Instance } from '../core/handle.js';
+import { withKey } from '../core/key.js';
+import { NEIGHBOURS } from '../shared/defaults.js';
+import type { PrefixSum, PureError, StackError, UnitError } from '../types/all.js';
+import { SAME } from './compare.js';
+import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
+import { rated } from './searches.js';
+import { readImportance, readStackFactorization, readWorkloads } from './statistics/stack.js';
+import { prefixSumOf } from './sums/prefix-sum.js';
+import { readTotals } from './sums/totals.js';
+
+/** Whether columns of norm 1 made the error of the objective larger; compare leaves those out. */
+function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): boolean {
+  const parameters = { ...given.parameters, normalizeColumns: undefined };
+  const plain = core.call('unitError', { ...given, parameters });
+  const aim = unit.objective === 'max' ? 'maxError' : 'meanError';
+  return unit[aim] > plain[aim] * (1 + SAME);
+}
+
+/** Results in clip norms: neighbours further apart scale them, the noise multiplier stays 1. */
+const SCALED = [
+  ...['sensitivity', 'maxError', 'meanError', 'lowerBound', 'lowerBoundEveryDimension'],
+  ...['simultaneousError', 'simultaneousUnion', 'simultaneousNorm', 'frobeniusError'],
+  ...['frobeniusRms', 'simultaneousSampled'],
+];
+
+/** Options that stand beside another one, and say nothing without it. */
+const BESIDE = { dimension: 'beta', numPaths: 'beta', seed: 'numPaths' };
+const UNIT_ERROR_OPTIONS = [...ERROR_OPTIONS, 'neighbours', 'beta', ...Object.keys(BESIDE)];
+const PURE_OPTIONS = ['pure', 'epsilon', 'clipNorm'];
+const STACK_OPTIONS = ['workloads', 'importance'];
+
+/** Neighbours, and what is asked of all steps together. */
+function readTogether(reader: Reader) {
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
+  const together = {
+    beta: reader.numberOr('beta', undefined),
+    dimension: reader.countOr('dimension', undefined),
+    numPaths: reader.countOr('numPaths', undefined),
+    seed: reader.seedOr('seed', undefined),
+  };
+  for (const [name, parameter] of Object.entries(BESIDE)) {
+    if (!reader.has(name) || reader.has(parameter)) continue;
+    const constraint = `must be given where {${name}} is`;
+    throw makeError('wrong_type', 'error', { parameter, constraint });
+  }
+  return { neighbours, distance: neighbours === 'replace-one' ? 2 : 1, together };
+}
+
+/** Numbers that are in clip norms, for neighbours that are so far apart. */
+function scaledBy<T extends object>(distance: number, unit: T): T {
+  const scaled = Object.entries(unit).map(([name, value]) => [
+    name,
+    typeof value === 'number' && SCALED.includes(name) ? value * distance : value,
+  ]);
+  return Object.fromEntries(scaled) as T;
+}
+
+function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitError {
+  const { neighbours, distance, together: asked } = readTogether(reader);
+  const unit = core.call('appraisal', { ...given, ...asked });
+  return rated({
+    mechanism: given.mechanism,
+    numSteps: given.numSteps,
+    neighbours,
+    ...scaledBy(distance, unit),
+    ...(given.parameters.normalizeColumns && {
+      raisedByNormalizing: isRaised(core, given, unit),
+    }),
+  });
+}
+
+/** Refuses options that only errors of one workload with normal noise have. */
+function requireNoPaths(reader: Reader, instead: string): void {
+  const given = ['numPaths', 'seed'].find((name) => reader.has(name));
+  if (given === undefined) return;
+  throw outOfRange(reader.where, given, `left out with {${instead}}`, reader.raw(given));
+}
+
+function stackError({ core, mechanisms }: Instance, reader: Reader): StackError {
+  requireNoPaths(reader, 'workloads');
+  const given = readStackFactorization(reader, mechanisms);
+  const workloads = readWorkloads(reader, given.numSteps);
+  const importance = readImportance(reader, workloads.length);
+  const { neighbours, distance, together: asked } = readTogether(reader);
+  const { beta, dimension } = asked;
+  const options = { ...given, workloads, importance, neighbours, beta, dimension };
+  const found = core.call('stackErrors', options);
+  return rated({
+    mechanism: given.mechanism,
+    numSteps: given.numSteps,
+    neighbours,
+    ...scaledBy(distance, found),
+    workloads: found.workloads.map((own) => scaledBy(distance, own)),
+  });
+}
+
+/** Errors of totals as they are released: nothing is, so that there is a seed in place of a key. */
+function pureError(instance: Instance, reader: Reader): PureError {
+  requireNoPaths(reader, 'pure');
+  const { beta, dimension } = readTogether(reader).together;
+  const complete = { ...readTotals(reader, instance.mechanisms), insecureSeed: 0n };
+  return asErrorsOf('error', () => {
+    const totals = withKey('error', complete, (it) => prefixSumOf(instance, it));
+    try {
+      const { certificate } = totals;
+      const { mechanism, numSteps, workload, participation, effectiveParameters } = certificate;
+      const { maxParticipations, separation, neighbours, epsilon, clipNorm } = certificate;
+      const { sensitivity, sensitivityExactness, sensitivityMethod, noiseStddev } = certificate;
+      return {
+        ...{ mechanism, numSteps, workload, participation, maxParticipations, separation },
+        ...{ neighbours, epsilon, clipNorm },
+        ...{ sensitivity, sensitivityExactness, sensitivityMethod },
+        maxError: (certificate.maxError / sensitivity) * noiseStddev,
+        meanError: (certificate.meanError / sensitivity) * noiseStddev,
+        effectiveParameters,
+        ...(beta !== undefined && {
+          beta,
+          dimension: dimension ?? 1,
+          simultaneousError: together(totals, beta),
+          simultaneousMethod: 'union',
+        }),
+      };
+    } finally {
+      totals.dispose();
+    }
+  });
+}
+
+/** Returns the half width of all releases together, whose probability has another name here. */
+function together(totals: PrefixSum, beta: number): number {
+  try {
+    return totals.halfWidth({ probability: beta });
+  } catch (error) {
+    const { parameter } = error as RefusalError;
+    if (parameter !== 'probability') throw error;
+    throw outOfRange('error', 'beta', 'between 1e-200 and 1', beta);
+  }
+}
+
+/** The error of a mechanism for one workload, for several, or without a delta. */
+export function errorOf(instance: Instance, options: unknown): UnitError | StackError | PureError {
+  const where = 'error';
+  const { core, mechanisms } = instance;
+  const fields = (options ?? {}) as Partial<Record<'workloads' | 'pure', unknown>>;
+  if (fields.workloads !== undefined) {
+    return stackError(instance, readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...STACK_OPTIONS]));
+  }
+  if (fields.pure !== undefined && fields.pure !== false) {
+    return pureError(instance, readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...PURE_OPTIONS]));
+  }
+  const reader = readOptions(where, options, [...UNIT_ERROR_OPTIONS, 'workloads', 'pure']);
+  return unitError(core, reader, readFactorization(reader, mechanisms));
+}
