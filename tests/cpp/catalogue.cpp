@@ -57,7 +57,7 @@ std::vector<Variant> prefix_variants(std::int64_t num_steps) {
   };
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::string name(info.name);
-    StrategyParameters parameters;
+    StrategyParameters parameters = quick_parameters(info);
     add(name, "", parameters);
     parameters.normalize_columns = true;
     add(name, ", normalised", parameters);
@@ -110,7 +110,7 @@ std::vector<Variant> workload_variants(std::int64_t num_steps) {
     for (const StrategyInfo& info : strategy_catalogue())
       for (const bool normalize : {false, true}) {
         if (normalize && info.name == "optimal") continue;  // refused
-        StrategyParameters parameters;
+        StrategyParameters parameters = quick_parameters(info);
         parameters.normalize_columns = normalize;
         variants.push_back({std::string(info.name) + (normalize ? ", normalised, " : ", ") +
                                 workload.name() + ", n = " + std::to_string(num_steps),

@@ -4,11 +4,12 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
-#include <Eigen/QR>
 #include <Eigen/SVD>
 
 namespace dpftrl::testing {
 namespace {
+
+constexpr double kRankTolerance = 1e-12;
 
 /// The only instantiation of a singular value decomposition.
 using Svd = Eigen::JacobiSVD<Eigen::MatrixXd>;
@@ -40,10 +41,6 @@ Matrix inverse(const Matrix& matrix) {
   return matrix.inverse();
 }
 
-Vector solve_positive(const Matrix& positive, const Vector& right) {
-  return positive.ldlt().solve(right);
-}
-
 Matrix upper_cholesky(const Matrix& positive) {
   return positive.llt().matrixU();
 }
@@ -53,7 +50,11 @@ Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower) {
 }
 
 Matrix pseudo_inverse(const Matrix& matrix) {
-  return matrix.completeOrthogonalDecomposition().pseudoInverse();
+  const SingularSystem svd = thin_svd(matrix);
+  const double smallest = kRankTolerance * svd.values[0];
+  const Vector inverted = (svd.values.array() > smallest)
+                              .select(svd.values.cwiseInverse(), Vector::Zero(svd.values.size()));
+  return svd.v * inverted.asDiagonal() * svd.u.transpose();
 }
 
 Eigen::Index rank_of(const Matrix& matrix) {

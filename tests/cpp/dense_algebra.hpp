@@ -35,16 +35,13 @@ Vector singular_values(const Matrix& matrix);
 /// Inverse of a square matrix of full rank.
 Matrix inverse(const Matrix& matrix);
 
-/// A^-1 b for a symmetric positive definite A.
-Vector solve_positive(const Matrix& positive, const Vector& right);
-
 /// Upper triangular U with U^T U = A for a symmetric positive definite A.
 Matrix upper_cholesky(const Matrix& positive);
 
 /// N L^-1 for a lower triangular L.
 Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower);
 
-/// A^+, by an orthogonal decomposition.
+/// A^+; singular values below 1e-12 of the largest count as zero.
 Matrix pseudo_inverse(const Matrix& matrix);
 
 /// Rank as far as rounding lets it be seen, by elimination with full pivoting.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variances of the increments of noise: against the inverse of the encoder, and against noise.
-#include <Eigen/LU>
 #include <cmath>
 
 #include "catalogue.hpp"
+#include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "support.hpp"
@@ -20,7 +20,7 @@ TEST(IncrementVariances, are_the_squared_row_norms_of_the_inverse_encoder) {
       const Matrix encoder = strategy->encoder();
       Matrix inverse = strategy->decoder();
       for (Eigen::Index t = inverse.rows() - 1; t > 0; --t) inverse.row(t) -= inverse.row(t - 1);
-      if (encoder.rows() == encoder.cols()) inverse = encoder.inverse();
+      if (encoder.rows() == encoder.cols()) inverse = testing::inverse(encoder);
       for (std::int64_t t = 0; t < num_steps; ++t)
         ASSERT_NEAR(variances[static_cast<std::size_t>(t)],
                     inverse.row(testing::index_of(t)).squaredNorm(), 1e-7)

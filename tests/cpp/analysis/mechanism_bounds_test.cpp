@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds on mechanisms that need not be factorizations: against exact nuclear norms, against
 // mechanisms, and against each other.
-#include <Eigen/Dense>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "golden/optima_golden.hpp"
 #include "support.hpp"
@@ -92,8 +91,9 @@ TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of
         const Matrix seen = encoder * blocks * (std::sqrt(2 * rho) / distance);
         const Matrix asked = total * blocks;
         const Matrix precision = Matrix::Identity(num_blocks, num_blocks) + seen.transpose() * seen;
-        const double error = std::sqrt((asked * precision.inverse() * asked.transpose()).trace() /
-                                       static_cast<double>(num_steps));
+        const double error =
+            std::sqrt((asked * testing::inverse(precision) * asked.transpose()).trace() /
+                      static_cast<double>(num_steps));
         EXPECT_LE(found.every, error) << name << " " << num_steps << " rho " << rho;
         least_ratio = std::min(least_ratio, error / found.every);
       }
@@ -103,13 +103,13 @@ TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of
 
 /// ||A D||_* for indicators D of the blocks, from the eigenvalues of its Gram matrix.
 double exact_norm(std::int64_t num_steps, std::int64_t num_blocks, std::int64_t length) {
-  Eigen::MatrixXd total(testing::index_of(num_steps), testing::index_of(num_blocks));
+  Matrix total(testing::index_of(num_steps), testing::index_of(num_blocks));
   for (Eigen::Index t = 0; t < total.rows(); ++t)
     for (Eigen::Index block = 0; block < total.cols(); ++block)
       total(t, block) =
           static_cast<double>(std::clamp<std::int64_t>(t + 1 - block * length, 0, length));
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> gram(total.transpose() * total);
-  return gram.eigenvalues().cwiseMax(0).cwiseSqrt().sum();
+  const Vector values = testing::symmetric_eigen(total.transpose() * total).values;
+  return values.cwiseMax(0).cwiseSqrt().sum();
 }
 
 TEST(MechanismBounds, of_every_mechanism_are_below_the_exact_norm_and_close) {

@@ -56,6 +56,7 @@ TEST(Mechanism, neighbours_are_never_further_apart_than_mu) {
       for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
         MechanismOptions options = valid();
         options.strategy = info.name;
+        options.parameters = testing::quick_parameters(info);
         options.num_steps = n;
         options.neighbours = neighbours;
         options.clip_norm = 0.3;
@@ -120,8 +121,9 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     MechanismOptions options = valid();
     options.strategy = info.name;
-    options.num_steps = testing::within_reach(
-        info, testing::is_optimised(info) || !testing::is_native() ? 300 : 1000);
+    options.parameters = testing::quick_parameters(info);
+    const std::int64_t longest = testing::is_optimised(info) ? 300 : 1000;
+    options.num_steps = testing::within_reach(info, testing::is_native() ? longest : longest / 4);
     const auto mechanism = Mechanism::make(options);
     const DecoderResidual residual = mechanism->proof().residual;
     EXPECT_LE(residual.value, 1e-13) << info.name;

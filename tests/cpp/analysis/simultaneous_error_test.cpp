@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of all steps at once: against levels with 20 digits, against noise, and against itself.
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "catalogue.hpp"
+#include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "golden/simultaneous_golden.hpp"
 #include "support.hpp"
@@ -140,8 +140,7 @@ TEST(SimultaneousError, frobenius_bound_is_below_that_of_laurent_and_massart) {
   for (const char* name : {"square-root", "tree", "optimal", "haar", "independent"}) {
     const auto strategy = testing::make_known(name, 64);
     const Matrix decoder = strategy->decoder();
-    const Vector weights =
-        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(decoder * decoder.transpose()).eigenvalues();
+    const Vector weights = testing::symmetric_eigen(decoder * decoder.transpose()).values;
     const double scale = unit_error(*strategy, Participation::single()).sensitivity.value;
     for (const double beta : {0.5, 0.05, 1e-9})
       for (const std::int64_t dimension : {1, 10}) {

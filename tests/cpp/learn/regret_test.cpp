@@ -35,7 +35,7 @@ Vector least_squares(const Data& data, double radius) {
   const Matrix gram = data.features.transpose() * data.features / n;
   const Vector target = data.features.transpose() * data.labels / n;
   const auto solve = [&](double nu) -> Vector {
-    return testing::solve_positive(gram + nu * Matrix::Identity(gram.rows(), gram.cols()), target);
+    return testing::inverse(gram + nu * Matrix::Identity(gram.rows(), gram.cols())) * target;
   };
   if (solve(0).norm() <= radius) return solve(0);
   double low = 0;

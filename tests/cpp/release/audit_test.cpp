@@ -105,7 +105,7 @@ Direction best_direction(const Strategy& strategy, const std::vector<bool>& patt
   const Matrix decoder = strategy.decoder();
   const Vector moved = strategy.workload().matrix() * indicator(pattern);
   const Matrix covariance = decoder * decoder.transpose();
-  const Vector weights = testing::solve_positive(covariance, moved);
+  const Vector weights = testing::inverse(covariance) * moved;
   return {weights, std::sqrt(weights.dot(moved))};
 }
 

@@ -148,7 +148,7 @@ TEST(Sensitivity, never_below_brute_force_and_equal_to_it_where_called_exact_cat
   for (const StrategyInfo& info : strategy_catalogue()) {
     for (const std::int64_t n : {1, 2, 3, 7, 8, 10}) {
       SCOPED_TRACE(n);
-      expect_sound(*make_strategy({.name = std::string(info.name), .num_steps = n}));
+      expect_sound(*testing::make_known(info.name, n));
     }
   }
 }

@@ -756,8 +756,10 @@ TEST(Catalogue, families_serve_workloads_as_they_say) {
     const double momentum = info.name == "optimal" ? 0 : 0.9;
     const Workload workload =
         Workload::momentum({.num_steps = n, .momentum = momentum, .decay = 0.95});
-    const auto s =
-        make_strategy({.name = std::string(info.name), .num_steps = n, .workload = workload});
+    const auto s = make_strategy({.name = std::string(info.name),
+                                  .num_steps = n,
+                                  .workload = workload,
+                                  .parameters = testing::quick_parameters(info)});
     const bool is_same = s->encoder() == testing::make_known(info.name, n)->encoder();
     EXPECT_EQ(is_same, info.workloads == WorkloadSupport::decoded) << info.name;
   }
