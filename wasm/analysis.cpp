@@ -273,6 +273,7 @@ val appraisal(const val& options) {
   object.set("maxParticipations", static_cast<double>(given.participation.max_participations()));
   object.set("separation", static_cast<double>(given.participation.separation()));
   object.set("objective", std::string(name_of(objective)));
+  set_optimised_for(object, optimised_for(wanted));
   set_bound(object, certified_lower_bound(*strategy, given.participation, objective));
   const DecoderResidual checked = decoder_residual(*strategy, wanted);
   object.set("decoderResidual", checked.value);

@@ -308,6 +308,11 @@ inline emscripten::val to_object(const PlannerResult& result) {
   return object;
 }
 
+/// Sets the participation that an optimum was searched for, where another one was asked for.
+inline void set_optimised_for(emscripten::val& object, std::string_view participation) {
+  if (!participation.empty()) object.set("optimisedFor", std::string(participation));
+}
+
 inline emscripten::val to_object(const Certificate& certificate) {
   emscripten::val object = emscripten::val::object();
   object.set("mechanism", certificate.strategy);
@@ -331,6 +336,7 @@ inline emscripten::val to_object(const Certificate& certificate) {
   object.set("meanError", certificate.mean_error);
   object.set("objective", std::string(name_of(certificate.objective)));
   object.set("effectiveParameters", to_object(certificate.parameters));
+  set_optimised_for(object, certificate.optimised_for);
   return object;
 }
 

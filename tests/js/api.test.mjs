@@ -18,6 +18,12 @@ test('limits: beyond them there is no such optimum, or another one stands in and
   assert.throws(() => dp.optimize(window), { constraint: new RegExp(`at most ${denseSteps} `) });
   const epochs = { numSteps: epochSteps + 2, participation: { epochs: 2 } };
   assert.equal(dp.optimize(epochs).status, 'infeasible');
+  const optimal = { mechanism: 'optimal', ...epochs };
+  assert.equal(dp.error(optimal).optimisedFor, 'single participation');
+  assert.equal(dp.certificate({ ...optimal, ...target }).optimisedFor, 'single participation');
+  const within = { ...optimal, numSteps: 16 };
+  assert.ok(!('optimisedFor' in dp.error(within)));
+  assert.ok(!('optimisedFor' in dp.certificate({ ...within, ...target })));
   assert.ok(Object.isFrozen(dp.limits));
 });
 

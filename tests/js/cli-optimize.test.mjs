@@ -107,6 +107,20 @@ test('--strategy: the participation is that of the file, or given and said', asy
   assert.match(warned.stderr, /warning: the strategy was optimised for 4 epochs; what is protected is/);
 });
 
+test('optimal that is made for another participation is said to be', async () => {
+  const chosen = ['--mechanism', 'optimal', '--buffers', '4', '--epochs', '2'];
+  const other = await dpFtrl(['error', '--steps', '8', ...chosen]);
+  assert.match(other.stdout, /\nparticipation +2 epochs\noptimised for +single participation\n/);
+  const searched = ['error', '--steps', '8', '--mechanism', 'optimal', '--epochs', '2'];
+  assert.doesNotMatch((await dpFtrl(searched)).stdout, /optimised for/);
+  const warning = /warning: the strategy was optimised for single participation; .* is 2 epochs\n/;
+  const released = await dpFtrl(['release', ...privacy.slice(0, -1), '--steps', '8', ...chosen], {
+    input: `x\n${'1\n'.repeat(8)}`,
+  });
+  assert.equal(released.code, 0, released.stderr);
+  assert.match(released.stderr, warning);
+});
+
 test('misuse: files that are no strategy for this', async () => {
   const error = ['error', '--strategy'];
   const text = JSON.stringify(saved);

@@ -98,6 +98,12 @@ Certificate Mechanism::claim(const MechanismOptions& options, const Strategy& st
       .mean_error = error.mean_error,
       .objective = objective_of(options.parameters),
       .parameters = effective_parameters(strategy, options.parameters),
+      .optimised_for = optimised_for(
+          {.name = options.strategy,
+           .num_steps = options.num_steps,
+           .workload = options.encoder_workload ? options.encoder_workload : strategy.workload(),
+           .parameters = options.parameters,
+           .participation = options.participation}),
   };
   set_noise_stddev(certificate, strategy, options.participation);
   return certificate;

@@ -35,6 +35,20 @@ Participation densely_optimised_for(const Workload& workload, const Participatio
   return has_repeated_epochs(workload, participation) ? participation : Participation::single();
 }
 
+std::string_view optimised_for(const StrategyOptions& options) {
+  const Participation& wanted = options.participation;
+  if (options.name != OptimalStrategy::kName || options.parameters.plan ||
+      wanted.max_participations_within(options.num_steps) == 1)
+    return "";
+  const Workload workload =
+      options.workload.value_or(Workload::prefix_sums(options.num_steps));
+  const bool is_searched_for =
+      is_densely_optimal(workload, options.parameters.num_buffers,
+                         objective_of(options.parameters), wanted) &&
+      densely_optimised_for(workload, wanted) == wanted;
+  return is_searched_for ? "" : "single participation";
+}
+
 void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
                        Objective objective) {
   if (num_buffers == 0 && !has_optimum(workload, objective))

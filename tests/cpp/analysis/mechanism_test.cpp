@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "dpftrl/analysis/planner.hpp"
+#include "dpftrl/optimal/optimum.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -182,6 +184,42 @@ TEST(Mechanism, release_stddev_is_noise_times_row_norm) {
         mechanism->noise_stddev() * decoder.row(testing::index_of(step)).norm(), 1e-13));
   EXPECT_ERROR((void)mechanism->release_stddev(100), "invalid_argument",
                "step must be between 0 and 99, got 100");
+}
+
+TEST(Mechanism, an_optimum_for_another_participation_says_so) {
+  const auto stands_in = [](std::int64_t num_steps, const Participation& participation,
+                            StrategyParameters parameters = {}, std::string strategy = "optimal") {
+    MechanismOptions options = valid();
+    options.strategy = std::move(strategy);
+    options.num_steps = num_steps;
+    options.participation = participation;
+    options.parameters = std::move(parameters);
+    const auto mechanism = Mechanism::make(options);
+    const Certificate& claim = mechanism->certificate();
+    // The sensitivity is that of the participation that was asked for all the same.
+    EXPECT_EQ(claim.sensitivity, sensitivity(mechanism->strategy(), participation).value);
+    return std::string(claim.optimised_for);
+  };
+  const auto epochs = [](std::int64_t k, std::int64_t b) {
+    return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
+  };
+  const Participation apart =
+      Participation::min_separation({.max_participations = 2, .min_separation = 4});
+  const std::string once = "single participation";
+  EXPECT_EQ(stands_in(16, epochs(2, 8)), "");
+  EXPECT_EQ(stands_in(16, Participation::single()), "");
+  EXPECT_EQ(stands_in(16, epochs(2, 8), {.num_buffers = 4}), once);
+  EXPECT_EQ(stands_in(16, apart), once);
+  EXPECT_EQ(stands_in(16, apart, {}, "blt"), "");
+  const std::int64_t beyond = kMaxFixedEpochOptimumSteps + 2;
+  EXPECT_EQ(stands_in(beyond, epochs(2, beyond / 2)), once);
+  EXPECT_EQ(stands_in(beyond, epochs(2, beyond / 2), {}, "banded-toeplitz"), "");
+  EXPECT_EQ(stands_in(beyond, Participation::single()), "");
+  // A saved strategy is what it is.
+  const StrategyPlan plan =
+      find_plan({.strategy = {.name = "optimal", .num_steps = 16, .parameters = {.num_buffers = 4}}})
+          .plan;
+  EXPECT_EQ(stands_in(16, epochs(2, 8), {.plan = std::make_shared<const StrategyPlan>(plan)}), "");
 }
 
 TEST(Mechanism, bad_options_are_refused_by_name) {

@@ -35,6 +35,13 @@ export interface Certificate {
   objective: 'max' | 'mean';
   effectiveParameters: EffectiveParameters;
   /**
+   * Present for 'optimal' where there is no optimum for the participation that was asked for (epochs
+   * beyond `limits.epochSteps`, a least separation, a number of buffers): the one that it is the
+   * optimum for, in words. The sensitivity is that for the former all the same; 'banded-toeplitz' is
+   * optimised for any.
+   */
+  optimisedFor?: string;
+  /**
    * Present for releases in mode 'lattice', whose sensitivity and noise are those of the integers.
    */
   lattice?: LatticeClaim;

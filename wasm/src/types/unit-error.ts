@@ -115,6 +115,8 @@ export interface UnitError extends CertifiedBound, Partial<SimultaneousError> {
   decoderResidual: number;
   residualSteps: number;
   effectiveParameters: EffectiveParameters;
+  /** As in `Certificate`. */
+  optimisedFor?: string;
 }
 
 /** The matrices themselves, row-major. */

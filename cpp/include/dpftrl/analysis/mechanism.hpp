@@ -89,6 +89,7 @@ struct Certificate {
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
   Objective objective;      ///< the error that the mechanism is made for; max where it has none
   std::vector<PlanNumbers> parameters;  ///< of the strategy, including those chosen for it
+  std::string_view optimised_for = {};  ///< the participation, if it is another one; else empty
   /// Measures clip_norm and sensitivity.
   RecordNorm record_norm = RecordNorm::l2;
 };

@@ -175,6 +175,11 @@ bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> nu
 /// is known, else one participation.
 Participation densely_optimised_for(const Workload& workload, const Participation& participation);
 
+/// Participation, in words, that `optimal` is searched for where it is not the one that is asked
+/// for: "single participation" with a number of buffers, for fixed epochs beyond their dense optimum,
+/// and for a least separation. Empty for other mechanisms, saved ones, and where it is asked for.
+std::string_view optimised_for(const StrategyOptions& options);
+
 /// @throws Error{unsupported} full accuracy (0 buffers) for a workload that no recursion is for.
 void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
                        Objective objective);

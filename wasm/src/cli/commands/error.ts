@@ -214,7 +214,7 @@ export async function run(args: Args): Promise<void> {
   };
   const error = await watch(errorInPieces(dp, options), new ProgressLine(`error: ${chosen.name}`));
   const { mechanism: name, numSteps, ...rest } = error;
-  const optimisedFor = otherParticipation(participation, chosen);
+  const optimisedFor = otherParticipation(participation, chosen) ?? error.optimisedFor;
   const other = optimisedFor !== undefined && { optimisedFor };
   const result = { mechanism: name, parameters, steps: numSteps, ...rest, ...other };
   const words = {

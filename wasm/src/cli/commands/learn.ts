@@ -9,7 +9,7 @@ import { Misuse } from '../failure.js';
 import type { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
-import { readChosen, stepsOf, type Chosen } from '../options/strategy.js';
+import { readChosen, stepsOf, whatIsProtected, type Chosen } from '../options/strategy.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { requireWritable } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
@@ -142,6 +142,9 @@ async function learn(
   const spoken = { name: chosen.name, mode, whom, what: 'its gradient ' };
   const sentence = `${guarantee(learner.certificate, spoken)}${notes}`;
   warnWeak('learn', learner.certificate, publicCount(protects));
+  const { optimisedFor } = learner.certificate;
+  const other = optimisedFor && whatIsProtected(participation, chosen, optimisedFor);
+  if (other) warn('learn', other);
   const claim = announce(settings, sentence);
   const progress = new StepProgress(numSteps, { quiet });
   try {

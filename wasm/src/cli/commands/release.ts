@@ -192,7 +192,7 @@ async function begin(run: Run): Promise<Begun> {
     [SEEDED]: seed !== undefined,
     '--show-nonprivate adds sums without noise': showTrue,
   });
-  const other = whatIsProtected(participation, chosen);
+  const other = whatIsProtected(participation, chosen, certificate.optimisedFor);
   if (other !== undefined) warn(command, other);
   const notices = [...(kind.notices?.(run) ?? []), boundNotice(protects)].filter((it) => it !== undefined);
   if (!quiet) notices.forEach((notice) => warn(command, notice));

@@ -40,7 +40,8 @@ ${PARTICIPATION}
                    noise), boundMethod, lowerBoundMinDimension (the least dimension of records for
                    which it is one), lowerBoundEveryDimension (one for all records),
                    ratio and gap (of that error to the bound), decoderResidual, residualSteps,
-                   effectiveParameters (those that were chosen, too); with --normalize also
+                   effectiveParameters (those that were chosen, too), optimisedFor (if it was
+                   optimised for another participation, the words for that); with --normalize also
                    raisedByNormalizing: the error of the objective is larger than without; with
                    --beta also beta, dimension, simultaneousError (of every entry at every step),
                    simultaneousMethod (neighbours or product), simultaneousUnion (by the union
@@ -123,7 +124,7 @@ ${PARTICIPATION}
 What is searched for fits the workload and the participation where there is such a search: optimal
 up to 2048 steps for any workload (beyond: prefix and decay alone), up to 1024 for --epochs; blt,
 banded-toeplitz and banded any participation. Elsewhere it is that for prefix sums or for one
-participation, and the status is infeasible. Dense optima take seconds at 256 steps, minutes at
+participation, and the status is infeasible; error and certificates say optimisedFor. Dense optima take seconds at 256 steps, minutes at
 1024; optimal for prefix sums ten seconds at 10^6 steps. For learning rates and more than 2048
 steps: --objective mean, or blt. What is found serves release, error, compare and the noise of the
 package. Learners take strategies for prefix sums.

@@ -69,9 +69,17 @@ export function chosenParticipation(args: Args, { saved }: Chosen): Participatio
   return isGiven ? readParticipation(args) : (saved?.participation ?? 'single');
 }
 
-/** Text for a warning. */
-export function whatIsProtected(participation: Participation, chosen: Chosen): string | undefined {
-  const other = otherParticipation(participation, chosen);
+/**
+ * Text for a warning.
+ *
+ * @param optimisedFor  of the certificate, where there is one.
+ */
+export function whatIsProtected(
+  participation: Participation,
+  chosen: Chosen,
+  optimisedFor?: string,
+): string | undefined {
+  const other = otherParticipation(participation, chosen) ?? optimisedFor;
   const own = participationText(participation);
   return other && `the strategy was optimised for ${other}; what is protected is ${own}`;
 }
