@@ -31,6 +31,7 @@ val limits() {
   val object = val::object();
   object.set("denseSteps", static_cast<double>(kMaxDenseOptimumColumns));
   object.set("epochSteps", static_cast<double>(kMaxFixedEpochOptimumSteps));
+  object.set("epochSumSteps", static_cast<double>(kMaxEpochSteps));
   return object;
 }
 

@@ -12,15 +12,18 @@ const names = namesOf(dp);
 const target = { epsilon: 1, delta: 1e-6 };
 
 test('limits: beyond them there is no such optimum, or another one stands in and says so', () => {
-  const { denseSteps, epochSteps } = dp.limits;
-  assert.deepEqual([denseSteps, epochSteps], [2048, 1024], 'as the documentation says');
+  const { denseSteps, epochSteps, epochSumSteps } = dp.limits;
+  assert.deepEqual([denseSteps, epochSteps, epochSumSteps], [2048, 1024, 2048], 'as documented');
   const window = { numSteps: denseSteps + 1, workload: { window: 2 } };
   assert.throws(() => dp.optimize(window), { constraint: new RegExp(`at most ${denseSteps} `) });
-  const epochs = { numSteps: epochSteps + 2, participation: { epochs: 2 } };
+  const epochs = { numSteps: epochSumSteps + 2, participation: { epochs: 2 } };
   assert.equal(dp.optimize(epochs).status, 'infeasible');
   const optimal = { mechanism: 'optimal', ...epochs };
   assert.equal(dp.error(optimal).optimisedFor, 'single participation');
   assert.equal(dp.certificate({ ...optimal, ...target }).optimisedFor, 'single participation');
+  const found = dp.optimize({ ...epochs, numSteps: 1028, objective: 'mean' });
+  assert.equal(found.status, 'converged');
+  assert.ok(found.ratio < 1 + 1e-6);
   const within = { ...optimal, numSteps: 16 };
   assert.ok(!('optimisedFor' in dp.error(within)));
   assert.ok(!('optimisedFor' in dp.certificate({ ...within, ...target })));

@@ -105,8 +105,8 @@ bool is_searched_for(const PlannerOptions& options) {
         options.use_solver && is_densely_optimal(workload, wanted.parameters.num_buffers,
                                                  objective_of(options), wanted.participation);
     if (!is_dense) return !is_repeated && has_optimum(workload, objective_of(options));
-    return !is_repeated ||
-           densely_optimised_for(workload, wanted.participation) == wanted.participation;
+    return !is_repeated || densely_optimised_for(workload, objective_of(options),
+                                                 wanted.participation) == wanted.participation;
   }
   const bool has_repeats =
       wanted.name == kBlt || wanted.name == kBandedToeplitz || wanted.name == kBanded;
@@ -225,16 +225,15 @@ class Planner::OptimumSearch final : public Search {
   detail::GapProgress way_{gap_};
 };
 
-/// The optimum from dense matrices.
-class Planner::DenseSearch final : public Search {
+/// An optimum that is a dense matrix.
+template <class Given, class Solver>
+class Planner::MatrixSearch final : public Search {
  public:
-  explicit DenseSearch(const PlannerOptions& options)
-      : search_(dense_search(workload_of(options),
-                             {.objective = objective_of(options),
-                              .participation = densely_optimised_for(
-                                  workload_of(options), options.strategy.participation),
-                              .gap = options.gap,
-                              .max_iterations = options.max_iterations})),
+  /// @param num_participations  of a user, for which the least error is searched.
+  MatrixSearch(Given search, LowerBoundMethod method, std::int64_t num_participations)
+      : search_(std::move(search)),
+        method_(method),
+        min_dimension_(least_dimension_of_duals(num_participations)),
         solver_(search_.problem, search_.solver),
         way_(search_.solver.gap) {}
 
@@ -251,8 +250,8 @@ class Planner::DenseSearch final : public Search {
   }
 
   StrategyPlan plan() const override {
-    const DenseOptimum& optimum = optimum_ ? *optimum_ : solver_.result();
-    const Matrix columns = columns_of(dense_optimal_encoder(search_.problem, optimum));
+    const Optimum& optimum = optimum_ ? *optimum_ : solver_.result();
+    const Matrix columns = columns_of(optimal_encoder(search_.problem, optimum));
     const double* const first = columns.data();
     StrategyPlan plan{.objective = search_.problem.objective,
                       .numbers = {{"columns", {first, first + columns.size()}},
@@ -266,27 +265,29 @@ class Planner::DenseSearch final : public Search {
   }
 
   std::optional<LowerBound> lower_bound() const override {
-    const DenseOptimum& optimum = optimum_ ? *optimum_ : solver_.result();
-    const std::int64_t k = search_.problem.participation.max_participations_within(
-        static_cast<std::int64_t>(search_.problem.queries.cols()));
+    const Optimum& optimum = optimum_ ? *optimum_ : solver_.result();
     return LowerBound{.value = optimum.lower_bound,
-                      .method = LowerBoundMethod::dense_dual,
-                      .min_dimension = least_dimension_of_duals(k),
+                      .method = method_,
+                      .min_dimension = min_dimension_,
                       .every_dimension = optimum.every_dimension_bound};
   }
 
   std::optional<double> gap() const override { return search_.solver.gap; }
 
   double proved_gap() const override {
-    const DenseOptimum& optimum = optimum_ ? *optimum_ : solver_.result();
+    const Optimum& optimum = optimum_ ? *optimum_ : solver_.result();
     return optimum.upper_bound / optimum.lower_bound - 1;
   }
 
  private:
-  dpftrl::DenseSearch search_;
-  DenseOptimumSolver solver_;
+  using Optimum = decltype(std::declval<const Solver&>().result());
+
+  Given search_;
+  LowerBoundMethod method_;
+  std::int64_t min_dimension_;
+  Solver solver_;
   detail::GapProgress way_;
-  std::optional<DenseOptimum> optimum_;
+  std::optional<Optimum> optimum_;
 };
 
 namespace {
@@ -398,6 +399,22 @@ class Planner::FamilySearches final : public Search {
   std::optional<Found> found_;
 };
 
+std::unique_ptr<Planner::Search> Planner::matrix_search(const PlannerOptions& options) {
+  const Workload workload = workload_of(options);
+  const Objective objective = objective_of(options);
+  const DenseOptimalOptions wanted{
+      .objective = objective,
+      .participation = densely_optimised_for(workload, objective, options.strategy.participation),
+      .gap = options.gap,
+      .max_iterations = options.max_iterations};
+  const std::int64_t k = wanted.participation.max_participations_within(workload.num_steps());
+  if (has_long_epochs(workload, objective, wanted.participation))
+    return std::make_unique<MatrixSearch<EpochSearch, EpochOptimumSolver>>(
+        epoch_search(workload, wanted), LowerBoundMethod::dual, k);
+  return std::make_unique<MatrixSearch<DenseSearch, DenseOptimumSolver>>(
+      dense_search(workload, wanted), LowerBoundMethod::dense_dual, k);
+}
+
 Planner::Planner(const PlannerOptions& options) : options_(options) {
   require_searchable(options);
   require_query_weights(options);
@@ -408,7 +425,7 @@ Planner::Planner(const PlannerOptions& options) : options_(options) {
   else if (options.use_solver &&
            is_densely_optimal(workload_of(options), wanted.parameters.num_buffers,
                               objective_of(options), wanted.participation))
-    search_ = std::make_unique<DenseSearch>(options);
+    search_ = matrix_search(options);
   else
     search_ = std::make_unique<OptimumSearch>(options);
 }

@@ -9,6 +9,7 @@
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/error.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 #include "strategy/stack.hpp"
 
 namespace dpftrl {
@@ -102,6 +103,12 @@ std::shared_ptr<const Mechanism> Mechanism::make_stack(const MechanismOptions& o
       claim(options, *front, errors_of(readers, stack, options.participation));
   certificate.workload = name_of(stack);
   certificate.objective = Objective::mean;
+  // The optimum is that of the matrix that stands for the stack.
+  if (is_dense_optimum_of_stack(strategy_options)) {
+    StrategyOptions whole = strategy_options;
+    whole.workload = workload_of_stack(stack);
+    certificate.optimised_for = optimised_for(whole);
+  }
   const std::shared_ptr<Mechanism> made(
       new Mechanism(std::move(front), std::move(strategy_options), std::move(certificate)));
   made->stack_ =

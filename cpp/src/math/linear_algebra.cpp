@@ -34,13 +34,16 @@ Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower) {
   return lower.triangularView<Eigen::Lower>().transpose().solve(numerator.transpose()).transpose();
 }
 
-std::optional<Matrix> triangular_of_equal_gram(const Matrix& m) {
-  // With J the reversal and J M^T M J = L L^T: T = J L^T J.
-  const Matrix gram = multiply(m.transpose(), m).reverse();
-  const Eigen::LLT<Matrix> factored(gram);
+std::optional<Matrix> triangular_of_gram(const Matrix& gram) {
+  // With J the reversal and J G J = L L^T: T = J L^T J.
+  const Eigen::LLT<Matrix> factored(gram.reverse());
   if (factored.info() != Eigen::Success) return std::nullopt;
   const Matrix lower = factored.matrixL();
   return lower.transpose().reverse();
+}
+
+std::optional<Matrix> triangular_of_equal_gram(const Matrix& m) {
+  return triangular_of_gram(multiply(m.transpose(), m));
 }
 
 }  // namespace dpftrl::detail

@@ -37,6 +37,10 @@ std::optional<Matrix> inverse_of_positive(const Matrix& positive);
 /// @param lower  lower triangular, without zeros on its diagonal.
 Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower);
 
+/// Lower triangular T with T^T T = G; nothing where Cholesky's factorization fails.
+/// @param gram  symmetric positive definite; only its upper triangle is read.
+std::optional<Matrix> triangular_of_gram(const Matrix& gram);
+
 /// Lower triangular T with T^T T = M^T M; nothing where M^T M is not positive definite.
 std::optional<Matrix> triangular_of_equal_gram(const Matrix& m);
 

@@ -17,6 +17,8 @@ constexpr double kDefaultGap = 1e-4;
 constexpr double kLargestMeanGap = 5e-7;
 constexpr std::int64_t kDefaultIterations = 60;
 constexpr std::int64_t kDefaultEpochIterations = 100;
+/// Limits what the quadrature takes away from the bound of long epochs, relative.
+constexpr double kBoundAccuracy = 1e-9;
 
 /// numerator * lower^-1.
 Matrix divide(const Matrix& numerator, const Matrix& lower) {
@@ -75,17 +77,48 @@ void require_encoder(const Workload& workload, std::string_view name, const Matr
                      encoder(j, j));
 }
 
+/// Squared sensitivity of every phase s, s + b, ... of columns: the sum of |C_i . C_j| over it.
+Vector phase_sums(const Matrix& encoder, Eigen::Index separation) {
+  const Eigen::Index n = encoder.cols();
+  Vector sums = Vector::Zero(separation);
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index j = i % separation; j < n; j += separation)
+      sums(i % separation) += std::abs(encoder.col(i).dot(encoder.col(j)));
+  return sums;
+}
+
 /// Scales the columns of every phase s, s + b, ... to sensitivity 1.
 void normalise_phases(Matrix& encoder, const Participation& participation) {
   const Eigen::Index n = encoder.cols();
   const auto k = static_cast<Eigen::Index>(participation.max_participations_within(n));
-  const Eigen::Index b = n / k;
-  for (Eigen::Index s = 0; s < b; ++s) {
-    double sum = 0;
-    for (Eigen::Index i = s; i < n; i += b)
-      for (Eigen::Index j = s; j < n; j += b) sum += std::abs(encoder.col(i).dot(encoder.col(j)));
-    for (Eigen::Index i = s; i < n; i += b) encoder.col(i) /= std::sqrt(sum);
-  }
+  const Vector roots = phase_sums(encoder, n / k).cwiseSqrt();
+  for (Eigen::Index i = 0; i < n; ++i) encoder.col(i) /= roots(i % roots.size());
+}
+
+EpochOptimumProblem epoch_problem(const Workload& workload, const Participation& participation) {
+  return {.num_epochs = participation.max_participations(),
+          .epoch_length = participation.separation(),
+          .objective = Objective::mean,
+          .decay = workload.decay()};
+}
+
+/// The bounds that dual variables prove.
+DenseLowerBounds bounds_of(const Workload& workload, const DenseStrategy::Bound& bound) {
+  if (has_long_epochs(workload, bound.objective, bound.participation))
+    return epoch_lower_bounds(epoch_problem(workload, bound.participation), bound.duals,
+                              kBoundAccuracy);
+  return dense_lower_bounds({.queries = workload.matrix(),
+                             .objective = bound.objective,
+                             .participation = bound.participation},
+                            bound.duals);
+}
+
+std::shared_ptr<const Strategy> strategy_of(const Workload& workload, Matrix encoder,
+                                            DenseStrategy::Bound bound) {
+  return std::make_shared<const DenseStrategy>(
+      workload, DenseStrategy::Parts{.name = OptimalStrategy::kName,
+                                     .encoder = std::move(encoder),
+                                     .lower_bound = std::move(bound)});
 }
 
 /// Result of the solver in linear time where it takes the problem; else nothing.
@@ -144,6 +177,22 @@ DecoderForm DenseStrategy::decoder_form() const {
                          .workload = *decoder_};
 }
 
+std::vector<double> DenseStrategy::epoch_norms_squared(std::int64_t separation) const {
+  if (!parts_.lower_bound) return {};
+  const auto& [objective, participation, value, duals] = *parts_.lower_bound;
+  if (participation.separation() != separation ||
+      !has_long_epochs(workload(), objective, participation))
+    return {};
+  const Vector sums = phase_sums(parts_.encoder, static_cast<Eigen::Index>(separation));
+  // An inner product of n terms is off by at most n 2^-53 times the product of the norms, and the
+  // (sum of k norms)^2 is at most k times the sum of their squares.
+  const double n = static_cast<double>(num_steps());
+  const double k = n / static_cast<double>(separation);
+  std::vector<double> bounds;
+  for (const double sum : sums) bounds.push_back(sum * (1 + (n + k) * (k + 1) * 0x1p-52));
+  return bounds;
+}
+
 Strategy::OwnBound DenseStrategy::certified_lower_bound(Objective objective,
                                                         const Participation& participation) const {
   if (!parts_.lower_bound) return {};
@@ -153,17 +202,13 @@ Strategy::OwnBound DenseStrategy::certified_lower_bound(Objective objective,
   const bool is_weaker = bound.participation == participation ||
                          bound.participation.max_participations_within(num_steps()) == 1;
   if (!is_for_it || !is_weaker) return {};
-  const DenseLowerBounds proved = bound.value.value > 0
-                                      ? bound.value
-                                      : dense_lower_bounds({.queries = workload().matrix(),
-                                                            .objective = bound.objective,
-                                                            .participation = bound.participation},
-                                                           bound.duals);
+  const DenseLowerBounds proved =
+      bound.value.value > 0 ? bound.value : bounds_of(workload(), bound);
   return {.value = proved.value,
           .min_dimension =
               least_dimension_of_duals(bound.participation.max_participations_within(num_steps())),
           .every_dimension = proved.every_dimension,
-          .is_of_dense_search = true};
+          .is_of_dense_search = !has_long_epochs(workload(), bound.objective, bound.participation)};
 }
 
 Matrix lower_triangular_encoder(const Matrix& encoder) {
@@ -194,25 +239,58 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
   return search;
 }
 
-Matrix dense_optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum) {
+Matrix optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum) {
   Matrix encoder = optimum.encoder;
   // All users at sensitivity 1 is best for the mean; for the largest error some stay below it.
   if (problem.objective == Objective::mean) normalise_phases(encoder, problem.participation);
   return lower_triangular_encoder(encoder);
 }
 
+bool has_long_epochs(const Workload& workload, Objective objective,
+                     const Participation& participation) {
+  const std::int64_t n = workload.num_steps();
+  return objective == Objective::mean && participation.kind() == Participation::Kind::fixed_epoch &&
+         participation.max_participations() > 1 && n > kMaxFixedEpochOptimumSteps &&
+         n <= kMaxEpochSteps &&
+         has_epoch_optimum(workload, participation.max_participations(),
+                           participation.separation());
+}
+
+EpochSearch epoch_search(const Workload& workload, const DenseOptimalOptions& options) {
+  return {.problem = epoch_problem(workload, options.participation),
+          .solver = {.gap = std::min(options.gap.value_or(kDefaultGap), kLargestMeanGap),
+                     .max_iterations = options.max_iterations.value_or(kDefaultEpochIterations)}};
+}
+
+Matrix optimal_encoder(const EpochOptimumProblem& problem, const EpochOptimum& optimum) {
+  std::optional<Matrix> encoder =
+      detail::triangular_of_gram(epoch_optimum_gram(problem, optimum.primal_duals));
+  if (!encoder)
+    fail(ErrorCode::unsupported, OptimalStrategy::kName, "num_steps",
+         "must be fewer for a Gram matrix that is positive definite to rounding",
+         to_text(problem.num_epochs * problem.epoch_length));
+  normalise_phases(*encoder, Participation::fixed_epoch({.num_epochs = problem.num_epochs,
+                                                         .epoch_length = problem.epoch_length}));
+  return *std::move(encoder);
+}
+
 std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
                                                        const DenseOptimalOptions& options) {
+  const auto bound = [&](const Participation& participation, const auto& optimum) {
+    return DenseStrategy::Bound{.objective = options.objective,
+                                .participation = participation,
+                                .value = {optimum.lower_bound, optimum.every_dimension_bound}};
+  };
+  if (has_long_epochs(workload, options.objective, options.participation)) {
+    const EpochSearch search = epoch_search(workload, options);
+    const EpochOptimum optimum = find_epoch_optimum(search.problem, search.solver);
+    return strategy_of(workload, optimal_encoder(search.problem, optimum),
+                       bound(options.participation, optimum));
+  }
   const DenseSearch search = dense_search(workload, options);
   const DenseOptimum optimum = find_dense_optimum(search.problem, search.solver);
-  return std::make_shared<const DenseStrategy>(
-      workload,
-      DenseStrategy::Parts{.name = OptimalStrategy::kName,
-                           .encoder = dense_optimal_encoder(search.problem, optimum),
-                           .lower_bound = DenseStrategy::Bound{
-                               .objective = options.objective,
-                               .participation = search.problem.participation,
-                               .value = {optimum.lower_bound, optimum.every_dimension_bound}}});
+  return strategy_of(workload, optimal_encoder(search.problem, optimum),
+                     bound(search.problem.participation, optimum));
 }
 
 std::shared_ptr<const Strategy> strategy_of_columns(

@@ -7,6 +7,7 @@
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/strategy.hpp"
+#include "optimal/epochs/epoch_optimum.hpp"
 
 namespace dpftrl {
 
@@ -60,6 +61,8 @@ class DenseStrategy final : public Strategy {
   std::optional<StreamCost> stream_cost() const override { return {{"O(n)", "n vectors"}}; }
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
   double encoder_slack() const override { return encoder_slack_; }
+  /// For long epochs that the encoder was made for, in O(n^2 k).
+  std::vector<double> epoch_norms_squared(std::int64_t separation) const override;
   OwnBound certified_lower_bound(Objective objective,
                                  const Participation& participation) const override;
 
@@ -97,10 +100,25 @@ struct DenseSearch {
 DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options);
 
 /// Result of a search as an encoder of sensitivity 1, lower triangular.
-Matrix dense_optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum);
+Matrix optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum);
+
+/// The same for epochs beyond find_dense_optimum: input of find_epoch_optimum.
+struct EpochSearch {
+  EpochOptimumProblem problem;
+  OptimumOptions solver;
+};
+/// @param options  its participation is one that has_long_epochs.
+EpochSearch epoch_search(const Workload& workload, const DenseOptimalOptions& options);
+Matrix optimal_encoder(const EpochOptimumProblem& problem, const EpochOptimum& optimum);
+
+/// True for fixed epochs that only find_epoch_optimum takes: mean error of prefix sums and decay,
+/// more than kMaxFixedEpochOptimumSteps and at most kMaxEpochSteps steps. For the largest error
+/// that search can fail there.
+bool has_long_epochs(const Workload& workload, Objective objective,
+                     const Participation& participation);
 
 /// find_dense_optimum as a strategy called "optimal": any workload up to 2048 steps, fixed epochs
-/// up to 1024.
+/// up to 1024, or find_epoch_optimum where it has_long_epochs.
 ///
 /// Sensitivity 1. For the mean objective and one participation the loss is of second order in the
 /// gap where the solver stopped, as every user's columns are scaled to sensitivity 1; else it is at

@@ -15,11 +15,13 @@
 namespace dpftrl {
 namespace {
 
-/// True for fixed epochs whose dense optimum can be searched for.
-bool has_repeated_epochs(const Workload& workload, const Participation& participation) {
+/// True for fixed epochs that there is a search for.
+bool has_repeated_epochs(const Workload& workload, Objective objective,
+                         const Participation& participation) {
   return participation.kind() == Participation::Kind::fixed_epoch &&
          participation.max_participations() > 1 &&
-         workload.num_steps() <= kMaxFixedEpochOptimumSteps;
+         (workload.num_steps() <= kMaxFixedEpochOptimumSteps ||
+          has_long_epochs(workload, objective, participation));
 }
 
 }  // namespace
@@ -27,12 +29,14 @@ bool has_repeated_epochs(const Workload& workload, const Participation& particip
 bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
                         Objective objective, const Participation& participation) {
   if (num_buffers.value_or(0) != 0) return false;
-  return has_repeated_epochs(workload, participation) ||
+  return has_repeated_epochs(workload, objective, participation) ||
          (!has_optimum(workload, objective) && workload.num_steps() <= DenseStrategy::kMaxSteps);
 }
 
-Participation densely_optimised_for(const Workload& workload, const Participation& participation) {
-  return has_repeated_epochs(workload, participation) ? participation : Participation::single();
+Participation densely_optimised_for(const Workload& workload, Objective objective,
+                                    const Participation& participation) {
+  return has_repeated_epochs(workload, objective, participation) ? participation
+                                                                 : Participation::single();
 }
 
 std::string_view optimised_for(const StrategyOptions& options) {
@@ -40,12 +44,11 @@ std::string_view optimised_for(const StrategyOptions& options) {
   if (options.name != OptimalStrategy::kName || options.parameters.plan ||
       wanted.max_participations_within(options.num_steps) == 1)
     return "";
-  const Workload workload =
-      options.workload.value_or(Workload::prefix_sums(options.num_steps));
+  const Workload workload = options.workload.value_or(Workload::prefix_sums(options.num_steps));
+  const Objective objective = objective_of(options.parameters);
   const bool is_searched_for =
-      is_densely_optimal(workload, options.parameters.num_buffers,
-                         objective_of(options.parameters), wanted) &&
-      densely_optimised_for(workload, wanted) == wanted;
+      is_densely_optimal(workload, options.parameters.num_buffers, objective, wanted) &&
+      densely_optimised_for(workload, objective, wanted) == wanted;
   return is_searched_for ? "" : "single participation";
 }
 
@@ -86,8 +89,8 @@ namespace {
 std::shared_ptr<const Strategy> dense_optimum(const Workload& workload, Objective objective,
                                               const Participation& participation) {
   return dense_optimal_strategy(
-      workload,
-      {.objective = objective, .participation = densely_optimised_for(workload, participation)});
+      workload, {.objective = objective,
+                 .participation = densely_optimised_for(workload, objective, participation)});
 }
 
 /// Finds a plan for the workload, or for prefix sums where that workload has no optimum.

@@ -27,10 +27,11 @@ Readers decoded_all(const Encoder& encoder, const Stack& stack) {
 }
 
 Readers dense_optimum(const StrategyOptions& options, const Stack& stack) {
+  const Workload whole = workload_of_stack(stack);
   const auto own = dense_optimal_strategy(
-      workload_of_stack(stack),
+      whole,
       {.objective = Objective::mean,
-       .participation = densely_optimised_for(stack.workloads.front(), options.participation)});
+       .participation = densely_optimised_for(whole, Objective::mean, options.participation)});
   const auto prefix = std::make_shared<const DenseStrategy>(
       Workload::prefix_sums(stack.num_steps()),
       DenseStrategy::Parts{.name = OptimalStrategy::kName, .encoder = own->encoder()});

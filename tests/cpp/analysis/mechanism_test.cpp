@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "dpftrl/analysis/planner.hpp"
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/strategy/optimal.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -211,13 +211,14 @@ TEST(Mechanism, an_optimum_for_another_participation_says_so) {
   EXPECT_EQ(stands_in(16, epochs(2, 8), {.num_buffers = 4}), once);
   EXPECT_EQ(stands_in(16, apart), once);
   EXPECT_EQ(stands_in(16, apart, {}, "blt"), "");
-  const std::int64_t beyond = kMaxFixedEpochOptimumSteps + 2;
+  const std::int64_t beyond = kMaxEpochSteps + 2;
   EXPECT_EQ(stands_in(beyond, epochs(2, beyond / 2)), once);
   EXPECT_EQ(stands_in(beyond, epochs(2, beyond / 2), {}, "banded-toeplitz"), "");
   EXPECT_EQ(stands_in(beyond, Participation::single()), "");
   // A saved strategy is what it is.
   const StrategyPlan plan =
-      find_plan({.strategy = {.name = "optimal", .num_steps = 16, .parameters = {.num_buffers = 4}}})
+      find_plan(
+          {.strategy = {.name = "optimal", .num_steps = 16, .parameters = {.num_buffers = 4}}})
           .plan;
   EXPECT_EQ(stands_in(16, epochs(2, 8), {.plan = std::make_shared<const StrategyPlan>(plan)}), "");
 }

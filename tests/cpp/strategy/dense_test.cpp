@@ -469,10 +469,61 @@ TEST(DensePlan, the_mean_over_epochs_is_found_to_a_gap_of_1e_6) {
   }
 }
 
+TEST(DensePlan, epochs_beyond_dense_searches_are_found_for_sums) {
+  // Both are beyond the dense search.
+  for (const auto& [n, k, decay] : {std::tuple{1040, 8, 1.0}, {1028, 2, 0.99}}) {
+    const Workload workload = Workload::momentum({.num_steps = n, .decay = decay});
+    const PlannerResult found =
+        find_plan({.strategy = {.name = "optimal",
+                                .num_steps = n,
+                                .workload = workload,
+                                .parameters = {.objective = Objective::mean},
+                                .participation = epochs(n, k)}});
+    EXPECT_LE(found.objective_error, found.lower_bound->value * (1 + 1e-6));
+    EXPECT_GE(found.objective_error, found.lower_bound->value);
+    EXPECT_EQ(found.status, SolverStatus::converged);
+    EXPECT_NEAR(found.error.sensitivity.value, 1, 1e-9);
+    EXPECT_EQ(found.lower_bound->method, LowerBoundMethod::dual);
+    EXPECT_EQ(found.lower_bound->min_dimension, least_dimension_of_duals(k));
+    // A saved one is the same, its bound proved anew.
+    const auto saved = planned_strategy("optimal", found.plan, workload);
+    const UnitError error = unit_error(*saved, epochs(n, k));
+    EXPECT_EQ(error.mean_error, found.error.mean_error);
+    const LowerBound bound = *certified_lower_bound(*saved, epochs(n, k), Objective::mean);
+    EXPECT_TRUE(testing::relatively_close(bound.value, found.lower_bound->value, 1e-7));
+    // The sensitivity is that of the matrix, with its rounding.
+    const Matrix encoder = saved->encoder();
+    const Sensitivity oracle = gram_sensitivity(encoder.transpose() * encoder, epochs(n, k));
+    EXPECT_GE(error.sensitivity.value, oracle.value * (1 - 0x1p-50));
+    EXPECT_LE(error.sensitivity.value, oracle.value * (1 + 1e-9));
+    // Other epochs are not what it was made for: a bound by norms has to do.
+    EXPECT_GE(sensitivity(*saved, epochs(n, 2 * k)).value,
+              gram_sensitivity(encoder.transpose() * encoder, epochs(n, 2 * k)).value);
+  }
+}
+
+TEST(DensePlan, long_epochs_are_those_of_sums_up_to_their_limit) {
+  const auto sums = [](std::int64_t n, std::int64_t k) {
+    const Participation wanted = epochs(n, k);
+    return densely_optimised_for(Workload::prefix_sums(n), Objective::mean, wanted) == wanted;
+  };
+  EXPECT_TRUE(sums(1024, 4));
+  EXPECT_TRUE(sums(1028, 4));
+  EXPECT_TRUE(sums(kMaxEpochSteps, 64));
+  EXPECT_FALSE(sums(kMaxEpochSteps + 4, 4));
+  // More epochs than the search takes.
+  EXPECT_FALSE(sums(1040, 65));
+  const Workload momentum = Workload::momentum({.num_steps = 1028, .momentum = 0.5});
+  const Participation single = Participation::single(), four = epochs(1028, 4);
+  EXPECT_EQ(densely_optimised_for(momentum, Objective::mean, four), single);
+  EXPECT_EQ(densely_optimised_for(Workload::prefix_sums(1028), Objective::max, four), single);
+}
+
 TEST(DensePlan, epochs_beyond_those_of_their_optimum_get_that_of_the_workload) {
   // At 1030 steps only one participation can be served, and the window by dense matrices.
   const Workload window = Workload::sliding_window({.num_steps = 1030, .width = 5});
-  EXPECT_EQ(densely_optimised_for(window, epochs(1030, 5)), Participation::single());
+  EXPECT_EQ(densely_optimised_for(window, Objective::max, epochs(1030, 5)),
+            Participation::single());
   EXPECT_NO_THROW(Planner({.strategy = {.name = "optimal",
                                         .num_steps = 1030,
                                         .workload = window,

@@ -118,7 +118,7 @@ class Table {
   private reasonInAdvance(entry: CatalogueEntry): string | undefined {
     const { maxSteps } = entry;
     const { numSteps } = this.problem;
-    const limit = quickLimit(entry.name, this.problem, this.core.call('limits'));
+    const limit = quickLimit(entry.name, this.problem, this.core.call('limits'), this.objective);
     if (limit !== undefined && numSteps > limit) {
       const advice = 'optimize it once, and give what was saved';
       return `beyond ${limit} steps its search takes long: ${advice}`;

@@ -40,13 +40,15 @@ const NOT_SEARCHED: readonly ParameterName[] = [
 export function quickLimit(
   name: MechanismName,
   problem: CoreProblem,
-  { denseSteps, epochSteps }: SearchLimits,
+  { denseSteps, epochSteps, epochSumSteps }: SearchLimits,
+  objective?: 'max' | 'mean',
 ): number | undefined {
   const { numSteps, workload, participation } = problem;
   const { kind, momentum } = workload;
   const isOther = kind === 'window' || kind === 'matrix' || kind === 'rates' || momentum !== 0;
   const isDense = isOther && numSteps <= denseSteps;
-  const hasEpochs = participation.kind === 'fixed-epoch' && numSteps <= epochSteps;
+  const maxEpochSteps = isOther || objective !== 'mean' ? epochSteps : epochSumSteps;
+  const hasEpochs = participation.kind === 'fixed-epoch' && numSteps <= maxEpochSteps;
   return name === 'optimal' && (isDense || hasEpochs) ? MAX_QUICK_DENSE_STEPS : MAX_QUICK_STEPS[name];
 }
 
@@ -62,7 +64,7 @@ function longSearch(
   if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
   const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
   const mechanism = options.mechanism ?? defaultOf(problem);
-  const limit = quickLimit(mechanism, problem, limits);
+  const limit = quickLimit(mechanism, problem, limits, options.objective);
   if (limit === undefined || numSteps <= limit) return undefined;
   const { bands, buffers, objective } = options;
   const all = { mechanism, numSteps, workload, participation, bands, buffers, objective };

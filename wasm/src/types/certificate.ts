@@ -35,10 +35,10 @@ export interface Certificate {
   objective: 'max' | 'mean';
   effectiveParameters: EffectiveParameters;
   /**
-   * Present for 'optimal' where there is no optimum for the participation that was asked for (epochs
-   * beyond `limits.epochSteps`, a least separation, a number of buffers): the one that it is the
-   * optimum for, in words. The sensitivity is that for the former all the same; 'banded-toeplitz' is
-   * optimised for any.
+   * Present for 'optimal' where there is no optimum for the participation that was asked for: epochs
+   * beyond `limits.epochSteps` or, for sums, `limits.epochSumSteps`, a least separation, a number of
+   * buffers. The participation that it is the optimum for, in words. The sensitivity is that for the
+   * former all the same; 'banded-toeplitz' is optimised for any.
    */
   optimisedFor?: string;
   /**

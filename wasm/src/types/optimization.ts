@@ -12,6 +12,11 @@ export interface SearchLimits {
   denseSteps: number;
   /** For one participation an epoch. */
   epochSteps: number;
+  /**
+   * For the same of prefix sums, with or without decay, and objective 'mean': at most 64 epochs beyond
+   * `epochSteps`.
+   */
+  epochSumSteps: number;
 }
 
 export interface OptimizeOptions extends MechanismParameters {
@@ -23,7 +28,7 @@ export interface OptimizeOptions extends MechanismParameters {
   workload?: Workload;
   /**
    * Default 'single'. 'blt', 'banded-toeplitz' and 'banded' are optimised for it, 'optimal' for
-   * epochs up to 1024 steps. A mechanism optimised for another participation instead has status
+   * epochs up to 1024 steps, for the mean of prefix sums and decay up to 2048. A mechanism optimised for another participation instead has status
    * 'infeasible'.
    */
   participation?: Participation;

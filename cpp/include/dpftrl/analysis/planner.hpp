@@ -92,12 +92,14 @@ class Planner {
  private:
   class Search;
   class OptimumSearch;
-  class DenseSearch;
+  template <class Given, class Solver>
+  class MatrixSearch;
   class FamilySearches;
   struct Made {
     StrategyPlan plan;
     std::shared_ptr<const Strategy> strategy;
   };
+  static std::unique_ptr<Search> matrix_search(const PlannerOptions& options);
   Made make_planned(const Workload& workload) const;
 
   PlannerOptions options_;

@@ -164,20 +164,27 @@ inline constexpr double kPlanGap = 1e-7;
 /// A given plan for a workload with an optimum, or for prefix sums that are decoded further.
 std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan);
 
+/// Steps up to which `optimal` of prefix sums and decay with the mean objective is that for fixed
+/// epochs, at most 64 of them.
+inline constexpr std::int64_t kMaxEpochSteps = kMaxDenseOptimumColumns;
+
 /// Is `optimal` the dense optimum for this? Where no number of buffers is given, or 0, workloads
 /// for which there is no recursion (plan_optimal) get it up to 2048 steps, and fixed epochs theirs
-/// up to 1024. Beyond that, or with buffers, the former get the encoder for prefix sums, the latter
-/// that for one participation.
+/// up to 1024, with the mean objective those of prefix sums and decay up to kMaxEpochSteps. Beyond
+/// that, or with buffers, the former get the encoder for prefix sums, the latter that for one
+/// participation.
 bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
                         Objective objective, const Participation& participation);
 
 /// Participation that the dense optimum of so many steps is found for: fixed epochs where a method
 /// is known, else one participation.
-Participation densely_optimised_for(const Workload& workload, const Participation& participation);
+Participation densely_optimised_for(const Workload& workload, Objective objective,
+                                    const Participation& participation);
 
 /// Participation, in words, that `optimal` is searched for where it is not the one that is asked
-/// for: "single participation" with a number of buffers, for fixed epochs beyond their dense optimum,
-/// and for a least separation. Empty for other mechanisms, saved ones, and where it is asked for.
+/// for: "single participation" with a number of buffers, for fixed epochs beyond their dense
+/// optimum, and for a least separation. Empty for other mechanisms, saved ones, and where it is
+/// asked for.
 std::string_view optimised_for(const StrategyOptions& options);
 
 /// @throws Error{unsupported} full accuracy (0 buffers) for a workload that no recursion is for.
@@ -193,8 +200,9 @@ void require_known_errors(const StrategyOptions& options);
 /// The family; 8 buffers by default, 0 for full accuracy.
 ///
 /// @throws Error{unsupported} full accuracy for a workload without a recursion beyond 2048 steps.
-/// @cost    a dense optimum: seconds at 256 steps, minutes at 1024. A Planner does the same in
-///          pieces, which can be watched and given up.
+/// @cost    a dense optimum: seconds at 256 steps, minutes at 1024; long epochs of sums 13 s of
+///          processor time at 16 epochs of 128. A Planner does the same in pieces, which can be
+///          watched and given up.
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> num_buffers,
                                                  Objective objective,

@@ -161,8 +161,8 @@ class Strategy {
   /// The parameters it was made with, by name, including those that the family chose. Lists of a
   /// number a step or more are in its plan instead.
   virtual std::vector<PlanNumbers> parameters() const { return {}; }
-  /// ||C_s + C_{s+b} + ...||^2 for s = 0 .. b - 1, columns every b steps apart, if C has no
-  /// negative entry and this takes linear time; else empty.
+  /// The sum of |C_i . C_j| over columns i, j = s, s + b, ... for s = 0 .. b - 1, rounding errors
+  /// included, or ||C_s + C_{s+b} + ...||^2 if C has no negative entry. Empty where it takes long.
   virtual std::vector<double> epoch_norms_squared([[maybe_unused]] std::int64_t separation) const {
     return {};
   }

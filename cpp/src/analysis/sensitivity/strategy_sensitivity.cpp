@@ -94,9 +94,12 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
     return best;
   if (participation.kind() == Kind::fixed_epoch) {
     const std::vector<double> phases = strategy.epoch_norms_squared(participation.separation());
-    if (!phases.empty())
-      return {std::sqrt(std::ranges::max(phases)), Exactness::exact,
-              "column sums of every phase, no entry being negative"};
+    if (!phases.empty()) {
+      const double largest = std::sqrt(std::ranges::max(phases));
+      if (strategy.has_nonnegative_gram())
+        return {largest, Exactness::exact, "column sums of every phase, no entry being negative"};
+      improve({largest, Exactness::upper_bound, "inner products of every phase, absolute values"});
+    }
   }
   if (improve(family_sensitivity(strategy, participation))) return best;
   if (n <= kMaxGramSteps) improve(dense_sensitivity(strategy, participation));

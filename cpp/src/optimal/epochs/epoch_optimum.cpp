@@ -27,6 +27,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kGapTolerance = 1.1;
 /// Error of the quadrature as a share of the gap: while iterating, and in what is proved.
 constexpr double kIteratedShare = 1e-3, kProvedShare = 0.1;
+/// The error of a mechanism is off by the square of this.
+constexpr double kGramAccuracy = 1e-9;
 constexpr double kLeastAccuracy = 1e-12, kFirstAccuracy = 1e-5;
 /// Longer epochs start from the solution for a quarter of their steps, to this gap.
 constexpr std::int64_t kShortEpoch = 32;
@@ -271,10 +273,11 @@ class Iteration {
   Eigen::Index k_, b_;
 };
 
-/// The iteration, one evaluation at a time.
-class Search {
+}  // namespace
+
+class EpochOptimumSolver::State {
  public:
-  Search(const EpochOptimumProblem& problem, const OptimumOptions& options)
+  State(const EpochOptimumProblem& problem, const OptimumOptions& options)
       : gap_(require_positive(kFunction, "gap", options.gap)),
         max_iterations_(
             require_between(kFunction, "max_iterations", options.max_iterations, 1, 1 << 20)),
@@ -311,17 +314,20 @@ class Search {
     const double accuracy = kProvedShare * std::clamp(gap(), gap_, 0.1) /
                             static_cast<double>(iteration_.num_epochs() + 3);
     Iteration::Proved proved = iteration_.proved(iteration_.weights(duals), accuracy);
+    DenseDuals primal = duals;
     if (best_.upper_point() != best_.lower_point()) {
-      const DenseDuals others = iteration_.duals_of(best_.upper_point());
-      proved.upper =
-          std::min(proved.upper, iteration_.proved(iteration_.weights(others), accuracy).upper);
+      primal = iteration_.duals_of(best_.upper_point());
+      const double other = iteration_.proved(iteration_.weights(primal), accuracy).upper;
+      if (other > proved.upper) primal = duals;
+      proved.upper = std::min(proved.upper, other);
     }
     EpochOptimum result{.status = SolverStatus::stopped,
                         .iterations = num_iterations_,
                         .lower_bound = proved.lower.value,
                         .every_dimension_bound = proved.lower.every_dimension,
                         .upper_bound = proved.upper,
-                        .duals = duals};
+                        .duals = duals,
+                        .primal_duals = std::move(primal)};
     const bool is_proved = result.upper_bound <= result.lower_bound * (1 + kGapTolerance * gap_);
     if (is_converged_)
       result.status = is_proved ? SolverStatus::converged : SolverStatus::infeasible;
@@ -335,8 +341,7 @@ class Search {
     if (problem.epoch_length <= kShortEpoch) return iteration_.uniform_start();
     EpochOptimumProblem shorter = problem;
     shorter.epoch_length = std::max(kShortEpoch, problem.epoch_length / kShortening);
-    Search coarse(shorter,
-                  {.gap = std::max(gap_, kCoarseGap), .max_iterations = kCoarseIterations});
+    State coarse(shorter, {.gap = std::max(gap_, kCoarseGap), .max_iterations = kCoarseIterations});
     while (coarse.advance()) continue;
     return iteration_.stretched(coarse.x_, static_cast<Eigen::Index>(shorter.epoch_length));
   }
@@ -370,7 +375,27 @@ class Search {
   bool has_failed_ = false;  ///< weights too far apart for double precision
 };
 
-}  // namespace
+EpochOptimumSolver::EpochOptimumSolver(const EpochOptimumProblem& problem,
+                                       const OptimumOptions& options) {
+  require_problem(kFunction, problem);
+  state_ = std::make_unique<State>(problem, options);
+}
+
+EpochOptimumSolver::~EpochOptimumSolver() = default;
+EpochOptimumSolver::EpochOptimumSolver(EpochOptimumSolver&&) noexcept = default;
+EpochOptimumSolver& EpochOptimumSolver::operator=(EpochOptimumSolver&&) noexcept = default;
+
+bool EpochOptimumSolver::advance() {
+  return state_->advance();
+}
+
+OptimumProgress EpochOptimumSolver::progress() const {
+  return {state_->num_iterations(), state_->gap()};
+}
+
+EpochOptimum EpochOptimumSolver::result() const {
+  return state_->result();
+}
 
 bool has_epoch_optimum(const Workload& workload, std::int64_t num_epochs,
                        std::int64_t epoch_length) {
@@ -381,28 +406,50 @@ bool has_epoch_optimum(const Workload& workload, std::int64_t num_epochs,
 }
 
 EpochOptimum find_epoch_optimum(const EpochOptimumProblem& problem, const OptimumOptions& options) {
-  require_problem(kFunction, problem);
-  Search search(problem, options);
-  while (search.advance())
-    if (options.progress && !options.progress({search.num_iterations(), search.gap()})) break;
-  return search.result();
+  EpochOptimumSolver solver(problem, options);
+  while (solver.advance())
+    if (options.progress && !options.progress(solver.progress())) break;
+  return solver.result();
 }
+
+namespace {
+
+/// The weights of dual variables that somebody gives.
+EpochWeights checked_weights(std::string_view function, const EpochOptimumProblem& problem,
+                             const DenseDuals& duals) {
+  require_problem(function, problem);
+  const Iteration iteration(problem);
+  require_length(function, "duals.columns", std::ssize(duals.columns), iteration.block_entries());
+  require_length(function, "duals.rows", std::ssize(duals.rows),
+                 iteration.is_max() ? iteration.num_steps() : 0);
+  require_all_finite(function, "duals.columns", duals.columns);
+  require_all_finite(function, "duals.rows", duals.rows);
+  const Vector columns = detail::levelled(duals.columns), rows = detail::levelled(duals.rows);
+  return iteration.weights(
+      {.columns = {columns.begin(), columns.end()}, .rows = {rows.begin(), rows.end()}});
+}
+
+}  // namespace
 
 DenseLowerBounds epoch_lower_bounds(const EpochOptimumProblem& problem, const DenseDuals& duals,
                                     double accuracy) {
   constexpr std::string_view kName = "epoch_lower_bounds";
-  require_problem(kName, problem);
+  const EpochWeights weights = checked_weights(kName, problem, duals);
   require_inside(kName, "accuracy", accuracy, 0, 1);
-  const Iteration iteration(problem);
-  require_length(kName, "duals.columns", std::ssize(duals.columns), iteration.block_entries());
-  require_length(kName, "duals.rows", std::ssize(duals.rows),
-                 iteration.is_max() ? iteration.num_steps() : 0);
-  require_all_finite(kName, "duals.columns", duals.columns);
-  require_all_finite(kName, "duals.rows", duals.rows);
-  const Vector columns = detail::levelled(duals.columns), rows = detail::levelled(duals.rows);
-  const DenseDuals scaled{.columns = {columns.begin(), columns.end()},
-                          .rows = {rows.begin(), rows.end()}};
-  return iteration.proved(iteration.weights(scaled), accuracy).lower;
+  return Iteration(problem).proved(weights, accuracy).lower;
+}
+
+Matrix epoch_optimum_gram(const EpochOptimumProblem& problem, const DenseDuals& duals) {
+  constexpr std::string_view kName = "epoch_optimum_gram";
+  const EpochWeights weights = checked_weights(kName, problem, duals);
+  const detail::EpochSpectrum spectrum = detail::epoch_spectrum(weights);
+  std::optional<Matrix> gram;
+  if (spectrum.interval.low > 0)
+    gram = detail::epoch_matrix(detail::inverse_root_within(spectrum.interval, kGramAccuracy),
+                                weights);
+  if (!gram)
+    fail(ErrorCode::unsupported, kName, "duals", "must be near enough to each other for doubles");
+  return *std::move(gram);
 }
 
 }  // namespace dpftrl

@@ -5,6 +5,7 @@
 /// (docs/math/optimal.md, section 6).
 
 #include <cstdint>
+#include <memory>
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
@@ -40,7 +41,30 @@ struct EpochOptimum {
   double lower_bound;
   double every_dimension_bound;  ///< as that of DenseOptimum
   double upper_bound;
-  DenseDuals duals;  ///< behind the lower bound
+  DenseDuals duals;         ///< behind the lower bound
+  DenseDuals primal_duals;  ///< behind the upper one
+};
+
+/// The iteration, one evaluation at a time.
+class EpochOptimumSolver {
+ public:
+  /// @throws as find_epoch_optimum.
+  /// @cost   with epochs of many steps that of about four iterations.
+  EpochOptimumSolver(const EpochOptimumProblem& problem, const OptimumOptions& options);
+  ~EpochOptimumSolver();
+  EpochOptimumSolver(EpochOptimumSolver&&) noexcept;
+  EpochOptimumSolver& operator=(EpochOptimumSolver&&) noexcept;
+
+  /// One iteration. False when there is nothing left to do: converged, or the iterations used up.
+  bool advance();
+  /// The gap is that of the computed bounds.
+  OptimumProgress progress() const;
+  /// The best bounds so far. Status `stopped` before the end.
+  EpochOptimum result() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
 };
 
 /// Searches until the gap, the last iteration, or options.progress says stop (status `stopped`).
@@ -64,5 +88,14 @@ struct EpochOptimum {
 /// @checked-by  epoch_optimum_test "any duals give bounds"
 DenseLowerBounds epoch_lower_bounds(const EpochOptimumProblem& problem, const DenseDuals& duals,
                                     double accuracy);
+
+/// X = C^T C of the factorization that dual variables belong to, n x n in the order of time, up to
+/// a factor.
+///
+/// @throws Error{invalid_argument, wrong_length} as epoch_lower_bounds; Error{unsupported} dual
+///         variables too far apart for double precision.
+/// @cost        O(n^2 k) a node, some 30 nodes; three matrices of n x n.
+/// @checked-by  epoch_optimum_test "the Gram matrix has the error of the upper bound"
+Matrix epoch_optimum_gram(const EpochOptimumProblem& problem, const DenseDuals& duals);
 
 }  // namespace dpftrl

@@ -444,6 +444,80 @@ class Accumulator {
   EpochRoot sum_;
 };
 
+/// Adds all of H^-1 node by node, in the order of the ring. With P the pivots from above, -C the
+/// blocks beside the diagonal, U_i = P_i^-1 C_i, its blocks are, from the last one up,
+///
+///     (H^-1)_ij = U_i (H^-1)_{i+1,j}  for j > i,    (H^-1)_ii = P_i^-1 + (H^-1)_{i,i+1} U_i^T.
+class MatrixAccumulator {
+ public:
+  explicit MatrixAccumulator(const EpochWeights& weights)
+      : ring_(weights, false),
+        pivots_(static_cast<std::size_t>(ring_.num_blocks())),
+        steps_(pivots_.size()),
+        sum_(Matrix::Zero(weights.inverse_rows.size(), weights.inverse_rows.size())) {}
+
+  /// Adds weight H^-1. False where an inverse does not exist to rounding.
+  bool add_node(double shift, double weight) {
+    if (!eliminate_downward(shift)) return false;
+    const Index n = sum_.rows();
+    Index first = n;
+    Matrix below;  // the block column of H^-1 after this one, from its diagonal on
+    for (std::size_t i = pivots_.size(); i-- > 0;) {
+      const Index size = pivots_[i].rows();
+      first -= size;
+      Matrix own(n - first, size);
+      own.topRows(size) = pivots_[i];
+      if (below.size() > 0) {
+        const Matrix& step = steps_[i];
+        own.bottomRows(below.rows()) = multiply(below, step.transpose());
+        own.topRows(size) += multiply(step, own.middleRows(size, step.cols()));
+      }
+      sum_.block(first, first, n - first, size) += weight * own;
+      below = std::move(own);
+    }
+    return true;
+  }
+
+  Matrix in_order_of_time() const {
+    std::vector<Index> times;
+    for (Index i = 0; i < ring_.num_blocks(); ++i)
+      for (Index j = 0; j < ring_.size(i); ++j) times.push_back(ring_.step(i, j));
+    const Index n = sum_.rows();
+    Matrix ordered(n, n);
+    for (Index j = 0; j < n; ++j)
+      for (Index i = j; i < n; ++i) {
+        const Index row = times[static_cast<std::size_t>(i)];
+        const Index column = times[static_cast<std::size_t>(j)];
+        ordered(row, column) = ordered(column, row) = sum_(i, j);
+      }
+    return ordered;
+  }
+
+ private:
+  bool eliminate_downward(double shift) {
+    Known pivot = ring_.diagonal(0, shift);
+    for (Index i = 0; i < ring_.num_blocks(); ++i) {
+      std::optional<Known> inverse = inverse_of(pivot.value);
+      if (!inverse) return false;
+      const auto at = static_cast<std::size_t>(i);
+      if (i + 1 < ring_.num_blocks()) {
+        pivot = difference(ring_.diagonal(i + 1, shift), ring_.pushed_down(i, *inverse));
+        steps_[at] = Matrix::Zero(ring_.size(i), ring_.size(i + 1));
+        for (Index j = 0; j < ring_.size(i); ++j)
+          steps_[at].col(ring_.beside(i, j)) +=
+              inverse->value.high.col(j) * ring_.coupling(i, j).high;
+      }
+      pivots_[at] = std::move(inverse->value.high);
+    }
+    return true;
+  }
+
+  FoldedRing ring_;
+  std::vector<Matrix> pivots_;  ///< P_i^-1
+  std::vector<Matrix> steps_;   ///< U_i
+  Matrix sum_;                  ///< its lower triangle
+};
+
 /// tr W^T W, with the magnitudes of Lambda: row t of A times Lambda times the row, weighted; and
 /// the same with the identity in its place.
 struct Traces {
@@ -510,6 +584,13 @@ std::optional<EpochRoot> epoch_root(const InverseRoot& root, const EpochSpectrum
   for (std::size_t i = 0; i < root.shifts.size(); ++i)
     if (!sum.add_node(root.shifts[i], root.weights[i])) return std::nullopt;
   return sum.result(root.shifts.size());
+}
+
+std::optional<Matrix> epoch_matrix(const InverseRoot& root, const EpochWeights& weights) {
+  MatrixAccumulator sum(weights);
+  for (std::size_t i = 0; i < root.shifts.size(); ++i)
+    if (!sum.add_node(root.shifts[i], root.weights[i])) return std::nullopt;
+  return sum.in_order_of_time();
 }
 
 }  // namespace dpftrl::detail

@@ -58,4 +58,10 @@ struct EpochRootOptions {
 std::optional<EpochRoot> epoch_root(const InverseRoot& root, const EpochSpectrum& spectrum,
                                     const EpochWeights& weights, const EpochRootOptions& options);
 
+/// All of X_q, n x n, in the order of time.
+/// @return  nothing where weights are too far apart for double precision.
+/// @cost  O(n^2 k) a node; two matrices of n x n.
+/// @checked-by  epoch_resolvent_test "blocks are those of the dense matrix"
+std::optional<Matrix> epoch_matrix(const InverseRoot& root, const EpochWeights& weights);
+
 }  // namespace dpftrl::detail

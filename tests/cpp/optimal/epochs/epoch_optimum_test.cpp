@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "support.hpp"
 
@@ -76,6 +77,49 @@ TEST(EpochOptimum, any_duals_give_bounds) {
     for (double& entry : zeros.columns) entry = 0;
     EXPECT_EQ(epoch_lower_bounds(problem, zeros, 1e-7).value, 0);
   }
+}
+
+TEST(EpochOptimum, the_gram_matrix_has_the_error_of_the_upper_bound) {
+  for (const Objective objective : {Objective::mean, Objective::max})
+    for (const double decay : {1.0, 0.9})
+      for (const auto& [k, b] : {std::pair{2, 6}, {3, 5}, {4, 7}, {5, 2}}) {
+        SCOPED_TRACE(std::to_string(k) + " epochs of " + std::to_string(b));
+        const EpochOptimumProblem problem{
+            .num_epochs = k, .epoch_length = b, .objective = objective, .decay = decay};
+        const EpochOptimum found = find_epoch_optimum(problem, {.gap = 1e-5});
+        const Matrix gram = epoch_optimum_gram(problem, found.primal_duals);
+        const Matrix root = testing::upper_cholesky(gram);
+        double sensitivity_squared = 0;
+        for (Eigen::Index s = 0; s < b; ++s) {
+          double sum = 0;
+          for (Eigen::Index i = s; i < k * b; i += b)
+            for (Eigen::Index j = s; j < k * b; j += b) sum += std::abs(gram(i, j));
+          sensitivity_squared = std::max(sensitivity_squared, sum);
+        }
+        const Vector rows =
+            (workload_of(problem).matrix() * testing::inverse(root)).rowwise().squaredNorm();
+        const double squared = objective == Objective::mean ? rows.mean() : rows.maxCoeff();
+        const double error = std::sqrt(sensitivity_squared * squared);
+        EXPECT_GE(error, found.lower_bound);
+        EXPECT_LE(error, found.upper_bound);
+      }
+}
+
+TEST(EpochOptimum, a_gram_matrix_takes_duals_of_its_problem) {
+  const EpochOptimumProblem problem{.num_epochs = 3, .epoch_length = 2};
+  const DenseDuals duals = find_epoch_optimum(problem, {.gap = 1e-2}).duals;
+  const auto refused = [&](DenseDuals wrong, const char* code, const char* part) {
+    EXPECT_ERROR((void)epoch_optimum_gram(problem, wrong), code, part);
+  };
+  DenseDuals wrong = duals;
+  wrong.columns[4] = std::numeric_limits<double>::quiet_NaN();
+  refused(wrong, "invalid_argument", "duals.columns");
+  wrong.columns[4] = std::numeric_limits<double>::infinity();
+  refused(wrong, "invalid_argument", "duals.columns");
+  wrong.columns.pop_back();
+  refused(wrong, "wrong_length", "duals.columns");
+  refused({.columns = duals.columns, .rows = {1}}, "wrong_length", "duals.rows");
+  refused({.columns = std::vector<double>(18, 0.0)}, "unsupported", "duals");
 }
 
 TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {

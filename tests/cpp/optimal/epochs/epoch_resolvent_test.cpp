@@ -67,6 +67,9 @@ TEST(EpochResolvent, blocks_are_those_of_the_dense_matrix) {
           inverse.transpose() * (v * values.asDiagonal() * v.transpose()).eval() * inverse;
       const Vector rows = (u * values.asDiagonal() * u.transpose()).diagonal();
       const InverseRoot nodes = detail::inverse_root_within(spectrum.interval, 1e-10);
+      const Matrix whole = *detail::epoch_matrix(nodes, weights);
+      const Vector sizes = x.diagonal().cwiseSqrt();
+      EXPECT_LT((whole - x).cwiseQuotient(sizes * sizes.transpose()).cwiseAbs().maxCoeff(), 3e-10);
       for (const bool is_proved : {false, true}) {
         const EpochRoot found = *detail::epoch_root(nodes, spectrum, weights,
                                                     {.has_rows = true, .is_proved = is_proved});
