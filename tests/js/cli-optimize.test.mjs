@@ -96,7 +96,7 @@ test('--strategy: the participation is that of the file, or given and said', asy
   assert.doesNotMatch(own.stdout, /optimised for/);
   const once = ['--participations', '1', '--min-separation', '1'];
   const other = await dpFtrl(['error', '--strategy', epochs, '--epochs', '2']);
-  assert.match(other.stdout, /\nparticipation +2 epochs\noptimised for +4 epochs\n/);
+  assert.match(other.stdout, /\nparticipation +2 epochs\nneighbours.*\noptimised for +4 epochs\n/);
   assert.equal((await json(['error', '--strategy', epochs, ...once])).optimisedFor, '4 epochs');
   const spoken = ['release', ...privacy.slice(0, -1), '--strategy', epochs];
   const release = (...args) => dpFtrl([...spoken, ...args], { input: `x\n${'1\n'.repeat(8)}` });
@@ -110,7 +110,8 @@ test('--strategy: the participation is that of the file, or given and said', asy
 test('optimal that is made for another participation is said to be', async () => {
   const chosen = ['--mechanism', 'optimal', '--buffers', '4', '--epochs', '2'];
   const other = await dpFtrl(['error', '--steps', '8', ...chosen]);
-  assert.match(other.stdout, /\nparticipation +2 epochs\noptimised for +single participation\n/);
+  const named = /\nparticipation +2 epochs\nneighbours.*\noptimised for +single participation\n/;
+  assert.match(other.stdout, named);
   const searched = ['error', '--steps', '8', '--mechanism', 'optimal', '--epochs', '2'];
   assert.doesNotMatch((await dpFtrl(searched)).stdout, /optimised for/);
   const warning = /warning: the strategy was optimised for single participation; .* is 2 epochs\n/;

@@ -28,7 +28,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 452_900);
+  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 455_900);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -48,7 +48,7 @@ function inlined(name) {
 }
 
 test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
-  check(t, 'counter', inlined('counter'), 185_200);
+  check(t, 'counter', inlined('counter'), 185_700);
   check(t, 'learner', inlined('learner'), 216_000);
 });
 
@@ -62,11 +62,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 624_200);
+  check(t, 'index.js', sizeOf('index.js'), 626_900);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', sizeOf('external.js'), 36_900);
+  check(t, 'external.js', sizeOf('external.js'), 37_000);
 });
 
 /** A program with one import, as a bundler leaves it. */

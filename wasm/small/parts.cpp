@@ -59,6 +59,14 @@ std::optional<Sensitivity> level_sensitivity(const Strategy&, const Participatio
 
 void require_known_errors(const StrategyOptions&) {}
 
+/// Only one participation has an optimum here.
+std::string_view optimised_for(const StrategyOptions& options) {
+  const bool is_searched =
+      options.name == OptimalStrategy::kName && options.parameters.plan == nullptr;
+  const bool is_repeated = options.participation.max_participations_within(options.num_steps) > 1;
+  return is_searched && is_repeated ? "single participation" : "";
+}
+
 /// No certificate of a small module has a bound.
 Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective, const Participation&) const {
   return {};
