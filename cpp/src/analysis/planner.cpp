@@ -9,6 +9,7 @@
 #include "dpftrl/strategy/optimal.hpp"
 #include "optimal/banded/banded_search.hpp"
 #include "optimal/blt/blt_search.hpp"
+#include "optimal/epochs/epoch_optimum.hpp"
 #include "optimal/family_optimum.hpp"
 #include "strategy/dense.hpp"
 #include "strategy/toeplitz/banded.hpp"

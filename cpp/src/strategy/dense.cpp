@@ -7,6 +7,7 @@
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "math/linear_algebra.hpp"
+#include "optimal/epochs/epoch_optimum.hpp"
 
 namespace dpftrl {
 namespace {

@@ -7,9 +7,12 @@
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/strategy.hpp"
-#include "optimal/epochs/epoch_optimum.hpp"
 
 namespace dpftrl {
+
+struct EpochOptimum;
+struct EpochOptimumProblem;
+struct EpochSearch;
 
 /// A strategy given by the entries of a lower-triangular encoder, for any workload. n = 3:
 ///
@@ -102,11 +105,7 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
 /// Result of a search as an encoder of sensitivity 1, lower triangular.
 Matrix optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum);
 
-/// The same for epochs beyond find_dense_optimum: input of find_epoch_optimum.
-struct EpochSearch {
-  EpochOptimumProblem problem;
-  OptimumOptions solver;
-};
+/// The same for epochs beyond find_dense_optimum.
 /// @param options  its participation is one that has_long_epochs.
 EpochSearch epoch_search(const Workload& workload, const DenseOptimalOptions& options);
 Matrix optimal_encoder(const EpochOptimumProblem& problem, const EpochOptimum& optimum);

@@ -45,6 +45,12 @@ struct EpochOptimum {
   DenseDuals primal_duals;  ///< behind the upper one
 };
 
+/// Input of find_epoch_optimum.
+struct EpochSearch {
+  EpochOptimumProblem problem;
+  OptimumOptions solver;
+};
+
 /// The iteration, one evaluation at a time.
 class EpochOptimumSolver {
  public:
@@ -74,8 +80,7 @@ class EpochOptimumSolver {
 /// @throws Error{invalid_argument} a number out of range, a problem beyond kMaxEpochOptimumSize or
 ///         kMaxEpochOptimumEpochs.
 /// @cost  O(b k^3) a node, 15 to 40 nodes an iteration; the bounds of the result take as long as
-/// ten
-///        iterations, and as much again with the max objective.
+///        ten iterations, and as much again with the max objective.
 [[nodiscard]] EpochOptimum find_epoch_optimum(const EpochOptimumProblem& problem,
                                               const OptimumOptions& options = {});
 
