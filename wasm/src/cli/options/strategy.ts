@@ -18,6 +18,8 @@ export interface Chosen {
   /** In words, for a table. */
   name: string;
   saved: SavedStrategy | undefined;
+  /** By the caller, not by default. */
+  isNamed?: boolean;
 }
 
 export async function readStrategyFile(path: string): Promise<SavedStrategy> {
@@ -31,7 +33,8 @@ export async function readChosen(
   const path = args.text('strategy');
   if (path === undefined) {
     const { mechanism, ...parameters } = readMechanism(args, catalogue);
-    return { mechanism, parameters, name: nameText(mechanism, parameters), saved: undefined };
+    const isNamed = args.has('mechanism');
+    return { mechanism, parameters, name: nameText(mechanism, parameters), saved: undefined, isNamed };
   }
   const [other] = givenParameters(args);
   if (other !== undefined) throw new Misuse(`give --strategy or --${other}, not both`);
@@ -72,14 +75,15 @@ export function chosenParticipation(args: Args, { saved }: Chosen): Participatio
 /**
  * Text for a warning.
  *
- * @param optimisedFor  of the certificate, where there is one.
+ * @param optimisedFor  of the certificate, where there is one. A default mechanism is not warned of.
  */
 export function whatIsProtected(
   participation: Participation,
   chosen: Chosen,
   optimisedFor?: string,
 ): string | undefined {
-  const other = otherParticipation(participation, chosen) ?? optimisedFor;
+  const found = chosen.isNamed ? optimisedFor : undefined;
+  const other = otherParticipation(participation, chosen) ?? found;
   const own = participationText(participation);
   return other && `the strategy was optimised for ${other}; what is protected is ${own}`;
 }
