@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, runningOn } from './support/command.mjs';
-import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { dpFtrl, dpFtrlProcess, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('budget');
@@ -423,7 +423,7 @@ test('budget: releases at the same time do not overlook each other', async () =>
   const { epsilon } = dp.calibrate({ mu: 0.4 * muOf(1), delta: 1e-6 });
   await accepted(release(path, epsilon, limit));
   const results = await Promise.all(
-    Array.from({ length: 4 }, () => dpFtrl(release(path, epsilon), { input })),
+    Array.from({ length: 4 }, () => dpFtrlProcess(release(path, epsilon), { input })),
   );
   // Each waits for the others: together they spend 0.9 of it.
   for (const { code, stderr } of results) assert.equal(code, 0, stderr);

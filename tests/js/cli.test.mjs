@@ -10,7 +10,8 @@ import { after, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
-import { cli, dpFtrl, importEntry, installed, root, run } from './support/consumer.mjs';
+import { cli, dpFtrl, dpFtrlProcess, importEntry } from './support/consumer.mjs';
+import { installed, root, run } from './support/consumer.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
 
 const folder = scratchFolder('cli');
@@ -20,6 +21,31 @@ const release = ['release', ...privacy];
 const file = writerIn(folder);
 
 const daily = file('daily.csv', 'day,count,extra\nmon,1,0\ntue,0,1\nwed,1,0\n');
+
+test('tests: the command says in a thread of its host what it says as a process', async () => {
+  const input = 'x\n1\n0\n1\n';
+  const cases = [
+    [['--version'], 0],
+    [['release', '--help'], 0],
+    [['nothing'], 2],
+    [['calibrate', '--epsilon', '0', '--delta', '1e-6'], 2],
+    [['error', '--steps', '1000', '--json'], 0],
+    [[...release, '--seed', '7', '--steps', '3'], 0],
+    [[...release, '--seed', '7', '--steps', '2'], 2],
+    [[...release, '--seed', '7', '--json', daily, '--column', 'count'], 0],
+    [[...release, 'missing.csv'], 2],
+    [[...release, '--steps', '3', '--output', 'no/where.csv'], 2],
+  ];
+  for (const [args, code] of cases) {
+    const hosted = await dpFtrl(args, { input });
+    assert.equal(hosted.code, code, hosted.stderr);
+    assert.deepEqual(await dpFtrlProcess(args, { input }), hosted);
+  }
+  const many = { input: 'x\n' + '1\n'.repeat(30_000) };
+  const hosted = await dpFtrl([...release, '--seed', '7', '--quiet'], many);
+  assert.ok(hosted.stdout.length > 500_000);
+  assert.deepEqual(await dpFtrlProcess([...release, '--seed', '7', '--quiet'], many), hosted);
+});
 
 test('error: known answers at 1024 steps', async () => {
   const squareRoot = await json(['error', '--mechanism', 'square-root', '--steps', '1024']);

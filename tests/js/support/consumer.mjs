@@ -4,7 +4,7 @@
 // from this repository. Done once for a given dist/, shared by the test files. Test files that run
 // side by side may all come here first; `npm run test:js` therefore runs this file before them.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, fork, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -128,8 +128,67 @@ export function node(args, options) {
   return run(process.execPath, args, options);
 }
 
-/** Runs the installed command. */
-export function dpFtrl(args, options) {
+const hosts = new Map();
+
+/** A process that runs the installed command in one folder, as often as a test file wants it. */
+class CommandHost {
+  static of(cwd) {
+    if (!hosts.has(cwd)) hosts.set(cwd, new CommandHost(cwd));
+    return hosts.get(cwd);
+  }
+
+  numRuns = 0;
+
+  constructor(cwd) {
+    const args = ['cli.js', 'dp-ftrl.wasm'].map((name) => join(installed, 'dist', name));
+    this.waiting = new Map();
+    this.child = fork(fileURLToPath(new URL('command-host.mjs', import.meta.url)), args, {
+      cwd,
+      serialization: 'advanced',
+    });
+    this.child.on('message', ({ id, result }) => this.take(id).resolve(result));
+    this.child.on('exit', (code, signal) => {
+      hosts.delete(cwd);
+      for (const id of [...this.waiting.keys()]) {
+        this.take(id).reject(new Error(`the host of the command ended: ${code ?? signal}`));
+      }
+    });
+    this.let('unref');
+  }
+
+  run(args, input, env) {
+    const id = this.numRuns++;
+    this.let('ref');
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.child.send({ id, args, input, env });
+    });
+  }
+
+  take(id) {
+    const who = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (this.waiting.size === 0) this.let('unref');
+    return who;
+  }
+
+  /** The test ends although the host goes on ('unref'), or waits for it ('ref'). */
+  let(how) {
+    this.child[how]();
+    this.child.channel?.[how]();
+  }
+}
+
+/**
+ * Runs the installed command, as a thread of a process that does so for every test of the file: tests
+ * of signals, of terminals and of how processes end take `dpFtrlProcess`.
+ */
+export function dpFtrl(args, { input = '', cwd = consumer, env = process.env } = {}) {
+  return CommandHost.of(cwd).run(args, input, { ...env });
+}
+
+/** Runs the installed command in a process of its own. */
+export function dpFtrlProcess(args, options) {
   return run(cli, args, options);
 }
 
