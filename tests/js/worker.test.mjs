@@ -52,6 +52,27 @@ test('worker: the same answers as the library', async () => {
   assert.deepEqual(await client.certificate(mechanism), { ...dp.certificate(mechanism) });
 });
 
+test('worker: errors without a delta and of several workloads, and what is wrong with them', async () => {
+  const pure = { numSteps: 100, epsilon: 1, pure: true, beta: 0.05 };
+  assert.deepEqual(await client.error(pure), dp.error(pure));
+  const stack = { numSteps: 40, workloads: ['prefix', { window: 7 }], beta: 0.05 };
+  assert.deepEqual(await client.error(stack), dp.error(stack));
+  const wrong = [
+    { ...pure, numSteps: 0 },
+    { ...pure, epsilon: NaN },
+    { ...pure, beta: 2 },
+    { ...stack, workloads: [] },
+    { ...stack, workloads: ['prefix', { window: 0 }] },
+    { ...stack, beta: Infinity },
+    { ...stack, nothing: 1 },
+  ];
+  for (const options of wrong) {
+    const said = ({ name, code, message }) => `${name} ${code}: ${message}`;
+    const direct = await (async () => dp.error(options))().then(assert.fail, said);
+    assert.equal(await client.error(options).then(assert.fail, said), direct);
+  }
+});
+
 test('worker: long searches by name come in pieces, before whatever they are for', async () => {
   const options = { mechanism: 'banded', numSteps: 160, bands: 4 };
   const seen = [];

@@ -40,7 +40,7 @@ export type Promised<Name extends keyof api.DpFtrl, Call extends readonly unknow
 /** Functions that a table names, without those that differ from the library by more. */
 type Named<T extends Takes> = Exclude<
   keyof (typeof FUNCTIONS)[T],
-  'bounds' | 'calibrate' | 'liveHandles' | 'optimize' | 'predict'
+  'bounds' | 'calibrate' | 'error' | 'liveHandles' | 'optimize' | 'predict'
 >;
 
 /** Functions of the library that take no options of a call. */
@@ -60,6 +60,10 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   ): Promise<api.GaussianCalibration>;
   /** As in the library: {@link api.DpFtrl.calibrate}. */
   calibrate(options: api.CalibrateOptions): Promise<api.Calibration>;
+  /** As in the library: {@link api.DpFtrl.error}. */
+  error(options: api.PureErrorOptions, call?: OptimizeCallOptions): Promise<api.PureError>;
+  error(options: api.StackErrorOptions, call?: OptimizeCallOptions): Promise<api.StackError>;
+  error(options: api.UnitErrorOptions, call?: OptimizeCallOptions): Promise<api.UnitError>;
   /**
    * As in the library: {@link api.DpFtrl.optimize}. Aborting rejects at once, but the worker is
    * busy until its piece ends. The pieces of `optimal` are its iterations, if it needs any: for prefix
