@@ -26,14 +26,14 @@ struct Errors {
 };
 
 /// Errors of the factorization A = (A C^-1) C, single participation.
-Errors errors_of(const Workload& workload, const Matrix& encoder) {
+Errors errors_of_encoder(const Workload& workload, const Matrix& encoder) {
   const Matrix decoder = testing::divide_by_lower(workload.matrix(), encoder);
   const double sensitivity = encoder.colwise().norm().maxCoeff();
   return {sensitivity * decoder.rowwise().norm().maxCoeff(),
           sensitivity * decoder.norm() / std::sqrt(static_cast<double>(workload.num_steps()))};
 }
 
-std::vector<Workload> workloads(std::int64_t n) {
+std::vector<Workload> bounded_workloads(std::int64_t n) {
   std::vector<double> rates(static_cast<std::size_t>(n));
   for (std::size_t t = 0; t < rates.size(); ++t) rates[t] = t % 3 == 2 ? -0.25 : 1.5;
   Matrix matrix = Matrix::Identity(index_of(n), index_of(n));
@@ -45,7 +45,7 @@ std::vector<Workload> workloads(std::int64_t n) {
           Workload::lower_triangular(matrix)};
 }
 
-std::vector<double> random_weights(std::int64_t n, std::mt19937& bits, double spread) {
+std::vector<double> spread_random_weights(std::int64_t n, std::mt19937& bits, double spread) {
   std::vector<double> weights(static_cast<std::size_t>(n));
   for (double& weight : weights)
     weight = std::exp(spread * (static_cast<double>(bits()) / 4294967296.0 - 0.5));
@@ -141,10 +141,10 @@ TEST(Certificate, equal_weights_give_the_closed_form_for_prefix_sums) {
   }
 }
 
-using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+using ExtendedMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
 
 /// Sum of the singular values, by Jacobi rotations that make the columns orthogonal.
-long double nuclear_norm(LongMatrix w) {
+long double nuclear_norm(ExtendedMatrix w) {
   const long double epsilon = 64 * std::numeric_limits<long double>::epsilon();
   for (bool has_rotated = true; has_rotated;) {
     has_rotated = false;
@@ -157,7 +157,7 @@ long double nuclear_norm(LongMatrix w) {
         const long double ratio = (qq - pp) / (2 * pq), root = square_root(1 + ratio * ratio);
         const long double tangent = 1 / (ratio + (ratio < 0 ? -root : root));
         const long double cosine = 1 / square_root(1 + tangent * tangent);
-        const LongMatrix rotated = cosine * (w.col(p) - tangent * w.col(q));
+        const ExtendedMatrix rotated = cosine * (w.col(p) - tangent * w.col(q));
         w.col(q) = cosine * (w.col(q) + tangent * w.col(p));
         w.col(p) = rotated;
       }
@@ -170,8 +170,8 @@ long double nuclear_norm(LongMatrix w) {
 TEST(Certificate, the_nuclear_norm_that_it_is_compared_with_is_that_of_an_svd) {
   std::mt19937 bits(13);
   for (const std::int64_t n : {1, 2, 7, 20})
-    for (const Workload& workload : workloads(n)) {
-      const std::vector<double> weights = random_weights(n, bits, 10);
+    for (const Workload& workload : bounded_workloads(n)) {
+      const std::vector<double> weights = spread_random_weights(n, bits, 10);
       const Matrix w =
           Eigen::Map<const Vector>(weights.data(), index_of(n)).asDiagonal() * workload.matrix();
       const double expected = testing::singular_values(w).sum();
@@ -183,7 +183,7 @@ TEST(Certificate, the_nuclear_norm_that_it_is_compared_with_is_that_of_an_svd) {
 /// ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v) in extended precision.
 long double nuclear_bound(const Workload& workload, const std::vector<double>& u,
                           const std::vector<double>& v) {
-  LongMatrix w = workload.matrix().cast<long double>();
+  ExtendedMatrix w = workload.matrix().cast<long double>();
   long double row_sum = 0, column_sum = 0;
   for (Eigen::Index i = 0; i < w.rows(); ++i) {
     const long double row = u[static_cast<std::size_t>(i)], column = v[static_cast<std::size_t>(i)];
@@ -198,10 +198,10 @@ long double nuclear_bound(const Workload& workload, const std::vector<double>& u
 TEST(Certificate, is_the_nuclear_norm_never_above_it_and_hardly_below) {
   std::mt19937 bits(12);
   for (const std::int64_t n : {1, 4, 20})
-    for (const Workload& workload : workloads(n))
+    for (const Workload& workload : bounded_workloads(n))
       for (const double spread : {0.0, 2.0, 10.0, 60.0}) {
-        const std::vector<double> u = random_weights(n, bits, spread);
-        const std::vector<double> v = random_weights(n, bits, spread);
+        const std::vector<double> u = spread_random_weights(n, bits, spread);
+        const std::vector<double> v = spread_random_weights(n, bits, spread);
         const auto certified = static_cast<long double>(max_error_certificate(workload, u, v));
         const long double exact = nuclear_bound(workload, u, v);
         EXPECT_LE(certified, exact) << workload.name() << " " << n << " " << spread;
@@ -212,17 +212,17 @@ TEST(Certificate, is_the_nuclear_norm_never_above_it_and_hardly_below) {
 TEST(Certificate, certificates_hold_for_any_weights) {
   std::mt19937 bits(11);
   for (const std::int64_t n : {1, 2, 5, 12, 33})
-    for (const Workload& workload : workloads(n))
+    for (const Workload& workload : bounded_workloads(n))
       for (const double spread : {0.0, 2.0, 30.0}) {
-        const std::vector<double> u = random_weights(n, bits, spread);
-        const std::vector<double> v = random_weights(n, bits, spread);
+        const std::vector<double> u = spread_random_weights(n, bits, spread);
+        const std::vector<double> v = spread_random_weights(n, bits, spread);
         const double mean = mean_error_certificate(workload, v);
         const double max = max_error_certificate(workload, u, v);
         EXPECT_GT(max, 0);
         Matrix encoder = Matrix::Identity(index_of(n), index_of(n));
         for (const double weight : {0.0, 0.2, 0.5}) {
           encoder.triangularView<Eigen::StrictlyLower>().setConstant(weight);
-          const Errors errors = errors_of(workload, encoder);
+          const Errors errors = errors_of_encoder(workload, encoder);
           EXPECT_LE(mean, errors.mean * (1 + 1e-14)) << workload.name() << " " << n;
           EXPECT_LE(max, errors.max * (1 + 1e-14)) << workload.name() << " " << n;
         }
@@ -278,7 +278,7 @@ TEST(Certificate, extreme_scales_stay_valid) {
   const Workload workload = Workload::lower_triangular(matrix);
   const double certified = mean_error_certificate(workload, ones(3));
   EXPECT_GT(certified, 0);
-  EXPECT_LE(certified, errors_of(workload, Matrix::Identity(3, 3)).max);
+  EXPECT_LE(certified, errors_of_encoder(workload, Matrix::Identity(3, 3)).max);
   EXPECT_LE(certified, 1e200);
   const std::vector<double> tiny = {1e-300, 1e300, 1};
   EXPECT_LE(mean_error_certificate(Workload::prefix_sums(3), tiny), 1.2393360653241812);
@@ -367,11 +367,11 @@ TEST(ErrorLowerBound, repeats_raise_it_as_far_as_the_optimum_for_epochs_allows) 
 
 TEST(ErrorLowerBound, lies_below_factorizations_of_every_workload) {
   for (const std::int64_t n : {1, 2, 3, 7, 40})
-    for (const Workload& workload : workloads(n)) {
+    for (const Workload& workload : bounded_workloads(n)) {
       const double bound = error_lower_bound(workload);
       const Matrix identity = Matrix::Identity(index_of(n), index_of(n));
-      EXPECT_LE(bound, errors_of(workload, identity).mean * (1 + 1e-14)) << workload.name();
-      EXPECT_LE(bound, errors_of(workload, workload.matrix()).mean * (1 + 1e-14));
+      EXPECT_LE(bound, errors_of_encoder(workload, identity).mean * (1 + 1e-14)) << workload.name();
+      EXPECT_LE(bound, errors_of_encoder(workload, workload.matrix()).mean * (1 + 1e-14));
     }
 }
 

@@ -13,7 +13,7 @@
 namespace dpftrl {
 namespace {
 
-MechanismBounds concentrated(std::int64_t num_steps, double rho) {
+MechanismBounds concentrated_bounds(std::int64_t num_steps, double rho) {
   return mechanism_bounds(
       {.num_steps = num_steps, .notion = PrivacyNotion::concentrated, .parameter = rho});
 }
@@ -29,7 +29,7 @@ TEST(MechanismBounds, of_unbiased_mechanisms_are_those_of_factorizations_over_th
         ->value;
   };
   for (const double rho : {1e-4, 0.1, 2.0}) {
-    const MechanismBounds found = concentrated(64, rho);
+    const MechanismBounds found = concentrated_bounds(64, rho);
     const double chi = std::sqrt(std::exp(2 * rho) - 1);
     EXPECT_LE(found.unbiased_max, bound(Objective::max) / chi);
     EXPECT_NEAR(found.unbiased_max * chi / bound(Objective::max), 1, 1e-10);
@@ -48,7 +48,7 @@ TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
     const auto strategy = testing::make_known("square-root", num_steps);
     const UnitError unit = unit_error(*strategy, Participation::single());
     for (const double rho : {1e-6, 0.01, 0.1, 0.5, 3.0}) {
-      const MechanismBounds found = concentrated(num_steps, rho);
+      const MechanismBounds found = concentrated_bounds(num_steps, rho);
       const double sigma = 1 / std::sqrt(2 * rho);
       EXPECT_LE(found.unbiased_max, unit.max_error * sigma);
       EXPECT_LE(found.unbiased_mean, unit.mean_error * sigma);
@@ -83,7 +83,7 @@ TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of
       const Eigen::Index n = testing::index_of(num_steps);
       const Matrix total = Matrix(Matrix::Ones(n, n).triangularView<Eigen::Lower>());
       for (double rho = 1e-5; rho < 20; rho *= 3) {
-        const MechanismBounds found = concentrated(num_steps, rho);
+        const MechanismBounds found = concentrated_bounds(num_steps, rho);
         const Eigen::Index length = testing::index_of(found.block_length);
         const Eigen::Index num_blocks = (n - length / 2) / length;
         Matrix blocks = Matrix::Zero(n, num_blocks);
@@ -115,7 +115,7 @@ double exact_norm(std::int64_t num_steps, std::int64_t num_blocks, std::int64_t 
 TEST(MechanismBounds, of_every_mechanism_are_below_the_exact_norm_and_close) {
   for (const std::int64_t num_steps : {1, 2, 5, 48, 200})
     for (double rho = 1e-6; rho < 10; rho *= 2) {
-      const MechanismBounds found = concentrated(num_steps, rho);
+      const MechanismBounds found = concentrated_bounds(num_steps, rho);
       const std::int64_t length = found.block_length;
       const std::int64_t num_blocks = (num_steps - length / 2) / length;
       const double size = static_cast<double>(length);
@@ -130,7 +130,7 @@ TEST(MechanismBounds, of_every_mechanism_are_below_the_exact_norm_and_close) {
 
 TEST(MechanismBounds, at_1024_steps_are_below_those_of_an_independent_computation_and_close) {
   for (const auto& known : golden::optima::totals) {
-    const MechanismBounds found = concentrated(known.num_steps, known.rho);
+    const MechanismBounds found = concentrated_bounds(known.num_steps, known.rho);
     EXPECT_LE(found.every, known.every * (1 + 1e-8)) << known.rho;
     EXPECT_GT(found.every, 0.9 * known.every) << known.rho;
     if (known.block_length > 1) continue;
@@ -146,7 +146,7 @@ TEST(MechanismBounds, fall_with_the_budget_and_hold_at_every_horizon) {
     double last = std::numeric_limits<double>::infinity();
     for (const double rho : {1e-300, 1e-3, 0.1, 1.0, 1000.0}) {
       if (num_steps > 1000 && rho != 0.1) continue;  // seconds
-      const MechanismBounds found = concentrated(num_steps, rho);
+      const MechanismBounds found = concentrated_bounds(num_steps, rho);
       EXPECT_LE(found.every, last) << num_steps << " steps, rho " << rho;
       EXPECT_GE(found.every, 0);
       EXPECT_GE(found.unbiased_max, found.unbiased_mean * (1 - 1e-9));
@@ -158,10 +158,11 @@ TEST(MechanismBounds, fall_with_the_budget_and_hold_at_every_horizon) {
 TEST(MechanismBounds, bad_input_is_refused_by_name) {
   for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
                            std::numeric_limits<double>::infinity()}) {
-    EXPECT_ERROR(concentrated(8, bad), "invalid_argument", "rho must be positive and finite");
+    EXPECT_ERROR(concentrated_bounds(8, bad), "invalid_argument",
+                 "rho must be positive and finite");
     EXPECT_ERROR(pure(8, bad), "invalid_argument", "epsilon must be positive and finite");
   }
-  EXPECT_ERROR(concentrated(0, 1), "invalid_argument", "num_steps must be");
+  EXPECT_ERROR(concentrated_bounds(0, 1), "invalid_argument", "num_steps must be");
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 namespace dpftrl {
 namespace {
 
-PlannerOptions options_for(const std::string& name, std::int64_t num_steps,
-                           StrategyParameters parameters = {}) {
+PlannerOptions planner_options(const std::string& name, std::int64_t num_steps,
+                               StrategyParameters parameters = {}) {
   return {.strategy = {.name = name, .num_steps = num_steps, .parameters = std::move(parameters)}};
 }
 
@@ -22,7 +22,8 @@ TEST(Planner, says_how_far_from_the_best_it_is) {
   // The optima are known answers: max 2.746433332077, mean 2.739384656092 at 512 steps.
   for (const Objective objective : {Objective::max, Objective::mean}) {
     const double best = objective == Objective::max ? 2.746433332077 : 2.739384656092;
-    const PlannerResult found = find_plan(options_for("optimal", 512, {.objective = objective}));
+    const PlannerResult found =
+        find_plan(planner_options("optimal", 512, {.objective = objective}));
     EXPECT_EQ(found.status, SolverStatus::converged);
     EXPECT_GT(found.iterations, 3);
     ASSERT_TRUE(found.lower_bound.has_value());
@@ -32,7 +33,7 @@ TEST(Planner, says_how_far_from_the_best_it_is) {
     EXPECT_GE(found.objective_error, best * (1 - 1e-12));
     EXPECT_LE(found.objective_error, best * (1 + 1e-4)) << "8 buffers";
     const PlannerResult exact =
-        find_plan(options_for("optimal", 512, {.num_buffers = 0, .objective = objective}));
+        find_plan(planner_options("optimal", 512, {.num_buffers = 0, .objective = objective}));
     EXPECT_GE(exact.objective_error, best * (1 - 1e-12));
     EXPECT_LE(exact.objective_error, best * (1 + 1e-6)) << "full accuracy";
   }
@@ -45,7 +46,7 @@ TEST(Planner, weights_in_closed_form_take_no_iteration_and_lose_little) {
   };
   for (const auto& [objective, best, loss] : {Case{Objective::max, 2.746433332077, 2.5e-2},
                                               Case{Objective::mean, 2.739384656092, 2e-4}}) {
-    PlannerOptions options = options_for("optimal", 512, {.objective = objective});
+    PlannerOptions options = planner_options("optimal", 512, {.objective = objective});
     options.use_solver = false;
     Planner planner(options);
     EXPECT_FALSE(planner.advance());
@@ -70,7 +71,7 @@ TEST(Planner, weighted_queries_reach_the_dense_optimum_of_scaled_rows) {
       const Workload workload =
           has_rates ? Workload::learning_rates({.rates = rates}) : Workload::prefix_sums(n);
       PlannerOptions options =
-          options_for("optimal", n, {.num_buffers = 0, .objective = Objective::mean});
+          planner_options("optimal", n, {.num_buffers = 0, .objective = Objective::mean});
       options.strategy.workload = workload;
       const PlannerResult plain = find_plan(options);
       options.query_weights = weights;
@@ -116,15 +117,15 @@ TEST(Planner, query_weights_that_no_search_is_for_are_refused) {
     options.query_weights = std::move(weights);
     (void)Planner(options);
   };
-  const PlannerOptions mean = options_for("optimal", 3, {.objective = Objective::mean});
+  const PlannerOptions mean = planner_options("optimal", 3, {.objective = Objective::mean});
   EXPECT_ERROR(refused(mean, {1, 2}), "wrong_length", "query_weights must have 3 entries, got 2");
   EXPECT_ERROR(refused(mean, {1, 0, 1}), "invalid_argument",
                "query_weights[1] must be between 2^-40 and 2^40, got 0");
   EXPECT_ERROR(refused(mean, {1, 1, std::numeric_limits<double>::quiet_NaN()}), "invalid_argument",
                "query_weights[2] must");
-  EXPECT_ERROR(refused(options_for("optimal", 3), {1, 2, 3}), "invalid_argument",
+  EXPECT_ERROR(refused(planner_options("optimal", 3), {1, 2, 3}), "invalid_argument",
                "query_weights can be given only for objective mean, got max");
-  EXPECT_ERROR(refused(options_for("blt", 3), {1, 2, 3}), "invalid_argument",
+  EXPECT_ERROR(refused(planner_options("blt", 3), {1, 2, 3}), "invalid_argument",
                "only for strategy optimal, got blt");
   PlannerOptions closed = mean;
   closed.use_solver = false;
@@ -140,7 +141,7 @@ TEST(Planner, query_weights_that_no_search_is_for_are_refused) {
 
 TEST(Planner, what_has_no_errors_is_refused_before_the_search) {
   const std::int64_t n = 4096;
-  PlannerOptions options = options_for("optimal", n);
+  PlannerOptions options = planner_options("optimal", n);
   options.strategy.workload = Workload::momentum({.num_steps = n, .momentum = 0.9});
   EXPECT_ERROR((void)Planner(options), "unsupported",
                "num_steps must be at most 2048 for the max objective and momentum=0.9,decay=1");
@@ -153,7 +154,7 @@ TEST(Planner, what_has_no_errors_is_refused_before_the_search) {
 }
 
 TEST(Planner, pieces_are_iterations_and_progress_goes_from_nothing_to_all) {
-  Planner planner(options_for("optimal", 200));
+  Planner planner(planner_options("optimal", 200));
   EXPECT_EQ(planner.progress().fraction, 0);
   double last = 0;
   std::int64_t pieces = 0;
@@ -165,7 +166,7 @@ TEST(Planner, pieces_are_iterations_and_progress_goes_from_nothing_to_all) {
     last = now.fraction;
   }
   EXPECT_EQ(planner.progress().fraction, 1);
-  const PlannerResult found = planner.result(), whole = find_plan(options_for("optimal", 200));
+  const PlannerResult found = planner.result(), whole = find_plan(planner_options("optimal", 200));
   EXPECT_EQ(found.iterations, whole.iterations);
   EXPECT_EQ(found.plan.list("column_weights"), whole.plan.list("column_weights"));
   EXPECT_FALSE(planner.advance()) << "nothing is left";
@@ -175,7 +176,7 @@ TEST(Planner, searches_of_families_come_in_pieces_and_end_where_they_would_at_on
   for (const std::string name :
        {"blt", "blt-normalized", "blt-scaled", "banded-toeplitz", "banded"}) {
     const bool has_bands = name.starts_with("banded");
-    PlannerOptions options = options_for(
+    PlannerOptions options = planner_options(
         name, 64,
         has_bands ? StrategyParameters{.num_bands = 5} : StrategyParameters{.num_buffers = 2});
     Planner planner(options);
@@ -200,26 +201,26 @@ TEST(Planner, searches_of_families_come_in_pieces_and_end_where_they_would_at_on
     Planner given_up(options);
     EXPECT_TRUE(given_up.advance()) << "and is left there";
   }
-  PlannerOptions bad = options_for("blt", 64, {.num_buffers = 99});
+  PlannerOptions bad = planner_options("blt", 64, {.num_buffers = 99});
   Planner planner(bad);
   EXPECT_ERROR((void)planner.advance(), "invalid_argument", "num_buffers");
 }
 
 TEST(Planner, giving_up_does_not_look_like_convergence) {
-  PlannerOptions options = options_for("optimal", 256);
+  PlannerOptions options = planner_options("optimal", 256);
   options.max_iterations = 3;
   const PlannerResult used_up = find_plan(options);
   EXPECT_EQ(used_up.status, SolverStatus::not_converged);
   EXPECT_EQ(used_up.iterations, 3);
-  Planner planner(options_for("optimal", 256));
+  Planner planner(planner_options("optimal", 256));
   EXPECT_TRUE(planner.advance());
   EXPECT_TRUE(planner.advance());
   const PlannerResult stopped = planner.result();
   EXPECT_EQ(stopped.status, SolverStatus::stopped);
-  const PlannerResult found = find_plan(options_for("optimal", 256));
+  const PlannerResult found = find_plan(planner_options("optimal", 256));
   EXPECT_LE(found.objective_error, stopped.objective_error);
   EXPECT_LE(stopped.lower_bound->value, found.lower_bound->value);
-  options = options_for("blt", 256);
+  options = planner_options("blt", 256);
   options.max_iterations = 1;
   EXPECT_EQ(find_plan(options).status, SolverStatus::not_converged);
 }
@@ -229,7 +230,7 @@ TEST(Planner, iterations_are_limited_over_all_rounds_and_starts) {
     for (const Objective objective : {Objective::max, Objective::mean}) {
       StrategyParameters parameters{.objective = objective};
       if (std::string(name).starts_with("banded")) parameters.num_bands = 6;
-      PlannerOptions options = options_for(name, 40, parameters);
+      PlannerOptions options = planner_options(name, 40, parameters);
       double last = std::numeric_limits<double>::infinity();
       for (const std::int64_t most : {1, 3, 9, 30}) {
         options.max_iterations = most;
@@ -249,7 +250,7 @@ TEST(Planner, status_is_that_of_the_mechanism_at_full_accuracy) {
   for (const std::int64_t n : {30, 74})
     for (const Objective objective : {Objective::max, Objective::mean}) {
       PlannerOptions options =
-          options_for("optimal", n, {.num_buffers = 0, .objective = objective});
+          planner_options("optimal", n, {.num_buffers = 0, .objective = objective});
       options.gap = 1e-10;
       const PlannerResult found = find_plan(options);
       EXPECT_EQ(found.status, SolverStatus::converged);
@@ -258,7 +259,7 @@ TEST(Planner, status_is_that_of_the_mechanism_at_full_accuracy) {
 }
 
 TEST(Planner, more_bands_than_the_separation_are_infeasible_and_say_so) {
-  PlannerOptions options = options_for("banded", 24, {.num_bands = 6});
+  PlannerOptions options = planner_options("banded", 24, {.num_bands = 6});
   options.strategy.participation =
       Participation::min_separation({.max_participations = 3, .min_separation = 5});
   const PlannerResult found = find_plan(options);
@@ -302,7 +303,7 @@ TEST(Planner, what_is_made_for_another_problem_does_not_look_like_convergence) {
 
 TEST(Planner, stops_at_the_gap_that_is_asked_for) {
   const double best = 2.111366654849;  // max, 64 steps
-  PlannerOptions options = options_for("optimal", 64, {.num_buffers = 0});
+  PlannerOptions options = planner_options("optimal", 64, {.num_buffers = 0});
   options.gap = 1e-2;
   const PlannerResult coarse = find_plan(options);
   options.gap = 1e-10;
@@ -311,7 +312,7 @@ TEST(Planner, stops_at_the_gap_that_is_asked_for) {
   EXPECT_EQ(fine.status, SolverStatus::converged);
   EXPECT_GE(fine.lower_bound->value, best * (1 - 1e-9));
   EXPECT_GE(coarse.lower_bound->value, best * (1 - 1e-2));
-  options = options_for("optimal", 32, {.objective = Objective::mean});
+  options = planner_options("optimal", 32, {.objective = Objective::mean});
   options.strategy.workload = Workload::sliding_window({.num_steps = 32, .width = 4});
   options.gap = 1e-9;
   EXPECT_LE(find_plan(options).objective_error, find_plan(options).lower_bound->value * (1 + 1e-8));
@@ -321,7 +322,7 @@ TEST(Planner, families_are_optimised_for_the_participation) {
   const Participation often =
       Participation::min_separation({.max_participations = 4, .min_separation = 8});
   for (const std::string name : {"blt", "banded-toeplitz"}) {
-    PlannerOptions options = options_for(name, 64);
+    PlannerOptions options = planner_options(name, 64);
     const StrategyPlan once = find_plan(options).plan;
     options.strategy.participation = often;
     const PlannerResult found = find_plan(options);
@@ -334,19 +335,22 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
   const auto refuses = [](const PlannerOptions& options, const char* message) {
     EXPECT_ERROR(Planner{options}, "invalid_argument", message);
   };
-  refuses(options_for("tree", 8), "planner: strategy must be one that a search finds");
-  refuses(options_for("oak", 8), "strategy must be one of");
-  refuses(options_for("blt", 8, {.decays = {0.5}, .weights = {0.1}}),
+  refuses(planner_options("tree", 8), "planner: strategy must be one that a search finds");
+  refuses(planner_options("oak", 8), "strategy must be one of");
+  refuses(planner_options("blt", 8, {.decays = {0.5}, .weights = {0.1}}),
           "planner: decays cannot be given for a search");
-  refuses(options_for("blt", 8, {.normalize_columns = true}), "normalize_columns cannot be given");
-  refuses(options_for("blt", 8, {.epoch_length = 4}), "epoch_length cannot be given");
-  refuses(options_for("optimal", 8, {.num_bands = 4}), "num_bands is not a parameter of optimal");
-  refuses(options_for("optimal", 8, {.num_buffers = 65}), "num_buffers must be between 0 and 64");
-  refuses(options_for("optimal", 0), "num_steps");
-  PlannerOptions options = options_for("blt", 8);
+  refuses(planner_options("blt", 8, {.normalize_columns = true}),
+          "normalize_columns cannot be given");
+  refuses(planner_options("blt", 8, {.epoch_length = 4}), "epoch_length cannot be given");
+  refuses(planner_options("optimal", 8, {.num_bands = 4}),
+          "num_bands is not a parameter of optimal");
+  refuses(planner_options("optimal", 8, {.num_buffers = 65}),
+          "num_buffers must be between 0 and 64");
+  refuses(planner_options("optimal", 0), "num_steps");
+  PlannerOptions options = planner_options("blt", 8);
   options.use_solver = false;
   refuses(options, "use_solver must be used for blt");
-  options = options_for("optimal", 8);
+  options = planner_options("optimal", 8);
   options.max_iterations = 0;
   refuses(options, "max_iterations");
   options.use_solver = false;
@@ -364,10 +368,10 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
     options.gap = gap;
     refuses(options, "gap must be above 0 and below 1");
   }
-  options = options_for("blt", 8);
+  options = planner_options("blt", 8);
   options.gap = 1e-3;
   refuses(options, "gap cannot be given for blt");
-  options = options_for("optimal", 8);
+  options = planner_options("optimal", 8);
   options.strategy.participation = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 3});
   refuses(options, "");
 }

@@ -90,7 +90,7 @@ TEST(PureMechanism, gaussian_noise_is_worse_below_the_delta_that_the_paper_names
 }
 
 /// Streams of num_steps records -1, 0 or 1, by number.
-Vector stream(std::int64_t number, std::int64_t num_steps) {
+Vector ternary_stream(std::int64_t number, std::int64_t num_steps) {
   Vector records(index_of(num_steps));
   for (std::int64_t t = 0; t < num_steps; ++t, number /= 3)
     records(index_of(t)) = static_cast<double>(number % 3 - 1);
@@ -130,7 +130,7 @@ TEST(PureMechanism, sensitivities_are_those_of_all_neighbouring_streams) {
           // The nodes of neighbours differ by C u, u the user's records; streams give every u.
           double largest = 0;
           for (std::int64_t i = 0; i < num_streams; ++i) {
-            const Vector records = stream(i, n);
+            const Vector records = ternary_stream(i, n);
             if (is_allowed(records, participation))
               largest = std::max(largest, (encoder * records).cwiseAbs().sum());
           }

@@ -5,13 +5,14 @@
 
 #include <limits>
 
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
+using testing::kNan;
 
 TEST(Error, message_names_function_parameter_constraint_and_value) {
   EXPECT_EQ(testing::error_text([] { require_positive("release", "clip_norm", -1.5); }),

@@ -10,25 +10,26 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kNumSteps = 200;
+constexpr std::int64_t kAdversarySteps = 200;
 
-MechanismOptions mechanism_of(const char* strategy) {
-  return {.strategy = strategy, .num_steps = kNumSteps, .target = {.epsilon = 1, .delta = 1e-6}};
+MechanismOptions adversary_mechanism(const char* strategy) {
+  return {
+      .strategy = strategy, .num_steps = kAdversarySteps, .target = {.epsilon = 1, .delta = 1e-6}};
 }
 
 /// Options for a family. The plan of an optimised one is searched for once, not for every run.
-MechanismOptions mechanism_of(const StrategyInfo& info) {
+MechanismOptions adversary_mechanism(const StrategyInfo& info) {
   const std::string name(info.name);
-  MechanismOptions made = mechanism_of(name.c_str());
-  made.num_steps = testing::within_reach(info, kNumSteps);
+  MechanismOptions made = adversary_mechanism(name.c_str());
+  made.num_steps = testing::within_reach(info, kAdversarySteps);
   if (testing::is_optimised(info))
     made.parameters.plan = std::make_shared<const StrategyPlan>(
         find_plan({.strategy = {.name = name, .num_steps = made.num_steps}}).plan);
   return made;
 }
 
-SimulationOptions options(const MechanismOptions& mechanism, const char* domain,
-                          std::uint64_t seed) {
+SimulationOptions adversary_options(const MechanismOptions& mechanism, const char* domain,
+                                    std::uint64_t seed) {
   SimulationOptions made;
   made.mechanism = mechanism;
   made.dimension = 4;
@@ -49,7 +50,7 @@ struct Runs {
 Runs runs(const MechanismOptions& mechanism, const char* domain, int num_seeds) {
   Runs found;
   for (int seed = 1; seed <= num_seeds; ++seed) {
-    Simulation simulation(options(mechanism, domain, static_cast<std::uint64_t>(seed)));
+    Simulation simulation(adversary_options(mechanism, domain, static_cast<std::uint64_t>(seed)));
     const RegretPoint last = simulation.advance(mechanism.num_steps).regret.back();
     found.mean += last.private_regret / num_seeds;
     found.most = std::max(found.most, last.private_regret);
@@ -61,7 +62,7 @@ Runs runs(const MechanismOptions& mechanism, const char* domain, int num_seeds) 
 // Fixed seeds: nothing here is left to chance.
 TEST(Adversary, exceeds_the_bound_without_its_noise_term_and_never_the_bound_with_it) {
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const MechanismOptions mechanism = mechanism_of(info);
+    const MechanismOptions mechanism = adversary_mechanism(info);
     for (const char* domain : {"ball", "whole-space"}) {
       const Runs found = runs(mechanism, domain, 6);
       const RegretBound bound = *found.theory.private_bound;
@@ -75,8 +76,8 @@ TEST(Adversary, exceeds_the_bound_without_its_noise_term_and_never_the_bound_wit
 
 TEST(Adversary, no_run_exceeds_the_bound_for_high_probability_where_chance_is_small) {
   for (const char* strategy : {"tree", "square-root"}) {
-    const Runs found = runs(mechanism_of(strategy), "ball", 12);
-    Simulation simulation(options(mechanism_of(strategy), "ball", 1));
+    const Runs found = runs(adversary_mechanism(strategy), "ball", 12);
+    Simulation simulation(adversary_options(adversary_mechanism(strategy), "ball", 1));
     const RegretSetting setting = regret_setting(simulation.mechanism().certificate(), 4, 1);
     // The probability of a false alarm is at most 12 * 0.001.
     EXPECT_LE(found.most,
@@ -88,7 +89,7 @@ TEST(Adversary, no_run_exceeds_the_bound_for_high_probability_where_chance_is_sm
 
 TEST(Adversary, every_domain_survives_it) {
   for (const char* domain : {"box", "simplex", "simplex-entropic"}) {
-    const Runs found = runs(mechanism_of("square-root"), domain, 6);
+    const Runs found = runs(adversary_mechanism("square-root"), domain, 6);
     EXPECT_LE(found.mean, found.theory.private_bound->total()) << domain;
   }
 }

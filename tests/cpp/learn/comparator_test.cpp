@@ -22,7 +22,7 @@ void append_row(ComparatorSolver& solver, const Data& data, Eigen::Index row) {
                 data.labels(row));
 }
 
-ComparatorSolver solver_of(const ComparatorOptions& options, const Data& data) {
+ComparatorSolver comparator_of_data(const ComparatorOptions& options, const Data& data) {
   ComparatorSolver solver(options);
   for (Eigen::Index i = 0; i < data.features.rows(); ++i) append_row(solver, data, i);
   return solver;
@@ -62,7 +62,7 @@ TEST(Comparator, every_loss_over_every_set_is_certified_and_no_point_of_the_set_
                                          .classes = loss->classifies(),
                                          .weight = 0.5});
           const std::shared_ptr<const Domain> domain = make_domain(name, radius);
-          ComparatorSolver solver = solver_of(
+          ComparatorSolver solver = comparator_of_data(
               {.loss = loss, .dimension = dimension, .domain = domain, .gap_tolerance = 1e-8},
               data);
           const Comparator found = solver.solve();
@@ -109,11 +109,11 @@ TEST(Comparator, squared_loss_over_a_simplex_solves_its_normal_equations) {
   // At the minimum the gradient is the same in every positive weight and larger elsewhere.
   Data data = random_data({.seed = 3, .rows = 60, .columns = 6, .classes = false, .weight = 0.5});
   data.labels = data.features.col(1) - 2 * data.features.col(0);  // weight 0 would be negative
-  ComparatorSolver solver = solver_of({.loss = make_loss("squared"),
-                                       .dimension = 6,
-                                       .domain = make_domain("simplex", 1),
-                                       .gap_tolerance = 1e-13},
-                                      data);
+  ComparatorSolver solver = comparator_of_data({.loss = make_loss("squared"),
+                                                .dimension = 6,
+                                                .domain = make_domain("simplex", 1),
+                                                .gap_tolerance = 1e-13},
+                                               data);
   const Comparator found = solver.solve();
   EXPECT_EQ(found.status, ComparatorStatus::certified) << found.gap;
   const Vector gradient =
@@ -137,8 +137,8 @@ TEST(Comparator, softmax_over_ball_and_box_is_certified) {
     data.labels(i) = std::clamp(std::round(data.labels(i)), 0.0, 2.0);
   for (const char* name : {"ball", "box"}) {
     const std::shared_ptr<const Domain> domain = make_domain(name, 1);
-    ComparatorSolver solver =
-        solver_of({.loss = loss, .dimension = 2, .domain = domain, .gap_tolerance = 1e-7}, data);
+    ComparatorSolver solver = comparator_of_data(
+        {.loss = loss, .dimension = 2, .domain = domain, .gap_tolerance = 1e-7}, data);
     const Comparator found = solver.solve();
     EXPECT_EQ(found.status, ComparatorStatus::certified) << name << " gap " << found.gap;
     ASSERT_EQ(found.point.size(), 6);
@@ -167,12 +167,12 @@ TEST(Comparator, many_weights_go_by_gradient_steps_to_the_same_answer) {
                                .dimension = 3,
                                .domain = make_domain("box", 0.4),
                                .gap_tolerance = 1e-4};
-  ComparatorSolver small = solver_of(options, data);
+  ComparatorSolver small = comparator_of_data(options, data);
   options.dimension = 300;
   Data wide = data;
   wide.features = Matrix::Zero(40, 300);
   wide.features.leftCols(3) = data.features;
-  ComparatorSolver large = solver_of(options, wide);
+  ComparatorSolver large = comparator_of_data(options, wide);
   const Comparator few = small.solve();
   const Comparator many = large.solve();
   EXPECT_EQ(many.status, ComparatorStatus::certified) << many.gap;

@@ -16,27 +16,27 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kNumRows = 300;
-constexpr std::int64_t kDimension = 3;
+constexpr std::int64_t kNumLearnedRows = 300;
+constexpr std::int64_t kDefaultsDimension = 3;
 constexpr ApproximateDp kTarget{.epsilon = 4, .delta = 1e-6};
 
 LearnerFacts facts(RowsCome rows_come = RowsCome::in_every_step) {
   return {.loss = make_loss("logistic"),
-          .dimension = kDimension,
-          .num_rows = kNumRows,
+          .dimension = kDefaultsDimension,
+          .num_rows = kNumLearnedRows,
           .target = kTarget,
           .rows_come = rows_come};
 }
 
 /// Rows whose label is the sign of the second feature.
-struct Table {
+struct LabelledTable {
   std::vector<double> features;
   std::vector<double> labels;
 
-  explicit Table(std::uint64_t seed) {
-    const SyntheticStream stream({.dimension = kDimension, .seed = seed});
-    std::vector<double> row(kDimension);
-    for (std::int64_t i = 0; i < kNumRows; ++i) {
+  explicit LabelledTable(std::uint64_t seed) {
+    const SyntheticStream stream({.dimension = kDefaultsDimension, .seed = seed});
+    std::vector<double> row(kDefaultsDimension);
+    for (std::int64_t i = 0; i < kNumLearnedRows; ++i) {
       stream.example(i, row);
       features.insert(features.end(), row.begin(), row.end());
       labels.push_back(row[1] > 0 ? 1 : -1);
@@ -54,12 +54,12 @@ struct Table {
 
   double accuracy(const Vector& weights) const {
     std::int64_t num_right = 0;
-    for (std::int64_t i = 0; i < kNumRows; ++i) {
-      const Eigen::Map<const Vector> row(&features[static_cast<std::size_t>(i * kDimension)],
-                                         kDimension);
+    for (std::int64_t i = 0; i < kNumLearnedRows; ++i) {
+      const Eigen::Map<const Vector> row(
+          &features[static_cast<std::size_t>(i * kDefaultsDimension)], kDefaultsDimension);
       num_right += (row.dot(weights) > 0) == (labels[static_cast<std::size_t>(i)] > 0);
     }
-    return static_cast<double>(num_right) / kNumRows;
+    return static_cast<double>(num_right) / kNumLearnedRows;
   }
 };
 
@@ -83,13 +83,13 @@ TEST(LearnerDefaults, the_longest_gradient_is_that_of_features_at_the_edge) {
 
 TEST(LearnerDefaults, rows_in_every_step_follow_the_rule) {
   const LearnerDefaults found = learner_defaults(facts());
-  const double signal = kNumRows / noise_multiplier(kTarget);
+  const double signal = kNumLearnedRows / noise_multiplier(kTarget);
   const double clearness = signal / std::sqrt(3.0);
-  const double longest = longest_gradient(make_loss("logistic"), kDimension);
+  const double longest = longest_gradient(make_loss("logistic"), kDefaultsDimension);
   const double clip_norm = 0.03 * std::sqrt(clearness / 12) * longest;
   EXPECT_NEAR(found.clip_norm, clip_norm, 1e-15);
   EXPECT_EQ(found.num_steps, 120);
-  EXPECT_EQ(found.batch_size, kNumRows);
+  EXPECT_EQ(found.batch_size, kNumLearnedRows);
   EXPECT_EQ(found.strategy, "independent");
   EXPECT_EQ(found.participation.max_participations(), 120);
   EXPECT_EQ(found.participation.separation(), 1);
@@ -107,8 +107,8 @@ TEST(LearnerDefaults, what_noise_leaves_for_a_weight_decides_clip_norm_and_way) 
   for (const std::int64_t num_scores : {1, 4}) {
     LearnerFacts given = facts();
     if (num_scores > 1) given.loss = std::make_shared<const SoftmaxLoss>(num_scores);
-    const double longest = longest_gradient(given.loss, kDimension);
-    const double num_weights = static_cast<double>(num_scores * kDimension);
+    const double longest = longest_gradient(given.loss, kDefaultsDimension);
+    const double num_weights = static_cast<double>(num_scores * kDefaultsDimension);
     for (const auto& [clearness, share, way] : {std::tuple{1.0, 0.05, 4.0},
                                                 {24.0, 0.05, 4.0},
                                                 {54.0, 0.0636, 6.0},
@@ -126,17 +126,18 @@ TEST(LearnerDefaults, what_noise_leaves_for_a_weight_decides_clip_norm_and_way) 
 
 TEST(LearnerDefaults, rows_that_come_once_follow_their_own_rule) {
   LearnerFacts given = facts(RowsCome::once);
-  const double growth = 1 + std::log(static_cast<double>(kNumRows)) / std::numbers::pi;
+  const double growth = 1 + std::log(static_cast<double>(kNumLearnedRows)) / std::numbers::pi;
   for (const std::int64_t batch_size : {1, 7}) {
     given.batch_size = batch_size;
     const LearnerDefaults found = learner_defaults(given);
-    EXPECT_EQ(found.clip_norm, 0.1 * longest_gradient(given.loss, kDimension));
+    EXPECT_EQ(found.clip_norm, 0.1 * longest_gradient(given.loss, kDefaultsDimension));
     EXPECT_EQ(found.num_steps, batch_size == 1 ? 300 : 43);
     EXPECT_EQ(found.batch_size, batch_size);
     EXPECT_FALSE(found.descent || found.strategy);
     EXPECT_EQ(found.participation.max_participations(), 1);
     const double length = static_cast<double>(found.num_steps) * found.clip_norm / found.lambda;
-    EXPECT_NEAR(length * std::sqrt(3.0), 3 * kNumRows / (noise_multiplier(kTarget) * growth), 1e-9);
+    EXPECT_NEAR(length * std::sqrt(3.0), 3 * kNumLearnedRows / (noise_multiplier(kTarget) * growth),
+                1e-9);
   }
   given.num_rows = 1'000'000;
   const LearnerDefaults limited = learner_defaults(given);
@@ -159,7 +160,7 @@ TEST(LearnerDefaults, twice_the_noise_halves_the_way_of_the_weights) {
 }
 
 TEST(LearnerDefaults, a_table_is_learned_from_as_a_learner_with_these_settings_does) {
-  const Table table(3);
+  const LabelledTable table(3);
   const LearnerDefaults how = learner_defaults(facts());
   DpFtrl learner({.mechanism = Mechanism::make({.strategy = "independent",
                                                 .num_steps = 120,
@@ -167,22 +168,23 @@ TEST(LearnerDefaults, a_table_is_learned_from_as_a_learner_with_these_settings_d
                                                 .clip_norm = how.clip_norm,
                                                 .participation = how.participation}),
                   .key = Key::insecure_from_seed(5),
-                  .dimension = kDimension,
+                  .dimension = kDefaultsDimension,
                   .loss = make_loss("logistic"),
                   .domain = make_domain("whole-space", 1),
                   .lambda = how.lambda,
                   .descent = how.descent,
-                  .batch_size = kNumRows});
+                  .batch_size = kNumLearnedRows});
   for (std::int64_t step = 0; step < 120; ++step)
     for (std::size_t i = 0; i < table.labels.size(); ++i)
-      learner.step(std::span(table.features).subspan(i * kDimension, kDimension), table.labels[i]);
+      learner.step(std::span(table.features).subspan(i * kDefaultsDimension, kDefaultsDimension),
+                   table.labels[i]);
   const TableModel model = table.learned();
   EXPECT_EQ(model.weights, learner.iterate());
   EXPECT_EQ(model.certificate.noise_stddev, learner.mechanism().noise_stddev());
 }
 
 TEST(LearnerDefaults, the_noise_hides_a_row_that_moves_every_step) {
-  const Certificate certificate = Table(3).learned().certificate;
+  const Certificate certificate = LabelledTable(3).learned().certificate;
   EXPECT_EQ(certificate.max_participations, 120);
   EXPECT_NEAR(certificate.sensitivity, std::sqrt(120.0), 1e-12);
   const double least = noise_multiplier(kTarget) * std::sqrt(120.0) * certificate.clip_norm;
@@ -191,14 +193,14 @@ TEST(LearnerDefaults, the_noise_hides_a_row_that_moves_every_step) {
 }
 
 TEST(LearnerDefaults, labels_are_learned_and_not_where_they_mean_nothing) {
-  Table table(4);
+  LabelledTable table(4);
   EXPECT_GT(table.accuracy(table.learned().weights), 0.9);
-  std::rotate(table.labels.begin(), table.labels.begin() + kNumRows / 2, table.labels.end());
+  std::rotate(table.labels.begin(), table.labels.begin() + kNumLearnedRows / 2, table.labels.end());
   EXPECT_LT(table.accuracy(table.learned().weights), 0.75);
 }
 
 TEST(LearnerDefaults, nothing_but_public_numbers_decides) {
-  const TableModel one = Table(3).learned(), other = Table(4).learned();
+  const TableModel one = LabelledTable(3).learned(), other = LabelledTable(4).learned();
   EXPECT_EQ(one.certificate.noise_stddev, other.certificate.noise_stddev);
   EXPECT_EQ(one.certificate.clip_norm, other.certificate.clip_norm);
   EXPECT_NE(one.weights, other.weights);
@@ -219,16 +221,16 @@ TEST(LearnerDefaults, what_is_wrong_is_refused_by_name) {
   refused([](LearnerFacts& it) { it.target.epsilon = 0; }, "epsilon must be");
   refused([](LearnerFacts& it) { it.target.delta = std::numeric_limits<double>::quiet_NaN(); },
           "delta must be");
-  Table table(3);
+  LabelledTable table(3);
   table.features.pop_back();
   EXPECT_ERROR((void)table.learned(), "wrong_length", "features must have 600 entries, got 899");
   table.labels.clear();
   EXPECT_ERROR((void)table.learned(), "invalid_argument", "labels must be");
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-    Table damaged(3);
+    LabelledTable damaged(3);
     damaged.features[4] = bad;
     EXPECT_ERROR((void)damaged.learned(), "invalid_argument", "features[1]");
-    Table mislabelled(3);
+    LabelledTable mislabelled(3);
     mislabelled.labels[1] = bad;
     EXPECT_ERROR((void)mislabelled.learned(), "invalid_argument", "label");
   }

@@ -9,23 +9,25 @@
 #include "dpftrl/learn/regret.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "learn/rules/ftrl.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t kNumSteps = 50;
-constexpr std::int64_t kDimension = 3;
+using testing::kNan;
 
-DpFtrlOptions options(const char* strategy = "tree", const char* domain = "ball",
-                      const char* loss = "logistic") {
+constexpr std::int64_t kModelSteps = 50;
+constexpr std::int64_t kModelDimension = 3;
+
+DpFtrlOptions dp_ftrl_options(const char* strategy = "tree", const char* domain = "ball",
+                              const char* loss = "logistic") {
   return {.mechanism = Mechanism::make({.strategy = strategy,
-                                        .num_steps = kNumSteps,
+                                        .num_steps = kModelSteps,
                                         .target = {.epsilon = 1, .delta = 1e-6},
                                         .clip_norm = 0.8}),
           .key = Key::insecure_from_seed(7),
-          .dimension = kDimension,
+          .dimension = kModelDimension,
           .loss = make_loss(loss),
           .domain = make_domain(domain, 2),
           .radius = 2,
@@ -33,23 +35,23 @@ DpFtrlOptions options(const char* strategy = "tree", const char* domain = "ball"
           .grid = {}};
 }
 
-SyntheticStream stream() {
-  return SyntheticStream({.dimension = kDimension, .seed = 3});
+SyntheticStream dp_ftrl_stream() {
+  return SyntheticStream({.dimension = kModelDimension, .seed = 3});
 }
 
 TEST(DpFtrl, iterates_are_a_function_of_the_releases_alone) {
   for (const char* strategy : {"independent", "output", "tree", "honaker", "square-root"})
     for (const char* domain : {"ball", "whole-space"})
       for (const char* loss : {"logistic", "squared"}) {
-        DpFtrl learner(options(strategy, domain, loss));
-        Ftrl replay({.dimension = kDimension,
+        DpFtrl learner(dp_ftrl_options(strategy, domain, loss));
+        Ftrl replay({.dimension = kModelDimension,
                      .lambda = learner.lambda(),
                      .domain = make_domain(domain, 2),
                      .start = {}});
-        std::vector<double> x(kDimension);
-        for (std::int64_t t = 0; t < kNumSteps; ++t) {
+        std::vector<double> x(kModelDimension);
+        for (std::int64_t t = 0; t < kModelSteps; ++t) {
           EXPECT_EQ(learner.iterate(), replay.iterate());
-          const double y = stream().example(t, x);
+          const double y = dp_ftrl_stream().example(t, x);
           learner.step(x, y);
           replay.update(learner.release());
         }
@@ -61,7 +63,7 @@ TEST(DpFtrl, iterates_are_a_function_of_the_releases_alone) {
 TEST(DpFtrl, features_that_are_the_iterate_are_refused) {
   // They would be read while the release writes them, and no norm would hold.
   for (const std::int64_t batch_size : {1, 2}) {
-    DpFtrlOptions made = options();
+    DpFtrlOptions made = dp_ftrl_options();
     made.batch_size = batch_size;
     DpFtrl learner(made);
     const Vector& iterate = learner.iterate();
@@ -77,25 +79,25 @@ TEST(DpFtrl, features_that_are_the_iterate_are_refused) {
 }
 
 TEST(DpFtrl, prediction_is_made_before_learning) {
-  DpFtrl learner(options());
-  std::vector<double> x(kDimension);
-  for (std::int64_t t = 0; t < kNumSteps; ++t) {
-    const double y = stream().example(t, x);
+  DpFtrl learner(dp_ftrl_options());
+  std::vector<double> x(kModelDimension);
+  for (std::int64_t t = 0; t < kModelSteps; ++t) {
+    const double y = dp_ftrl_stream().example(t, x);
     const double before = learner.predict(x);
     EXPECT_EQ(learner.step(x, y), before);
   }
-  EXPECT_EQ(learner.steps_done(), kNumSteps);
+  EXPECT_EQ(learner.steps_done(), kModelSteps);
 }
 
 TEST(DpFtrl, release_is_the_sum_of_clipped_gradients_plus_the_noise_of_the_key) {
-  const DpFtrlOptions made = options("square-root");
+  const DpFtrlOptions made = dp_ftrl_options("square-root");
   DpFtrl learner(made);
-  PrefixSum noise(made.mechanism, {.key = made.key, .dimension = kDimension, .grid = {}});
-  const std::vector<double> zeros(kDimension);
-  std::vector<double> x(kDimension), gradient(kDimension), only_noise(kDimension);
-  Vector sum = Vector::Zero(kDimension);
-  for (std::int64_t t = 0; t < kNumSteps; ++t) {
-    const double y = stream().example(t, x);
+  PrefixSum noise(made.mechanism, {.key = made.key, .dimension = kModelDimension, .grid = {}});
+  const std::vector<double> zeros(kModelDimension);
+  std::vector<double> x(kModelDimension), gradient(kModelDimension), only_noise(kModelDimension);
+  Vector sum = Vector::Zero(kModelDimension);
+  for (std::int64_t t = 0; t < kModelSteps; ++t) {
+    const double y = dp_ftrl_stream().example(t, x);
     clipped_gradient(make_loss("logistic")->slope(learner.predict(x), y), x, 0.8, gradient);
     learner.step(x, y);
     noise.release(zeros, only_noise);
@@ -110,14 +112,14 @@ TEST(DpFtrl, release_is_the_sum_of_clipped_gradients_plus_the_noise_of_the_key) 
 }
 
 TEST(DpFtrl, slopes_of_a_caller_teach_what_the_loss_teaches) {
-  DpFtrlOptions made = options();
+  DpFtrlOptions made = dp_ftrl_options();
   made.batch_size = 3;
   made.loss = std::make_shared<const SoftmaxLoss>(2);
   DpFtrl own(made);
   DpFtrl told(made);
-  std::vector<double> x(kDimension), scores(2), slopes(2);
-  for (std::int64_t t = 0; t < 3 * kNumSteps; ++t) {
-    const double y = stream().example(t, x) > 0 ? 1 : 0;
+  std::vector<double> x(kModelDimension), scores(2), slopes(2);
+  for (std::int64_t t = 0; t < 3 * kModelSteps; ++t) {
+    const double y = dp_ftrl_stream().example(t, x) > 0 ? 1 : 0;
     told.predict(x, scores);
     made.loss->evaluate(scores, y, slopes);
     told.step_along(x, slopes);
@@ -137,13 +139,13 @@ TEST(DpFtrl, whoever_looks_at_the_iterate_changes_no_bit) {
   // A projection is kept as a factor until the iterate is read.
   for (const char* domain : {"ball", "simplex"})
     for (const bool descends : {false, true}) {
-      DpFtrlOptions made = options("tree", domain);
+      DpFtrlOptions made = dp_ftrl_options("tree", domain);
       made.lambda = 0.1;  // outside of the domain at every step
       if (descends) made.descent = DescentSchedule{.momentum = 0.5};
       DpFtrl watched(made), alone(made);
-      std::vector<double> x(kDimension);
-      for (std::int64_t t = 0; t < kNumSteps; ++t) {
-        const double y = stream().example(t, x);
+      std::vector<double> x(kModelDimension);
+      for (std::int64_t t = 0; t < kModelSteps; ++t) {
+        const double y = dp_ftrl_stream().example(t, x);
         if (std::string_view(domain) == "ball" && t > 0) {
           EXPECT_NEAR(watched.iterate().norm(), 2, 1e-14);
         }
@@ -168,7 +170,7 @@ TEST(DpFtrl, an_iterate_that_nobody_reads_has_the_bits_of_one_that_was_written) 
                         Case{"ball", 2, 1e4, false}, Case{"ball", 2, 0.1, false},
                         Case{"ball", 2, 0.1, true}, Case{"ball", 1e-306, 1e-3, false},
                         Case{"box", 2, 3, false}, Case{"simplex", 2, 3, false}}) {
-    DpFtrlOptions made = options("tree", c.domain);
+    DpFtrlOptions made = dp_ftrl_options("tree", c.domain);
     made.dimension = kWide;
     made.domain = make_domain(c.domain, c.radius);
     made.lambda = c.lambda;
@@ -181,7 +183,7 @@ TEST(DpFtrl, an_iterate_that_nobody_reads_has_the_bits_of_one_that_was_written) 
                  .doubling = c.doubling});
     const std::vector<double> x(kWide, 0.02);
     const Eigen::Map<const Vector> features(x.data(), kWide);
-    for (std::int64_t t = 0; t < kNumSteps; ++t) {
+    for (std::int64_t t = 0; t < kModelSteps; ++t) {
       ASSERT_EQ(learner.predict(x), replay.iterate().dot(features)) << c.domain << " " << t;
       if (t == 20) {
         DpFtrl other(made);
@@ -200,10 +202,10 @@ TEST(DpFtrl, an_iterate_that_nobody_reads_has_the_bits_of_one_that_was_written) 
 }
 
 TEST(DpFtrl, default_lambda_is_that_of_the_theorem) {
-  const DpFtrlOptions made = options();
+  const DpFtrlOptions made = dp_ftrl_options();
   EXPECT_EQ(DpFtrl(made).lambda(),
-            theorem_lambda(regret_setting(made.mechanism->certificate(), kDimension, 2)));
-  DpFtrlOptions given = options();
+            theorem_lambda(regret_setting(made.mechanism->certificate(), kModelDimension, 2)));
+  DpFtrlOptions given = dp_ftrl_options();
   given.lambda = 12.5;
   EXPECT_EQ(DpFtrl(given).lambda(), 12.5);
 }
@@ -211,17 +213,17 @@ TEST(DpFtrl, default_lambda_is_that_of_the_theorem) {
 TEST(DpFtrl, learns_from_the_releases_of_mode_lattice) {
   for (const LatticeNoise noise :
        {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
-    DpFtrlOptions made = options("honaker");
+    DpFtrlOptions made = dp_ftrl_options("honaker");
     made.mode = ReleaseMode::lattice;
     made.lattice_noise = noise;
     DpFtrl learner(made);
     PrefixSum sums(made.mechanism, {.key = made.key,
-                                    .dimension = kDimension,
+                                    .dimension = kModelDimension,
                                     .mode = ReleaseMode::lattice,
                                     .lattice_noise = noise});
-    std::vector<double> x(kDimension), expected(kDimension), gradient(kDimension);
-    for (std::int64_t t = 0; t < kNumSteps; ++t) {
-      const double y = stream().example(t, x);
+    std::vector<double> x(kModelDimension), expected(kModelDimension), gradient(kModelDimension);
+    for (std::int64_t t = 0; t < kModelSteps; ++t) {
+      const double y = dp_ftrl_stream().example(t, x);
       const double score = learner.predict(x);
       double slope = 0;
       made.loss->evaluate({&score, 1}, made.loss->label(y), {&slope, 1});
@@ -232,7 +234,7 @@ TEST(DpFtrl, learns_from_the_releases_of_mode_lattice) {
     }
     // The noise of the theorem is that of the releases.
     RegretSetting setting =
-        regret_setting(made.mechanism->certificate(), kDimension, *made.domain, 2);
+        regret_setting(made.mechanism->certificate(), kModelDimension, *made.domain, 2);
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
     const double noise_in_mode_grid = setting.release_noise;
     setting.release_noise = noise_in_mode_grid * (is_discrete ? 1.05 : 0.999);
@@ -243,10 +245,10 @@ TEST(DpFtrl, learns_from_the_releases_of_mode_lattice) {
 }
 
 TEST(DpFtrl, default_lambda_knows_domain_batch_size_and_doubling) {
-  DpFtrlOptions made = options("tree", "simplex-entropic");
+  DpFtrlOptions made = dp_ftrl_options("tree", "simplex-entropic");
   made.batch_size = 4;
   RegretSetting setting =
-      regret_setting(made.mechanism->certificate(), kDimension, *made.domain, 2);
+      regret_setting(made.mechanism->certificate(), kModelDimension, *made.domain, 2);
   setting.release_noise /= 4;
   EXPECT_TRUE(testing::relatively_close(DpFtrl(made).lambda(), theorem_lambda(setting), 1e-15));
   made.doubling = true;
@@ -255,21 +257,23 @@ TEST(DpFtrl, default_lambda_knows_domain_batch_size_and_doubling) {
 }
 
 TEST(DpFtrl, a_batch_is_one_step_whose_gradients_are_clipped_one_by_one_at_one_iterate) {
-  DpFtrlOptions made = options("tree", "whole-space", "squared");
+  DpFtrlOptions made = dp_ftrl_options("tree", "whole-space", "squared");
   made.batch_size = 3;
   made.lambda = 2;
   made.grid = 0x1p-30;
   DpFtrl learner(made);
-  PrefixSum sums(made.mechanism, {.key = made.key, .dimension = kDimension, .grid = made.grid});
-  std::vector<double> x(kDimension), gradient(kDimension), release(kDimension);
+  PrefixSum sums(made.mechanism,
+                 {.key = made.key, .dimension = kModelDimension, .grid = made.grid});
+  std::vector<double> x(kModelDimension), gradient(kModelDimension), release(kModelDimension);
   for (std::int64_t step = 0; step < 5; ++step) {
     const Vector w = learner.iterate();
     for (std::int64_t i = 0; i < 3; ++i) {
       EXPECT_EQ(learner.num_waiting(), i);
       EXPECT_EQ(learner.steps_done(), step);
-      const double y = 3 * stream().example(3 * step + i, x);
-      EXPECT_EQ(learner.step(x, y), w.dot(Eigen::Map<const Vector>(x.data(), kDimension)));
-      clipped_gradient(w.dot(Eigen::Map<const Vector>(x.data(), kDimension)) - y, x, 0.8, gradient);
+      const double y = 3 * dp_ftrl_stream().example(3 * step + i, x);
+      EXPECT_EQ(learner.step(x, y), w.dot(Eigen::Map<const Vector>(x.data(), kModelDimension)));
+      clipped_gradient(w.dot(Eigen::Map<const Vector>(x.data(), kModelDimension)) - y, x, 0.8,
+                       gradient);
       sums.contribute(gradient);
     }
     sums.release(release);
@@ -282,16 +286,16 @@ TEST(DpFtrl, a_batch_is_one_step_whose_gradients_are_clipped_one_by_one_at_one_i
 TEST(DpFtrl, one_example_moves_no_sum_by_more_than_the_clip_norm_whatever_the_batch) {
   // The same noise, and one example of a batch replaced by one without a gradient.
   for (const std::int64_t batch_size : {1, 2, 5}) {
-    DpFtrlOptions made = options("tree", "ball", "squared");
+    DpFtrlOptions made = dp_ftrl_options("tree", "ball", "squared");
     made.batch_size = batch_size;
     made.grid = 0x1p-30;
     DpFtrl with(made);
     DpFtrl without(made);
-    std::vector<double> x(kDimension);
+    std::vector<double> x(kModelDimension);
     for (std::int64_t i = 0; i < batch_size; ++i) {
-      const double y = stream().example(i, x);
+      const double y = dp_ftrl_stream().example(i, x);
       with.step(x, i == 0 ? 1e6 : y);
-      without.step(i == 0 ? std::vector<double>(kDimension) : x, y);
+      without.step(i == 0 ? std::vector<double>(kModelDimension) : x, y);
     }
     double square = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -303,7 +307,7 @@ TEST(DpFtrl, one_example_moves_no_sum_by_more_than_the_clip_norm_whatever_the_ba
 
 TEST(DpFtrl, an_iterate_beyond_the_doubles_ends_the_learner_and_repeats_no_example) {
   // Totals of these bands in mode lattice grow tenfold a step.
-  DpFtrlOptions made = options();
+  DpFtrlOptions made = dp_ftrl_options();
   StrategyPlan plan{.numbers = {{"coefficients", {1, 10}}}};
   StrategyParameters parameters;
   parameters.plan = std::make_shared<const StrategyPlan>(std::move(plan));
@@ -318,7 +322,7 @@ TEST(DpFtrl, an_iterate_beyond_the_doubles_ends_the_learner_and_repeats_no_examp
   made.lambda = 1e-190;
   DpFtrl learner(made);
   std::int64_t learned = 0;
-  const std::vector<double> x(kDimension);
+  const std::vector<double> x(kModelDimension);
   try {
     for (; learned < 150; ++learned) learner.step(x, 1);
     FAIL() << "it did not leave the doubles";
@@ -332,7 +336,7 @@ TEST(DpFtrl, an_iterate_beyond_the_doubles_ends_the_learner_and_repeats_no_examp
 }
 
 TEST(DpFtrl, a_batch_may_end_early) {
-  DpFtrlOptions made = options();
+  DpFtrlOptions made = dp_ftrl_options();
   made.batch_size = 10;
   DpFtrl learner(made);
   learner.step(std::vector<double>{1, 0, 0}, 1);
@@ -341,13 +345,13 @@ TEST(DpFtrl, a_batch_may_end_early) {
   EXPECT_EQ(learner.steps_done(), 1);
   EXPECT_EQ(learner.num_waiting(), 0);
   EXPECT_EQ(learner.num_examples(), 1);
-  for (std::int64_t step = 1; step < kNumSteps; ++step) learner.end_batch();
+  for (std::int64_t step = 1; step < kModelSteps; ++step) learner.end_batch();
   EXPECT_ERROR(learner.end_batch(), "past_horizon", "horizon 50, got 50");
   EXPECT_ERROR(learner.step(std::vector<double>{1, 0, 0}, 1), "past_horizon", "horizon 50, got 50");
 }
 
 TEST(DpFtrl, softmax_learns_a_row_of_weights_for_each_class) {
-  DpFtrlOptions made = options("optimal");
+  DpFtrlOptions made = dp_ftrl_options("optimal");
   made.mechanism = Mechanism::make({.strategy = "optimal",
                                     .num_steps = 2000,
                                     .target = {.epsilon = 1000, .delta = 1e-6},
@@ -357,12 +361,12 @@ TEST(DpFtrl, softmax_learns_a_row_of_weights_for_each_class) {
   made.radius = 10;
   DpFtrl learner(made);
   EXPECT_EQ(learner.model_size(), 9);
-  std::vector<double> x(kDimension), scores(3);
+  std::vector<double> x(kModelDimension), scores(3);
   EXPECT_ERROR(learner.step(x, 1), "wrong_length", "scores must have 3 entries, got 1");
   EXPECT_ERROR(learner.step(x, 3, scores), "invalid_argument", "softmax: label must be an integer");
   int num_right = 0;
   for (std::int64_t t = 0; t < 2000; ++t) {
-    stream().example(t, x);
+    dp_ftrl_stream().example(t, x);
     const double y = static_cast<double>(std::ranges::max_element(x) - x.begin());
     learner.step(x, y, scores);
     if (t >= 1000) num_right += learner.loss().says(scores, y);
@@ -371,7 +375,7 @@ TEST(DpFtrl, softmax_learns_a_row_of_weights_for_each_class) {
 }
 
 TEST(DpFtrl, gradients_are_never_shown) {
-  DpFtrlOptions two = options();
+  DpFtrlOptions two = dp_ftrl_options();
   two.batch_size = 2;
   DpFtrl learner(two);
   const std::vector<double> x = {0.5, -0.5, 0.25};
@@ -386,8 +390,8 @@ TEST(DpFtrl, gradients_are_never_shown) {
 }
 
 TEST(DpFtrl, zero_is_taken_as_minus_one) {
-  DpFtrl a(options());
-  DpFtrl b(options());
+  DpFtrl a(dp_ftrl_options());
+  DpFtrl b(dp_ftrl_options());
   const std::vector<double> x = {0.5, -0.5, 0.25};
   a.step(x, 0);
   b.step(x, -1);
@@ -398,10 +402,10 @@ TEST(DpFtrl, zero_is_taken_as_minus_one) {
 }
 
 TEST(DpFtrl, refused_examples_change_nothing) {
-  DpFtrl learner(options());
-  DpFtrl untouched(options());
-  std::vector<double> x(kDimension);
-  const double y = stream().example(0, x);
+  DpFtrl learner(dp_ftrl_options());
+  DpFtrl untouched(dp_ftrl_options());
+  std::vector<double> x(kModelDimension);
+  const double y = dp_ftrl_stream().example(0, x);
   learner.step(x, y);
   untouched.step(x, y);
   const auto message = [&](const std::vector<double>& features, double label) {
@@ -413,28 +417,28 @@ TEST(DpFtrl, refused_examples_change_nothing) {
   EXPECT_EQ(message({1, 0, 0}, 2), "invalid_argument | logistic: label must be -1, 0 or 1, got 2");
   EXPECT_EQ(message({1.7e308, 1.7e308, 0}, 1).substr(0, 16), "invalid_argument");
   EXPECT_EQ(learner.steps_done(), 1);
-  for (std::int64_t t = 1; t < kNumSteps; ++t) {
-    const double label = stream().example(t, x);
+  for (std::int64_t t = 1; t < kModelSteps; ++t) {
+    const double label = dp_ftrl_stream().example(t, x);
     EXPECT_EQ(learner.step(x, label), untouched.step(x, label));
   }
   EXPECT_EQ(learner.iterate(), untouched.iterate());
 }
 
 TEST(DpFtrl, past_the_horizon_is_refused_and_the_model_stays) {
-  DpFtrl learner(options());
+  DpFtrl learner(dp_ftrl_options());
   const std::vector<double> x = {0.1, 0.2, 0.3};
-  for (std::int64_t t = 0; t < kNumSteps; ++t) learner.step(x, 1);
+  for (std::int64_t t = 0; t < kModelSteps; ++t) learner.step(x, 1);
   const Vector last = learner.iterate();
   const std::vector<double> release(learner.release().begin(), learner.release().end());
   EXPECT_ERROR(learner.step(x, 1), "past_horizon", "step must be below the horizon 50, got 50");
   EXPECT_EQ(learner.iterate(), last);
   EXPECT_TRUE(std::equal(release.begin(), release.end(), learner.release().begin()));
-  EXPECT_EQ(learner.steps_done(), kNumSteps);
+  EXPECT_EQ(learner.steps_done(), kModelSteps);
 }
 
 TEST(DpFtrl, bad_options_are_refused_by_name) {
   const auto message = [](const auto& change) {
-    DpFtrlOptions made = options();
+    DpFtrlOptions made = dp_ftrl_options();
     change(made);
     return testing::error_text([&] { DpFtrl{made}; });
   };
@@ -478,7 +482,7 @@ class FaultyDomain final : public Domain {
 
 TEST(DpFtrl, whatever_fails_after_a_release_ends_the_learning) {
   for (const ReleaseMode mode : {ReleaseMode::grid, ReleaseMode::lattice}) {
-    DpFtrlOptions made = options("tree", "ball");
+    DpFtrlOptions made = dp_ftrl_options("tree", "ball");
     made.domain = std::make_shared<const FaultyDomain>();
     made.mode = mode;
     DpFtrl learner(made);

@@ -17,49 +17,49 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::int64_t kNumSteps = 24;
-constexpr std::int64_t kDimension = 3;
+constexpr std::int64_t kLearnerSteps = 24;
+constexpr std::int64_t kLearnerDimension = 3;
 
-std::shared_ptr<const Mechanism> mechanism_of(const char* strategy) {
+std::shared_ptr<const Mechanism> learner_mechanism(const char* strategy) {
   StrategyParameters parameters;
   if (std::string_view(strategy) == "blt") {
     parameters.decays = {0.875, 0.5};
     parameters.weights = {0.25, 0.375};
   }
   return Mechanism::make({.strategy = strategy,
-                          .num_steps = kNumSteps,
+                          .num_steps = kLearnerSteps,
                           .target = {.epsilon = 1, .delta = 1e-6},
                           .clip_norm = 0.75,
                           .parameters = parameters});
 }
 
-DpFtrlOptions options(const char* strategy = "blt") {
-  return {.mechanism = mechanism_of(strategy),
+DpFtrlOptions learner_options(const char* strategy = "blt") {
+  return {.mechanism = learner_mechanism(strategy),
           .key = Key::insecure_from_seed(7),
-          .dimension = kDimension,
+          .dimension = kLearnerDimension,
           .loss = make_loss("logistic"),
           .domain = make_domain("ball", 2),
           .radius = 2,
           .lambda = 30};
 }
 
-struct Case {
+struct LearnerCase {
   std::string name;
   DpFtrlOptions options;
 };
 
 /// Every rule, domain and mode, and losses of one score and of several.
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<LearnerCase> learner_cases() {
+  std::vector<LearnerCase> all;
   const auto add = [&](const std::string& name, const auto& change) {
-    DpFtrlOptions made = options();
+    DpFtrlOptions made = learner_options();
     change(made);
     all.push_back({name, made});
   };
   using O = DpFtrlOptions;
   for (const char* strategy :
        {"independent", "output", "tree", "honaker", "blt", "square-root", "optimal"})
-    add(strategy, [&](O& o) { o.mechanism = mechanism_of(strategy); });
+    add(strategy, [&](O& o) { o.mechanism = learner_mechanism(strategy); });
   for (const char* domain : {"whole-space", "box", "simplex", "simplex-entropic"})
     add(domain, [&](O& o) { o.domain = make_domain(domain, 2); });
   add("doubling", [](O& o) { o.doubling = true; });
@@ -74,7 +74,7 @@ std::vector<Case> cases() {
   add("batches", [](O& o) { o.batch_size = 3; });
   add("softmax", [](O& o) { o.loss = std::make_shared<const SoftmaxLoss>(3); });
   add("lattice", [](O& o) {
-    o.mechanism = mechanism_of("honaker");
+    o.mechanism = learner_mechanism("honaker");
     o.mode = ReleaseMode::lattice;
   });
   return all;
@@ -97,42 +97,42 @@ Shown shown(const DpFtrl& learner) {
           .lambda = learner.lambda()};
 }
 
-void learn(DpFtrl& learner, std::int64_t i) {
-  static const SyntheticStream stream({.dimension = kDimension, .seed = 3});
-  std::vector<double> x(kDimension), scores(static_cast<std::size_t>(learner.num_scores()));
+void learn_step(DpFtrl& learner, std::int64_t i) {
+  static const SyntheticStream stream({.dimension = kLearnerDimension, .seed = 3});
+  std::vector<double> x(kLearnerDimension), scores(static_cast<std::size_t>(learner.num_scores()));
   const double y = stream.example(i, x);
   learner.step(x, y > 0 ? 1 : 0, scores);
 }
 
 TEST(LearnerCheckpoint, goes_on_with_the_same_bits_whatever_the_learner) {
-  for (const auto& [name, how] : cases()) {
+  for (const auto& [name, how] : learner_cases()) {
     DpFtrl whole(how);
     auto parts = std::make_unique<DpFtrl>(how);
-    for (std::int64_t i = 0; i < kNumSteps * how.batch_size; ++i) {
+    for (std::int64_t i = 0; i < kLearnerSteps * how.batch_size; ++i) {
       const Bytes bytes = parts->checkpoint();
       parts = std::make_unique<DpFtrl>(how);
       parts->restore_without_ledger(bytes);
       ASSERT_TRUE(shown(*parts) == shown(whole)) << name << " before example " << i;
-      learn(*parts, i);
-      learn(whole, i);
+      learn_step(*parts, i);
+      learn_step(whole, i);
     }
     EXPECT_TRUE(shown(*parts) == shown(whole)) << name << " at the end";
-    EXPECT_EQ(whole.steps_done(), kNumSteps) << name;
-    EXPECT_ERROR(learn(*parts, 0), "past_horizon", "horizon");
+    EXPECT_EQ(whole.steps_done(), kLearnerSteps) << name;
+    EXPECT_ERROR(learn_step(*parts, 0), "past_horizon", "horizon");
   }
 }
 
 TEST(LearnerCheckpoint, goes_back_within_a_batch_and_forgets_what_came_after) {
-  DpFtrlOptions how = options();
+  DpFtrlOptions how = learner_options();
   how.batch_size = 4;
   DpFtrl whole(how), parts(how);
   for (std::int64_t i = 0; i < 10; ++i) {
     const Bytes bytes = parts.checkpoint();
-    for (std::int64_t later = 100; later < 103; ++later) learn(parts, later);
+    for (std::int64_t later = 100; later < 103; ++later) learn_step(parts, later);
     parts.end_batch();
     parts.restore_without_ledger(bytes);
-    learn(parts, i);
-    learn(whole, i);
+    learn_step(parts, i);
+    learn_step(whole, i);
     if (i == 6)
       for (DpFtrl* const learner : {&parts, &whole}) learner->end_batch();
     ASSERT_TRUE(shown(parts) == shown(whole)) << i;
@@ -141,14 +141,14 @@ TEST(LearnerCheckpoint, goes_back_within_a_batch_and_forgets_what_came_after) {
 }
 
 TEST(LearnerCheckpoint, holds_neither_a_gradient_on_its_own_nor_the_key) {
-  DpFtrlOptions how = options("tree");
+  DpFtrlOptions how = learner_options("tree");
   how.batch_size = 2;
   DpFtrl learner(how);
   learner.step(std::vector{0.5, -0.25, 0.125}, 1);
   const Bytes bytes = learner.checkpoint();
   // Counts, the totals' own bytes, iterate, sum of those played and release: no room for more.
   const std::uint64_t sums_size = detail::word_at(bytes, 64 + 24);
-  EXPECT_EQ(bytes.size(), 64 + 32 + sums_size + 3 * 8 * kDimension);
+  EXPECT_EQ(bytes.size(), 64 + 32 + sums_size + 3 * 8 * kLearnerDimension);
   for (const std::uint32_t word : how.key.words()) {
     if (word < 0x10000) continue;  // the seed's zeros
     std::array<std::byte, 4> little{};
@@ -158,13 +158,13 @@ TEST(LearnerCheckpoint, holds_neither_a_gradient_on_its_own_nor_the_key) {
 }
 
 TEST(LearnerCheckpoint, every_damaged_byte_is_found_and_nothing_changes) {
-  DpFtrlOptions how = options();
+  DpFtrlOptions how = learner_options();
   how.batch_size = 2;
   DpFtrl learner(how), untouched(how);
   for (std::int64_t i = 0; i < 7; ++i)
-    for (DpFtrl* const each : {&learner, &untouched}) learn(*each, i);
+    for (DpFtrl* const each : {&learner, &untouched}) learn_step(*each, i);
   const Bytes good = learner.checkpoint();
-  for (DpFtrl* const each : {&learner, &untouched}) learn(*each, 7);
+  for (DpFtrl* const each : {&learner, &untouched}) learn_step(*each, 7);
   for (std::size_t i = 0; i < good.size(); ++i) {
     Bytes bad = good;
     bad[i] ^= std::byte{1};
@@ -177,13 +177,13 @@ TEST(LearnerCheckpoint, every_damaged_byte_is_found_and_nothing_changes) {
                  "truncated");
   EXPECT_TRUE(shown(learner) == shown(untouched));
   for (std::int64_t i = 8; i < 20; ++i)
-    for (DpFtrl* const each : {&learner, &untouched}) learn(*each, i);
+    for (DpFtrl* const each : {&learner, &untouched}) learn_step(*each, i);
   EXPECT_TRUE(shown(learner) == shown(untouched));
 }
 
 /// The same bytes, changed, with a checksum that is right.
-Bytes resealed(const Bytes& bytes, const std::function<void(Bytes&)>& change,
-               std::int64_t step_change = 0) {
+Bytes resealed_learner(const Bytes& bytes, const std::function<void(Bytes&)>& change,
+                       std::int64_t step_change = 0) {
   Bytes changed = bytes;
   change(changed);
   detail::CheckpointHeader header{.kind = detail::CheckpointKind::learner};
@@ -199,13 +199,13 @@ void set_word(Bytes& bytes, std::size_t begin, std::uint64_t word) {
 }
 
 TEST(LearnerCheckpoint, bytes_that_contradict_themselves_are_refused_and_nothing_changes) {
-  DpFtrlOptions how = options();
+  DpFtrlOptions how = learner_options();
   how.batch_size = 2;
   DpFtrl learner(how);
-  for (std::int64_t i = 0; i < 6; ++i) learn(learner, i);
+  for (std::int64_t i = 0; i < 6; ++i) learn_step(learner, i);
   const Bytes good = learner.checkpoint();
   const Shown before = shown(learner);
-  ASSERT_EQ(resealed(good, [](Bytes&) {}), good);
+  ASSERT_EQ(resealed_learner(good, [](Bytes&) {}), good);
   constexpr std::size_t kCounts = 64;
   const std::uint64_t sums_size = detail::word_at(good, kCounts + 24);
   const std::uint64_t infinite = std::bit_cast<std::uint64_t>(1.0 / 0.0);
@@ -232,24 +232,24 @@ TEST(LearnerCheckpoint, bytes_that_contradict_themselves_are_refused_and_nothing
       {"damaged sums", [](Bytes& b) { b[kCounts + 32 + 70] ^= std::byte{1}; }},
   };
   for (const auto& [name, change] : changes) {
-    const Bytes bad = resealed(good, change);
+    const Bytes bad = resealed_learner(good, change);
     EXPECT_EQ(testing::error_text([&] { learner.restore_without_ledger(bad); }).substr(0, 9),
               "bad_state")
         << name;
     EXPECT_TRUE(shown(learner) == before) << name;
   }
-  const Bytes later = resealed(good, [](Bytes&) {}, 1);
+  const Bytes later = resealed_learner(good, [](Bytes&) {}, 1);
   EXPECT_ERROR(learner.restore_without_ledger(later), "bad_state", "model of 4 steps");
   EXPECT_EQ(learner.checkpoint(), good);
 }
 
 TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
-  const DpFtrlOptions how = options();
+  const DpFtrlOptions how = learner_options();
   DpFtrl learner(how);
-  learn(learner, 0);
+  learn_step(learner, 0);
   const Bytes good = learner.checkpoint();
   const auto refusal = [&](const std::function<void(DpFtrlOptions&)>& change) {
-    DpFtrlOptions other = options();
+    DpFtrlOptions other = learner_options();
     change(other);
     return testing::error_text([&] { DpFtrl(other).restore_without_ledger(good); });
   };
@@ -258,7 +258,7 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
   EXPECT_EQ(refusal([](O& o) { o.key = Key::insecure_from_seed(8); }),
             "bad_state | dp_ftrl: checkpoint.key must be of this key, got another key's");
   const std::pair<const char*, std::function<void(O&)>> others[] = {
-      {"mechanism", [](O& o) { o.mechanism = mechanism_of("tree"); }},
+      {"mechanism", [](O& o) { o.mechanism = learner_mechanism("tree"); }},
       {"dimension", [](O& o) { o.dimension = 4; }},
       {"loss", [](O& o) { o.loss = make_loss("squared"); }},
       {"several scores",
@@ -281,7 +281,7 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
                 text.find(" must be of this") != std::string::npos)
         << name << ": " << text;
   }
-  EXPECT_ERROR(PrefixSum(how.mechanism, {.key = how.key, .dimension = kDimension})
+  EXPECT_ERROR(PrefixSum(how.mechanism, {.key = how.key, .dimension = kLearnerDimension})
                    .restore_without_ledger(good),
                "bad_state", "must be of kind 2, got kind 5");
 }
@@ -289,19 +289,19 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
 TEST(LearnerCheckpoint, what_belongs_to_other_parameters_is_refused) {
   // Two losses of one name, with different parameters.
   for (const double threshold : {1.0, 2.0}) {
-    DpFtrlOptions huber = options();
+    DpFtrlOptions huber = learner_options();
     huber.loss = make_loss("huber");
     const Bytes bytes = DpFtrl(huber).checkpoint();
     huber.loss = make_loss("huber", {.huber_threshold = threshold});
     EXPECT_EQ(testing::error_text([&] { DpFtrl(huber).restore_without_ledger(bytes); }).empty(),
               threshold == 1.0);
   }
-  DpFtrlOptions descent = options();
+  DpFtrlOptions descent = learner_options();
   descent.descent = DescentSchedule{.momentum = 0.5};
   const Bytes bytes = DpFtrl(descent).checkpoint();
   descent.descent->momentum = 0.25;
   EXPECT_ERROR(DpFtrl(descent).restore_without_ledger(bytes), "bad_state", "must be of this");
-  DpFtrlOptions penalised = options();
+  DpFtrlOptions penalised = learner_options();
   penalised.penalty = {.strength = 0.5, .groups = {1, 1}, .num_unpenalised = 1};
   const Bytes of_groups = DpFtrl(penalised).checkpoint();
   for (const Penalty& other : {Penalty{.strength = 0.25, .groups = {1, 1}, .num_unpenalised = 1},
@@ -321,26 +321,26 @@ TEST(LearnerCheckpoint, what_belongs_to_other_parameters_is_refused) {
 
 TEST(LearnerCheckpoint, a_learner_that_ended_stays_ended) {
   // Its rate makes the second step leave the doubles; a checkpoint must not take that back.
-  DpFtrlOptions how = options();
+  DpFtrlOptions how = learner_options();
   how.domain = make_domain("whole-space", 2);
   how.descent = DescentSchedule{.rates = {1, 1e300}};
   how.lambda = 1e-10;
   how.grid = 0.25;
   DpFtrl learner(how);
-  for (std::int64_t i = 0; i < 2; ++i) learn(learner, i);
-  EXPECT_ERROR(learn(learner, 2), "bad_state", "there are no more steps");
+  for (std::int64_t i = 0; i < 2; ++i) learn_step(learner, i);
+  EXPECT_ERROR(learn_step(learner, 2), "bad_state", "there are no more steps");
   DpFtrl other(how);
   other.restore_without_ledger(learner.checkpoint());
   EXPECT_EQ(other.steps_done(), 2);
   EXPECT_EQ(other.iterate(), learner.iterate());
   EXPECT_EQ(other.average(), learner.average());
-  EXPECT_ERROR(learn(other, 2), "bad_state", "there are no more steps");
+  EXPECT_ERROR(learn_step(other, 2), "bad_state", "there are no more steps");
 }
 
 TEST(LearnerCheckpoint, has_the_same_bytes_on_every_platform) {
   // The loss and the domain need no function of libm. tests/js/learner-ledger.test.mjs makes the
   // same bytes in WebAssembly.
-  DpFtrlOptions how = options();
+  DpFtrlOptions how = learner_options();
   how.loss = make_loss("hinge");
   how.domain = make_domain("ball", 2);
   how.batch_size = 2;

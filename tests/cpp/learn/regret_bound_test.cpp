@@ -8,15 +8,15 @@
 #include "dpftrl/strategy/catalogue.hpp"
 #include "learn/random_data.hpp"
 #include "learn/rules/ftrl.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::kNan;
 using testing::random_unit;
 using testing::span_of;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<RegretSetting> settings() {
   std::vector<RegretSetting> all;

@@ -7,17 +7,19 @@
 #include "dense_algebra.hpp"
 #include "dpftrl/learn/simulation.hpp"
 #include "learn/random_data.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 
 using testing::Data;
 using testing::random_data;
 
-ComparatorSolver solver_of(const char* loss, const Data& data, double radius, double tolerance) {
+ComparatorSolver comparator_for_loss(const char* loss, const Data& data, double radius,
+                                     double tolerance) {
   ComparatorSolver solver({.loss = make_loss(loss),
                            .dimension = data.features.cols(),
                            .radius = radius,
@@ -51,7 +53,7 @@ TEST(Comparator, squared_loss_matches_the_normal_equations_with_the_ball_active_
       for (const Eigen::Index rows : {20, 300}) {
         const Data data =
             random_data({.seed = 17, .rows = rows, .columns = dimension, .classes = false});
-        ComparatorSolver solver = solver_of("squared", data, radius, 1e-11);
+        ComparatorSolver solver = comparator_for_loss("squared", data, radius, 1e-11);
         const Comparator found = solver.solve();
         const Vector expected = least_squares(data, radius);
         Vector gradient(dimension);
@@ -74,7 +76,7 @@ TEST(Comparator, squared_loss_matches_the_normal_equations_with_the_ball_active_
 TEST(Comparator, logistic_loss_matches_a_grid_in_two_dimensions) {
   for (const double radius : {0.2, 1.0, 8.0}) {
     const Data data = random_data({.seed = 5, .rows = 60, .columns = 2, .classes = true});
-    ComparatorSolver solver = solver_of("logistic", data, radius, 1e-7);
+    ComparatorSolver solver = comparator_for_loss("logistic", data, radius, 1e-7);
     const Comparator found = solver.solve();
     EXPECT_EQ(found.status, ComparatorStatus::certified);
     // Every grid point is feasible, so none is better; the best is within one cell.
@@ -95,7 +97,7 @@ TEST(Comparator, logistic_loss_matches_a_grid_in_two_dimensions) {
 TEST(Comparator, gradient_is_the_derivative_of_the_average_loss) {
   for (const char* loss : {"logistic", "squared"}) {
     const Data data = random_data({.seed = 9, .rows = 30, .columns = 4, .classes = true});
-    const ComparatorSolver solver = solver_of(loss, data, 1, 1e-6);
+    const ComparatorSolver solver = comparator_for_loss(loss, data, 1, 1e-6);
     const Vector point = (Vector(4) << 0.3, -0.2, 0.7, 0.1).finished();
     Vector gradient(4), unused(4);
     solver.average_loss(point, gradient);
@@ -114,7 +116,7 @@ TEST(Comparator, gap_is_never_below_the_suboptimality_of_any_feasible_point) {
   for (const char* loss : {"logistic", "squared"})
     for (const double radius : {0.3, 1.0, 20.0}) {
       const Data data = random_data({.seed = 21, .rows = 80, .columns = 3, .classes = true});
-      ComparatorSolver solver = solver_of(loss, data, radius, 1e-7);
+      ComparatorSolver solver = comparator_for_loss(loss, data, radius, 1e-7);
       const Comparator best = solver.solve();
       Vector gradient(3);
       for (int repeat = 0; repeat < 200; ++repeat) {
@@ -136,7 +138,7 @@ TEST(Comparator, gap_is_never_below_the_suboptimality_of_any_feasible_point) {
 
 TEST(Comparator, a_gap_with_the_wrong_radius_would_not_be_a_bound) {
   const Data data = random_data({.seed = 21, .rows = 80, .columns = 3, .classes = true});
-  ComparatorSolver solver = solver_of("logistic", data, 1, 1e-7);
+  ComparatorSolver solver = comparator_for_loss("logistic", data, 1, 1e-7);
   const Comparator best = solver.solve();
   const Vector origin = Vector::Zero(3);
   Vector gradient(3);
@@ -203,7 +205,7 @@ TEST(Comparator, every_prefix_of_every_stream_is_certified_with_warm_starts_and_
 
 TEST(Comparator, a_tolerance_beyond_double_precision_is_not_claimed) {
   const Data data = random_data({.seed = 2, .rows = 200, .columns = 5, .classes = true});
-  ComparatorSolver solver = solver_of("logistic", data, 1.5, 1e-18);
+  ComparatorSolver solver = comparator_for_loss("logistic", data, 1.5, 1e-18);
   const Comparator found = solver.solve();
   EXPECT_EQ(found.status == ComparatorStatus::certified, found.gap <= 1e-18);
   EXPECT_LE(found.gap, 1e-6);

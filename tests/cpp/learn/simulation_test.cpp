@@ -6,14 +6,15 @@
 
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/learn/regret.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 
-SimulationOptions options(const char* strategy = "tree", std::int64_t num_steps = 64) {
+SimulationOptions simulation_options(const char* strategy = "tree", std::int64_t num_steps = 64) {
   SimulationOptions made;
   made.mechanism = {
       .strategy = strategy, .num_steps = num_steps, .target = {.epsilon = 1, .delta = 1e-6}};
@@ -84,23 +85,23 @@ std::vector<SimulationOptions> variants() {
   std::vector<SimulationOptions> all;
   for (const char* strategy : {"independent", "output", "tree", "honaker", "square-root"})
     for (const char* stream : {"stationary", "drifting", "switching"}) {
-      all.push_back(options(strategy));
+      all.push_back(simulation_options(strategy));
       all.back().stream = stream;
     }
   for (const char* domain : {"ball", "whole-space"}) {
-    all.push_back(options());
+    all.push_back(simulation_options());
     all.back().loss = "squared";
     all.back().domain = domain;
     all.back().mechanism.clip_norm = 2;
   }
   for (const bool labels : {false, true})
     for (const std::int64_t batch_size : {1, 3}) {
-      all.push_back(options());
+      all.push_back(simulation_options());
       all.back().table = bit_table(40, labels);
       all.back().batch_size = batch_size;
     }
   for (const char* stream : {"drifting", "adversarial"}) {
-    all.push_back(options());
+    all.push_back(simulation_options());
     all.back().stream = stream;
     all.back().batch_size = 4;
   }
@@ -116,7 +117,7 @@ TEST(Simulation, chunking_does_not_change_the_numbers) {
 }
 
 TEST(Simulation, same_seed_same_run_another_seed_other_noise_or_data) {
-  SimulationOptions made = options();
+  SimulationOptions made = simulation_options();
   const SimulationChunk first = run(made, 100);
   expect_same(run(made, 100), first);
   made.insecure_noise_seed = 2;
@@ -125,13 +126,13 @@ TEST(Simulation, same_seed_same_run_another_seed_other_noise_or_data) {
   EXPECT_EQ(other_noise.twin_loss, first.twin_loss);  // the twin reads no noise
   made.insecure_noise_seed = {};
   EXPECT_NE(run(made, 100).noisy_sums, run(made, 100).noisy_sums);  // entropy
-  made = options();
+  made = simulation_options();
   made.stream_seed = 2;
   EXPECT_NE(run(made, 100).twin_loss, first.twin_loss);
 }
 
 TEST(Simulation, private_run_is_the_learner_run_by_itself_and_true_sums_are_its_gradients) {
-  const SimulationOptions made = options("honaker");
+  const SimulationOptions made = simulation_options("honaker");
   const SimulationChunk chunk = run(made, 100);
   const SyntheticStream stream({.dimension = 2, .seed = 1, .period = 64});
   DpFtrl learner({.mechanism = Mechanism::make(made.mechanism),
@@ -158,7 +159,7 @@ TEST(Simulation, private_run_is_the_learner_run_by_itself_and_true_sums_are_its_
 
 TEST(Simulation, a_step_of_a_batch_is_that_of_the_learner_with_batches) {
   constexpr std::int64_t kBatch = 3;
-  SimulationOptions made = options("honaker");
+  SimulationOptions made = simulation_options("honaker");
   made.batch_size = kBatch;
   made.stream = "switching";
   const SimulationChunk chunk = run(made, 10);
@@ -210,7 +211,7 @@ TEST(Simulation, a_step_of_a_batch_is_that_of_the_learner_with_batches) {
 }
 
 TEST(Simulation, batches_of_a_table_are_whole_and_need_enough_rows) {
-  SimulationOptions made = options();
+  SimulationOptions made = simulation_options();
   made.batch_size = 3;
   for (const bool labels : {false, true}) {
     made.table = bit_table(40, labels);
@@ -234,7 +235,7 @@ TEST(Simulation, batches_of_a_table_are_whole_and_need_enough_rows) {
 
 TEST(Simulation, twin_is_ftrl_on_exact_sums) {
   for (const char* stream_name : {"stationary", "drifting", "switching"}) {
-    SimulationOptions made = options();
+    SimulationOptions made = simulation_options();
     made.stream = stream_name;
     made.radius = 0.5;
     const SimulationChunk chunk = run(made, 100);
@@ -260,7 +261,7 @@ TEST(Simulation, twin_is_ftrl_on_exact_sums) {
 }
 
 TEST(Simulation, sums_of_a_table_are_those_of_its_clipped_records) {
-  SimulationOptions made = options("square-root", 100);
+  SimulationOptions made = simulation_options("square-root", 100);
   made.table = bit_table(40, false);
   Simulation simulation(made);
   EXPECT_FALSE(simulation.learns());
@@ -287,7 +288,7 @@ TEST(Simulation, error_of_a_release_is_explained_by_the_predicted_stddev) {
     double mean_square = 0;
     const int num_seeds = 60;
     for (int seed = 0; seed < num_seeds; ++seed) {
-      SimulationOptions made = options(strategy, 8);
+      SimulationOptions made = simulation_options(strategy, 8);
       made.table = bit_table(8, false);
       made.insecure_noise_seed = static_cast<std::uint64_t>(seed);
       const SimulationChunk chunk = run(made, 100);
@@ -304,7 +305,7 @@ TEST(Simulation, error_of_a_release_is_explained_by_the_predicted_stddev) {
 TEST(Simulation, stddev_is_that_of_the_releases) {
   // On a coarse grid, with a learner and without.
   for (const bool learns : {true, false}) {
-    SimulationOptions made = options("honaker");
+    SimulationOptions made = simulation_options("honaker");
     made.grid = made.mechanism.clip_norm;
     if (!learns) made.table = bit_table(64, false);
     const SimulationChunk chunk = run(made, 5);
@@ -320,7 +321,7 @@ TEST(Simulation, stddev_is_that_of_the_releases) {
 }
 
 TEST(Simulation, regret_is_measured_against_the_certified_best_point) {
-  SimulationOptions made = options("square-root", 100);
+  SimulationOptions made = simulation_options("square-root", 100);
   made.num_regret_prefixes = 7;
   made.radius = 0.7;
   made.comparator_gap_tolerance = 1e-7;
@@ -346,7 +347,7 @@ TEST(Simulation, regret_is_measured_against_the_certified_best_point) {
 }
 
 TEST(Simulation, regret_can_be_off_and_does_not_change_the_rest) {
-  SimulationOptions made = options();
+  SimulationOptions made = simulation_options();
   const SimulationChunk with = run(made, 10);
   made.num_regret_prefixes = 0;
   const SimulationChunk without = run(made, 10);
@@ -387,7 +388,7 @@ TEST(Simulation, mean_regret_stays_below_the_expected_bound) {
     for (const char* stream : {"stationary", "drifting", "switching"})
       for (const char* loss : {"logistic", "squared"})
         for (const char* domain : {"ball", "whole-space"}) {
-          SimulationOptions made = options(strategy.c_str(), 200);
+          SimulationOptions made = simulation_options(strategy.c_str(), 200);
           made.stream = stream;
           made.loss = loss;
           made.domain = domain;
@@ -406,7 +407,7 @@ TEST(Simulation, mean_regret_stays_below_the_expected_bound) {
 TEST(Simulation, every_loss_and_domain_stays_below_its_bound) {
   for (const char* loss : {"absolute", "quantile", "huber", "hinge"})
     for (const char* domain : {"ball", "box", "simplex", "simplex-entropic"}) {
-      SimulationOptions made = options("square-root", 60);
+      SimulationOptions made = simulation_options("square-root", 60);
       made.loss = loss;
       made.domain = domain;
       const MeanRegret mean = mean_regret(made, 3);
@@ -417,7 +418,7 @@ TEST(Simulation, every_loss_and_domain_stays_below_its_bound) {
 }
 
 TEST(Simulation, held_out_risk_is_the_loss_on_the_examples_after_the_horizon) {
-  SimulationOptions made = options("square-root", 50);
+  SimulationOptions made = simulation_options("square-root", 50);
   made.loss = "hinge";
   Simulation simulation(made);
   simulation.advance(50);
@@ -465,7 +466,7 @@ TEST(Simulation, risk_of_the_average_is_at_most_the_progressive_loss_on_average)
   double progressive = 0;
   const int num_seeds = 8;
   for (int seed = 1; seed <= num_seeds; ++seed) {
-    SimulationOptions made = options("square-root", 200);
+    SimulationOptions made = simulation_options("square-root", 200);
     made.loss = "absolute";
     made.num_regret_prefixes = 0;
     made.insecure_noise_seed = made.stream_seed = static_cast<std::uint64_t>(seed);
@@ -477,7 +478,7 @@ TEST(Simulation, risk_of_the_average_is_at_most_the_progressive_loss_on_average)
 }
 
 TEST(Simulation, heavy_tails_are_clipped_and_not_covered_by_the_theorem_sparse_examples_are) {
-  SimulationOptions made = options("square-root", 100);
+  SimulationOptions made = simulation_options("square-root", 100);
   made.stream = "heavy-tailed";
   const MeanRegret heavy = mean_regret(made, 2);
   EXPECT_FALSE(heavy.theory.clipping_impossible);
@@ -492,7 +493,7 @@ TEST(Simulation, heavy_tails_are_clipped_and_not_covered_by_the_theorem_sparse_e
 }
 
 TEST(Simulation, a_bound_without_its_noise_term_would_be_exceeded) {
-  SimulationOptions made = options("independent", 200);
+  SimulationOptions made = simulation_options("independent", 200);
   made.mechanism.target.epsilon = 0.5;
   const MeanRegret mean = mean_regret(made, 8);
   const RegretBound bound = *mean.theory.private_bound;
@@ -501,7 +502,7 @@ TEST(Simulation, a_bound_without_its_noise_term_would_be_exceeded) {
 }
 
 TEST(Simulation, less_privacy_and_better_mechanisms_mean_less_regret) {
-  SimulationOptions made = options("independent", 400);
+  SimulationOptions made = simulation_options("independent", 400);
   const double independent = mean_regret(made, 8).private_regret;
   made.mechanism.strategy = "square-root";
   const MeanRegret square_root = mean_regret(made, 8);
@@ -513,7 +514,7 @@ TEST(Simulation, less_privacy_and_better_mechanisms_mean_less_regret) {
 }
 
 TEST(Simulation, given_lambda_is_used_by_both_learners) {
-  SimulationOptions made = options();
+  SimulationOptions made = simulation_options();
   made.lambda = 17;
   const Simulation simulation(made);
   EXPECT_EQ(simulation.theory()->private_lambda, 17);
@@ -523,7 +524,7 @@ TEST(Simulation, given_lambda_is_used_by_both_learners) {
 }
 
 TEST(Simulation, lambda_doubles_for_both_learners_and_their_bounds_know) {
-  SimulationOptions made = options("square-root", 200);
+  SimulationOptions made = simulation_options("square-root", 200);
   made.doubling = true;
   const MeanRegret mean = mean_regret(made, 8);
   const Simulation simulation(made);
@@ -543,7 +544,7 @@ TEST(Simulation, lambda_doubles_for_both_learners_and_their_bounds_know) {
 }
 
 TEST(Simulation, a_table_shorter_than_the_horizon_ends_the_run_and_the_bound_is_of_its_length) {
-  SimulationOptions made = options("tree", 1000);
+  SimulationOptions made = simulation_options("tree", 1000);
   made.table = bit_table(40, true);
   made.domain = "ball";
   Simulation simulation(made);
@@ -561,7 +562,7 @@ TEST(Simulation, a_table_shorter_than_the_horizon_ends_the_run_and_the_bound_is_
 }
 
 TEST(Simulation, finished_gives_empty_chunks) {
-  Simulation simulation(options());
+  Simulation simulation(simulation_options());
   (void)simulation.advance(60);
   EXPECT_EQ(simulation.advance(10).num_steps, 4);
   const SimulationChunk empty = simulation.advance(10);
@@ -574,8 +575,8 @@ TEST(Simulation, finished_gives_empty_chunks) {
 }
 
 TEST(Simulation, a_refused_call_changes_nothing) {
-  Simulation simulation(options());
-  Simulation untouched(options());
+  Simulation simulation(simulation_options());
+  Simulation untouched(simulation_options());
   const auto message = [&](std::int64_t max_steps) {
     return testing::error_text([&] { (void)simulation.advance(max_steps); });
   };
@@ -587,7 +588,7 @@ TEST(Simulation, a_refused_call_changes_nothing) {
 }
 
 TEST(Simulation, extreme_but_legal_tables_run_to_their_end) {
-  SimulationOptions made = options();
+  SimulationOptions made = simulation_options();
   made.loss = "squared";
   made.table = bit_table(5, true);
   made.table->features *= 1e150;
@@ -600,7 +601,7 @@ TEST(Simulation, extreme_but_legal_tables_run_to_their_end) {
 
 TEST(Simulation, bad_options_are_refused_by_name) {
   const auto message = [](const auto& change) {
-    SimulationOptions made = options();
+    SimulationOptions made = simulation_options();
     change(made);
     return testing::error_text([&] { Simulation{made}; });
   };
@@ -643,7 +644,7 @@ TEST(Simulation, bad_options_are_refused_by_name) {
 
 TEST(Simulation, bad_tables_are_refused_and_the_entry_named) {
   const auto message = [](const auto& change) {
-    SimulationOptions made = options();
+    SimulationOptions made = simulation_options();
     made.table = bit_table(6, true);
     change(made);
     return testing::error_text([&] { Simulation{made}; });

@@ -4,15 +4,16 @@
 #include <bit>
 #include <limits>
 
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 
-constexpr StreamKind kKinds[] = {StreamKind::stationary, StreamKind::drifting,
-                                 StreamKind::switching};
+constexpr StreamKind kStreamKinds[] = {StreamKind::stationary, StreamKind::drifting,
+                                       StreamKind::switching};
 constexpr LabelModel kModels[] = {LabelModel::logistic, LabelModel::linear};
 
 struct Example {
@@ -32,7 +33,7 @@ double dot(const std::vector<double>& x, const Vector& w) {
 }
 
 TEST(SyntheticStream, any_step_can_be_made_again_in_any_order) {
-  for (const StreamKind kind : kKinds)
+  for (const StreamKind kind : kStreamKinds)
     for (const LabelModel model : kModels)
       for (const std::int64_t dimension : {1, 2, 7, 33}) {
         const SyntheticStreamOptions options{
@@ -54,7 +55,7 @@ TEST(SyntheticStream, another_seed_gives_another_stream) {
 }
 
 TEST(SyntheticStream, features_are_a_hair_inside_the_unit_sphere_and_labels_in_range) {
-  for (const StreamKind kind : kKinds)
+  for (const StreamKind kind : kStreamKinds)
     for (const LabelModel model : kModels)
       for (const std::int64_t dimension : {1, 2, 3, 100}) {
         const SyntheticStream stream({.kind = kind, .model = model, .dimension = dimension});
@@ -203,7 +204,7 @@ TEST(SyntheticStream, same_bits_on_every_platform) {
     for (int shift = 0; shift < 64; shift += 8)
       hash = (hash ^ (bits >> shift & 255)) * 0x100000001b3;
   };
-  for (const StreamKind kind : kKinds)
+  for (const StreamKind kind : kStreamKinds)
     for (const LabelModel model : kModels) {
       const SyntheticStream stream(
           {.kind = kind, .model = model, .dimension = 10, .seed = 42, .period = 70});
@@ -244,7 +245,8 @@ TEST(SyntheticStream, bad_options_and_arguments_are_refused_by_name) {
       testing::error_text([] { stream_kind_from_string("still"); }),
       "invalid_argument | stream_kind: stream must be one of stationary, drifting, switching, "
       "heavy-tailed, sparse, got \"still\"");
-  for (const StreamKind kind : kKinds) EXPECT_EQ(stream_kind_from_string(to_string(kind)), kind);
+  for (const StreamKind kind : kStreamKinds)
+    EXPECT_EQ(stream_kind_from_string(to_string(kind)), kind);
   for (const StreamKind kind : {StreamKind::heavy_tailed, StreamKind::sparse})
     EXPECT_EQ(stream_kind_from_string(to_string(kind)), kind);
 }

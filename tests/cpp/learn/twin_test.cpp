@@ -12,10 +12,10 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kNumSteps = 40;
+constexpr std::int64_t kTwinSteps = 40;
 
 TwinOptions twin_options() {
-  return {.num_steps = kNumSteps,
+  return {.num_steps = kTwinSteps,
           .clip_norm = 0.8,
           .dimension = 3,
           .loss = make_loss("logistic"),
@@ -39,7 +39,7 @@ TEST(TwinLearner, learner_becomes_its_twin_as_the_noise_vanishes) {
     made.lambda = 3;
     TwinLearner twin(made);
     DpFtrl learner({.mechanism = Mechanism::make({.strategy = "tree",
-                                                  .num_steps = kNumSteps,
+                                                  .num_steps = kTwinSteps,
                                                   .target = {.epsilon = 1e9, .delta = 1e-6},
                                                   .clip_norm = made.clip_norm}),
                     .key = Key::insecure_from_seed(7),
@@ -54,7 +54,7 @@ TEST(TwinLearner, learner_becomes_its_twin_as_the_noise_vanishes) {
                     .grid = 0x1p-30});
     std::vector<double> x(3), noisy(static_cast<std::size_t>(twin.num_scores()));
     std::vector<double> exact(noisy.size());
-    for (std::int64_t i = 0; learner.steps_done() < kNumSteps - 1; ++i) {
+    for (std::int64_t i = 0; learner.steps_done() < kTwinSteps - 1; ++i) {
       const double y = stream.example(i, x) > 0 ? 1 : 0;
       learner.step(x, y, noisy);
       twin.step(x, y, exact);
@@ -79,7 +79,7 @@ TEST(TwinLearner, learner_becomes_its_twin_as_the_noise_vanishes) {
 
 TEST(TwinLearner, default_lambda_is_that_of_the_theorem_without_noise) {
   TwinOptions made = twin_options();
-  const double expected = 0.8 / 2 * std::sqrt(static_cast<double>(kNumSteps));
+  const double expected = 0.8 / 2 * std::sqrt(static_cast<double>(kTwinSteps));
   EXPECT_NEAR(TwinLearner(made).rule().lambda(), expected, 1e-12);
   made.doubling = true;
   EXPECT_NEAR(TwinLearner(made).rule().lambda(), 0.8 / 2, 1e-12);

@@ -44,7 +44,7 @@ Signal slow_transform(const Signal& in) {
   return out;
 }
 
-double relative_error(const Signal& actual, const Signal& expected) {
+double signal_error(const Signal& actual, const Signal& expected) {
   double error = 0, norm = 0;
   for (std::size_t k = 0; k < actual.real.size(); ++k) {
     error += std::pow(actual.real[k] - expected.real[k], 2) +
@@ -60,7 +60,7 @@ TEST(Fft, forward_is_the_definition_and_stays_within_its_error_bound) {
     const Signal input = random_signal(fft.size());
     Signal output = input;
     fft.forward(output.real, output.imaginary);
-    const double error = relative_error(output, slow_transform(input));
+    const double error = signal_error(output, slow_transform(input));
     EXPECT_LE(error, fft.relative_error_bound() + 0x1p-53) << "2^" << log2_size;
   }
 }
@@ -72,7 +72,7 @@ TEST(Fft, inverse_undoes_forward_within_both_error_bounds) {
     Signal output = input;
     fft.forward(output.real, output.imaginary);
     fft.inverse(output.real, output.imaginary);
-    const double error = relative_error(output, input);
+    const double error = signal_error(output, input);
     EXPECT_LE(error, 2.01 * fft.relative_error_bound() + 0x1p-60);
     if (log2_size >= 5) {
       EXPECT_GE(error, fft.relative_error_bound() / 100) << "bound too loose";
@@ -86,7 +86,7 @@ TEST(Fft, a_wrong_twiddle_would_break_the_bound) {
   Signal output = input;
   fft.forward(output.real, output.imaginary);
   output.real[5] *= 1 + 1e-12;
-  EXPECT_GT(relative_error(output, slow_transform(input)), fft.relative_error_bound());
+  EXPECT_GT(signal_error(output, slow_transform(input)), fft.relative_error_bound());
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 #include <limits>
 #include <stdexcept>
 
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
+using testing::kNan;
 
 /// sum_i c_i (x_i - i)^2 / 2 with curvatures from 1 to `condition`.
 struct Quadratic {

@@ -6,12 +6,14 @@
 #include <limits>
 #include <random>
 
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
 using detail::PackedSeries;
+using testing::kInfinity;
 
 std::vector<std::uint64_t> bits_of(const std::vector<double>& numbers) {
   std::vector<std::uint64_t> bits;
@@ -30,7 +32,6 @@ void expect_same_bits(const std::vector<double>& numbers) {
 }
 
 TEST(PackedSeries, every_double_comes_back_with_its_bits) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kLeast = std::numeric_limits<double>::denorm_min();
   constexpr double kMost = std::numeric_limits<double>::max();
   const std::vector<std::vector<double>> awkward{

@@ -12,7 +12,7 @@ namespace dpftrl::detail {
 namespace {
 
 /// The number as one of twice as many digits, which the general arithmetic is for.
-Enclosure exactly(const WideNumber& x) {
+Enclosure enclosure_of_wide(const WideNumber& x) {
   const WideNumber magnitude = x.floor() < 0 ? -x : x;
   Enclosure value{.negative = x.floor() < 0};
   std::ranges::copy(magnitude.digits, value.digits.begin());
@@ -20,13 +20,13 @@ Enclosure exactly(const WideNumber& x) {
 }
 
 /// |x - expected| in units of 2^-256, up to the error of `expected`.
-double distance(const WideNumber& x, const Enclosure& expected) {
+double wide_distance(const WideNumber& x, const Enclosure& expected) {
   const FixedPoint fixed(kMaxDigits);
-  const Enclosure difference = fixed.subtract(exactly(x), expected);
+  const Enclosure difference = fixed.subtract(enclosure_of_wide(x), expected);
   return fixed.to_double(difference.digits) * 0x1p256;
 }
 
-std::vector<WideNumber> numbers() {
+std::vector<WideNumber> wide_numbers() {
   std::vector<WideNumber> all = {WideNumber(0), WideNumber(1), WideNumber(-1),
                                  WideNumber(std::int64_t{1} << 40),
                                  WideNumber(-(std::int64_t{1} << 40) + 7)};
@@ -46,16 +46,16 @@ std::vector<WideNumber> numbers() {
 }
 
 TEST(WideNumber, sums_and_negatives_are_exact) {
-  for (const WideNumber& a : numbers()) {
+  for (const WideNumber& a : wide_numbers()) {
     WideNumber zero = a;
     zero += -a;
     EXPECT_EQ(zero, WideNumber(0));
     EXPECT_EQ(-(-a), a);
-    for (const WideNumber& b : numbers()) {
+    for (const WideNumber& b : wide_numbers()) {
       WideNumber sum = a;
       sum += b;
       const FixedPoint fixed(kMaxDigits);
-      EXPECT_EQ(distance(sum, fixed.add(exactly(a), exactly(b))), 0);
+      EXPECT_EQ(wide_distance(sum, fixed.add(enclosure_of_wide(a), enclosure_of_wide(b))), 0);
     }
   }
 }
@@ -64,10 +64,10 @@ TEST(WideNumber, products_are_off_by_a_unit_at_most) {
   const FixedPoint fixed(kMaxDigits);
   for (const double factor : {0.0, 1.0, -1.0, 0.5, 0.99, 0.999999, 1 - 0x1p-53, 0.1, 3.0, -2.75,
                               0x1p20, -0x1p20, 0x1p-44, 0x1p-300, 1e-20, -1e-70, 5e-324})
-    for (const WideNumber& x : numbers()) {
+    for (const WideNumber& x : wide_numbers()) {
       const WideNumber product = WideFactor(factor)(x);
       // The reference is cut at 2^-512.
-      EXPECT_LE(distance(product, fixed.multiply(exactly(x), factor)), 1) << factor;
+      EXPECT_LE(wide_distance(product, fixed.multiply(enclosure_of_wide(x), factor)), 1) << factor;
     }
 }
 
@@ -100,7 +100,7 @@ TEST(WideNumber, a_decay_stays_within_the_sum_of_its_roundings) {
       Enclosure term{.digits = {static_cast<std::uint64_t>(std::abs(integer))},
                      .negative = integer < 0};
       exact = fixed.add(fixed.multiply(exact, decay), term);
-      EXPECT_LE(distance(sum, exact), t) << decay << " " << t;
+      EXPECT_LE(wide_distance(sum, exact), t) << decay << " " << t;
     }
   }
 }

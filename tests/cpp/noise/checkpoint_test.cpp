@@ -16,11 +16,11 @@ namespace {
 using testing::hex;
 using Bytes = std::vector<std::byte>;
 
-NoiseStreamOptions options(std::int64_t dimension = 3, std::uint64_t seed = 5) {
+NoiseStreamOptions checkpoint_options(std::int64_t dimension = 3, std::uint64_t seed = 5) {
   return {.key = Key::insecure_from_seed(seed), .dimension = dimension, .first_coordinate = 2};
 }
 
-Bytes bytes_of(std::string_view text) {
+Bytes bytes_of_text(std::string_view text) {
   Bytes bytes;
   for (const char letter : text) bytes.push_back(static_cast<std::byte>(letter));
   return bytes;
@@ -28,7 +28,7 @@ Bytes bytes_of(std::string_view text) {
 
 detail::Digest sha256(std::string_view text) {
   detail::Sha256 hash;
-  hash.append(std::span<const std::byte>(bytes_of(text)));
+  hash.append(std::span<const std::byte>(bytes_of_text(text)));
   return hash.finish();
 }
 
@@ -50,8 +50,8 @@ TEST(Sha256, gives_the_digests_of_its_standard) {
 
 TEST(Sha256, hmac_gives_the_codes_of_rfc_4231) {
   const auto code = [](std::string_view secret, std::string_view message) {
-    detail::HmacSha256 hmac(bytes_of(secret));
-    hmac.message().append(std::span<const std::byte>(bytes_of(message)));
+    detail::HmacSha256 hmac(bytes_of_text(secret));
+    hmac.message().append(std::span<const std::byte>(bytes_of_text(message)));
     return hex(hmac.finish());
   };
   EXPECT_EQ(code(std::string(20, '\x0b'), "Hi There"),
@@ -65,7 +65,7 @@ void expect_continuation(const Strategy& strategy, std::int64_t dimension, std::
                          bool one_by_one, const std::string& title) {
   const std::size_t width = static_cast<std::size_t>(dimension);
   const std::int64_t n = strategy.num_steps();
-  NoiseStream first(strategy, options(dimension));
+  NoiseStream first(strategy, checkpoint_options(dimension));
   Bytes earlier = first.checkpoint();
   Bytes bytes;
   std::vector<double> rows(static_cast<std::size_t>(n) * width);
@@ -81,7 +81,7 @@ void expect_continuation(const Strategy& strategy, std::int64_t dimension, std::
     t += count;
     if (one_by_one && t % 5 == 1) earlier = first.checkpoint();
   }
-  NoiseStream second(strategy, options(dimension));
+  NoiseStream second(strategy, checkpoint_options(dimension));
   second.restore(bytes);
   ASSERT_EQ(second.step(), step) << title;
   std::vector<double> rest(static_cast<std::size_t>(n - step) * width);
@@ -121,7 +121,7 @@ Bytes with_state(std::span<const std::byte> bytes, std::span<const std::byte> st
 bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std::string& title) {
   constexpr std::size_t kWidth = 2;
   const auto first_rows = static_cast<std::size_t>(step) * kWidth;
-  NoiseStream first(strategy, options(kWidth));
+  NoiseStream first(strategy, checkpoint_options(kWidth));
   std::vector<double> rows(static_cast<std::size_t>(strategy.num_steps()) * kWidth);
   first.next_rows(std::span(rows).first(first_rows), step);
   const Bytes good = first.checkpoint();
@@ -132,7 +132,7 @@ bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std:
   const std::span<const std::byte> state = std::span(good).subspan(detail::kCheckpointHeaderSize);
   EXPECT_EQ(with_state(good, state), good) << title;
   if (state.empty()) return false;
-  NoiseStream second(strategy, options(kWidth));
+  NoiseStream second(strategy, checkpoint_options(kWidth));
   const std::string wanted = "noise_stream: checkpoint must contain " +
                              std::to_string(state.size()) + " bytes of state, got ";
   for (const std::size_t size :
@@ -175,7 +175,7 @@ TEST(Checkpoint, is_at_most_64_bytes_more_than_the_state) {
   constexpr std::size_t kWidth = 6;
   for (const auto& [name, num_rows] : expected) {
     const auto strategy = testing::make_known(name, 200);
-    NoiseStream stream(*strategy, options(kWidth));
+    NoiseStream stream(*strategy, checkpoint_options(kWidth));
     std::vector<double> row(kWidth);
     for (int t = 0; t < 150; ++t) {
       stream.next(row);
@@ -213,12 +213,12 @@ TEST(Checkpoint, has_the_same_bytes_on_every_platform) {
   const std::pair<std::shared_ptr<const Strategy>, std::string_view> recorded[] = {
       {fixed_blt(), kBltAt17}, {testing::make_known("tree", 40), kTreeAt17}};
   for (const auto& [strategy, bytes] : recorded) {
-    NoiseStream stream(*strategy, options(2));
+    NoiseStream stream(*strategy, checkpoint_options(2));
     std::vector<double> row(2), resumed(2);
     for (int t = 0; t < 17; ++t) stream.next(row);
     EXPECT_EQ(hex(stream.checkpoint()), bytes);
     stream.next(row);
-    NoiseStream other(*strategy, options(2));
+    NoiseStream other(*strategy, checkpoint_options(2));
     other.restore(from_hex(bytes));
     other.next(resumed);
     EXPECT_EQ(resumed, row);
@@ -227,7 +227,7 @@ TEST(Checkpoint, has_the_same_bytes_on_every_platform) {
 
 TEST(Checkpoint, every_damaged_byte_is_found_and_nothing_changes) {
   const auto strategy = fixed_blt();
-  NoiseStream stream(*strategy, options());
+  NoiseStream stream(*strategy, checkpoint_options());
   std::vector<double> rows(20 * 3), before(3), after(3);
   stream.next_rows(rows, 20);
   const Bytes good = stream.checkpoint();
@@ -250,7 +250,7 @@ TEST(Checkpoint, every_damaged_byte_is_found_and_nothing_changes) {
 
 TEST(Checkpoint, what_belongs_elsewhere_is_refused) {
   const auto strategy = fixed_blt();
-  NoiseStream stream(*strategy, options());
+  NoiseStream stream(*strategy, checkpoint_options());
   const Bytes good = stream.checkpoint();
   const auto refused_by = [&](const Strategy& other, const NoiseStreamOptions& how) {
     return testing::error_text([&] { NoiseStream(other, how).restore(good); });
@@ -258,13 +258,15 @@ TEST(Checkpoint, what_belongs_elsewhere_is_refused) {
   const auto expect = [](const std::string& text, std::string_view part) {
     EXPECT_TRUE(text.starts_with("bad_state") && text.find(part) != std::string::npos) << text;
   };
-  expect(refused_by(*strategy, options(3, 6)), "must be of this key, got another key's");
-  expect(refused_by(*strategy, options(4)), "dimension and coordinates, got that of another");
-  NoiseStreamOptions shifted = options();
+  expect(refused_by(*strategy, checkpoint_options(3, 6)), "must be of this key, got another key's");
+  expect(refused_by(*strategy, checkpoint_options(4)),
+         "dimension and coordinates, got that of another");
+  NoiseStreamOptions shifted = checkpoint_options();
   shifted.first_coordinate = 1;
   expect(refused_by(*strategy, shifted), "dimension and coordinates, got that of another");
-  expect(refused_by(*testing::make_known("tree", 40), options()), "must be of this mechanism");
-  EXPECT_EQ(refused_by(*strategy, options()), "");
+  expect(refused_by(*testing::make_known("tree", 40), checkpoint_options()),
+         "must be of this mechanism");
+  EXPECT_EQ(refused_by(*strategy, checkpoint_options()), "");
   const auto how = Mechanism::make(
       {.strategy = "tree", .num_steps = 40, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(5), .dimension = 3});
@@ -277,7 +279,7 @@ TEST(Checkpoint, what_belongs_elsewhere_is_refused) {
 
 TEST(Checkpoint, does_not_contain_the_key) {
   const auto strategy = fixed_blt();
-  NoiseStream stream(*strategy, options());
+  NoiseStream stream(*strategy, checkpoint_options());
   std::vector<double> rows(20 * 3);
   stream.next_rows(rows, 20);
   const std::string bytes = hex(stream.checkpoint());

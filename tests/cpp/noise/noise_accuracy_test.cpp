@@ -30,7 +30,7 @@ std::int64_t num_coordinates() {
 }
 
 /// A double as it is, of either sign.
-Enclosure exactly(const FixedPoint& fixed, double x) {
+Enclosure exact_value(const FixedPoint& fixed, double x) {
   Enclosure value = fixed.from_double(std::abs(x));
   value.negative = x < 0;
   return value;
@@ -50,16 +50,16 @@ NoiseStreamOptions stream_options(std::int64_t dimension) {
           .first_coordinate = kFirstCoordinate};
 }
 
-struct Row {
+struct NoiseRow {
   std::int64_t step;
   std::vector<double> entries;
   RowErrorBound bound;
 };
 
-std::vector<Row> rows_of(const Strategy& strategy, const Extent& extent) {
+std::vector<NoiseRow> noise_rows_of(const Strategy& strategy, const Extent& extent) {
   const std::int64_t n = strategy.num_steps();
   NoiseStream stream(strategy, stream_options(extent.dimension));
-  std::vector<Row> rows;
+  std::vector<NoiseRow> rows;
   std::vector<double> row(static_cast<std::size_t>(extent.dimension));
   for (std::int64_t t = 0; t < n; ++t) {
     stream.next(row);
@@ -74,7 +74,7 @@ struct Accuracy {
   std::int64_t num_entries = 0;
 };
 
-Accuracy accuracy_of(const std::vector<Row>& rows, const Strategy& strategy) {
+Accuracy accuracy_of(const std::vector<NoiseRow>& rows, const Strategy& strategy) {
   const DecoderForm form = strategy.decoder_form();
   const std::size_t dimension = rows.front().entries.size();
   const NoiseStreamOptions options = stream_options(static_cast<std::int64_t>(dimension));
@@ -84,9 +84,9 @@ Accuracy accuracy_of(const std::vector<Row>& rows, const Strategy& strategy) {
     normals.remember();
     const FixedPoint& fixed = normals.fixed();
     const auto exact = detail::make_exact_rows(form, normals, 0);
-    for (const Row& row : rows) {
+    for (const NoiseRow& row : rows) {
       const double computed = row.entries[coordinate];
-      const Enclosure rest = fixed.subtract(exact->row(row.step), exactly(fixed, computed));
+      const Enclosure rest = fixed.subtract(exact->row(row.step), exact_value(fixed, computed));
       // Units of the last digit: nothing beside what doubles are off by.
       EXPECT_LT(rest.error, 0x1p100);
       const double bound = row.bound.absolute + row.bound.relative * std::abs(computed);
@@ -98,7 +98,7 @@ Accuracy accuracy_of(const std::vector<Row>& rows, const Strategy& strategy) {
 }
 
 Accuracy accuracy_of_all(const Strategy& strategy) {
-  return accuracy_of(rows_of(strategy, {.dimension = num_coordinates()}), strategy);
+  return accuracy_of(noise_rows_of(strategy, {.dimension = num_coordinates()}), strategy);
 }
 
 noise::Precision precision_of(const Strategy& strategy) {
@@ -158,8 +158,8 @@ TEST(NoiseAccuracy, no_row_of_a_long_stream_is_off_by_more_than_its_bound) {
     const auto strategy = testing::make_known(run.name, run.num_steps);
     EXPECT_EQ(precision_of(*strategy), run.precision) << run.name << " " << run.num_steps;
     // Few coordinates and many are made by different code, with the same bits.
-    const auto narrow = rows_of(*strategy, {.dimension = 1, .stride = 1000, .num_last = 20});
-    const auto wide = rows_of(*strategy, {.dimension = 8, .stride = 1000, .num_last = 20});
+    const auto narrow = noise_rows_of(*strategy, {.dimension = 1, .stride = 1000, .num_last = 20});
+    const auto wide = noise_rows_of(*strategy, {.dimension = 8, .stride = 1000, .num_last = 20});
     for (std::size_t i = 0; i < narrow.size(); ++i)
       EXPECT_EQ(narrow[i].entries[0], wide[i].entries[0]) << run.name << " " << narrow[i].step;
     const Accuracy found = accuracy_of(narrow, *strategy);

@@ -13,10 +13,10 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kSteps = 150;
+constexpr std::int64_t kIncrementSteps = 150;
 const char* const kFamilies[] = {"independent", "banded-inverse-square-root", "lambda-cgd"};
 
-NoiseStreamOptions options(std::int64_t dimension, bool increments) {
+NoiseStreamOptions increment_options(std::int64_t dimension, bool increments) {
   return {.key = Key::insecure_from_seed(82),
           .dimension = dimension,
           .first_coordinate = 1,
@@ -26,12 +26,12 @@ NoiseStreamOptions options(std::int64_t dimension, bool increments) {
 TEST(NoiseIncrements, their_sums_are_the_noise_of_sums) {
   for (const char* family : kFamilies)
     for (const std::int64_t dimension : {std::int64_t{2}, std::int64_t{37}}) {
-      const auto strategy = testing::make_known(family, kSteps);
-      NoiseStream sums(*strategy, options(dimension, false));
-      NoiseStream increments(*strategy, options(dimension, true));
+      const auto strategy = testing::make_known(family, kIncrementSteps);
+      NoiseStream sums(*strategy, increment_options(dimension, false));
+      NoiseStream increments(*strategy, increment_options(dimension, true));
       std::vector<double> sum(static_cast<std::size_t>(dimension)), row(sum), total(sum);
       double bound = 0;
-      for (std::int64_t step = 0; step < kSteps; ++step) {
+      for (std::int64_t step = 0; step < kIncrementSteps; ++step) {
         sums.next(sum);
         increments.next(row);
         bound += increments.row_error_bound().absolute;
@@ -52,7 +52,7 @@ TEST(NoiseIncrements, nothing_is_kept_so_a_far_step_costs_one_row) {
          .num_steps = far,
          .parameters = {.lambda = std::string(family) == "lambda-cgd" ? std::optional(0.5)
                                                                       : std::nullopt}});
-    NoiseStream stream(*strategy, options(3, true));
+    NoiseStream stream(*strategy, increment_options(3, true));
     stream.seek(far - 1);
     std::vector<double> row(3), z(3), before(3);
     stream.next(row);
@@ -68,14 +68,14 @@ TEST(NoiseIncrements, nothing_is_kept_so_a_far_step_costs_one_row) {
 
 TEST(NoiseIncrements, a_stream_that_seeks_or_is_restored_has_the_bits_of_one_that_walks) {
   for (const char* family : kFamilies) {
-    const auto strategy = testing::make_known(family, kSteps);
-    std::vector<std::int64_t> walked(5 * kSteps), row(5);
-    NoiseStream stream(*strategy, options(5, true));
-    EXPECT_TRUE(stream.next_rounded(walked, kSteps, 100));
-    for (std::int64_t i = 0; i < kSteps; ++i) {
-      const std::int64_t step = i * 37 % kSteps;
+    const auto strategy = testing::make_known(family, kIncrementSteps);
+    std::vector<std::int64_t> walked(5 * kIncrementSteps), row(5);
+    NoiseStream stream(*strategy, increment_options(5, true));
+    EXPECT_TRUE(stream.next_rounded(walked, kIncrementSteps, 100));
+    for (std::int64_t i = 0; i < kIncrementSteps; ++i) {
+      const std::int64_t step = i * 37 % kIncrementSteps;
       stream.seek(step);
-      NoiseStream other(*strategy, options(5, true));
+      NoiseStream other(*strategy, increment_options(5, true));
       other.restore(stream.checkpoint());
       EXPECT_TRUE(other.next_rounded(row, 1, 100));
       EXPECT_TRUE(std::equal(row.begin(), row.end(), walked.data() + 5 * step)) << family;
@@ -86,17 +86,20 @@ TEST(NoiseIncrements, a_stream_that_seeks_or_is_restored_has_the_bits_of_one_tha
 
 TEST(NoiseIncrements, encoders_without_a_short_inverse_are_refused) {
   for (const char* family : {"tree", "square-root", "output", "banded-square-root", "blt-rational"})
-    EXPECT_ERROR(NoiseStream(*testing::make_known(family, 16), options(1, true)), "unsupported",
-                 std::string("to give increments, got ") + family);
+    EXPECT_ERROR(NoiseStream(*testing::make_known(family, 16), increment_options(1, true)),
+                 "unsupported", std::string("to give increments, got ") + family);
   const auto momentum = make_strategy(
       {.name = "independent", .num_steps = 8, .workload = Workload::momentum({8, 0.9, 1})});
-  EXPECT_ERROR(NoiseStream(*momentum, options(1, true)), "unsupported", "for prefix sums");
-  EXPECT_ERROR(FloatNoiseStream(*momentum, options(1, true)), "unsupported", "for prefix sums");
+  EXPECT_ERROR(NoiseStream(*momentum, increment_options(1, true)), "unsupported",
+               "for prefix sums");
+  EXPECT_ERROR(FloatNoiseStream(*momentum, increment_options(1, true)), "unsupported",
+               "for prefix sums");
 }
 
 TEST(NoiseIncrements, state_of_sums_is_not_state_of_increments) {
   const auto strategy = testing::make_known("lambda-cgd", 16);
-  NoiseStream sums(*strategy, options(1, false)), increments(*strategy, options(1, true));
+  NoiseStream sums(*strategy, increment_options(1, false)),
+      increments(*strategy, increment_options(1, true));
   EXPECT_ERROR(increments.restore(sums.checkpoint()), "bad_state", "");
   EXPECT_ERROR(sums.restore(increments.checkpoint()), "bad_state", "");
 }
@@ -174,9 +177,9 @@ TEST(NoiseIncrements, their_sums_are_the_rounded_totals_bit_for_bit) {
 
 TEST(NoiseIncrements, of_few_bands_they_are_the_rows_that_streams_have) {
   for (const char* family : kFamilies) {
-    const auto strategy = testing::make_known(family, kSteps);
-    NoiseStreamOptions how = options(4, true);
-    EXPECT_EQ(all_increments(*strategy, options(4, false), 100),
+    const auto strategy = testing::make_known(family, kIncrementSteps);
+    NoiseStreamOptions how = increment_options(4, true);
+    EXPECT_EQ(all_increments(*strategy, increment_options(4, false), 100),
               rounded_totals(*strategy, how, 100));
     // And one continues where the other stopped.
     NoiseStream stream(*strategy, how);

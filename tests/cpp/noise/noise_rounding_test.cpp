@@ -9,18 +9,19 @@
 #include "families.hpp"
 #include "random/gaussian.hpp"
 #include "simd/simd.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
 
-NoiseStreamOptions options(std::int64_t dimension, bool exact_only = false) {
+NoiseStreamOptions rounding_options(std::int64_t dimension, bool exact_only = false) {
   return {.key = Key::insecure_from_seed(31), .dimension = dimension, .exact_only = exact_only};
 }
 
-std::shared_ptr<const Strategy> make(std::string_view name, std::int64_t num_steps) {
+std::shared_ptr<const Strategy> rounded_strategy(std::string_view name, std::int64_t num_steps) {
   return testing::make_known(name, num_steps);
 }
 
@@ -49,13 +50,13 @@ std::vector<Value> one_by_one(Stream stream) {
 
 TEST(NoiseWindows, rows_do_not_depend_on_how_many_are_asked_for_at_once) {
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const auto strategy = make(info.name, testing::within_reach(info, 75));
+    const auto strategy = rounded_strategy(info.name, testing::within_reach(info, 75));
     for (const std::int64_t dimension : {1, 3, 5, 70}) {
-      const auto stream = [&] { return NoiseStream(*strategy, options(dimension)); };
+      const auto stream = [&] { return NoiseStream(*strategy, rounding_options(dimension)); };
       EXPECT_EQ((one_by_one<NoiseStream, double>(stream())),
                 (in_growing_calls<NoiseStream, double>(stream())))
           << info.name << " " << dimension;
-      const auto floats = [&] { return FloatNoiseStream(*strategy, options(dimension)); };
+      const auto floats = [&] { return FloatNoiseStream(*strategy, rounding_options(dimension)); };
       EXPECT_EQ((one_by_one<FloatNoiseStream, float>(floats())),
                 (in_growing_calls<FloatNoiseStream, float>(floats())))
           << info.name << " " << dimension;
@@ -65,9 +66,10 @@ TEST(NoiseWindows, rows_do_not_depend_on_how_many_are_asked_for_at_once) {
 
 template <class Stream, class Value>
 void expect_shard_of(const Strategy& strategy) {
-  const std::vector<Value> whole = in_growing_calls<Stream, Value>(Stream(strategy, options(5000)));
+  const std::vector<Value> whole =
+      in_growing_calls<Stream, Value>(Stream(strategy, rounding_options(5000)));
   for (const std::size_t width : {3U, 601U}) {
-    NoiseStreamOptions how = options(static_cast<std::int64_t>(width));
+    NoiseStreamOptions how = rounding_options(static_cast<std::int64_t>(width));
     how.first_coordinate = 4097;
     const std::vector<Value> shard = in_growing_calls<Stream, Value>(Stream(strategy, how));
     for (std::size_t t = 0; t < 9; ++t)
@@ -80,7 +82,7 @@ void expect_shard_of(const Strategy& strategy) {
 TEST(NoiseWindows, blocks_of_coordinates_have_the_bits_of_narrow_shards) {
   for (const char* name :
        {"blt", "honaker", "haar", "banded-square-root", "banded-inverse-square-root", "tree-k"}) {
-    const auto strategy = make(name, 9);
+    const auto strategy = rounded_strategy(name, 9);
     expect_shard_of<NoiseStream, double>(*strategy);
     expect_shard_of<FloatNoiseStream, float>(*strategy);
   }
@@ -97,11 +99,11 @@ TEST(NoiseWindows, float_rows_are_the_decoder_times_float_normals) {
   const std::int64_t n = 40;
   const std::size_t width = 6;
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const auto strategy = make(info.name, n);
+    const auto strategy = rounded_strategy(info.name, n);
     if (is_made_in_advance(strategy->decoder_form())) continue;
     const Matrix decoder = strategy->decoder();
     const std::vector<float> rows =
-        one_by_one<FloatNoiseStream, float>(FloatNoiseStream(*strategy, options(6)));
+        one_by_one<FloatNoiseStream, float>(FloatNoiseStream(*strategy, rounding_options(6)));
     Matrix z(decoder.cols(), static_cast<Eigen::Index>(width));
     for (Eigen::Index m = 0; m < z.rows(); ++m) {
       std::vector<float> normals(width);
@@ -118,9 +120,9 @@ TEST(NoiseWindows, float_rows_are_the_decoder_times_float_normals) {
 TEST(NoiseRounding, integers_are_those_of_the_digits_one_by_one) {
   // The coarse scale leaves nothing to do; the fine one leaves many entries open.
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const auto strategy = make(info.name, 33);
+    const auto strategy = rounded_strategy(info.name, 33);
     for (const double scale : {64.0, 0x1p36}) {
-      NoiseStream quick(*strategy, options(3)), slow(*strategy, options(3, true));
+      NoiseStream quick(*strategy, rounding_options(3)), slow(*strategy, rounding_options(3, true));
       std::vector<std::int64_t> rows(33 * 3), digits(33 * 3);
       const bool are_all_decided = quick.next_rounded(rows, 33, scale);
       EXPECT_EQ(are_all_decided, std::ranges::find(rows, kUndecided) == rows.end());
@@ -144,8 +146,8 @@ struct Decided {
 };
 
 Decided decided_by_bound(double factor, double scale) {
-  const auto strategy = make("blt", 200);
-  NoiseStream stream(*strategy, options(60)), exact(*strategy, options(60, true));
+  const auto strategy = rounded_strategy("blt", 200);
+  NoiseStream stream(*strategy, rounding_options(60)), exact(*strategy, rounding_options(60, true));
   std::vector<double> row(60);
   std::vector<std::int64_t> integers(60), open(60);
   Decided decided;
@@ -177,9 +179,9 @@ TEST(NoiseRounding, a_bound_that_is_too_small_gives_wrong_integers) {
 
 TEST(NoiseRounding, what_a_stream_decides_is_right_at_scales_near_its_error) {
   // Rounded without the bound of its row, every fifth entry or so is wrong at the finest scale.
-  const auto strategy = make("blt", 200);
+  const auto strategy = rounded_strategy("blt", 200);
   for (const double scale : {0x1p38, 0x1p42, 0x1p46}) {
-    NoiseStream stream(*strategy, options(20));
+    NoiseStream stream(*strategy, rounding_options(20));
     std::vector<std::int64_t> rows(200 * 20);
     stream.next_rounded(rows, 200, scale);
     for (std::size_t k = 0; k < rows.size(); k += 7) {
@@ -482,12 +484,12 @@ TEST(Simd, sums_of_pairs_are_as_exact_as_their_bound_says) {
 }
 
 TEST(NoiseWindows, fewer_rounds_of_chacha_are_for_simulations_only) {
-  const auto strategy = make("output", 3);
+  const auto strategy = rounded_strategy("output", 3);
   std::vector<std::vector<float>> rows;
   for (const auto& [generator, stream] : {std::pair(Generator::chacha20, Stream::noise_float),
                                           std::pair(Generator::chacha12, Stream::noise_float_12),
                                           std::pair(Generator::chacha8, Stream::noise_float_8)}) {
-    NoiseStreamOptions how = options(40);
+    NoiseStreamOptions how = rounding_options(40);
     how.generator = generator;
     rows.push_back(one_by_one<FloatNoiseStream, float>(FloatNoiseStream(*strategy, how)));
     std::vector<float> normals(40);
@@ -501,7 +503,7 @@ TEST(NoiseWindows, fewer_rounds_of_chacha_are_for_simulations_only) {
 }
 
 TEST(NoiseRounding, no_bound_is_given_before_there_is_a_row) {
-  NoiseStream stream(*make("blt", 4), options(2));
+  NoiseStream stream(*rounded_strategy("blt", 4), rounding_options(2));
   EXPECT_ERROR(stream.row_error_bound(), "invalid_argument", "row must be one that was written");
   std::vector<double> row(2);
   stream.next(row);
@@ -509,8 +511,8 @@ TEST(NoiseRounding, no_bound_is_given_before_there_is_a_row) {
 }
 
 TEST(NoiseRounding, bad_calls_are_refused_and_change_nothing) {
-  const auto strategy = make("tree", 4);
-  NoiseStream stream(*strategy, options(2));
+  const auto strategy = rounded_strategy("tree", 4);
+  NoiseStream stream(*strategy, rounding_options(2));
   std::vector<std::int64_t> integers(4);
   std::vector<double> rows(4);
   EXPECT_ERROR(stream.next_rounded(integers, 2, kInfinity), "invalid_argument",

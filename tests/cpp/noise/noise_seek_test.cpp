@@ -11,14 +11,14 @@
 namespace dpftrl {
 namespace {
 
-NoiseStreamOptions options(std::int64_t dimension) {
+NoiseStreamOptions seek_options(std::int64_t dimension) {
   return {.key = Key::insecure_from_seed(81), .dimension = dimension, .first_coordinate = 3};
 }
 
 template <class Stream, class Value>
-std::vector<Value> all_rows(const Strategy& strategy, std::int64_t dimension) {
+std::vector<Value> sought_rows(const Strategy& strategy, std::int64_t dimension) {
   std::vector<Value> rows(static_cast<std::size_t>(strategy.num_steps() * dimension));
-  Stream(strategy, options(dimension)).next_rows(rows, strategy.num_steps());
+  Stream(strategy, seek_options(dimension)).next_rows(rows, strategy.num_steps());
   return rows;
 }
 
@@ -34,9 +34,9 @@ std::vector<std::int64_t> places(std::int64_t num_steps) {
 template <class Stream, class Value>
 std::int64_t first_difference(const Strategy& strategy, std::int64_t dimension,
                               const std::vector<std::int64_t>& steps) {
-  const std::vector<Value> walked = all_rows<Stream, Value>(strategy, dimension);
+  const std::vector<Value> walked = sought_rows<Stream, Value>(strategy, dimension);
   const std::size_t width = static_cast<std::size_t>(dimension);
-  Stream stream(strategy, options(dimension));
+  Stream stream(strategy, seek_options(dimension));
   std::int64_t length = 1;
   for (const std::int64_t step : steps) {
     const std::int64_t count = std::min(length, strategy.num_steps() - step);
@@ -96,7 +96,7 @@ TEST(NoiseSeek, so_do_long_streams_and_rounded_rows) {
         << name;
   }
   const auto strategy = testing::make_known("optimal", 64);
-  NoiseStream walked(*strategy, options(5)), sought(*strategy, options(5));
+  NoiseStream walked(*strategy, seek_options(5)), sought(*strategy, seek_options(5));
   std::vector<std::int64_t> rows(64 * 5), rest(14 * 5);
   walked.next_rounded(rows, 64, 1000);
   sought.seek(50);
@@ -106,7 +106,7 @@ TEST(NoiseSeek, so_do_long_streams_and_rounded_rows) {
 
 TEST(NoiseSeek, rows_are_rounded_and_bounded_after_a_seek_too) {
   const auto strategy = testing::make_known("blt-rational", 40);
-  NoiseStream stream(*strategy, options(2));
+  NoiseStream stream(*strategy, seek_options(2));
   std::vector<std::int64_t> rounded(2 * 40), again(2 * 5);
   stream.next_rounded(rounded, 40, 1000);
   stream.seek(0);
@@ -128,7 +128,7 @@ TEST(NoiseSeek, rows_are_rounded_and_bounded_after_a_seek_too) {
 
 TEST(NoiseSeek, steps_beyond_the_horizon_are_refused_and_nothing_changes) {
   const auto strategy = testing::make_known("tree", 9);
-  NoiseStream stream(*strategy, options(1));
+  NoiseStream stream(*strategy, seek_options(1));
   stream.seek(9);
   stream.seek(4);
   EXPECT_ERROR(stream.seek(10), "invalid_argument", "step must be between 0 and 9, got 10");

@@ -8,19 +8,19 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::uint64_t kSeed = 20;
+constexpr std::uint64_t kStreamSeed = 20;
 
-NoiseStreamOptions options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
-  return {.key = Key::insecure_from_seed(kSeed),
+NoiseStreamOptions noise_stream_options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
+  return {.key = Key::insecure_from_seed(kStreamSeed),
           .dimension = dimension,
           .first_coordinate = first_coordinate};
 }
 
-std::shared_ptr<const Strategy> make(std::string_view name, std::int64_t num_steps) {
+std::shared_ptr<const Strategy> stream_strategy(std::string_view name, std::int64_t num_steps) {
   return testing::make_known(name, num_steps);
 }
 
-Matrix all_rows(const Strategy& strategy, const NoiseStreamOptions& how) {
+Matrix rows_of_stream(const Strategy& strategy, const NoiseStreamOptions& how) {
   NoiseStream stream(strategy, how);
   Matrix rows(testing::index_of(strategy.num_steps()), testing::index_of(how.dimension));
   for (Eigen::Index t = 0; t < rows.rows(); ++t)
@@ -48,19 +48,20 @@ TEST(NoiseStream, streamed_rows_are_the_materialised_matrix_times_the_same_z) {
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t n : horizons) {
       if (n > testing::within_reach(info, n)) continue;
-      const auto strategy = make(info.name, n);
-      const Matrix z = noise_matrix(options(3), strategy->num_measurements());
+      const auto strategy = stream_strategy(info.name, n);
+      const Matrix z = noise_matrix(noise_stream_options(3), strategy->num_measurements());
       const Matrix expected = strategy->decoder() * z;
-      const double difference = (all_rows(*strategy, options(3)) - expected).cwiseAbs().maxCoeff();
+      const double difference =
+          (rows_of_stream(*strategy, noise_stream_options(3)) - expected).cwiseAbs().maxCoeff();
       EXPECT_LE(difference, 1e-12) << info.name << ", n = " << n;
     }
 }
 
 TEST(NoiseStream, rows_at_transform_boundaries_are_right) {
   for (const std::int64_t n : {4095, 4096}) {
-    const auto strategy = make("square-root", n);
-    const Matrix z = noise_matrix(options(1), n);
-    const Matrix rows = all_rows(*strategy, options(1));
+    const auto strategy = stream_strategy("square-root", n);
+    const Matrix z = noise_matrix(noise_stream_options(1), n);
+    const Matrix rows = rows_of_stream(*strategy, noise_stream_options(1));
     const Matrix decoder = strategy->decoder();
     const Eigen::Index last = testing::index_of(n) - 1;
     for (const Eigen::Index t : {Eigen::Index{0}, Eigen::Index{2047}, last - 1, last})
@@ -71,10 +72,10 @@ TEST(NoiseStream, rows_at_transform_boundaries_are_right) {
 TEST(NoiseStream, rows_stay_within_their_error_bound) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     const Eigen::Index n = testing::index_of(testing::within_reach(info, 512));
-    const auto strategy = make(info.name, n);
+    const auto strategy = stream_strategy(info.name, n);
     const testing::LongMatrix decoder = testing::dense_decoder(strategy->decoder_form(), n);
-    const Matrix z = noise_matrix(options(4), strategy->num_measurements());
-    NoiseStream stream(*strategy, options(4));
+    const Matrix z = noise_matrix(noise_stream_options(4), strategy->num_measurements());
+    NoiseStream stream(*strategy, noise_stream_options(4));
     std::vector<double> row(4);
     long double worst = 0;
     for (Eigen::Index t = 0; t < n; ++t) {
@@ -100,12 +101,12 @@ TEST(NoiseStream, rows_stay_within_their_error_bound) {
 TEST(NoiseStream, a_shard_has_the_same_bits_as_the_whole) {
   // The square root transforms coordinates in pairs: odd and even ends, narrow and wide shards.
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const auto strategy = make(info.name, 37);
-    const Matrix whole = all_rows(*strategy, options(91));
+    const auto strategy = stream_strategy(info.name, 37);
+    const Matrix whole = rows_of_stream(*strategy, noise_stream_options(91));
     for (const std::int64_t first : {0, 1, 57, 58, 90})
       for (const std::int64_t dimension : {1, 2, 3, 4, 5, 6, 20, 33}) {
         if (first + dimension > 91) continue;
-        const Matrix shard = all_rows(*strategy, options(dimension, first));
+        const Matrix shard = rows_of_stream(*strategy, noise_stream_options(dimension, first));
         EXPECT_EQ(whole.middleCols(testing::index_of(first), testing::index_of(dimension)), shard)
             << info.name << " " << first << " " << dimension;
       }
@@ -113,11 +114,12 @@ TEST(NoiseStream, a_shard_has_the_same_bits_as_the_whole) {
 }
 
 TEST(NoiseStream, same_key_same_rows_other_key_other_rows) {
-  const auto strategy = make("honaker", 50);
-  EXPECT_EQ(all_rows(*strategy, options(2)), all_rows(*strategy, options(2)));
-  NoiseStreamOptions other = options(2);
-  other.key = Key::insecure_from_seed(kSeed + 1);
-  EXPECT_NE(all_rows(*strategy, options(2)), all_rows(*strategy, other));
+  const auto strategy = stream_strategy("honaker", 50);
+  EXPECT_EQ(rows_of_stream(*strategy, noise_stream_options(2)),
+            rows_of_stream(*strategy, noise_stream_options(2)));
+  NoiseStreamOptions other = noise_stream_options(2);
+  other.key = Key::insecure_from_seed(kStreamSeed + 1);
+  EXPECT_NE(rows_of_stream(*strategy, noise_stream_options(2)), rows_of_stream(*strategy, other));
 }
 
 /// Largest |estimated - expected| covariance of rows, in standard errors, over chosen pairs of
@@ -138,28 +140,28 @@ double covariance_deviation(const Matrix& rows, const Matrix& decoder) {
 TEST(NoiseStream, covariance_of_rows_is_b_b_transposed) {
   // 91 pairs at 5.5 standard errors: false alarm below 4e-6 a strategy, and the key is fixed.
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const auto strategy = make(info.name, 13);
-    const Matrix rows = all_rows(*strategy, options(40000));
+    const auto strategy = stream_strategy(info.name, 13);
+    const Matrix rows = rows_of_stream(*strategy, noise_stream_options(40000));
     EXPECT_LE(covariance_deviation(rows, strategy->decoder()), 5.5) << info.name;
   }
 }
 
 TEST(NoiseStream, covariance_check_rejects_wrong_scales_and_uncorrelated_rows) {
-  const auto strategy = make("honaker", 13);
+  const auto strategy = stream_strategy("honaker", 13);
   const Matrix decoder = strategy->decoder();
-  const Matrix rows = all_rows(*strategy, options(40000));
+  const Matrix rows = rows_of_stream(*strategy, noise_stream_options(40000));
   EXPECT_GT(covariance_deviation(rows * (2.0 / 3), decoder), 5.5);
   EXPECT_GT(covariance_deviation(rows * 1.5, decoder), 5.5);
   // Rows with the right variance and fresh noise every step: a stream that forgets its state.
-  Matrix forgetful = noise_matrix(options(40000), 13);
+  Matrix forgetful = noise_matrix(noise_stream_options(40000), 13);
   for (Eigen::Index t = 0; t < 13; ++t) forgetful.row(t) *= decoder.row(t).norm();
   EXPECT_GT(covariance_deviation(forgetful, decoder), 5.5);
 }
 
 TEST(NoiseStream, past_the_horizon_is_refused_and_nothing_changes) {
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const auto strategy = make(info.name, 3);
-    NoiseStream stream(*strategy, options(2));
+    const auto strategy = stream_strategy(info.name, 3);
+    NoiseStream stream(*strategy, noise_stream_options(2));
     std::vector<double> row(2);
     for (int t = 0; t < 3; ++t) stream.next(row);
     const std::vector<double> before = row;
@@ -170,22 +172,22 @@ TEST(NoiseStream, past_the_horizon_is_refused_and_nothing_changes) {
 }
 
 TEST(NoiseStream, bad_options_and_lengths_are_refused) {
-  const auto strategy = make("tree", 4);
-  EXPECT_ERROR(NoiseStream(*strategy, options(0)), "invalid_argument",
+  const auto strategy = stream_strategy("tree", 4);
+  EXPECT_ERROR(NoiseStream(*strategy, noise_stream_options(0)), "invalid_argument",
                "dimension must be between 1 and");
-  EXPECT_ERROR(NoiseStream(*strategy, options(1, -1)), "invalid_argument",
+  EXPECT_ERROR(NoiseStream(*strategy, noise_stream_options(1, -1)), "invalid_argument",
                "first_coordinate must be between 0 and");
-  NoiseStream stream(*strategy, options(2));
+  NoiseStream stream(*strategy, noise_stream_options(2));
   std::vector<double> row(3);
   EXPECT_ERROR(stream.next(row), "wrong_length", "row must have 2 entries, got 3");
   EXPECT_EQ(stream.step(), 0);
-  const auto long_run = make("square-root", 1 << 20);
-  EXPECT_ERROR(NoiseStream(*long_run, options(1 << 10)), "resource_exhausted",
+  const auto long_run = stream_strategy("square-root", 1 << 20);
+  EXPECT_ERROR(NoiseStream(*long_run, noise_stream_options(1 << 10)), "resource_exhausted",
                "got 1048576 * 1024");
   // Scratch space counts: so many steps of one coordinate would take 1.6 GiB.
-  EXPECT_NO_THROW(NoiseStream(*long_run, options(1)));
-  const auto longest = make("square-root", (1 << 23) + 1);
-  EXPECT_ERROR(NoiseStream(*longest, options(1)), "resource_exhausted",
+  EXPECT_NO_THROW(NoiseStream(*long_run, noise_stream_options(1)));
+  const auto longest = stream_strategy("square-root", (1 << 23) + 1);
+  EXPECT_ERROR(NoiseStream(*longest, noise_stream_options(1)), "resource_exhausted",
                "small enough for 1 GiB of noise and scratch space");
 }
 

@@ -21,7 +21,8 @@ std::optional<double> level_of(const Strategy& strategy, const SampledErrorOptio
 }
 
 /// Largest errors of streams of one coordinate, from the matrix B, in descending order.
-std::vector<double> paths_of(const Strategy& strategy, std::int64_t num_paths, std::uint64_t seed) {
+std::vector<double> sampled_paths(const Strategy& strategy, std::int64_t num_paths,
+                                  std::uint64_t seed) {
   const Matrix noise = noise_matrix({.key = Key::insecure_from_seed(seed), .dimension = num_paths},
                                     strategy.num_measurements());
   const Matrix errors = strategy.decoder() * noise;
@@ -40,7 +41,7 @@ TEST(SampledError, is_the_path_that_the_exact_binomial_law_allows) {
         level_of(*strategy, {.beta = known.beta, .num_paths = known.num_paths});
     ASSERT_EQ(found.has_value(), known.above >= 0) << known.num_paths;
     if (!found) continue;
-    const std::vector<double> paths = paths_of(*strategy, known.num_paths, 0);
+    const std::vector<double> paths = sampled_paths(*strategy, known.num_paths, 0);
     const auto at = static_cast<std::size_t>(known.above);
     EXPECT_GE(*found, paths[at]) << known.num_paths;
     // Rounding up may cost one path.
@@ -53,7 +54,7 @@ TEST(SampledError, is_that_of_the_matrices_in_every_family_and_workload) {
   const auto expect_path = [](const testing::Variant& variant) {
     const auto strategy = testing::strategy_of(variant);
     const double scale = unit_error(*strategy, Participation::single()).sensitivity.value;
-    const double exact = paths_of(*strategy, 1000, 7)[20] * scale;
+    const double exact = sampled_paths(*strategy, 1000, 7)[20] * scale;
     const std::optional<double> found =
         level_of(*strategy, {.beta = 0.05, .num_paths = 1000, .seed = 7});
     ASSERT_TRUE(found.has_value()) << variant.title;
@@ -78,7 +79,7 @@ TEST(SampledError, is_exceeded_by_orthogonal_rows_no_more_often_than_beta) {
         level_of(*strategy, {.beta = 0.1, .num_paths = 1000, .seed = seed});
     EXPECT_LE(beyond(level.value()), 0.1) << seed;
     EXPECT_GE(beyond(level.value()), 0.02) << seed;
-    too_low_without_proof += beyond(2 * paths_of(*strategy, 1000, seed)[100]) > 0.1 ? 1 : 0;
+    too_low_without_proof += beyond(2 * sampled_paths(*strategy, 1000, seed)[100]) > 0.1 ? 1 : 0;
   }
   EXPECT_GE(too_low_without_proof, 10) << "a wrong order statistic would pass unseen";
 }

@@ -64,11 +64,11 @@ Matrix parities(unsigned d, int w) {
   return f;
 }
 
-Participation epochs(std::int64_t n, std::int64_t k) {
+Participation whole_epochs(std::int64_t n, std::int64_t k) {
   return Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k});
 }
 
-struct Known {
+struct KnownDenseOptimum {
   const char* name;
   DenseOptimumProblem problem;
   double least_error;
@@ -80,7 +80,7 @@ DenseOptimumProblem mean_of(Matrix f, Participation participation = Participatio
 }
 
 /// From independent computations: gamma_F / sqrt(number of queries), or closed forms.
-std::vector<Known> known_optima() {
+std::vector<KnownDenseOptimum> known_dense_optima() {
   const Matrix momentum = Workload::momentum({.num_steps = 64, .momentum = 0.9}).matrix();
   return {
       {"prefix sums, mean", mean_of(prefix(64)), 2.099856472225, 1e-12},
@@ -96,14 +96,14 @@ std::vector<Known> known_optima() {
       {"parities", mean_of(parities(6, 3)), std::sqrt(20.0), 1e-15},
       {"parities, max", {parities(4, 2)}, std::sqrt(6.0), 1e-15},
       {"identity", mean_of(Matrix::Identity(16, 16)), 1, 1e-15},
-      {"2 epochs", mean_of(prefix(64), epochs(64, 2)), 2.973025, 2e-7},
-      {"4 epochs", mean_of(prefix(64), epochs(64, 4)), 4.407853, 2e-7},
-      {"8 epochs", mean_of(prefix(64), epochs(64, 8)), 7.008548, 2e-7},
+      {"2 epochs", mean_of(prefix(64), whole_epochs(64, 2)), 2.973025, 2e-7},
+      {"4 epochs", mean_of(prefix(64), whole_epochs(64, 4)), 4.407853, 2e-7},
+      {"8 epochs", mean_of(prefix(64), whole_epochs(64, 8)), 7.008548, 2e-7},
   };
 }
 
 TEST(DenseOptimum, known_answers_lie_between_the_bounds) {
-  for (const Known& known : known_optima()) {
+  for (const KnownDenseOptimum& known : known_dense_optima()) {
     SCOPED_TRACE(known.name);
     const DenseOptimum optimum = find_dense_optimum(known.problem);
     EXPECT_EQ(optimum.status, SolverStatus::converged);
@@ -114,7 +114,7 @@ TEST(DenseOptimum, known_answers_lie_between_the_bounds) {
 }
 
 /// Largest error of a user's contributions, and what of it the rows carry, by dense algebra.
-double error_of(const DenseOptimumProblem& problem, const Matrix& encoder) {
+double error_of_encoder(const DenseOptimumProblem& problem, const Matrix& encoder) {
   const testing::SingularSystem svd = testing::thin_svd(encoder);
   // Directions that the encoder has but for rounding are not measured.
   const Vector& values = svd.values;
@@ -131,7 +131,7 @@ double error_of(const DenseOptimumProblem& problem, const Matrix& encoder) {
          std::sqrt(problem.objective == Objective::mean ? rows.mean() : rows.maxCoeff());
 }
 
-std::vector<DenseOptimumProblem> problems() {
+std::vector<DenseOptimumProblem> dense_problems() {
   std::vector<DenseOptimumProblem> all;
   for (const Objective objective : {Objective::mean, Objective::max}) {
     for (const std::int64_t n : {1, 2, 3, 7, 16, 33})
@@ -141,13 +141,13 @@ std::vector<DenseOptimumProblem> problems() {
       all.push_back({f, objective, Participation::single()});
     for (const std::int64_t k : {2, 3, 12})
       for (const Matrix& f : {prefix(12), testing::rough_matrix(12)})
-        all.push_back({f, objective, epochs(12, k)});
+        all.push_back({f, objective, whole_epochs(12, k)});
   }
   return all;
 }
 
 TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
-  for (const DenseOptimumProblem& problem : problems()) {
+  for (const DenseOptimumProblem& problem : dense_problems()) {
     const Matrix& f = problem.queries;
     SCOPED_TRACE(std::to_string(f.rows()) + " x " + std::to_string(f.cols()));
     const DenseOptimum optimum = find_dense_optimum(problem, {.gap = 1e-5, .max_iterations = 300});
@@ -176,7 +176,7 @@ TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
     EXPECT_LE(optimum.lower_bound, lower * (1 + 1e-14));
     EXPECT_GE(optimum.lower_bound, lower * (1 - 1e-6));
     // The upper bound is the error of the encoder, and no less.
-    const double error = error_of(problem, optimum.encoder);
+    const double error = error_of_encoder(problem, optimum.encoder);
     EXPECT_GE(optimum.upper_bound, error * (1 - 1e-12));
     EXPECT_LE(optimum.upper_bound, error * (1 + 1e-6));
   }
@@ -186,19 +186,20 @@ TEST(DenseOptimum, no_factorization_is_below_the_lower_bound) {
   const std::int64_t n = 12;
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
-  for (const Participation& participation : {Participation::single(), epochs(n, 3), epochs(n, 12)})
+  for (const Participation& participation :
+       {Participation::single(), whole_epochs(n, 3), whole_epochs(n, 12)})
     for (const Objective objective : {Objective::mean, Objective::max}) {
       const DenseOptimumProblem problem{prefix(n), objective, participation};
       const DenseOptimum optimum =
           find_dense_optimum(problem, {.gap = 1e-4, .max_iterations = 300});
       for (const char* name : {"square-root", "tree", "normalized-square-root", "independent"}) {
         const Matrix encoder = make_strategy({.name = name, .num_steps = n})->encoder();
-        EXPECT_GE(error_of(problem, encoder), optimum.lower_bound) << name;
+        EXPECT_GE(error_of_encoder(problem, encoder), optimum.lower_bound) << name;
       }
       for (int i = 0; i < 20; ++i) {
         Matrix encoder = optimum.encoder;
         for (double& entry : encoder.reshaped()) entry += 1e-3 * normal(random);
-        EXPECT_GE(error_of(problem, encoder), optimum.lower_bound);
+        EXPECT_GE(error_of_encoder(problem, encoder), optimum.lower_bound);
       }
     }
 }
@@ -229,7 +230,7 @@ TEST(DenseOptimum, a_factorization_for_numbers_is_below_the_bound_for_vectors) {
   const double rows = decoder.rowwise().norm().maxCoeff();
   const double of_numbers = sensitivity_to_signs(encoder, 3) * rows;
   EXPECT_NEAR(of_numbers, testing::golden::kOneDimensionError, 3e-8);
-  const Participation three = epochs(n, 3);
+  const Participation three = whole_epochs(n, 3);
   for (const auto& bound :
        {*certified_lower_bound(workload, three, Objective::max),
         *find_plan({.strategy = {.name = "optimal", .num_steps = n, .participation = three}})
@@ -255,7 +256,7 @@ TEST(DenseOptimum, the_largest_error_over_epochs_is_found_beyond_the_gap_of_a_ba
     const DenseOptimum found =
         find_dense_optimum({.queries = prefix(each.num_steps),
                             .objective = Objective::max,
-                            .participation = epochs(each.num_steps, each.num_epochs)},
+                            .participation = whole_epochs(each.num_steps, each.num_epochs)},
                            {.gap = 1e-6, .max_iterations = 120});
     EXPECT_LE(found.upper_bound, found.lower_bound * (1 + each.gap)) << each.num_epochs;
   }
@@ -270,7 +271,7 @@ TEST(DenseOptimum, up_to_two_epochs_a_bound_is_one_for_numbers) {
   EXPECT_EQ(least_dimension_of_duals(10), 4);
   for (const std::int64_t k : {1, 2, 4, 8, 16}) {
     const auto bound =
-        *certified_lower_bound(Workload::prefix_sums(32), epochs(32, k), Objective::max);
+        *certified_lower_bound(Workload::prefix_sums(32), whole_epochs(32, k), Objective::max);
     EXPECT_EQ(bound.min_dimension, least_dimension_of_duals(k)) << k;
     EXPECT_EQ(bound.every_dimension < bound.value, k > 2) << k;
     EXPECT_GE(bound.every_dimension, k <= kMaxSignedEpochs ? 0.95 * bound.value : 0) << k;
@@ -357,7 +358,7 @@ TEST(DenseOptimum, agrees_with_the_solver_in_linear_time) {
 TEST(DenseOptimum, inactive_rows_do_not_keep_it_from_its_gap) {
   for (const double momentum : {0.9, 0.99}) {
     const Matrix a = Workload::momentum({.num_steps = 48, .momentum = momentum}).matrix();
-    for (const Participation& participation : {Participation::single(), epochs(48, 4)}) {
+    for (const Participation& participation : {Participation::single(), whole_epochs(48, 4)}) {
       const DenseOptimum optimum =
           find_dense_optimum({a, Objective::max, participation}, {.gap = 1e-4});
       EXPECT_EQ(optimum.status, SolverStatus::converged);
@@ -377,7 +378,7 @@ TEST(DenseOptimum, columns_of_one_norm_make_the_error_the_least_to_second_order)
     EXPECT_LE(optimum.iterations, 12);
     const Vector norms = optimum.encoder.colwise().norm();
     EXPECT_NEAR(norms.minCoeff(), 1, 1e-12);
-    EXPECT_NEAR(error_of(mean_of(f), optimum.encoder) / optimum.upper_bound, 1, 1e-9);
+    EXPECT_NEAR(error_of_encoder(mean_of(f), optimum.encoder) / optimum.upper_bound, 1, 1e-9);
   }
 }
 
@@ -444,13 +445,13 @@ TEST(DenseOptimum, bad_problems_are_refused_by_name) {
   EXPECT_ERROR(solve({Matrix(Vector{{1, 0}}.asDiagonal())}), "invalid_argument",
                "queries[1] must be a row that is not all 0");
   EXPECT_ERROR(solve({Matrix{{1, 0}, {1, 0}}}), "invalid_argument", "zeros in column 1");
-  EXPECT_ERROR(solve({prefix(6), Objective::mean, epochs(8, 2)}), "invalid_argument",
+  EXPECT_ERROR(solve({prefix(6), Objective::mean, whole_epochs(8, 2)}), "invalid_argument",
                "num_steps must be num_epochs * epoch_length = 8, got 6");
   EXPECT_ERROR(
       solve({prefix(6), Objective::mean,
              Participation::min_separation({.max_participations = 2, .min_separation = 2})}),
       "unsupported", "got min-separation");
-  EXPECT_ERROR(solve({Matrix::Identity(1026, 1026), Objective::mean, epochs(1026, 2)}),
+  EXPECT_ERROR(solve({Matrix::Identity(1026, 1026), Objective::mean, whole_epochs(1026, 2)}),
                "unsupported", "num_steps must be at most 1024 with fixed epochs, got 1026");
   EXPECT_ERROR((void)find_dense_optimum({prefix(2)}, {.gap = 0}), "invalid_argument", "gap");
   const auto solve_from = [&](DenseOptimumStart start, const Participation& participation) {
@@ -463,7 +464,7 @@ TEST(DenseOptimum, bad_problems_are_refused_by_name) {
                "column_weights must be positive");
   EXPECT_ERROR(solve_from({{1, 1}, {1, NAN}}, Participation::single()), "invalid_argument",
                "row_weights");
-  EXPECT_ERROR(solve_from({{1, 1}, {1, 1}}, epochs(2, 2)), "unsupported",
+  EXPECT_ERROR(solve_from({{1, 1}, {1, 1}}, whole_epochs(2, 2)), "unsupported",
                "start cannot be given for more than one participation");
 }
 

@@ -22,18 +22,18 @@ using detail::SpectralInterval;
 using detail::Weights;
 using testing::relatively_close;
 
-double value_at(const InverseRoot& root, double lambda) {
+double root_at(const InverseRoot& root, double lambda) {
   double value = root.direct;
   for (std::size_t k = 0; k < root.shifts.size(); ++k)
     value += root.weights[k] / (lambda + root.shifts[k]);
   return value;
 }
 
-double worst_error(const InverseRoot& root, const SpectralInterval& interval) {
+double worst_root_error(const InverseRoot& root, const SpectralInterval& interval) {
   double worst = 0;
   for (int i = 0; i <= 4000; ++i) {
     const double lambda = interval.low * std::pow(interval.high / interval.low, i / 4000.0);
-    worst = std::max(worst, std::abs(value_at(root, lambda) * std::sqrt(lambda) - 1));
+    worst = std::max(worst, std::abs(root_at(root, lambda) * std::sqrt(lambda) - 1));
   }
   return worst;
 }
@@ -45,15 +45,16 @@ TEST(Quadrature, the_error_stays_within_its_bound_all_over_the_interval) {
       const SpectralInterval interval{0.3, 0.3 * ratio};
       const InverseRoot root = detail::inverse_root_within(interval, accuracy);
       EXPECT_LE(root.relative_error, accuracy);
-      EXPECT_LE(worst_error(root, interval), root.relative_error + kRounding) << ratio;
+      EXPECT_LE(worst_root_error(root, interval), root.relative_error + kRounding) << ratio;
       // The proved error is hardly larger than the actual one: K'/K is near its bound.
       if (ratio >= 1e4 && accuracy >= 1e-8) {
-        EXPECT_GE(worst_error(root, interval), 0.95 * root.relative_error) << ratio;
+        EXPECT_GE(worst_root_error(root, interval), 0.95 * root.relative_error) << ratio;
       }
       // Half the nodes must not pass for all of them.
       const auto half = static_cast<std::int64_t>(root.shifts.size() / 2);
       if (half >= 1) {
-        EXPECT_GT(worst_error(detail::inverse_root(interval, half), interval), root.relative_error);
+        EXPECT_GT(worst_root_error(detail::inverse_root(interval, half), interval),
+                  root.relative_error);
       }
     }
 }
@@ -63,9 +64,9 @@ TEST(Quadrature, a_direct_term_acts_like_half_a_node) {
   for (const std::int64_t q : {2, 4, 8, 16}) {
     const InverseRoot root = detail::inverse_root_with_direct_term(interval, q);
     EXPECT_GT(root.direct, 0);
-    EXPECT_LE(worst_error(root, interval), root.relative_error);
-    EXPECT_LT(worst_error(root, interval),
-              worst_error(detail::inverse_root(interval, q), interval));
+    EXPECT_LE(worst_root_error(root, interval), root.relative_error);
+    EXPECT_LT(worst_root_error(root, interval),
+              worst_root_error(detail::inverse_root(interval, q), interval));
   }
 }
 
@@ -84,7 +85,7 @@ Matrix decay_matrix(std::int64_t n, double decay) {
   return matrix;
 }
 
-Weights random_weights(std::int64_t n, double decay, unsigned seed) {
+Weights decaying_random_weights(std::int64_t n, double decay, unsigned seed) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> uniform(-4, 4);
   Weights weights{.rows = {}, .columns = {}, .decay = decay};
@@ -99,7 +100,7 @@ TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
   // 12 nodes and more fill several groups; 150 steps and more several blocks.
   for (const std::int64_t n : {1, 2, 3, 9, 40, 150})
     for (const double decay : {1.0, 0.9, 1e-3}) {
-      const Weights weights = random_weights(n, decay, 1);
+      const Weights weights = decaying_random_weights(n, decay, 1);
       const Eigen::Index size = testing::index_of(n);
       const Eigen::Map<const Vector> u(weights.rows.data(), size), v(weights.columns.data(), size);
       const Matrix w =
@@ -163,7 +164,7 @@ TEST(Resolvent, rounding_stays_within_its_bound) {
   constexpr std::int64_t kSteps = 20000;
   const InverseRoot root{.shifts = {1e-9, 1e-5, 1e-2, 3}, .weights = {1e-6, 1e-3, 1, 1}};
   for (const double decay : {1.0, 0.999, 0.5}) {
-    Weights weights = random_weights(kSteps, decay, 2);
+    Weights weights = decaying_random_weights(kSteps, decay, 2);
     const RootDiagonal diagonal = detail::root_diagonal(root, weights);
     const std::vector<long double> exact = slow_root_diagonal(root, weights);
     EXPECT_LE(worst_difference(diagonal, exact), diagonal.rounding_error) << decay;
@@ -178,7 +179,7 @@ TEST(Resolvent, rounding_stays_within_its_bound) {
 TEST(Resolvent, steps_of_any_size_neither_overflow_nor_lose_digits) {
   // Ratios of neighbouring weights up to 10^120: blocks become single steps.
   for (const double span : {1e10, 1e40, 1e120}) {
-    Weights weights = random_weights(30, 1, 3);
+    Weights weights = decaying_random_weights(30, 1, 3);
     for (std::size_t i = 0; i < 30; i += 3) weights.columns[i] *= span;
     for (std::size_t i = 1; i < 30; i += 4) weights.rows[i] /= span;
     const InverseRoot root{.shifts = {1e-60, 1, 1e60}, .weights = {1, 1, 1}};
@@ -189,20 +190,20 @@ TEST(Resolvent, steps_of_any_size_neither_overflow_nor_lose_digits) {
   }
 }
 
-struct Known {
+struct KnownPrefixOptimum {
   std::int64_t num_steps;
   double mean;
   double max;
 };
 /// Computed independently to a duality gap of 4e-13 (n <= 1024) and 1e-10.
-constexpr Known kKnown[] = {
+constexpr KnownPrefixOptimum kKnownOptima[] = {
     {2, 1.144122805635, 1.154700538379},     {8, 1.494413653108, 1.510484},
     {64, 2.099856472225, 2.111367},          {512, 2.739384656092, 2.746433332077},
     {1000, 2.948044562793, 2.954089594977},  {1024, 2.955451992328, 2.961464832637},
     {10000, 3.670451040961, 3.674193675003}, {100000, 4.396799974774, 4.399305909357}};
 
 TEST(Optimum, known_answers_lie_between_the_bounds) {
-  for (const Known& known : kKnown)
+  for (const KnownPrefixOptimum& known : kKnownOptima)
     for (const Objective objective : {Objective::mean, Objective::max}) {
       const double gap = known.num_steps <= 10000 ? 1e-10 : 1e-9;
       const Optimum optimum =
@@ -260,7 +261,7 @@ DenseBounds dense_bounds(const OptimumProblem& problem, const Optimum& optimum) 
   return {nuclear / std::sqrt(u.sum() * v.sum()), std::sqrt(columns_ratio * rows_ratio)};
 }
 
-std::vector<OptimumProblem> problems(std::int64_t n) {
+std::vector<OptimumProblem> optimum_problems(std::int64_t n) {
   std::vector<double> falling, weights;
   for (std::int64_t t = 0; t < n; ++t) {
     falling.push_back(1 - 0.9 * static_cast<double>(t) / static_cast<double>(n));
@@ -276,7 +277,7 @@ std::vector<OptimumProblem> problems(std::int64_t n) {
 
 TEST(Optimum, its_certificates_hold_for_the_dense_matrices) {
   for (const std::int64_t n : {1, 2, 3, 7, 16, 33, 64})
-    for (const OptimumProblem& problem : problems(n)) {
+    for (const OptimumProblem& problem : optimum_problems(n)) {
       const Optimum optimum = find_optimum(problem, {});
       EXPECT_EQ(optimum.status, SolverStatus::converged) << n;
       const DenseBounds dense = dense_bounds(problem, optimum);
@@ -385,7 +386,7 @@ TEST(Optimum, bad_problems_are_refused_by_name) {
 
 // The stream.
 
-std::vector<Workload> workloads(std::int64_t n) {
+std::vector<Workload> solved_workloads(std::int64_t n) {
   std::vector<double> rates;
   for (std::int64_t t = 0; t < n; ++t) rates.push_back(t % 3 == 1 ? 0.5 : 1.0);
   return {Workload::prefix_sums(n),
@@ -396,7 +397,7 @@ std::vector<Workload> workloads(std::int64_t n) {
 template <class Check>
 void for_every_plan(const std::vector<std::int64_t>& horizons, Check&& check) {
   for (const std::int64_t n : horizons)
-    for (const Workload& workload : workloads(n))
+    for (const Workload& workload : solved_workloads(n))
       for (const Objective objective : {Objective::mean, Objective::max})
         for (const std::int64_t q : {1, 2, 3, 8, 0}) {
           if (objective == Objective::max && !workload.is_toeplitz()) continue;
@@ -429,14 +430,14 @@ TEST(Optimal, factorizes_with_unit_columns_and_its_stated_row_norms) {
   });
 }
 
-double error_of(const OptimalStrategy& s) {
+double error_of_optimal(const OptimalStrategy& s) {
   return std::sqrt(s.plan().objective == Objective::mean ? s.row_norms().mean_squared
                                                          : s.row_norms().max_squared);
 }
 
 TEST(Optimal, is_never_below_the_certificate_and_meets_it_with_enough_buffers) {
   for_every_plan({1, 2, 3, 7, 64, 200}, [](const OptimalStrategy& s, const OptimalPlanResult& r) {
-    const double ratio = error_of(s) / r.lower_bound;
+    const double ratio = error_of_optimal(s) / r.lower_bound;
     EXPECT_GE(ratio, 1 - 1e-13);
     EXPECT_LE(ratio - 1, s.plan().shifts.size() > 8 ? 2e-8 : 2);
   });
@@ -455,7 +456,7 @@ TEST(Optimal, untuned_buffers_lose_what_was_measured) {
     const Workload workload = Workload::prefix_sums(known.num_steps);
     const OptimalPlanResult r =
         plan_optimal(workload, {.objective = known.objective, .num_buffers = known.num_buffers});
-    const double loss = error_of(OptimalStrategy(workload, r.plan)) / r.lower_bound - 1;
+    const double loss = error_of_optimal(OptimalStrategy(workload, r.plan)) / r.lower_bound - 1;
     EXPECT_NEAR(loss, known.loss, 0.06 * known.loss) << known.num_steps << " " << known.num_buffers;
   }
 }
@@ -469,7 +470,7 @@ TEST(Optimal, weights_in_closed_form_lose_little) {
         plan_optimal(workload, {.objective = Objective::mean, .num_buffers = 12});
     EXPECT_EQ(plain.lower_bound, 0);
     const OptimalStrategy s(workload, plain.plan);
-    const double ratio = error_of(s) / solved.lower_bound;
+    const double ratio = error_of_optimal(s) / solved.lower_bound;
     const double own = s.certified_lower_bound(Objective::mean, Participation::single()).value;
     EXPECT_LE(own, solved.lower_bound) << "what the weights themselves prove";
     EXPECT_GE(own, solved.lower_bound * (1 - 2e-3));
@@ -491,8 +492,8 @@ TEST(Optimal, a_wrong_number_costs_accuracy_but_never_the_sensitivity) {
     const OptimalStrategy s(workload, bad);
     EXPECT_LE((s.encoder().colwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
     EXPECT_LE((s.decoder() * s.encoder() - workload.matrix()).cwiseAbs().maxCoeff(), 1e-12);
-    EXPECT_GE(error_of(s), found.lower_bound);
-    EXPECT_GT(error_of(s), 1.0001 * error_of(OptimalStrategy(workload, good)));
+    EXPECT_GE(error_of_optimal(s), found.lower_bound);
+    EXPECT_GT(error_of_optimal(s), 1.0001 * error_of_optimal(OptimalStrategy(workload, good)));
   }
 }
 
@@ -677,8 +678,8 @@ TEST(Optimal, half_the_nodes_do_not_pass_for_all_of_them) {
                        .certified_lower_bound(Objective::max, Participation::single())
                        .value)
       << "it rests on the dual variables alone";
-  const double full_ratio = error_of(OptimalStrategy(workload, full)) / bound,
-               half_ratio = error_of(OptimalStrategy(workload, half)) / bound;
+  const double full_ratio = error_of_optimal(OptimalStrategy(workload, full)) / bound,
+               half_ratio = error_of_optimal(OptimalStrategy(workload, half)) / bound;
   EXPECT_GE(full_ratio, 1);
   EXPECT_LE(full_ratio, 1 + 1e-5);
   EXPECT_GT(half_ratio, 1 + 1e-4);

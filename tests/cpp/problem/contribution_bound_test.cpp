@@ -24,7 +24,7 @@ std::vector<Event> bounded(const Participation& participation, const std::vector
   return kept;
 }
 
-std::vector<std::int64_t> steps_of(const std::vector<Event>& events, std::int64_t person) {
+std::vector<std::int64_t> steps_of_person(const std::vector<Event>& events, std::int64_t person) {
   std::vector<std::int64_t> steps;
   for (const Event& event : events)
     if (event.person == person && (steps.empty() || steps.back() != event.step))
@@ -56,11 +56,11 @@ TEST(ContributionBound, what_counts_is_allowed_and_the_earliest_in_every_small_s
     for_each_small_stream([&](const std::vector<Event>& events) {
       const std::vector<Event> kept = bounded(pattern, events);
       for (std::int64_t person = 0; person < 2; ++person) {
-        const std::vector<std::int64_t> steps = steps_of(kept, person);
+        const std::vector<std::int64_t> steps = steps_of_person(kept, person);
         ASSERT_TRUE(pattern.allows(steps, 5));
         // Greedy: what was dropped does not fit what counted before it.
         std::vector<std::int64_t> before;
-        for (const std::int64_t step : steps_of(events, person)) {
+        for (const std::int64_t step : steps_of_person(events, person)) {
           before.push_back(step);
           const bool counts = std::ranges::find(steps, step) != steps.end();
           ASSERT_EQ(pattern.allows(before, 5), counts);

@@ -11,7 +11,7 @@ namespace {
 
 using testing::fixed;
 using testing::separated;
-using Kind = Participation::Kind;
+using ParticipationKind = Participation::Kind;
 
 bool allows(const Participation& participation, const std::vector<std::int64_t>& steps,
             std::int64_t num_steps) {
@@ -19,7 +19,7 @@ bool allows(const Participation& participation, const std::vector<std::int64_t>&
 }
 
 /// Steps of the set bits, increasing.
-std::vector<std::int64_t> steps_of(unsigned set) {
+std::vector<std::int64_t> steps_of_set(unsigned set) {
   std::vector<std::int64_t> steps;
   for (std::int64_t step = 0; step < 32; ++step)
     if ((set >> step & 1U) != 0) steps.push_back(step);
@@ -30,7 +30,7 @@ std::vector<std::int64_t> steps_of(unsigned set) {
 std::int64_t largest_allowed(const Participation& participation, std::int64_t num_steps) {
   std::int64_t largest = 0;
   for (unsigned set = 0; set < 1U << num_steps; ++set) {
-    const std::vector<std::int64_t> steps = steps_of(set);
+    const std::vector<std::int64_t> steps = steps_of_set(set);
     if (participation.allows(steps, num_steps))
       largest = std::max<std::int64_t>(largest, std::ssize(steps));
   }
@@ -40,9 +40,9 @@ std::int64_t largest_allowed(const Participation& participation, std::int64_t nu
 TEST(Participation, says_what_it_is) {
   const Participation single = Participation::single(), epochs = fixed(3, 8),
                       apart = separated(4, 5);
-  EXPECT_EQ(single.kind(), Kind::single);
-  EXPECT_EQ(epochs.kind(), Kind::fixed_epoch);
-  EXPECT_EQ(apart.kind(), Kind::min_separation);
+  EXPECT_EQ(single.kind(), ParticipationKind::single);
+  EXPECT_EQ(epochs.kind(), ParticipationKind::fixed_epoch);
+  EXPECT_EQ(apart.kind(), ParticipationKind::min_separation);
   EXPECT_EQ(single.max_participations(), 1);
   EXPECT_EQ(epochs.max_participations(), 3);
   EXPECT_EQ(epochs.separation(), 8);

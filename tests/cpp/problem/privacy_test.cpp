@@ -12,44 +12,46 @@
 #include "dpftrl/base/error.hpp"
 #include "golden/privacy_golden.hpp"
 #include "golden/privacy_oracle_golden.hpp"
+#include "special_values.hpp"
 
 namespace dpftrl {
 namespace {
 
-using Real = long double;
+using testing::kInfinity;
+using testing::kNan;
+using testing::normal_cdf;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using LongReal = long double;
 
 // ---- Checks that decide pass or fail; each is itself tested below ("the check rejects ...").
 
 /// Relative distance, of the smaller of value and 1 - value where `probability`.
-Real relative_error(Real value, Real truth) {
+LongReal error_relative_to(LongReal value, LongReal truth) {
   // Not std::abs: Debian 13's Clang 19 crashes on it for WebAssembly's 128-bit long double.
-  const Real error = value - truth;
+  const LongReal error = value - truth;
   return (error < 0 ? -error : error) / (truth < 0 ? -truth : truth);
 }
 
-bool close(double value, Real truth, double tolerance) {
-  return relative_error(value, truth) <= tolerance;
+bool close(double value, LongReal truth, double tolerance) {
+  return error_relative_to(value, truth) <= tolerance;
 }
 
 /// value >= truth, by at most `slack` of it. Where rounding a double alone is coarser (subnormal
 /// values), by at most two units.
-bool at_least(double value, Real truth, double slack) {
-  const Real excess = static_cast<Real>(value) - truth;
+bool at_least(double value, LongReal truth, double slack) {
+  const LongReal excess = static_cast<LongReal>(value) - truth;
   return excess >= 0 && (excess <= slack * truth || excess <= 1e-323L);
 }
 
-bool at_most(double value, Real truth, double slack) {
-  const Real shortfall = truth - static_cast<Real>(value);
+bool at_most(double value, LongReal truth, double slack) {
+  const LongReal shortfall = truth - static_cast<LongReal>(value);
   return shortfall >= 0 && (shortfall <= slack * truth || shortfall <= 1e-323L);
 }
 
 /// As at_least for a probability near 1, where only its complement has digits left.
-bool at_least_probability(double value, Real truth, Real complement, double slack) {
+bool at_least_probability(double value, LongReal truth, LongReal complement, double slack) {
   if (truth < 0.5L) return at_least(value, truth, slack);
-  const Real gap = complement - (1 - static_cast<Real>(value));
+  const LongReal gap = complement - (1 - static_cast<LongReal>(value));
   return gap >= 0 && gap <= slack * complement + 0x1p-53L;
 }
 
@@ -77,10 +79,6 @@ int safe_matches(Calibration multiplier, double slack) {
 constexpr int kGoldenTargets = static_cast<int>(std::size(golden::privacy::analytic));
 constexpr int kOracleTargets = static_cast<int>(std::size(golden::privacy_oracle::calibration));
 
-double normal_cdf(double x) {
-  return 0.5 * std::erfc(-x * std::sqrt(0.5));
-}
-
 /// Bisection for the multiplier under a given formula for delta(mu, epsilon).
 template <class Delta>
 double solve(const ApproximateDp& target, const Delta& delta) {
@@ -93,7 +91,7 @@ double solve(const ApproximateDp& target, const Delta& delta) {
   return high;
 }
 
-std::string message_of(const auto& call) {
+std::string message_of_refusal(const auto& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -166,8 +164,9 @@ TEST(Privacy, ConcentratedDeltaMatchesEveryGoldenEntry) {
     const double delta = delta_from_rho({.rho = rho, .epsilon = row.eps});
     EXPECT_TRUE(close(delta, row.delta_zcdp, 1e-9));
     // The formula of the header, at the golden minimiser.
-    const Real alpha = row.alpha_opt;
-    const Real factor = std::exp((alpha - 1) * (alpha * Real{rho} - Real{row.eps})) / (alpha - 1);
+    const LongReal alpha = row.alpha_opt;
+    const LongReal factor =
+        std::exp((alpha - 1) * (alpha * LongReal{rho} - LongReal{row.eps})) / (alpha - 1);
     EXPECT_TRUE(close(delta, factor * std::pow(1 - 1 / alpha, alpha), 1e-9));
   }
 }
@@ -236,7 +235,7 @@ TEST(Privacy, EpsilonOfMuIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt) {
 TEST(Privacy, ConcentratedDeltaIsAtLeastTheThirtyDigitInfimumAndCloseAboveIt) {
   for (const auto& row : golden::privacy_oracle::zcdp_delta) {
     const double delta = delta_from_rho({.rho = row.rho, .epsilon = row.eps});
-    const Real truth = row.delta;
+    const LongReal truth = row.delta;
     EXPECT_TRUE(at_least_probability(delta, truth, 1 - truth, 3e-12))
         << "rho " << row.rho << " epsilon " << row.eps << " excess "
         << static_cast<double>(delta / truth - 1);
@@ -281,13 +280,13 @@ double one_tail(const ApproximateDp& target) {
 double textbook(const ApproximateDp& target) {
   return classical_gaussian(target).noise_multiplier;
 }
-double concentrated(const ApproximateDp& target) {
+double concentrated_epsilon(const ApproximateDp& target) {
   return 1 / mu_from_rho(rho_from_approximate_dp(target));
 }
 
 TEST(Privacy, TheGoldenCheckRejectsWrongFormulas) {
   for (const Calibration wrong :
-       {swapped_sign, half_noise, double_noise, variance, one_tail, textbook, concentrated})
+       {swapped_sign, half_noise, double_noise, variance, one_tail, textbook, concentrated_epsilon})
     EXPECT_EQ(golden_matches(wrong), 0);
 }
 
@@ -391,7 +390,8 @@ TEST(Privacy, DeltaFallsInEpsilonAndGrowsInMuAcrossEveryBranch) {
 TEST(Privacy, SmallMuLimitIsTheDensity) {
   // d delta / d mu at mu -> 0, epsilon = 0 is phi(0): nothing is lost to cancellation.
   for (const double mu : {1e-3, 1e-8, 1e-100, 1e-290, 1e-305}) {
-    const Real series = 0.398942280401432677940L * Real{mu} * (1 - Real{mu} * Real{mu} / 24);
+    const LongReal series =
+        0.398942280401432677940L * LongReal{mu} * (1 - LongReal{mu} * LongReal{mu} / 24);
     EXPECT_TRUE(close(delta_from_mu({.mu = mu, .epsilon = 0}), series, 1e-13)) << mu;
   }
 }
@@ -416,7 +416,7 @@ TEST(Privacy, AtTheEndsOfTheRangeTheAnswersStayFiniteAndSafe) {
       EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = epsilon}), delta);
       // Huge epsilon: a = 0 at mu = sqrt(2 epsilon), and delta < 1/2 needs a > 0.
       if (epsilon > 1) {
-        EXPECT_TRUE(at_most(mu, std::sqrt(2 * Real{epsilon}), 1e-13) || delta > 0.5);
+        EXPECT_TRUE(at_most(mu, std::sqrt(2 * LongReal{epsilon}), 1e-13) || delta > 0.5);
       }
     }
   }
@@ -449,10 +449,11 @@ TEST(Privacy, RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown) {
   for (int step = 0; step < 2000; ++step, mu *= 1.4321) {
     if (mu > 1e154) break;
     const double rho = rho_from_mu(mu);
-    EXPECT_TRUE(at_least(rho, Real{mu} * Real{mu} / 2, mu > 1e-139 ? 0x1p-52 : 0x1p-51)) << mu;
+    EXPECT_TRUE(at_least(rho, LongReal{mu} * LongReal{mu} / 2, mu > 1e-139 ? 0x1p-52 : 0x1p-51))
+        << mu;
     const double back = mu_from_rho(mu);
-    EXPECT_LE(Real{back} * Real{back}, 2 * Real{mu} * (1 + 1e-19L)) << mu;
-    EXPECT_TRUE(close(back, std::sqrt(2 * Real{mu}), 0x1p-51)) << mu;
+    EXPECT_LE(LongReal{back} * LongReal{back}, 2 * LongReal{mu} * (1 + 1e-19L)) << mu;
+    EXPECT_TRUE(close(back, std::sqrt(2 * LongReal{mu}), 0x1p-51)) << mu;
     // Up or down by at most the rounding of a square, where rho has all its digits.
     if (mu > 1e-150) {
       EXPECT_TRUE(close(mu_from_rho(rho), mu, 0x1p-51)) << mu;
@@ -472,8 +473,8 @@ TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
   EXPECT_EQ(compose_rho({}), 0);
   // 0.1 added a million times: never below the exact sum, and not a drift above it.
   const std::vector<double> many(1000000, 0.1);
-  EXPECT_TRUE(at_least(compose_rho(many), Real{0.1} * 1000000, 0x1p-51));
-  EXPECT_TRUE(at_least(compose_mu(many), Real{0.1} * 1000, 0x1p-51));
+  EXPECT_TRUE(at_least(compose_rho(many), LongReal{0.1} * 1000000, 0x1p-51));
+  EXPECT_TRUE(at_least(compose_mu(many), LongReal{0.1} * 1000, 0x1p-51));
   // A term far too small to change the sum still raises it by one unit.
   EXPECT_EQ(compose_rho(std::vector<double>{1, 1e-300}), std::nextafter(1.0, 2.0));
   EXPECT_EQ(compose_mu(std::vector<double>{1, 1e-300}), std::nextafter(1.0, 2.0));
@@ -492,22 +493,22 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
   for (const auto& [epsilon, rho] : known)
     EXPECT_TRUE(at_least(rho_from_pure_dp(epsilon), rho * (1 - 1e-14), 2e-14)) << epsilon;
   for (double epsilon = 1e-150; epsilon < 1e300; epsilon *= 1.77) {
-    const Real rho = Real{epsilon} * std::tanh(Real{epsilon} / 2);
+    const LongReal rho = LongReal{epsilon} * std::tanh(LongReal{epsilon} / 2);
     EXPECT_TRUE(at_least(rho_from_pure_dp(epsilon), rho, 0x1p-47)) << epsilon;
   }
   // Randomised response reaches it as alpha falls to 1, and exceeds it nowhere.
-  for (const Real epsilon : {0.01L, 0.3L, 1.0L, 4.0L, 20.0L}) {
-    const Real rho = rho_from_pure_dp(static_cast<double>(epsilon));
-    Real largest = 0;
-    for (Real beta = 1e-4L; beta < 1e4L; beta *= 1.1L) {
+  for (const LongReal epsilon : {0.01L, 0.3L, 1.0L, 4.0L, 20.0L}) {
+    const LongReal rho = rho_from_pure_dp(static_cast<double>(epsilon));
+    LongReal largest = 0;
+    for (LongReal beta = 1e-4L; beta < 1e4L; beta *= 1.1L) {
       // ln(cosh x / cosh y) / beta for x = (beta + 1/2) epsilon, y = epsilon / 2; where these are
       // close together, by the product of sines that is cosh x - cosh y, without cancellation.
-      const Real gap = beta * epsilon, x = epsilon / 2 + gap, y = epsilon / 2;
-      const auto log_cosh = [](Real z) { return z + std::log1p(std::exp(-2 * z)); };
-      const Real log_ratio =
+      const LongReal gap = beta * epsilon, x = epsilon / 2 + gap, y = epsilon / 2;
+      const auto log_cosh = [](LongReal z) { return z + std::log1p(std::exp(-2 * z)); };
+      const LongReal log_ratio =
           gap < 1 ? std::log1p(2 * std::sinh((x + y) / 2) * std::sinh(gap / 2) / std::cosh(y))
                   : log_cosh(x) - log_cosh(y);
-      const Real divergence = log_ratio / beta;
+      const LongReal divergence = log_ratio / beta;
       EXPECT_LE(divergence, (1 + beta) * rho * (1 + 1e-12L)) << epsilon << " " << beta;
       largest = std::max(largest, divergence / (1 + beta));
     }
@@ -523,15 +524,15 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
 
 /// Exact delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance`
 /// apart: the sum over all integers that matter. Not inlined: see long_doubles.hpp.
-[[gnu::noinline]] Real enumerated_delta(Real rho, int distance, Real epsilon) {
-  const Real variance = distance * distance / (2 * rho);
-  const auto weight = [&](int k) { return std::exp(-Real(k) * k / (2 * variance)); };
+[[gnu::noinline]] LongReal enumerated_delta(LongReal rho, int distance, LongReal epsilon) {
+  const LongReal variance = distance * distance / (2 * rho);
+  const auto weight = [&](int k) { return std::exp(-LongReal(k) * k / (2 * variance)); };
   const int reach = distance + static_cast<int>(std::ceil(40 * std::sqrt(variance))) + 2;
-  Real total = 0;
-  Real delta = 0;
+  LongReal total = 0;
+  LongReal delta = 0;
   for (int k = -reach; k <= reach; ++k) {
     total += weight(k);
-    delta += std::max(Real{0}, weight(k) - std::exp(epsilon) * weight(k + distance));
+    delta += std::max(LongReal{0}, weight(k) - std::exp(epsilon) * weight(k + distance));
   }
   return delta / total;
 }
@@ -648,27 +649,27 @@ TEST(Privacy, BadEpsilonOrDeltaIsRefusedWithItsNameAndValue) {
   };
   for (const auto& [epsilon, delta, complaint] : cases) {
     const ApproximateDp target{.epsilon = epsilon, .delta = delta};
-    EXPECT_EQ(message_of([&] { noise_multiplier(target); }),
+    EXPECT_EQ(message_of_refusal([&] { noise_multiplier(target); }),
               invalid("noise_multiplier: " + complaint));
-    EXPECT_EQ(message_of([&] { mu_from_approximate_dp(target); }),
+    EXPECT_EQ(message_of_refusal([&] { mu_from_approximate_dp(target); }),
               invalid("mu_from_approximate_dp: " + complaint));
-    EXPECT_EQ(message_of([&] { rho_from_approximate_dp(target); }),
+    EXPECT_EQ(message_of_refusal([&] { rho_from_approximate_dp(target); }),
               invalid("rho_from_approximate_dp: " + complaint));
-    EXPECT_EQ(message_of([&] { classical_gaussian(target); }),
+    EXPECT_EQ(message_of_refusal([&] { classical_gaussian(target); }),
               invalid("classical_gaussian: " + complaint));
     if (epsilon == 1) {
-      EXPECT_EQ(message_of([&] { epsilon_from_mu({.mu = 1, .delta = delta}); }),
+      EXPECT_EQ(message_of_refusal([&] { epsilon_from_mu({.mu = 1, .delta = delta}); }),
                 invalid("epsilon_from_mu: " + complaint));
-      EXPECT_EQ(message_of([&] { epsilon_from_rho({.rho = 1, .delta = delta}); }),
+      EXPECT_EQ(message_of_refusal([&] { epsilon_from_rho({.rho = 1, .delta = delta}); }),
                 invalid("epsilon_from_rho: " + complaint));
     }
   }
   for (const auto& [epsilon, text] :
        std::vector<std::pair<double, std::string>>{{-1, "-1"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
     const std::string complaint = "epsilon must be non-negative and finite, got " + text;
-    EXPECT_EQ(message_of([&] { delta_from_mu({.mu = 1, .epsilon = epsilon}); }),
+    EXPECT_EQ(message_of_refusal([&] { delta_from_mu({.mu = 1, .epsilon = epsilon}); }),
               invalid("delta_from_mu: " + complaint));
-    EXPECT_EQ(message_of([&] { delta_from_rho({.rho = 1, .epsilon = epsilon}); }),
+    EXPECT_EQ(message_of_refusal([&] { delta_from_rho({.rho = 1, .epsilon = epsilon}); }),
               invalid("delta_from_rho: " + complaint));
   }
 }
@@ -678,45 +679,47 @@ TEST(Privacy, BadMuOrRhoIsRefusedWithItsNameAndValue) {
            {0, "0"}, {-1, "-1"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
     const std::string mu = "mu must be positive and finite, got " + text;
     const std::string rho = "rho must be positive and finite, got " + text;
-    EXPECT_EQ(message_of([&] { delta_from_mu({.mu = value, .epsilon = 1}); }),
+    EXPECT_EQ(message_of_refusal([&] { delta_from_mu({.mu = value, .epsilon = 1}); }),
               invalid("delta_from_mu: " + mu));
-    EXPECT_EQ(message_of([&] { epsilon_from_mu({.mu = value, .delta = 0.1}); }),
+    EXPECT_EQ(message_of_refusal([&] { epsilon_from_mu({.mu = value, .delta = 0.1}); }),
               invalid("epsilon_from_mu: " + mu));
-    EXPECT_EQ(message_of([&] { rho_from_mu(value); }), invalid("rho_from_mu: " + mu));
-    EXPECT_EQ(message_of([&] { mu_from_rho(value); }), invalid("mu_from_rho: " + rho));
-    EXPECT_EQ(message_of([&] { delta_from_rho({.rho = value, .epsilon = 1}); }),
+    EXPECT_EQ(message_of_refusal([&] { rho_from_mu(value); }), invalid("rho_from_mu: " + mu));
+    EXPECT_EQ(message_of_refusal([&] { mu_from_rho(value); }), invalid("mu_from_rho: " + rho));
+    EXPECT_EQ(message_of_refusal([&] { delta_from_rho({.rho = value, .epsilon = 1}); }),
               invalid("delta_from_rho: " + rho));
-    EXPECT_EQ(message_of([&] { epsilon_from_rho({.rho = value, .delta = 0.1}); }),
+    EXPECT_EQ(message_of_refusal([&] { epsilon_from_rho({.rho = value, .delta = 0.1}); }),
               invalid("epsilon_from_rho: " + rho));
     const std::vector<double> list{1, value};
-    EXPECT_EQ(message_of([&] { compose_mu(list); }),
+    EXPECT_EQ(message_of_refusal([&] { compose_mu(list); }),
               invalid("compose_mu: mus[1] must be positive and finite, got " + text));
-    EXPECT_EQ(message_of([&] { compose_rho(list); }),
+    EXPECT_EQ(message_of_refusal([&] { compose_rho(list); }),
               invalid("compose_rho: rhos[1] must be positive and finite, got " + text));
   }
 }
 
 TEST(Privacy, AnswersOutsideTheDoublesAreRefusedNotReturnedAsInfinityOrZero) {
-  EXPECT_EQ(message_of([] { noise_multiplier({.epsilon = 1e-310, .delta = 1e-310}); }),
+  EXPECT_EQ(message_of_refusal([] { noise_multiplier({.epsilon = 1e-310, .delta = 1e-310}); }),
             invalid("noise_multiplier: epsilon must be large enough for a finite noise multiplier, "
                     "got 1e-310"));
-  EXPECT_EQ(message_of([] { classical_gaussian({.epsilon = 1e-310, .delta = 0.1}); }),
+  EXPECT_EQ(message_of_refusal([] { classical_gaussian({.epsilon = 1e-310, .delta = 0.1}); }),
             invalid("classical_gaussian: epsilon must be large enough for a finite noise "
                     "multiplier, got 1e-310"));
-  EXPECT_EQ(message_of([] { rho_from_approximate_dp({.epsilon = 1e-200, .delta = 1e-200}); }),
-            invalid("rho_from_approximate_dp: epsilon must be large enough for a positive rho, "
-                    "got 1e-200"));
-  EXPECT_EQ(message_of([] { epsilon_from_mu({.mu = 1e200, .delta = 0.1}); }),
+  EXPECT_EQ(
+      message_of_refusal([] { rho_from_approximate_dp({.epsilon = 1e-200, .delta = 1e-200}); }),
+      invalid("rho_from_approximate_dp: epsilon must be large enough for a positive rho, "
+              "got 1e-200"));
+  EXPECT_EQ(message_of_refusal([] { epsilon_from_mu({.mu = 1e200, .delta = 0.1}); }),
             invalid("epsilon_from_mu: mu must be small enough for a finite epsilon, got 1e+200"));
-  EXPECT_EQ(message_of([] { epsilon_from_rho({.rho = 1.7976931348623157e308, .delta = 1e-300}); }),
+  EXPECT_EQ(message_of_refusal(
+                [] { epsilon_from_rho({.rho = 1.7976931348623157e308, .delta = 1e-300}); }),
             invalid("epsilon_from_rho: rho must be small enough for a finite epsilon, got "
                     "1.7976931348623157e+308"));
-  EXPECT_EQ(message_of([] { rho_from_mu(1e200); }),
+  EXPECT_EQ(message_of_refusal([] { rho_from_mu(1e200); }),
             invalid("rho_from_mu: mu must be small enough for a finite rho, got 1e+200"));
   const std::vector<double> huge(2, 1.7e308);
-  EXPECT_EQ(message_of([&] { compose_rho(huge); }),
+  EXPECT_EQ(message_of_refusal([&] { compose_rho(huge); }),
             invalid("compose_rho: rhos must be small enough for a finite total, got 1.7e+308"));
-  EXPECT_EQ(message_of([&] { compose_mu(huge); }),
+  EXPECT_EQ(message_of_refusal([&] { compose_mu(huge); }),
             invalid("compose_mu: mus must be small enough for a finite total, got 1.7e+308"));
 }
 

@@ -11,13 +11,14 @@
 
 #include "dpftrl/problem/privacy.hpp"
 #include "golden/safe_side_golden.hpp"
+#include "special_values.hpp"
 
 namespace dpftrl {
 namespace {
 
-namespace known = golden::safe_side;
+using testing::kInfinity;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+namespace known = golden::safe_side;
 
 /// Whether an upper bound is safe and not above the least safe double by more than `slack` of it.
 bool is_tight_above(double value, double safe, double slack) {

@@ -11,7 +11,7 @@ namespace {
 
 using testing::index_of;
 using testing::relatively_close;
-using Kind = Workload::Kind;
+using WorkloadKind = Workload::Kind;
 
 std::vector<double> random_sequence(std::int64_t n, std::uint32_t seed) {
   std::mt19937 bits(seed);
@@ -35,7 +35,7 @@ Matrix triangle(std::int64_t n) {
   return matrix;
 }
 
-std::vector<Workload> workloads(std::int64_t n) {
+std::vector<Workload> every_workload(std::int64_t n) {
   return {Workload::prefix_sums(n),
           Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.99}),
           Workload::momentum({.num_steps = n, .momentum = 0.5}),
@@ -53,15 +53,15 @@ std::vector<double> by_definition(const Workload& workload, const std::vector<do
   long double average = 0, total = 0;
   for (std::size_t t = 0; t < w.size(); ++t) {
     average = static_cast<long double>(workload.momentum()) * average + w[t];
-    const bool has_rates = workload.kind() == Kind::rates;
+    const bool has_rates = workload.kind() == WorkloadKind::rates;
     const long double rate = has_rates ? workload.rates()[t] : 1.0;
     total = static_cast<long double>(workload.decay()) * total + rate * average;
-    if (workload.kind() == Kind::window) {
+    if (workload.kind() == WorkloadKind::window) {
       const auto width = static_cast<std::size_t>(workload.width());
       total = 0;
       for (std::size_t i = t + 1 >= width ? t + 1 - width : 0; i <= t; ++i) total += w[i];
     }
-    if (workload.kind() == Kind::matrix) {
+    if (workload.kind() == WorkloadKind::matrix) {
       total = 0;
       for (std::size_t i = 0; i <= t; ++i)
         total += static_cast<long double>(workload.matrix()(static_cast<Eigen::Index>(t),
@@ -83,7 +83,7 @@ bool agree(const std::vector<double>& actual, const std::vector<double>& expecte
 
 TEST(Workload, apply_follows_the_definition) {
   for (const std::int64_t n : {1, 2, 3, 7, 8, 40})
-    for (const Workload& workload : workloads(n)) {
+    for (const Workload& workload : every_workload(n)) {
       const std::vector<double> w = random_sequence(n, 5);
       EXPECT_TRUE(agree(workload.apply(w), by_definition(workload, w))) << workload.name() << n;
     }
@@ -107,7 +107,7 @@ TEST(Workload, a_neighbouring_definition_is_rejected) {
 
 TEST(Workload, matrix_is_the_map_itself) {
   for (const std::int64_t n : {1, 2, 3, 7, 8, 40})
-    for (const Workload& workload : workloads(n)) {
+    for (const Workload& workload : every_workload(n)) {
       const Matrix matrix = workload.matrix();
       EXPECT_TRUE(matrix.isLowerTriangular(0));
       EXPECT_GT(matrix.diagonal().cwiseAbs().minCoeff(), 0) << "invertible";
@@ -119,7 +119,7 @@ TEST(Workload, matrix_is_the_map_itself) {
 
 TEST(Workload, coefficients_are_the_first_column_and_make_the_matrix) {
   for (const std::int64_t n : {1, 2, 3, 8})
-    for (const Workload& workload : workloads(n)) {
+    for (const Workload& workload : every_workload(n)) {
       if (!workload.is_toeplitz()) {
         EXPECT_ERROR((void)workload.coefficients(), "unsupported",
                      "must have Toeplitz coefficients");
@@ -167,7 +167,7 @@ TEST(Workload, a_window_forgets_what_has_left_it) {
 }
 
 TEST(Workload, leading_is_the_leading_block) {
-  for (const Workload& workload : workloads(8))
+  for (const Workload& workload : every_workload(8))
     for (const std::int64_t n : {1, 2, 3, 5, 8}) {
       const Workload leading = workload.leading(n);
       EXPECT_EQ(leading.num_steps(), n);

@@ -15,14 +15,14 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
-constexpr std::int64_t kNumDraws = 20000;
+constexpr std::int64_t kNumChoices = 20000;
 
 /// Pearson's statistic is refused with probability e^-18 by P[chi^2_k > k + 2 sqrt(k x) + 2 x] <=
 /// e^-x (Laurent, Massart 2000). Values expected less than 20 times are taken together.
-bool follows(const Counts& counts, const std::vector<double>& law) {
+bool follows_choice_law(const Counts& counts, const std::vector<double>& law) {
   double statistic = 0, rest_count = 0, rest_expected = 0, freedom = 0;
   for (std::size_t i = 0; i < law.size(); ++i) {
-    const double expected = law[i] * static_cast<double>(kNumDraws);
+    const double expected = law[i] * static_cast<double>(kNumChoices);
     const double count = static_cast<double>(counts[i]);
     if (expected < 20) {
       rest_count += count;
@@ -40,7 +40,7 @@ bool follows(const Counts& counts, const std::vector<double>& law) {
 
 Counts draws(const Counts& utilities, const ExponentialOptions& options) {
   Counts counts(utilities.size(), 0);
-  for (std::int64_t i = 0; i < kNumDraws; ++i) {
+  for (std::int64_t i = 0; i < kNumChoices; ++i) {
     const Key key = Key::insecure_from_seed(static_cast<std::uint64_t>(i));
     ++counts[static_cast<std::size_t>(exponential_mechanism(utilities, options, key))];
   }
@@ -52,11 +52,11 @@ TEST(ExponentialMechanism, draws_have_the_exact_probabilities) {
   for (const bool is_monotone : {false, true}) {
     const ExponentialOptions options{.epsilon = 0.7, .sensitivity = 3, .is_monotone = is_monotone};
     const Counts counts = draws(utilities, options);
-    EXPECT_TRUE(follows(counts, exponential_probabilities(utilities, options)));
+    EXPECT_TRUE(follows_choice_law(counts, exponential_probabilities(utilities, options)));
     for (const double wrong : {0.6, 0.8}) {
       ExponentialOptions other = options;
       other.epsilon = wrong;
-      EXPECT_FALSE(follows(counts, exponential_probabilities(utilities, other)));
+      EXPECT_FALSE(follows_choice_law(counts, exponential_probabilities(utilities, other)));
     }
   }
 }
@@ -89,7 +89,7 @@ TEST(ExponentialMechanism, the_coin_has_the_odds_of_the_formula_over_all_ranges)
 }
 
 /// Largest log ratio of the probabilities of an outcome.
-double largest_loss(const std::vector<double>& p, const std::vector<double>& q) {
+double largest_choice_loss(const std::vector<double>& p, const std::vector<double>& q) {
   double loss = 0;
   for (std::size_t i = 0; i < p.size(); ++i) loss = std::max(loss, std::abs(std::log(p[i] / q[i])));
   return loss;
@@ -122,8 +122,8 @@ TEST(PrivateWinner, is_epsilon_dp_for_all_neighbouring_histograms) {
           .epsilon = kEpsilon, .sensitivity = 1, .is_monotone = is_monotone};
       double loss = 0;
       for_all_neighbours(neighbours, [&](const Counts& h, const Counts& other) {
-        loss = std::max(loss, largest_loss(exponential_probabilities(h, options),
-                                           exponential_probabilities(other, options)));
+        loss = std::max(loss, largest_choice_loss(exponential_probabilities(h, options),
+                                                  exponential_probabilities(other, options)));
       });
       return loss;
     };
@@ -197,8 +197,8 @@ class LossesOfPersons {
       const ExponentialOptions options{.epsilon = kEpsilon,
                                        .sensitivity = sensitivity,
                                        .is_monotone = neighbours == Neighbours::zero_out};
-      return largest_loss(exponential_probabilities(h, options),
-                          exponential_probabilities(other, options));
+      return largest_choice_loss(exponential_probabilities(h, options),
+                                 exponential_probabilities(other, options));
     };
     winner_ = std::max(winner_, loss_of(2));
     winner_of_rows_ = std::max(winner_of_rows_, loss_of(1));
@@ -313,22 +313,22 @@ TEST(ExponentialMechanism, laplace_noise_is_one_of_utility_distance) {
         (1 - q) / (1 + q) * std::pow(q, static_cast<double>(std::abs(y - kTruth)));
     EXPECT_NEAR(law[static_cast<std::size_t>(y)] / laplace, 1, 1e-9);
   }
-  EXPECT_NEAR(largest_loss(law, law_at(kTruth + kSensitivity)), 0.5, 1e-9);
+  EXPECT_NEAR(largest_choice_loss(law, law_at(kTruth + kSensitivity)), 0.5, 1e-9);
   // And the sampler of the one has the law of the other.
   const DiscreteLaplace sampler(6);
   Counts counts(kSize, 0);
-  for (std::int64_t i = 0; i < kNumDraws; ++i) {
+  for (std::int64_t i = 0; i < kNumChoices; ++i) {
     const std::int64_t k = sampler.sample(Key::insecure_from_seed(9),
                                           {.row = 0, .coordinate = static_cast<std::uint64_t>(i)});
     ++counts.at(static_cast<std::size_t>(kTruth + k));
   }
-  EXPECT_TRUE(follows(counts, law));
+  EXPECT_TRUE(follows_choice_law(counts, law));
   ExponentialOptions twice = options;
   twice.epsilon = 2;
   Counts utilities(kSize);
   for (std::int64_t y = 0; y < kSize; ++y)
     utilities[static_cast<std::size_t>(y)] = -std::abs(y - kTruth);
-  EXPECT_FALSE(follows(counts, exponential_probabilities(utilities, twice)));
+  EXPECT_FALSE(follows_choice_law(counts, exponential_probabilities(utilities, twice)));
 }
 
 TEST(RandomizedResponse, reports_lie_as_often_as_they_should) {
@@ -336,14 +336,14 @@ TEST(RandomizedResponse, reports_lie_as_often_as_they_should) {
     const double truth = 1 / (1 + std::exp(-epsilon));
     for (const bool bit : {false, true}) {
       Counts counts(2, 0);
-      for (std::int64_t i = 0; i < kNumDraws; ++i) {
+      for (std::int64_t i = 0; i < kNumChoices; ++i) {
         const Key key = Key::insecure_from_seed(static_cast<std::uint64_t>(2 * i + (bit ? 1 : 0)));
         ++counts[randomized_response(bit, epsilon, key) == bit ? 1 : 0];
       }
-      EXPECT_TRUE(follows(counts, {1 - truth, truth})) << epsilon;
+      EXPECT_TRUE(follows_choice_law(counts, {1 - truth, truth})) << epsilon;
       if (epsilon > 0.1) {
         const double less = 1 / (1 + std::exp(-epsilon / 2));
-        EXPECT_FALSE(follows(counts, {1 - less, less})) << epsilon;
+        EXPECT_FALSE(follows_choice_law(counts, {1 - less, less})) << epsilon;
       }
     }
   }

@@ -12,7 +12,7 @@
 namespace dpftrl {
 namespace {
 
-std::vector<QueryWorkload> workloads() {
+std::vector<QueryWorkload> bounded_query_workloads() {
   return {
       QueryWorkload::identity(1),
       QueryWorkload::identity(5),
@@ -24,7 +24,7 @@ std::vector<QueryWorkload> workloads() {
       QueryWorkload::kronecker(std::vector{QueryWorkload::prefix(4), QueryWorkload::identity(3)})};
 }
 
-double error_of(const QueryMechanism& mechanism, Objective objective) {
+double query_error(const QueryMechanism& mechanism, Objective objective) {
   const Vector errors = mechanism.standard_errors();
   return objective == Objective::max
              ? errors.maxCoeff()
@@ -32,7 +32,7 @@ double error_of(const QueryMechanism& mechanism, Objective objective) {
 }
 
 TEST(QueryBounds, no_factorization_is_below_them) {
-  for (const QueryWorkload& workload : workloads())
+  for (const QueryWorkload& workload : bounded_query_workloads())
     for (const Objective objective : {Objective::mean, Objective::max})
       for (const double epsilon : {0.01, 1.0, 5.0})
         for (const double delta : {0.0, 1e-6})
@@ -43,7 +43,7 @@ TEST(QueryBounds, no_factorization_is_below_them) {
                                    .objective = objective}),
                 {.epsilon = epsilon, .delta = delta, .max_contributions = persons});
             const QueryBounds found = any_mechanism_bounds(workload, mechanism);
-            const double error = error_of(mechanism, objective);
+            const double error = query_error(mechanism, objective);
             EXPECT_LE(found.added_noise, error);
             EXPECT_GT(found.added_noise, 0);
             ASSERT_EQ(found.unbiased.has_value(), delta == 0);
@@ -70,7 +70,7 @@ TEST(QueryBounds, of_one_count_are_those_of_geometric_noise) {
 TEST(QueryBounds, no_filtered_release_of_random_counts_is_below_that_of_every_mechanism) {
   // Counts 0 or 2 L with Laplace noise, of variance 2 / epsilon^2, and the best linear estimate of
   // F h from them: no mechanism is below what L proves.
-  for (const QueryWorkload& workload : workloads())
+  for (const QueryWorkload& workload : bounded_query_workloads())
     for (const double epsilon : {0.05, 0.5, 2.0, 6.0}) {
       const QueryMechanism mechanism(factorize_queries(workload, {.noise = QueryNoise::laplace}),
                                      {.epsilon = epsilon, .delta = 0});
@@ -98,7 +98,7 @@ TEST(QueryBounds, of_replace_one_know_differences_only) {
         factorize_queries(workload, {.noise = privacy.noise(), .neighbours = privacy.neighbours}),
         privacy);
     const QueryBounds found = any_mechanism_bounds(workload, mechanism);
-    EXPECT_LE(found.added_noise, error_of(mechanism, Objective::mean));
+    EXPECT_LE(found.added_noise, query_error(mechanism, Objective::mean));
     EXPECT_NEAR(found.added_noise / mechanism.lower_bound(),
                 std::sqrt(least_added_variance({.epsilon = 1, .delta = delta})), 1e-9);
     EXPECT_FALSE(found.every);

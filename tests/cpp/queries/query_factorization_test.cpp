@@ -54,7 +54,7 @@ double replace_one_error(const QueryFactorization& found, bool is_l1 = false) {
               : rows.norm() / std::sqrt(static_cast<double>(rows.size())));
 }
 
-struct Known {
+struct KnownFactorization {
   const char* name;
   QueryWorkload workload;
   double gamma_mean;  ///< gamma_F
@@ -62,7 +62,7 @@ struct Known {
 };
 
 /// From independent computations, and closed forms: parity |Q|, identity sqrt(m).
-std::vector<Known> known_optima() {
+std::vector<KnownFactorization> known_factorizations() {
   const std::vector<QueryWorkload> prefixes = {QueryWorkload::prefix(4), QueryWorkload::prefix(8)};
   return {
       {"ranges 4", QueryWorkload::all_ranges(4), 4.0547364077028, 1.3827431691},
@@ -84,7 +84,7 @@ std::vector<Known> known_optima() {
 }
 
 TEST(QueryFactorization, known_optima) {
-  for (const Known& known : known_optima()) {
+  for (const KnownFactorization& known : known_factorizations()) {
     const double m = static_cast<double>(known.workload.num_queries());
     for (const Objective objective : {Objective::mean, Objective::max}) {
       const bool is_max = objective == Objective::max;
@@ -142,9 +142,9 @@ TEST(QueryFactorization, bounds_are_those_of_the_reference) {
 TEST(QueryFactorization, decoder_times_encoder_is_the_workload) {
   Matrix any(3, 4);
   any << 0.1, -2, 0, 1, 1, 1.0 / 3, 0, 0, 5, 0, 0, 1;
-  std::vector<Known> all = known_optima();
+  std::vector<KnownFactorization> all = known_factorizations();
   all.push_back({"any, one value unasked", QueryWorkload::matrix(any), 0, 0});
-  for (const Known& known : all) {
+  for (const KnownFactorization& known : all) {
     for (const QueryStrategy strategy :
          {QueryStrategy::optimal, QueryStrategy::identity, QueryStrategy::queries}) {
       const QueryFactorization found = factorize_queries(known.workload, {.strategy = strategy});
@@ -157,7 +157,7 @@ TEST(QueryFactorization, decoder_times_encoder_is_the_workload) {
 
 TEST(QueryFactorization, lemma_1_bounds_hold_and_any_proof_beats_no_optimum) {
   // ||F||_* / sqrt(m) <= gamma_F <= ||F||_F, here over sqrt(number of queries).
-  for (const Known& known : known_optima()) {
+  for (const KnownFactorization& known : known_factorizations()) {
     const double optimum =
         known.gamma_mean / std::sqrt(static_cast<double>(known.workload.num_queries()));
     const Matrix f = known.workload.to_matrix();
@@ -262,7 +262,7 @@ TEST(QueryFactorization, ranges_of_many_values_need_no_rows) {
 }
 
 TEST(QueryFactorization, lemma_45_no_more_measurements_than_values) {
-  for (const Known& known : known_optima()) {
+  for (const KnownFactorization& known : known_factorizations()) {
     const QueryFactorization found = factorize_queries(known.workload);
     for (std::size_t i = 0; i < found.factors.size(); ++i) {
       const Matrix& f = known.workload.factors()[i].queries;
@@ -361,7 +361,7 @@ TEST(QueryFactorization, closed_forms_are_not_taken_for_workloads_that_look_like
 }
 
 TEST(QueryFactorization, optimal_is_not_worse_than_what_people_do) {
-  for (const Known& known : known_optima()) {
+  for (const KnownFactorization& known : known_factorizations()) {
     const double optimal = factorize_queries(known.workload).unit_error;
     for (const QueryStrategy strategy : {QueryStrategy::identity, QueryStrategy::queries})
       EXPECT_LE(optimal,
@@ -371,12 +371,12 @@ TEST(QueryFactorization, optimal_is_not_worse_than_what_people_do) {
 }
 
 TEST(QueryFactorization, what_is_measured_for_laplace_noise_is_the_best_of_what_is_known) {
-  std::vector<Known> all = known_optima();
+  std::vector<KnownFactorization> all = known_factorizations();
   all.push_back({"prefix 64", QueryWorkload::prefix(64), 0, 0});
   Matrix any(3, 4);
   any << 0.1, -2, 0, 1, 1, 1.0 / 3, 0, 0, 5, 0, 0, 1;
   all.push_back({"any, one value unasked", QueryWorkload::matrix(any), 0, 0});
-  for (const Known& known : all) {
+  for (const KnownFactorization& known : all) {
     for (const Objective objective : {Objective::mean, Objective::max}) {
       QueryFactorizationOptions options{.objective = objective};
       double least = l1_error(factorize_queries(known.workload, options));
@@ -434,7 +434,7 @@ TEST(QueryFactorizer, in_pieces_it_is_the_same) {
 }
 
 /// Largest l2 and l1 distance of measurements of neighbouring histograms, all of them.
-std::array<double, 4> brute_force(const QueryFactorization& factorization) {
+std::array<double, 4> brute_force_errors(const QueryFactorization& factorization) {
   const auto m = static_cast<std::size_t>(factorization.num_values());
   std::array<double, 4> largest{};
   const auto compare = [&](const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
@@ -480,7 +480,7 @@ TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
   for (const QueryWorkload& workload : workloads) {
     for (const QueryFactorizationOptions& options : all_options()) {
       const QueryFactorization found = factorize_queries(workload, options);
-      const std::array<double, 4> brute = brute_force(found);
+      const std::array<double, 4> brute = brute_force_errors(found);
       const QuerySensitivity l2 = found.l2_sensitivity(), l1 = found.l1_sensitivity();
       const std::array<double, 4> claimed = {l2.add_remove, l1.add_remove, l2.replace_one,
                                              l1.replace_one};
@@ -500,7 +500,7 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
   // Any factorization of F, and of F less a row of constants, which the number of records gives.
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
-  for (const Known& known : known_optima()) {
+  for (const KnownFactorization& known : known_factorizations()) {
     const Matrix f = known.workload.to_matrix();
     if (f.cols() > 16) continue;
     const double bound = factorize_queries(known.workload).replace_one_lower_bound;
@@ -545,8 +545,8 @@ double replace_one_error(const Matrix& f, const Matrix& m, Objective objective) 
                         : decoder.norm() / std::sqrt(static_cast<double>(f.rows())));
 }
 
-std::vector<Known> asked_with_a_public_total() {
-  std::vector<Known> all = known_optima();
+std::vector<KnownFactorization> asked_with_a_public_total() {
+  std::vector<KnownFactorization> all = known_factorizations();
   Matrix any(3, 4);
   any << 0.1, -2, 0, 1, 1, 1.0 / 3, 0, 0, 5, 0, 0, 1;
   all.push_back({"any, one value unasked", QueryWorkload::matrix(any), 0, 0});
@@ -558,7 +558,7 @@ std::vector<Known> asked_with_a_public_total() {
 }
 
 TEST(QueryFactorization, the_optimum_for_replace_one_is_met_by_what_is_measured) {
-  for (const Known& known : asked_with_a_public_total()) {
+  for (const KnownFactorization& known : asked_with_a_public_total()) {
     for (const Objective objective : {Objective::mean, Objective::max}) {
       const QueryFactorizationOptions options{.neighbours = Neighbours::replace_one,
                                               .objective = objective};
@@ -586,7 +586,7 @@ TEST(QueryFactorization, the_optimum_for_replace_one_is_met_by_what_is_measured)
 TEST(QueryFactorization, nothing_that_can_be_measured_beats_the_bound_for_replace_one) {
   std::mt19937_64 random(19);
   std::normal_distribution<double> normal;
-  for (const Known& known : asked_with_a_public_total()) {
+  for (const KnownFactorization& known : asked_with_a_public_total()) {
     if (known.workload.num_values() > 8) continue;
     const Matrix f = known.workload.to_matrix();
     for (const Objective objective : {Objective::mean, Objective::max}) {
@@ -632,7 +632,7 @@ TEST(QueryFactorization, the_optimum_for_replace_one_has_known_values) {
 }
 
 TEST(QueryFactorization, laplace_noise_for_replace_one_is_no_worse_than_the_usual_measurements) {
-  for (const Known& known : asked_with_a_public_total()) {
+  for (const KnownFactorization& known : asked_with_a_public_total()) {
     for (const Objective objective : {Objective::mean, Objective::max}) {
       QueryFactorizationOptions options{.noise = QueryNoise::laplace,
                                         .neighbours = Neighbours::replace_one,

@@ -15,7 +15,7 @@ namespace {
 
 using testing::relatively_close;
 
-Key key_of(std::uint64_t seed) {
+Key query_key_of(std::uint64_t seed) {
   return Key::insecure_from_seed(seed);
 }
 
@@ -35,14 +35,15 @@ TEST(QueryMechanism, noise_does_not_depend_on_the_histogram) {
   const std::vector<std::int64_t> h = {5, 0, 7}, other = {1, 1000000, 3};
   for (const QueryPrivacy& privacy : all_privacies(1)) {
     const QueryMechanism mechanism(factorize_queries(workload), privacy);
-    const QueryRelease a = mechanism.release(h, key_of(3)), b = mechanism.release(other, key_of(3));
+    const QueryRelease a = mechanism.release(h, query_key_of(3)),
+                       b = mechanism.release(other, query_key_of(3));
     const auto exact = mechanism.factorization().measure(h);
     const auto exact_other = mechanism.factorization().measure(other);
     for (std::size_t i = 0; i < exact.size(); ++i) {
       EXPECT_EQ(a.measurements[i] - exact[i], b.measurements[i] - exact_other[i]);
       EXPECT_NE(a.measurements[i], exact[i]);
     }
-    EXPECT_NE(a.measurements, mechanism.release(h, key_of(4)).measurements);
+    EXPECT_NE(a.measurements, mechanism.release(h, query_key_of(4)).measurements);
   }
 }
 
@@ -77,7 +78,7 @@ TEST(QueryMechanism, what_gets_no_noise_is_the_same_for_all_neighbours) {
             std::vector<std::int64_t> h = {code % 3, code / 3 % 3, code / 9 % 3, code / 27};
             h.resize(m);
             const std::vector<std::int64_t> mine = f.measure(h);
-            const std::vector<std::int64_t> y = mechanism.release(h, key_of(1)).measurements;
+            const std::vector<std::int64_t> y = mechanism.release(h, query_key_of(1)).measurements;
             for (std::size_t v = 0; v < m; ++v)
               for (std::size_t w = 0; w <= m; ++w) {
                 const bool is_replaced = privacy.neighbours == Neighbours::replace_one;
@@ -106,7 +107,7 @@ TEST(QueryMechanism, the_number_of_records_is_exact_where_it_is_public_and_secre
         factorize_queries(QueryWorkload::prefix(3),
                           {.noise = privacy.noise(), .neighbours = Neighbours::replace_one});
     const QueryMechanism mechanism(f, privacy);
-    const QueryRelease release = mechanism.release(h, key_of(2));
+    const QueryRelease release = mechanism.release(h, query_key_of(2));
     EXPECT_EQ(release.answers(2) == 12, is_public);
     EXPECT_EQ(mechanism.standard_errors()(2) == 0, is_public);
     EXPECT_NE(release.answers(0), 5);
@@ -116,7 +117,7 @@ TEST(QueryMechanism, the_number_of_records_is_exact_where_it_is_public_and_secre
         factorize_queries(QueryWorkload::kronecker(pair), {.strategy = QueryStrategy::queries}),
         privacy);
     const std::vector<std::int64_t> table = {1, 2, 3, 4, 5, 6};
-    const Vector answers = both.release(table, key_of(3)).answers;
+    const Vector answers = both.release(table, query_key_of(3)).answers;
     EXPECT_EQ(answers(5) == 21, is_public);
     EXPECT_EQ(both.standard_errors()(5) == 0, is_public);
     for (Eigen::Index i = 0; i < 5; ++i) EXPECT_GT(both.standard_errors()(i), 0.4);
@@ -134,9 +135,10 @@ TEST(QueryMechanism, noise_has_the_law_it_claims) {
       const std::vector<std::int64_t> exact = mechanism.factorization().measure(h);
       const bool is_gaussian = mechanism.noise() == QueryNoise::gaussian;
       for (std::uint64_t seed = 0; seed < 30; ++seed) {
-        const std::vector<std::int64_t> y = mechanism.release(h, key_of(seed)).measurements;
-        const Key own = detail::key_for(
-            is_gaussian ? detail::QueryUse::gaussian : detail::QueryUse::laplace, key_of(seed));
+        const std::vector<std::int64_t> y = mechanism.release(h, query_key_of(seed)).measurements;
+        const Key own =
+            detail::key_for(is_gaussian ? detail::QueryUse::gaussian : detail::QueryUse::laplace,
+                            query_key_of(seed));
         for (std::size_t i = 0; i < y.size(); ++i) {
           const std::int64_t noise =
               is_gaussian
@@ -159,19 +161,19 @@ TEST(QueryMechanism, noise_has_the_law_it_claims) {
 
 TEST(QueryMechanism, no_use_of_a_key_shares_bits_with_another) {
   using detail::QueryUse;
-  std::vector<std::array<std::uint32_t, 8>> keys = {key_of(5).words()};
+  std::vector<std::array<std::uint32_t, 8>> keys = {query_key_of(5).words()};
   for (const QueryUse use : {QueryUse::gaussian, QueryUse::laplace, QueryUse::choice})
-    keys.push_back(detail::key_for(use, key_of(5)).words());
+    keys.push_back(detail::key_for(use, query_key_of(5)).words());
   for (std::size_t i = 0; i < keys.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(keys[i], keys[j]);
   // A winner among 2^20 and Laplace noise of 24 bits, which shared words before.
   const std::vector<std::int64_t> flat(std::size_t{1} << 20, 0);
   int num_equal = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const std::int64_t winner = private_winner(flat, {.epsilon = 1}, key_of(seed));
-    const std::int64_t noise =
-        DiscreteLaplace(std::int64_t{1} << 24)
-            .sample(detail::key_for(QueryUse::laplace, key_of(seed)), {.row = 0, .coordinate = 0});
+    const std::int64_t winner = private_winner(flat, {.epsilon = 1}, query_key_of(seed));
+    const std::int64_t noise = DiscreteLaplace(std::int64_t{1} << 24)
+                                   .sample(detail::key_for(QueryUse::laplace, query_key_of(seed)),
+                                           {.row = 0, .coordinate = 0});
     const std::int64_t low = (std::int64_t{1} << 20) - 1;
     num_equal += winner == (noise & low) || winner == (-noise & low) ? 1 : 0;
   }
@@ -239,7 +241,7 @@ TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {
     Vector mean = Vector::Zero(truth.size()), squares = mean;
     for (int i = 0; i < kNumReleases; ++i) {
       const Vector noise =
-          mechanism.release(h, key_of(static_cast<std::uint64_t>(i))).answers - truth;
+          mechanism.release(h, query_key_of(static_cast<std::uint64_t>(i))).answers - truth;
       mean += noise / kNumReleases;
       squares += noise.cwiseAbs2() / kNumReleases;
     }
@@ -283,17 +285,17 @@ double mass(const QueryMechanism& mechanism, std::int64_t k) {
 
 /// Estimate of delta at `epsilon` between two histograms, E[max(0, 1 - e^(epsilon - loss))] over
 /// releases of the first, and its standard error; and the largest loss.
-struct Audit {
+struct QueryAudit {
   double delta, standard_error, largest_loss;
 };
-Audit audit(const QueryMechanism& mechanism, const std::vector<std::int64_t>& h,
-            const std::vector<std::int64_t>& other, double epsilon) {
+QueryAudit audit(const QueryMechanism& mechanism, const std::vector<std::int64_t>& h,
+                 const std::vector<std::int64_t>& other, double epsilon) {
   constexpr int kNumReleases = 1500;
   const auto mine = mechanism.factorization().measure(h);
   const auto theirs = mechanism.factorization().measure(other);
   double sum = 0, squares = 0, largest = 0;
   for (int i = 0; i < kNumReleases; ++i) {
-    const auto y = mechanism.release(h, key_of(static_cast<std::uint64_t>(i))).measurements;
+    const auto y = mechanism.release(h, query_key_of(static_cast<std::uint64_t>(i))).measurements;
     double loss = 0;
     for (std::size_t j = 0; j < y.size(); ++j)
       loss += std::log(mass(mechanism, y[j] - mine[j]) / mass(mechanism, y[j] - theirs[j]));
@@ -320,7 +322,7 @@ TEST(QueryMechanism, likelihood_ratios) {
       }
     }
     // The same releases do not have half the epsilon.
-    const Audit refuted = audit(mechanism, h, other, 0.5);
+    const QueryAudit refuted = audit(mechanism, h, other, 0.5);
     EXPECT_GT(refuted.delta, privacy.delta + 6 * refuted.standard_error);
   }
 }
@@ -340,10 +342,10 @@ TEST(QueryMechanism, a_person_with_several_records_is_protected) {
     EXPECT_GE(of_persons.textbook_sensitivity(), of_persons.sensitivity());
     EXPECT_NEAR(of_persons.mu(), of_rows.mu(), 1e-12);
     EXPECT_EQ(of_persons.unit_error(), of_rows.unit_error());
-    const Audit found = audit(of_persons, h, fewer, 1);
+    const QueryAudit found = audit(of_persons, h, fewer, 1);
     EXPECT_LE(found.delta, privacy.delta + 6 * found.standard_error);
     // Noise for one record does not protect three.
-    const Audit refuted = audit(of_rows, h, fewer, 1);
+    const QueryAudit refuted = audit(of_rows, h, fewer, 1);
     EXPECT_GT(refuted.delta, privacy.delta + 6 * refuted.standard_error);
   }
 }
@@ -354,10 +356,10 @@ TEST(QueryMechanism, replace_one_is_refused_for_persons_with_several_records) {
     QueryPrivacy privacy{.epsilon = 1, .delta = delta, .neighbours = Neighbours::replace_one};
     // A person with two records in the place of one with one: what is released without noise
     // would tell them apart. So it is true of one record each only.
-    const QueryRelease mine =
-        QueryMechanism(prefix, privacy).release(std::vector<std::int64_t>{5, 0, 7}, key_of(2));
-    const QueryRelease theirs =
-        QueryMechanism(prefix, privacy).release(std::vector<std::int64_t>{5, 1, 7}, key_of(2));
+    const QueryRelease mine = QueryMechanism(prefix, privacy)
+                                  .release(std::vector<std::int64_t>{5, 0, 7}, query_key_of(2));
+    const QueryRelease theirs = QueryMechanism(prefix, privacy)
+                                    .release(std::vector<std::int64_t>{5, 1, 7}, query_key_of(2));
     EXPECT_NEAR(theirs.answers(2) - mine.answers(2), 1, 1e-9);
     for (const std::int64_t most : {std::int64_t{2}, std::int64_t{3}, std::int64_t{1} << 20}) {
       privacy.max_contributions = most;
@@ -459,7 +461,7 @@ TEST(QueryMechanism, the_predicted_std_is_that_of_the_measurements) {
       const std::vector<std::int64_t> exact = mechanism.factorization().measure(h);
       double second = 0, fourth = 0;
       for (std::uint64_t seed = 0; seed < kReleases; ++seed) {
-        const QueryRelease release = mechanism.release(h, key_of(seed));
+        const QueryRelease release = mechanism.release(h, query_key_of(seed));
         for (std::size_t i = 0; i < exact.size(); ++i) {
           const double noise = static_cast<double>(release.measurements[i] - exact[i]);
           second += noise * noise / (kReleases * kValues);
@@ -483,7 +485,7 @@ TEST(ConsistentHistogram, finds_the_histogram_when_there_is_hardly_any_noise) {
     const QueryMechanism mechanism(
         factorize_queries(workload),
         {.epsilon = 200, .delta = kDelta, .neighbours = Neighbours::replace_one});
-    const QueryRelease release = mechanism.release(h, key_of(1));
+    const QueryRelease release = mechanism.release(h, query_key_of(1));
     for (const ConsistencyOptions& options :
          {ConsistencyOptions{.integer = true}, ConsistencyOptions{.integer = true, .total = 16}}) {
       const Vector found = consistent_histogram(mechanism, release, options);
@@ -500,7 +502,7 @@ TEST(ConsistentHistogram, has_the_number_of_records_that_the_release_tells) {
   for (const QueryWorkload& workload : {QueryWorkload::all_ranges(5), QueryWorkload::prefix(5)}) {
     const QueryMechanism mechanism = own_mechanism(workload, privacy);
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      const QueryRelease release = mechanism.release(h, key_of(seed));
+      const QueryRelease release = mechanism.release(h, query_key_of(seed));
       const Vector found = consistent_histogram(mechanism, release);
       EXPECT_NEAR(found.sum(), 16, 1e-9);
       EXPECT_GE(found.minCoeff(), 0);
@@ -510,7 +512,7 @@ TEST(ConsistentHistogram, has_the_number_of_records_that_the_release_tells) {
     QueryPrivacy sharp = privacy;
     sharp.epsilon = 200;
     const QueryMechanism precise = own_mechanism(workload, sharp);
-    const QueryRelease release = precise.release(h, key_of(1));
+    const QueryRelease release = precise.release(h, query_key_of(1));
     const Vector found = consistent_histogram(precise, release, {.integer = true});
     for (std::size_t v = 0; v < h.size(); ++v)
       EXPECT_EQ(found(static_cast<Eigen::Index>(v)), static_cast<double>(h[v]));
@@ -561,7 +563,7 @@ TEST(ConsistentHistogram, takes_no_total_for_certain_that_has_noise_or_is_one_of
     const double total_unit = encoder(0, 0) * mechanism.noise_stddev();
     double farthest = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      QueryRelease release = mechanism.release(h, key_of(seed));
+      QueryRelease release = mechanism.release(h, query_key_of(seed));
       // Measurements that no histogram has: the nearest one has another total.
       release.measurements.front() += static_cast<std::int64_t>(40 * total_unit);
       const Vector x = consistent_histogram(mechanism, release);
@@ -588,7 +590,7 @@ TEST(ConsistentHistogram, is_the_nearest_with_counts_that_can_be) {
   const std::vector<std::int64_t> h = {0, 30, 0, 2, 1, 0};
   const Matrix encoder = scaled_encoder(mechanism);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const QueryRelease release = mechanism.release(h, key_of(seed));
+    const QueryRelease release = mechanism.release(h, query_key_of(seed));
     const Vector y = scaled_measurements(mechanism, release);
     for (const bool has_total : {false, true}) {
       ConsistencyOptions options;
@@ -621,7 +623,7 @@ TEST(ConsistentHistogram, is_the_nearest_with_counts_that_can_be) {
 TEST(ConsistentHistogram, refuses_bad_input) {
   const QueryMechanism secret(factorize_queries(QueryWorkload::prefix(2)),
                               {.epsilon = 1, .delta = 0, .neighbours = Neighbours::zero_out});
-  const QueryRelease release = secret.release(std::vector<std::int64_t>{1, 2}, key_of(1));
+  const QueryRelease release = secret.release(std::vector<std::int64_t>{1, 2}, query_key_of(1));
   EXPECT_ERROR(consistent_histogram(secret, release, {.total = 3}), "unsupported",
                "public only with neighbours replace_one");
   EXPECT_ERROR(consistent_histogram(secret, release, {.total = -3}), "invalid_argument", "total");

@@ -9,18 +9,17 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/queries/exponential_mechanism.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::normal_cdf;
+
 constexpr double kShare = 0.75;
 
-double normal_cdf(double x) {
-  return std::erfc(-x / std::sqrt(2.0)) / 2;
-}
-
-Key key_of(std::int64_t seed) {
+Key tuning_key(std::int64_t seed) {
   return Key::insecure_from_seed(static_cast<std::uint64_t>(seed));
 }
 
@@ -190,7 +189,7 @@ TEST(Tuning, a_tenth_of_the_rows_is_held_out_and_every_row_as_often) {
   std::vector<double> times(kNumRows, 0);
   double together = 0;
   for (std::int64_t seed = 0; seed < kNumDraws; ++seed) {
-    const std::vector<std::int64_t> rows = draw_held_out(kNumRows, key_of(seed));
+    const std::vector<std::int64_t> rows = draw_held_out(kNumRows, tuning_key(seed));
     ASSERT_EQ(rows.size(), 3U);
     ASSERT_TRUE(rows[0] < rows[1] && rows[1] < rows[2]);
     for (const std::int64_t row : rows) ++times[static_cast<std::size_t>(row)];
@@ -200,8 +199,8 @@ TEST(Tuning, a_tenth_of_the_rows_is_held_out_and_every_row_as_often) {
   // Six standard deviations: refused by chance with probability below 1e-7.
   for (const double each : times) EXPECT_NEAR(each / kNumDraws, 3.0 / 21, 6 * 0.0025);
   EXPECT_NEAR(together / kNumDraws, 3.0 * 2 / (21 * 20), 6 * 0.00085);
-  EXPECT_EQ(draw_held_out(2, key_of(1)).size(), 1U);
-  EXPECT_THROW(draw_held_out(1, key_of(1)), Error);
+  EXPECT_EQ(draw_held_out(2, tuning_key(1)).size(), 1U);
+  EXPECT_THROW(draw_held_out(1, tuning_key(1)), Error);
 }
 
 TEST(Tuning, a_choice_has_the_law_of_coins_and_the_exponential_mechanism) {
@@ -212,7 +211,7 @@ TEST(Tuning, a_choice_has_the_law_of_coins_and_the_exponential_mechanism) {
     constexpr std::int64_t kNumDraws = 20000;
     std::vector<double> times(3, 0);
     for (std::int64_t seed = 0; seed < kNumDraws; ++seed)
-      ++times[static_cast<std::size_t>(choose_tuned(num_right, options, key_of(seed)))];
+      ++times[static_cast<std::size_t>(choose_tuned(num_right, options, tuning_key(seed)))];
     // Six standard deviations of a share are 0.0213 at most.
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(times[i] / kNumDraws, law[i], 0.0213);
     // The coins do something: the best is chosen more often without them.

@@ -210,7 +210,7 @@ TEST(DiscreteSampling, one_attempt_gives_values_in_proportion_to_their_law) {
 
 // --- the samplers ----------------------------------------------------------------------------
 
-const Key& key() {
+const Key& discrete_key() {
   static const Key found = Key::insecure_from_seed(77);
   return found;
 }
@@ -221,7 +221,7 @@ constexpr std::int64_t kNumSamples = 40000;
 /// and where it is refused: P[chi^2_k > k + 2 sqrt(k x) + 2 x] <= e^-x (Laurent, Massart 2000),
 /// with x = 18: a false alarm in one of 6 10^7 seeds.
 template <class Sample, class Law>
-bool follows(const Sample& sample, const Law& exact) {
+bool follows_integer_law(const Sample& sample, const Law& exact) {
   std::map<std::int64_t, std::int64_t> counts;
   for (std::int64_t i = 0; i < kNumSamples; ++i) ++counts[sample(static_cast<std::uint64_t>(i))];
   double statistic = 0, rest_expected = kNumSamples, rest_count = kNumSamples, freedom = 0;
@@ -244,11 +244,12 @@ TEST(DiscreteLaplace, samples_have_the_exact_probabilities) {
   for (const std::int64_t scale : {1, 3, 10}) {
     const DiscreteLaplace laplace(scale);
     const auto sample = [&](std::uint64_t i) {
-      return laplace.sample(key(), {.row = static_cast<std::uint64_t>(scale), .coordinate = i});
+      return laplace.sample(discrete_key(),
+                            {.row = static_cast<std::uint64_t>(scale), .coordinate = i});
     };
     const auto exact = [&](double s) { return [s](std::int64_t k) { return laplace_law(k, s); }; };
-    EXPECT_TRUE(follows(sample, exact(static_cast<double>(scale)))) << scale;
-    EXPECT_FALSE(follows(sample, exact(1.1 * static_cast<double>(scale)))) << scale;
+    EXPECT_TRUE(follows_integer_law(sample, exact(static_cast<double>(scale)))) << scale;
+    EXPECT_FALSE(follows_integer_law(sample, exact(1.1 * static_cast<double>(scale)))) << scale;
   }
 }
 
@@ -257,12 +258,12 @@ TEST(DiscreteGaussian, samples_have_the_exact_probabilities) {
   for (const double variance : {0.1, 1.0 / 3, 1.0, 2.5, 100.0}) {
     const DiscreteGaussian gaussian(variance);
     const auto sample = [&](std::uint64_t i) {
-      return gaussian.sample(key(), {.row = 5, .coordinate = i});
+      return gaussian.sample(discrete_key(), {.row = 5, .coordinate = i});
     };
     const auto exact = [&](double v) { return [v](std::int64_t k) { return gaussian_law(k, v); }; };
-    EXPECT_TRUE(follows(sample, exact(variance))) << variance;
-    EXPECT_FALSE(follows(sample, exact(1.1 * variance))) << variance;
-    EXPECT_FALSE(follows(sample, exact(variance / 1.1))) << variance;
+    EXPECT_TRUE(follows_integer_law(sample, exact(variance))) << variance;
+    EXPECT_FALSE(follows_integer_law(sample, exact(1.1 * variance))) << variance;
+    EXPECT_FALSE(follows_integer_law(sample, exact(variance / 1.1))) << variance;
   }
 }
 
@@ -272,7 +273,7 @@ TEST(DiscreteGaussian, large_variances_have_the_moments_of_the_normal_law) {
   for (const double variance : {12345.678, 0x1p53 + 2, 3e20, kMaxDiscreteVariance}) {
     const DiscreteGaussian gaussian(variance);
     std::vector<std::int64_t> samples(20000);
-    gaussian.fill(key(), {.row = 6, .coordinate = 0}, samples);
+    gaussian.fill(discrete_key(), {.row = 6, .coordinate = 0}, samples);
     double mean = 0, square = 0;
     for (const std::int64_t x : samples) {
       const double scaled = static_cast<double>(x) / std::sqrt(variance);
@@ -287,10 +288,10 @@ TEST(DiscreteGaussian, large_variances_have_the_moments_of_the_normal_law) {
 TEST(DiscreteGaussian, a_sample_is_a_function_of_its_address) {
   const DiscreteGaussian gaussian(1e6);
   std::vector<std::int64_t> row(50), part(7);
-  gaussian.fill(key(), {.row = 9, .coordinate = 0}, row);
-  gaussian.fill(key(), {.row = 9, .coordinate = 11}, part);
+  gaussian.fill(discrete_key(), {.row = 9, .coordinate = 0}, row);
+  gaussian.fill(discrete_key(), {.row = 9, .coordinate = 11}, part);
   for (std::size_t i = 0; i < part.size(); ++i) EXPECT_EQ(part[i], row[11 + i]);
-  EXPECT_NE(gaussian.sample(key(), {.row = 10, .coordinate = 0}), row[0]);
+  EXPECT_NE(gaussian.sample(discrete_key(), {.row = 10, .coordinate = 0}), row[0]);
   EXPECT_NE(gaussian.sample(Key::insecure_from_seed(78), {.row = 9, .coordinate = 0}), row[0]);
 }
 
@@ -298,13 +299,14 @@ TEST(DiscreteGaussian, samples_are_the_same_integers_everywhere) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const double variance : {kMinDiscreteVariance, 0.7, 1e3, 1e15, kMaxDiscreteVariance}) {
     std::vector<std::int64_t> samples(500);
-    DiscreteGaussian(variance).fill(key(), {.row = 1, .coordinate = 0}, samples);
+    DiscreteGaussian(variance).fill(discrete_key(), {.row = 1, .coordinate = 0}, samples);
     for (const std::int64_t x : samples)
       hash = (hash ^ static_cast<std::uint64_t>(x)) * 0x100000001b3;
   }
   const DiscreteLaplace laplace(kMaxLaplaceScale);
   for (std::uint64_t i = 0; i < 100; ++i)
-    hash = (hash ^ static_cast<std::uint64_t>(laplace.sample(key(), {.row = 2, .coordinate = i}))) *
+    hash = (hash ^ static_cast<std::uint64_t>(
+                       laplace.sample(discrete_key(), {.row = 2, .coordinate = i}))) *
            0x100000001b3;
   EXPECT_EQ(hash, 16864790688708509530u);
 }
@@ -327,10 +329,10 @@ TEST(DiscreteSampling, refuses_bad_input) {
   for (const double variance : {0.0, -1.0, std::nan(""), 0x1p93, 0x1p-11})
     EXPECT_ERROR(DiscreteGaussian{variance}, "invalid_argument", "variance must be between 2^-10");
   const DiscreteGaussian gaussian(1);
-  EXPECT_ERROR(gaussian.sample(key(), {.row = 0, .coordinate = kMaxBlocks}), "invalid_argument",
-               "coordinate must be below 2^32");
-  EXPECT_ERROR(gaussian.sample(key(), {.row = kMaxRows, .coordinate = 0}), "invalid_argument",
-               "row");
+  EXPECT_ERROR(gaussian.sample(discrete_key(), {.row = 0, .coordinate = kMaxBlocks}),
+               "invalid_argument", "coordinate must be below 2^32");
+  EXPECT_ERROR(gaussian.sample(discrete_key(), {.row = kMaxRows, .coordinate = 0}),
+               "invalid_argument", "row");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ using detail::Digits;
 using detail::Enclosure;
 using detail::FixedPoint;
 using Long = std::uint64_t;
-using Word = std::uint32_t;
+using HalfWord = std::uint32_t;
 /// Base 2^64, after the point.
 using Planes = std::array<Long, detail::kNumPlanes>;
 
@@ -36,22 +36,22 @@ const FixedPoint& fixed() {
   return instance;
 }
 
-Enclosure exactly(double x) {
+Enclosure enclosed_double(double x) {
   Enclosure value = fixed().from_double(std::abs(x));
   value.negative = std::signbit(x);
   return value;
 }
 
 /// |sum - ideal|.
-double distance(const Enclosure& ideal, const DoubleDouble& sum) {
-  const Enclosure rest =
-      fixed().subtract(fixed().subtract(ideal, exactly(sum.high)), exactly(sum.low));
+double distance_from_ideal(const Enclosure& ideal, const DoubleDouble& sum) {
+  const Enclosure rest = fixed().subtract(fixed().subtract(ideal, enclosed_double(sum.high)),
+                                          enclosed_double(sum.low));
   EXPECT_LT(rest.error * fixed().unit(), 0x1p-100);
   return fixed().to_double(rest.digits);
 }
 
 /// The larger distance of the two normals from those of these bits, `rest` in all further planes.
-double distance(const Planes& u1, Long u2, Long rest, const detail::NormalPair& z) {
+double distance_from_ideal(const Planes& u1, Long u2, Long rest, const detail::NormalPair& z) {
   EXPECT_LE(std::abs(z.cos.low), 0x1p-53 * std::abs(z.cos.high));
   EXPECT_LE(std::abs(z.sin.low), 0x1p-53 * std::abs(z.sin.high));
   if (std::ranges::all_of(u1, [](Long digit) { return digit == ~Long{0}; }) && rest == ~Long{0})
@@ -67,7 +67,7 @@ double distance(const Planes& u1, Long u2, Long rest, const detail::NormalPair& 
   const Enclosure cosine = fixed().multiply(radius, fixed().cosine_of_turn(turn));
   turn[1] -= Long{1} << 62;
   const Enclosure sine = fixed().multiply(radius, fixed().cosine_of_turn(turn));
-  return std::max(distance(cosine, z.cos), distance(sine, z.sin));
+  return std::max(distance_from_ideal(cosine, z.cos), distance_from_ideal(sine, z.sin));
 }
 
 /// Larger distance from the ideal when the first planes of u1 are followed by zeros or by ones.
@@ -77,49 +77,51 @@ double distance_of_any(const Planes& u1, std::size_t num_known, Long u2,
   for (const Long rest : {Long{0}, ~Long{0}}) {
     Planes all = u1;
     std::fill(all.begin() + static_cast<std::ptrdiff_t>(num_known), all.end(), rest);
-    worst = std::max(worst, distance(all, u2, rest, z));
+    worst = std::max(worst, distance_from_ideal(all, u2, rest, z));
   }
   return worst;
 }
 
-bool is_exceptional(Long u1) {
+bool is_exceptional_extended(Long u1) {
   return (u1 >> 63 != 0 ? ~u1 : u1) >> 32 < detail::kExceptionalHighWordExtended;
 }
 
-std::vector<Word> words_of(const std::vector<Long>& u1, const std::vector<Long>& u2) {
-  std::vector<Word> words((u1.size() + 3) / 4 * 16, 0x55555555);
+std::vector<HalfWord> words_of(const std::vector<Long>& u1, const std::vector<Long>& u2) {
+  std::vector<HalfWord> words((u1.size() + 3) / 4 * 16, 0x55555555);
   for (std::size_t n = 0; n < u1.size(); ++n) {
-    Word* p = &words[16 * (n / 4) + n % 4];
-    p[0] = static_cast<Word>(u1[n]);
-    p[4] = static_cast<Word>(u1[n] >> 32);
-    p[8] = static_cast<Word>(u2[n]);
-    p[12] = static_cast<Word>(u2[n] >> 32);
+    HalfWord* p = &words[16 * (n / 4) + n % 4];
+    p[0] = static_cast<HalfWord>(u1[n]);
+    p[4] = static_cast<HalfWord>(u1[n] >> 32);
+    p[8] = static_cast<HalfWord>(u2[n]);
+    p[12] = static_cast<HalfWord>(u2[n] >> 32);
   }
   return words;
 }
 
 /// Largest distance of the fast path, over pairs that are not exceptional.
 double worst_of(const std::vector<Long>& u1, const std::vector<Long>& u2) {
-  const std::vector<Word> words = words_of(u1, u2);
+  const std::vector<HalfWord> words = words_of(u1, u2);
   std::vector<DoubleDouble> z(words.size() / 2);
-  EXPECT_EQ(detail::normals_from_words(words, z.data()), std::ranges::any_of(u1, is_exceptional));
+  EXPECT_EQ(detail::normals_from_words(words, z.data()),
+            std::ranges::any_of(u1, is_exceptional_extended));
   double worst = 0;
   for (std::size_t n = 0; n < u1.size(); ++n) {
     const DoubleDouble* pair = &z[8 * (n / 4) + n % 4];
-    if (!is_exceptional(u1[n]))
+    if (!is_exceptional_extended(u1[n]))
       worst = std::max(worst, distance_of_any({u1[n]}, 1, u2[n], {pair[0], pair[4]}));
   }
   return worst;
 }
 
 /// The observed worst is below the bound, and the bound not so loose that nothing could fail.
-void expect_tight(double worst) {
+void expect_tight_to_extended(double worst) {
   EXPECT_LE(worst, kExtendedNormalErrorBound);
   EXPECT_GE(worst, kExtendedNormalErrorBound / 20);
 }
 
 TEST(ExtendedNormal, error_is_below_the_proven_bound_on_random_bits) {
-  expect_tight(worst_of(testing::random_longs(6000, 31), testing::random_longs(6000, 32)));
+  expect_tight_to_extended(
+      worst_of(testing::random_longs(6000, 31), testing::random_longs(6000, 32)));
 }
 
 TEST(ExtendedNormal, error_is_below_the_proven_bound_on_awkward_bits) {
@@ -128,7 +130,7 @@ TEST(ExtendedNormal, error_is_below_the_proven_bound_on_awkward_bits) {
   for (const std::size_t shift : {0u, 41u}) {
     std::vector<Long> u2;
     for (std::size_t n = 0; n < u1.size(); ++n) u2.push_back(angles[(n + shift) % angles.size()]);
-    expect_tight(worst_of(u1, u2));
+    expect_tight_to_extended(worst_of(u1, u2));
   }
 }
 
@@ -160,7 +162,7 @@ TEST(ExtendedNormal, exceptional_pairs_are_below_the_bound_whatever_bits_follow)
     for (std::size_t plane = 0; plane < num_known; ++plane) known[plane] = u1[plane];
     worst = std::max(worst, distance_of_any(u1, 2, u2, detail::careful_pair(known, u2)));
   }
-  expect_tight(worst);
+  expect_tight_to_extended(worst);
 }
 
 TEST(ExtendedNormal, is_the_normal_of_its_address) {
@@ -174,7 +176,8 @@ TEST(ExtendedNormal, is_the_normal_of_its_address) {
                  std::span(doubles));
     for (std::size_t i = 0; i < z.size(); ++i) {
       const detail::Normals exact(options, static_cast<std::int64_t>(i), 4);
-      EXPECT_LE(distance(exact.draw(row), z[i]), kExtendedNormalErrorBound) << row << " " << i;
+      EXPECT_LE(distance_from_ideal(exact.draw(row), z[i]), kExtendedNormalErrorBound)
+          << row << " " << i;
       EXPECT_LE(std::abs(z[i].high - doubles[i]), kNormalErrorBound) << row << " " << i;
     }
   }
@@ -207,7 +210,7 @@ TEST(ExtendedNormal, any_range_and_a_batch_of_rows_have_the_same_bits) {
 }
 
 TEST(ExtendedNormal, every_kernel_makes_the_same_bits) {
-  const std::vector<Word> words =
+  const std::vector<HalfWord> words =
       words_of(testing::random_longs(4096, 36), testing::random_longs(4096, 37));
   std::vector<double> expected(words.size());
   const bool is_any =

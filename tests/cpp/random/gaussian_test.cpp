@@ -18,6 +18,7 @@
 #include "math/sincos.hpp"
 #include "random/normal_pairs.hpp"
 #include "simd/normal_arithmetic.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 #include "uniform_bits.hpp"
 
@@ -28,6 +29,7 @@ using detail::SinCos;
 using testing::awkward_u1;
 using testing::awkward_u2;
 using testing::message_of;
+using testing::normal_cdf;
 using testing::push_around;
 using testing::random_longs;
 using Long = std::uint64_t;
@@ -90,7 +92,7 @@ Pair oracle(Long i, Long j, Real offset1 = Real(0.5), Real offset2 = Real(0.5)) 
   return oracle_radius(upper, v) * oracle_angle(j, offset2);
 }
 
-double distance(Pair ideal, double z_cos, double z_sin) {
+double pair_distance(Pair ideal, double z_cos, double z_sin) {
   return static_cast<double>(std::max(std::abs(ideal.cos - static_cast<Real>(z_cos)),
                                       std::abs(ideal.sin - static_cast<Real>(z_sin))));
 }
@@ -157,7 +159,7 @@ std::vector<Bits> random_pairs(std::size_t count) {
 // ---- Accuracy -----------------------------------------------------------------------------------
 
 /// The observed worst must be below the bound, and the bound not so loose that nothing can fail.
-void expect_tight(double worst, double bound) {
+void expect_tight_below(double worst, double bound) {
   EXPECT_LE(worst, bound);
   EXPECT_GE(worst, bound / 20);
   ::testing::Test::RecordProperty("worst", std::to_string(worst / bound));
@@ -169,8 +171,8 @@ TEST(NormalDouble, ErrorIsBelowTheProvenBoundOnRandomBits) {
   const std::vector<SinCos> z = transform(pairs);
   double worst = 0;
   for (std::size_t n = 0; n < pairs.size(); ++n)
-    worst = std::max(worst, distance(oracle(pairs[n].i, pairs[n].j), z[n].cos, z[n].sin));
-  expect_tight(worst, kNormalArithmeticErrorBound);
+    worst = std::max(worst, pair_distance(oracle(pairs[n].i, pairs[n].j), z[n].cos, z[n].sin));
+  expect_tight_below(worst, kNormalArithmeticErrorBound);
 }
 
 TEST(NormalDouble, ErrorIsBelowTheProvenBoundOnAwkwardBits) {
@@ -184,14 +186,14 @@ TEST(NormalDouble, ErrorIsBelowTheProvenBoundOnAwkwardBits) {
   double worst_ideal = 0;
   for (std::size_t n = 0; n < pairs.size(); ++n) {
     const auto [i, j] = pairs[n];
-    worst = std::max(worst, distance(oracle(i, j), z[n].cos, z[n].sin));
+    worst = std::max(worst, pair_distance(oracle(i, j), z[n].cos, z[n].sin));
     for (const int end : {0, 1})
-      worst_ideal = std::max(worst_ideal,
-                             distance(oracle(i, j, static_cast<Real>(end), static_cast<Real>(end)),
-                                      z[n].cos, z[n].sin));
+      worst_ideal = std::max(
+          worst_ideal, pair_distance(oracle(i, j, static_cast<Real>(end), static_cast<Real>(end)),
+                                     z[n].cos, z[n].sin));
   }
-  expect_tight(worst, kNormalArithmeticErrorBound);
-  expect_tight(worst_ideal, kNormalErrorBound);
+  expect_tight_below(worst, kNormalArithmeticErrorBound);
+  expect_tight_below(worst_ideal, kNormalErrorBound);
 }
 
 /// 2^-64k-weighted digits, to the precision of Real, plus `tail` units of the last digit.
@@ -236,10 +238,10 @@ TEST(NormalDouble, ExceptionalPairsAreBelowTheBoundAgainstInfiniteBits) {
       ASSERT_LT(v, Real(0x1p-14));
       if (!upper && (u1[0] | u1[1] | u1[2]) == 0) continue;  // 2^-192: not covered by the theorem
       const Pair ideal = oracle_radius(upper, v) * oracle_angle(j, static_cast<Real>(end));
-      worst = std::max(worst, distance(ideal, z.cos.high, z.sin.high));
+      worst = std::max(worst, pair_distance(ideal, z.cos.high, z.sin.high));
     }
   }
-  expect_tight(worst, kNormalErrorBound);
+  expect_tight_below(worst, kNormalErrorBound);
 }
 
 TEST(NormalFloat, ErrorIsBelowTheProvenBound) {
@@ -259,9 +261,9 @@ TEST(NormalFloat, ErrorIsBelowTheProvenBound) {
     if (upper) i = ~i & kHigh;
     const Pair ideal = oracle_radius(upper, (static_cast<Real>(i) + middle) * Real(0x1p-64)) *
                        oracle_angle(pairs[n].j & kHigh, middle);
-    worst = std::max(worst, distance(ideal, z[n].cos, z[n].sin));
+    worst = std::max(worst, pair_distance(ideal, z[n].cos, z[n].sin));
   }
-  expect_tight(worst, kNormalFloatErrorBound);
+  expect_tight_below(worst, kNormalFloatErrorBound);
 }
 
 TEST(SinCos2Pi, ErrorIsBelowTheProvenBound) {
@@ -272,9 +274,9 @@ TEST(SinCos2Pi, ErrorIsBelowTheProvenBound) {
   double worst = 0;
   for (const Long j : fractions) {
     const SinCos p = detail::sincos_2pi(j);
-    worst = std::max(worst, distance(oracle_angle(j, Real(0)), p.cos, p.sin));
+    worst = std::max(worst, pair_distance(oracle_angle(j, Real(0)), p.cos, p.sin));
   }
-  expect_tight(worst, detail::kSinCosErrorBound);
+  expect_tight_below(worst, detail::kSinCosErrorBound);
 }
 
 TEST(SinCos2Pi, QuarterTurnsAreExact) {
@@ -478,10 +480,6 @@ bool has_normal_moments(const std::vector<double>& values) {
   for (std::size_t k = 0; k < 4; ++k)
     if (!(std::abs(moment[k]) < 6 * std::sqrt(kVariance[k] * n))) return false;
   return true;
-}
-
-double normal_cdf(double x) {
-  return 0.5 * std::erfc(-x / std::numbers::sqrt2);
 }
 
 /// Kolmogorov-Smirnov: P(sqrt(n) D > 3.1) < 2 exp(-2 * 3.1^2) < 1e-8.

@@ -13,7 +13,7 @@ using detail::discrete_gaussian_variance;
 using detail::rounded_gaussian_variance;
 using testing::relatively_close;
 
-struct Known {
+struct KnownVariance {
   double parameter;
   double variance;
 };
@@ -21,12 +21,14 @@ struct Known {
 TEST(IntegerVariance, of_a_rounded_gaussian_is_the_exact_sum) {
   // sum_k (2 k - 1) erfc((k - 1/2) / (s sqrt 2)) with 60 digits, by mpmath.
   for (const auto& [stddev, variance] :
-       {Known{0.0625, 1.2441921148543568247e-15}, Known{0.15625, 0.0013742758758316969126},
-        Known{0.25, 0.045500269815884284627}, Known{0.3125, 0.10960334336803406245},
-        Known{0.5, 0.32541276258633083957}, Known{0.75, 0.64579791665024802149},
-        Known{0.96875, 1.0218098610926643969}, Known{1 - 0x1p-53, 1.0833333223611178012},
-        Known{1, 1.0833333223611180232}, Known{1.25, 1.6458333333330773978},
-        Known{2, 4.0833333333333333333}, Known{5, 25.083333333333333333}})
+       {KnownVariance{0.0625, 1.2441921148543568247e-15},
+        KnownVariance{0.15625, 0.0013742758758316969126},
+        KnownVariance{0.25, 0.045500269815884284627}, KnownVariance{0.3125, 0.10960334336803406245},
+        KnownVariance{0.5, 0.32541276258633083957}, KnownVariance{0.75, 0.64579791665024802149},
+        KnownVariance{0.96875, 1.0218098610926643969},
+        KnownVariance{1 - 0x1p-53, 1.0833333223611178012}, KnownVariance{1, 1.0833333223611180232},
+        KnownVariance{1.25, 1.6458333333330773978}, KnownVariance{2, 4.0833333333333333333},
+        KnownVariance{5, 25.083333333333333333}})
     EXPECT_TRUE(relatively_close(rounded_gaussian_variance(stddev), variance, 1e-13)) << stddev;
   // Sheppard's correction alone is wrong on coarse grids, in either direction none at all.
   EXPECT_FALSE(relatively_close(0.25 * 0.25 + 1.0 / 12, 0.0455, 1e-13));
@@ -47,10 +49,12 @@ TEST(IntegerVariance, of_a_rounded_gaussian_is_that_of_its_definition) {
 TEST(IntegerVariance, of_a_discrete_gaussian_is_the_exact_sum) {
   // 2 sum_k k^2 e^(-k^2 / 2 v) / (1 + 2 sum_k e^(-k^2 / 2 v)) with 60 digits, by mpmath.
   for (const auto& [parameter, variance] :
-       {Known{0x1p-10, 8.7549820741061029082e-223}, Known{0x1p-6, 2.5328331098187709922e-14},
-        Known{0x1p-4, 0.00067047541701564781658}, Known{0.25, 0.21501267508813848638},
-        Known{0.5, 0.49897913083282046176}, Known{1, 0.99999978876772808311},
-        Known{2, 1.9999999999999977396}, Known{3.9375, 3.9375}})
+       {KnownVariance{0x1p-10, 8.7549820741061029082e-223},
+        KnownVariance{0x1p-6, 2.5328331098187709922e-14},
+        KnownVariance{0x1p-4, 0.00067047541701564781658},
+        KnownVariance{0.25, 0.21501267508813848638}, KnownVariance{0.5, 0.49897913083282046176},
+        KnownVariance{1, 0.99999978876772808311}, KnownVariance{2, 1.9999999999999977396},
+        KnownVariance{3.9375, 3.9375}})
     EXPECT_TRUE(relatively_close(discrete_gaussian_variance(parameter), variance, 1e-13))
         << parameter;
   for (const double large : {4.0, 9.0, 1e10, 0x1p92})

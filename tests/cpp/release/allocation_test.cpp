@@ -75,26 +75,26 @@ struct Form {
   void (*drop)(void*);
 };
 
-constexpr std::size_t kSize = 40;
+constexpr std::size_t kAllocatedSize = 40;
 constexpr auto kLine = std::align_val_t{64};
 
 // clang-format off
 constexpr Form kForms[] = {
-    {"new", [] { return operator new(kSize); },
+    {"new", [] { return operator new(kAllocatedSize); },
      [](void* memory) { operator delete(memory); }},
-    {"new[]", [] { return operator new[](kSize); },
+    {"new[]", [] { return operator new[](kAllocatedSize); },
      [](void* memory) { operator delete[](memory); }},
-    {"nothrow new", [] { return operator new(kSize, std::nothrow); },
+    {"nothrow new", [] { return operator new(kAllocatedSize, std::nothrow); },
      [](void* memory) { operator delete(memory, std::nothrow); }},
-    {"nothrow new[]", [] { return operator new[](kSize, std::nothrow); },
+    {"nothrow new[]", [] { return operator new[](kAllocatedSize, std::nothrow); },
      [](void* memory) { operator delete[](memory, std::nothrow); }},
-    {"aligned new", [] { return operator new(kSize, kLine); },
+    {"aligned new", [] { return operator new(kAllocatedSize, kLine); },
      [](void* memory) { operator delete(memory, kLine); }},
-    {"aligned new[]", [] { return operator new[](kSize, kLine); },
+    {"aligned new[]", [] { return operator new[](kAllocatedSize, kLine); },
      [](void* memory) { operator delete[](memory, kLine); }},
-    {"aligned nothrow new", [] { return operator new(kSize, kLine, std::nothrow); },
+    {"aligned nothrow new", [] { return operator new(kAllocatedSize, kLine, std::nothrow); },
      [](void* memory) { operator delete(memory, kLine, std::nothrow); }},
-    {"aligned nothrow new[]", [] { return operator new[](kSize, kLine, std::nothrow); },
+    {"aligned nothrow new[]", [] { return operator new[](kAllocatedSize, kLine, std::nothrow); },
      [](void* memory) { operator delete[](memory, kLine, std::nothrow); }},
 };
 // clang-format on
@@ -124,25 +124,25 @@ TEST(Allocation, every_form_of_new_can_be_told_to_fail) {
   }
 }
 
-constexpr std::int64_t kSteps = 24, kDimension = 6;
+constexpr std::int64_t kAllocatedSteps = 24, kAllocatedDimension = 6;
 
 PrefixSumOptions with_grid(double grid, ReleaseMode mode = ReleaseMode::grid) {
   return {.key = Key::insecure_from_seed(5),
-          .dimension = kDimension,
+          .dimension = kAllocatedDimension,
           .mode = mode,
           .grid = grid,
           .lattice_noise = LatticeNoise::rounded_gaussian};
 }
 
-std::vector<double> record_at(std::int64_t step) {
-  return std::vector<double>(kDimension, 0.05 * static_cast<double>(1 + step % 5));
+std::vector<double> allocation_record(std::int64_t step) {
+  return std::vector<double>(kAllocatedDimension, 0.05 * static_cast<double>(1 + step % 5));
 }
 
 /// Releases by step; a step that was spent without a release has none.
 using Releases = std::vector<std::vector<double>>;
 
 struct Interrupted {
-  Releases releases = Releases(kSteps);
+  Releases releases = Releases(kAllocatedSteps);
   std::vector<std::int64_t> records;  ///< by step: which one was counted there, or -1
   bool has_failed = false;
 };
@@ -151,11 +151,11 @@ struct Interrupted {
 Interrupted run_with_failure(const std::shared_ptr<const Mechanism>& how,
                              const PrefixSumOptions& options, std::int64_t failing) {
   PrefixSum sums(how, options);
-  Interrupted run{.records = std::vector<std::int64_t>(kSteps, -1)};
-  std::vector<double> noisy(kDimension);
+  Interrupted run{.records = std::vector<std::int64_t>(kAllocatedSteps, -1)};
+  std::vector<double> noisy(kAllocatedDimension);
   std::int64_t next_record = 0, allowed = failing;
-  while (sums.step() < kSteps) {
-    const std::vector<double> record = record_at(next_record);
+  while (sums.step() < kAllocatedSteps) {
+    const std::vector<double> record = allocation_record(next_record);
     const std::int64_t step = sums.step();
     allocations_left = allowed;
     try {
@@ -182,11 +182,12 @@ void expect_repeatable(const std::shared_ptr<const Mechanism>& how,
     ++num_failures;
     // Undisturbed, the records at the steps at which they were counted, zeros where none was.
     PrefixSum undisturbed(how, options);
-    std::vector<double> expected(kDimension);
+    std::vector<double> expected(kAllocatedDimension);
     for (std::size_t t = 0; t < run.records.size(); ++t) {
       const std::int64_t counted = run.records[t];
-      undisturbed.release(counted < 0 ? std::vector<double>(kDimension, 0.0) : record_at(counted),
-                          expected);
+      undisturbed.release(
+          counted < 0 ? std::vector<double>(kAllocatedDimension, 0.0) : allocation_record(counted),
+          expected);
       if (counted >= 0) {
         ASSERT_EQ(run.releases[t], expected) << name << ", allocation " << failing;
       }
@@ -196,11 +197,12 @@ void expect_repeatable(const std::shared_ptr<const Mechanism>& how,
 }
 
 MechanismOptions named(const char* name) {
-  return {.strategy = name, .num_steps = kSteps, .target = {.epsilon = 0.02, .delta = 1e-6}};
+  return {
+      .strategy = name, .num_steps = kAllocatedSteps, .target = {.epsilon = 0.02, .delta = 1e-6}};
 }
 
 void expect_repeatable(const char* name, const PrefixSumOptions& options,
-                       const Workload& workload = Workload::prefix_sums(kSteps)) {
+                       const Workload& workload = Workload::prefix_sums(kAllocatedSteps)) {
   MechanismOptions how = named(name);
   how.workload = workload;
   expect_repeatable(Mechanism::make(how), options);
@@ -211,8 +213,9 @@ TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_reco
   for (const char* name : {"independent", "tree", "square-root", "hybrid", "blt-rational"})
     expect_repeatable(name, with_grid(0x1p-28));
   for (const char* name : {"independent", "square-root", "banded-square-root"})
-    expect_repeatable(name, with_grid(0x1p-28), Workload::sliding_window({kSteps, 3}));
-  const auto fading = Workload::momentum({.num_steps = kSteps, .momentum = 0.5, .decay = 0.75});
+    expect_repeatable(name, with_grid(0x1p-28), Workload::sliding_window({kAllocatedSteps, 3}));
+  const auto fading =
+      Workload::momentum({.num_steps = kAllocatedSteps, .momentum = 0.5, .decay = 0.75});
   for (const char* name : {"output", "square-root"})
     expect_repeatable(name, with_grid(0x1p-28), fading);
   for (const char* name : {"honaker", "square-root", "blt-rational"})
@@ -221,8 +224,9 @@ TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_reco
 
 TEST(Allocation, a_release_of_several_workloads_that_lacks_memory_leaves_none_ahead_of_the_others) {
   const StackOptions stack = {
-      .workloads = {Workload::prefix_sums(kSteps), Workload::sliding_window({kSteps, 3}),
-                    Workload::momentum({.num_steps = kSteps, .momentum = 0.5, .decay = 0.75})}};
+      .workloads = {
+          Workload::prefix_sums(kAllocatedSteps), Workload::sliding_window({kAllocatedSteps, 3}),
+          Workload::momentum({.num_steps = kAllocatedSteps, .momentum = 0.5, .decay = 0.75})}};
   for (const char* name : {"independent", "square-root"})
     expect_repeatable(Mechanism::make_stack(named(name), stack), with_grid(0x1p-28));
 }
@@ -237,8 +241,8 @@ LearnerRun learn_with_failure(const DpFtrlOptions& options, std::int64_t failing
   DpFtrl learner(options);
   LearnerRun run;
   std::int64_t allowed = failing;
-  while (learner.steps_done() < kSteps) {
-    const std::vector<double> features = record_at(learner.num_examples());
+  while (learner.steps_done() < kAllocatedSteps) {
+    const std::vector<double> features = allocation_record(learner.num_examples());
     allocations_left = allowed;
     try {
       learner.step(features, 1);
@@ -257,10 +261,10 @@ TEST(Allocation, an_example_whose_step_lacked_memory_is_learned_from_once) {
   for (const char* domain : {"whole-space", "ball", "box", "simplex", "simplex-entropic"}) {
     const DpFtrlOptions options{
         .mechanism = Mechanism::make({.strategy = "blt-rational",
-                                      .num_steps = kSteps,
+                                      .num_steps = kAllocatedSteps,
                                       .target = {.epsilon = 0.02, .delta = 1e-6}}),
         .key = Key::insecure_from_seed(5),
-        .dimension = kDimension,
+        .dimension = kAllocatedDimension,
         .loss = make_loss("logistic"),
         .domain = make_domain(domain, 1),
         .grid = 0x1p-28};

@@ -19,7 +19,7 @@ namespace {
 
 using testing::index_of;
 
-bool is_long_form() {
+bool is_long_audit() {
   const char* value = std::getenv("DPFTRL_LONG");
   return value != nullptr && std::string(value) == "1";
 }
@@ -35,7 +35,7 @@ bool is_long_form() {
 constexpr ApproximateDp kClaim = {.epsilon = 2, .delta = 0.1};
 
 /// A user in the steps of a pattern, and everybody else chosen by the adversary.
-struct World {
+struct AuditWorld {
   bool is_with;
   Neighbours neighbours;
   std::vector<bool> pattern;
@@ -52,7 +52,8 @@ double sign_of(double x) {
 /// @param release  takes a record and the part of it that the adversary knows; writes the release,
 ///                 and adds to the statistic of every coordinate, up to the sign.
 template <class Release>
-std::vector<double> statistics_of(const World& world, std::size_t num_trials, Release release) {
+std::vector<double> statistics_of(const AuditWorld& world, std::size_t num_trials,
+                                  Release release) {
   std::vector<double> record(num_trials), known(num_trials), noisy(num_trials, 0.0);
   std::vector<double> sign(num_trials, 0.0), statistic(num_trials, 0.0);
   for (const bool is_hers : world.pattern) {
@@ -174,12 +175,12 @@ std::vector<bool> worst_pattern(const Strategy& strategy, const Participation& p
 }
 
 std::vector<Participation> audited_participations() {
-  if (!is_long_form()) return {Participation::single()};
+  if (!is_long_audit()) return {Participation::single()};
   return {Participation::single(),
           Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 4})};
 }
 
-constexpr std::int64_t kSteps = 8;
+constexpr std::int64_t kAuditSteps = 8;
 /// Steps at which the releases of every family show a user nearly as well as its measurements do:
 /// a tree that is estimated from below forgets later leaves.
 constexpr std::int64_t kFewSteps = 2;
@@ -188,13 +189,13 @@ TEST(Audit, grid_releases_of_every_strategy_leak_no_more_than_claimed) {
   std::uint64_t seed = 1000;
   for (const StrategyInfo& info : strategy_catalogue()) {
     for (const Participation& participation : audited_participations()) {
-      const std::int64_t n = participation.max_participations() > 1 ? kSteps
-                             : is_long_form()                       ? kSteps
+      const std::int64_t n = participation.max_participations() > 1 ? kAuditSteps
+                             : is_long_audit()                      ? kAuditSteps
                                                                     : kFewSteps;
       Audit audit = {.options = {.strategy = std::string(info.name),
                                  .num_steps = n,
                                  .participation = participation},
-                     .side = is_long_form() ? 512 : 160,
+                     .side = is_long_audit() ? 512 : 160,
                      .seed = ++seed};
       const auto strategy = make_strategy({.name = audit.options.strategy, .num_steps = n});
       audit.pattern = worst_pattern(*strategy, participation);
@@ -207,13 +208,13 @@ TEST(Audit, grid_releases_with_replaced_records_in_several_epochs_leak_no_more_t
   std::uint64_t seed = 2000;
   for (const char* name : {"tree", "square-root", "banded-square-root"}) {
     Audit audit = {.options = {.strategy = name,
-                               .num_steps = kSteps,
+                               .num_steps = kAuditSteps,
                                .neighbours = Neighbours::replace_one,
                                .participation = Participation::fixed_epoch(
                                    {.num_epochs = 2, .epoch_length = 4})},
                    .side = 160,
                    .seed = ++seed};
-    const auto strategy = make_strategy({.name = name, .num_steps = kSteps});
+    const auto strategy = make_strategy({.name = name, .num_steps = kAuditSteps});
     audit.pattern = worst_pattern(*strategy, audit.options.participation);
     expect_grid_survives(audit, name);
   }
@@ -273,7 +274,7 @@ std::vector<double> moved_measurements(const IntegerEncoder& encoder,
   return moved;
 }
 
-double norm_of(const std::vector<double>& values) {
+double record_norm(const std::vector<double>& values) {
   double sum = 0;
   for (const double x : values) sum += x * x;
   return std::sqrt(sum);
@@ -287,7 +288,7 @@ double audited_lattice(const Audit& audit, LatticeNoise noise, double factor,
   const PrefixSum any = sums_of(0);
   const IntegerEncoder& encoder = any.lattice()->encoder();
   const std::vector<double> moved = moved_measurements(encoder, audit.pattern);
-  const double scale = 1 / (norm_of(moved) * honest_stddev);
+  const double scale = 1 / (record_norm(moved) * honest_stddev);
   const auto num_trials = static_cast<std::size_t>(audit.side * audit.side);
   const auto statistics = [&](bool is_with, std::uint64_t seed) {
     PrefixSum sums = sums_of(seed);
@@ -319,7 +320,7 @@ void expect_lattice_survives(const Audit& audit, LatticeNoise noise, const std::
   const LatticeCertificate& claim = sums.lattice()->certificate();
   const double stddev = std::sqrt(claim.noise_variance);
   const double shift = moved_by(audit) / claim.grid *
-                       norm_of(moved_measurements(sums.lattice()->encoder(), audit.pattern)) /
+                       record_norm(moved_measurements(sums.lattice()->encoder(), audit.pattern)) /
                        stddev;
   const testing::Size size = {
       .shift = shift, .spread = 2.0 / 3, .num_trials = num_trials_of(audit), .delta = kClaim.delta};
@@ -347,16 +348,16 @@ TEST(Audit, lattice_measurements_leak_no_more_than_claimed) {
   for (const LatticeNoise noise :
        {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
-    for (const std::string& name : is_long_form() || !is_discrete ? all : few) {
+    for (const std::string& name : is_long_audit() || !is_discrete ? all : few) {
       for (const Participation& participation : audited_participations()) {
         Audit audit = {
             .options = {.strategy = name,
-                        .num_steps = is_long_form() ? kSteps : kFewSteps,
+                        .num_steps = is_long_audit() ? kAuditSteps : kFewSteps,
                         .participation = participation},
             // The zCDP claim is looser than what the noise gives: it takes four times the trials.
-            .side = is_long_form() ? 256
-                    : is_discrete  ? 160
-                                   : 100,
+            .side = is_long_audit() ? 256
+                    : is_discrete   ? 160
+                                    : 100,
             .seed = ++seed};
         // Column 0 is the longest of them all, and 0, b, 2b, ... the worst pattern.
         audit.pattern.assign(static_cast<std::size_t>(audit.options.num_steps), false);
@@ -448,7 +449,7 @@ bool is_close(const Matrix& found, const Matrix& expected, double slack) {
 }
 
 template <class Sums>
-Matrix paths_of(Sums& sums) {
+Matrix released_paths(Sums& sums) {
   Matrix paths(index_of(sums.num_steps()), index_of(sums.dimension()));
   const std::vector<double> zeros(static_cast<std::size_t>(sums.dimension()), 0.0);
   for (Eigen::Index t = 0; t < paths.rows(); ++t)
@@ -459,10 +460,10 @@ Matrix paths_of(Sums& sums) {
 TEST(Covariance, grid_noise_has_that_of_the_decoder) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     const auto mechanism = Mechanism::make({.strategy = std::string(info.name),
-                                            .num_steps = is_long_form() ? 24 : 4,
+                                            .num_steps = is_long_audit() ? 24 : 4,
                                             .target = {.epsilon = 1, .delta = 1e-6}});
     PrefixSum sums(mechanism, {.key = Key::insecure_from_seed(31), .dimension = kNumPaths});
-    const Matrix found = covariance_of(paths_of(sums));
+    const Matrix found = covariance_of(released_paths(sums));
     const Matrix decoder = mechanism->strategy().decoder() * mechanism->noise_stddev();
     const Matrix expected = decoder * decoder.transpose();
     const double slack = sums.grid() * sums.grid();
@@ -477,18 +478,18 @@ TEST(Covariance, lattice_noise_has_that_of_the_decoder) {
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
     std::vector<const char*> names = {"honaker"};
     if (!is_discrete) names.push_back("blt-rational");
-    if (is_long_form()) names = {"honaker", "tree", "banded-square-root", "square-root", "nu"};
+    if (is_long_audit()) names = {"honaker", "tree", "banded-square-root", "square-root", "nu"};
     for (const char* name : names) {
       const MechanismOptions options = {.strategy = name,
-                                        .num_steps = is_long_form() ? 24
-                                                     : is_discrete  ? 2
-                                                                    : 4,
+                                        .num_steps = is_long_audit() ? 24
+                                                     : is_discrete   ? 2
+                                                                     : 4,
                                         .target = {.epsilon = 1, .delta = 1e-6}};
       PrefixSum sums(Mechanism::make(options), {.key = Key::insecure_from_seed(32),
                                                 .dimension = kNumPaths,
                                                 .mode = ReleaseMode::lattice,
                                                 .lattice_noise = noise});
-      const Matrix found = covariance_of(paths_of(sums));
+      const Matrix found = covariance_of(released_paths(sums));
       const auto strategy = make_strategy({.name = name, .num_steps = options.num_steps});
       const double stddev = sums.release_stddev(0) / std::sqrt(strategy->row_norm_squared(0));
       const Matrix decoder = strategy->decoder() * stddev;

@@ -30,7 +30,8 @@ Integers measured(const IntegerEncoder& encoder, const Integers& records) {
 }
 
 /// max over all patterns and signs of ||C u||^2, from what the coder really measures.
-std::int64_t brute_force(const IntegerEncoder& encoder, const Participation& participation) {
+std::int64_t brute_force_integers(const IntegerEncoder& encoder,
+                                  const Participation& participation) {
   const std::int64_t n = encoder.num_steps();
   std::int64_t largest = 0;
   for (std::int64_t pattern = 1; pattern < std::int64_t{1} << n; ++pattern) {
@@ -50,7 +51,7 @@ std::int64_t brute_force(const IntegerEncoder& encoder, const Participation& par
   return largest;
 }
 
-std::vector<Participation> participations(std::int64_t n) {
+std::vector<Participation> integer_participations(std::int64_t n) {
   std::vector<Participation> all = {
       Participation::single(),
       Participation::min_separation({.max_participations = 3, .min_separation = 2}),
@@ -62,7 +63,7 @@ std::vector<Participation> participations(std::int64_t n) {
 }
 
 /// A Toeplitz strategy with any coefficients; its decoder is not looked at.
-ToeplitzStrategy toeplitz(std::vector<double> coefficients, std::int64_t n, bool is_band) {
+ToeplitzStrategy toeplitz_strategy(std::vector<double> coefficients, std::int64_t n, bool is_band) {
   const auto num_bands = static_cast<std::int64_t>(coefficients.size());
   coefficients.resize(static_cast<std::size_t>(n));
   return {Workload::prefix_sums(n),
@@ -80,8 +81,8 @@ IntegerEncoder buffers(std::vector<double> decays, std::vector<double> weights, 
 }
 
 void expect_judged(const IntegerEncoder& encoder, const std::string& title, int& num_exact) {
-  for (const Participation& participation : participations(encoder.num_steps())) {
-    const std::int64_t truth = brute_force(encoder, participation);
+  for (const Participation& participation : integer_participations(encoder.num_steps())) {
+    const std::int64_t truth = brute_force_integers(encoder, participation);
     const auto claim = encoder.sensitivity(participation);
     ASSERT_TRUE(claim) << title;
     EXPECT_EQ(claim->fraction_bits, encoder.precision_bits());
@@ -102,21 +103,24 @@ TEST(IntegerEncoder, sensitivity_is_that_of_all_patterns) {
       const auto strategy = make_strategy({.name = name, .num_steps = n});
       expect_judged(IntegerEncoder::of(*strategy), name + std::to_string(n), num_exact);
     }
-    expect_judged(IntegerEncoder::of(toeplitz({1, -0.7}, n, true), 5), "signs", num_exact);
-    expect_judged(IntegerEncoder::of(toeplitz({1, -0.5, -0.25}, n, true), 4), "apart", num_exact);
-    expect_judged(IntegerEncoder::of(toeplitz({0.5, 1, 0.25}, n, false), 4), "rises", num_exact);
-    expect_judged(IntegerEncoder::of(toeplitz({0.5, -1, 0.25}, n, false), 4), "both", num_exact);
+    expect_judged(IntegerEncoder::of(toeplitz_strategy({1, -0.7}, n, true), 5), "signs", num_exact);
+    expect_judged(IntegerEncoder::of(toeplitz_strategy({1, -0.5, -0.25}, n, true), 4), "apart",
+                  num_exact);
+    expect_judged(IntegerEncoder::of(toeplitz_strategy({0.5, 1, 0.25}, n, false), 4), "rises",
+                  num_exact);
+    expect_judged(IntegerEncoder::of(toeplitz_strategy({0.5, -1, 0.25}, n, false), 4), "both",
+                  num_exact);
   }
   EXPECT_GE(num_exact, 150);
 }
 
 TEST(IntegerEncoder, coefficients_that_rise_again_are_bounded_by_their_majorant) {
   // Participations at once meet coefficients 1 and 0, two steps apart both ones: 1 + 1 + 4.
-  const IntegerEncoder encoder = IntegerEncoder::of(toeplitz({1, 0, 1}, 5, false), 0);
+  const IntegerEncoder encoder = IntegerEncoder::of(toeplitz_strategy({1, 0, 1}, 5, false), 0);
   const auto twice = Participation::min_separation({.max_participations = 2, .min_separation = 1});
   const auto claim = encoder.sensitivity(twice);
   ASSERT_TRUE(claim);
-  EXPECT_EQ(brute_force(encoder, twice), 6);
+  EXPECT_EQ(brute_force_integers(encoder, twice), 6);
   EXPECT_GE(claim->squared, 6);
   EXPECT_EQ(claim->exactness, Exactness::upper_bound);
 }
@@ -142,8 +146,9 @@ TEST(IntegerEncoder, sensitivity_of_buffers_is_above_that_of_all_patterns) {
   // deviation.
   for (const std::int64_t n : {1, 2, 3, 8}) {
     const IntegerEncoder encoder = buffers({0.99, 0.4}, {0.2, 0.3}, n, 28);
-    for (const Participation& participation : participations(n)) {
-      const double truth = std::sqrt(static_cast<double>(brute_force(encoder, participation)));
+    for (const Participation& participation : integer_participations(n)) {
+      const double truth =
+          std::sqrt(static_cast<double>(brute_force_integers(encoder, participation)));
       const auto claim = encoder.sensitivity(participation);
       ASSERT_TRUE(claim);
       EXPECT_EQ(claim->exactness, Exactness::upper_bound);
@@ -212,8 +217,9 @@ TEST(IntegerEncoder, scaled_integers_are_rounded_exactly) {
 
 TEST(IntegerEncoder, no_integer_on_the_way_exceeds_its_bound) {
   constexpr std::int64_t kSteps = 64;
-  std::vector<IntegerEncoder> encoders = {buffers({0.9999, 0.9}, {0.05, 0.6}, kSteps, 10),
-                                          IntegerEncoder::of(toeplitz({1, -0.7}, kSteps, true))};
+  std::vector<IntegerEncoder> encoders = {
+      buffers({0.9999, 0.9}, {0.05, 0.6}, kSteps, 10),
+      IntegerEncoder::of(toeplitz_strategy({1, -0.7}, kSteps, true))};
   for (const char* name : {"tree", "honaker", "square-root", "output"})
     encoders.push_back(IntegerEncoder::of(*make_strategy({.name = name, .num_steps = kSteps})));
   for (const IntegerEncoder& encoder : encoders)
@@ -227,9 +233,9 @@ TEST(IntegerEncoder, no_integer_on_the_way_exceeds_its_bound) {
 }
 
 TEST(IntegerEncoder, a_sensitivity_beyond_62_bits_is_none) {
-  EXPECT_FALSE(IntegerEncoder::of(toeplitz({1, 1, 1, 1}, 4, false), 30)
+  EXPECT_FALSE(IntegerEncoder::of(toeplitz_strategy({1, 1, 1, 1}, 4, false), 30)
                    .sensitivity(Participation::single()));
-  EXPECT_TRUE(IntegerEncoder::of(toeplitz({1, 1, 1, 1}, 4, false), 29)
+  EXPECT_TRUE(IntegerEncoder::of(toeplitz_strategy({1, 1, 1, 1}, 4, false), 29)
                   .sensitivity(Participation::single()));
 }
 
@@ -241,9 +247,9 @@ TEST(IntegerEncoder, refuses_what_it_has_no_integers_for) {
     EXPECT_ERROR(of(name), "unsupported", "strategy must be tree, honaker, blt or another with");
   EXPECT_ERROR(IntegerEncoder::of(*make_strategy({.name = "tree", .num_steps = 8}), 1),
                "invalid_argument", "precision_bits must be between 0 and 0, got 1");
-  EXPECT_ERROR(IntegerEncoder::of(toeplitz({1, 0.5}, 8, true), 31), "invalid_argument",
+  EXPECT_ERROR(IntegerEncoder::of(toeplitz_strategy({1, 0.5}, 8, true), 31), "invalid_argument",
                "precision_bits must be between 0 and 30, got 31");
-  EXPECT_ERROR(IntegerEncoder::of(toeplitz({0.01, 0.5}, 8, true), 2), "invalid_argument",
+  EXPECT_ERROR(IntegerEncoder::of(toeplitz_strategy({0.01, 0.5}, 8, true), 2), "invalid_argument",
                "so many that the first coefficient 0.01 is not lost");
   EXPECT_ERROR(buffers({0.5}, {-0.1}, 8), "unsupported", "weights must be between 0 and 1");
   EXPECT_ERROR(

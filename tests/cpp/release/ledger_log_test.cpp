@@ -22,7 +22,7 @@ constexpr std::size_t frame_size(std::size_t size) {
   return 28 + (8 * (size + 16) + 6) / 7;
 }
 constexpr std::size_t kStepSize = 40, kFrame = frame_size(kStepSize);
-constexpr std::int64_t kSteps = 1000;
+constexpr std::int64_t kLoggedSteps = 1000;
 const Bytes kSecret(64, std::byte{7});
 
 /// Frames of so many steps each, none of whose bytes is zero by intention.
@@ -47,7 +47,7 @@ std::int64_t num_read(const Bytes& log, std::size_t position = 0) {
                    {.secret = kSecret,
                     .step_size = kStepSize,
                     .first_step = 1,
-                    .num_steps = kSteps,
+                    .num_steps = kLoggedSteps,
                     .position = position});
   std::int64_t count = 0;
   while (const auto frame = reader.next()) count += frame->num_steps;
@@ -132,8 +132,8 @@ TEST(LedgerLog, what_was_lost_before_other_frames_is_damage) {
 }
 
 TEST(LedgerLog, steps_past_the_horizon_are_refused_whatever_the_tag_says) {
-  EXPECT_EQ(num_read(make_log({kSteps - 1})), kSteps - 1);
-  EXPECT_ERROR(num_read(make_log({kSteps})), "bad_state", "from step 1 on");
+  EXPECT_EQ(num_read(make_log({kLoggedSteps - 1})), kLoggedSteps - 1);
+  EXPECT_ERROR(num_read(make_log({kLoggedSteps})), "bad_state", "from step 1 on");
 }
 
 TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
@@ -147,7 +147,7 @@ TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
                      {.secret = kSecret,
                       .step_size = kStepSize,
                       .first_step = 1,
-                      .num_steps = kSteps,
+                      .num_steps = kLoggedSteps,
                       .position = 0});
     const auto read = reader.next();
     ASSERT_TRUE(read && read->memo);
@@ -156,19 +156,19 @@ TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
   }
 }
 
-constexpr std::int64_t kHorizon = 40, kDimension = 2;
+constexpr std::int64_t kHorizon = 40, kLoggedDimension = 2;
 
 /// A window of the horizon is the prefix sums.
-ReleaseLedger make_ledger(const char* strategy, ReleaseMode mode = ReleaseMode::grid,
-                          std::int64_t width = kHorizon) {
+ReleaseLedger make_logged_ledger(const char* strategy, ReleaseMode mode = ReleaseMode::grid,
+                                 std::int64_t width = kHorizon) {
   const auto how = Mechanism::make({.strategy = strategy,
                                     .num_steps = kHorizon,
                                     .target = {.epsilon = 1, .delta = 1e-6},
                                     .workload = Workload::sliding_window({kHorizon, width})});
-  return {how, {.key = Key::insecure_from_seed(4), .dimension = kDimension, .mode = mode}};
+  return {how, {.key = Key::insecure_from_seed(4), .dimension = kLoggedDimension, .mode = mode}};
 }
 
-std::vector<double> record_at(std::int64_t step) {
+std::vector<double> logged_record(std::int64_t step) {
   return {0.1 * static_cast<double>(step % 7), -0.3};
 }
 
@@ -200,28 +200,29 @@ TEST(LedgerLog, a_ledger_that_repeats_its_log_has_the_state_of_one_that_went_on)
       {{grid, kHorizon}, {lattice, kHorizon}, {grid, 1}, {grid, 5}}};
   for (const auto& [mode, width] : kKinds) {
     for (const char* const strategy : {"tree", "honaker", "blt-rational"}) {
-      ReleaseLedger ledger = make_ledger(strategy, mode, width);
-      for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, record_at(t));
+      ReleaseLedger ledger = make_logged_ledger(strategy, mode, width);
+      for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, logged_record(t));
       Stored store(ledger);
       for (std::int64_t t = 3; t < 20; ++t) {
         std::vector<double> several;
         for (std::int64_t i = 0; i < t % 4; ++i)
-          for (const double x : record_at(t + i)) several.push_back(x);
+          for (const double x : logged_record(t + i)) several.push_back(x);
         ledger.decide_step(t, several);
         if (t % 3 != 0) store.append(ledger);
       }
       store.append(ledger);
-      ReleaseLedger next = make_ledger(strategy, mode, width);
+      ReleaseLedger next = make_logged_ledger(strategy, mode, width);
       store.open(next);
       EXPECT_EQ(next.num_acknowledged(), 20);
-      EXPECT_ERROR(next.decide(19, record_at(1)), "already_released", "another record");
+      EXPECT_ERROR(next.decide(19, logged_record(1)), "already_released", "another record");
       // The log goes on where it ended.
-      next.decide(20, record_at(20));
+      next.decide(20, logged_record(20));
       store.append(next);
-      ReleaseLedger third = make_ledger(strategy, mode, width);
+      ReleaseLedger third = make_logged_ledger(strategy, mode, width);
       store.open(third);
       for (std::int64_t t = 20; t < kHorizon; ++t)
-        for (ReleaseLedger* const each : {&ledger, &next, &third}) each->decide(t, record_at(t));
+        for (ReleaseLedger* const each : {&ledger, &next, &third})
+          each->decide(t, logged_record(t));
       for (ReleaseLedger* const each : {&ledger, &next, &third}) each->acknowledge(kHorizon);
       for (std::int64_t t = 0; t < kHorizon; ++t) {
         EXPECT_TRUE(std::ranges::equal(next.released(t), ledger.released(t))) << strategy << t;
@@ -232,29 +233,29 @@ TEST(LedgerLog, a_ledger_that_repeats_its_log_has_the_state_of_one_that_went_on)
 }
 
 TEST(LedgerLog, a_ledger_of_another_window_is_refused) {
-  ReleaseLedger ledger = make_ledger("tree", ReleaseMode::grid, 5);
-  for (std::int64_t t = 0; t < 7; ++t) ledger.decide(t, record_at(t));
+  ReleaseLedger ledger = make_logged_ledger("tree", ReleaseMode::grid, 5);
+  for (std::int64_t t = 0; t < 7; ++t) ledger.decide(t, logged_record(t));
   const Bytes state = ledger.state();
   for (const std::int64_t width : {std::int64_t{4}, std::int64_t{6}, kHorizon}) {
-    ReleaseLedger other = make_ledger("tree", ReleaseMode::grid, width);
+    ReleaseLedger other = make_logged_ledger("tree", ReleaseMode::grid, width);
     EXPECT_ERROR(other.restore(state), "bad_state", "must be of this mechanism");
     EXPECT_EQ(other.num_decided(), 0);
   }
 }
 
 TEST(LedgerLog, a_frame_costs_its_own_steps) {
-  ReleaseLedger ledger = make_ledger("tree");
-  ledger.decide(0, record_at(0));
+  ReleaseLedger ledger = make_logged_ledger("tree");
+  ledger.decide(0, logged_record(0));
   Stored store(ledger);
   for (std::int64_t t = 1; t < 30; ++t) {
-    ledger.decide(t, record_at(t));
-    EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(24 + 16 * kDimension));
+    ledger.decide(t, logged_record(t));
+    EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(24 + 16 * kLoggedDimension));
     store.append(ledger);
   }
   // A frame has all steps that are not acknowledged.
-  ledger.decide(30, record_at(30));
-  ledger.decide(31, record_at(31));
-  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(2 * (24 + 16 * kDimension)));
+  ledger.decide(30, logged_record(30));
+  ledger.decide(31, logged_record(31));
+  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(2 * (24 + 16 * kLoggedDimension)));
 }
 
 TEST(LedgerLog, a_release_with_other_bits_is_refused) {
@@ -264,12 +265,12 @@ TEST(LedgerLog, a_release_with_other_bits_is_refused) {
   Bytes secret(64);
   for (std::size_t i = 0; i < secret.size(); ++i)
     secret[i] = static_cast<std::byte>(words[i / 4] >> (8 * (i % 4)));
-  ReleaseLedger ledger = make_ledger("tree");
+  ReleaseLedger ledger = make_logged_ledger("tree");
   Stored store(ledger);
   const ReleaseLedger::LogTag begin = store.tag;
-  ledger.decide(0, record_at(0));
+  ledger.decide(0, logged_record(0));
   store.append(ledger);
-  const std::size_t step_size = 24 + 16 * kDimension;
+  const std::size_t step_size = 24 + 16 * kLoggedDimension;
   const auto reseal = [&](std::size_t at) {
     LogReader reader(store.log, begin,
                      {.secret = secret,
@@ -288,7 +289,7 @@ TEST(LedgerLog, a_release_with_other_bits_is_refused) {
   for (const std::size_t at : {24u, 32u, 40u, 48u}) {  // releases, then integers
     store.log = whole;
     reseal(at);
-    ReleaseLedger next = make_ledger("tree");
+    ReleaseLedger next = make_logged_ledger("tree");
     next.restore(store.base);
     EXPECT_ERROR(next.replay(store.log, {.before = begin}), "bad_state", "step 0, got one with");
   }

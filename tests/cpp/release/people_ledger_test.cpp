@@ -21,25 +21,27 @@ using testing::name_of;
 using testing::released;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::int64_t kSteps = 12, kDimension = 2;
-constexpr std::array<double, kDimension> kOne = {0.5, 0.25};
+constexpr std::int64_t kPeopleLedgerSteps = 12, kPeopleLedgerDimension = 2;
+constexpr std::array<double, kPeopleLedgerDimension> kOneEntry = {0.5, 0.25};
 const Participation kTwice = Participation::min_separation({2, 3});
 
-std::shared_ptr<const Mechanism> mechanism(const Participation& participation = kTwice) {
+std::shared_ptr<const Mechanism> people_ledger_mechanism(
+    const Participation& participation = kTwice) {
   return Mechanism::make({.strategy = "honaker",
-                          .num_steps = kSteps,
+                          .num_steps = kPeopleLedgerSteps,
                           .target = {.epsilon = 1, .delta = 1e-6},
                           .participation = participation});
 }
 
-PrefixSumOptions seeded(std::uint64_t seed = 4, ReleaseMode mode = ReleaseMode::grid) {
-  return {.key = Key::insecure_from_seed(seed), .dimension = kDimension, .mode = mode};
+PrefixSumOptions people_ledger_options(std::uint64_t seed = 4,
+                                       ReleaseMode mode = ReleaseMode::grid) {
+  return {.key = Key::insecure_from_seed(seed), .dimension = kPeopleLedgerDimension, .mode = mode};
 }
 
 /// A store with ledgers of `how` and these options.
 struct Store : testing::PeopleStore {
   PeopleLedger open(const std::shared_ptr<const Mechanism>& how,
-                    const PrefixSumOptions& options = seeded()) const {
+                    const PrefixSumOptions& options = people_ledger_options()) const {
     return opened({how, options});
   }
 };
@@ -47,7 +49,7 @@ struct Store : testing::PeopleStore {
 struct Given {
   std::int64_t step;
   int person;
-  std::array<double, kDimension> values;
+  std::array<double, kPeopleLedgerDimension> values;
 };
 
 class Random {
@@ -60,10 +62,10 @@ class Random {
 };
 
 /// Contributions of five persons, in the order of their steps.
-std::vector<Given> stream(unsigned seed) {
+std::vector<Given> people_stream(unsigned seed) {
   Random random(seed);
   std::vector<Given> all;
-  for (std::int64_t t = 0; t < kSteps; ++t)
+  for (std::int64_t t = 0; t < kPeopleLedgerSteps; ++t)
     for (int count = random.below(6); count > 0; --count)
       all.push_back({.step = t,
                      .person = random.below(5),
@@ -74,22 +76,23 @@ std::vector<Given> stream(unsigned seed) {
 /// Totals of a PeopleSum for these contributions, and how many it drops.
 std::pair<std::vector<double>, std::int64_t> expected_of(
     const std::vector<Given>& all, const std::shared_ptr<const Mechanism>& how,
-    const PrefixSumOptions& options = seeded()) {
+    const PrefixSumOptions& options = people_ledger_options()) {
   PeopleSum sums(how, options);
-  std::vector<double> totals(kSteps * kDimension);
+  std::vector<double> totals(kPeopleLedgerSteps * kPeopleLedgerDimension);
   auto next = all.begin();
-  for (std::int64_t t = 0; t < kSteps; ++t) {
+  for (std::int64_t t = 0; t < kPeopleLedgerSteps; ++t) {
     for (; next != all.end() && next->step == t; ++next)
       sums.contribute(next->person, next->values);
-    sums.release(std::span(totals).subspan(static_cast<std::size_t>(t) * kDimension, kDimension));
+    sums.release(std::span(totals).subspan(static_cast<std::size_t>(t) * kPeopleLedgerDimension,
+                                           kPeopleLedgerDimension));
   }
   return {totals, sums.num_dropped()};
 }
 
 /// Goes on with what was not given, from the number that the ledger says.
 template <typename Use>
-void go_on(PeopleLedger& ledger, const std::vector<Given>& all, Use&& after_each) {
-  while (ledger.num_decided() < kSteps) {
+void give_from(PeopleLedger& ledger, const std::vector<Given>& all, Use&& after_each) {
+  while (ledger.num_decided() < kPeopleLedgerSteps) {
     const auto next = static_cast<std::size_t>(ledger.num_contributions());
     if (next < all.size() && all[next].step == ledger.num_decided())
       ledger.contribute(name_of(all[next].person), all[next].values);
@@ -110,16 +113,16 @@ Bytes people_of(PeopleLedger& ledger) {
 TEST(PeopleLedger, totals_are_those_of_a_people_sum_wherever_it_is_opened_again) {
   for (const ReleaseMode mode : {ReleaseMode::grid, ReleaseMode::lattice})
     for (unsigned seed = 0; seed < 6; ++seed) {
-      const auto how = mechanism();
-      const PrefixSumOptions options = seeded(seed, mode);
-      const std::vector<Given> all = stream(seed);
+      const auto how = people_ledger_mechanism();
+      const PrefixSumOptions options = people_ledger_options(seed, mode);
+      const std::vector<Given> all = people_stream(seed);
       const auto [totals, num_dropped] = expected_of(all, how, options);
       EXPECT_GT(num_dropped, 0);
       // Appended after each call, with a new base now and then, and opened again after each.
       Store store;
       PeopleLedger ledger(how, options);
       Random random(seed);
-      go_on(ledger, all, [&] {
+      give_from(ledger, all, [&] {
         if (random.below(7) == 0)
           store.save(ledger);
         else
@@ -139,14 +142,14 @@ TEST(PeopleLedger, totals_are_those_of_a_people_sum_wherever_it_is_opened_again)
 }
 
 TEST(PeopleLedger, what_was_not_stored_is_given_again_and_nothing_counts_twice) {
-  const auto how = mechanism();
+  const auto how = people_ledger_mechanism();
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const std::vector<Given> all = stream(seed);
+    const std::vector<Given> all = people_stream(seed);
     const auto [totals, num_dropped] = expected_of(all, how);
     Random random(seed);
     Store store;
     std::int64_t num_contributions = 0, num_steps = 0;
-    PeopleLedger ledger(how, seeded());
+    PeopleLedger ledger(how, people_ledger_options());
     store.save(ledger);
     // The ledger is left at any time, stored or not, with steps that are not acknowledged, too.
     for (bool is_done = false; !is_done;) {
@@ -159,7 +162,7 @@ TEST(PeopleLedger, what_was_not_stored_is_given_again_and_nothing_counts_twice) 
         const auto next = static_cast<std::size_t>(ledger.num_contributions());
         const std::int64_t step = ledger.num_decided();
         const bool has_step = next >= all.size() || all[next].step > step;
-        if (has_step && step < kSteps)
+        if (has_step && step < kPeopleLedgerSteps)
           ledger.decide(step);
         else if (!has_step)
           ledger.contribute(name_of(all[next].person), all[next].values);
@@ -168,7 +171,7 @@ TEST(PeopleLedger, what_was_not_stored_is_given_again_and_nothing_counts_twice) 
           num_contributions = ledger.num_contributions();
           num_steps = ledger.num_decided();
         }
-        is_done = ledger.num_acknowledged() == kSteps;
+        is_done = ledger.num_acknowledged() == kPeopleLedgerSteps;
       }
     }
     EXPECT_EQ(released(ledger), totals) << seed;
@@ -177,16 +180,16 @@ TEST(PeopleLedger, what_was_not_stored_is_given_again_and_nothing_counts_twice) 
 }
 
 TEST(PeopleLedger, a_frame_that_was_not_stored_is_in_the_next_one) {
-  const auto how = mechanism();
-  PeopleLedger ledger(how, seeded());
+  const auto how = people_ledger_mechanism();
+  PeopleLedger ledger(how, people_ledger_options());
   Store store;
   store.save(ledger);
-  ledger.contribute("ann", kOne);
+  ledger.contribute("ann", kOneEntry);
   static_cast<void>(ledger.log_frame(store.tag));  // gets lost
-  ledger.contribute("bob", kOne);
+  ledger.contribute("bob", kOneEntry);
   static_cast<void>(ledger.log_frame(store.tag));
   // Came after the frame that is acknowledged: the next frame has it.
-  ledger.contribute("ann", kOne);
+  ledger.contribute("ann", kOneEntry);
   ledger.acknowledge(0);
   ledger.decide(0);
   static_cast<void>(ledger.log_frame(store.tag));
@@ -196,16 +199,16 @@ TEST(PeopleLedger, a_frame_that_was_not_stored_is_in_the_next_one) {
   EXPECT_EQ(next.num_contributions(), 3);
   EXPECT_EQ(released(next), released(ledger));
   // Who counted is known: ann and bob may come again three steps later.
-  EXPECT_FALSE(next.contribute("ann", kOne));
-  EXPECT_TRUE(next.contribute("dan", kOne));
+  EXPECT_FALSE(next.contribute("ann", kOneEntry));
+  EXPECT_TRUE(next.contribute("dan", kOneEntry));
 }
 
 TEST(PeopleLedger, contributions_that_were_acknowledged_with_an_earlier_step_are_not_repeated) {
-  const auto how = mechanism();
-  PeopleLedger ledger(how, seeded());
+  const auto how = people_ledger_mechanism();
+  PeopleLedger ledger(how, people_ledger_options());
   Store store;
   store.save(ledger);
-  ledger.contribute("ann", kOne);
+  ledger.contribute("ann", kOneEntry);
   ledger.decide(0);
   const Ledger::LogPart part = ledger.log_frame(store.tag);
   store.log = part.bytes;
@@ -219,42 +222,44 @@ TEST(PeopleLedger, contributions_that_were_acknowledged_with_an_earlier_step_are
 }
 
 TEST(PeopleLedger, a_frame_costs_its_own_persons) {
-  PeopleLedger ledger(mechanism(Participation::single()), seeded());
+  PeopleLedger ledger(people_ledger_mechanism(Participation::single()), people_ledger_options());
   Store store;
   store.save(ledger);
   const auto stored = [](std::size_t size) { return 28 + (8 * (size + 16) + 6) / 7; };
   for (int i = 0; i < 50; ++i) {
-    ledger.contribute(name_of(i), kOne);
-    EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16 + 16 + 8 * kDimension));
+    ledger.contribute(name_of(i), kOneEntry);
+    EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(),
+              stored(16 + 16 + 8 * kPeopleLedgerDimension));
     store.append(ledger);
   }
-  ledger.contribute(name_of(1), kOne);
-  ledger.contribute(name_of(2), kOne);
-  ledger.contribute(name_of(1), kOne);
-  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16 + 2 * (16 + 8 * kDimension)));
+  ledger.contribute(name_of(1), kOneEntry);
+  ledger.contribute(name_of(2), kOneEntry);
+  ledger.contribute(name_of(1), kOneEntry);
+  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(),
+            stored(16 + 2 * (16 + 8 * kPeopleLedgerDimension)));
   store.append(ledger);
   ledger.decide(0);
-  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(24 + 16 * kDimension));
+  EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(24 + 16 * kPeopleLedgerDimension));
   store.append(ledger);
   // Dropped: a number, and no person.
-  EXPECT_FALSE(ledger.contribute(name_of(1), kOne));
+  EXPECT_FALSE(ledger.contribute(name_of(1), kOneEntry));
   EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16));
 }
 
 TEST(PeopleLedger, a_torn_frame_takes_all_of_its_contributions_with_it) {
-  const auto how = mechanism();
-  PeopleLedger ledger(how, seeded());
+  const auto how = people_ledger_mechanism();
+  PeopleLedger ledger(how, people_ledger_options());
   Store store;
   store.save(ledger);
-  ledger.contribute("ann", kOne);
+  ledger.contribute("ann", kOneEntry);
   store.append(ledger);
   const std::size_t first = store.log.size();
-  ledger.contribute("bob", kOne);
-  ledger.contribute("cem", kOne);
+  ledger.contribute("bob", kOneEntry);
+  ledger.contribute("cem", kOneEntry);
   ledger.decide(0);
   store.append(ledger);
   for (std::size_t size = 0; size <= store.log.size(); ++size) {
-    PeopleLedger next(how, seeded());
+    PeopleLedger next(how, people_ledger_options());
     next.restore(store.base);
     const auto end =
         next.replay(std::span(store.log).first(size), {.before = next.log_tag(store.base)});
@@ -266,98 +271,100 @@ TEST(PeopleLedger, a_torn_frame_takes_all_of_its_contributions_with_it) {
   for (std::size_t at = 0; at < store.log.size(); ++at) {
     Bytes bad = store.log;
     bad[at] ^= std::byte{16};
-    PeopleLedger next(how, seeded());
+    PeopleLedger next(how, people_ledger_options());
     next.restore(store.base);
     EXPECT_ERROR(next.replay(bad, {.before = next.log_tag(store.base)}), "bad_state", "whole");
   }
 }
 
 TEST(PeopleLedger, frames_that_break_the_pattern_or_have_other_sums_are_refused) {
-  const auto how = mechanism(Participation::single());
-  PeopleLedger ledger(how, seeded());
+  const auto how = people_ledger_mechanism(Participation::single());
+  PeopleLedger ledger(how, people_ledger_options());
   Store store;
   store.save(ledger);
   const Ledger::LogTag begin = store.tag;
-  ledger.contribute("ann", kOne);
+  ledger.contribute("ann", kOneEntry);
   store.append(ledger);
   // A frame of a ledger with the same key in which ann did not come before: as if she came twice.
-  PeopleLedger other(how, seeded());
+  PeopleLedger other(how, people_ledger_options());
   Store elsewhere;
   elsewhere.save(other);
   other.decide(0);
   elsewhere.append(other);
-  other.contribute("ann", kOne);
+  other.contribute("ann", kOneEntry);
   ledger.decide(0);
   store.append(ledger);
   const auto replay = [&](const Bytes& frame) {
     Bytes log = store.log;
     log.insert(log.end(), frame.begin(), frame.end());
-    PeopleLedger next(how, seeded());
+    PeopleLedger next(how, people_ledger_options());
     next.restore(store.base);
     next.replay(log, {.before = begin});
   };
   EXPECT_ERROR(replay(other.log_frame(store.tag).bytes), "bad_state",
                "must have contributions that participation allows");
   // A step whose sums are not those of what was contributed.
-  PeopleLedger silent(how, seeded());
+  PeopleLedger silent(how, people_ledger_options());
   silent.decide(0);
   store.log = silent.log_frame(begin).bytes;
   EXPECT_NO_THROW(replay({}));
-  ledger = PeopleLedger(how, seeded());
+  ledger = PeopleLedger(how, people_ledger_options());
   store = {};
   store.save(ledger);
-  ledger.contribute("ann", kOne);
+  ledger.contribute("ann", kOneEntry);
   store.append(ledger);
   EXPECT_ERROR(replay(silent.log_frame(store.tag).bytes), "bad_state",
                "must have the sums of what was contributed, step 0");
 }
 
 TEST(PeopleLedger, states_that_belong_elsewhere_are_refused) {
-  PeopleLedger ledger(mechanism(), seeded());
+  PeopleLedger ledger(people_ledger_mechanism(), people_ledger_options());
   ledger.contribute("ann", std::array{0.5, 0.25});
   const Bytes state = ledger.state();
   const auto restore = [&](const std::shared_ptr<const Mechanism>& how,
                            const PrefixSumOptions& options) {
     PeopleLedger(how, options).restore(state);
   };
-  EXPECT_NO_THROW(restore(mechanism(), seeded()));
-  EXPECT_ERROR(restore(mechanism(), seeded(5)), "bad_state", "key");
-  PrefixSumOptions narrow = seeded();
+  EXPECT_NO_THROW(restore(people_ledger_mechanism(), people_ledger_options()));
+  EXPECT_ERROR(restore(people_ledger_mechanism(), people_ledger_options(5)), "bad_state", "key");
+  PrefixSumOptions narrow = people_ledger_options();
   narrow.dimension = 1;
-  EXPECT_ERROR(restore(mechanism(), narrow), "bad_state", "");
+  EXPECT_ERROR(restore(people_ledger_mechanism(), narrow), "bad_state", "");
   // A pattern whose noise is the same: it allows no more within the horizon.
-  const auto more = mechanism(Participation::min_separation({kSteps, 6}));
-  const auto same = mechanism(Participation::min_separation({2, 6}));
+  const auto more = people_ledger_mechanism(Participation::min_separation({kPeopleLedgerSteps, 6}));
+  const auto same = people_ledger_mechanism(Participation::min_separation({2, 6}));
   ASSERT_EQ(more->noise_stddev(), same->noise_stddev());
-  PeopleLedger wide(more, seeded());
+  PeopleLedger wide(more, people_ledger_options());
   const Bytes of_more = wide.state();
-  EXPECT_ERROR(PeopleLedger(same, seeded()).restore(of_more), "bad_state", "");
-  const auto often = mechanism(Participation::min_separation({1, 3}));
-  const auto seldom = mechanism(Participation::min_separation({1, 6}));
+  EXPECT_ERROR(PeopleLedger(same, people_ledger_options()).restore(of_more), "bad_state", "");
+  const auto often = people_ledger_mechanism(Participation::min_separation({1, 3}));
+  const auto seldom = people_ledger_mechanism(Participation::min_separation({1, 6}));
   ASSERT_EQ(often->noise_stddev(), seldom->noise_stddev());
-  PeopleLedger close(often, seeded());
+  PeopleLedger close(often, people_ledger_options());
   const Bytes of_close = close.state();
-  EXPECT_ERROR(PeopleLedger(seldom, seeded()).restore(of_close), "bad_state", "");
+  EXPECT_ERROR(PeopleLedger(seldom, people_ledger_options()).restore(of_close), "bad_state", "");
   // Neither kind of ledger opens the other's.
-  ReleaseLedger records(mechanism(), seeded());
+  ReleaseLedger records(people_ledger_mechanism(), people_ledger_options());
   EXPECT_ERROR(records.restore(state), "bad_state", "");
-  EXPECT_ERROR(PeopleLedger(mechanism(), seeded()).restore(records.state()), "bad_state", "");
+  EXPECT_ERROR(
+      PeopleLedger(people_ledger_mechanism(), people_ledger_options()).restore(records.state()),
+      "bad_state", "");
 }
 
 TEST(PeopleLedger, states_without_people_options_are_those_of_before_there_were_any) {
-  const Bytes state = PeopleLedger(mechanism(), seeded()).state();
+  const Bytes state = PeopleLedger(people_ledger_mechanism(), people_ledger_options()).state();
   // The fingerprint that was written before there were any.
   EXPECT_EQ(detail::word_at(state, 24), 11644155539008944588u);
   EXPECT_EQ(detail::word_at(state, 32), 16070477405457301241u);
 }
 
 TEST(PeopleLedger, damaged_states_are_refused_whatever_their_checksum_says) {
-  const auto how = mechanism();
-  PeopleLedger ledger(how, seeded());
-  ledger.contribute("ann", kOne);
+  const auto how = people_ledger_mechanism();
+  PeopleLedger ledger(how, people_ledger_options());
+  ledger.contribute("ann", kOneEntry);
   ledger.decide(0);
   ledger.acknowledge(1);
-  ledger.contribute("bob", kOne);
+  ledger.contribute("bob", kOneEntry);
   const Bytes state = ledger.state();
   const auto refused = [&](const std::string& words, auto&& change) {
     Bytes bad = state;
@@ -370,7 +377,7 @@ TEST(PeopleLedger, damaged_states_are_refused_whatever_their_checksum_says) {
     std::copy_n(ids.begin(), 16, header.fingerprint.begin());
     std::copy_n(ids.begin() + 16, 16, header.commitment.begin());
     detail::seal_checkpoint(header, bad);
-    PeopleLedger next(how, seeded());
+    PeopleLedger next(how, people_ledger_options());
     EXPECT_ERROR(next.restore(bad), "bad_state", words);
     EXPECT_EQ(next.num_contributions(), 0);
     EXPECT_EQ(next.num_decided(), 0);
@@ -407,11 +414,11 @@ TEST(PeopleLedger, damaged_states_are_refused_whatever_their_checksum_says) {
 }
 
 TEST(PeopleLedger, names_are_told_apart_and_stored_as_codes_of_the_key) {
-  const auto how = mechanism(Participation::single());
+  const auto how = people_ledger_mechanism(Participation::single());
   const std::string nul("a\0b", 3);
   const std::vector<std::string> names = {"",  "a",       nul, "ab", std::string(1000, 'a'),
                                           "A", "\xc3\xa9"};
-  PeopleLedger ledger(how, seeded());
+  PeopleLedger ledger(how, people_ledger_options());
   for (const std::string& name : names) EXPECT_TRUE(ledger.contribute(name, std::array{0.5, 0.0}));
   ledger.decide(0);
   ledger.acknowledge(1);
@@ -419,7 +426,7 @@ TEST(PeopleLedger, names_are_told_apart_and_stored_as_codes_of_the_key) {
   // Neither a name nor its plain hash is in the bytes, and other keys have other codes.
   const std::string name = "person 7 of the test";
   const auto code_in = [&](std::uint64_t seed) {
-    PeopleLedger one(how, seeded(seed));
+    PeopleLedger one(how, people_ledger_options(seed));
     one.contribute(name, std::array{0.5, 0.0});
     const Bytes state = one.state();
     const auto bytes = std::as_bytes(std::span(name));
@@ -434,7 +441,7 @@ TEST(PeopleLedger, names_are_told_apart_and_stored_as_codes_of_the_key) {
 }
 
 TEST(PeopleLedger, what_is_refused_changes_nothing) {
-  PeopleLedger ledger(mechanism(Participation::single()), seeded());
+  PeopleLedger ledger(people_ledger_mechanism(Participation::single()), people_ledger_options());
   const Bytes before = ledger.state();
   EXPECT_ERROR(ledger.contribute("ann", std::array{1.0, std::nan("")}), "invalid_argument",
                "people_ledger: values[1] must be finite, got NaN");
@@ -446,42 +453,43 @@ TEST(PeopleLedger, what_is_refused_changes_nothing) {
                "memo must be left out");
   EXPECT_EQ(ledger.state(), before);
   ledger.decide(0);
-  EXPECT_ERROR(ledger.contribute("ann", kOne), "invalid_argument",
+  EXPECT_ERROR(ledger.contribute("ann", kOneEntry), "invalid_argument",
                "step must be acknowledged before others contribute, got 0");
   EXPECT_ERROR(ledger.released(0), "invalid_argument", "step must be");
   ledger.acknowledge(1);
   ledger.decide(0);  // once more: decided
   EXPECT_EQ(ledger.num_decided(), 1);
-  EXPECT_TRUE(ledger.contribute("ann", kOne));
-  for (std::int64_t t = 1; t < kSteps; ++t) ledger.decide(t);
-  ledger.acknowledge(kSteps);
-  EXPECT_ERROR(ledger.contribute("bob", kOne), "past_horizon", "below the horizon 12");
-  EXPECT_ERROR(ledger.decide(kSteps), "past_horizon", "below the horizon 12");
+  EXPECT_TRUE(ledger.contribute("ann", kOneEntry));
+  for (std::int64_t t = 1; t < kPeopleLedgerSteps; ++t) ledger.decide(t);
+  ledger.acknowledge(kPeopleLedgerSteps);
+  EXPECT_ERROR(ledger.contribute("bob", kOneEntry), "past_horizon", "below the horizon 12");
+  EXPECT_ERROR(ledger.decide(kPeopleLedgerSteps), "past_horizon", "below the horizon 12");
   EXPECT_EQ(ledger.num_contributions(), 1);
-  EXPECT_ERROR(PeopleLedger(mechanism(Participation::fixed_epoch({2, 6})), seeded()),
+  EXPECT_ERROR(PeopleLedger(people_ledger_mechanism(Participation::fixed_epoch({2, 6})),
+                            people_ledger_options()),
                "invalid_argument", "participation must be single or min-separation");
 }
 
 TEST(PeopleLedger, goes_back_to_a_state_and_forgets_what_came_after) {
-  const auto how = mechanism();
-  PeopleLedger ledger(how, seeded());
-  ledger.contribute("ann", kOne);
+  const auto how = people_ledger_mechanism();
+  PeopleLedger ledger(how, people_ledger_options());
+  ledger.contribute("ann", kOneEntry);
   const Bytes state = ledger.state();
-  ledger.contribute("bob", kOne);
+  ledger.contribute("bob", kOneEntry);
   ledger.decide(0);
   ledger.acknowledge(1);
-  ledger.contribute("cem", kOne);
+  ledger.contribute("cem", kOneEntry);
   ledger.decide(1);
   ledger.restore(state);
-  PeopleLedger fresh(how, seeded());
+  PeopleLedger fresh(how, people_ledger_options());
   fresh.restore(state);
   EXPECT_EQ(ledger.log_frame({}).bytes, fresh.log_frame({}).bytes);
   EXPECT_EQ(ledger.state(), state);
   EXPECT_EQ(ledger.num_contributions(), 1);
-  EXPECT_TRUE(ledger.contribute("bob", kOne));
+  EXPECT_TRUE(ledger.contribute("bob", kOneEntry));
   ledger.decide(0);
-  PeopleLedger whole(how, seeded());
-  for (const char* const name : {"ann", "bob"}) whole.contribute(name, kOne);
+  PeopleLedger whole(how, people_ledger_options());
+  for (const char* const name : {"ann", "bob"}) whole.contribute(name, kOneEntry);
   whole.decide(0);
   EXPECT_EQ(ledger.state(), whole.state());
 }

@@ -4,38 +4,41 @@
 #include <array>
 #include <limits>
 
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kNumSteps = 4;
+using testing::kNan;
 
-std::shared_ptr<const Mechanism> mechanism(const Participation& participation,
-                                           std::string strategy = "tree",
-                                           Neighbours neighbours = Neighbours::zero_out) {
+constexpr std::int64_t kPeopleSteps = 4;
+
+std::shared_ptr<const Mechanism> people_mechanism(const Participation& participation,
+                                                  std::string strategy = "tree",
+                                                  Neighbours neighbours = Neighbours::zero_out) {
   return Mechanism::make({.strategy = std::move(strategy),
-                          .num_steps = kNumSteps,
+                          .num_steps = kPeopleSteps,
                           .target = {.epsilon = 1, .delta = 1e-6},
                           .clip_norm = 1,
                           .neighbours = neighbours,
                           .participation = participation});
 }
 
-PrefixSumOptions with_seed(std::int64_t dimension = 1) {
+PrefixSumOptions people_options(std::int64_t dimension = 1) {
   return {.key = Key::insecure_from_seed(5), .dimension = dimension};
 }
 
 /// Contributions of each person at each step, in input units: 0 none, 1.6 two records of 0.8.
-using World = std::array<std::array<double, kNumSteps>, 2>;
+using PeopleWorld = std::array<std::array<double, kPeopleSteps>, 2>;
 
 /// Increments of the sums, without noise, in clip norms.
 template <typename Contribute>
-Vector increments(const std::shared_ptr<const Mechanism>& how, Contribute&& contribute) {
-  PeopleSum sums(how, with_seed()), silent(how, with_seed());
-  Vector steps(testing::index_of(kNumSteps));
+Vector people_increments(const std::shared_ptr<const Mechanism>& how, Contribute&& contribute) {
+  PeopleSum sums(how, people_options()), silent(how, people_options());
+  Vector steps(testing::index_of(kPeopleSteps));
   double before = 0;
-  for (std::int64_t t = 0; t < kNumSteps; ++t) {
+  for (std::int64_t t = 0; t < kPeopleSteps; ++t) {
     contribute(sums, t);
     std::array<double, 1> with{}, without{};
     sums.release(with);
@@ -47,8 +50,8 @@ Vector increments(const std::shared_ptr<const Mechanism>& how, Contribute&& cont
   return steps;
 }
 
-Vector increments_of(const std::shared_ptr<const Mechanism>& how, const World& world) {
-  return increments(how, [&](PeopleSum& sums, std::int64_t t) {
+Vector increments_of(const std::shared_ptr<const Mechanism>& how, const PeopleWorld& world) {
+  return people_increments(how, [&](PeopleSum& sums, std::int64_t t) {
     for (std::size_t person = 0; person < 2; ++person) {
       double left = world[person][static_cast<std::size_t>(t)];
       for (; left != 0; left -= left > 1 ? 0.8 : left)
@@ -63,8 +66,8 @@ void for_each_world(Use&& use) {
   constexpr std::array kValues = {0.0, 0.5, -3.0, 1.6};
   for (unsigned own = 0; own < 256; ++own)
     for (unsigned other = 0; other < 16; other += 5) {
-      World world{};
-      for (unsigned t = 0; t < kNumSteps; ++t) {
+      PeopleWorld world{};
+      for (unsigned t = 0; t < kPeopleSteps; ++t) {
         world[0][t] = kValues[own >> (2 * t) & 3u];
         world[1][t] = (other >> t & 1u) != 0 ? 1.0 : 0.0;
       }
@@ -73,20 +76,20 @@ void for_each_world(Use&& use) {
 }
 
 /// Largest ||C (x - x')|| over all worlds and those without person 0.
-double brute_force_sensitivity(const Participation& bound, const Mechanism& how,
-                               const std::shared_ptr<const Mechanism>& bounding) {
+double people_sensitivity(const Participation& bound, const Mechanism& how,
+                          const std::shared_ptr<const Mechanism>& bounding) {
   double largest = 0;
   const Matrix encoder = how.strategy().encoder();
-  for_each_world([&](const World& world) {
-    World without = world;
+  for_each_world([&](const PeopleWorld& world) {
+    PeopleWorld without = world;
     without[0] = {};
     const Vector difference = increments_of(bounding, world) - increments_of(bounding, without);
     std::vector<std::int64_t> steps;
-    for (Eigen::Index t = 0; t < kNumSteps; ++t) {
+    for (Eigen::Index t = 0; t < kPeopleSteps; ++t) {
       EXPECT_LE(std::abs(difference(t)), 1);
       if (difference(t) != 0) steps.push_back(t);
     }
-    EXPECT_TRUE(bound.allows(steps, kNumSteps));
+    EXPECT_TRUE(bound.allows(steps, kPeopleSteps));
     largest = std::max(largest, (encoder * difference).norm());
   });
   return largest;
@@ -97,8 +100,8 @@ TEST(PeopleSum, leaving_one_person_out_is_within_the_sensitivity) {
     for (const Participation& pattern :
          {Participation::single(), Participation::min_separation({2, 2}),
           Participation::min_separation({4, 1})}) {
-      const auto how = mechanism(pattern, strategy);
-      const double found = brute_force_sensitivity(pattern, *how, how);
+      const auto how = people_mechanism(pattern, strategy);
+      const double found = people_sensitivity(pattern, *how, how);
       EXPECT_LE(found, how->certificate().sensitivity) << strategy;
       // The worst world is among them: the noise is no larger than it has to be.
       EXPECT_GT(found, (1 - 1e-9) * how->certificate().sensitivity) << strategy;
@@ -107,15 +110,15 @@ TEST(PeopleSum, leaving_one_person_out_is_within_the_sensitivity) {
 
 TEST(PeopleSum, a_looser_bound_exceeds_the_sensitivity) {
   // Falsifies the check above: calibrated for one participation, bounded for two.
-  const auto single = mechanism(Participation::single());
+  const auto single = people_mechanism(Participation::single());
   const Participation twice = Participation::min_separation({2, 2});
-  const double found = brute_force_sensitivity(twice, *single, mechanism(twice));
+  const double found = people_sensitivity(twice, *single, people_mechanism(twice));
   EXPECT_GT(found, 1.1 * single->certificate().sensitivity);
 }
 
 TEST(PeopleSum, a_step_is_the_sum_of_everyones_clipped_part) {
-  const auto how = mechanism(Participation::min_separation({4, 1}));
-  PeopleSum sums(how, with_seed(2)), silent(how, with_seed(2));
+  const auto how = people_mechanism(Participation::min_separation({4, 1}));
+  PeopleSum sums(how, people_options(2)), silent(how, people_options(2));
   std::array<double, 2> with{}, without{};
   for (std::int64_t person = 0; person < 100; ++person) {
     EXPECT_TRUE(sums.contribute(person, std::array{3.0, 4.0}));
@@ -130,9 +133,9 @@ TEST(PeopleSum, a_step_is_the_sum_of_everyones_clipped_part) {
 }
 
 TEST(PeopleSum, records_of_one_person_at_one_step_are_added_before_they_are_clipped) {
-  const auto how = mechanism(Participation::single());
-  PeopleSum sums(how, with_seed());
-  PrefixSum plain(how, with_seed());
+  const auto how = people_mechanism(Participation::single());
+  PeopleSum sums(how, people_options());
+  PrefixSum plain(how, people_options());
   std::array<double, 1> of_people{}, of_sum{};
   for (const double part : {0.5, 0.25, -0.125}) EXPECT_TRUE(sums.contribute(7, std::array{part}));
   sums.release(of_people);
@@ -141,10 +144,10 @@ TEST(PeopleSum, records_of_one_person_at_one_step_are_added_before_they_are_clip
 }
 
 TEST(PeopleSum, the_noise_is_that_of_a_prefix_sum_with_the_same_key) {
-  const auto how = mechanism(Participation::min_separation({2, 1}), "honaker");
-  PeopleSum people(how, with_seed());
-  PrefixSum records(how, with_seed());
-  for (std::int64_t t = 0; t < kNumSteps; ++t) {
+  const auto how = people_mechanism(Participation::min_separation({2, 1}), "honaker");
+  PeopleSum people(how, people_options());
+  PrefixSum records(how, people_options());
+  for (std::int64_t t = 0; t < kPeopleSteps; ++t) {
     std::array<double, 1> a{}, b{};
     people.contribute(t, std::array{0.5});
     people.release(a);
@@ -154,9 +157,9 @@ TEST(PeopleSum, the_noise_is_that_of_a_prefix_sum_with_the_same_key) {
 }
 
 TEST(PeopleSum, parts_beyond_the_doubles_stay_at_the_largest) {
-  const auto how = mechanism(Participation::single());
+  const auto how = people_mechanism(Participation::single());
   constexpr double kLargest = std::numeric_limits<double>::max();
-  const Vector steps = increments(how, [&](PeopleSum& sums, std::int64_t t) {
+  const Vector steps = people_increments(how, [&](PeopleSum& sums, std::int64_t t) {
     if (t == 0)
       for (int i = 0; i < 3; ++i) sums.contribute(1, std::array{-kLargest});
   });
@@ -164,8 +167,7 @@ TEST(PeopleSum, parts_beyond_the_doubles_stay_at_the_largest) {
 }
 
 TEST(PeopleSum, what_is_refused_changes_nothing) {
-  PeopleSum sums(mechanism(Participation::single()), with_seed());
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  PeopleSum sums(people_mechanism(Participation::single()), people_options());
   EXPECT_ERROR(sums.contribute(1, std::array{kNan}), "invalid_argument",
                "people_sum: values[0] must be finite, got NaN");
   EXPECT_ERROR(sums.contribute(1, std::array{1.0, 1.0}), "wrong_length",
@@ -176,10 +178,10 @@ TEST(PeopleSum, what_is_refused_changes_nothing) {
   EXPECT_EQ(sums.step(), 0);
   // The pattern of person 1 was not used up by what was refused.
   EXPECT_TRUE(sums.contribute(1, std::array{1.0}));
-  for (std::int64_t t = 0; t < kNumSteps; ++t) sums.release(total);
+  for (std::int64_t t = 0; t < kPeopleSteps; ++t) sums.release(total);
   EXPECT_ERROR(sums.contribute(2, std::array{1.0}), "past_horizon", "below the horizon 4");
   EXPECT_ERROR(sums.release(total), "past_horizon", "below the horizon 4");
-  EXPECT_ERROR(PeopleSum(mechanism(Participation::fixed_epoch({2, 2})), with_seed()),
+  EXPECT_ERROR(PeopleSum(people_mechanism(Participation::fixed_epoch({2, 2})), people_options()),
                "invalid_argument", "participation must be single or min-separation");
 }
 

@@ -9,28 +9,28 @@
 #include "noise/exact/exact_entry.hpp"
 #include "random/gaussian.hpp"
 #include "release/grid/quantiser.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
 using testing::Collected;
+using testing::kNan;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-std::shared_ptr<const Mechanism> mechanism(std::string_view strategy, std::int64_t num_steps,
-                                           double clip_norm = 1, double epsilon = 1) {
+std::shared_ptr<const Mechanism> prefix_mechanism(std::string_view strategy, std::int64_t num_steps,
+                                                  double clip_norm = 1, double epsilon = 1) {
   return Mechanism::make({.strategy = std::string(strategy),
                           .num_steps = num_steps,
                           .target = {.epsilon = epsilon, .delta = 1e-6},
                           .clip_norm = clip_norm});
 }
 
-PrefixSumOptions with_seed(std::int64_t dimension, std::optional<double> grid = std::nullopt) {
+PrefixSumOptions prefix_options(std::int64_t dimension, std::optional<double> grid = std::nullopt) {
   return {.key = Key::insecure_from_seed(5), .dimension = dimension, .grid = grid};
 }
 
-std::vector<double> record(std::uint64_t row, std::size_t dimension, double scale) {
+std::vector<double> prefix_record(std::uint64_t row, std::size_t dimension, double scale) {
   std::vector<double> values(dimension);
   fill_normals(Key::insecure_from_seed(6), Stream::test, row, 0, values);
   for (double& x : values) x *= scale;
@@ -42,7 +42,8 @@ std::vector<double> increment(const std::shared_ptr<const Mechanism>& how,
                               const std::vector<double>& values,
                               std::optional<double> grid = std::nullopt) {
   const auto dimension = static_cast<std::int64_t>(values.size());
-  PrefixSum with(how, with_seed(dimension, grid)), without(how, with_seed(dimension, grid));
+  PrefixSum with(how, prefix_options(dimension, grid)),
+      without(how, prefix_options(dimension, grid));
   std::vector<double> a(values.size()), b(values.size());
   with.release(values, a);
   without.release(std::vector<double>(values.size(), 0.0), b);
@@ -53,12 +54,12 @@ std::vector<double> increment(const std::shared_ptr<const Mechanism>& how,
 TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::int64_t n = testing::within_reach(info, 200);
-    const auto how = mechanism(info.name, n);
-    PrefixSum sums(how, with_seed(3));
+    const auto how = prefix_mechanism(info.name, n);
+    PrefixSum sums(how, prefix_options(3));
     NoiseStream noise(how->strategy(), {.key = Key::insecure_from_seed(5), .dimension = 3});
     std::vector<double> total(3, 0.0), row(3), noisy(3);
     for (std::int64_t t = 0; t < n; ++t) {
-      std::vector<double> values = record(static_cast<std::uint64_t>(t), 3, 0.4);
+      std::vector<double> values = prefix_record(static_cast<std::uint64_t>(t), 3, 0.4);
       sums.release(values, noisy);
       noise.next(row);
       clip_to_norm(values, how->clip_norm());
@@ -76,13 +77,13 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
 TEST(PrefixSum, coordinates_beyond_a_block_have_noise_and_records_of_their_own) {
   // Releases go through a row in blocks of 1024; noise used twice would cancel in a difference.
   constexpr std::size_t kWidth = 2100;
-  const auto how = mechanism("tree", 3);
-  const PrefixSumOptions options = with_seed(static_cast<std::int64_t>(kWidth));
+  const auto how = prefix_mechanism("tree", 3);
+  const PrefixSumOptions options = prefix_options(static_cast<std::int64_t>(kWidth));
   PrefixSum sums(how, options), with_sink(how, options);
   NoiseStream noise(how->strategy(), {.key = options.key, .dimension = options.dimension});
   std::vector<double> total(kWidth, 0.0), row(kWidth), noisy(kWidth), again(kWidth);
   for (std::uint64_t t = 0; t < 3; ++t) {
-    const std::vector<double> values = record(t, kWidth, 0.01);
+    const std::vector<double> values = prefix_record(t, kWidth, 0.01);
     Collected sink;
     sums.release(values, noisy);
     with_sink.release(values, again, &sink);
@@ -103,15 +104,16 @@ TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
   for (const std::size_t dimension :
        {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{67}}) {
     for (const double clip : {1.0, 0.3, 17.7, 1e-200}) {
-      const auto how = mechanism("tree", 4, clip);
+      const auto how = prefix_mechanism("tree", 4, clip);
       std::vector<std::vector<double>> records = {
           std::vector<double>(dimension, clip / std::sqrt(static_cast<double>(dimension))),
           std::vector<double>(dimension, 1e300), std::vector<double>(dimension, 1e-300),
           std::vector<double>(dimension, -clip)};
-      for (std::uint64_t row = 0; row < 40; ++row) records.push_back(record(row, dimension, clip));
+      for (std::uint64_t row = 0; row < 40; ++row)
+        records.push_back(prefix_record(row, dimension, clip));
       // As long as the clip norm, but for the last digits: one pass cannot tell on which side.
       for (std::uint64_t row = 0; row < 40; ++row) {
-        std::vector<double> values = record(row, dimension, 1);
+        std::vector<double> values = prefix_record(row, dimension, 1);
         double sum = 0;
         for (const double x : values) sum += x * x;
         for (double& x : values)
@@ -119,7 +121,7 @@ TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
         records.push_back(values);
       }
       for (const std::vector<double>& values : records) {
-        const PrefixSum reference(how, with_seed(static_cast<std::int64_t>(dimension)));
+        const PrefixSum reference(how, prefix_options(static_cast<std::int64_t>(dimension)));
         const double limit = clip / reference.grid();
         long double norm_squared = 0;
         const std::vector<double> added = increment(how, values);
@@ -141,7 +143,7 @@ TEST(PrefixSum, integer_records_as_long_as_the_clip_norm_lose_nothing) {
     for (int n = 1; n < m; ++n) {
       const double hypotenuse = m * m + n * n;
       const std::vector<double> legs = {static_cast<double>(m * m - n * n), 2.0 * m * n};
-      EXPECT_EQ(increment(mechanism("tree", 4, hypotenuse), legs, 1), legs) << hypotenuse;
+      EXPECT_EQ(increment(prefix_mechanism("tree", 4, hypotenuse), legs, 1), legs) << hypotenuse;
     }
 }
 
@@ -165,9 +167,9 @@ TEST(PrefixSum, clipping_leaves_what_is_short_enough_and_only_that) {
 TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
   // At every length of record, scale and piece of a block: far outside, on the sphere, inside, and
   // scales that lose digits when they meet the grid.
-  const auto how = mechanism("tree", 64, 0.7);
+  const auto how = prefix_mechanism("tree", 64, 0.7);
   for (const std::size_t width : {std::size_t{1}, std::size_t{5}, std::size_t{700}}) {
-    const std::vector<double> features = record(width, width, 1);
+    const std::vector<double> features = prefix_record(width, width, 1);
     double norm = 0;
     for (const double x : features) norm += x * x;
     norm = std::sqrt(norm);
@@ -180,7 +182,8 @@ TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
         for (const double scale : scales)
           for (const double x : features) written.push_back(scale * x);
         const auto dimension = static_cast<std::int64_t>(written.size());
-        PrefixSum of_products(how, with_seed(dimension)), of_records(how, with_seed(dimension));
+        PrefixSum of_products(how, prefix_options(dimension)),
+            of_records(how, prefix_options(dimension));
         std::vector<double> a(written.size()), b(written.size());
         of_products.contribute(ProductRecord{scales, features});
         of_records.contribute(written);
@@ -189,7 +192,7 @@ TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
         EXPECT_EQ(a, b) << width << " " << size << " " << num_scales;
       }
   }
-  PrefixSum sums(how, with_seed(2));
+  PrefixSum sums(how, prefix_options(2));
   std::vector<double> row = {0.1, 0.2};
   const std::vector<double> one = {1}, nan = {std::numeric_limits<double>::quiet_NaN()};
   EXPECT_ERROR(sums.release(ProductRecord{one, row}, row), "invalid_argument",
@@ -212,7 +215,7 @@ TEST(PrefixSum, the_norm_limit_is_the_exact_floor_of_a_square) {
   const std::vector<std::int64_t> crafted = {1261412984, 861566517, 26289, 164, 17, 5, 0};
   std::vector<double> values;
   for (const std::int64_t q : crafted) values.push_back(static_cast<double>(q) * grid);
-  const auto how = mechanism("tree", 1, clip);
+  const auto how = prefix_mechanism("tree", 1, clip);
   std::int64_t norm_squared = 0;
   for (const double q : increment(how, values, grid))
     norm_squared += static_cast<std::int64_t>(q) * static_cast<std::int64_t>(q);
@@ -289,8 +292,8 @@ TEST(PrefixSum, scales_that_overflow_on_the_grid_are_taken_entry_by_entry) {
 }
 
 TEST(PrefixSum, records_within_the_clip_norm_keep_their_value_to_one_grid) {
-  const auto how = mechanism("tree", 4);
-  const PrefixSum reference(how, with_seed(3));
+  const auto how = prefix_mechanism("tree", 4);
+  const PrefixSum reference(how, prefix_options(3));
   const std::vector<double> values = {0.5, -0.25, 0.7};
   const std::vector<double> added = increment(how, values);
   for (std::size_t i = 0; i < 3; ++i)
@@ -301,8 +304,8 @@ TEST(PrefixSum, integers_are_counted_exactly) {
   // Counts up to the clip norm lose nothing, whatever epsilon makes of the noise.
   for (const double epsilon : {0.01, 1.0, 50.0})
     for (const double clip : {1.0, 5.0, 1000.0}) {
-      const auto how = mechanism("honaker", 1000, clip, epsilon);
-      const PrefixSum reference(how, with_seed(1));
+      const auto how = prefix_mechanism("honaker", 1000, clip, epsilon);
+      const PrefixSum reference(how, prefix_options(1));
       EXPECT_LE(reference.grid(), 1);
       EXPECT_EQ(increment(how, {clip})[0] * reference.grid(), clip);
       EXPECT_EQ(increment(how, {1})[0] * reference.grid(), 1);
@@ -313,7 +316,7 @@ TEST(PrefixSum, default_grid_is_a_power_of_two_below_noise_and_clip_norm) {
   for (const StrategyInfo& info : strategy_catalogue())
     for (const double clip : {1e-3, 0.7, 100.0}) {
       if (testing::is_optimised(info) && clip != 0.7) continue;  // the search is the same
-      const auto how = mechanism(info.name, 64, clip);
+      const auto how = prefix_mechanism(info.name, 64, clip);
       for (const std::int64_t dimension : {1, 10, 10000}) {
         const double grid = default_grid(*how, dimension);
         int exponent = 0;
@@ -329,8 +332,8 @@ TEST(PrefixSum, truncation_of_a_whole_stream_stays_below_a_quarter_of_the_noise)
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t n : {1, 100, 20000}) {
       if (testing::is_optimised(info) && n > 100) continue;  // blt-rational has such rows as well
-      const auto how = mechanism(info.name, n);
-      const PrefixSum reference(how, with_seed(1));
+      const auto how = prefix_mechanism(info.name, n);
+      const PrefixSum reference(how, prefix_options(1));
       const double kept = increment(how, {0.3})[0] * reference.grid();
       const double typical =
           how->noise_stddev() * std::sqrt(how->strategy().row_norms().mean_squared);
@@ -347,7 +350,8 @@ TEST(PrefixSum, default_grid_works_at_every_scale) {
     for (const double epsilon : {1e-3, 1.0, 1e6})
       for (const std::int64_t n : {std::int64_t{1}, std::int64_t{1} << 24, std::int64_t{1} << 40})
         EXPECT_EQ(testing::error_text([&] {
-                    const PrefixSum sums(mechanism("tree", n, clip, epsilon), with_seed(1));
+                    const PrefixSum sums(prefix_mechanism("tree", n, clip, epsilon),
+                                         prefix_options(1));
                   }),
                   "")
             << clip << " " << epsilon << " " << n;
@@ -362,8 +366,8 @@ double empirical_stddev(const Mechanism& how, std::vector<double> noisy) {
 
 TEST(PrefixSum, noise_has_the_stated_standard_deviation) {
   // 10^5 samples: the estimate's std is 0.22 %; 1.5 % is 6.7 of them, false alarm below 1e-10.
-  const auto how = mechanism("square-root", 16);
-  PrefixSum sums(how, with_seed(100000));
+  const auto how = prefix_mechanism("square-root", 16);
+  PrefixSum sums(how, prefix_options(100000));
   std::vector<double> noisy(100000);
   sums.release(std::vector<double>(100000, 0.0), noisy);
   EXPECT_NEAR(empirical_stddev(*how, noisy), 1, 0.015);
@@ -372,11 +376,11 @@ TEST(PrefixSum, noise_has_the_stated_standard_deviation) {
 }
 
 /// Moments of floor(stddev N + 1/2), by sums over all integers.
-struct Moments {
+struct RoundedMoments {
   double second = 0, fourth = 0;
 };
-Moments moments_of_rounded(double stddev) {
-  Moments moments;
+RoundedMoments moments_of_rounded(double stddev) {
+  RoundedMoments moments;
   for (double k = 1; k < 12 * stddev + 2; ++k) {
     const auto beyond = [&](double x) { return std::erfc(x / (stddev * std::sqrt(2.0))); };
     const double mass = beyond(k - 0.5) - beyond(k + 0.5);
@@ -394,14 +398,14 @@ TEST(PrefixSum, the_predicted_std_is_that_of_the_releases_on_coarse_grids_too) {
   int num_cases = 0, num_understated = 0, num_overstated = 0;
   for (const char* strategy : {"output", "tree", "square-root", "independent"}) {
     for (const double epsilon : {0.3, 8.0, 20.0, 50.0, 200.0}) {
-      const auto how = mechanism(strategy, 8, 1, epsilon);
-      PrefixSum sums(how, with_seed(kDimension, 1));
+      const auto how = prefix_mechanism(strategy, 8, 1, epsilon);
+      PrefixSum sums(how, prefix_options(kDimension, 1));
       std::vector<double> noisy(kDimension);
       for (const std::int64_t step : {0, 1}) {
         sums.release(std::vector<double>(kDimension, 0.0), noisy);
         const double ideal = how->release_stddev(step);
         const double predicted = std::pow(sums.release_stddev(step), 2);
-        const Moments exact = moments_of_rounded(ideal);
+        const RoundedMoments exact = moments_of_rounded(ideal);
         EXPECT_TRUE(testing::relatively_close(predicted, exact.second, 1e-11)) << ideal;
         if (predicted * kDimension < 100) continue;
         double measured = 0;
@@ -422,8 +426,8 @@ TEST(PrefixSum, the_predicted_std_is_that_of_the_releases_on_coarse_grids_too) {
 }
 
 TEST(PrefixSum, a_refused_record_changes_nothing) {
-  const auto how = mechanism("honaker", 10);
-  PrefixSum sums(how, with_seed(2)), undisturbed(how, with_seed(2));
+  const auto how = prefix_mechanism("honaker", 10);
+  PrefixSum sums(how, prefix_options(2)), undisturbed(how, prefix_options(2));
   std::vector<double> noisy(2), expected(2);
   const std::vector<double> bad_nan = {0.1, kNan};
   const std::vector<double> bad_infinity = {-std::numeric_limits<double>::infinity(), 0};
@@ -443,7 +447,7 @@ TEST(PrefixSum, a_refused_record_changes_nothing) {
 }
 
 TEST(PrefixSum, a_release_over_a_part_of_its_record_is_refused) {
-  PrefixSum sums(mechanism("tree", 4), with_seed(3));
+  PrefixSum sums(prefix_mechanism("tree", 4), prefix_options(3));
   std::vector<double> memory(6, 0.25);
   const std::span<double> all(memory);
   const char* const message = "noisy must be the record itself or apart from it";
@@ -458,7 +462,7 @@ TEST(PrefixSum, a_release_over_a_part_of_its_record_is_refused) {
 }
 
 TEST(PrefixSum, past_the_horizon_is_refused) {
-  PrefixSum sums(mechanism("tree", 2), with_seed(1));
+  PrefixSum sums(prefix_mechanism("tree", 2), prefix_options(1));
   std::vector<double> noisy(1);
   const std::vector<double> one = {1};
   sums.release(one, noisy);
@@ -472,10 +476,10 @@ TEST(PrefixSum, past_the_horizon_is_refused) {
 TEST(PrefixSum, a_batch_is_its_releases_one_by_one) {
   for (const char* name : {"blt", "honaker", "square-root"})
     for (const std::int64_t dimension : {1, 3, 40}) {
-      const auto how = mechanism(name, 90);
+      const auto how = prefix_mechanism(name, 90);
       const std::size_t width = static_cast<std::size_t>(dimension);
-      const std::vector<double> records = record(1, 90 * width, 0.3);
-      PrefixSum batch(how, with_seed(dimension)), single(how, with_seed(dimension));
+      const std::vector<double> records = prefix_record(1, 90 * width, 0.3);
+      PrefixSum batch(how, prefix_options(dimension)), single(how, prefix_options(dimension));
       std::vector<double> noisy(90 * width), expected(90 * width);
       for (const auto& [first, count] : {std::pair{0, 1}, {1, 70}, {71, 0}, {71, 19}})
         batch.release_batch(std::span(records).subspan(static_cast<std::size_t>(first) * width,
@@ -504,11 +508,11 @@ std::vector<double> nasty_numbers(double clip_norm, double grid) {
 TEST(PrefixSum, a_batch_of_numbers_has_their_integers_one_by_one) {
   for (const double clip_norm : {1.0, 0.1, 3.0, 1e-200, 1e200})
     for (const int fineness : {20, 27}) {
-      const auto how = mechanism("blt", 58, clip_norm);
+      const auto how = prefix_mechanism("blt", 58, clip_norm);
       const double grid = std::exp2(std::floor(std::log2(clip_norm)) - fineness);
       const std::vector<double> numbers = nasty_numbers(clip_norm, grid);
       const auto count = static_cast<std::int64_t>(numbers.size());
-      PrefixSum batch(how, with_seed(1, grid)), single(how, with_seed(1, grid));
+      PrefixSum batch(how, prefix_options(1, grid)), single(how, prefix_options(1, grid));
       std::vector<double> noisy(numbers.size()), expected(numbers.size());
       std::vector<double> bad = numbers;
       bad.back() = kNan;
@@ -525,9 +529,9 @@ TEST(PrefixSum, a_batch_of_numbers_has_their_integers_one_by_one) {
 }
 
 TEST(PrefixSum, a_batch_of_numbers_recomputes_the_entries_that_it_releases) {
-  const auto how = mechanism("blt", 300, 1, 0.02);
+  const auto how = prefix_mechanism("blt", 300, 1, 0.02);
   const double grid = 0x1p-30;
-  PrefixSum batch(how, with_seed(1, grid)), single(how, with_seed(1, grid));
+  PrefixSum batch(how, prefix_options(1, grid)), single(how, prefix_options(1, grid));
   const std::vector<double> zeros(300, 0.0);
   std::vector<double> noisy(300), expected(300);
   for (const std::size_t end : {3U, 70U, 300U}) {
@@ -543,8 +547,8 @@ TEST(PrefixSum, a_batch_of_numbers_recomputes_the_entries_that_it_releases) {
 }
 
 TEST(PrefixSum, a_refused_batch_changes_nothing) {
-  const auto how = mechanism("tree", 3);
-  PrefixSum sums(how, with_seed(2)), undisturbed(how, with_seed(2));
+  const auto how = prefix_mechanism("tree", 3);
+  PrefixSum sums(how, prefix_options(2)), undisturbed(how, prefix_options(2));
   std::vector<double> noisy(4), expected(4);
   const std::vector<double> bad = {0.1, 0.2, 0.3, kNan};
   EXPECT_ERROR(sums.release_batch(bad, noisy, 2), "invalid_argument", "records[3] must be finite");
@@ -561,11 +565,11 @@ TEST(PrefixSum, a_refused_batch_changes_nothing) {
 
 TEST(PrefixSum, digits_one_by_one_give_the_same_releases) {
   for (const char* name : {"blt", "honaker", "haar", "square-root"}) {
-    const auto how = mechanism(name, 40);
-    PrefixSumOptions slowly = with_seed(2);
+    const auto how = prefix_mechanism(name, 40);
+    PrefixSumOptions slowly = prefix_options(2);
     slowly.exact_only = true;
-    PrefixSum quick(how, with_seed(2)), slow(how, slowly);
-    const std::vector<double> records = record(2, 80, 0.3);
+    PrefixSum quick(how, prefix_options(2)), slow(how, slowly);
+    const std::vector<double> records = prefix_record(2, 80, 0.3);
     std::vector<double> noisy(80), expected(80);
     quick.release_batch(records, noisy, 40);
     slow.release_batch(records, expected, 40);
@@ -576,15 +580,15 @@ TEST(PrefixSum, digits_one_by_one_give_the_same_releases) {
 
 TEST(PrefixSum, digits_one_by_one_go_on_after_a_restore_in_the_middle_of_a_window) {
   // Rows are made several at a time; those ahead of the checkpoint have open entries.
-  const auto how = mechanism("tree", 12);
-  PrefixSumOptions slowly = with_seed(2);
+  const auto how = prefix_mechanism("tree", 12);
+  PrefixSumOptions slowly = prefix_options(2);
   slowly.exact_only = true;
-  PrefixSum undisturbed(how, with_seed(2)), sums(how, slowly);
+  PrefixSum undisturbed(how, prefix_options(2)), sums(how, slowly);
   std::vector<double> noisy(2), expected(2);
   for (std::uint64_t t = 0; t < 12; ++t) {
     sums.restore_without_ledger(sums.checkpoint());
-    sums.release(record(t, 2, 0.3), noisy);
-    undisturbed.release(record(t, 2, 0.3), expected);
+    sums.release(prefix_record(t, 2, 0.3), noisy);
+    undisturbed.release(prefix_record(t, 2, 0.3), expected);
     EXPECT_EQ(noisy, expected) << t;
   }
 }
@@ -592,10 +596,10 @@ TEST(PrefixSum, digits_one_by_one_go_on_after_a_restore_in_the_middle_of_a_windo
 TEST(PrefixSum, digits_beyond_a_block_of_coordinates_are_those_of_their_own_addresses) {
   // Recomputation goes through a row in blocks of 1024.
   constexpr std::int64_t kWidth = 1100;
-  const auto how = mechanism("tree", 3);
-  PrefixSumOptions slowly = with_seed(kWidth);
+  const auto how = prefix_mechanism("tree", 3);
+  PrefixSumOptions slowly = prefix_options(kWidth);
   slowly.exact_only = true;
-  PrefixSum quick(how, with_seed(kWidth)), slow(how, slowly);
+  PrefixSum quick(how, prefix_options(kWidth)), slow(how, slowly);
   const std::vector<double> zeros(kWidth, 0.0);
   std::vector<double> noisy(kWidth), expected(kWidth);
   for (std::int64_t t = 0; t < 3; ++t) {
@@ -615,7 +619,7 @@ struct NoiseRun {
 
 NoiseRun run_on_zeros(const std::shared_ptr<const Mechanism>& how, std::int64_t dimension,
                       double grid) {
-  PrefixSum sums(how, with_seed(dimension, grid));
+  PrefixSum sums(how, prefix_options(dimension, grid));
   std::vector<double> noisy(static_cast<std::size_t>(dimension));
   const std::vector<double> zeros(noisy.size(), 0.0);
   NoiseRun run{};
@@ -632,7 +636,7 @@ TEST(PrefixSum, entries_that_double_precision_leaves_open_are_recomputed_exactly
   const double grid = 0x1p-28;
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::int64_t n = testing::within_reach(info, 300);
-    const auto how = mechanism(info.name, n);
+    const auto how = prefix_mechanism(info.name, n);
     const double scale = how->noise_stddev() / grid;
     const NoiseStreamOptions options{.key = Key::insecure_from_seed(5), .dimension = 3};
     const DecoderForm form = how->strategy().decoder_form();
@@ -656,7 +660,7 @@ TEST(PrefixSum, entries_that_double_precision_leaves_open_are_recomputed_exactly
 
 TEST(PrefixSum, a_run_with_recomputed_entries_has_the_bits_of_the_ideal_noise) {
   // Fine enough that every run meets open entries, few enough that all are checked.
-  const auto how = mechanism("independent", 1500);
+  const auto how = prefix_mechanism("independent", 1500);
   const double grid = 0x1p-31;
   const NoiseRun run = run_on_zeros(how, 2, grid);
   EXPECT_GE(run.num_recomputed, 5);
@@ -683,33 +687,34 @@ TEST(PrefixSum, a_run_with_recomputed_entries_has_the_bits_of_the_ideal_noise) {
 }
 
 TEST(PrefixSum, bad_grids_are_refused_by_name) {
-  const auto how = mechanism("tree", 8);
+  const auto how = prefix_mechanism("tree", 8);
   for (const double bad : {0.0, -0.5, 0.3, kNan, std::numeric_limits<double>::infinity()})
-    EXPECT_ERROR(PrefixSum(how, with_seed(1, bad)), "invalid_argument",
+    EXPECT_ERROR(PrefixSum(how, prefix_options(1, bad)), "invalid_argument",
                  "grid must be a power of two");
-  EXPECT_ERROR(PrefixSum(how, with_seed(1, 2.0)), "invalid_argument",
+  EXPECT_ERROR(PrefixSum(how, prefix_options(1, 2.0)), "invalid_argument",
                "grid must be at most clip_norm = 1, got 2");
-  EXPECT_ERROR(PrefixSum(how, with_seed(1, 0x1p-60)), "invalid_argument",
+  EXPECT_ERROR(PrefixSum(how, prefix_options(1, 0x1p-60)), "invalid_argument",
                "grid must be coarse enough");
-  EXPECT_ERROR(PrefixSum(nullptr, with_seed(1)), "invalid_argument",
+  EXPECT_ERROR(PrefixSum(nullptr, prefix_options(1)), "invalid_argument",
                "prefix_sum: mechanism must be given");
   const auto drowned = Mechanism::make(
       {.strategy = "output", .num_steps = 1000000, .target = {.epsilon = 1e-13, .delta = 1e-13}});
-  EXPECT_ERROR(PrefixSum(drowned, with_seed(1)), "invalid_argument",
+  EXPECT_ERROR(PrefixSum(drowned, prefix_options(1)), "invalid_argument",
                "clip_norm must be at least 2^-40 of the largest release std");
-  EXPECT_ERROR(PrefixSum(mechanism("tree", 8, 1e300), with_seed(1)), "invalid_argument",
+  EXPECT_ERROR(PrefixSum(prefix_mechanism("tree", 8, 1e300), prefix_options(1)), "invalid_argument",
                "grid must be at most 2^900");
-  EXPECT_ERROR(PrefixSum(how, with_seed(0)), "invalid_argument", "dimension must be between");
+  EXPECT_ERROR(PrefixSum(how, prefix_options(0)), "invalid_argument", "dimension must be between");
 }
 
 TEST(PrefixSum, a_grid_in_which_the_sums_of_the_horizon_pass_2_to_62_is_refused) {
   // 2^40 records of 2^22 grids are 2^62; nothing else about these grids is too fine.
-  const auto how = mechanism("tree", std::int64_t{1} << 40);
-  EXPECT_EQ(PrefixSum(how, with_seed(1, 0x1p-22)).max_contributions(), std::int64_t{1} << 40);
-  EXPECT_ERROR(PrefixSum(how, with_seed(1, 0x1p-23)), "invalid_argument",
+  const auto how = prefix_mechanism("tree", std::int64_t{1} << 40);
+  EXPECT_EQ(PrefixSum(how, prefix_options(1, 0x1p-22)).max_contributions(), std::int64_t{1} << 40);
+  EXPECT_ERROR(PrefixSum(how, prefix_options(1, 0x1p-23)), "invalid_argument",
                "grid must be coarse enough that a record spans at most 2^31 grids, the sums 2^62");
-  EXPECT_EQ(PrefixSum(mechanism("tree", std::int64_t{1} << 39), with_seed(1, 0x1p-23)).grid(),
-            0x1p-23);
+  EXPECT_EQ(
+      PrefixSum(prefix_mechanism("tree", std::int64_t{1} << 39), prefix_options(1, 0x1p-23)).grid(),
+      0x1p-23);
 }
 
 TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
@@ -719,7 +724,7 @@ TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
                                       .target = {.epsilon = epsilon, .delta = 1e-6},
                                       .clip_norm = clip_norm,
                                       .neighbours = neighbours});
-    return PrefixSum(how, with_seed(1, grid));
+    return PrefixSum(how, prefix_options(1, grid));
   };
   PrefixSum own = sums(1, Neighbours::replace_one, 1, 0x1p-10);
   PrefixSum longer = sums(2, Neighbours::zero_out, 1, 0x1p-10);
@@ -735,7 +740,7 @@ TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
 
 TEST(PrefixSum, the_default_grid_is_fine_enough_for_the_quietest_step) {
   // Its noise is a fifth of that of the last step, and below everything else that limits the grid.
-  const auto how = mechanism("independent", 16, 1, 20);
+  const auto how = prefix_mechanism("independent", 16, 1, 20);
   EXPECT_GT(how->release_stddev(15), 3 * how->release_stddev(0));
   EXPECT_LE(default_grid(*how, 1), how->release_stddev(0) / 64);
 }
@@ -743,19 +748,19 @@ TEST(PrefixSum, the_default_grid_is_fine_enough_for_the_quietest_step) {
 TEST(PrefixSum, each_limit_of_a_fine_grid_holds_by_itself) {
   // One step: a record beyond 2^31 grids, where sums and noise have room; then noise of 4000 clip
   // norms beyond 2^40 grids, where the record has room.
-  const auto how = mechanism("tree", 1), noisy = mechanism("tree", 1, 1, 1e-3);
-  EXPECT_NO_THROW(PrefixSum(how, with_seed(1, 0x1p-31)));
-  EXPECT_ERROR(PrefixSum(how, with_seed(1, 0x1p-32)), "invalid_argument",
+  const auto how = prefix_mechanism("tree", 1), noisy = prefix_mechanism("tree", 1, 1, 1e-3);
+  EXPECT_NO_THROW(PrefixSum(how, prefix_options(1, 0x1p-31)));
+  EXPECT_ERROR(PrefixSum(how, prefix_options(1, 0x1p-32)), "invalid_argument",
                "grid must be coarse enough");
   ASSERT_GT(noisy->noise_stddev(), 0x1p9);
-  EXPECT_NO_THROW(PrefixSum(noisy, with_seed(1, 0x1p-24)));
-  EXPECT_ERROR(PrefixSum(noisy, with_seed(1, 0x1p-31)), "invalid_argument",
+  EXPECT_NO_THROW(PrefixSum(noisy, prefix_options(1, 0x1p-24)));
+  EXPECT_ERROR(PrefixSum(noisy, prefix_options(1, 0x1p-31)), "invalid_argument",
                "grid must be coarse enough");
 }
 
 TEST(PrefixSum, noise_near_underflow_is_refused) {
-  const auto how = mechanism("tree", 8, 1e-300);
-  EXPECT_ERROR(PrefixSum(how, with_seed(1)), "invalid_argument",
+  const auto how = prefix_mechanism("tree", 8, 1e-300);
+  EXPECT_ERROR(PrefixSum(how, prefix_options(1)), "invalid_argument",
                "noise_stddev must be at least 2^-900");
 }
 
@@ -788,12 +793,12 @@ TEST(PrefixSum, clipping_keeps_direction_and_short_records) {
 }
 
 TEST(PrefixSum, a_step_of_contributions_is_their_integer_sum_and_the_same_noise) {
-  const auto how = mechanism("honaker", 5);
-  PrefixSum sums(how, with_seed(3)), silent(how, with_seed(3));
+  const auto how = prefix_mechanism("honaker", 5);
+  PrefixSum sums(how, prefix_options(3)), silent(how, prefix_options(3));
   std::vector<double> noisy(3), noise(3), total(3, 0.0);
   for (std::uint64_t t = 0; t < 5; ++t) {
     for (std::uint64_t i = 0; i < 10 * t; ++i) {
-      const std::vector<double> values = record(100 * t + i, 3, 0.7);
+      const std::vector<double> values = prefix_record(100 * t + i, 3, 0.7);
       const std::vector<double> added = increment(how, values);
       for (std::size_t j = 0; j < 3; ++j) total[j] += added[j];
       sums.contribute(values);
@@ -804,7 +809,7 @@ TEST(PrefixSum, a_step_of_contributions_is_their_integer_sum_and_the_same_noise)
       EXPECT_EQ((noisy[j] - noise[j]) / sums.grid(), total[j]) << t;
   }
   // Mixed with records: a release with a record ends the open step too.
-  PrefixSum mixed(how, with_seed(3)), plain(how, with_seed(3));
+  PrefixSum mixed(how, prefix_options(3)), plain(how, prefix_options(3));
   const std::vector<double> half = {0.5, 0, 0};
   mixed.contribute(half);
   mixed.release(half, noisy);
@@ -815,8 +820,8 @@ TEST(PrefixSum, a_step_of_contributions_is_their_integer_sum_and_the_same_noise)
 }
 
 TEST(PrefixSum, a_refused_contribution_changes_nothing) {
-  PrefixSum sums(mechanism("tree", 2), with_seed(1)),
-      undisturbed(mechanism("tree", 2), with_seed(1));
+  PrefixSum sums(prefix_mechanism("tree", 2), prefix_options(1)),
+      undisturbed(prefix_mechanism("tree", 2), prefix_options(1));
   std::vector<double> noisy(1), expected(1), wide(2);
   const std::vector<double> bad = {kNan}, good = {1};
   sums.contribute(good);
@@ -833,11 +838,11 @@ TEST(PrefixSum, a_refused_contribution_changes_nothing) {
 }
 
 TEST(PrefixSum, the_sums_have_room_for_2_to_31_contributions_and_for_the_horizon) {
-  const auto how = mechanism("tree", 8);
-  EXPECT_EQ(PrefixSum(how, with_seed(1, 0x1p-31)).max_contributions(), std::int64_t{1} << 31);
-  EXPECT_EQ(PrefixSum(how, with_seed(1, 0x1p-10)).max_contributions(), std::int64_t{1} << 52);
-  const auto longest = mechanism("tree", std::int64_t{1} << 40, 3);
-  EXPECT_GE(PrefixSum(longest, with_seed(1)).max_contributions(), std::int64_t{1} << 40);
+  const auto how = prefix_mechanism("tree", 8);
+  EXPECT_EQ(PrefixSum(how, prefix_options(1, 0x1p-31)).max_contributions(), std::int64_t{1} << 31);
+  EXPECT_EQ(PrefixSum(how, prefix_options(1, 0x1p-10)).max_contributions(), std::int64_t{1} << 52);
+  const auto longest = prefix_mechanism("tree", std::int64_t{1} << 40, 3);
+  EXPECT_GE(PrefixSum(longest, prefix_options(1)).max_contributions(), std::int64_t{1} << 40);
 }
 
 TEST(PrefixSum, noise_that_leaves_the_fixed_point_range_is_refused_not_rounded) {

@@ -19,10 +19,10 @@ namespace {
 using testing::index_of;
 using testing::relatively_close;
 
-constexpr std::uint64_t kSeed = 11;
+constexpr std::uint64_t kPureSeed = 11;
 
-PrefixSumOptions seeded(std::int64_t dimension = 1, std::optional<double> grid = {}) {
-  return {.key = Key::insecure_from_seed(kSeed), .dimension = dimension, .grid = grid};
+PrefixSumOptions pure_options(std::int64_t dimension = 1, std::optional<double> grid = {}) {
+  return {.key = Key::insecure_from_seed(kPureSeed), .dimension = dimension, .grid = grid};
 }
 
 std::vector<double> released(PrefixSum& sums, const std::vector<double>& record) {
@@ -42,7 +42,7 @@ TEST(PureSum, noise_is_that_of_the_nodes_at_their_addresses) {
        {Tree{2, false}, Tree{3, true}, Tree{5, false}, Tree{7, true}, Tree{101, true}}) {
     const auto mechanism = Mechanism::make_pure(
         {.num_steps = kSteps, .epsilon = 0.3, .arity = arity, .subtractive = subtractive});
-    PrefixSum sums(mechanism, seeded(2));
+    PrefixSum sums(mechanism, pure_options(2));
     const LaplaceNoise law = sums.laplace().value();
     const DiscreteLaplace laplace(law.scale);
     const Matrix decoder = mechanism->strategy().decoder();
@@ -54,7 +54,7 @@ TEST(PureSum, noise_is_that_of_the_nodes_at_their_addresses) {
           if (decoder(index_of(t), index_of(m)) != 0)
             noise += decoder(index_of(t), index_of(m)) *
                      static_cast<double>(
-                         laplace.sample(Key::insecure_from_seed(kSeed),
+                         laplace.sample(Key::insecure_from_seed(kPureSeed),
                                         {.row = static_cast<std::uint64_t>(m), .coordinate = i}));
         EXPECT_EQ(noisy[i], noise * sums.grid()) << "arity " << arity << " step " << t;
       }
@@ -87,7 +87,7 @@ TEST(PureSum, the_scale_is_the_smallest_integer_that_epsilon_allows) {
       for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
         const auto mechanism = Mechanism::make_pure(
             {.num_steps = 50, .epsilon = epsilon, .clip_norm = 1.3, .neighbours = neighbours});
-        const LaplaceNoise law = PrefixSum(mechanism, seeded(1, grid)).laplace().value();
+        const LaplaceNoise law = PrefixSum(mechanism, pure_options(1, grid)).laplace().value();
         const long double exact = epsilon;
         EXPECT_EQ(law.max_norm, static_cast<std::int64_t>(1.3 / grid));
         EXPECT_EQ(static_cast<double>(law.distance), mechanism->certificate().sensitivity *
@@ -106,7 +106,7 @@ TEST(PureSum, records_are_clipped_in_l1_norm_and_sums_are_exact) {
   std::uniform_real_distribution<double> entry(-1, 1);
   for (const double grid : {0x1p-2, 0x1p-12, 0x1p-30}) {
     const auto mechanism = Mechanism::make_pure({.num_steps = 300, .epsilon = 1, .clip_norm = 1.1});
-    PrefixSum sums(mechanism, seeded(3, grid)), silent(mechanism, seeded(3, grid));
+    PrefixSum sums(mechanism, pure_options(3, grid)), silent(mechanism, pure_options(3, grid));
     std::array<double, 3> before{};
     for (std::int64_t t = 0; t < 300; ++t) {
       const double size = t % 3 == 0 ? 1e300 : t % 3 == 1 ? 0.7 : 0.1;
@@ -136,7 +136,7 @@ TEST(PureSum, the_error_is_within_two_percent_of_the_formula) {
   // with probability 0.03; the seed is fixed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 12000;
   const auto mechanism = Mechanism::make_pure({.num_steps = kSteps, .epsilon = 0.8});
-  PrefixSum sums(mechanism, seeded(kCoordinates));
+  PrefixSum sums(mechanism, pure_options(kCoordinates));
   const Certificate& claim = mechanism->certificate();
   const std::vector<double> nothing(kCoordinates, 0.0);
   double total = 0, predicted = 0;
@@ -158,7 +158,7 @@ TEST(PureSum, the_error_is_within_two_percent_of_the_formula) {
 TEST(PureSum, the_tail_of_a_release_is_that_of_the_convolution) {
   constexpr std::int64_t kCoordinates = 4000;
   const auto mechanism = Mechanism::make_pure({.num_steps = 30, .epsilon = 1, .arity = 3});
-  PrefixSum sums(mechanism, seeded(kCoordinates));
+  PrefixSum sums(mechanism, pure_options(kCoordinates));
   for (std::int64_t t = 0; t < 30; ++t) {
     const double nodes = mechanism->strategy().row_norm_squared(t);
     const double half_width = sums.release_half_width({.step = t, .probability = 0.05});
@@ -179,19 +179,19 @@ TEST(PureSum, the_tail_of_a_release_is_that_of_the_convolution) {
                  "probability");
   const auto gaussian = Mechanism::make({.num_steps = 5, .target = {.epsilon = 1, .delta = 1e-6}});
   EXPECT_ERROR(
-      (void)PrefixSum(gaussian, seeded()).release_half_width({.step = 0, .probability = 0.1}),
+      (void)PrefixSum(gaussian, pure_options()).release_half_width({.step = 0, .probability = 0.1}),
       "unsupported", "mechanism");
-  EXPECT_FALSE(PrefixSum(gaussian, seeded()).laplace().has_value());
+  EXPECT_FALSE(PrefixSum(gaussian, pure_options()).laplace().has_value());
 }
 
 TEST(PureSum, all_releases_keep_to_their_bound_together) {
   constexpr std::int64_t kCoordinates = 4000, kSteps = 30;
   constexpr double kGrid = 0x1p-10, kBeta = 0.1;
   const auto mechanism = Mechanism::make_pure({.num_steps = kSteps, .epsilon = 1, .arity = 3});
-  const PrefixSum one(mechanism, seeded(1, kGrid));
+  const PrefixSum one(mechanism, pure_options(1, kGrid));
   const double bound = one.simultaneous_half_width(kBeta);
   // Coordinates are streams of their own, of the same law as the grid is the same.
-  PrefixSum sums(mechanism, seeded(kCoordinates, kGrid));
+  PrefixSum sums(mechanism, pure_options(kCoordinates, kGrid));
   ASSERT_EQ(sums.laplace()->scale, one.laplace()->scale);
   const std::vector<double> nothing(kCoordinates, 0.0);
   std::vector<double> largest(kCoordinates, 0.0);
@@ -222,7 +222,7 @@ TEST(PureSum, the_bound_for_all_releases_is_the_least_by_the_union) {
   for (const std::int64_t arity : {2, 5, 101}) {
     const auto mechanism =
         Mechanism::make_pure({.num_steps = kSteps, .epsilon = 0.7, .arity = arity});
-    const PrefixSum sums(mechanism, seeded(3, 0x1p-8));
+    const PrefixSum sums(mechanism, pure_options(3, 0x1p-8));
     for (const double beta : {0.5, 0.05, 1e-9, 1e-200}) {
       const double bound = sums.simultaneous_half_width(beta);
       const auto sum_of_tails = [&](double level) {
@@ -243,15 +243,15 @@ TEST(PureSum, the_bound_for_all_releases_is_the_least_by_the_union) {
 
 TEST(PureSum, the_bound_for_all_releases_counts_coordinates_and_refuses_what_it_must) {
   const auto mechanism = Mechanism::make_pure({.num_steps = 40, .epsilon = 1});
-  const PrefixSum one(mechanism, seeded(1, 0x1p-8)), five(mechanism, seeded(5, 0x1p-8));
+  const PrefixSum one(mechanism, pure_options(1, 0x1p-8)), five(mechanism, pure_options(5, 0x1p-8));
   EXPECT_EQ(five.simultaneous_half_width(0.1), one.simultaneous_half_width(0.02));
-  const PrefixSum single(Mechanism::make_pure({.num_steps = 1, .epsilon = 1}), seeded());
+  const PrefixSum single(Mechanism::make_pure({.num_steps = 1, .epsilon = 1}), pure_options());
   EXPECT_EQ(single.simultaneous_half_width(0.1),
             single.release_half_width({.step = 0, .probability = 0.1}));
   // Beyond 2^20 steps, each has the most nodes.
   const auto bound_of = [](std::int64_t num_steps) {
     const auto tree = Mechanism::make_pure({.num_steps = num_steps, .epsilon = 1, .arity = 8});
-    return PrefixSum(tree, seeded(1, 0x1p-5)).simultaneous_half_width(0.05);
+    return PrefixSum(tree, pure_options(1, 0x1p-5)).simultaneous_half_width(0.05);
   };
   const double listed = bound_of(std::int64_t{1} << 20), all_longest = bound_of((1 << 20) + 1);
   EXPECT_GE(all_longest, listed);
@@ -261,8 +261,8 @@ TEST(PureSum, the_bound_for_all_releases_counts_coordinates_and_refuses_what_it_
        {0.0, 1e-201, 1.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
     EXPECT_ERROR((void)one.simultaneous_half_width(bad), "invalid_argument", "probability");
   const auto gaussian = Mechanism::make({.num_steps = 5, .target = {.epsilon = 1, .delta = 1e-6}});
-  EXPECT_ERROR((void)PrefixSum(gaussian, seeded()).simultaneous_half_width(0.1), "unsupported",
-               "mechanism");
+  EXPECT_ERROR((void)PrefixSum(gaussian, pure_options()).simultaneous_half_width(0.1),
+               "unsupported", "mechanism");
 }
 
 /// Probabilities of the noise of all releases of three steps, each within +-kReach grids: those of
@@ -333,7 +333,7 @@ std::vector<Records> all_records() {
 /// Largest log-ratio of the probabilities of three releases between streams of which one record is
 /// left out (or replaced). Records may be chosen by earlier releases: whichever rule chooses them,
 /// at each outcome two fixed neighbouring streams are compared, and here all of them are.
-double largest_loss(const JointLaw& law, Neighbours neighbours) {
+double largest_joint_loss(const JointLaw& law, Neighbours neighbours) {
   double largest = 0;
   const std::vector<Records> all = all_records();
   constexpr std::int64_t kBox = 12;
@@ -371,16 +371,16 @@ TEST(PureSum, no_outcome_is_more_than_e_to_the_epsilon_times_as_likely_for_a_nei
                                                    .neighbours = neighbours,
                                                    .arity = arity,
                                                    .subtractive = subtractive});
-      const LaplaceNoise law = PrefixSum(mechanism, seeded(1, 1.0)).laplace().value();
+      const LaplaceNoise law = PrefixSum(mechanism, pure_options(1, 1.0)).laplace().value();
       const Matrix decoder = mechanism->strategy().decoder();
       SCOPED_TRACE("arity " + std::to_string(arity) + " scale " + std::to_string(law.scale));
       ASSERT_LE(law.scale, 3);
       const auto scale = static_cast<double>(law.scale);
-      const double loss = largest_loss(JointLaw(decoder, scale), neighbours);
+      const double loss = largest_joint_loss(JointLaw(decoder, scale), neighbours);
       EXPECT_LE(loss, epsilon + kCut);
       EXPECT_GE(loss, epsilon * 0.9);  // nothing is wasted
       // Falsification: noise of 9/10 of the scale breaks the promise, and it is seen.
-      EXPECT_GT(largest_loss(JointLaw(decoder, 0.9 * scale), neighbours), epsilon + kCut);
+      EXPECT_GT(largest_joint_loss(JointLaw(decoder, 0.9 * scale), neighbours), epsilon + kCut);
     }
 }
 
@@ -390,9 +390,9 @@ std::shared_ptr<const Mechanism> short_mechanism() {
 
 TEST(PureSum, goes_on_from_a_checkpoint_at_any_step) {
   const auto mechanism = short_mechanism();
-  PrefixSum whole(mechanism, seeded(2));
+  PrefixSum whole(mechanism, pure_options(2));
   for (std::int64_t t = 0; t < 25; ++t) {
-    PrefixSum other(mechanism, seeded(2));
+    PrefixSum other(mechanism, pure_options(2));
     whole.contribute(std::array{0.25, -0.5});
     other.restore_without_ledger(whole.checkpoint());
     EXPECT_EQ(other.step(), t);
@@ -405,23 +405,24 @@ TEST(PureSum, goes_on_from_a_checkpoint_at_any_step) {
     EXPECT_ERROR(sums.restore_without_ledger(state), "bad_state", part);
     EXPECT_EQ(sums.step(), 0);
   };
-  refused(PrefixSum(mechanism, seeded(1)), "mechanism");
-  refused(PrefixSum(mechanism, seeded(2, 0x1p-9)), "mechanism");
+  refused(PrefixSum(mechanism, pure_options(1)), "mechanism");
+  refused(PrefixSum(mechanism, pure_options(2, 0x1p-9)), "mechanism");
   refused(PrefixSum(mechanism, {.key = Key::insecure_from_seed(2), .dimension = 2}), "key");
-  refused(PrefixSum(Mechanism::make_pure({.num_steps = 25, .epsilon = 1, .arity = 3}), seeded(2)),
-          "mechanism");
+  refused(
+      PrefixSum(Mechanism::make_pure({.num_steps = 25, .epsilon = 1, .arity = 3}), pure_options(2)),
+      "mechanism");
   refused(PrefixSum(Mechanism::make_pure(
                         {.num_steps = 25, .epsilon = 1.01, .arity = 3, .subtractive = true}),
-                    seeded(2)),
+                    pure_options(2)),
           "mechanism");
   refused(PrefixSum(Mechanism::make({.num_steps = 25, .target = {.epsilon = 1, .delta = 1e-6}}),
-                    seeded(2)),
+                    pure_options(2)),
           "format");
 }
 
 TEST(PureSum, refuses_what_is_wrong_and_changes_nothing) {
   const auto mechanism = short_mechanism();
-  PrefixSum sums(mechanism, seeded(2)), other(mechanism, seeded(2));
+  PrefixSum sums(mechanism, pure_options(2)), other(mechanism, pure_options(2));
   std::array<double, 2> noisy{};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_ERROR(sums.release(std::array{1.0}, noisy), "wrong_length", "record");
@@ -432,12 +433,12 @@ TEST(PureSum, refuses_what_is_wrong_and_changes_nothing) {
   EXPECT_ERROR(sums.release(std::array{1.0, 0.0}, noisy), "past_horizon", "25");
   EXPECT_ERROR(sums.contribute(std::array{1.0, 0.0}), "past_horizon", "25");
   EXPECT_EQ(sums.step(), 25);
-  PrefixSumOptions lattice = seeded();
+  PrefixSumOptions lattice = pure_options();
   lattice.mode = ReleaseMode::lattice;
   EXPECT_ERROR(PrefixSum(mechanism, lattice), "invalid_argument", "mode");
-  EXPECT_ERROR(PrefixSum(mechanism, seeded(0)), "invalid_argument", "dimension");
+  EXPECT_ERROR(PrefixSum(mechanism, pure_options(0)), "invalid_argument", "dimension");
   for (const double bad : {0.3, 2.0, 0x1p-40, nan, -1.0})
-    EXPECT_ERROR(PrefixSum(mechanism, seeded(1, bad)), "invalid_argument", "grid");
+    EXPECT_ERROR(PrefixSum(mechanism, pure_options(1, bad)), "invalid_argument", "grid");
 }
 
 TEST(PureSum, batches_people_and_ledgers_release_the_same) {
@@ -448,16 +449,16 @@ TEST(PureSum, batches_people_and_ledgers_release_the_same) {
                                 {.max_participations = 2, .min_separation = 1})});
   std::vector<double> records, expected;
   for (int t = 0; t < 25; ++t) records.push_back(0.1 * (t % 11));
-  PrefixSum sums(mechanism, seeded()), batch(mechanism, seeded());
+  PrefixSum sums(mechanism, pure_options()), batch(mechanism, pure_options());
   for (const double record : records) expected.push_back(released(sums, {record})[0]);
   std::vector<double> noisy(records.size());
   batch.release_batch(records, noisy, 25);
   EXPECT_EQ(noisy, expected);
 
-  ReleaseLedger ledger(mechanism, seeded());
+  ReleaseLedger ledger(mechanism, pure_options());
   for (std::int64_t t = 0; t < 12; ++t)
     ledger.decide(t, std::array{records[static_cast<std::size_t>(t)]});
-  ReleaseLedger restarted(mechanism, seeded());
+  ReleaseLedger restarted(mechanism, pure_options());
   restarted.restore(ledger.state());
   for (std::int64_t t = 0; t < 25; ++t)
     restarted.decide(t, std::array{records[static_cast<std::size_t>(t)]});
@@ -466,7 +467,7 @@ TEST(PureSum, batches_people_and_ledgers_release_the_same) {
     EXPECT_EQ(restarted.released(t)[0], expected[static_cast<std::size_t>(t)]);
   EXPECT_ERROR(restarted.decide(3, std::array{0.77}), "already_released", "3");
 
-  PeopleSum people(mechanism, seeded()), silent(mechanism, seeded());
+  PeopleSum people(mechanism, pure_options()), silent(mechanism, pure_options());
   std::array<double, 1> with{}, without{};
   for (std::int64_t t = 0; t < 25; ++t) {
     EXPECT_EQ(people.contribute(7, std::array{0.75}), t < 2);

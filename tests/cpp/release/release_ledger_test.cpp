@@ -15,15 +15,16 @@ namespace {
 using testing::hex;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::int64_t kSteps = 30, kDimension = 2;
+constexpr std::int64_t kReleaseLedgerSteps = 30, kReleaseLedgerDimension = 2;
 
-ReleaseLedger make_ledger(std::uint64_t seed = 4, const char* strategy = "blt-rational") {
-  const auto how = Mechanism::make(
-      {.strategy = strategy, .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
-  return {how, {.key = Key::insecure_from_seed(seed), .dimension = kDimension}};
+ReleaseLedger make_release_ledger(std::uint64_t seed = 4, const char* strategy = "blt-rational") {
+  const auto how = Mechanism::make({.strategy = strategy,
+                                    .num_steps = kReleaseLedgerSteps,
+                                    .target = {.epsilon = 1, .delta = 1e-6}});
+  return {how, {.key = Key::insecure_from_seed(seed), .dimension = kReleaseLedgerDimension}};
 }
 
-std::vector<double> record_at(std::int64_t step) {
+std::vector<double> release_record(std::int64_t step) {
   return {0.1 * static_cast<double>(step % 7), -0.3};
 }
 
@@ -41,33 +42,35 @@ std::vector<double> release(ReleaseLedger& ledger, std::int64_t step,
 }
 
 TEST(ReleaseLedger, gives_the_releases_of_the_running_total) {
-  ReleaseLedger ledger = make_ledger();
-  const auto how = Mechanism::make(
-      {.strategy = "blt-rational", .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
-  PrefixSum sums(how, {.key = Key::insecure_from_seed(4), .dimension = kDimension});
+  ReleaseLedger ledger = make_release_ledger();
+  const auto how = Mechanism::make({.strategy = "blt-rational",
+                                    .num_steps = kReleaseLedgerSteps,
+                                    .target = {.epsilon = 1, .delta = 1e-6}});
+  PrefixSum sums(how, {.key = Key::insecure_from_seed(4), .dimension = kReleaseLedgerDimension});
   Bytes store;
-  for (std::int64_t t = 0; t < kSteps; ++t) {
-    std::vector<double> expected(kDimension);
-    sums.release(record_at(t), expected);
-    EXPECT_EQ(release(ledger, t, record_at(t), store), expected);
+  for (std::int64_t t = 0; t < kReleaseLedgerSteps; ++t) {
+    std::vector<double> expected(kReleaseLedgerDimension);
+    sums.release(release_record(t), expected);
+    EXPECT_EQ(release(ledger, t, release_record(t), store), expected);
   }
 }
 
 TEST(ReleaseLedger, a_released_step_is_given_again_for_the_same_record_and_refused_for_another) {
   for (const bool restarted : {false, true}) {
-    ReleaseLedger ledger = make_ledger();
+    ReleaseLedger ledger = make_release_ledger();
     Bytes store;
     std::vector<std::vector<double>> releases;
     for (std::int64_t t = 0; t < 12; ++t)
-      releases.push_back(release(ledger, t, record_at(t), store));
+      releases.push_back(release(ledger, t, release_record(t), store));
     if (restarted) {
-      ledger = make_ledger();
+      ledger = make_release_ledger();
       ledger.restore(store);
       EXPECT_EQ(ledger.num_decided(), 12);
     }
     for (std::int64_t t = 0; t < 12; ++t) {
-      EXPECT_EQ(release(ledger, t, record_at(t), store), releases[static_cast<std::size_t>(t)]);
-      std::vector<double> other = record_at(t);
+      EXPECT_EQ(release(ledger, t, release_record(t), store),
+                releases[static_cast<std::size_t>(t)]);
+      std::vector<double> other = release_record(t);
       other[1] = std::nextafter(other[1], 1.0);
       EXPECT_ERROR(ledger.decide(t, other), "already_released",
                    "released for another record, got " + std::to_string(t));
@@ -77,11 +80,11 @@ TEST(ReleaseLedger, a_released_step_is_given_again_for_the_same_record_and_refus
 }
 
 TEST(ReleaseLedger, nothing_leaves_before_it_is_acknowledged) {
-  ReleaseLedger ledger = make_ledger();
-  ledger.decide(0, record_at(0));
+  ReleaseLedger ledger = make_release_ledger();
+  ledger.decide(0, release_record(0));
   EXPECT_ERROR(ledger.released(0), "invalid_argument", "step must be between 0 and -1, got 0");
   // A store that failed may have stored all the same: the step stays decided.
-  std::vector<double> other = record_at(0);
+  std::vector<double> other = release_record(0);
   other[0] += 1;
   EXPECT_ERROR(ledger.decide(0, other), "already_released", "another record");
   EXPECT_ERROR(ledger.acknowledge(2), "invalid_argument", "num_steps must be between 0 and 1");
@@ -90,8 +93,8 @@ TEST(ReleaseLedger, nothing_leaves_before_it_is_acknowledged) {
 }
 
 TEST(ReleaseLedger, what_was_acknowledged_stays_so) {
-  ReleaseLedger ledger = make_ledger();
-  for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, record_at(t));
+  ReleaseLedger ledger = make_release_ledger();
+  for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, release_record(t));
   ledger.acknowledge(3);
   ledger.acknowledge(1);  // a store that was slower
   EXPECT_EQ(ledger.num_acknowledged(), 3);
@@ -107,63 +110,69 @@ TEST(ReleaseLedger, leaves_no_secret_in_memory) {
     return !std::ranges::search(place, secret.first(8)).empty() ||
            !std::ranges::search(place, secret.last(8)).empty();
   };
-  auto* const ledger = new (place.data()) ReleaseLedger(make_ledger());
+  auto* const ledger = new (place.data()) ReleaseLedger(make_release_ledger());
   EXPECT_TRUE(has_secret());
   std::destroy_at(ledger);
   EXPECT_FALSE(has_secret());
 }
 
 TEST(ReleaseLedger, a_step_that_was_not_stored_is_free_again) {
-  ReleaseLedger ledger = make_ledger();
+  ReleaseLedger ledger = make_release_ledger();
   Bytes store;
-  release(ledger, 0, record_at(0), store);
-  ledger.decide(1, record_at(1));  // the process dies here: nobody saw the release
-  ReleaseLedger next = make_ledger();
+  release(ledger, 0, release_record(0), store);
+  ledger.decide(1, release_record(1));  // the process dies here: nobody saw the release
+  ReleaseLedger next = make_release_ledger();
   next.restore(store);
   EXPECT_EQ(next.num_decided(), 1);
-  release(next, 1, record_at(5), store);
+  release(next, 1, release_record(5), store);
   EXPECT_EQ(next.num_acknowledged(), 2);
 }
 
 TEST(ReleaseLedger, bad_records_and_steps_are_refused_and_nothing_changes) {
-  ReleaseLedger ledger = make_ledger();
+  ReleaseLedger ledger = make_release_ledger();
   const std::vector<double> bad = {1, std::nan("")};
   EXPECT_ERROR(ledger.decide(0, bad), "invalid_argument", "record");
   EXPECT_ERROR(ledger.decide(0, std::vector<double>(3)), "wrong_length", "record must have 2");
-  EXPECT_ERROR(ledger.decide(1, record_at(0)), "invalid_argument", "step must be between 0 and 0");
+  EXPECT_ERROR(ledger.decide(1, release_record(0)), "invalid_argument",
+               "step must be between 0 and 0");
   EXPECT_EQ(ledger.num_decided(), 0);
   Bytes store;
-  for (std::int64_t t = 0; t < kSteps; ++t) release(ledger, t, record_at(t), store);
-  EXPECT_ERROR(ledger.decide(kSteps, record_at(0)), "past_horizon", "below the horizon 30, got 30");
-  EXPECT_EQ(ledger.num_decided(), kSteps);
+  for (std::int64_t t = 0; t < kReleaseLedgerSteps; ++t)
+    release(ledger, t, release_record(t), store);
+  EXPECT_ERROR(ledger.decide(kReleaseLedgerSteps, release_record(0)), "past_horizon",
+               "below the horizon 30, got 30");
+  EXPECT_EQ(ledger.num_decided(), kReleaseLedgerSteps);
 }
 
 TEST(ReleaseLedger, bytes_of_another_ledger_are_refused) {
-  ReleaseLedger ledger = make_ledger();
+  ReleaseLedger ledger = make_release_ledger();
   Bytes store;
-  release(ledger, 0, record_at(0), store);
-  EXPECT_ERROR(make_ledger(5).restore(store), "bad_state", "must be of this key");
-  EXPECT_ERROR(make_ledger(4, "tree").restore(store), "bad_state", "must be of this mechanism");
+  release(ledger, 0, release_record(0), store);
+  EXPECT_ERROR(make_release_ledger(5).restore(store), "bad_state", "must be of this key");
+  EXPECT_ERROR(make_release_ledger(4, "tree").restore(store), "bad_state",
+               "must be of this mechanism");
   for (std::size_t i = 0; i < store.size(); i += 3) {
     Bytes bad = store;
     bad[i] ^= std::byte{4};
-    EXPECT_EQ(testing::error_text([&] { make_ledger().restore(bad); }).substr(0, 9), "bad_state");
+    EXPECT_EQ(testing::error_text([&] { make_release_ledger().restore(bad); }).substr(0, 9),
+              "bad_state");
   }
-  EXPECT_ERROR(make_ledger().restore(std::span(store).first(store.size() - 1)), "bad_state",
+  EXPECT_ERROR(make_release_ledger().restore(std::span(store).first(store.size() - 1)), "bad_state",
                "truncated");
 }
 
 TEST(ReleaseLedger, a_step_of_many_contributions_is_that_of_the_sum) {
-  ReleaseLedger ledger = make_ledger();
-  const auto how = Mechanism::make(
-      {.strategy = "blt-rational", .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
-  PrefixSum sums(how, {.key = Key::insecure_from_seed(4), .dimension = kDimension});
+  ReleaseLedger ledger = make_release_ledger();
+  const auto how = Mechanism::make({.strategy = "blt-rational",
+                                    .num_steps = kReleaseLedgerSteps,
+                                    .target = {.epsilon = 1, .delta = 1e-6}});
+  PrefixSum sums(how, {.key = Key::insecure_from_seed(4), .dimension = kReleaseLedgerDimension});
   std::vector<double> noisy(2);
   Bytes store;
   for (std::int64_t t = 0; t < 6; ++t) {
     std::vector<double> all;
     for (std::int64_t i = 0; i < t % 3; ++i) {
-      const std::vector<double> one = record_at(10 * t + i);
+      const std::vector<double> one = release_record(10 * t + i);
       sums.contribute(one);
       all.insert(all.end(), one.begin(), one.end());
     }
@@ -172,20 +181,20 @@ TEST(ReleaseLedger, a_step_of_many_contributions_is_that_of_the_sum) {
     ledger.acknowledge(t + 1);
     EXPECT_EQ(std::vector(ledger.released(t).begin(), ledger.released(t).end()), noisy) << t;
     store = ledger.state();
-    ledger = make_ledger();
+    ledger = make_release_ledger();
     ledger.restore(store);
   }
   // Asked again with the same contributions it is done, with fewer, more or others it is not.
-  const std::vector<double> five = {record_at(50)[0], record_at(50)[1], record_at(51)[0],
-                                    record_at(51)[1]};
+  const std::vector<double> five = {release_record(50)[0], release_record(50)[1],
+                                    release_record(51)[0], release_record(51)[1]};
   EXPECT_NO_THROW(ledger.decide_step(5, five));
   EXPECT_ERROR(ledger.decide_step(5, std::span(five).first(2)), "already_released",
                "another record");
   EXPECT_ERROR(ledger.decide_step(5, {}), "already_released", "another record");
   EXPECT_ERROR(ledger.decide_step(3, five), "already_released", "another record");
   EXPECT_ERROR(ledger.decide_step(6, std::span(five).first(3)), "wrong_length", "contributions");
-  EXPECT_EQ(ledger.key_commitment(), make_ledger().key_commitment());
-  EXPECT_NE(ledger.key_commitment(), make_ledger(5).key_commitment());
+  EXPECT_EQ(ledger.key_commitment(), make_release_ledger().key_commitment());
+  EXPECT_NE(ledger.key_commitment(), make_release_ledger(5).key_commitment());
 }
 
 TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {
@@ -195,7 +204,7 @@ TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {
   const char* const codes[] = {
       "4f69f690ed4f55ace67070c6df412eb0", "1e5d0555aec8aba6477d69d143672f6a",
       "dc5f6ce5c628c1e833a886b0b9d6ed77", "3841aa76fa8202666c04233f83785f26"};
-  ReleaseLedger ledger = make_ledger();
+  ReleaseLedger ledger = make_release_ledger();
   const std::vector<double> steps[] = {{0.5, 0}, {0.5, -0.0}, {}, {0.25, -1, 0, 3}};
   for (std::int64_t t = 0; t < 4; ++t) ledger.decide_step(t, steps[t]);
   const Bytes bytes = ledger.state();
@@ -206,12 +215,12 @@ TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {
   const auto sums_size = static_cast<std::size_t>(detail::word_at(bytes, 64));
   EXPECT_EQ(hex(std::span(bytes).subspan(72, 7)), "64706663010002");  // the sums
   EXPECT_EQ(detail::word_at(bytes, 72 + 8), 4u);
-  constexpr std::size_t kEntry = 16 + 8 * kDimension;
+  constexpr std::size_t kEntry = 16 + 8 * kReleaseLedgerDimension;
   ASSERT_EQ(bytes.size(), 72 + sums_size + 4 * kEntry);
   for (std::int64_t t = 0; t < 4; ++t) {
     const auto entry = std::span(bytes).last(static_cast<std::size_t>(4 - t) * kEntry);
     EXPECT_EQ(hex(entry.first(16)), codes[t]) << t;
-    for (std::size_t i = 0; i < kDimension; ++i)
+    for (std::size_t i = 0; i < kReleaseLedgerDimension; ++i)
       EXPECT_EQ(std::bit_cast<double>(detail::word_at(entry, 16 + 8 * i)), ledger.released(t)[i]);
   }
 }
@@ -251,14 +260,14 @@ TEST(ReleaseLedger, a_step_that_is_too_crowded_changes_nothing) {
 
 TEST(ReleaseLedger, sums_and_entries_of_different_steps_are_refused) {
   // Sealed anew, so that only their disagreement tells: older sums would give a step new noise.
-  ReleaseLedger ledger = make_ledger();
+  ReleaseLedger ledger = make_release_ledger();
   Bytes store;
   std::vector<Bytes> states;
   for (std::int64_t t = 0; t < 5; ++t) {
-    release(ledger, t, record_at(t), store);
+    release(ledger, t, release_record(t), store);
     states.push_back(store);
   }
-  constexpr std::size_t kEntry = 16 + 8 * kDimension;
+  constexpr std::size_t kEntry = 16 + 8 * kReleaseLedgerDimension;
   const auto mixture = [&](std::size_t sums_of, std::size_t entries_of) {
     const Bytes &older = states[sums_of], &newer = states[entries_of];
     detail::CheckpointHeader header{.kind = detail::CheckpointKind::ledger,
@@ -273,14 +282,14 @@ TEST(ReleaseLedger, sums_and_entries_of_different_steps_are_refused) {
   };
   EXPECT_EQ(mixture(3, 3), states[3]);  // the mixture of a state with itself is that state
   for (const std::size_t sums_of : {std::size_t{0}, std::size_t{2}, std::size_t{4}}) {
-    ReleaseLedger next = make_ledger();
+    ReleaseLedger next = make_release_ledger();
     EXPECT_ERROR(next.restore(mixture(sums_of, 3)), "bad_state", "the sums and 4 releases");
     EXPECT_EQ(next.num_decided(), 0);
   }
 }
 
 TEST(ReleaseLedger, minus_zero_is_zero) {
-  ReleaseLedger ledger = make_ledger();
+  ReleaseLedger ledger = make_release_ledger();
   ledger.decide(0, std::vector<double>{0.0, 1});
   EXPECT_NO_THROW(ledger.decide(0, std::vector<double>{-0.0, 1}));
 }

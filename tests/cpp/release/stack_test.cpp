@@ -25,7 +25,7 @@
 namespace dpftrl {
 namespace {
 
-struct Problem {
+struct StackProblem {
   std::int64_t num_steps;
   std::string strategy = "normalized-square-root";
   Participation participation = Participation::single();
@@ -35,7 +35,7 @@ struct Problem {
 
 using Stacked = std::shared_ptr<const Mechanism>;
 
-Stacked mechanism(const Problem& problem, const StackOptions& stack) {
+Stacked stack_mechanism(const StackProblem& problem, const StackOptions& stack) {
   return Mechanism::make_stack({.strategy = problem.strategy,
                                 .num_steps = problem.num_steps,
                                 .target = {.epsilon = 1, .delta = 1e-6},
@@ -57,12 +57,12 @@ StackOptions windows(std::int64_t n) {
                         Workload::sliding_window({n, 7})}};
 }
 
-PrefixSumOptions with_seed(std::int64_t dimension, std::uint64_t seed = 5) {
+PrefixSumOptions stack_options(std::int64_t dimension, std::uint64_t seed = 5) {
   return {.key = Key::insecure_from_seed(seed), .dimension = dimension};
 }
 
 /// Numbers of a record, none of them small.
-std::vector<double> record_at(std::int64_t step, std::int64_t size) {
+std::vector<double> stack_record(std::int64_t step, std::int64_t size) {
   std::vector<double> values(static_cast<std::size_t>(size));
   fill_normals(Key::insecure_from_seed(6), Stream::test, static_cast<std::uint64_t>(step), 0,
                values);
@@ -85,7 +85,7 @@ TEST(Stack, decoders_are_the_workloads_times_one_matrix) {
   constexpr std::int64_t kSteps = 12;
   const StackOptions stack = mixed(kSteps);
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const auto how = mechanism({kSteps, std::string(info.name)}, stack);
+    const auto how = stack_mechanism({kSteps, std::string(info.name)}, stack);
     ASSERT_EQ(how->num_readers(), 4);
     testing::LongMatrix first;
     for (std::int64_t i = 0; i < how->num_readers(); ++i) {
@@ -129,24 +129,24 @@ TEST(Stack, each_release_is_the_rounded_sum_of_a_workload_and_its_row_of_one_noi
   for (const char* strategy :
        {"optimal", "normalized-square-root", "square-root", "honaker", "blt", "banded", "output"}) {
     const StackOptions stack = mixed(kSteps);
-    const auto how = mechanism({kSteps, strategy}, stack);
+    const auto how = stack_mechanism({kSteps, strategy}, stack);
     const std::int64_t dimension = kSize * how->num_readers();
-    PrefixSum sums(how, with_seed(dimension));
+    PrefixSum sums(how, stack_options(dimension));
     std::vector<testing::LongMatrix> decoders;
     for (std::int64_t i = 0; i < how->num_readers(); ++i)
       decoders.push_back(testing::dense_decoder(how->reader(i)->strategy().decoder_form(), kSteps));
     const Matrix z =
-        noise_matrix({.key = with_seed(1).key, .dimension = kSize}, decoders[0].cols());
+        noise_matrix({.key = stack_options(1).key, .dimension = kSize}, decoders[0].cols());
     testing::LongMatrix records(kSteps, kSize);
     const long double scale = how->noise_stddev() / sums.grid();
     std::vector<double> noisy(static_cast<std::size_t>(dimension));
     for (std::int64_t t = 0; t < kSteps; ++t) {
       const std::vector<std::int64_t> integers =
-          testing::integers_of(record_at(t, kSize), sums.grid());
+          testing::integers_of(stack_record(t, kSize), sums.grid());
       for (Eigen::Index j = 0; j < kSize; ++j)
         records(testing::index_of(t), j) =
             static_cast<long double>(integers[static_cast<std::size_t>(j)]);
-      sums.release(padded(record_at(t, kSize), how->num_readers()), noisy);
+      sums.release(padded(stack_record(t, kSize), how->num_readers()), noisy);
       for (std::size_t i = 0; i < decoders.size(); ++i)
         for (Eigen::Index j = 0; j < kSize; ++j) {
           const testing::LongMatrix a =
@@ -192,12 +192,12 @@ double distance_from_differences(const Matrix& totals, const Matrix& window, Eig
 TEST(Stack, the_noise_of_a_window_is_the_difference_of_that_of_the_totals) {
   constexpr std::int64_t kSteps = 50;
   for (const char* strategy : {"optimal", "normalized-square-root", "honaker", "blt"}) {
-    const auto how = mechanism({kSteps, strategy}, windows(kSteps));
-    const Matrix noise = noise_of(how, with_seed(3));
+    const auto how = stack_mechanism({kSteps, strategy}, windows(kSteps));
+    const Matrix noise = noise_of(how, stack_options(3));
     // Three roundings of half a grid each, of noise of hundreds of grids.
     EXPECT_LE(distance_from_differences(noise, noise, 3), 1.5) << strategy;
     // Independent noise, of another key, is nowhere near: the check can fail.
-    const Matrix other = noise_of(how, with_seed(3, /*seed=*/8));
+    const Matrix other = noise_of(how, stack_options(3, /*seed=*/8));
     EXPECT_GT(distance_from_differences(noise, other, 3), 100) << strategy;
   }
 }
@@ -215,7 +215,7 @@ TEST(Stack, releases_have_the_covariance_of_one_noise) {
   // 60,000 draws: entries of the empirical covariance have a std of at most 0.6 % of the product of
   // the stds. 5 % are eight of them, for 78 entries. Fixed seeds.
   constexpr std::int64_t kSteps = 4, kDraws = 60000;
-  const auto how = mechanism({kSteps, "optimal"}, mixed(kSteps));
+  const auto how = stack_mechanism({kSteps, "optimal"}, mixed(kSteps));
   const std::int64_t k = how->num_readers();
   const Eigen::Index size = testing::index_of(kSteps * k);
   const Matrix stacked = stacked_decoder(how);
@@ -223,7 +223,7 @@ TEST(Stack, releases_have_the_covariance_of_one_noise) {
   const auto covariance_of = [&](bool is_one_noise) {
     Matrix draws(size, testing::index_of(kDraws));
     for (std::int64_t part = 0; part < (is_one_noise ? 1 : k); ++part) {
-      PrefixSum sums(how, with_seed(k * kDraws, static_cast<std::uint64_t>(20 + part)));
+      PrefixSum sums(how, stack_options(k * kDraws, static_cast<std::uint64_t>(20 + part)));
       std::vector<double> noisy(static_cast<std::size_t>(k * kDraws));
       for (std::int64_t t = 0; t < kSteps; ++t) {
         sums.release(noisy);
@@ -253,7 +253,7 @@ TEST(Stack, releases_have_the_covariance_of_one_noise) {
 /// 1 or -1 at each, beside others.
 Vector moved_releases(const Stacked& how, int digits) {
   const std::int64_t k = how->num_readers();
-  PrefixSumOptions options = with_seed(k);
+  PrefixSumOptions options = stack_options(k);
   options.grid = 0x1p-12;
   PeopleSum sums(how, options), silent(how, options);
   Vector moves(testing::index_of(how->num_steps() * k));
@@ -273,7 +273,7 @@ Vector moved_releases(const Stacked& how, int digits) {
   return moves;
 }
 
-bool are_neighbours(int a, int b, Neighbours neighbours) {
+bool are_neighbouring_choices(int a, int b, Neighbours neighbours) {
   if (neighbours == Neighbours::zero_out) return b == 0;
   for (; a > 0 || b > 0; a /= 3, b /= 3)
     if ((a % 3 == 0) != (b % 3 == 0)) return false;
@@ -297,7 +297,7 @@ double farthest_releases(const Stacked& how, Neighbours neighbours) {
   double found = 0;
   for (int a = 0; a < kStreams; ++a)
     for (int b = 0; b < kStreams; ++b)
-      if (are_neighbours(a, b, neighbours))
+      if (are_neighbouring_choices(a, b, neighbours))
         found = std::max(
             found,
             (noises[static_cast<std::size_t>(a)] - noises[static_cast<std::size_t>(b)]).norm());
@@ -335,7 +335,8 @@ TEST(Stack, no_pair_of_neighbours_is_further_apart_in_all_releases_than_the_sens
         for (const char* strategy : {"optimal", "normalized-square-root", "square-root", "output",
                                      "independent", "banded-square-root"}) {
           SCOPED_TRACE(std::string(strategy) + ", last " + workloads.back().name());
-          const auto how = mechanism({5, strategy, pattern, neighbours}, {.workloads = workloads});
+          const auto how =
+              stack_mechanism({5, strategy, pattern, neighbours}, {.workloads = workloads});
           const double found = farthest_releases(how, neighbours);
           const double claimed =
               how->certificate().sensitivity * neighbour_distance(neighbours) * (1 + 1e-9);
@@ -353,9 +354,9 @@ TEST(Stack, errors_are_within_two_percent_of_the_formula_for_each_workload_and_a
   for (const char* strategy : {"optimal", "normalized-square-root"}) {
     StackOptions stack = mixed(kSteps);
     stack.weights = {1, 2, 3, 4};
-    const auto how = mechanism({kSteps, strategy}, stack);
+    const auto how = stack_mechanism({kSteps, strategy}, stack);
     const std::int64_t k = how->num_readers();
-    PrefixSum sums(how, with_seed(k * kCoordinates));
+    PrefixSum sums(how, stack_options(k * kCoordinates));
     std::vector<double> noisy(static_cast<std::size_t>(k * kCoordinates));
     std::vector<double> totals(static_cast<std::size_t>(k));
     for (std::int64_t t = 0; t < kSteps; ++t) {
@@ -387,12 +388,12 @@ TEST(Stack, errors_are_within_two_percent_of_the_formula_for_each_workload_and_a
 TEST(Stack, the_optimum_is_certified_and_no_other_encoder_is_better) {
   constexpr std::int64_t kSteps = 48;
   for (const StackOptions& stack : {mixed(kSteps), windows(kSteps)}) {
-    const auto best = mechanism({kSteps, "optimal"}, stack);
+    const auto best = stack_mechanism({kSteps, "optimal"}, stack);
     const double least = best->certificate().mean_error;
     EXPECT_LE(best->stack_lower_bound(), least);
     EXPECT_GE(best->stack_lower_bound(), least * (1 - 1e-5));
     for (const StrategyInfo& info : strategy_catalogue()) {
-      const auto other = mechanism({kSteps, std::string(info.name)}, stack);
+      const auto other = stack_mechanism({kSteps, std::string(info.name)}, stack);
       EXPECT_GE(other->certificate().mean_error, least * (1 - 1e-6)) << info.name;
       EXPECT_LE(other->stack_lower_bound(), least) << info.name;
     }
@@ -416,12 +417,12 @@ StackOptions stack_of(const Row& row) {
 
 TEST(Stack, errors_are_those_of_an_independent_computation) {
   for (const auto& row : golden::stacks::optima) {
-    const auto how = mechanism({row.num_steps, "optimal"}, stack_of(row));
+    const auto how = stack_mechanism({row.num_steps, "optimal"}, stack_of(row));
     EXPECT_NEAR(how->certificate().mean_error, row.error, 2e-6) << row.width_b;
     EXPECT_NEAR(how->stack_lower_bound(), row.error, 2e-6) << row.width_b;
   }
   for (const auto& row : golden::stacks::choices) {
-    const auto how = mechanism({row.num_steps, "normalized-square-root"}, stack_of(row));
+    const auto how = stack_mechanism({row.num_steps, "normalized-square-root"}, stack_of(row));
     EXPECT_NEAR(how->certificate().mean_error, row.error, 1e-9) << row.width_b;
   }
 }
@@ -430,7 +431,7 @@ TEST(Stack, families_take_the_best_of_the_encoders_that_they_have) {
   constexpr std::int64_t kSteps = 256;
   const StackOptions two = {
       .workloads = {Workload::sliding_window({kSteps, 8}), Workload::sliding_window({kSteps, 64})}};
-  const auto stacked = mechanism({kSteps, "normalized-square-root"}, two);
+  const auto stacked = stack_mechanism({kSteps, "normalized-square-root"}, two);
   for (const Workload& own : {two.workloads[0], two.workloads[1], Workload::prefix_sums(kSteps)}) {
     const auto base = make_strategy({.name = "normalized-square-root",
                                      .num_steps = kSteps,
@@ -452,14 +453,14 @@ TEST(Stack, families_take_the_best_of_the_encoders_that_they_have) {
 TEST(Stack, weights_move_the_error_to_where_they_are_less) {
   constexpr std::int64_t kSteps = 32;
   StackOptions stack = windows(kSteps);
-  const auto even = mechanism({kSteps, "optimal"}, stack);
+  const auto even = stack_mechanism({kSteps, "optimal"}, stack);
   stack.weights = {100, 1, 1};
-  const auto total = mechanism({kSteps, "optimal"}, stack);
+  const auto total = stack_mechanism({kSteps, "optimal"}, stack);
   EXPECT_LT(total->reader(0)->certificate().mean_error, even->reader(0)->certificate().mean_error);
   EXPECT_GT(total->reader(1)->certificate().mean_error, even->reader(1)->certificate().mean_error);
   // Only their ratios count.
   stack.weights = {1, 0.01, 0.01};
-  EXPECT_NEAR(mechanism({kSteps, "optimal"}, stack)->certificate().mean_error,
+  EXPECT_NEAR(stack_mechanism({kSteps, "optimal"}, stack)->certificate().mean_error,
               total->certificate().mean_error, 1e-9);
 }
 
@@ -470,7 +471,7 @@ TEST(Stack, all_workloads_keep_to_their_levels_together) {
   constexpr int kDraws = 4000, kMost = 530;
   const SimultaneousOptions wanted{.beta = 0.1, .dimension = kDimension};
   for (const char* strategy : {"optimal", "normalized-square-root", "tree"}) {
-    const auto how = mechanism({kSteps, strategy}, mixed(kSteps));
+    const auto how = stack_mechanism({kSteps, strategy}, mixed(kSteps));
     const std::int64_t k = how->num_readers();
     const std::vector<SimultaneousError> levels = simultaneous_errors(*how, wanted);
     ASSERT_EQ(std::ssize(levels), k);
@@ -507,7 +508,7 @@ TEST(Stack, all_workloads_keep_to_their_levels_together) {
 }
 
 TEST(Stack, levels_of_one_workload_are_those_of_its_strategy) {
-  const auto how = mechanism({9}, {.workloads = {Workload::sliding_window({9, 3})}});
+  const auto how = stack_mechanism({9}, {.workloads = {Workload::sliding_window({9, 3})}});
   const SimultaneousOptions wanted{.beta = 0.05, .dimension = 3};
   const SimultaneousError own = simultaneous_error(how->strategy(), how->participation(), wanted);
   const std::vector<SimultaneousError> found = simultaneous_errors(*how, wanted);
@@ -525,7 +526,7 @@ TEST(Stack, levels_of_one_workload_are_those_of_its_strategy) {
 TEST(Stack, one_budget_for_all_is_better_than_one_for_each) {
   constexpr std::int64_t kSteps = 64;
   const StackOptions stack = windows(kSteps);
-  const auto joint = mechanism({kSteps, "optimal"}, stack);
+  const auto joint = stack_mechanism({kSteps, "optimal"}, stack);
   // k mechanisms at a k-th of mu^2 each have sqrt(k) times the noise.
   for (std::size_t i = 0; i < stack.workloads.size(); ++i) {
     MechanismOptions own{.strategy = "optimal",
@@ -540,26 +541,26 @@ TEST(Stack, one_budget_for_all_is_better_than_one_for_each) {
 
 TEST(Stack, every_way_to_give_a_record_releases_the_same) {
   constexpr std::int64_t kSteps = 30, kSize = 2;
-  const auto how = mechanism({kSteps}, mixed(kSteps));
+  const auto how = stack_mechanism({kSteps}, mixed(kSteps));
   const std::int64_t k = how->num_readers();
-  testing::expect_one_release_in_every_way(how, with_seed(k * kSize), kSteps, [k](std::int64_t t) {
-    return padded(record_at(t, kSize), k);
-  });
+  testing::expect_one_release_in_every_way(
+      how, stack_options(k * kSize), kSteps,
+      [k](std::int64_t t) { return padded(stack_record(t, kSize), k); });
 }
 
 TEST(Stack, one_workload_is_released_as_by_itself) {
   constexpr std::int64_t kSteps = 20;
   for (const char* strategy : {"independent", "honaker", "blt-rational"}) {
     const StackOptions alone = {.workloads = {Workload::prefix_sums(kSteps)}};
-    const auto how = mechanism({kSteps, strategy}, alone);
+    const auto how = stack_mechanism({kSteps, strategy}, alone);
     const auto own = Mechanism::make(
         {.strategy = strategy, .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
     EXPECT_EQ(how->certificate().workload, "prefix");
-    PrefixSum stacked(how, with_seed(2)), sums(own, with_seed(2));
+    PrefixSum stacked(how, stack_options(2)), sums(own, stack_options(2));
     std::vector<double> a(2), b(2);
     for (std::int64_t t = 0; t < kSteps; ++t) {
-      stacked.release(record_at(t, 2), a);
-      sums.release(record_at(t, 2), b);
+      stacked.release(stack_record(t, 2), a);
+      sums.release(stack_record(t, 2), b);
       EXPECT_EQ(a, b) << strategy;
     }
   }
@@ -568,21 +569,21 @@ TEST(Stack, one_workload_is_released_as_by_itself) {
 TEST(Stack, goes_on_from_a_checkpoint_at_any_step_and_between_contributions) {
   constexpr std::int64_t kSteps = 11, kSize = 2;
   for (const char* strategy : {"normalized-square-root", "optimal", "honaker"}) {
-    const auto how = mechanism({kSteps, strategy}, mixed(kSteps));
+    const auto how = stack_mechanism({kSteps, strategy}, mixed(kSteps));
     const std::int64_t k = how->num_readers();
-    const PrefixSumOptions options = with_seed(k * kSize);
+    const PrefixSumOptions options = stack_options(k * kSize);
     for (std::int64_t stop = 0; stop < kSteps; ++stop) {
       PrefixSum first(how, options), second(how, options);
       std::vector<double> a(static_cast<std::size_t>(k * kSize)), b(a);
       // Something else before, which restoring has to forget.
-      second.contribute(padded(record_at(99, kSize), k));
+      second.contribute(padded(stack_record(99, kSize), k));
       second.release(b);
-      for (std::int64_t t = 0; t < stop; ++t) first.release(padded(record_at(t, kSize), k), a);
-      first.contribute(padded(record_at(50, kSize), k));
+      for (std::int64_t t = 0; t < stop; ++t) first.release(padded(stack_record(t, kSize), k), a);
+      first.contribute(padded(stack_record(50, kSize), k));
       second.restore_without_ledger(first.checkpoint());
       for (std::int64_t t = stop; t < kSteps; ++t) {
-        first.release(padded(record_at(t, kSize), k), a);
-        second.release(padded(record_at(t, kSize), k), b);
+        first.release(padded(stack_record(t, kSize), k), a);
+        second.release(padded(stack_record(t, kSize), k), b);
         ASSERT_EQ(a, b) << strategy << ", stopped at " << stop << ", step " << t;
       }
     }
@@ -592,27 +593,27 @@ TEST(Stack, goes_on_from_a_checkpoint_at_any_step_and_between_contributions) {
 TEST(Stack, states_of_other_stacks_are_refused) {
   constexpr std::int64_t kSteps = 9;
   const auto with = [&](std::int64_t width, std::int64_t other) {
-    return mechanism({kSteps, "independent"},
-                     {.workloads = {Workload::sliding_window({kSteps, width}),
-                                    Workload::sliding_window({kSteps, other})}});
+    return stack_mechanism({kSteps, "independent"},
+                           {.workloads = {Workload::sliding_window({kSteps, width}),
+                                          Workload::sliding_window({kSteps, other})}});
   };
-  PrefixSum one(with(2, 3), with_seed(2));
+  PrefixSum one(with(2, 3), stack_options(2));
   const std::vector<std::byte> bytes = one.checkpoint();
   for (const auto& how :
-       {with(3, 2), with(2, 4), mechanism({kSteps, "independent"}, mixed(kSteps))}) {
-    PrefixSum other(how, with_seed(2 * how->num_readers() / 2));
+       {with(3, 2), with(2, 4), stack_mechanism({kSteps, "independent"}, mixed(kSteps))}) {
+    PrefixSum other(how, stack_options(2 * how->num_readers() / 2));
     EXPECT_THROW(other.restore_without_ledger(bytes), Error);
   }
-  PrefixSum same(with(2, 3), with_seed(2));
+  PrefixSum same(with(2, 3), stack_options(2));
   same.restore_without_ledger(bytes);
 }
 
 TEST(Stack, ledgers_release_a_step_for_one_record) {
   constexpr std::int64_t kSteps = 9;
-  const auto how = mechanism({kSteps}, mixed(kSteps));
+  const auto how = stack_mechanism({kSteps}, mixed(kSteps));
   const std::int64_t k = how->num_readers();
-  ReleaseLedger ledger(how, with_seed(k));
-  PrefixSum sums(how, with_seed(k));
+  ReleaseLedger ledger(how, stack_options(k));
+  PrefixSum sums(how, stack_options(k));
   std::vector<double> noisy(static_cast<std::size_t>(k));
   for (std::int64_t t = 0; t < 4; ++t) {
     ledger.decide(t, padded({0.5}, k));
@@ -622,7 +623,7 @@ TEST(Stack, ledgers_release_a_step_for_one_record) {
   const std::span<const double> released = ledger.released(3);
   EXPECT_TRUE(std::ranges::equal(released, noisy));
   EXPECT_THROW(ledger.decide(3, padded({0.25}, k)), Error);
-  ReleaseLedger restarted(how, with_seed(k));
+  ReleaseLedger restarted(how, stack_options(k));
   restarted.restore(ledger.state());
   restarted.decide(4, padded({0.5}, k));
   restarted.acknowledge(5);
@@ -631,15 +632,15 @@ TEST(Stack, ledgers_release_a_step_for_one_record) {
 }
 
 TEST(Stack, bad_options_are_refused_by_name) {
-  const auto refused = [](const StackOptions& stack, const Problem& problem) {
+  const auto refused = [](const StackOptions& stack, const StackProblem& problem) {
     try {
-      (void)mechanism(problem, stack);
+      (void)stack_mechanism(problem, stack);
     } catch (const Error& error) {
       return error.parameter();
     }
     return std::string("none");
   };
-  const Problem problem{.num_steps = 8};
+  const StackProblem problem{.num_steps = 8};
   EXPECT_EQ(refused({}, problem), "workloads");
   EXPECT_EQ(refused(windows(9), problem), "workloads");
   for (const double weight : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
@@ -655,12 +656,12 @@ TEST(Stack, bad_options_are_refused_by_name) {
       refused(windows(8),
               {.num_steps = 8, .strategy = "optimal", .parameters = {.objective = Objective::max}}),
       "objective");
-  const auto how = mechanism(problem, windows(8));
-  EXPECT_THROW(PrefixSum(how, with_seed(4)), Error);
+  const auto how = stack_mechanism(problem, windows(8));
+  EXPECT_THROW(PrefixSum(how, stack_options(4)), Error);
   // Mode lattice would make noise for the first alone, a running total.
-  PrefixSumOptions lattice = with_seed(3);
+  PrefixSumOptions lattice = stack_options(3);
   lattice.mode = ReleaseMode::lattice;
-  EXPECT_THROW(PrefixSum(mechanism({8, "honaker"}, windows(8)), lattice), Error);
+  EXPECT_THROW(PrefixSum(stack_mechanism({8, "honaker"}, windows(8)), lattice), Error);
 }
 
 }  // namespace

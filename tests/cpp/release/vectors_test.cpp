@@ -39,7 +39,7 @@ std::int64_t integer(const char* text) {
   return value;
 }
 
-double number(const std::string& text) {
+double parsed_number(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   EXPECT_TRUE(!text.empty() && *end == '\0') << text;
@@ -54,56 +54,57 @@ std::vector<std::vector<double>> rows(const char* text) {
     if (word == ";")
       result.emplace_back();
     else
-      result.back().push_back(number(word));
+      result.back().push_back(parsed_number(word));
   return result;
 }
 
-std::vector<double> numbers(const char* text) {
+std::vector<double> parsed_numbers(const char* text) {
   std::vector<double> result;
   for (const std::vector<double>& row : rows(text))
     result.insert(result.end(), row.begin(), row.end());
   return result;
 }
 
-std::vector<std::byte> bytes_of(std::string_view hex) {
+std::vector<std::byte> bytes_of_hex(std::string_view hex) {
   std::vector<std::byte> bytes(hex.size() / 2);
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(std::stoi(std::string(hex.substr(2 * i, 2)), nullptr, 16));
   return bytes;
 }
 
-Key key_of(const char* hex) {
-  const std::vector<std::byte> bytes = bytes_of(hex);
+Key recorded_key(const char* hex) {
+  const std::vector<std::byte> bytes = bytes_of_hex(hex);
   return Key::from_bytes(std::span(bytes).first<32>());
 }
 
 /// `optimal`: column scales around a recursion of buffers.
-DecoderForm varying_form(const vectors_decoders::Decoders& decoder) {
+DecoderForm recorded_varying_form(const vectors_decoders::Decoders& decoder) {
   const std::vector<std::vector<double>> gains = rows(decoder.gains);
   VaryingBuffers buffers{.num_buffers = std::ssize(gains[0]),
-                         .inverse_scales = numbers(decoder.inverse_scales),
-                         .gains = numbers(decoder.gains),
-                         .factors = numbers(decoder.factors),
+                         .inverse_scales = parsed_numbers(decoder.inverse_scales),
+                         .gains = parsed_numbers(decoder.gains),
+                         .factors = parsed_numbers(decoder.factors),
                          .max_row_stddev = 4,
                          .max_state_stddev = 4};
   const std::int64_t num_steps = std::ssize(buffers.inverse_scales);
   const DecoderForm base =
       VaryingBufferedDecoder{std::make_shared<const VaryingBuffers>(std::move(buffers))};
-  return FilteredDecoder{std::make_shared<const DecoderForm>(base), numbers(decoder.column_scales),
-                         Workload::prefix_sums(num_steps)};
+  return FilteredDecoder{std::make_shared<const DecoderForm>(base),
+                         parsed_numbers(decoder.column_scales), Workload::prefix_sums(num_steps)};
 }
 
-DecoderForm form_of(const vectors_decoders::Decoders& decoder) {
+DecoderForm recorded_form(const vectors_decoders::Decoders& decoder) {
   const std::string_view form = decoder.form;
   if (form == "identity") return IdentityDecoder{};
   if (form == "running-sum") return RunningSumDecoder{};
-  if (form == "dyadic") return DyadicDecoder{numbers(decoder.node_weights)};
-  if (form == "toeplitz") return ToeplitzDecoder{numbers(decoder.coefficients)};
-  if (form == "banded") return BandedDecoder{numbers(decoder.coefficients)};
-  if (form == "banded-inverse") return BandedInverseDecoder{numbers(decoder.coefficients)};
-  if (form == "buffered") return BufferedDecoder{numbers(decoder.decays), numbers(decoder.weights)};
+  if (form == "dyadic") return DyadicDecoder{parsed_numbers(decoder.node_weights)};
+  if (form == "toeplitz") return ToeplitzDecoder{parsed_numbers(decoder.coefficients)};
+  if (form == "banded") return BandedDecoder{parsed_numbers(decoder.coefficients)};
+  if (form == "banded-inverse") return BandedInverseDecoder{parsed_numbers(decoder.coefficients)};
+  if (form == "buffered")
+    return BufferedDecoder{parsed_numbers(decoder.decays), parsed_numbers(decoder.weights)};
   EXPECT_EQ(form, "varying-buffered");
-  return varying_form(decoder);
+  return recorded_varying_form(decoder);
 }
 
 /// The strategy of a decoder, with the steps that its numbers last for.
@@ -112,15 +113,15 @@ testing::FormStrategy strategy_of(std::string_view name) {
   for (const vectors_decoders::Decoders& decoder : vectors_decoders::decoders) {
     if (decoder.name != name) continue;
     const std::string_view form = decoder.form;
-    const std::int64_t num_coefficients = std::ssize(numbers(decoder.coefficients));
-    const std::int64_t num_levels = std::ssize(numbers(decoder.node_weights));
-    const std::int64_t num_scales = std::ssize(numbers(decoder.inverse_scales));
-    return {form_of(decoder), form == "identity" ? kMaxNumSteps
-                              : form == "dyadic"
-                                  ? std::min((std::int64_t{1} << num_levels) - 1, kMaxNumSteps)
-                              : form == "toeplitz"         ? num_coefficients
-                              : form == "varying-buffered" ? num_scales
-                                                           : kAnySteps};
+    const std::int64_t num_coefficients = std::ssize(parsed_numbers(decoder.coefficients));
+    const std::int64_t num_levels = std::ssize(parsed_numbers(decoder.node_weights));
+    const std::int64_t num_scales = std::ssize(parsed_numbers(decoder.inverse_scales));
+    return {recorded_form(decoder),
+            form == "identity"   ? kMaxNumSteps
+            : form == "dyadic"   ? std::min((std::int64_t{1} << num_levels) - 1, kMaxNumSteps)
+            : form == "toeplitz" ? num_coefficients
+            : form == "varying-buffered" ? num_scales
+                                         : kAnySteps};
   }
   ADD_FAILURE() << "no decoder is called " << name;
   return {IdentityDecoder{}, 1};
@@ -129,10 +130,10 @@ testing::FormStrategy strategy_of(std::string_view name) {
 struct NoiseCase {
   explicit NoiseCase(const vectors_noise::Vectors& vector)
       : strategy(strategy_of(vector.decoder)),
-        key(key_of(vector.key)),
+        key(recorded_key(vector.key)),
         step(integer(vector.step)),
         coordinate(integer(vector.coordinate)),
-        scale(number(vector.scale)) {}
+        scale(parsed_number(vector.scale)) {}
 
   testing::FormStrategy strategy;
   Key key;
@@ -180,9 +181,9 @@ TEST(Vectors, noise_is_that_of_every_vector) {
 TEST(Vectors, records_become_the_integers_of_every_vector) {
   std::int64_t num_refused = 0;
   for (const vectors_records::Vectors& vector : vectors_records::vectors) {
-    const std::vector<double> scales = numbers(vector.scales);
-    const std::vector<double> features = numbers(vector.features);
-    const double clip_norm = number(vector.clip_norm), grid = number(vector.grid);
+    const std::vector<double> scales = parsed_numbers(vector.scales);
+    const std::vector<double> features = parsed_numbers(vector.features);
+    const double clip_norm = parsed_number(vector.clip_norm), grid = parsed_number(vector.grid);
     std::vector<std::int64_t> integers(scales.size() * features.size());
     const auto add = [&] {
       detail::GridRecord({scales, features}, clip_norm, grid).add_to(integers);
@@ -204,11 +205,11 @@ TEST(Vectors, releases_are_those_of_every_vector) {
     const std::vector<std::vector<double>> records = rows(vector.records);
     const std::vector<std::vector<double>> releases = rows(vector.releases);
     ASSERT_EQ(records.size(), releases.size());
-    const double grid = number(vector.grid), clip_norm = number(vector.clip_norm);
+    const double grid = parsed_number(vector.grid), clip_norm = parsed_number(vector.clip_norm);
     const testing::FormStrategy strategy = strategy_of(vector.decoder);
-    detail::RoundedRows noise(strategy,
-                              {.key = key_of(vector.key), .dimension = std::ssize(records[0])},
-                              number(vector.noise_stddev) / grid);
+    detail::RoundedRows noise(
+        strategy, {.key = recorded_key(vector.key), .dimension = std::ssize(records[0])},
+        parsed_number(vector.noise_stddev) / grid);
     std::vector<std::int64_t> sums(records[0].size());
     for (std::size_t t = 0; t < records.size(); ++t) {
       detail::GridRecord({kOne, records[t]}, clip_norm, grid).add_to(sums);
@@ -226,43 +227,44 @@ const vectors_states::Whole& whole(std::string_view name) {
   return vectors_states::whole[0];
 }
 
-std::shared_ptr<const Mechanism> mechanism_of(const vectors_states::Whole& state) {
-  const auto how =
-      Mechanism::make({.strategy = state.mechanism,
-                       .num_steps = integer(state.num_steps),
-                       .target = {.epsilon = number(state.epsilon), .delta = number(state.delta)},
-                       .clip_norm = number(state.clip_norm)});
-  EXPECT_EQ(how->noise_stddev(), number(state.noise_stddev));
+std::shared_ptr<const Mechanism> recorded_mechanism(const vectors_states::Whole& state) {
+  const auto how = Mechanism::make(
+      {.strategy = state.mechanism,
+       .num_steps = integer(state.num_steps),
+       .target = {.epsilon = parsed_number(state.epsilon), .delta = parsed_number(state.delta)},
+       .clip_norm = parsed_number(state.clip_norm)});
+  EXPECT_EQ(how->noise_stddev(), parsed_number(state.noise_stddev));
   return how;
 }
 
-PrefixSumOptions options_of(const vectors_states::Whole& state) {
-  return {
-      .key = key_of(state.key), .dimension = integer(state.dimension), .grid = number(state.grid)};
+PrefixSumOptions recorded_options(const vectors_states::Whole& state) {
+  return {.key = recorded_key(state.key),
+          .dimension = integer(state.dimension),
+          .grid = parsed_number(state.grid)};
 }
 
 /// Each gives what comes next in an object restored from the bytes.
 std::vector<double> next_of_noise(const vectors_states::Whole& state,
                                   std::span<const std::byte> bytes) {
   StrategyParameters parameters;
-  parameters.decays = numbers(state.decays);
-  parameters.weights = numbers(state.weights);
+  parameters.decays = parsed_numbers(state.decays);
+  parameters.weights = parsed_numbers(state.weights);
   const auto strategy = make_strategy({.name = state.mechanism,
                                        .num_steps = integer(state.num_steps),
                                        .workload = {},
                                        .parameters = parameters});
-  NoiseStream stream(*strategy, {.key = key_of(state.key),
+  NoiseStream stream(*strategy, {.key = recorded_key(state.key),
                                  .dimension = integer(state.dimension),
                                  .first_coordinate = integer(state.first_coordinate)});
   stream.restore(bytes);
   std::vector<std::int64_t> row(static_cast<std::size_t>(stream.dimension()));
-  EXPECT_TRUE(stream.next_rounded(row, 1, number(state.scale)));
+  EXPECT_TRUE(stream.next_rounded(row, 1, parsed_number(state.scale)));
   return {row.begin(), row.end()};
 }
 
 std::vector<double> next_of_sums(const vectors_states::Whole& state,
                                  std::span<const std::byte> bytes) {
-  PrefixSum sums(mechanism_of(state), options_of(state));
+  PrefixSum sums(recorded_mechanism(state), recorded_options(state));
   sums.restore_without_ledger(bytes);
   std::vector<double> noisy(static_cast<std::size_t>(sums.dimension()));
   sums.release(noisy);
@@ -271,9 +273,9 @@ std::vector<double> next_of_sums(const vectors_states::Whole& state,
 
 std::vector<double> next_of_ledger(const vectors_states::Whole& state,
                                    std::span<const std::byte> bytes) {
-  ReleaseLedger ledger(mechanism_of(state), options_of(state));
+  ReleaseLedger ledger(recorded_mechanism(state), recorded_options(state));
   ledger.restore(bytes);
-  const std::vector<double> record = numbers(state.record);
+  const std::vector<double> record = parsed_numbers(state.record);
   // The last step that was released is the same record's, which its code tells.
   ledger.decide(ledger.num_decided() - 1, record);
   EXPECT_ERROR(ledger.decide(0, std::vector<double>(record.size(), 0.125)), "already_released",
@@ -289,7 +291,7 @@ TEST(Vectors, states_are_restored_or_refused_as_every_vector_says) {
   for (const vectors_states::Vectors& vector : vectors_states::vectors) {
     const vectors_states::Whole& state = whole(vector.state);
     const std::string_view name = vector.state;
-    const std::vector<std::byte> bytes = bytes_of(vector.bytes);
+    const std::vector<std::byte> bytes = bytes_of_hex(vector.bytes);
     std::vector<double> next;
     const std::string error = testing::error_text([&] {
       next = name == "noise"  ? next_of_noise(state, bytes)
@@ -299,7 +301,7 @@ TEST(Vectors, states_are_restored_or_refused_as_every_vector_says) {
     EXPECT_EQ(error.empty() ? "ok" : error.substr(0, error.find(" | ")), vector.outcome)
         << name << " " << vector.bytes << " " << error;
     if (!error.empty()) continue;
-    EXPECT_EQ(next, numbers(state.next)) << name;
+    EXPECT_EQ(next, parsed_numbers(state.next)) << name;
     ++num_whole;
   }
   EXPECT_EQ(num_whole, std::ssize(vectors_states::whole));

@@ -17,6 +17,7 @@
 #include "noise/exact/exact_entry.hpp"
 #include "random/gaussian.hpp"
 #include "release/grid/weighted_sums.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 #include "ways_to_release.hpp"
 
@@ -26,17 +27,18 @@ namespace {
 using detail::Enclosure;
 using detail::FixedPoint;
 using testing::Collected;
+using testing::kNan;
 
-constexpr std::uint64_t kSeed = 9;
+constexpr std::uint64_t kWeightedSeed = 9;
 
-struct Problem {
+struct WeightedProblem {
   Workload workload;
   std::string strategy = "normalized-square-root";
   Participation participation = Participation::single();
   Neighbours neighbours = Neighbours::zero_out;
 };
 
-std::shared_ptr<const Mechanism> made(const Problem& problem) {
+std::shared_ptr<const Mechanism> made(const WeightedProblem& problem) {
   return Mechanism::make({.strategy = problem.strategy,
                           .num_steps = problem.workload.num_steps(),
                           .target = {.epsilon = 1, .delta = 1e-6},
@@ -65,7 +67,7 @@ Workload matrix(std::int64_t num_steps) {
   return Workload::lower_triangular(std::move(entries));
 }
 
-std::vector<Workload> workloads(std::int64_t num_steps) {
+std::vector<Workload> weighted_workloads(std::int64_t num_steps) {
   return {decay(num_steps, 0.9),
           decay(num_steps, 0.5),
           decay(num_steps, 1 - 0x1p-40),
@@ -77,8 +79,8 @@ std::vector<Workload> workloads(std::int64_t num_steps) {
           matrix(num_steps)};
 }
 
-PrefixSumOptions seeded(std::int64_t dimension = 1) {
-  return {.key = Key::insecure_from_seed(kSeed), .dimension = dimension};
+PrefixSumOptions weighted_options(std::int64_t dimension = 1) {
+  return {.key = Key::insecure_from_seed(kWeightedSeed), .dimension = dimension};
 }
 
 std::vector<double> record_of(std::int64_t step, std::int64_t dimension) {
@@ -90,17 +92,17 @@ std::vector<double> record_of(std::int64_t step, std::int64_t dimension) {
 }
 
 /// x in 8 digits.
-Enclosure number(double x) {
+Enclosure enclosed(double x) {
   return FixedPoint(8).multiply({.digits = {1}}, x);
 }
 
 /// Entry (row, column) of A, as its definition has it.
 Enclosure weight(const Workload& workload, std::int64_t row, std::int64_t column) {
   const FixedPoint fixed(8);
-  if (workload.kind() == Workload::Kind::matrix) return number(workload.entry(row, column));
+  if (workload.kind() == Workload::Kind::matrix) return enclosed(workload.entry(row, column));
   Enclosure average, sum;
   for (std::int64_t t = column; t <= row; ++t) {
-    average = t == column ? number(1) : fixed.multiply(average, workload.momentum());
+    average = t == column ? enclosed(1) : fixed.multiply(average, workload.momentum());
     const double rate =
         workload.rates().empty() ? 1 : workload.rates()[static_cast<std::size_t>(t)];
     sum = fixed.add(fixed.multiply(sum, workload.decay()), fixed.multiply(average, rate));
@@ -112,7 +114,7 @@ Enclosure weight(const Workload& workload, std::int64_t row, std::int64_t column
 std::int64_t rounded(const Enclosure& x) {
   const FixedPoint fixed(8);
   EXPECT_LT(x.error * fixed.unit(), 0x1p-400);
-  const Enclosure moved = fixed.add(x, number(0.5));
+  const Enclosure moved = fixed.add(x, enclosed(0.5));
   const bool is_whole = std::all_of(moved.digits.begin() + 1, moved.digits.end(),
                                     [](std::uint64_t digit) { return digit == 0; });
   const auto whole = static_cast<std::int64_t>(moved.digits[0]);
@@ -123,11 +125,11 @@ TEST(WeightedSum, a_release_is_the_exact_sum_and_the_ideal_noise_rounded_once) {
   constexpr std::int64_t kSteps = 12, kDimension = 2;
   const FixedPoint fixed(8);
   std::int64_t num_rounded_otherwise = 0;
-  for (const Workload& workload : workloads(kSteps))
+  for (const Workload& workload : weighted_workloads(kSteps))
     for (const char* strategy :
          {"normalized-square-root", "square-root", "output", "independent", "honaker", "optimal"}) {
       const auto how = made({workload, strategy});
-      PrefixSum sums(how, seeded(kDimension));
+      PrefixSum sums(how, weighted_options(kDimension));
       const double scale = how->noise_stddev() / sums.grid();
       const DecoderForm form = how->strategy().decoder_form();
       std::vector<std::vector<double>> records;
@@ -143,10 +145,10 @@ TEST(WeightedSum, a_release_is_the_exact_sum_and_the_ideal_noise_rounded_once) {
                 std::trunc(records[static_cast<std::size_t>(s)][i] / sums.grid());
             sum = fixed.add(sum, fixed.multiply(weight(workload, t, s), integer));
           }
-          const Enclosure noise =
-              fixed.multiply(enclose_entry(form, {.key = seeded().key, .dimension = kDimension}, t,
-                                           static_cast<std::int64_t>(i), 8),
-                             scale);
+          const Enclosure noise = fixed.multiply(
+              enclose_entry(form, {.key = weighted_options().key, .dimension = kDimension}, t,
+                            static_cast<std::int64_t>(i), 8),
+              scale);
           const std::int64_t expected = rounded(fixed.add(sum, noise));
           ASSERT_EQ(noisy[i], static_cast<double>(expected) * sums.grid())
               << strategy << ", " << workload.name() << ", step " << t;
@@ -207,11 +209,11 @@ TEST(WeightedSum, sums_are_as_far_off_as_their_bound_allows_and_no_further) {
 
 TEST(WeightedSum, every_way_to_give_a_record_releases_the_same) {
   constexpr std::int64_t kSteps = 20;
-  for (const Workload& workload : workloads(kSteps))
+  for (const Workload& workload : weighted_workloads(kSteps))
     for (const std::int64_t dimension : {1, 3}) {
       SCOPED_TRACE(workload.name());
       testing::expect_one_release_in_every_way(
-          made({workload}), seeded(dimension), kSteps,
+          made({workload}), weighted_options(dimension), kSteps,
           [dimension](std::int64_t t) { return record_of(t, dimension); });
     }
 }
@@ -219,7 +221,7 @@ TEST(WeightedSum, every_way_to_give_a_record_releases_the_same) {
 TEST(WeightedSum, coordinates_beyond_a_block_are_those_of_short_records) {
   constexpr std::int64_t kDimension = 2100;
   const auto how = made({decay(6, 0.8), "output"});
-  PrefixSum sums(how, seeded(kDimension));
+  PrefixSum sums(how, weighted_options(kDimension));
   std::vector<double> noisy(kDimension), record(kDimension);
   std::vector<std::vector<double>> integers;
   for (std::int64_t t = 0; t < 6; ++t) {
@@ -234,8 +236,8 @@ TEST(WeightedSum, coordinates_beyond_a_block_are_those_of_short_records) {
       for (const std::vector<double>& each : integers)
         sum = 0.8 * sum + std::trunc(each[i] / sums.grid());
       std::vector<double> row(1);
-      NoiseStream noise(how->strategy(),
-                        {.key = seeded().key, .first_coordinate = static_cast<std::int64_t>(i)});
+      NoiseStream noise(how->strategy(), {.key = weighted_options().key,
+                                          .first_coordinate = static_cast<std::int64_t>(i)});
       noise.seek(t);
       noise.next(row);
       EXPECT_NEAR(noisy[i] / sums.grid(), sum + row[0] * how->noise_stddev() / sums.grid(), 0.51);
@@ -246,7 +248,7 @@ TEST(WeightedSum, coordinates_beyond_a_block_are_those_of_short_records) {
 /// Returns A^-1 of what one person's contributions change in the releases.
 template <class Contribute>
 Vector moved(const std::shared_ptr<const Mechanism>& how, double grid, Contribute&& contribute) {
-  PrefixSumOptions options = seeded();
+  PrefixSumOptions options = weighted_options();
   options.grid = grid;
   PeopleSum sums(how, options), silent(how, options);
   Vector difference(testing::index_of(how->num_steps()));
@@ -262,7 +264,7 @@ Vector moved(const std::shared_ptr<const Mechanism>& how, double grid, Contribut
 }
 
 /// Value of step t in stream `code` of 3^5: -1, 0 or 1.
-int value_at(int code, Eigen::Index t) {
+int coded_value(int code, Eigen::Index t) {
   for (; t > 0; --t) code /= 3;
   return code % 3 == 2 ? -1 : code % 3;
 }
@@ -281,7 +283,7 @@ double largest_distance(const std::shared_ptr<const Mechanism>& how, Neighbours 
   std::vector<Vector> streams;
   for (int code = 0; code < kStreams; ++code)
     streams.push_back(moved(how, grid, [&](PeopleSum& sums, Eigen::Index t) {
-      const int value = value_at(code, t);
+      const int value = coded_value(code, t);
       if (value != 0) sums.contribute(/*person=*/1, std::array{static_cast<double>(value)});
     }));
   const Matrix encoder = how->strategy().encoder();
@@ -357,7 +359,7 @@ TEST(WeightedSum, the_error_is_within_two_percent_of_the_formula) {
                                    rates(kSteps, 0.5), matrix(kSteps)})
     for (const char* strategy : {"optimal", "normalized-square-root", "banded-square-root"}) {
       const auto how = made({workload, strategy});
-      PrefixSum sums(how, seeded(kCoordinates));
+      PrefixSum sums(how, weighted_options(kCoordinates));
       // Sums that are fractions of the grid in every coordinate.
       const std::vector<double> record(kCoordinates, 0.006);
       std::vector<double> noisy(kCoordinates), inputs;
@@ -425,10 +427,10 @@ TEST(WeightedSum, sensitivities_are_those_of_all_patterns_and_signs) {
 
 TEST(WeightedSum, goes_on_from_a_checkpoint_at_any_step_and_between_contributions) {
   constexpr std::int64_t kSteps = 9, kDimension = 2;
-  for (const Workload& workload : workloads(kSteps))
+  for (const Workload& workload : weighted_workloads(kSteps))
     for (std::int64_t stop = 0; stop < kSteps; ++stop) {
       const auto how = made({workload});
-      PrefixSum before(how, seeded(kDimension)), after(how, seeded(kDimension));
+      PrefixSum before(how, weighted_options(kDimension)), after(how, weighted_options(kDimension));
       std::vector<double> a(kDimension), b(kDimension);
       // Restoring has to forget these.
       after.release(record_of(50, kDimension), b);
@@ -450,7 +452,7 @@ TEST(WeightedSum, a_state_has_the_sums_and_does_not_grow) {
   // Rows of `output` need no state of their own.
   constexpr std::size_t kDimension = 3, kNumber = 40;
   const auto size_of = [&](const Workload& workload, std::int64_t num_released) {
-    PrefixSum sums(made({workload, "output"}), seeded(kDimension));
+    PrefixSum sums(made({workload, "output"}), weighted_options(kDimension));
     std::vector<double> noisy(kDimension);
     for (std::int64_t t = 0; t < num_released; ++t) sums.release(record_of(t, 3), noisy);
     return sums.checkpoint().size() - detail::kCheckpointHeaderSize - 8 - 8 * kDimension;
@@ -468,7 +470,7 @@ TEST(WeightedSum, states_of_other_weights_are_refused_and_change_nothing) {
   ASSERT_EQ(one->noise_stddev(), two->noise_stddev());
   const auto prefix = Mechanism::make(
       {.strategy = "output", .num_steps = 4, .target = {.epsilon = 1, .delta = 1e-6}});
-  PrefixSumOptions options = seeded();
+  PrefixSumOptions options = weighted_options();
   options.grid = 0x1p-10;
   PrefixSum a(one, options), b(two, options), undisturbed(two, options), totals(prefix, options);
   EXPECT_ERROR(b.restore_without_ledger(a.checkpoint()), "bad_state", "must be of this mechanism");
@@ -486,9 +488,8 @@ TEST(WeightedSum, states_of_other_weights_are_refused_and_change_nothing) {
 }
 
 TEST(WeightedSum, bad_records_change_nothing_and_the_horizon_ends) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto how = made({decay(3, 0.9)});
-  PrefixSum sums(how, seeded()), undisturbed(how, seeded());
+  PrefixSum sums(how, weighted_options()), undisturbed(how, weighted_options());
   std::vector<double> noisy(1), expected(1), two(2);
   for (std::int64_t t = 0; t < 3; ++t) {
     EXPECT_ERROR(sums.release(std::array{kNan}, noisy), "invalid_argument", "must be finite");
@@ -507,39 +508,42 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
                                       .num_steps = 64,
                                       .target = {.epsilon = 100, .delta = 1e-6},
                                       .workload = decay(64, 0.9)});
-  PrefixSumOptions coarse = seeded();
+  PrefixSumOptions coarse = weighted_options();
   coarse.grid = 0.0625;
   PrefixSum fits(loose, coarse);
   coarse.grid = 1;
   EXPECT_ERROR(PrefixSum(loose, coarse), "invalid_argument",
                "prefix_sum: grid must be at most the least std of a release, 0.");
   const Workload large = Workload::learning_rates({.rates = {1, 0x1p21, 1}});
-  EXPECT_ERROR(PrefixSum(made({large, "independent"}), seeded()), "invalid_argument",
+  EXPECT_ERROR(PrefixSum(made({large, "independent"}), weighted_options()), "invalid_argument",
                "rates[1] must be at most 2^20 in magnitude to be released");
   Matrix entries = Matrix::Identity(3, 3);
   entries(2, 1) = -0x1p22;
-  EXPECT_ERROR(PrefixSum(made({Workload::lower_triangular(entries), "independent"}), seeded()),
-               "invalid_argument", "matrix(2, 1) must be at most 2^20 in magnitude");
-  EXPECT_ERROR(PrefixSum(made({matrix(2048), "independent"}), seeded(1 << 17)),
+  EXPECT_ERROR(
+      PrefixSum(made({Workload::lower_triangular(entries), "independent"}), weighted_options()),
+      "invalid_argument", "matrix(2, 1) must be at most 2^20 in magnitude");
+  EXPECT_ERROR(PrefixSum(made({matrix(2048), "independent"}), weighted_options(1 << 17)),
                "resource_exhausted",
                "prefix_sum: dimension must be at most 65536 for this workload");
   // Noise of a step by itself that is nothing beside the errors of sums.
   Matrix faint = Matrix::Identity(3, 3);
   faint(1, 0) = 1;
   faint(1, 1) = 1e-55;
-  EXPECT_ERROR(PrefixSum(made({Workload::lower_triangular(faint), "independent"}), seeded()),
-               "invalid_argument", "workload must be such that each record weighs more");
+  EXPECT_ERROR(
+      PrefixSum(made({Workload::lower_triangular(faint), "independent"}), weighted_options()),
+      "invalid_argument", "workload must be such that each record weighs more");
   // The same for rates, though the noise of a release is below every grid as well.
   EXPECT_ERROR(PrefixSum(made({Workload::learning_rates({.rates = {1e-300, 1, 1}}), "square-root"}),
-                         seeded()),
+                         weighted_options()),
                "invalid_argument", "workload must be such that each record weighs more");
   faint(1, 1) = 1e-30;
-  EXPECT_NO_THROW(PrefixSum(made({Workload::lower_triangular(faint), "independent"}), seeded()));
-  PrefixSumOptions lattice = seeded();
+  EXPECT_NO_THROW(
+      PrefixSum(made({Workload::lower_triangular(faint), "independent"}), weighted_options()));
+  PrefixSumOptions lattice = weighted_options();
   lattice.mode = ReleaseMode::lattice;
   EXPECT_ERROR(PrefixSum(how, lattice), "unsupported", "workload must be prefix");
   EXPECT_ERROR(DpFtrl({.mechanism = how,
-                       .key = seeded().key,
+                       .key = weighted_options().key,
                        .dimension = 1,
                        .loss = make_loss("logistic"),
                        .domain = make_domain("ball", 1)}),
@@ -552,7 +556,7 @@ TEST(WeightedSum, the_least_decays_there_are_have_an_optimum_that_is_released) {
       const auto how = made({decay(num_steps, alpha), "optimal"});
       // Nothing is left of a record in the next sum, so that each has noise of its own.
       EXPECT_NEAR(how->certificate().max_error, 1, 1e-6) << alpha;
-      PrefixSum sums(how, seeded());
+      PrefixSum sums(how, weighted_options());
       std::array<double, 1> noisy{};
       for (std::int64_t t = 0; t < num_steps; ++t) sums.release(std::array{1.0}, noisy);
     }
@@ -566,13 +570,13 @@ TEST(WeightedSum, sums_never_leave_the_integers) {
   EXPECT_NEAR(detail::weight_of_row(decay(1000, 0.9)), 10, 1e-9);
   EXPECT_EQ(detail::largest_weight(decay(1000, 0.9)), 1);
   EXPECT_EQ(detail::weight_of_row(decay(7, 1 - 0x1p-50)), 7);
-  for (const Workload& each : workloads(9)) {
+  for (const Workload& each : weighted_workloads(9)) {
     const Matrix weights = each.matrix().cwiseAbs();
     EXPECT_EQ(detail::least_weight_of_own_step(each), weights.diagonal().minCoeff());
     EXPECT_GE(detail::largest_weight(each) * (1 + 1e-12), weights.maxCoeff()) << each.name();
     EXPECT_GE(detail::weight_of_row(each) * (1 + 1e-12), weights.rowwise().sum().maxCoeff());
   }
-  PrefixSumOptions options = seeded();
+  PrefixSumOptions options = weighted_options();
   options.grid = 0x1p-28;
   PrefixSum sums(made({workload, "output"}), options);
   EXPECT_EQ(sums.max_contributions(), static_cast<std::int64_t>(0x1p34 / 50));

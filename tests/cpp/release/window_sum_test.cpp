@@ -17,15 +17,16 @@
 #include "integers_of.hpp"
 #include "noise/checkpoint.hpp"
 #include "random/gaussian.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 #include "ways_to_release.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 
-struct Problem {
+struct WindowProblem {
   std::int64_t num_steps;
   std::int64_t width;
   std::string strategy = "normalized-square-root";
@@ -34,7 +35,7 @@ struct Problem {
   double epsilon = 1;
 };
 
-std::shared_ptr<const Mechanism> mechanism(const Problem& problem) {
+std::shared_ptr<const Mechanism> window_mechanism(const WindowProblem& problem) {
   return Mechanism::make(
       {.strategy = problem.strategy,
        .num_steps = problem.num_steps,
@@ -44,12 +45,12 @@ std::shared_ptr<const Mechanism> mechanism(const Problem& problem) {
        .workload = Workload::sliding_window({problem.num_steps, problem.width})});
 }
 
-PrefixSumOptions with_seed(std::int64_t dimension = 1) {
+PrefixSumOptions window_options(std::int64_t dimension = 1) {
   return {.key = Key::insecure_from_seed(5), .dimension = dimension};
 }
 
 /// Entries of a record, none of them small.
-std::vector<double> record_at(std::int64_t step, std::int64_t dimension) {
+std::vector<double> window_record(std::int64_t step, std::int64_t dimension) {
   std::vector<double> values(static_cast<std::size_t>(dimension));
   fill_normals(Key::insecure_from_seed(6), Stream::test, static_cast<std::uint64_t>(step), 0,
                values);
@@ -61,16 +62,16 @@ TEST(WindowSum, a_release_is_the_sum_of_the_last_records_and_a_row_of_rounded_no
   constexpr std::int64_t kSteps = 20, kDimension = 3;
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t width : {1, 2, 3, 7, 19}) {
-      const auto how = mechanism({kSteps, width, std::string(info.name)});
-      PrefixSum sums(how, with_seed(kDimension));
+      const auto how = window_mechanism({kSteps, width, std::string(info.name)});
+      PrefixSum sums(how, window_options(kDimension));
       NoiseStream noise(how->strategy(),
                         {.key = Key::insecure_from_seed(5), .dimension = kDimension});
       std::vector<std::vector<std::int64_t>> records;
       std::vector<std::int64_t> row(kDimension);
       std::vector<double> noisy(kDimension);
       for (std::int64_t t = 0; t < kSteps; ++t) {
-        records.push_back(testing::integers_of(record_at(t, kDimension), sums.grid()));
-        sums.release(record_at(t, kDimension), noisy);
+        records.push_back(testing::integers_of(window_record(t, kDimension), sums.grid()));
+        sums.release(window_record(t, kDimension), noisy);
         ASSERT_TRUE(noise.next_rounded(row, 1, how->noise_stddev() / sums.grid()));
         for (std::size_t i = 0; i < noisy.size(); ++i) {
           std::int64_t sum = row[i];
@@ -85,13 +86,13 @@ TEST(WindowSum, a_release_is_the_sum_of_the_last_records_and_a_row_of_rounded_no
 
 TEST(WindowSum, coordinates_beyond_a_block_leave_with_their_own_step) {
   constexpr std::int64_t kDimension = 2100, kSteps = 9, kWidth = 4;
-  const auto how = mechanism({kSteps, kWidth, "output"});
-  PrefixSum sums(how, with_seed(kDimension)), silent(how, with_seed(kDimension));
+  const auto how = window_mechanism({kSteps, kWidth, "output"});
+  PrefixSum sums(how, window_options(kDimension)), silent(how, window_options(kDimension));
   std::vector<std::vector<std::int64_t>> records;
   std::vector<double> noisy(kDimension), noise(kDimension);
   for (std::int64_t t = 0; t < kSteps; ++t) {
-    records.push_back(testing::integers_of(record_at(t, kDimension), sums.grid()));
-    sums.release(record_at(t, kDimension), noisy);
+    records.push_back(testing::integers_of(window_record(t, kDimension), sums.grid()));
+    sums.release(window_record(t, kDimension), noisy);
     silent.release(noise);
     for (std::size_t i = 0; i < noisy.size(); ++i) {
       std::int64_t sum = 0;
@@ -106,14 +107,14 @@ TEST(WindowSum, every_way_to_give_a_record_releases_the_same) {
   constexpr std::int64_t kSteps = 40, kWidth = 6;
   for (const std::int64_t dimension : {1, 2})
     testing::expect_one_release_in_every_way(
-        mechanism({kSteps, kWidth}), with_seed(dimension), kSteps,
-        [dimension](std::int64_t t) { return record_at(t, dimension); });
+        window_mechanism({kSteps, kWidth}), window_options(dimension), kSteps,
+        [dimension](std::int64_t t) { return window_record(t, dimension); });
 }
 
 TEST(WindowSum, a_step_of_contributions_leaves_as_a_whole) {
   constexpr std::int64_t kSteps = 12, kWidth = 3;
-  const auto how = mechanism({kSteps, kWidth});
-  PrefixSum sums(how, with_seed()), silent(how, with_seed());
+  const auto how = window_mechanism({kSteps, kWidth});
+  PrefixSum sums(how, window_options()), silent(how, window_options());
   std::vector<double> noisy(1), noise(1), counts;
   for (std::int64_t t = 0; t < kSteps; ++t) {
     counts.push_back(static_cast<double>(5 * t % 7));
@@ -133,12 +134,12 @@ TEST(WindowSum, a_window_of_the_horizon_releases_the_prefix_sums) {
     const auto prefix = Mechanism::make(
         {.strategy = name, .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
     for (const std::int64_t width : {kSteps, kSteps + 1, 10 * kSteps}) {
-      const auto how = mechanism({kSteps, width, name});
-      PrefixSum window(how, with_seed(2)), sums(prefix, with_seed(2));
+      const auto how = window_mechanism({kSteps, width, name});
+      PrefixSum window(how, window_options(2)), sums(prefix, window_options(2));
       for (std::int64_t t = 0; t < kSteps; ++t) {
         std::vector<double> a(2), b(2);
-        window.release(record_at(t, 2), a);
-        sums.release(record_at(t, 2), b);
+        window.release(window_record(t, 2), a);
+        sums.release(window_record(t, 2), b);
         EXPECT_EQ(a, b) << name;
       }
       EXPECT_EQ(window.checkpoint(), sums.checkpoint()) << name << ", width " << width;
@@ -164,9 +165,9 @@ TEST(WindowSum, a_window_of_the_horizon_is_the_workload_of_prefix_sums) {
 
 /// Returns u with A u = what is released, without noise.
 template <class Contribute>
-Vector increments(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
-                  Contribute&& contribute) {
-  PeopleSum sums(how, with_seed()), silent(how, with_seed());
+Vector window_increments(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
+                         Contribute&& contribute) {
+  PeopleSum sums(how, window_options()), silent(how, window_options());
   Vector added(testing::index_of(how->num_steps()));
   double before = 0;
   for (Eigen::Index t = 0; t < added.size(); ++t) {
@@ -183,12 +184,12 @@ Vector increments(const std::shared_ptr<const Mechanism>& how, std::int64_t widt
 
 /// Largest ||C (x - x')|| for streams of five steps in which one person does -1, 0 or 1 at each,
 /// and others do something, too. `width` is that of A, whose inverse makes releases increments.
-double brute_force_sensitivity(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
-                               Neighbours neighbours) {
+double window_sensitivity(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
+                          Neighbours neighbours) {
   constexpr int kStreams = 243;
   std::vector<Vector> streams;
   for (int code = 0; code < kStreams; ++code)
-    streams.push_back(increments(how, width, [&](PeopleSum& sums, Eigen::Index t) {
+    streams.push_back(window_increments(how, width, [&](PeopleSum& sums, Eigen::Index t) {
       int digit = code;
       for (Eigen::Index i = 0; i < t; ++i) digit /= 3;
       if (t % 2 == 0) sums.contribute(/*person=*/7, std::array{0.75});
@@ -220,10 +221,10 @@ TEST(WindowSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
       for (const std::int64_t width : {1, 2, 3, 4})
         for (const char* strategy : {"optimal", "normalized-square-root", "square-root", "output",
                                      "independent", "honaker", "banded-square-root"}) {
-          const auto how = mechanism({kSteps, width, strategy, pattern, neighbours});
+          const auto how = window_mechanism({kSteps, width, strategy, pattern, neighbours});
           const double claimed =
               how->certificate().sensitivity * neighbour_distance(neighbours) * (1 + 1e-9);
-          const double found = brute_force_sensitivity(how, width, neighbours);
+          const double found = window_sensitivity(how, width, neighbours);
           EXPECT_LE(found, claimed) << strategy << ", width " << width;
           EXPECT_GT(found, 0.3 * claimed);
           // The noise is no larger than it has to be: the worst streams are among these.
@@ -236,7 +237,7 @@ TEST(WindowSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
 TEST(WindowSum, sums_from_which_nothing_leaves_would_exceed_the_sensitivity) {
   // Falsifies the check above: what prefix sums add is read as what a window of 2 released.
   constexpr std::int64_t kSteps = 5, kWidth = 2;
-  const auto window = mechanism({kSteps, kWidth, "output"});
+  const auto window = window_mechanism({kSteps, kWidth, "output"});
   const Matrix released = Workload::prefix_sums(kSteps).matrix();
   const Matrix decoder = window->strategy().decoder();
   const Matrix encoder = decoder.triangularView<Eigen::Lower>().solve(released);
@@ -246,12 +247,13 @@ TEST(WindowSum, sums_from_which_nothing_leaves_would_exceed_the_sensitivity) {
 TEST(WindowSum, leaving_out_a_person_with_many_records_is_within_the_bound) {
   // A person beyond the pattern: the rest does not count, so the records that do keep it.
   const Participation twice = Participation::min_separation({2, 2});
-  const auto how = mechanism({5, 3, "normalized-square-root", twice});
-  const Vector moved = increments(how, 3,
-                                  [](PeopleSum& sums, Eigen::Index) {
-                                    for (int i = 0; i < 3; ++i) sums.contribute(1, std::array{0.9});
-                                  }) -
-                       increments(how, 3, [](PeopleSum&, Eigen::Index) {});
+  const auto how = window_mechanism({5, 3, "normalized-square-root", twice});
+  const Vector moved = window_increments(how, 3,
+                                         [](PeopleSum& sums, Eigen::Index) {
+                                           for (int i = 0; i < 3; ++i)
+                                             sums.contribute(1, std::array{0.9});
+                                         }) -
+                       window_increments(how, 3, [](PeopleSum&, Eigen::Index) {});
   EXPECT_EQ(moved, (Vector(5) << 1, 0, 1, 0, 0).finished());
   EXPECT_LE((how->strategy().encoder() * moved).norm(), how->certificate().sensitivity);
 }
@@ -260,8 +262,8 @@ TEST(WindowSum, the_error_is_within_two_percent_of_the_formula) {
   // 24,000 coordinates: the std of the mean of the squares of a step is below 1 %; fixed seed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 24000;
   for (const char* strategy : {"normalized-square-root", "banded-square-root", "honaker"}) {
-    const auto how = mechanism({kSteps, 8, strategy});
-    PrefixSum sums(how, with_seed(kCoordinates));
+    const auto how = window_mechanism({kSteps, 8, strategy});
+    PrefixSum sums(how, window_options(kCoordinates));
     std::vector<double> noisy(kCoordinates);
     double total = 0;
     for (std::int64_t t = 0; t < kSteps; ++t) {
@@ -282,11 +284,11 @@ TEST(WindowSum, the_error_is_within_two_percent_of_the_formula) {
 
 TEST(WindowSum, errors_are_those_of_an_independent_computation) {
   for (const auto& known : golden::windows::errors) {
-    const Problem problem{known.num_steps, known.width, "square-root"};
-    const Certificate square_root = mechanism(problem)->certificate();
+    const WindowProblem problem{known.num_steps, known.width, "square-root"};
+    const Certificate square_root = window_mechanism(problem)->certificate();
     EXPECT_NEAR(square_root.mean_error, known.square_root, 1e-9);
     const Certificate normalized =
-        mechanism({known.num_steps, known.width, "normalized-square-root"})->certificate();
+        window_mechanism({known.num_steps, known.width, "normalized-square-root"})->certificate();
     EXPECT_NEAR(normalized.mean_error, known.normalized_square_root, 1e-9);
   }
 }
@@ -298,7 +300,7 @@ TEST(WindowSum, sensitivities_are_those_of_all_patterns_and_signs) {
     if (kind == "min-separation") pattern = Participation::min_separation({known.k, known.b});
     if (kind == "fixed-epoch") pattern = Participation::fixed_epoch({known.k, known.b});
     const Certificate claim =
-        mechanism({known.n, known.width, known.strategy, pattern})->certificate();
+        window_mechanism({known.n, known.width, known.strategy, pattern})->certificate();
     EXPECT_GE(claim.sensitivity, known.scalar * (1 - 1e-12)) << known.strategy << known.width;
     if (claim.exactness == Exactness::exact) {
       EXPECT_LE(claim.sensitivity, known.absolute * (1 + 1e-12)) << known.strategy << known.width;
@@ -311,11 +313,11 @@ TEST(WindowSum, sensitivities_are_those_of_all_patterns_and_signs) {
 TEST(WindowSum, streamed_errors_are_within_five_percent_of_the_optimum) {
   constexpr std::int64_t kCoordinates = 400;
   for (const auto& optimum : golden::optima::windows) {
-    const auto how = mechanism({optimum.num_steps, optimum.width, "normalized-square-root"});
+    const auto how = window_mechanism({optimum.num_steps, optimum.width, "normalized-square-root"});
     const Certificate& claim = how->certificate();
     EXPECT_GE(claim.mean_error, optimum.error);
     EXPECT_LE(claim.mean_error, optimum.error * 1.05);
-    PrefixSum sums(how, with_seed(kCoordinates));
+    PrefixSum sums(how, window_options(kCoordinates));
     std::vector<double> noisy(kCoordinates);
     double total = 0;
     for (std::int64_t t = 0; t < optimum.num_steps; ++t) {
@@ -357,9 +359,9 @@ TEST(WindowSum, the_optimum_is_the_known_one) {
     EXPECT_GE(found, known.error * (1 - 1e-6));
     EXPECT_LE(found, known.error * (1 + 1e-4));
   }
-  PrefixSum sums(how, with_seed(2));
+  PrefixSum sums(how, window_options(2));
   std::vector<double> noisy(2);
-  for (std::int64_t t = 0; t < 20; ++t) sums.release(record_at(t, 2), noisy);
+  for (std::int64_t t = 0; t < 20; ++t) sums.release(window_record(t, 2), noisy);
   EXPECT_EQ(sums.step(), 20);
 }
 
@@ -367,8 +369,8 @@ TEST(WindowSum, the_default_grid_goes_by_the_records_of_a_sum) {
   // Truncation takes up to a grid from each: W of them stay below a quarter of the typical noise.
   constexpr std::int64_t kSteps = 4096;
   for (const std::int64_t width : {1, 8, 512, 4095}) {
-    const auto how = mechanism({kSteps, width, "banded-square-root", Participation::single(),
-                                Neighbours::zero_out, /*epsilon=*/8});
+    const auto how = window_mechanism({kSteps, width, "banded-square-root", Participation::single(),
+                                       Neighbours::zero_out, /*epsilon=*/8});
     const double grid = default_grid(*how, 1);
     const RowNorms rows = how->strategy().row_norms();
     const double typical = how->noise_stddev() * std::sqrt(rows.mean_squared);
@@ -387,21 +389,21 @@ TEST(WindowSum, goes_on_from_a_checkpoint_at_any_step_and_between_contributions)
   for (const char* strategy : {"normalized-square-root", "banded-square-root", "blt-rational"})
     for (const std::int64_t width : {1, 2, 5, 13})
       for (std::int64_t stop = 0; stop < kSteps; ++stop) {
-        const auto how = mechanism({kSteps, width, strategy});
-        PrefixSum first(how, with_seed(kDimension)), second(how, with_seed(kDimension));
+        const auto how = window_mechanism({kSteps, width, strategy});
+        PrefixSum first(how, window_options(kDimension)), second(how, window_options(kDimension));
         std::vector<double> a(kDimension), b(kDimension);
         // Something else before, which restoring has to forget.
-        second.contribute(record_at(99, kDimension));
+        second.contribute(window_record(99, kDimension));
         second.release(b);
-        second.contribute(record_at(98, kDimension));
-        for (std::int64_t t = 0; t < stop; ++t) first.release(record_at(t, kDimension), a);
-        first.contribute(record_at(77, kDimension));
+        second.contribute(window_record(98, kDimension));
+        for (std::int64_t t = 0; t < stop; ++t) first.release(window_record(t, kDimension), a);
+        first.contribute(window_record(77, kDimension));
         second.restore_without_ledger(first.checkpoint());
         EXPECT_EQ(second.step(), stop);
         EXPECT_EQ(second.checkpoint(), first.checkpoint());
         for (std::int64_t t = stop; t < kSteps; ++t) {
-          first.release(record_at(t, kDimension), a);
-          second.release(record_at(t, kDimension), b);
+          first.release(window_record(t, kDimension), a);
+          second.release(window_record(t, kDimension), b);
           ASSERT_EQ(a, b) << strategy << ", width " << width << ", from " << stop << ", at " << t;
         }
       }
@@ -410,17 +412,17 @@ TEST(WindowSum, goes_on_from_a_checkpoint_at_any_step_and_between_contributions)
 TEST(WindowSum, a_state_holds_the_steps_that_are_still_to_leave) {
   constexpr std::int64_t kDimension = 3, kWidth = 4;
   // Rows of `output` need no state of their own.
-  PrefixSum sums(mechanism({20, kWidth, "output"}), with_seed(kDimension));
+  PrefixSum sums(window_mechanism({20, kWidth, "output"}), window_options(kDimension));
   std::vector<double> noisy(kDimension);
   for (std::int64_t t = 0; t < 10; ++t) {
     const auto num_rows = static_cast<std::size_t>(std::min(t, kWidth - 1) + 1);
     EXPECT_EQ(sums.checkpoint().size(), detail::kCheckpointHeaderSize + 8 + 8 * num_rows * 3);
-    sums.release(record_at(t, kDimension), noisy);
+    sums.release(window_record(t, kDimension), noisy);
   }
 }
 
 /// The same bytes with another content, sealed anew.
-std::vector<std::byte> resealed(std::vector<std::byte> bytes, std::size_t new_size) {
+std::vector<std::byte> resealed_window(std::vector<std::byte> bytes, std::size_t new_size) {
   bytes.resize(new_size);
   detail::Sha256 hash;
   hash.append(std::span(bytes).first(56));
@@ -433,15 +435,16 @@ std::vector<std::byte> resealed(std::vector<std::byte> bytes, std::size_t new_si
 TEST(WindowSum, states_of_another_workload_or_damaged_ones_are_refused_and_change_nothing) {
   const auto prefix = Mechanism::make(
       {.strategy = "output", .num_steps = 20, .target = {.epsilon = 1, .delta = 1e-6}});
-  const auto how = mechanism({20, 4, "output"});
-  PrefixSum sums(how, with_seed()), reference(how, with_seed());
+  const auto how = window_mechanism({20, 4, "output"});
+  PrefixSum sums(how, window_options()), reference(how, window_options());
   std::vector<double> a(1), b(1);
   for (std::int64_t t = 0; t < 6; ++t) {
-    sums.release(record_at(t, 1), a);
-    reference.release(record_at(t, 1), b);
+    sums.release(window_record(t, 1), a);
+    reference.release(window_record(t, 1), b);
   }
   const std::vector<std::byte> state = sums.checkpoint();
-  PrefixSum other(mechanism({20, 5, "output"}), with_seed()), totals(prefix, with_seed());
+  PrefixSum other(window_mechanism({20, 5, "output"}), window_options()),
+      totals(prefix, window_options());
   EXPECT_ERROR(other.restore_without_ledger(state), "bad_state", "must be of this mechanism");
   EXPECT_ERROR(totals.restore_without_ledger(state), "bad_state", "must be of kind 2, got kind 8");
   EXPECT_ERROR(sums.restore_without_ledger(totals.checkpoint()), "bad_state",
@@ -451,28 +454,28 @@ TEST(WindowSum, states_of_another_workload_or_damaged_ones_are_refused_and_chang
     damaged[i] ^= std::byte{1};
     EXPECT_ERROR(sums.restore_without_ledger(damaged), "bad_state", "checkpoint");
   }
-  EXPECT_ERROR(sums.restore_without_ledger(resealed(state, state.size() - 1)), "bad_state",
+  EXPECT_ERROR(sums.restore_without_ledger(resealed_window(state, state.size() - 1)), "bad_state",
                "must contain the integers of 4 steps, got 31 bytes");
-  sums.release(record_at(6, 1), a);
-  reference.release(record_at(6, 1), b);
+  sums.release(window_record(6, 1), a);
+  reference.release(window_record(6, 1), b);
   EXPECT_EQ(a, b);
 }
 
 TEST(WindowSum, widths_with_the_same_decoder_and_noise_have_different_states) {
   // C = A and B = I, and twice the distance is four times the width.
   const auto narrow =
-      mechanism({20, 4, "output", Participation::single(), Neighbours::replace_one});
-  const auto wide = mechanism({20, 16, "output"});
+      window_mechanism({20, 4, "output", Participation::single(), Neighbours::replace_one});
+  const auto wide = window_mechanism({20, 16, "output"});
   ASSERT_EQ(narrow->noise_stddev(), wide->noise_stddev());
-  PrefixSumOptions options = with_seed();
+  PrefixSumOptions options = window_options();
   options.grid = 0x1p-10;
   PrefixSum a(narrow, options), b(wide, options);
   EXPECT_ERROR(b.restore_without_ledger(a.checkpoint()), "bad_state", "must be of this mechanism");
 }
 
 TEST(WindowSum, bad_records_change_nothing_and_the_horizon_ends) {
-  const auto how = mechanism({4, 2});
-  PrefixSum sums(how, with_seed()), undisturbed(how, with_seed());
+  const auto how = window_mechanism({4, 2});
+  PrefixSum sums(how, window_options()), undisturbed(how, window_options());
   std::vector<double> noisy(1), expected(1), two(2);
   for (std::int64_t t = 0; t < 4; ++t) {
     EXPECT_ERROR(sums.release(std::array{kNan}, noisy), "invalid_argument", "must be finite");
@@ -480,8 +483,8 @@ TEST(WindowSum, bad_records_change_nothing_and_the_horizon_ends) {
     EXPECT_ERROR(sums.release(two, noisy), "wrong_length", "record must have 1 entries, got 2");
     EXPECT_ERROR(sums.release_batch(std::array{0.5, kNan}, two, 2),
                  t < 3 ? "invalid_argument" : "past_horizon", t < 3 ? "must be finite" : "horizon");
-    sums.release(record_at(t, 1), noisy);
-    undisturbed.release(record_at(t, 1), expected);
+    sums.release(window_record(t, 1), noisy);
+    undisturbed.release(window_record(t, 1), expected);
     EXPECT_EQ(noisy, expected);
   }
   EXPECT_ERROR(sums.release(std::array{0.5}, noisy), "past_horizon", "below the horizon 4");
@@ -490,17 +493,17 @@ TEST(WindowSum, bad_records_change_nothing_and_the_horizon_ends) {
 
 TEST(WindowSum, a_ring_beyond_a_gibibyte_is_refused_by_name) {
   const std::int64_t most = (std::int64_t{1} << 27) / 16;
-  const auto how = mechanism({most + 2, most + 1, "output"});
-  EXPECT_ERROR(PrefixSum(how, with_seed(16)), "resource_exhausted",
+  const auto how = window_mechanism({most + 2, most + 1, "output"});
+  EXPECT_ERROR(PrefixSum(how, window_options(16)), "resource_exhausted",
                "prefix_sum: workload must be a window so short that dimension integers");
-  const auto short_one = mechanism({1 << 12, 1 << 10, "output"});
-  EXPECT_ERROR(PrefixSum(short_one, with_seed((1 << 17) + 1)), "resource_exhausted",
+  const auto short_one = window_mechanism({1 << 12, 1 << 10, "output"});
+  EXPECT_ERROR(PrefixSum(short_one, window_options((1 << 17) + 1)), "resource_exhausted",
                "got window=1024");
 }
 
 TEST(WindowSum, lattice_learners_and_other_workloads_refuse_by_name) {
-  const auto how = mechanism({8, 3, "square-root"});
-  PrefixSumOptions lattice = with_seed();
+  const auto how = window_mechanism({8, 3, "square-root"});
+  PrefixSumOptions lattice = window_options();
   lattice.mode = ReleaseMode::lattice;
   EXPECT_ERROR(PrefixSum(how, lattice), "unsupported", "workload must be prefix, got \"window=3\"");
   EXPECT_ERROR(DpFtrl({.mechanism = how,

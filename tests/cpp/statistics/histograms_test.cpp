@@ -8,30 +8,33 @@
 #include <vector>
 
 #include "dense_algebra.hpp"
+#include "special_values.hpp"
 #include "statistics/columns.hpp"
 
 namespace dpftrl {
 namespace {
 
 using testing::expect_refused;
+using testing::kNan;
 using testing::tolerance;
 
-struct Kind {
+struct HistogramKind {
   Neighbours neighbours;
   bool total;
 };
 
 /// Without a total, with one, and for two kinds of neighbours; a total changes nothing in the last.
-constexpr std::array kKinds = {Kind{Neighbours::zero_out, false}, Kind{Neighbours::zero_out, true},
-                               Kind{Neighbours::replace_one, false}};
+constexpr std::array kHistogramKinds = {HistogramKind{Neighbours::zero_out, false},
+                                        HistogramKind{Neighbours::zero_out, true},
+                                        HistogramKind{Neighbours::replace_one, false}};
 
-HistogramOptions options_of(std::int64_t num, const Kind& kind) {
+HistogramOptions histogram_options(std::int64_t num, const HistogramKind& kind) {
   return {
       .num_categories = num, .total = kind.total, .confidence = 0.9, .neighbours = kind.neighbours};
 }
 
 TEST(HistogramsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbours) {
-  for (const Kind& kind : kKinds)
+  for (const HistogramKind& kind : kHistogramKinds)
     for (const std::int64_t num : {1, 2, 4})
       for (const std::int64_t num_steps : {1, 2, 3, 5, 8})
         for (const Participation& participation : testing::patterns_of(num_steps))
@@ -40,7 +43,7 @@ TEST(HistogramsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbour
                                     .num_steps = num_steps,
                                     .target = {.epsilon = 1, .delta = 1e-6},
                                     .participation = participation},
-                                   options_of(num, kind), Key::insecure_from_seed(1));
+                                   histogram_options(num, kind), Key::insecure_from_seed(1));
             std::vector<std::int64_t> all(static_cast<std::size_t>(num));
             std::iota(all.begin(), all.end(), 0);
             testing::expect_farthest(sum, all, 0x1p-14);
@@ -50,8 +53,8 @@ TEST(HistogramsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbour
 
 TEST(HistogramsTest, DistancesOfIntegersAreNoLessThanTheyAre) {
   // Squares of these doubles, which the noise is made for, are no less than 1 and 2.
-  for (const Kind& kind : kKinds) {
-    const HistogramColumns columns(options_of(5, kind));
+  for (const HistogramKind& kind : kHistogramKinds) {
+    const HistogramColumns columns(histogram_options(5, kind));
     const bool replaces = kind.neighbours == Neighbours::replace_one;
     const long double distance = columns.distance();
     EXPECT_GE(distance * distance, replaces ? 2 : 1);
@@ -65,7 +68,7 @@ TEST(HistogramsTest, DistancesOfIntegersAreNoLessThanTheyAre) {
 }
 
 /// The matrix of a record's columns, one a category.
-Matrix encoder_of(const HistogramColumns& columns) {
+Matrix encoder_of_columns(const HistogramColumns& columns) {
   Matrix encoder(columns.dimension(), columns.num_categories());
   std::vector<double> row(static_cast<std::size_t>(columns.dimension()));
   for (std::int64_t j = 0; j < columns.num_categories(); ++j) {
@@ -76,10 +79,10 @@ Matrix encoder_of(const HistogramColumns& columns) {
 }
 
 TEST(HistogramsTest, ReadingsAreLeastSquares) {
-  for (const Kind& kind : kKinds)
+  for (const HistogramKind& kind : kHistogramKinds)
     for (const Eigen::Index num : {1, 2, 3, 7, 20}) {
-      const HistogramColumns columns(options_of(num, kind));
-      const Matrix encoder = encoder_of(columns);
+      const HistogramColumns columns(histogram_options(num, kind));
+      const Matrix encoder = encoder_of_columns(columns);
       Vector sums(encoder.rows());
       for (Eigen::Index i = 0; i < sums.size(); ++i)
         sums[i] = 10 * std::sin(static_cast<double>(3 * i + 1)) + 5;
@@ -104,33 +107,33 @@ TEST(HistogramsTest, ReadingsAreLeastSquares) {
 }
 
 TEST(HistogramsTest, StdsAreThoseOfTheNote) {
-  const auto stddevs = [](double num, const Kind& kind) {
-    const HistogramColumns columns(options_of(static_cast<std::int64_t>(num), kind));
+  const auto stddevs = [](double num, const HistogramKind& kind) {
+    const HistogramColumns columns(histogram_options(static_cast<std::int64_t>(num), kind));
     const std::vector<double> sums(static_cast<std::size_t>(columns.dimension()));
     const Histogram found = columns.read({.sums = sums, .stddev = columns.distance()});
     return std::array{found.count[0].stddev, found.total.stddev};
   };
   for (const double num : {2.0, 10.0, 100.0}) {
-    const auto plain = stddevs(num, kKinds[0]);
+    const auto plain = stddevs(num, kHistogramKinds[0]);
     EXPECT_NEAR(plain[0], 1, 1e-12);
     EXPECT_NEAR(plain[1], std::sqrt(num), 1e-12);
     // The mean squared error of all m + 1 numbers is the nuclear norm's bound.
-    const auto with_total = stddevs(num, kKinds[1]);
+    const auto with_total = stddevs(num, kHistogramKinds[1]);
     const double bound = std::pow(num - 1 + std::sqrt(num + 1), 2) / num;
     const double squared = num * with_total[0] * with_total[0] + with_total[1] * with_total[1];
     EXPECT_NEAR(squared / bound, 1, 0x1p-13);
     EXPECT_GE(squared, bound * (1 - 1e-12));
-    const auto replaced = stddevs(num, kKinds[2]);
+    const auto replaced = stddevs(num, kHistogramKinds[2]);
     EXPECT_NEAR(replaced[0], std::sqrt(2 * num / (num + 1)), 1e-12);
     EXPECT_NEAR(replaced[1], std::sqrt(2 * num / (num + 1)), 1e-12);
   }
-  EXPECT_NEAR(stddevs(10, kKinds[1])[0], 1.070, 5e-4);
-  EXPECT_NEAR(stddevs(10, kKinds[1])[1], 1.927, 5e-4);
+  EXPECT_NEAR(stddevs(10, kHistogramKinds[1])[0], 1.070, 5e-4);
+  EXPECT_NEAR(stddevs(10, kHistogramKinds[1])[1], 1.927, 5e-4);
 }
 
 /// Error of the counts of m categories and, where it is asked for, of the total after every step:
 /// the largest mean square over them, with noise for the distance of neighbours.
-double error_of(const Matrix& encoder, Eigen::Index num, const Kind& kind) {
+double histogram_error(const Matrix& encoder, Eigen::Index num, const HistogramKind& kind) {
   const Eigen::Index steps = encoder.cols() / num;
   const Matrix gram = encoder.transpose() * encoder;
   const Matrix covariance = testing::inverse(gram);
@@ -168,16 +171,17 @@ TEST(HistogramsTest, NoEncoderOfCategoriesAndStepsHasLessErrorThanTheProduct) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return static_cast<double>(state >> 11) * 0x1p-53 - 0.5;
   };
-  for (const Kind& kind : kKinds)
+  for (const HistogramKind& kind : kHistogramKinds)
     for (const Eigen::Index num : {2, 3}) {
-      const Matrix product = kronecker(steps, encoder_of(HistogramColumns(options_of(num, kind))));
-      const double least = error_of(product, num, kind);
+      const Matrix product =
+          kronecker(steps, encoder_of_columns(HistogramColumns(histogram_options(num, kind))));
+      const double least = histogram_error(product, num, kind);
       double best = std::numeric_limits<double>::infinity();
       for (const double size : {1e-3, 0.03, 1.0})
         for (int trial = 0; trial < 200; ++trial) {
           Matrix other = product;
           for (double& entry : other.reshaped()) entry += size * uniform();
-          best = std::min(best, error_of(other, num, kind));
+          best = std::min(best, histogram_error(other, num, kind));
         }
       // The optimum of steps is certified to 1e-4 and better.
       EXPECT_GE(best, least * (1 - 1e-5));
@@ -185,18 +189,18 @@ TEST(HistogramsTest, NoEncoderOfCategoriesAndStepsHasLessErrorThanTheProduct) {
       // Not to measure a total that is asked for, or that is free, is worse.
       const Matrix plain = kronecker(steps, Matrix::Identity(num, num));
       const bool is_plain = kind.neighbours == Neighbours::zero_out && !kind.total;
-      EXPECT_GE(error_of(plain, num, kind), least * (is_plain ? 1 : 1.02));
+      EXPECT_GE(histogram_error(plain, num, kind), least * (is_plain ? 1 : 1.02));
     }
 }
 
 /// Records of four categories, one of which has most and one none.
-constexpr std::array<double, 4> kCounts = {30, 5, 0, 1};
+constexpr std::array<double, 4> kTrueCounts = {30, 5, 0, 1};
 constexpr double kNum = 36;
 
-std::vector<std::int64_t> stream() {
+std::vector<std::int64_t> histogram_records() {
   std::vector<std::int64_t> records;
-  for (std::size_t j = 0; j < kCounts.size(); ++j)
-    records.insert(records.end(), static_cast<std::size_t>(kCounts[j]),
+  for (std::size_t j = 0; j < kTrueCounts.size(); ++j)
+    records.insert(records.end(), static_cast<std::size_t>(kTrueCounts[j]),
                    static_cast<std::int64_t>(j));
   return records;
 }
@@ -204,22 +208,24 @@ std::vector<std::int64_t> stream() {
 /// Estimates of the stream, so often, beside what they are of: total, counts and shares.
 std::vector<std::pair<Estimate, double>> against_truth(const Histogram& found, double times = 1) {
   std::vector<std::pair<Estimate, double>> all = {{found.total, times * kNum}};
-  for (std::size_t j = 0; j < kCounts.size(); ++j) {
-    all.emplace_back(found.count[j], times * kCounts[j]);
-    all.emplace_back(found.share[j], kCounts[j] / kNum);
+  for (std::size_t j = 0; j < kTrueCounts.size(); ++j) {
+    all.emplace_back(found.count[j], times * kTrueCounts[j]);
+    all.emplace_back(found.share[j], kTrueCounts[j] / kNum);
   }
   return all;
 }
 
 /// How many of so many intervals of confidence 0.9 miss what they are for, of each estimate, where
 /// they are made for `scale` times the noise that there is.
-std::array<int, 9> misses(const Kind& kind, double epsilon, int num_trials, double scale = 1) {
+std::array<int, 9> missed_counts(const HistogramKind& kind, double epsilon, int num_trials,
+                                 double scale = 1) {
   std::array<int, 9> missed{};
   for (int trial = 0; trial < num_trials; ++trial) {
     HistogramSum sum(
         {.strategy = "independent", .num_steps = 1, .target = {.epsilon = epsilon, .delta = 1e-6}},
-        options_of(4, kind), Key::insecure_from_seed(static_cast<std::uint64_t>(2000 + trial)));
-    for (const std::int64_t record : stream()) sum.contribute(record);
+        histogram_options(4, kind),
+        Key::insecure_from_seed(static_cast<std::uint64_t>(2000 + trial)));
+    for (const std::int64_t record : histogram_records()) sum.contribute(record);
     sum.release();
     const auto all = against_truth(sum.columns().read(
         {.sums = sum.noisy_sums(), .stddev = scale * sum.sums().release_stddev(0)}));
@@ -232,8 +238,8 @@ TEST(HistogramsTest, IntervalsCoverWhatTheyAreFor) {
   const int num_trials = testing::is_native() ? 1000 : 100;
   // Noise of a fifth of the records, of all, and of several times as many.
   for (const double epsilon : {1.0, 0.2, 0.05})
-    for (const Kind& kind : kKinds) {
-      const std::array<int, 9> missed = misses(kind, epsilon, num_trials);
+    for (const HistogramKind& kind : kHistogramKinds) {
+      const std::array<int, 9> missed = missed_counts(kind, epsilon, num_trials);
       for (std::size_t i = 0; i < missed.size(); ++i)
         EXPECT_LE(missed[i], 0.1 * num_trials + tolerance(num_trials)) << i << " at " << epsilon;
       // Intervals of total and counts are no wider than that.
@@ -244,8 +250,8 @@ TEST(HistogramsTest, IntervalsCoverWhatTheyAreFor) {
 
 TEST(HistogramsTest, IntervalsForLessNoiseFail) {
   constexpr int kTrials = 1000;  // Fewer would not tell these confidences apart.
-  for (const Kind& kind : kKinds) {
-    const std::array<int, 9> missed = misses(kind, 1, kTrials, 0.7);
+  for (const HistogramKind& kind : kHistogramKinds) {
+    const std::array<int, 9> missed = missed_counts(kind, 1, kTrials, 0.7);
     for (const std::size_t i : {0u, 1u, 2u, 3u, 4u, 5u, 7u})
       EXPECT_GT(missed[i], 0.1 * kTrials + tolerance(kTrials)) << i;
   }
@@ -255,12 +261,12 @@ TEST(HistogramsTest, MeasuredErrorsAreThoseOfTheFormula) {
   // Noise of its own at every step; that of a std from 20,000 of them is off by 2 % with
   // probability 6e-5.
   constexpr std::int64_t kSteps = 20000;
-  for (const Kind& kind : kKinds) {
+  for (const HistogramKind& kind : kHistogramKinds) {
     HistogramSum sum(
         {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 4000, .delta = 1e-6}},
-        options_of(4, kind), Key::insecure_from_seed(7));
+        histogram_options(4, kind), Key::insecure_from_seed(7));
     for (int i = 0; i < 50; ++i)
-      for (const std::int64_t record : stream()) sum.contribute(record);
+      for (const std::int64_t record : histogram_records()) sum.contribute(record);
     std::array<double, 9> squares{}, variances{};
     for (std::int64_t t = 0; t < kSteps; ++t) {
       const auto all = against_truth(sum.release(), 50);
@@ -276,11 +282,11 @@ TEST(HistogramsTest, MeasuredErrorsAreThoseOfTheFormula) {
 }
 
 TEST(HistogramsTest, WithoutNoiseReadingsAreTheCountsThemselves) {
-  for (const Kind& kind : kKinds) {
+  for (const HistogramKind& kind : kHistogramKinds) {
     HistogramSum sum(
         {.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
-        options_of(4, kind), Key::insecure_from_seed(7));
-    for (const std::int64_t record : stream()) sum.contribute(record);
+        histogram_options(4, kind), Key::insecure_from_seed(7));
+    for (const std::int64_t record : histogram_records()) sum.contribute(record);
     for (const auto& [estimate, value] : against_truth(sum.release()))
       EXPECT_NEAR(estimate.value, value, 1e-12);
     EXPECT_EQ(sum.sums().release_stddev(0), 0);
@@ -366,7 +372,6 @@ TEST(HistogramsTest, MonotoneCountsAreBiased) {
 }
 
 TEST(HistogramsTest, RefusesBadInputAndChangesNothing) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (const std::int64_t num : {-1, 0, (1 << 16) + 1})
     expect_refused([&] { HistogramColumns({.num_categories = num}); }, ErrorCode::invalid_argument,
                    "categories");

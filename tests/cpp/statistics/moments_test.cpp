@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "special_values.hpp"
 #include "statistics/columns.hpp"
 #include "statistics/intervals.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 using testing::added;
 using testing::expect_refused;
+using testing::kNan;
 using testing::tolerance;
 
 constexpr double kSlack = 0x1p-14;
@@ -39,7 +41,7 @@ std::vector<Vector> all_added(const MomentColumns& columns, int num_values) {
   return all;
 }
 
-struct Case {
+struct MomentCase {
   std::int64_t num;
   bool covariance;
   int num_values;
@@ -47,8 +49,8 @@ struct Case {
 
 TEST(MomentsTest, NoTwoRecordsAreFartherApartThanTheDistanceAndSomeAreThatFar) {
   for (const auto& [num, covariance, num_values] :
-       {Case{1, false, 257}, Case{2, false, 17}, Case{2, true, 25}, Case{3, true, 9},
-        Case{4, true, 5}})
+       {MomentCase{1, false, 257}, MomentCase{2, false, 17}, MomentCase{2, true, 25},
+        MomentCase{3, true, 9}, MomentCase{4, true, 5}})
     for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
       const MomentColumns columns = columns_of(num, covariance, neighbours);
       const std::vector<Vector> all = all_added(columns, num_values);
@@ -185,8 +187,9 @@ constexpr std::size_t kNumEstimates = 8;
 
 /// How many of `num_trials` intervals of confidence 0.9 miss what they are for, of each estimate,
 /// where they are made for `scale` times the noise that there is.
-std::array<int, kNumEstimates> misses(const std::vector<std::array<double, 2>>& records,
-                                      Neighbours neighbours, int num_trials, double scale = 1) {
+std::array<int, kNumEstimates> missed_moments(const std::vector<std::array<double, 2>>& records,
+                                              Neighbours neighbours, int num_trials,
+                                              double scale = 1) {
   const Truth truth = truth_of(records);
   std::array<int, kNumEstimates> missed{};
   for (int trial = 0; trial < num_trials; ++trial) {
@@ -204,7 +207,8 @@ TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
   for (const std::size_t num : {8u, 40u, 400u})
     for (const auto& records : streams(num))
       for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
-        const std::array<int, kNumEstimates> missed = misses(records, neighbours, num_trials);
+        const std::array<int, kNumEstimates> missed =
+            missed_moments(records, neighbours, num_trials);
         for (std::size_t i = 0; i < missed.size(); ++i)
           EXPECT_LE(missed[i], 0.1 * num_trials + tolerance(num_trials)) << i << " of " << num;
       }
@@ -260,8 +264,10 @@ TEST(MomentsTest, IntervalsAreNotMuchWiderThanTheyHaveToBe) {
   constexpr int kTrials = 1000;
   // Intervals that were made for 0.7 of the noise would have confidence 0.75.
   const auto records = streams(400)[0];
-  const std::array<int, kNumEstimates> missed = misses(records, Neighbours::zero_out, kTrials);
-  const std::array<int, kNumEstimates> narrow = misses(records, Neighbours::zero_out, kTrials, 0.7);
+  const std::array<int, kNumEstimates> missed =
+      missed_moments(records, Neighbours::zero_out, kTrials);
+  const std::array<int, kNumEstimates> narrow =
+      missed_moments(records, Neighbours::zero_out, kTrials, 0.7);
   for (std::size_t i = 0; i < missed.size(); ++i) {
     EXPECT_GE(missed[i], 0.05 * kTrials - tolerance(kTrials) / 2) << i;
     EXPECT_GT(narrow[i], 0.1 * kTrials + tolerance(kTrials)) << i;
@@ -365,7 +371,6 @@ TEST(MomentsTest, NumbersBeyondARangeAreClippedToIt) {
 }
 
 TEST(MomentsTest, RefusesBadInputAndChangesNothing) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto make = [](std::vector<ColumnRange> ranges, double confidence = 0.95) {
     return [=] { MomentColumns({.ranges = ranges, .confidence = confidence}); };
   };

@@ -26,11 +26,11 @@ using testing::PeopleStore;
 using testing::released;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::int64_t kSteps = 9;
+constexpr std::int64_t kLedgerSteps = 9;
 constexpr std::string_view kAbout = "a statistic of the test";
 
 /// A record, by its index, that a person brings to a step, and what it becomes.
-struct Brought {
+struct Contributed {
   std::int64_t step;
   int person;
   std::size_t record;
@@ -38,12 +38,12 @@ struct Brought {
 };
 
 /// A statistic of people that was never interrupted, and what makes ledgers of it.
-struct Case {
+struct Uninterrupted {
   std::string name;
   std::shared_ptr<const Mechanism> mechanism;
   PrefixSumOptions options;
   bool first_only;
-  std::vector<Brought> stream;
+  std::vector<Contributed> stream;
   std::vector<double> sums = {};
   std::int64_t num_dropped = 0;
 
@@ -52,7 +52,8 @@ struct Case {
   }
 };
 
-MechanismOptions target(const Participation& participation, std::int64_t num_steps = kSteps) {
+MechanismOptions statistic_options(const Participation& participation,
+                                   std::int64_t num_steps = kLedgerSteps) {
   return {.strategy = "honaker",
           .num_steps = num_steps,
           .target = {.epsilon = 1, .delta = 1e-6},
@@ -61,11 +62,11 @@ MechanismOptions target(const Participation& participation, std::int64_t num_ste
 
 /// Lets people bring some of the records to the steps, in their order, often several to one.
 template <class Columns, class Record>
-std::vector<Brought> drawn(const Columns& columns, const std::vector<Record>& records,
-                           unsigned seed) {
+std::vector<Contributed> drawn(const Columns& columns, const std::vector<Record>& records,
+                               unsigned seed) {
   std::mt19937 bits(seed);
-  std::vector<Brought> all;
-  for (std::int64_t t = 0; t < kSteps; ++t)
+  std::vector<Contributed> all;
+  for (std::int64_t t = 0; t < kLedgerSteps; ++t)
     for (std::uint_fast32_t count = bits() % 7; count > 0; --count) {
       const int person = static_cast<int>(bits() % 4);
       const std::size_t record = bits() % records.size();
@@ -78,20 +79,21 @@ std::vector<Brought> drawn(const Columns& columns, const std::vector<Record>& re
 
 /// Columns with the mechanism that a PeopleStatisticSum has, and what that one releases.
 template <class Columns, class Record>
-Case case_of(std::string name, const typename Columns::Options& what,
-             const std::vector<Record>& records, unsigned seed) {
-  const MechanismOptions how = target(testing::separated(3, 2));
+Uninterrupted case_of(std::string name, const typename Columns::Options& what,
+                      const std::vector<Record>& records, unsigned seed) {
+  const MechanismOptions how = statistic_options(testing::separated(3, 2));
   const Key key = Key::insecure_from_seed(seed);
   const Columns columns(what);
-  Case made{.name = std::move(name),
-            .mechanism = detail::statistic_mechanism(
-                how, {.distance = columns.distance(), .grid = columns.grid()}, Columns::kName),
-            .options = {.key = key, .dimension = columns.dimension(), .grid = columns.grid()},
-            .first_only = true,
-            .stream = drawn(columns, records, seed)};
+  Uninterrupted made{
+      .name = std::move(name),
+      .mechanism = detail::statistic_mechanism(
+          how, {.distance = columns.distance(), .grid = columns.grid()}, Columns::kName),
+      .options = {.key = key, .dimension = columns.dimension(), .grid = columns.grid()},
+      .first_only = true,
+      .stream = drawn(columns, records, seed)};
   PeopleStatisticSum<Columns> statistic(how, what, key);
-  for (std::int64_t t = 0; t < kSteps; ++t) {
-    for (const Brought& each : made.stream)
+  for (std::int64_t t = 0; t < kLedgerSteps; ++t) {
+    for (const Contributed& each : made.stream)
       if (each.step == t) statistic.contribute(each.person, records[each.record]);
     statistic.release();
     made.sums.insert(made.sums.end(), statistic.noisy_sums().begin(), statistic.noisy_sums().end());
@@ -101,24 +103,24 @@ Case case_of(std::string name, const typename Columns::Options& what,
 }
 
 /// Several workloads of one stream, whose records are added up.
-Case stack_case(unsigned seed) {
-  MechanismOptions how = target(testing::separated(3, 2));
+Uninterrupted stack_case(unsigned seed) {
+  MechanismOptions how = statistic_options(testing::separated(3, 2));
   const StackColumns columns(
-      Mechanism::make_stack(how, {.workloads = {Workload::prefix_sums(kSteps),
-                                                Workload::sliding_window({kSteps, 3})}}),
+      Mechanism::make_stack(how, {.workloads = {Workload::prefix_sums(kLedgerSteps),
+                                                Workload::sliding_window({kLedgerSteps, 3})}}),
       {.record_size = 2});
   const std::vector<std::array<double, 2>> records = {{0.5, 0.25}, {-0.75, 0.5}, {0.125, 0}};
-  Case made{.name = "stack",
-            .mechanism = columns.mechanism(),
-            .options = {.key = Key::insecure_from_seed(seed),
-                        .dimension = columns.dimension(),
-                        .grid = columns.grid()},
-            .first_only = false,
-            .stream = drawn(columns, records, seed)};
+  Uninterrupted made{.name = "stack",
+                     .mechanism = columns.mechanism(),
+                     .options = {.key = Key::insecure_from_seed(seed),
+                                 .dimension = columns.dimension(),
+                                 .grid = columns.grid()},
+                     .first_only = false,
+                     .stream = drawn(columns, records, seed)};
   PeopleSum sums(made.mechanism, made.options);
   std::vector<double> row(static_cast<std::size_t>(columns.dimension()));
-  for (std::int64_t t = 0; t < kSteps; ++t) {
-    for (const Brought& each : made.stream)
+  for (std::int64_t t = 0; t < kLedgerSteps; ++t) {
+    for (const Contributed& each : made.stream)
       if (each.step == t) sums.contribute(each.person, each.columns);
     sums.release(row);
     made.sums.insert(made.sums.end(), row.begin(), row.end());
@@ -127,11 +129,11 @@ Case stack_case(unsigned seed) {
   return made;
 }
 
-std::vector<Case> cases(unsigned seed) {
+std::vector<Uninterrupted> uninterrupted_cases(unsigned seed) {
   using Numbers = std::array<double, 2>;
   const std::vector<Numbers> numbers = {{10, -1}, {0, 1}, {2.5, 0.5}, {11, 0}};
   const std::vector<std::int64_t> categories = {0, 1, 2, 2};
-  std::vector<Case> all;
+  std::vector<Uninterrupted> all;
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
     all.push_back(case_of<MomentColumns>(
         "moments", {.ranges = {{0, 10}, {-1, 1}}, .covariance = true, .neighbours = neighbours},
@@ -146,7 +148,7 @@ std::vector<Case> cases(unsigned seed) {
 
 /// Takes the next contribution, or ends the step where there is none.
 /// @return  whether it ended the step.
-bool go_on(PeopleLedger& ledger, const Case& what) {
+bool add_the_rest(PeopleLedger& ledger, const Uninterrupted& what) {
   const auto next = static_cast<std::size_t>(ledger.num_contributions());
   const bool ends = next == what.stream.size() || what.stream[next].step > ledger.num_decided();
   if (ends)
@@ -156,7 +158,7 @@ bool go_on(PeopleLedger& ledger, const Case& what) {
   return ends;
 }
 
-void expect_whole(const PeopleLedger& ledger, const Case& what) {
+void expect_whole(const PeopleLedger& ledger, const Uninterrupted& what) {
   EXPECT_EQ(released(ledger), what.sums) << what.name;
   EXPECT_EQ(ledger.num_dropped(), what.num_dropped) << what.name;
   EXPECT_EQ(ledger.num_contributions(), std::ssize(what.stream)) << what.name;
@@ -164,16 +166,16 @@ void expect_whole(const PeopleLedger& ledger, const Case& what) {
 
 TEST(PeopleStatisticLedger, opened_after_every_call_it_has_the_sums_of_one_never_interrupted) {
   for (unsigned seed = 0; seed < 4; ++seed)
-    for (const Case& what : cases(seed)) {
+    for (const Uninterrupted& what : uninterrupted_cases(seed)) {
       EXPECT_GT(what.num_dropped, 0);
       for (const bool is_late : {false, true}) {
         std::mt19937 bits(seed);
         PeopleLedger ledger = what.ledger();
         PeopleStore store;
         store.save(ledger);
-        while (ledger.num_decided() < kSteps) {
+        while (ledger.num_decided() < kLedgerSteps) {
           // Contributions are stored one by one, or with the step that they are part of.
-          while (!go_on(ledger, what) && is_late) {
+          while (!add_the_rest(ledger, what) && is_late) {
           }
           if (bits() % 5 == 0)
             store.save(ledger);
@@ -189,20 +191,20 @@ TEST(PeopleStatisticLedger, opened_after_every_call_it_has_the_sums_of_one_never
 }
 
 TEST(PeopleStatisticLedger, left_at_any_point_it_takes_the_first_record_of_a_step_once) {
-  for (const Case& what : cases(7)) {
+  for (const Uninterrupted& what : uninterrupted_cases(7)) {
     PeopleLedger whole = what.ledger();
     PeopleStore begun;
     begun.save(whole);
     // Left after each of the calls that were stored, and some that were not.
-    while (whole.num_decided() < kSteps) {
+    while (whole.num_decided() < kLedgerSteps) {
       PeopleLedger lost = begun.opened(what.ledger());
-      for (int i = 0; i < 3 && lost.num_decided() < kSteps; ++i)
-        if (go_on(lost, what)) lost.acknowledge(lost.num_decided());
+      for (int i = 0; i < 3 && lost.num_decided() < kLedgerSteps; ++i)
+        if (add_the_rest(lost, what)) lost.acknowledge(lost.num_decided());
       PeopleLedger next = begun.opened(what.ledger());
-      while (next.num_decided() < kSteps)
-        if (go_on(next, what)) next.acknowledge(next.num_decided());
+      while (next.num_decided() < kLedgerSteps)
+        if (add_the_rest(next, what)) next.acknowledge(next.num_decided());
       expect_whole(next, what);
-      go_on(whole, what);
+      add_the_rest(whole, what);
       begun.append(whole);
     }
   }
@@ -219,9 +221,10 @@ TEST(PeopleStatisticLedger, all_small_worlds_have_the_sums_that_the_noise_is_mad
   const Key key = Key::insecure_from_seed(3);
   for (const Participation& pattern : {Participation::single(), testing::separated(2, 2)}) {
     const auto mechanism = detail::statistic_mechanism(
-        target(pattern, kDays), {.distance = columns.distance(), .grid = columns.grid()}, "test");
+        statistic_options(pattern, kDays), {.distance = columns.distance(), .grid = columns.grid()},
+        "test");
     for (std::size_t world = 0; world < 125; ++world) {
-      PeopleHistogramSum statistic(target(pattern, kDays), what, key);
+      PeopleHistogramSum statistic(statistic_options(pattern, kDays), what, key);
       const auto made = [&] {
         return PeopleLedger(mechanism,
                             {.key = key, .dimension = columns.dimension(), .grid = columns.grid()},
@@ -252,7 +255,7 @@ TEST(PeopleStatisticLedger, all_small_worlds_have_the_sums_that_the_noise_is_mad
 }
 
 TEST(PeopleStatisticLedger, a_second_record_of_a_step_changes_nothing_but_the_numbers_of_records) {
-  for (const Case& what : cases(2)) {
+  for (const Uninterrupted& what : uninterrupted_cases(2)) {
     if (!what.first_only) continue;
     PeopleLedger once = what.ledger(), twice = what.ledger();
     const std::vector<double>& first = what.stream[0].columns;
@@ -279,7 +282,7 @@ TEST(PeopleStatisticLedger, a_second_record_of_a_step_changes_nothing_but_the_nu
 }
 
 TEST(PeopleStatisticLedger, a_state_is_continued_as_what_it_is_of_and_nothing_else) {
-  const Case what = cases(1)[0];
+  const Uninterrupted what = uninterrupted_cases(1)[0];
   const std::array<PeopleLedgerOptions, 6> kinds = {{
       {},
       {.about = kAbout},
@@ -304,15 +307,15 @@ TEST(PeopleStatisticLedger, a_state_is_continued_as_what_it_is_of_and_nothing_el
     }
   }
   // A stack has another mechanism than the sums of one workload, and the same columns.
-  const Case stack = stack_case(1);
+  const Uninterrupted stack = stack_case(1);
   PeopleLedger of_stack = stack.ledger();
-  PeopleLedger plain(Mechanism::make(target(testing::separated(3, 2))), stack.options,
+  PeopleLedger plain(Mechanism::make(statistic_options(testing::separated(3, 2))), stack.options,
                      {.about = kAbout});
   EXPECT_ERROR(plain.restore(of_stack.state()), "bad_state", "");
 }
 
 TEST(PeopleStatisticLedger, every_damaged_byte_is_found) {
-  const Case what = cases(3)[1];
+  const Uninterrupted what = uninterrupted_cases(3)[1];
   PeopleLedger ledger = what.ledger();
   PeopleStore store;
   store.save(ledger);

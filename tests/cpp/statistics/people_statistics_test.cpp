@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "dpftrl/statistics/statistics.hpp"
+#include "special_values.hpp"
 #include "statistics/columns.hpp"
 
 namespace dpftrl {
 namespace {
 
 using testing::expect_refused;
+using testing::kNan;
 
-constexpr std::int64_t kNumSteps = 3;
+constexpr std::int64_t kPlacedSteps = 3;
 
 /// Records that a person brings to a step, by their indices and in their order; -1 is none.
 using Brought = std::array<int, 2>;
@@ -20,17 +22,17 @@ using Brought = std::array<int, 2>;
 /// Person 0 brings nothing to a step, each of three records, two of them or one twice.
 constexpr std::array kBrought = {Brought{-1, -1}, Brought{0, -1}, Brought{1, -1},
                                  Brought{2, -1},  Brought{1, 0},  Brought{0, 0}};
-using World = std::array<std::size_t, kNumSteps>;  ///< indices in kBrought
+using PlacedRecords = std::array<std::size_t, kPlacedSteps>;  ///< indices in kBrought
 
 constexpr std::size_t kNumWorlds = 6 * 6 * 6;
 
-World world_at(std::size_t number) {
+PlacedRecords world_at(std::size_t number) {
   return {number % 6, number / 6 % 6, number / 36};
 }
 
-MechanismOptions options_for(const Participation& participation) {
+MechanismOptions statistic_mechanism(const Participation& participation) {
   return {.strategy = "square-root",
-          .num_steps = kNumSteps,
+          .num_steps = kPlacedSteps,
           .target = {.epsilon = 1, .delta = 1e-6},
           .participation = participation};
 }
@@ -44,10 +46,11 @@ std::vector<Participation> patterns() {
 /// Computes the integers that a world adds to the sums of each step, a row a step. `take` hands a
 /// record of a person over; `others` have records, too.
 template <class Sum, class Take>
-Matrix increments(Sum& sum, Sum& silent, const World& world, bool others, Take&& take) {
-  Matrix steps(kNumSteps, sum.columns().dimension());
+Matrix statistic_increments(Sum& sum, Sum& silent, const PlacedRecords& world, bool others,
+                            Take&& take) {
+  Matrix steps(kPlacedSteps, sum.columns().dimension());
   Vector before = Vector::Zero(steps.cols());
-  for (Eigen::Index t = 0; t < kNumSteps; ++t) {
+  for (Eigen::Index t = 0; t < kPlacedSteps; ++t) {
     if (others) take(sum, 1, 2);
     for (const int record : kBrought[world[static_cast<std::size_t>(t)]])
       if (record >= 0) take(sum, 0, record);
@@ -67,10 +70,11 @@ Matrix increments(Sum& sum, Sum& silent, const World& world, bool others, Take&&
 
 /// Neighbours of worlds: without person 0 (zero-out), or with other records of the same steps, or
 /// none, in the place of those (replace-one).
-bool are_neighbours(Neighbours neighbours, const World& from, const World& to) {
-  if (neighbours == Neighbours::zero_out) return to == World{};
-  if (to == World{}) return true;
-  for (std::size_t t = 0; t < kNumSteps; ++t)
+bool are_neighbouring_worlds(Neighbours neighbours, const PlacedRecords& from,
+                             const PlacedRecords& to) {
+  if (neighbours == Neighbours::zero_out) return to == PlacedRecords{};
+  if (to == PlacedRecords{}) return true;
+  for (std::size_t t = 0; t < kPlacedSteps; ++t)
     if ((from[t] == 0) != (to[t] == 0)) return false;
   return true;
 }
@@ -81,7 +85,7 @@ template <class Columns, class Take>
 double farthest(const Participation& participation, const typename Columns::Options& what,
                 Take&& take) {
   const auto made = [&] {
-    return PeopleStatisticSum<Columns>(options_for(participation), what,
+    return PeopleStatisticSum<Columns>(statistic_mechanism(participation), what,
                                        Key::insecure_from_seed(3));
   };
   const auto reference = made();
@@ -91,17 +95,18 @@ double farthest(const Participation& participation, const typename Columns::Opti
     std::vector<Matrix> all;
     for (std::size_t i = 0; i < kNumWorlds; ++i) {
       auto sum = made(), silent = made();
-      all.push_back(increments(sum, silent, world_at(i), others, take));
+      all.push_back(statistic_increments(sum, silent, world_at(i), others, take));
     }
     for (std::size_t a = 0; a < kNumWorlds; ++a)
       for (std::size_t b = 0; b < kNumWorlds; ++b) {
-        if (!are_neighbours(reference.columns().neighbours(), world_at(a), world_at(b))) continue;
+        if (!are_neighbouring_worlds(reference.columns().neighbours(), world_at(a), world_at(b)))
+          continue;
         const Matrix difference = all[a] - all[b];
         largest = std::max(largest, (encoder * difference).norm());
         std::vector<std::int64_t> changed;
-        for (Eigen::Index t = 0; t < kNumSteps; ++t)
+        for (Eigen::Index t = 0; t < kPlacedSteps; ++t)
           if (difference.row(t).norm() > 0) changed.push_back(t);
-        EXPECT_TRUE(participation.allows(changed, kNumSteps));
+        EXPECT_TRUE(participation.allows(changed, kPlacedSteps));
       }
   }
   const Certificate claim = reference.certificate();
@@ -145,12 +150,13 @@ TEST(PeopleStatisticsTest, RecordsThatAreAddedUpOrCountTooOftenExceedTheNoise) {
   const Participation single = Participation::single();
   const MomentsOptions what = moments_for(Neighbours::zero_out);
   std::vector<Matrix> all;
-  for (const World& world : {World{5, 0, 0}, World{1, 1, 0}, World{}}) {
-    PeopleMomentSum sum(options_for(single), what, Key::insecure_from_seed(3)),
-        silent(options_for(single), what, Key::insecure_from_seed(3));
-    all.push_back(increments(sum, silent, world, false, as_others));
+  for (const PlacedRecords& world :
+       {PlacedRecords{5, 0, 0}, PlacedRecords{1, 1, 0}, PlacedRecords{}}) {
+    PeopleMomentSum sum(statistic_mechanism(single), what, Key::insecure_from_seed(3)),
+        silent(statistic_mechanism(single), what, Key::insecure_from_seed(3));
+    all.push_back(statistic_increments(sum, silent, world, false, as_others));
   }
-  const PeopleMomentSum sum(options_for(single), what, Key::insecure_from_seed(3));
+  const PeopleMomentSum sum(statistic_mechanism(single), what, Key::insecure_from_seed(3));
   const Matrix encoder = sum.sums().mechanism().strategy().encoder();
   const double covered = sum.certificate().noise_stddev * sum.certificate().mu;
   for (const std::size_t world : {0u, 1u})
@@ -186,9 +192,10 @@ TEST(PeopleStatisticsTest, WhatPeopleSumAddsUpIsFartherApartThanReplacedRecords)
 
 TEST(PeopleStatisticsTest, TheEarliestRecordsCountAndOfAStepTheFirst) {
   const HistogramOptions what = histogram_for(Neighbours::zero_out);
-  PeopleHistogramSum people(options_for(testing::separated(2, 2)), what,
+  PeopleHistogramSum people(statistic_mechanism(testing::separated(2, 2)), what,
                             Key::insecure_from_seed(9));
-  HistogramSum records(options_for(testing::separated(2, 2)), what, Key::insecure_from_seed(9));
+  HistogramSum records(statistic_mechanism(testing::separated(2, 2)), what,
+                       Key::insecure_from_seed(9));
   const auto expect_same = [&] {
     const Histogram of_people = people.release(), of_records = records.release();
     for (std::size_t j = 0; j < 3; ++j)
@@ -212,9 +219,8 @@ TEST(PeopleStatisticsTest, TheEarliestRecordsCountAndOfAStepTheFirst) {
 }
 
 TEST(PeopleStatisticsTest, RefusesBadRecordsAndChangesNothing) {
-  PeopleMomentSum sum(options_for(Participation::single()), moments_for(Neighbours::zero_out),
-                      Key::insecure_from_seed(1));
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  PeopleMomentSum sum(statistic_mechanism(Participation::single()),
+                      moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
   EXPECT_TRUE(sum.contribute(2, std::array{1.0}));
   // Refused also where it would not count.
   for (const std::int64_t person : {1, 2}) {
@@ -225,11 +231,11 @@ TEST(PeopleStatisticsTest, RefusesBadRecordsAndChangesNothing) {
   }
   EXPECT_EQ(sum.sums().num_dropped(), 0);
   EXPECT_TRUE(sum.contribute(1, std::array{1.0}));
-  for (std::int64_t t = 0; t < kNumSteps; ++t) sum.release();
+  for (std::int64_t t = 0; t < kPlacedSteps; ++t) sum.release();
   expect_refused([&] { sum.contribute(3, std::array{1.0}); }, ErrorCode::past_horizon, "step");
   expect_refused(
       [] {
-        PeopleMomentSum(options_for(Participation::fixed_epoch({3, 1})),
+        PeopleMomentSum(statistic_mechanism(Participation::fixed_epoch({3, 1})),
                         moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
       },
       ErrorCode::invalid_argument, "participation");

@@ -10,27 +10,28 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kSteps = 20;
+constexpr std::int64_t kStackSumSteps = 20;
 
-MechanismOptions target(double epsilon = 1) {
+MechanismOptions stack_sum_options(double epsilon = 1) {
   return {.strategy = "optimal",
-          .num_steps = kSteps,
+          .num_steps = kStackSumSteps,
           .target = {.epsilon = epsilon, .delta = 1e-6},
           .clip_norm = 2};
 }
 
 StackOptions stack() {
-  return {.workloads = {Workload::prefix_sums(kSteps),
-                        Workload::sliding_window({.num_steps = kSteps, .width = 4}),
-                        Workload::momentum({.num_steps = kSteps, .momentum = 0, .decay = 0.5})}};
+  return {.workloads = {
+              Workload::prefix_sums(kStackSumSteps),
+              Workload::sliding_window({.num_steps = kStackSumSteps, .width = 4}),
+              Workload::momentum({.num_steps = kStackSumSteps, .momentum = 0, .decay = 0.5})}};
 }
 
 TEST(StackSum, with_hardly_any_noise_sums_are_those_of_their_definitions) {
-  StackSum sums(target(1e5), stack(),
+  StackSum sums(stack_sum_options(1e5), stack(),
                 {.key = Key::insecure_from_seed(1), .columns = {.record_size = 2}});
   std::array<double, 2> total{}, faded{};
   std::vector<std::array<double, 2>> records;
-  for (std::int64_t t = 0; t < kSteps; ++t) {
+  for (std::int64_t t = 0; t < kStackSumSteps; ++t) {
     const double x = static_cast<double>(t % 3) / 2;
     records.push_back({x, 1 - x});
     std::vector<Estimate> found;
@@ -58,7 +59,7 @@ TEST(StackSum, with_hardly_any_noise_sums_are_those_of_their_definitions) {
       }
     }
   }
-  EXPECT_EQ(sums.step(), kSteps);
+  EXPECT_EQ(sums.step(), kStackSumSteps);
   EXPECT_THROW((void)sums.release(), Error);
 }
 
@@ -66,7 +67,7 @@ TEST(StackSum, intervals_cover_what_they_are_for) {
   // 40,000 numbers at each of three workloads: the share that is covered has a std of 0.0015.
   constexpr std::int64_t kSize = 40000;
   for (const double confidence : {0.5, 0.9}) {
-    StackSum sums(target(), stack(),
+    StackSum sums(stack_sum_options(), stack(),
                   {.key = Key::insecure_from_seed(3),
                    .columns = {.record_size = kSize, .confidence = confidence}});
     for (std::int64_t t = 0; t < 6; ++t) {
@@ -86,7 +87,8 @@ TEST(StackSum, intervals_cover_what_they_are_for) {
 TEST(StackSum, bad_options_are_refused_by_name) {
   const auto refused = [](const StackColumns::Options& columns) {
     try {
-      StackSum(target(), stack(), {.key = Key::insecure_from_seed(1), .columns = columns});
+      StackSum(stack_sum_options(), stack(),
+               {.key = Key::insecure_from_seed(1), .columns = columns});
     } catch (const Error& error) {
       return error.parameter();
     }
@@ -96,7 +98,7 @@ TEST(StackSum, bad_options_are_refused_by_name) {
   EXPECT_EQ(refused({.confidence = 1}), "confidence");
   EXPECT_EQ(refused({.grid = 0.3}), "grid");
   EXPECT_EQ(refused({}), "none");
-  StackSum sums(target(), stack(), {.key = Key::insecure_from_seed(1)});
+  StackSum sums(stack_sum_options(), stack(), {.key = Key::insecure_from_seed(1)});
   EXPECT_THROW((void)sums.release(std::array{1.0, 1.0}), Error);
   EXPECT_EQ(sums.step(), 0);
 }

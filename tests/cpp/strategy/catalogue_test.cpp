@@ -38,7 +38,7 @@ void for_every_variant(Law&& law) {
 // Decisions on whether a strategy is right, which can be falsified: each takes only matrices and
 // claims, so that wrong ones can be given to it.
 
-bool factorizes(const Matrix& decoder, const Matrix& encoder, const Matrix& workload) {
+bool factorizes_matrix(const Matrix& decoder, const Matrix& encoder, const Matrix& workload) {
   const double scale = std::max(1.0, workload.cwiseAbs().maxCoeff());
   return (decoder * encoder - workload).cwiseAbs().maxCoeff() <= 1e-11 * scale;
 }
@@ -91,7 +91,7 @@ Matrix streamed(const Strategy& strategy, const NoiseStreamOptions& options) {
 TEST(Catalogue, decoder_times_encoder_is_the_workload) {
   for_every_variant([](const Strategy& s) {
     EXPECT_EQ(s.encoder().rows(), s.num_measurements());
-    EXPECT_TRUE(factorizes(s.decoder(), s.encoder(), s.workload().matrix()));
+    EXPECT_TRUE(factorizes_matrix(s.decoder(), s.encoder(), s.workload().matrix()));
   });
 }
 
@@ -385,7 +385,7 @@ TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_u
 
 TEST(CatalogueFalsified, a_transposed_factor_does_not_factorize) {
   const auto s = make_strategy({.name = "square-root", .num_steps = 8});
-  EXPECT_FALSE(factorizes(s->decoder(), s->encoder().transpose(), s->workload().matrix()));
+  EXPECT_FALSE(factorizes_matrix(s->decoder(), s->encoder().transpose(), s->workload().matrix()));
 }
 
 TEST(CatalogueFalsified, variances_are_not_standard_deviations) {

@@ -18,15 +18,15 @@ namespace {
 using testing::index_of;
 using testing::relatively_close;
 using testing::square_root;
-using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+using ExtendedMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
 
-Participation epochs(std::int64_t n, std::int64_t k) {
+Participation dense_epochs(std::int64_t n, std::int64_t k) {
   return Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k});
 }
 
-std::shared_ptr<const Strategy> make(const char* name, const Workload& workload,
-                                     const Participation& participation,
-                                     const StrategyParameters& parameters = {}) {
+std::shared_ptr<const Strategy> dense_strategy(const char* name, const Workload& workload,
+                                               const Participation& participation,
+                                               const StrategyParameters& parameters = {}) {
   return make_strategy({.name = name,
                         .num_steps = workload.num_steps(),
                         .workload = workload,
@@ -37,18 +37,19 @@ std::shared_ptr<const Strategy> make(const char* name, const Workload& workload,
 TEST(DenseStrategy, the_slack_covers_the_encoder_of_the_stored_decoder) {
   for (const std::int64_t n : {1, 2, 7, 40})
     for (const Workload& workload : testing::other_workloads(n)) {
-      const std::shared_ptr<const Strategy> s = make("optimal", workload, Participation::single());
+      const std::shared_ptr<const Strategy> s =
+          dense_strategy("optimal", workload, Participation::single());
       if (dynamic_cast<const DenseStrategy*>(s.get()) == nullptr) continue;  // has a recursion
-      const LongMatrix b = s->decoder().cast<long double>();
-      const LongMatrix a = workload.matrix().cast<long double>();
+      const ExtendedMatrix b = s->decoder().cast<long double>();
+      const ExtendedMatrix a = workload.matrix().cast<long double>();
       const Matrix stated = s->encoder();
       ASSERT_TRUE(s->decoder().isLowerTriangular(0));
       double excess = 0;
       for (Eigen::Index j = 0; j < a.cols(); ++j) {
-        LongMatrix exact = a.col(j);
+        ExtendedMatrix exact = a.col(j);
         for (Eigen::Index i = 0; i < exact.rows(); ++i)
           exact(i) = (exact(i) - b.row(i).head(i).dot(exact.col(0).head(i))) / b(i, i);
-        const LongMatrix rest = exact - stated.col(j).cast<long double>();
+        const ExtendedMatrix rest = exact - stated.col(j).cast<long double>();
         excess = std::max(
             excess, static_cast<double>(square_root(rest.squaredNorm())) / stated.col(j).norm());
       }
@@ -80,7 +81,8 @@ TEST(DenseStrategy, is_as_good_as_the_optimum_for_momentum_windows_and_matrices)
   const std::int64_t n = 64;
   for (const Workload& workload : testing::other_workloads(n))
     for (const Objective objective : {Objective::mean, Objective::max}) {
-      const auto s = make("optimal", workload, Participation::single(), {.objective = objective});
+      const auto s =
+          dense_strategy("optimal", workload, Participation::single(), {.objective = objective});
       const UnitError error = unit_error(*s, Participation::single());
       const double own = objective == Objective::mean ? error.mean_error : error.max_error;
       const double bound = certified_lower_bound(*s, Participation::single(), objective)->value;
@@ -91,7 +93,8 @@ TEST(DenseStrategy, is_as_good_as_the_optimum_for_momentum_windows_and_matrices)
     }
   // Known independently.
   const Workload momentum = Workload::momentum({.num_steps = n, .momentum = 0.9});
-  const auto s = make("optimal", momentum, Participation::single(), {.objective = Objective::mean});
+  const auto s =
+      dense_strategy("optimal", momentum, Participation::single(), {.objective = Objective::mean});
   EXPECT_TRUE(
       relatively_close(unit_error(*s, Participation::single()).mean_error, 11.437990371, 1e-5));
 }
@@ -105,7 +108,8 @@ TEST(DenseStrategy, a_small_entry_stands_for_a_zero_on_the_diagonal) {
     for (const double entry : {1e-9, 1e-8}) {
       Matrix close = matrix;
       close(5, 5) = entry;
-      const auto strategy = make(name, Workload::lower_triangular(close), Participation::single());
+      const auto strategy =
+          dense_strategy(name, Workload::lower_triangular(close), Participation::single());
       const Matrix made = strategy->decoder() * strategy->encoder();
       EXPECT_LE((made - matrix).cwiseAbs().maxCoeff(), 1e-7) << name;
       const double error = unit_error(*strategy, Participation::single()).max_error;
@@ -119,8 +123,8 @@ TEST(DenseStrategy, fixed_epochs_get_the_optimum_for_them) {
   constexpr double kKnown[][2] = {{2, 2.973025}, {4, 4.407853}, {8, 7.008548}};
   const Workload prefix = Workload::prefix_sums(64);
   for (const auto& [k, least] : kKnown) {
-    const Participation participation = epochs(64, static_cast<std::int64_t>(k));
-    const auto s = make("optimal", prefix, participation, {.objective = Objective::mean});
+    const Participation participation = dense_epochs(64, static_cast<std::int64_t>(k));
+    const auto s = dense_strategy("optimal", prefix, participation, {.objective = Objective::mean});
     const UnitError error = unit_error(*s, participation);
     EXPECT_GE(error.mean_error, least * (1 - 2e-7));
     EXPECT_LE(error.mean_error, least * (1 + 1e-4));
@@ -135,17 +139,18 @@ TEST(DenseStrategy, fixed_epochs_get_the_optimum_for_them) {
 
 TEST(DenseStrategy, buffers_ask_for_the_recursion) {
   const Workload momentum = Workload::momentum({.num_steps = 32, .momentum = 0.9});
-  const auto recursion = make("optimal", momentum, Participation::single(), {.num_buffers = 4});
+  const auto recursion =
+      dense_strategy("optimal", momentum, Participation::single(), {.num_buffers = 4});
   EXPECT_EQ(dynamic_cast<const DenseStrategy*>(recursion.get()), nullptr);
   const auto epochs_too =
-      make("optimal", Workload::prefix_sums(32), epochs(32, 2), {.num_buffers = 4});
+      dense_strategy("optimal", Workload::prefix_sums(32), dense_epochs(32, 2), {.num_buffers = 4});
   EXPECT_NE(dynamic_cast<const OptimalStrategy*>(epochs_too.get()), nullptr);
 }
 
 TEST(DenseStrategy, bands_have_unit_columns_and_the_exact_sensitivity_of_repeated_participation) {
   const Participation apart =
       Participation::min_separation({.max_participations = 3, .min_separation = 5});
-  const auto s = make("banded", Workload::prefix_sums(24), apart);
+  const auto s = dense_strategy("banded", Workload::prefix_sums(24), apart);
   EXPECT_EQ(s->num_bands(), 5) << "no more than the separation";
   EXPECT_LE((s->encoder().colwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
   const Sensitivity repeated = sensitivity(*s, apart);
@@ -153,9 +158,11 @@ TEST(DenseStrategy, bands_have_unit_columns_and_the_exact_sensitivity_of_repeate
   EXPECT_TRUE(relatively_close(repeated.value, std::sqrt(3.0), 1e-14));
   EXPECT_TRUE(
       relatively_close(brute_force_sensitivity(s->encoder(), apart).value, std::sqrt(3.0), 1e-14));
-  EXPECT_EQ(make("banded", Workload::prefix_sums(24), Participation::single())->num_bands(), 16);
+  EXPECT_EQ(
+      dense_strategy("banded", Workload::prefix_sums(24), Participation::single())->num_bands(),
+      16);
   // More bands than the separation, if one insists: a dense bound.
-  const auto wide = make("banded", Workload::prefix_sums(24), apart, {.num_bands = 7});
+  const auto wide = dense_strategy("banded", Workload::prefix_sums(24), apart, {.num_bands = 7});
   EXPECT_GE(sensitivity(*wide, apart).value,
             brute_force_sensitivity(wide->encoder(), apart).value * (1 - 1e-12));
 }
@@ -163,13 +170,13 @@ TEST(DenseStrategy, bands_have_unit_columns_and_the_exact_sensitivity_of_repeate
 double error_under(const char* name, std::int64_t n, const Participation& optimised_for,
                    const Participation& used_with) {
   const auto s =
-      make(name, Workload::prefix_sums(n), optimised_for, {.objective = Objective::mean});
+      dense_strategy(name, Workload::prefix_sums(n), optimised_for, {.objective = Objective::mean});
   return unit_error(*s, used_with).mean_error;
 }
 
 TEST(SearchedFamilies, are_better_for_the_participation_that_they_are_made_for) {
   const std::int64_t n = 96;
-  const Participation single = Participation::single(), four = epochs(n, 4),
+  const Participation single = Participation::single(), four = dense_epochs(n, 4),
                       apart = Participation::min_separation(
                           {.max_participations = 6, .min_separation = 4});
   for (const char* name : {"blt", "banded-toeplitz"}) {
@@ -186,7 +193,7 @@ TEST(SearchedFamilies, mechanisms_are_made_for_their_participation) {
   const auto made = Mechanism::make({.strategy = "optimal",
                                      .num_steps = n,
                                      .target = {.epsilon = 1, .delta = 1e-6},
-                                     .participation = epochs(n, 4),
+                                     .participation = dense_epochs(n, 4),
                                      .parameters = {.objective = Objective::mean}});
   EXPECT_TRUE(relatively_close(made->certificate().mean_error, 4.407853, 1e-4));
   EXPECT_LE(made->proof().residual.value, 1e-12);
@@ -194,7 +201,7 @@ TEST(SearchedFamilies, mechanisms_are_made_for_their_participation) {
   EXPECT_NO_THROW((void)Mechanism::make({.strategy = "banded-toeplitz",
                                          .num_steps = 600,
                                          .target = {.epsilon = 1, .delta = 1e-6},
-                                         .participation = epochs(600, 3)})
+                                         .participation = dense_epochs(600, 3)})
                       ->proof());
 }
 
@@ -204,10 +211,10 @@ TEST(CertifiedLowerBound, no_strategy_is_below_it_and_the_optimum_is_close) {
       std::vector<Workload> workloads = testing::other_workloads(n);
       workloads.push_back(Workload::prefix_sums(n));
       for (const Workload& workload : workloads)
-        for (const Participation& participation : {Participation::single(), epochs(n, 2)}) {
+        for (const Participation& participation : {Participation::single(), dense_epochs(n, 2)}) {
           if (n > 128 && !workload.is_prefix()) continue;
           for (const char* name : {"square-root", "tree", "optimal"}) {
-            const auto s = make(name, workload, participation, {.objective = {}});
+            const auto s = dense_strategy(name, workload, participation, {.objective = {}});
             const UnitError error = unit_error(*s, participation);
             const double own = objective == Objective::mean ? error.mean_error : error.max_error;
             const auto bound = certified_lower_bound(*s, participation, objective);
@@ -249,7 +256,7 @@ TEST(CertifiedLowerBound, is_that_of_the_dense_optimum_or_hardly_below) {
 TEST(CertifiedLowerBound, a_least_separation_allows_the_fixed_epochs_within_the_horizon) {
   const Participation apart =
       Participation::min_separation({.max_participations = 4, .min_separation = 16});
-  const Participation four = epochs(64, 4);
+  const Participation four = dense_epochs(64, 4);
   for (const Objective objective : {Objective::mean, Objective::max}) {
     const auto of_epochs = certified_lower_bound(Workload::prefix_sums(64), four, objective);
     EXPECT_EQ(certified_lower_bound(Workload::prefix_sums(64), apart, objective)->value,
@@ -363,7 +370,7 @@ TEST(CertifiedLowerBound, a_saved_dense_optimum_proves_as_much_as_the_search_did
   const Workload momentum = Workload::momentum({.num_steps = 140, .momentum = 0.9});
   for (const auto& [workload, participation] :
        {std::pair{momentum, Participation::single()},
-        std::pair{Workload::prefix_sums(60), epochs(60, 3)}})
+        std::pair{Workload::prefix_sums(60), dense_epochs(60, 3)}})
     for (const Objective objective : {Objective::mean, Objective::max}) {
       const StrategyOptions options{.name = "optimal",
                                     .num_steps = workload.num_steps(),
@@ -396,7 +403,7 @@ TEST(CertifiedLowerBound, a_saved_dense_optimum_proves_as_much_as_the_search_did
 }
 
 TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
-  const Participation twice = epochs(24, 2);
+  const Participation twice = dense_epochs(24, 2);
   for (const auto& [workload, participation] :
        {std::pair{Workload::momentum({.num_steps = 24, .momentum = 0.9}), Participation::single()},
         std::pair{Workload::sliding_window({.num_steps = 24, .width = 5}), Participation::single()},
@@ -441,13 +448,14 @@ TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
   // it is above 12. Of 4 epochs it is 4.407853.
   const Workload momentum = Workload::momentum({.num_steps = 64, .momentum = 0.9});
   const StrategyParameters exact{.num_buffers = 0, .objective = Objective::mean};
-  const auto single = make("optimal", momentum, Participation::single(), exact);
+  const auto single = dense_strategy("optimal", momentum, Participation::single(), exact);
   EXPECT_NEAR(unit_error(*single, Participation::single()).mean_error, 11.437990371, 1e-5);
-  const auto repeated = make("optimal", Workload::prefix_sums(64), epochs(64, 4), exact);
-  EXPECT_NEAR(unit_error(*repeated, epochs(64, 4)).mean_error, 4.407853, 1e-3);
+  const auto repeated =
+      dense_strategy("optimal", Workload::prefix_sums(64), dense_epochs(64, 4), exact);
+  EXPECT_NEAR(unit_error(*repeated, dense_epochs(64, 4)).mean_error, 4.407853, 1e-3);
   const Workload window = Workload::sliding_window({.num_steps = 2049, .width = 5});
   EXPECT_ERROR(
-      (void)make("optimal", window, Participation::single(), exact), "unsupported",
+      (void)dense_strategy("optimal", window, Participation::single(), exact), "unsupported",
       "num_steps must be at most 2048, as full accuracy for window=5 takes dense matrices");
   EXPECT_ERROR(Planner({.strategy = {.name = "optimal",
                                      .num_steps = 2049,
@@ -463,7 +471,7 @@ TEST(DensePlan, the_mean_over_epochs_is_found_to_a_gap_of_1e_6) {
         find_plan({.strategy = {.name = "optimal",
                                 .num_steps = 128,
                                 .parameters = {.objective = Objective::mean},
-                                .participation = epochs(128, k)}});
+                                .participation = dense_epochs(128, k)}});
     EXPECT_LE(found.objective_error / found.lower_bound->value - 1, 1e-6) << k;
     EXPECT_EQ(found.status, SolverStatus::converged) << k;
   }
@@ -478,7 +486,7 @@ TEST(DensePlan, epochs_beyond_dense_searches_are_found_for_sums) {
                                 .num_steps = n,
                                 .workload = workload,
                                 .parameters = {.objective = Objective::mean},
-                                .participation = epochs(n, k)}});
+                                .participation = dense_epochs(n, k)}});
     EXPECT_LE(found.objective_error, found.lower_bound->value * (1 + 1e-6));
     EXPECT_GE(found.objective_error, found.lower_bound->value);
     EXPECT_EQ(found.status, SolverStatus::converged);
@@ -487,24 +495,24 @@ TEST(DensePlan, epochs_beyond_dense_searches_are_found_for_sums) {
     EXPECT_EQ(found.lower_bound->min_dimension, least_dimension_of_duals(k));
     // A saved one is the same, its bound proved anew.
     const auto saved = planned_strategy("optimal", found.plan, workload);
-    const UnitError error = unit_error(*saved, epochs(n, k));
+    const UnitError error = unit_error(*saved, dense_epochs(n, k));
     EXPECT_EQ(error.mean_error, found.error.mean_error);
-    const LowerBound bound = *certified_lower_bound(*saved, epochs(n, k), Objective::mean);
+    const LowerBound bound = *certified_lower_bound(*saved, dense_epochs(n, k), Objective::mean);
     EXPECT_TRUE(testing::relatively_close(bound.value, found.lower_bound->value, 1e-7));
     // The sensitivity is that of the matrix, with its rounding.
     const Matrix encoder = saved->encoder();
-    const Sensitivity oracle = gram_sensitivity(encoder.transpose() * encoder, epochs(n, k));
+    const Sensitivity oracle = gram_sensitivity(encoder.transpose() * encoder, dense_epochs(n, k));
     EXPECT_GE(error.sensitivity.value, oracle.value * (1 - 0x1p-50));
     EXPECT_LE(error.sensitivity.value, oracle.value * (1 + 1e-9));
     // Other epochs are not what it was made for: a bound by norms has to do.
-    EXPECT_GE(sensitivity(*saved, epochs(n, 2 * k)).value,
-              gram_sensitivity(encoder.transpose() * encoder, epochs(n, 2 * k)).value);
+    EXPECT_GE(sensitivity(*saved, dense_epochs(n, 2 * k)).value,
+              gram_sensitivity(encoder.transpose() * encoder, dense_epochs(n, 2 * k)).value);
   }
 }
 
 TEST(DensePlan, long_epochs_are_those_of_sums_up_to_their_limit) {
   const auto sums = [](std::int64_t n, std::int64_t k) {
-    const Participation wanted = epochs(n, k);
+    const Participation wanted = dense_epochs(n, k);
     return densely_optimised_for(Workload::prefix_sums(n), Objective::mean, wanted) == wanted;
   };
   EXPECT_TRUE(sums(1024, 4));
@@ -514,7 +522,7 @@ TEST(DensePlan, long_epochs_are_those_of_sums_up_to_their_limit) {
   // More epochs than the search takes.
   EXPECT_FALSE(sums(1040, 65));
   const Workload momentum = Workload::momentum({.num_steps = 1028, .momentum = 0.5});
-  const Participation single = Participation::single(), four = epochs(1028, 4);
+  const Participation single = Participation::single(), four = dense_epochs(1028, 4);
   EXPECT_EQ(densely_optimised_for(momentum, Objective::mean, four), single);
   EXPECT_EQ(densely_optimised_for(Workload::prefix_sums(1028), Objective::max, four), single);
 }
@@ -522,21 +530,21 @@ TEST(DensePlan, long_epochs_are_those_of_sums_up_to_their_limit) {
 TEST(DensePlan, epochs_beyond_those_of_their_optimum_get_that_of_the_workload) {
   // At 1030 steps only one participation can be served, and the window by dense matrices.
   const Workload window = Workload::sliding_window({.num_steps = 1030, .width = 5});
-  EXPECT_EQ(densely_optimised_for(window, Objective::max, epochs(1030, 5)),
+  EXPECT_EQ(densely_optimised_for(window, Objective::max, dense_epochs(1030, 5)),
             Participation::single());
   EXPECT_NO_THROW(Planner({.strategy = {.name = "optimal",
                                         .num_steps = 1030,
                                         .workload = window,
-                                        .participation = epochs(1030, 5)}}));
+                                        .participation = dense_epochs(1030, 5)}}));
 }
 
 TEST(DensePlan, normalising_would_be_that_of_prefix_sums_and_is_refused) {
   const Workload window = Workload::sliding_window({.num_steps = 8, .width = 3});
   const StrategyParameters normalised{.normalize_columns = true};
-  EXPECT_ERROR((void)make("optimal", window, Participation::single(), normalised),
+  EXPECT_ERROR((void)dense_strategy("optimal", window, Participation::single(), normalised),
                "invalid_argument", "normalize_columns cannot be given for optimal and window=3");
-  EXPECT_NO_THROW(
-      (void)make("optimal", Workload::prefix_sums(8), Participation::single(), normalised));
+  EXPECT_NO_THROW((void)dense_strategy("optimal", Workload::prefix_sums(8), Participation::single(),
+                                       normalised));
 }
 
 TEST(DenseStrategy, a_bound_on_the_largest_error_says_nothing_about_the_mean) {
@@ -592,8 +600,8 @@ TEST(DenseStrategy, bad_parts_are_refused_by_name) {
                " (the least error of any factorization is at least 1.");
   EXPECT_ERROR(DenseStrategy(Workload::prefix_sums(2049), {.name = "dense", .encoder = {}}),
                "invalid_argument", "num_steps must be between 1 and 2048, got 2049");
-  EXPECT_ERROR((void)make("blt", Workload::prefix_sums(12), epochs(16, 4)), "invalid_argument",
-               "got 12");
+  EXPECT_ERROR((void)dense_strategy("blt", Workload::prefix_sums(12), dense_epochs(16, 4)),
+               "invalid_argument", "got 12");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 using testing::awkward_horizons;
 using testing::relatively_close;
 
-std::shared_ptr<const Strategy> make(std::string_view name, std::int64_t num_steps) {
+std::shared_ptr<const Strategy> strategy_made(std::string_view name, std::int64_t num_steps) {
   return testing::make_known(name, num_steps);
 }
 
@@ -26,23 +26,24 @@ void for_every_strategy(Law&& law) {
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t n : awkward_horizons()) {
       SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n));
-      law(*make(info.name, n));
+      law(*strategy_made(info.name, n));
     }
 }
 
 /// The law that makes a strategy a factorization, as a decision that can be falsified.
-bool factorizes(const Matrix& decoder, const Matrix& encoder) {
+bool factorizes_prefix_sums(const Matrix& decoder, const Matrix& encoder) {
   const Matrix workload = Workload::prefix_sums(decoder.rows()).matrix();
   return (decoder * encoder - workload).cwiseAbs().maxCoeff() <= 1e-13;
 }
 
 TEST(Strategy, decoder_times_encoder_is_the_workload) {
-  for_every_strategy([](const Strategy& s) { EXPECT_TRUE(factorizes(s.decoder(), s.encoder())); });
+  for_every_strategy(
+      [](const Strategy& s) { EXPECT_TRUE(factorizes_prefix_sums(s.decoder(), s.encoder())); });
 }
 
 TEST(Strategy, a_transposed_factor_is_not_a_factorization) {
-  const auto s = make("square-root", 8);
-  EXPECT_FALSE(factorizes(s->decoder(), s->encoder().transpose()));
+  const auto s = strategy_made("square-root", 8);
+  EXPECT_FALSE(factorizes_prefix_sums(s->decoder(), s->encoder().transpose()));
 }
 
 TEST(Strategy, column_norms_are_those_of_the_encoder) {
@@ -72,7 +73,7 @@ TEST(Strategy, closed_row_norms_agree_with_the_rows_to_1024_steps) {
   const std::int64_t most_steps = testing::is_native() ? 1024 : 260;
   for (const StrategyInfo& info : strategy_catalogue())
     for (std::int64_t n = 1; n <= testing::within_reach(info, most_steps);) {
-      const auto s = make(info.name, n);
+      const auto s = strategy_made(info.name, n);
       const RowNorms rows = s->row_norms(), each = testing::norms_of_the_rows(*s);
       ASSERT_TRUE(relatively_close(rows.min_squared, each.min_squared, 1e-12))
           << info.name << " " << n;
@@ -110,8 +111,9 @@ TEST(Strategy, encoder_is_causal_measurements_use_no_later_step_than_the_one_tha
 TEST(Strategy, independent_and_output_have_the_textbook_errors) {
   for (std::int64_t n = 1; n <= 1024; ++n) {
     const double steps = static_cast<double>(n);
-    const UnitError independent = unit_error(*make("independent", n), Participation::single());
-    const UnitError output = unit_error(*make("output", n), Participation::single());
+    const UnitError independent =
+        unit_error(*strategy_made("independent", n), Participation::single());
+    const UnitError output = unit_error(*strategy_made("output", n), Participation::single());
     ASSERT_TRUE(relatively_close(independent.max_error, std::sqrt(steps), 1e-14));
     ASSERT_TRUE(relatively_close(independent.mean_error, std::sqrt((steps + 1) / 2), 1e-14));
     ASSERT_TRUE(relatively_close(output.max_error, std::sqrt(steps), 1e-14));
@@ -121,13 +123,14 @@ TEST(Strategy, independent_and_output_have_the_textbook_errors) {
 
 TEST(Strategy, tree_has_popcount_variances_and_the_exact_power_of_two_errors) {
   for (std::int64_t n = 1; n <= 1024; ++n) {
-    const auto tree = make("tree", n);
+    const auto tree = strategy_made("tree", n);
     const auto count = static_cast<std::uint64_t>(n);
     ASSERT_EQ(tree->max_column_norm_squared(), std::bit_width(count));
     ASSERT_EQ(tree->row_norm_squared(n - 1), std::popcount(count));
   }
   for (int k = 0; k <= 40; ++k) {
-    const UnitError tree = unit_error(*make("tree", std::int64_t{1} << k), Participation::single());
+    const UnitError tree =
+        unit_error(*strategy_made("tree", std::int64_t{1} << k), Participation::single());
     const double max_squared = k == 0 ? 1 : k * (k + 1.0);
     const double mean_squared = (k + 1) * (k / 2.0 + std::ldexp(1.0, -k));
     ASSERT_TRUE(relatively_close(tree.max_error, std::sqrt(max_squared), 1e-14)) << k;
@@ -136,7 +139,7 @@ TEST(Strategy, tree_has_popcount_variances_and_the_exact_power_of_two_errors) {
 }
 
 TEST(Strategy, honaker_node_variances_are_one_over_two_minus_powers) {
-  const auto honaker = make("honaker", 1024);
+  const auto honaker = strategy_made("honaker", 1024);
   EXPECT_NEAR(honaker->row_norm_squared(1), 2.0 / 3, 1e-15);
   EXPECT_NEAR(honaker->row_norm_squared(3), 4.0 / 7, 1e-15);
   EXPECT_NEAR(honaker->row_norm_squared(7), 8.0 / 15, 1e-15);
@@ -145,7 +148,7 @@ TEST(Strategy, honaker_node_variances_are_one_over_two_minus_powers) {
     for (int l = 0; l < k; ++l) below += 1 / (2 * (1 - std::ldexp(1.0, -l - 1)));
     const double top = 1 / (2 * (1 - std::ldexp(1.0, -k - 1)));
     const UnitError error =
-        unit_error(*make("honaker", std::int64_t{1} << k), Participation::single());
+        unit_error(*strategy_made("honaker", std::int64_t{1} << k), Participation::single());
     const double mean_squared = (k + 1) * (below / 2 + std::ldexp(top, -k));
     EXPECT_TRUE(
         relatively_close(error.max_error, std::sqrt((k + 1) * std::max(below, top)), 1e-13));
@@ -155,7 +158,7 @@ TEST(Strategy, honaker_node_variances_are_one_over_two_minus_powers) {
 
 TEST(Strategy, honaker_is_nowhere_worse_than_the_tree) {
   for (std::int64_t n : {1, 2, 3, 100, 1023, 1024}) {
-    const auto tree = make("tree", n), honaker = make("honaker", n);
+    const auto tree = strategy_made("tree", n), honaker = strategy_made("honaker", n);
     for (std::int64_t t = 0; t < n; ++t)
       EXPECT_LE(honaker->row_norm_squared(t), tree->row_norm_squared(t));
   }
@@ -163,7 +166,7 @@ TEST(Strategy, honaker_is_nowhere_worse_than_the_tree) {
 
 TEST(Strategy, square_root_has_equal_factors_so_max_error_is_squared_sensitivity) {
   for (std::int64_t n = 1; n <= 1024; ++n) {
-    const auto s = make("square-root", n);
+    const auto s = strategy_made("square-root", n);
     const UnitError error = unit_error(*s, Participation::single());
     ASSERT_TRUE(relatively_close(error.max_error, s->max_column_norm_squared(), 1e-15));
   }
@@ -171,7 +174,7 @@ TEST(Strategy, square_root_has_equal_factors_so_max_error_is_squared_sensitivity
 
 TEST(Strategy, known_answers) {
   const auto errors = [](const char* name) {
-    return unit_error(*make(name, 1024), Participation::single());
+    return unit_error(*strategy_made(name, 1024), Participation::single());
   };
   EXPECT_NEAR(errors("square-root").max_error, 3.272554150273, 5e-13);
   EXPECT_NEAR(errors("square-root").mean_error, 3.109789906940, 8e-13);
@@ -184,7 +187,7 @@ TEST(Strategy, golden_errors_and_sensitivities) {
   for (const golden::mechanisms::Errors& golden : golden::mechanisms::errors) {
     SCOPED_TRACE(std::string(golden.name) + ", n = " + std::to_string(golden.num_steps));
     const UnitError error =
-        unit_error(*make(golden.name, golden.num_steps), Participation::single());
+        unit_error(*strategy_made(golden.name, golden.num_steps), Participation::single());
     EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sensitivity, 1e-12));
     EXPECT_TRUE(relatively_close(error.max_error, golden.max_error, 1e-12));
     EXPECT_TRUE(relatively_close(error.mean_error, golden.mean_error, 1e-12));
@@ -207,21 +210,22 @@ TEST(UnitError, per_step_error_has_the_stated_max_and_mean) {
 }
 
 TEST(Strategy, bad_input_is_refused_by_name) {
-  EXPECT_ERROR(make("square-root", 0), "invalid_argument",
+  EXPECT_ERROR(strategy_made("square-root", 0), "invalid_argument",
                "num_steps must be between 1 and 1099511627776, got 0");
-  EXPECT_ERROR(make("tree", -3), "invalid_argument", "got -3");
-  EXPECT_ERROR(make("honaker", kMaxNumSteps + 1), "invalid_argument", "num_steps must be between");
-  EXPECT_ERROR(make("square-root", (std::int64_t{1} << 24) + 1), "invalid_argument",
+  EXPECT_ERROR(strategy_made("tree", -3), "invalid_argument", "got -3");
+  EXPECT_ERROR(strategy_made("honaker", kMaxNumSteps + 1), "invalid_argument",
+               "num_steps must be between");
+  EXPECT_ERROR(strategy_made("square-root", (std::int64_t{1} << 24) + 1), "invalid_argument",
                "square-root: num_steps must be between 1 and 16777216, got 16777217");
-  EXPECT_ERROR(make("fft", 8), "invalid_argument",
+  EXPECT_ERROR(strategy_made("fft", 8), "invalid_argument",
                "strategy must be one of independent, output, tree, honaker, honaker-full, haar, ");
-  EXPECT_ERROR(make("honacker", 8), "invalid_argument",
+  EXPECT_ERROR(strategy_made("honacker", 8), "invalid_argument",
                ", optimal (did you mean honaker?), got \"honacker\"");
-  EXPECT_ERROR(make("fft", 8), "invalid_argument", ", optimal, got \"fft\"");
-  EXPECT_ERROR(make("tree", 8)->row_norm_squared(8), "invalid_argument",
+  EXPECT_ERROR(strategy_made("fft", 8), "invalid_argument", ", optimal, got \"fft\"");
+  EXPECT_ERROR(strategy_made("tree", 8)->row_norm_squared(8), "invalid_argument",
                "tree: step must be between 0 and 7, got 8");
-  EXPECT_ERROR(make("tree", 8)->column_norm_squared(-1), "invalid_argument", "got -1");
-  EXPECT_ERROR(make("tree", 4097)->encoder(), "unsupported",
+  EXPECT_ERROR(strategy_made("tree", 8)->column_norm_squared(-1), "invalid_argument", "got -1");
+  EXPECT_ERROR(strategy_made("tree", 4097)->encoder(), "unsupported",
                "num_steps must be at most 4096 for matrices, got 4097");
 }
 

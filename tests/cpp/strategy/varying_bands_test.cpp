@@ -10,6 +10,7 @@
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/strategy/strategy_info.hpp"
 #include "optimal/banded/banded_rows.hpp"
+#include "special_values.hpp"
 #include "strategy/dense.hpp"
 #include "strategy/toeplitz/banded.hpp"
 #include "support.hpp"
@@ -18,6 +19,7 @@ namespace dpftrl {
 namespace {
 
 using testing::index_of;
+using testing::kNan;
 using testing::relatively_close;
 
 /// Positive on the diagonal, of both signs below it.
@@ -163,7 +165,6 @@ TEST(VaryingBands, bad_columns_are_refused) {
     columns(j, m) = value;
     return columns;
   };
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_ERROR((void)made(5, rough_columns(6, 3)), "wrong_length",
                "columns must have 5 entries, got 6");
   EXPECT_ERROR((void)made(6, Matrix(6, 0)), "invalid_argument", "num_bands must be between 1");

@@ -36,7 +36,7 @@ Participation schema(std::string_view kind, std::int64_t k, std::int64_t b) {
 }
 
 /// Single, every fixed epoch, and every minimum separation that differ at this horizon.
-std::vector<Participation> participations(std::int64_t n) {
+std::vector<Participation> sensitivity_participations(std::int64_t n) {
   std::vector<Participation> all = {Participation::single()};
   for (std::int64_t b = 1; b <= n; ++b) {
     if (n % b == 0) all.push_back(fixed(n / b, b));
@@ -128,9 +128,9 @@ bool is_sound(const Sensitivity& claimed, const Matrix& encoder,
           relatively_close(claimed.value, absolute.value, 1e-12));
 }
 
-void expect_sound(const Strategy& strategy) {
+void expect_sound_sensitivity(const Strategy& strategy) {
   const Matrix encoder = strategy.encoder();
-  for (const Participation& participation : participations(strategy.num_steps())) {
+  for (const Participation& participation : sensitivity_participations(strategy.num_steps())) {
     const Sensitivity claimed = sensitivity(strategy, participation);
     EXPECT_TRUE(is_sound(claimed, encoder, participation))
         << strategy.name() << ", n = " << strategy.num_steps() << ", "
@@ -138,7 +138,7 @@ void expect_sound(const Strategy& strategy) {
   }
 }
 
-std::vector<double> banded(std::vector<double> coefficients, std::int64_t bands) {
+std::vector<double> band_coefficients(std::vector<double> coefficients, std::int64_t bands) {
   for (std::int64_t j = bands; j < std::ssize(coefficients); ++j)
     coefficients[static_cast<std::size_t>(j)] = 0;
   return coefficients;
@@ -148,23 +148,24 @@ TEST(Sensitivity, never_below_brute_force_and_equal_to_it_where_called_exact_cat
   for (const StrategyInfo& info : strategy_catalogue()) {
     for (const std::int64_t n : {1, 2, 3, 7, 8, 10}) {
       SCOPED_TRACE(n);
-      expect_sound(*testing::make_known(info.name, n));
+      expect_sound_sensitivity(*testing::make_known(info.name, n));
     }
   }
 }
 
 TEST(Sensitivity, never_below_brute_force_random_toeplitz_of_mixed_signs) {
   RandomNumbers random(1);
-  for (int trial = 0; trial < 6; ++trial) expect_sound(GivenStrategy(random.numbers(9, -1, 1)));
+  for (int trial = 0; trial < 6; ++trial)
+    expect_sound_sensitivity(GivenStrategy(random.numbers(9, -1, 1)));
 }
 
 TEST(Sensitivity, never_below_brute_force_random_non_negative_toeplitz) {
   RandomNumbers random(2);
   for (int trial = 0; trial < 6; ++trial) {
     std::vector<double> coefficients = random.numbers(9, 0, 1);
-    expect_sound(GivenStrategy(coefficients));
+    expect_sound_sensitivity(GivenStrategy(coefficients));
     std::ranges::sort(coefficients, std::ranges::greater());
-    expect_sound(GivenStrategy(coefficients));
+    expect_sound_sensitivity(GivenStrategy(coefficients));
   }
 }
 
@@ -172,16 +173,16 @@ TEST(Sensitivity, never_below_brute_force_banded) {
   RandomNumbers random(3);
   for (std::int64_t bands = 1; bands <= 4; ++bands)
     for (int trial = 0; trial < 3; ++trial) {
-      GivenStrategy toeplitz(banded(random.numbers(9, -1, 1), bands));
+      GivenStrategy toeplitz(band_coefficients(random.numbers(9, -1, 1), bands));
       toeplitz.bands = bands;
-      expect_sound(toeplitz);
+      expect_sound_sensitivity(toeplitz);
       Matrix encoder = Matrix::Zero(9, 9);
       for (Eigen::Index i = 0; i < 9; ++i)
         for (Eigen::Index j = std::max<Eigen::Index>(0, i + 1 - index_of(bands)); j <= i; ++j)
           encoder(i, j) = random.between(-1, 1);
       GivenStrategy other(encoder);
       other.bands = bands;
-      expect_sound(other);
+      expect_sound_sensitivity(other);
     }
 }
 
@@ -190,7 +191,7 @@ TEST(Sensitivity, never_below_brute_force_any_matrix) {
   for (const double low : {-1.0, 0.0}) {
     Matrix encoder(11, 8);
     for (double& entry : encoder.reshaped()) entry = random.between(low, 1);
-    expect_sound(GivenStrategy(encoder));
+    expect_sound_sensitivity(GivenStrategy(encoder));
   }
 }
 
@@ -271,7 +272,7 @@ TEST(Sensitivity, tree_search_is_exact_for_every_schema_of_every_horizon_to_14) 
   for (std::int64_t n = 1; n <= 14; ++n) {
     const TreeStrategy tree(n);
     const Matrix encoder = tree.encoder();
-    for (const Participation& participation : participations(n)) {
+    for (const Participation& participation : sensitivity_participations(n)) {
       const Sensitivity claimed = sensitivity(tree, participation);
       ASSERT_EQ(claimed.exactness, Exactness::exact);
       ASSERT_TRUE(relatively_close(claimed.value,
@@ -334,11 +335,11 @@ std::vector<double> golden_coefficients(std::string_view name, std::int64_t n) {
   const std::vector<double> f = square_root_coefficients(n);
   std::vector<double> c(static_cast<std::size_t>(n));
   if (name == "sqrt") return f;
-  if (name == "BSR_p2") return banded(f, 2);
-  if (name == "BSR_p4") return banded(f, 4);
+  if (name == "BSR_p2") return band_coefficients(f, 2);
+  if (name == "BSR_p4") return band_coefficients(f, 4);
   if (name == "BISR_p3") return banded_inverse_square_root(n, 3);
   if (name == "BISR_p8") return banded_inverse_square_root(n, 8);
-  if (name == "identity") return banded(f, 1);
+  if (name == "identity") return band_coefficients(f, 1);
   if (name == "prefix") return std::vector<double>(c.size(), 1.0);
   if (name == "toeplitz[1,-.5,.8]") {
     const std::vector<double> first = {1, -0.5, 0.8};
@@ -416,7 +417,7 @@ TEST(Sensitivity, the_naive_formula_fails_where_coefficients_do_not_decrease) {
 }
 
 TEST(Sensitivity, the_rule_of_the_tests_rejects_wrong_versions) {
-  const GivenStrategy banded_root(banded(square_root_coefficients(8), 2));
+  const GivenStrategy banded_root(band_coefficients(square_root_coefficients(8), 2));
   const Participation twice = separated(2, 4);
   const Matrix encoder = banded_root.encoder();
   const double right = std::sqrt(2 * banded_root.max_column_norm_squared());
@@ -463,7 +464,7 @@ TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
       const Eigen::Index n = bands < 4 ? 12 : 10;
       const Matrix encoder = random_banded(n, bands, low, random);
       const Matrix products = (encoder.transpose() * encoder).cwiseAbs();
-      for (const Participation& schema : participations(n)) {
+      for (const Participation& schema : sensitivity_participations(n)) {
         if (schema.kind() != Participation::Kind::min_separation) continue;
         SCOPED_TRACE(schema.description() + " " + std::to_string(bands));
         const auto worst = largest_pattern(products, schema);
@@ -564,7 +565,7 @@ TEST(Sensitivity, toeplitz_is_fast_and_accurate_for_a_million_steps) {
 /// Tests the method that is used beyond 1024 steps, where no dense matrix helps.
 void expect_sound_at_length(const Strategy& strategy) {
   const Matrix encoder = strategy.encoder();
-  for (const Participation& participation : participations(strategy.num_steps())) {
+  for (const Participation& participation : sensitivity_participations(strategy.num_steps())) {
     if (participation.max_participations_within(strategy.num_steps()) == 1) continue;
     SCOPED_TRACE(std::string(strategy.name()) + ", " + participation.description());
     EXPECT_TRUE(is_sound(family_sensitivity(strategy, participation), encoder, participation));
@@ -594,7 +595,7 @@ TEST(Sensitivity, long_horizons_agree_with_brute_force) {
         epochs.epoch_length = length;
         const auto strategy = make(name, n, epochs);
         expect_sound_at_length(*strategy);
-        expect_sound(*strategy);
+        expect_sound_sensitivity(*strategy);
       }
   }
 }
@@ -609,7 +610,7 @@ TEST(Sensitivity, scaled_toeplitz_columns_agree_with_brute_force_whatever_the_sc
     Matrix encoder = lower_triangular_toeplitz(coefficients);
     for (Eigen::Index j = 0; j < encoder.cols(); ++j)
       encoder.col(j) /= scales[static_cast<std::size_t>(j)];
-    for (const Participation& participation : participations(n)) {
+    for (const Participation& participation : sensitivity_participations(n)) {
       if (participation.max_participations_within(n) == 1) continue;
       SCOPED_TRACE(participation.description());
       for (const std::int64_t max_operations : {std::int64_t{1} << 28, std::int64_t{0}}) {
@@ -694,9 +695,9 @@ class WeightedHaar final : public HaarBasisStrategy {
 
 TEST(Sensitivity, haar_products_that_are_negative_count_by_their_size) {
   // Columns of opposite sign, nearly: records of opposite sign meet in them.
-  expect_sound(WeightedHaar(2, {0.01, 1}));
-  expect_sound(WeightedHaar(4, {0.01, 0.02, 1}));
-  expect_sound(WeightedHaar(8, {0.3, 0.01, 0.7, 0.2}));
+  expect_sound_sensitivity(WeightedHaar(2, {0.01, 1}));
+  expect_sound_sensitivity(WeightedHaar(4, {0.01, 0.02, 1}));
+  expect_sound_sensitivity(WeightedHaar(8, {0.3, 0.01, 0.7, 0.2}));
 }
 
 /// A recursion of two buffers with any numbers that are not negative.
@@ -753,7 +754,7 @@ TEST(Sensitivity, changing_numbers_have_bounds_on_their_inner_products) {
     for (const Strategy* strategy :
          {static_cast<const Strategy*>(&recursion), static_cast<const Strategy*>(&bands)}) {
       expect_sound_at_length(*strategy);
-      expect_sound(*strategy);
+      expect_sound_sensitivity(*strategy);
     }
     // Whether every distance is looked at, or some.
     const Matrix encoder = recursion.encoder();
@@ -764,7 +765,7 @@ TEST(Sensitivity, changing_numbers_have_bounds_on_their_inner_products) {
               return std::vector<double>(norms.begin(), norms.end());
             }(),
         .products = [&](std::int64_t lag) { return recursion.later_products(lag); }};
-    for (const Participation& participation : participations(n)) {
+    for (const Participation& participation : sensitivity_participations(n)) {
       if (participation.max_participations_within(n) == 1) continue;
       for (const std::int64_t max_operations : {std::int64_t{1} << 24, std::int64_t{0}})
         EXPECT_TRUE(is_sound({std::sqrt(largest_pair_sum(columns, participation, max_operations)),
@@ -781,7 +782,7 @@ TEST(Sensitivity, numbers_without_falling_products_have_no_such_bounds) {
         random_recursion(9, random, least_gain, largest_factor);
     EXPECT_TRUE(recursion.later_products(1).empty());
     expect_sound_at_length(recursion);
-    expect_sound(recursion);
+    expect_sound_sensitivity(recursion);
   }
 }
 
@@ -887,7 +888,7 @@ TEST(LargestPatternSum, is_that_of_all_patterns) {
       if (trial == 3) std::ranges::sort(values, std::ranges::greater());
       const Vector roots = Eigen::Map<const Vector>(values.data(), index_of(n)).cwiseSqrt();
       const Matrix orthogonal = roots.asDiagonal();
-      for (const Participation& participation : participations(n))
+      for (const Participation& participation : sensitivity_participations(n))
         EXPECT_TRUE(relatively_close(std::sqrt(largest_pattern_sum(values, participation)),
                                      brute_force_sensitivity(orthogonal, participation).value,
                                      1e-13));

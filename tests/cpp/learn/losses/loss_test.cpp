@@ -4,20 +4,21 @@
 #include <limits>
 #include <memory>
 
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
+using testing::kNan;
 
-struct Case {
+struct LossCase {
   std::shared_ptr<const Loss> loss;
   std::vector<double> labels;
 };
 
-std::vector<Case> cases() {
+std::vector<LossCase> loss_cases() {
   const auto user = [](double p, double y) {
     return LossAt{std::cosh(p - y) - 1, std::sinh(p - y)};
   };
@@ -32,7 +33,7 @@ std::vector<Case> cases() {
 
 TEST(Loss, slope_is_the_derivative_of_the_value) {
   const double h = 1e-5;
-  for (const Case& c : cases())
+  for (const LossCase& c : loss_cases())
     for (const double y : c.labels)
       for (double p = -30.02; p <= 30; p += 0.37) {  // no kink within h
         const double difference = (c.loss->value(p + h, y) - c.loss->value(p - h, y)) / (2 * h);
@@ -52,7 +53,7 @@ TEST(Loss, a_slope_wrong_by_a_thousandth_would_be_seen) {
 }
 
 TEST(Loss, convex_non_negative_and_within_its_lipschitz_constant) {
-  for (const Case& c : cases())
+  for (const LossCase& c : loss_cases())
     for (const double y : c.labels) {
       double previous = -kInfinity;
       for (double p = -50; p <= 50; p += 0.25) {
@@ -107,7 +108,7 @@ TEST(Loss, known_values) {
 TEST(Loss, safe_at_every_margin) {
   for (const double size : {1e2, 709.0, 746.0, 1e4, 1e154, 1e200, 1e300})
     for (const double p : {-size, size})
-      for (const Case& c : cases()) {
+      for (const LossCase& c : loss_cases()) {
         if (c.loss->name() == "function") continue;  // the user's own
         for (const double y : c.labels) {
           const LossAt at = c.loss->at(p, y);
@@ -164,7 +165,7 @@ TEST(Loss, unknown_name_is_refused_with_the_known_ones) {
 // The envelope is below the loss, smooth, and with its slope Fenchel's inequality is tight up to
 // the excess: l(q) >= l*(-like bound) for every q.
 TEST(Loss, envelopes_are_below_the_loss_and_their_slopes_support_it) {
-  for (const Case& c : cases())
+  for (const LossCase& c : loss_cases())
     for (const double y : c.labels)
       for (const double width : {1e-3, 0.3, 4.0})
         for (double p = -6.02; p <= 6; p += 0.31) {
@@ -281,7 +282,7 @@ TEST(SoftmaxLoss, labels_are_classes_and_the_first_largest_score_wins) {
                "num_classes must be between 2 and 65536, got 1");
 }
 
-double norm_of(const std::vector<double>& v) {
+double length_of(const std::vector<double>& v) {
   double sum = 0;
   for (const double x : v) sum += x * x;
   return std::sqrt(sum);
@@ -296,7 +297,7 @@ TEST(ClippedGradient, is_the_gradient_until_the_clip_norm_and_its_direction_beyo
   EXPECT_NEAR(out[0], -0.6, 1e-14);
   EXPECT_NEAR(out[1], 0.8, 1e-14);
   clipped_gradient(0, x, 1, out);
-  EXPECT_EQ(norm_of(out), 0);
+  EXPECT_EQ(length_of(out), 0);
 }
 
 TEST(ClippedGradient, stays_finite_and_clipped_at_every_scale) {
@@ -305,9 +306,9 @@ TEST(ClippedGradient, stays_finite_and_clipped_at_every_scale) {
     for (const double size : {0.0, 1e-300, 1e-200, 1.0, 1e150, 1e300}) {
       const std::vector<double> x = {size, -size, size / 2};
       clipped_gradient(slope, x, 0.5, out);
-      EXPECT_LE(norm_of(out), 0.5 * (1 + 1e-14)) << slope << " " << size;
+      EXPECT_LE(length_of(out), 0.5 * (1 + 1e-14)) << slope << " " << size;
       if (std::abs(slope) * size > 1) {
-        EXPECT_GE(norm_of(out), 0.5 * (1 - 1e-14)) << slope << " " << size;
+        EXPECT_GE(length_of(out), 0.5 * (1 - 1e-14)) << slope << " " << size;
       }
     }
 }

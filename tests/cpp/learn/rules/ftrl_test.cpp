@@ -5,15 +5,15 @@
 #include <random>
 
 #include "learn/random_data.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::kNan;
 using testing::random_unit;
 using testing::span_of;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Ftrl, iterate_minimises_the_regularised_sum_over_the_domain) {
   std::mt19937_64 generator(1);

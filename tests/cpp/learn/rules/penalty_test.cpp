@@ -16,25 +16,25 @@
 #include "golden/penalty_golden.hpp"
 #include "learn/random_data.hpp"
 #include "learn/rules/ftrl.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::kInfinity;
+using testing::kNan;
 using testing::random_unit;
 using testing::span_of;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Case {
+struct PenaltyCase {
   const char* name;
   Penalty penalty;
   ModelShape shape;
 };
 
 /// Six weights each.
-std::vector<Case> cases(double strength) {
+std::vector<PenaltyCase> penalty_cases(double strength) {
   return {{"l1", {.strength = strength}, {.num_features = 6}},
           {"l1 but the last", {.strength = strength, .num_unpenalised = 1}, {.num_features = 6}},
           {"groups 2 3",
@@ -46,7 +46,7 @@ std::vector<Case> cases(double strength) {
            {.num_features = 3, .num_scores = 2}}};
 }
 
-Ftrl rule_of(const Case& c, const char* domain, double radius, double lambda) {
+Ftrl rule_of(const PenaltyCase& c, const char* domain, double radius, double lambda) {
   return Ftrl({.dimension = c.shape.num_features * c.shape.num_scores,
                .lambda = lambda,
                .domain = make_domain(domain, radius),
@@ -57,7 +57,7 @@ Ftrl rule_of(const Case& c, const char* domain, double radius, double lambda) {
 TEST(Penalty, leaders_are_those_of_a_slow_solver) {
   int num_compared = 0;
   for (const golden::penalty::Leaders& row : golden::penalty::leaders)
-    for (const Case& c : cases(row.alpha)) {
+    for (const PenaltyCase& c : penalty_cases(row.alpha)) {
       if (std::string_view(c.name) != row.penalty) continue;
       Ftrl rule = rule_of(c, row.domain, row.radius, row.lambda);
       const std::array sums = {row.sum_0, row.sum_1, row.sum_2, row.sum_3, row.sum_4, row.sum_5};
@@ -76,7 +76,7 @@ TEST(Penalty, leaders_are_those_of_a_slow_solver) {
 }
 
 /// The least of the composite sum over random points of the domain around w, less that at w.
-double least_excess(const Case& c, const Domain& domain, const Vector& sum, const Vector& w,
+double least_excess(const PenaltyCase& c, const Domain& domain, const Vector& sum, const Vector& w,
                     double times, double lambda) {
   std::mt19937_64 generator(7);
   const auto objective = [&](const Vector& v) {
@@ -98,7 +98,7 @@ double least_excess(const Case& c, const Domain& domain, const Vector& sum, cons
 TEST(Penalty, the_leader_minimises_the_composite_sum_over_the_domain) {
   std::mt19937_64 generator(3);
   for (const char* name : {"whole-space", "ball", "box"})
-    for (const Case& c : cases(0.3)) {
+    for (const PenaltyCase& c : penalty_cases(0.3)) {
       const auto domain = make_domain(name, 0.5);
       if (!domain->projects_what_shrank(c.penalty)) continue;
       Ftrl rule = rule_of(c, name, 0.5, 1.5);
@@ -113,7 +113,7 @@ TEST(Penalty, the_leader_minimises_the_composite_sum_over_the_domain) {
 
 TEST(Penalty, projecting_what_shrank_is_wrong_where_it_is_refused) {
   // A box and groups: the projection moves one weight of a group, and the other should follow.
-  const Case groups{"a group", {.strength = 1, .groups = {2}}, {.num_features = 2}};
+  const PenaltyCase groups{"a group", {.strength = 1, .groups = {2}}, {.num_features = 2}};
   const auto box = make_domain("box", 0.5);
   Vector point = (Vector(2) << 3, 0.9).finished();
   const Vector sum = -point;
@@ -122,22 +122,22 @@ TEST(Penalty, projecting_what_shrank_is_wrong_where_it_is_refused) {
   EXPECT_LT(least_excess(groups, *box, sum, point, 1, 1), -1e-3);
 
   for (const char* name : {"box", "simplex", "simplex-entropic"}) {
-    const Case c = cases(0.3)[3];
+    const PenaltyCase c = penalty_cases(0.3)[3];
     EXPECT_ERROR(rule_of(c, name, 1, 1), "unsupported",
                  "ftrl: domain must be whole-space or ball with a penalty of groups, got " +
                      std::string(name));
   }
   for (const char* name : {"simplex", "simplex-entropic"})
     EXPECT_ERROR(
-        rule_of(cases(0.3)[0], name, 1, 1), "unsupported",
+        rule_of(penalty_cases(0.3)[0], name, 1, 1), "unsupported",
         "ftrl: domain must be whole-space, ball or box with a penalty, got " + std::string(name));
-  EXPECT_NO_THROW(rule_of(cases(0)[3], "box", 1, 1));
+  EXPECT_NO_THROW(rule_of(penalty_cases(0)[3], "box", 1, 1));
 }
 
 TEST(Penalty, values_and_slopes_are_those_of_the_definition) {
   const Vector w = (Vector(6) << 3, -4, 0, 12, 0.5, -2).finished();
   const auto value = [&](int i) {
-    const Case c = cases(2)[static_cast<std::size_t>(i)];
+    const PenaltyCase c = penalty_cases(2)[static_cast<std::size_t>(i)];
     return penalty_value(c.penalty, c.shape, span_of(w));
   };
   EXPECT_EQ(value(0), 43);
@@ -148,7 +148,7 @@ TEST(Penalty, values_and_slopes_are_those_of_the_definition) {
                              std::sqrt(2.0)};
   std::mt19937_64 generator(5);
   for (std::size_t i = 0; i < slopes.size(); ++i) {
-    const Case c = cases(2)[i];
+    const PenaltyCase c = penalty_cases(2)[i];
     const double slope = penalty_slope(c.penalty, c.shape);
     EXPECT_NEAR(slope, 2 * slopes[i], 1e-14);
     double steepest = 0;
@@ -198,13 +198,13 @@ struct Outcome {
 
 /// Least of <s, w> + times psi(w) over the ball of radius D: homogeneous, so -D times the norm of
 /// what shrinking leaves of -s. Confirmed below by a search.
-double best_in_ball(const Case& c, const Vector& sum, double times, double radius) {
+double best_in_ball(const PenaltyCase& c, const Vector& sum, double times, double radius) {
   Vector v = -sum;
   shrink(c.penalty, times, c.shape, {v.data(), static_cast<std::size_t>(v.size())});
   return -radius * v.norm();
 }
 
-Outcome outcome_of(const Case& c, const Play& play, double lambda, double radius) {
+Outcome outcome_of(const PenaltyCase& c, const Play& play, double lambda, double radius) {
   Ftrl rule = rule_of(c, "ball", radius, lambda);
   const Eigen::Index n = play.gradients.rows();
   Vector sum = Vector::Zero(kWeights);
@@ -226,7 +226,7 @@ Outcome outcome_of(const Case& c, const Play& play, double lambda, double radius
           .bound_without_slope = flat + moved / lambda};
 }
 
-std::vector<Case> small_cases(double strength) {
+std::vector<PenaltyCase> small_cases(double strength) {
   return {{"l1", {.strength = strength}, {.num_features = kWeights}},
           {"a group", {.strength = strength, .groups = {kWeights}}, {.num_features = kWeights}},
           {"l1 of one", {.strength = strength, .num_unpenalised = 1}, {.num_features = kWeights}}};
@@ -234,7 +234,7 @@ std::vector<Case> small_cases(double strength) {
 
 TEST(Penalty, the_best_point_of_the_ball_is_that_of_a_search) {
   std::mt19937_64 generator(11);
-  for (const Case& c : small_cases(0.3))
+  for (const PenaltyCase& c : small_cases(0.3))
     for (int repeat = 0; repeat < 20; ++repeat) {
       const Vector sum = 3 * random_unit(generator, kWeights);
       double least = 0;
@@ -248,7 +248,8 @@ TEST(Penalty, the_best_point_of_the_ball_is_that_of_a_search) {
 }
 
 /// A search for the play with the most regret for its bound.
-double worst_share(const Case& c, double lambda, double radius, double noise, std::uint64_t seed) {
+double worst_share(const PenaltyCase& c, double lambda, double radius, double noise,
+                   std::uint64_t seed) {
   constexpr Eigen::Index kSteps = 5;
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal;
@@ -282,7 +283,7 @@ double worst_share(const Case& c, double lambda, double radius, double noise, st
 }
 
 TEST(Penalty, no_play_has_more_regret_than_the_bound_and_some_nearly_as_much) {
-  for (const Case& c : small_cases(0.2))
+  for (const PenaltyCase& c : small_cases(0.2))
     for (const double noise : {0.0, 0.5, 4.0}) {
       double most = 0;
       for (const double lambda : {0.7, 2.2, 5.0})
@@ -295,7 +296,7 @@ TEST(Penalty, no_play_has_more_regret_than_the_bound_and_some_nearly_as_much) {
 TEST(Penalty, the_bound_without_the_slope_is_exceeded) {
   // Noise drives both weights to the edge of the ball although neither penalty nor gradients want
   // them there.
-  const Case c = small_cases(3)[0];
+  const PenaltyCase c = small_cases(3)[0];
   Play play{Matrix::Constant(20, kWeights, std::sqrt(0.5)), Matrix::Zero(20, kWeights)};
   for (Eigen::Index t = 0; t < 20; ++t)
     play.noise.row(t).setConstant(-71 - (3 + std::sqrt(0.5)) * static_cast<double>(t + 1));
@@ -336,15 +337,15 @@ TEST(Penalty, the_bound_counts_the_slope_once_for_the_noise) {
 
 // ---- The learner --------------------------------------------------------------------------------
 
-std::shared_ptr<const Mechanism> mechanism_of(const char* strategy, std::int64_t num_steps,
-                                              double epsilon) {
+std::shared_ptr<const Mechanism> penalty_mechanism(const char* strategy, std::int64_t num_steps,
+                                                   double epsilon) {
   return Mechanism::make({.strategy = strategy,
                           .num_steps = num_steps,
                           .target = {.epsilon = epsilon, .delta = 1e-6}});
 }
 
-DpFtrlOptions options(std::int64_t dimension = 3) {
-  return {.mechanism = mechanism_of("honaker", 40, 1),
+DpFtrlOptions penalty_options(std::int64_t dimension = 3) {
+  return {.mechanism = penalty_mechanism("honaker", 40, 1),
           .key = Key::insecure_from_seed(4),
           .dimension = dimension,
           .loss = make_loss("logistic"),
@@ -353,7 +354,7 @@ DpFtrlOptions options(std::int64_t dimension = 3) {
           .lambda = 8};
 }
 
-void learn(DpFtrl& learner, std::int64_t num_steps) {
+void learn_steps(DpFtrl& learner, std::int64_t num_steps) {
   const SyntheticStream stream({.dimension = learner.dimension(), .seed = 3});
   std::vector<double> x(static_cast<std::size_t>(learner.dimension()));
   std::vector<double> scores(static_cast<std::size_t>(learner.num_scores()));
@@ -364,13 +365,13 @@ void learn(DpFtrl& learner, std::int64_t num_steps) {
 }
 
 TEST(Penalty, of_strength_0_is_none_bit_for_bit) {
-  DpFtrlOptions zero = options();
+  DpFtrlOptions zero = penalty_options();
   zero.lambda = std::nullopt;
   DpFtrl plain(zero);
   zero.penalty = {.strength = 0, .groups = {1, 1}, .num_unpenalised = 1};
   DpFtrl same(zero);
-  learn(plain, 25);
-  learn(same, 25);
+  learn_steps(plain, 25);
+  learn_steps(same, 25);
   EXPECT_EQ(plain.checkpoint(), same.checkpoint());
   EXPECT_EQ(plain.iterate(), same.iterate());
   // Neither descent nor any domain refuses it.
@@ -381,11 +382,11 @@ TEST(Penalty, of_strength_0_is_none_bit_for_bit) {
 
 TEST(Penalty, of_great_strength_leaves_only_what_it_leaves_out) {
   for (const std::vector<std::int64_t>& groups : {std::vector<std::int64_t>{}, {2}}) {
-    DpFtrlOptions huge = options();
+    DpFtrlOptions huge = penalty_options();
     huge.penalty = {.strength = 1e308, .groups = groups, .num_unpenalised = 1};
     huge.batch_size = 3;
     DpFtrl learner(huge);
-    learn(learner, 25);
+    learn_steps(learner, 25);
     EXPECT_EQ(learner.iterate().head(2), Vector::Zero(2));
     EXPECT_EQ(learner.average().head(2), Vector::Zero(2));
     EXPECT_NE(learner.iterate()(2), 0);
@@ -393,7 +394,7 @@ TEST(Penalty, of_great_strength_leaves_only_what_it_leaves_out) {
 }
 
 TEST(Penalty, changes_no_release_where_gradients_do_not_follow_the_weights) {
-  DpFtrlOptions how = options();
+  DpFtrlOptions how = penalty_options();
   how.loss = make_loss("absolute");
   DpFtrl plain(how);
   how.penalty.strength = 0.1;
@@ -408,13 +409,13 @@ TEST(Penalty, changes_no_release_where_gradients_do_not_follow_the_weights) {
 }
 
 TEST(Penalty, is_that_of_the_mean_loss_whatever_the_batch) {
-  DpFtrlOptions how = options();
+  DpFtrlOptions how = penalty_options();
   how.batch_size = 3;
   how.penalty.strength = 0.2;
   DpFtrl learner(how);
   Ftrl replay({.dimension = 3, .lambda = 8, .domain = how.domain, .penalty = how.penalty});
   for (std::int64_t t = 1; t <= 20; ++t) {
-    learn(learner, 1);
+    learn_steps(learner, 1);
     Vector mean(3);
     for (int i = 0; i < 3; ++i) mean(i) = learner.release()[static_cast<std::size_t>(i)] / 3;
     replay.update(span_of(mean));
@@ -424,7 +425,7 @@ TEST(Penalty, is_that_of_the_mean_loss_whatever_the_batch) {
 
 TEST(Penalty, bad_ones_are_refused_by_name) {
   const auto message = [](const Penalty& penalty) {
-    DpFtrlOptions how = options(5);
+    DpFtrlOptions how = penalty_options(5);
     how.penalty = penalty;
     return testing::error_text([&] { DpFtrl{how}; });
   };
@@ -447,7 +448,7 @@ TEST(Penalty, bad_ones_are_refused_by_name) {
             "sizes of 11");
   EXPECT_EQ(message({.num_unpenalised = 6}),
             "invalid_argument | dp_ftrl: penalty.num_unpenalised must be between 0 and 5, got 6");
-  DpFtrlOptions descent = options();
+  DpFtrlOptions descent = penalty_options();
   descent.penalty.strength = 0.5;
   descent.descent = DescentSchedule{};
   EXPECT_ERROR(DpFtrl{descent}, "unsupported",
@@ -460,7 +461,7 @@ TEST(Penalty, bad_ones_are_refused_by_name) {
 }
 
 TEST(Penalty, default_lambda_minimises_the_composite_bound) {
-  DpFtrlOptions how = options();
+  DpFtrlOptions how = penalty_options();
   how.lambda = std::nullopt;
   how.penalty.strength = 0.25;
   RegretSetting setting = regret_setting(how.mechanism->certificate(), 3, *how.domain, 2);
@@ -471,7 +472,7 @@ TEST(Penalty, default_lambda_minimises_the_composite_bound) {
 // ---- Runs ---------------------------------------------------------------------------------------
 
 /// min over all w of the mean loss plus psi, by proximal gradients with a step that is safe.
-double least_composite(const Matrix& x, const Vector& y, const Case& c) {
+double least_composite(const Matrix& x, const Vector& y, const PenaltyCase& c) {
   const auto n = static_cast<double>(x.rows());
   const double step = n / (0.25 * x.squaredNorm());
   Vector w = Vector::Zero(x.cols());
@@ -493,7 +494,7 @@ TEST(Penalty, mean_composite_loss_of_the_twin_is_within_the_bound_of_a_slow_solv
   Matrix x(kRows, kFeatures);
   for (Eigen::Index i = 0; i < kRows; ++i) x.row(i) = random_unit(generator, kFeatures);
   const Vector y = (x.col(0) - 0.5 * x.col(4)).array().sign();
-  for (const Case& c : cases(0.03)) {
+  for (const PenaltyCase& c : penalty_cases(0.03)) {
     if (c.shape.num_scores > 1) continue;
     const double least = least_composite(x, y, c);
     const double radius = 8;
@@ -522,9 +523,9 @@ TEST(Penalty, mean_composite_regret_stays_below_the_expected_bound_against_an_ad
   // Linear losses that answer the iterates: gradients along w_t - w*_t, w*_t the best point so far.
   constexpr std::int64_t kSteps = 100;
   constexpr Eigen::Index kFeatures = 4;
-  const Case c{"l1", {.strength = 0.05}, {.num_features = kFeatures}};
+  const PenaltyCase c{"l1", {.strength = 0.05}, {.num_features = kFeatures}};
   for (const char* strategy : {"tree", "square-root"}) {
-    const auto mechanism = mechanism_of(strategy, kSteps, 2);
+    const auto mechanism = penalty_mechanism(strategy, kSteps, 2);
     RegretSetting setting = regret_setting(mechanism->certificate(), kFeatures, 1);
     const double bound_without = regret_bound(setting, theorem_lambda(setting)).total();
     setting.penalty_slope = penalty_slope(c.penalty, c.shape);
@@ -562,7 +563,7 @@ TEST(Penalty, mean_composite_regret_stays_below_the_expected_bound_against_an_ad
 TEST(Penalty, finds_the_three_features_of_fifty_that_matter) {
   constexpr std::int64_t kSteps = 8192;
   constexpr Eigen::Index kFeatures = 50;
-  const auto mechanism = mechanism_of("square-root", kSteps, 4);
+  const auto mechanism = penalty_mechanism("square-root", kSteps, 4);
   int num_runs = 0, num_found = 0, num_false = 0;
   double ratio = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -20,16 +20,16 @@ using detail::Digits;
 using detail::Enclosure;
 using detail::FixedPoint;
 
-constexpr std::uint64_t kSeed = 20;  // of the golden values
+constexpr std::uint64_t kGoldenSeed = 20;  // of the golden values
 constexpr std::size_t kPlanes[] = {2, 4, 8};
 
-NoiseStreamOptions options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
-  return {.key = Key::insecure_from_seed(kSeed),
+NoiseStreamOptions entry_options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
+  return {.key = Key::insecure_from_seed(kGoldenSeed),
           .dimension = dimension,
           .first_coordinate = first_coordinate};
 }
 
-DecoderForm form_of(const std::string& name) {
+DecoderForm exact_entry_form(const std::string& name) {
   for (testing::NamedForm& named : testing::named_forms())
     if (name == named.name) return std::move(named.form);
   EXPECT_EQ(name, "square_root");
@@ -151,7 +151,7 @@ Digits parse(const char* text) {
 }
 
 /// |a - b| in units of digit p, for two numbers of one sign.
-double distance(const FixedPoint& fixed, const Digits& a, const Digits& b) {
+double entry_distance(const FixedPoint& fixed, const Digits& a, const Digits& b) {
   const Digits one_way = fixed.subtract(a, b), other_way = fixed.subtract(b, a);
   const double difference = std::min(fixed.to_double(one_way), fixed.to_double(other_way));
   return std::ldexp(difference, static_cast<int>(64 * fixed.num_digits()));
@@ -161,17 +161,17 @@ bool contains(const FixedPoint& fixed, const Enclosure& enclosure, const Digits&
               bool negative) {
   // Values are given rounded down, so one more unit.
   return enclosure.negative == negative &&
-         distance(fixed, enclosure.digits, value) <= enclosure.error + 1;
+         entry_distance(fixed, enclosure.digits, value) <= enclosure.error + 1;
 }
 
 TEST(ExactEntry, enclosures_contain_the_values_of_an_independent_program) {
   for (const golden::exact_entry::Entries& known : golden::exact_entry::entries) {
-    const DecoderForm form = form_of(known.form);
+    const DecoderForm form = exact_entry_form(known.form);
     const Digits value = parse(known.digits);
     for (const std::size_t planes : kPlanes) {
       const FixedPoint fixed(planes);
       const Enclosure entry =
-          enclose_entry(form, options(2000), known.step, known.coordinate, planes);
+          enclose_entry(form, entry_options(2000), known.step, known.coordinate, planes);
       EXPECT_TRUE(contains(fixed, entry, value, known.negative))
           << known.form << " " << known.step << " with " << planes << " planes";
       // A bound that is always true would be useless: at most 2^32 units of a number of 2^64p
@@ -185,12 +185,12 @@ TEST(ExactEntry, exchanged_planes_wrong_weights_and_neighbouring_addresses_are_d
   std::size_t num_wrong = 0;
   for (const golden::exact_entry::Entries& known : golden::exact_entry::entries) {
     const FixedPoint fixed(4);
-    const DecoderForm form = form_of(known.form);
+    const DecoderForm form = exact_entry_form(known.form);
     const Digits value = parse(known.digits);
     const auto is_right = [&](const DecoderForm& decoder, std::int64_t step,
                               std::int64_t coordinate, const Digits& expected) {
-      return contains(fixed, enclose_entry(decoder, options(2000), step, coordinate, 4), expected,
-                      known.negative);
+      return contains(fixed, enclose_entry(decoder, entry_options(2000), step, coordinate, 4),
+                      expected, known.negative);
     };
     ASSERT_TRUE(is_right(form, known.step, known.coordinate, value));
     EXPECT_FALSE(is_right(form, known.step, known.coordinate, parse(known.swapped)));
@@ -211,10 +211,10 @@ TEST(ExactEntry, single_normals_agree_with_the_sampler_within_its_bound) {
   std::vector<double> z(70);
   double worst = 0;
   for (std::int64_t row = 0; row < 60; ++row) {
-    fill_normals(options(1).key, Stream::noise, static_cast<std::uint64_t>(row), 1000, z);
+    fill_normals(entry_options(1).key, Stream::noise, static_cast<std::uint64_t>(row), 1000, z);
     for (std::size_t i = 0; i < z.size(); ++i) {
-      const Enclosure entry =
-          enclose_entry(IdentityDecoder{}, options(70, 1000), row, static_cast<std::int64_t>(i), 2);
+      const Enclosure entry = enclose_entry(IdentityDecoder{}, entry_options(70, 1000), row,
+                                            static_cast<std::int64_t>(i), 2);
       const double ideal = fixed.to_double(entry.digits) * (entry.negative ? -1 : 1);
       worst = std::max(worst, std::abs(ideal - z[i]));
     }
@@ -226,7 +226,7 @@ TEST(ExactEntry, single_normals_agree_with_the_sampler_within_its_bound) {
 TEST(ExactEntry, equals_the_fast_path_wherever_that_is_certain) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     const auto strategy = testing::make_known(info.name, 300);
-    NoiseStream stream(*strategy, options(2, 5));
+    NoiseStream stream(*strategy, entry_options(2, 5));
     std::vector<double> row(2);
     std::int64_t num_certain = 0, num_entries = 0;
     for (std::int64_t t = 0; t < 300; ++t) {
@@ -301,8 +301,8 @@ TEST(ExactEntry, scaling_by_powers_of_two_shows_the_binary_digits_of_the_entry) 
     const Digits value = parse(known.digits);
     const auto rounded = static_cast<std::int64_t>(value[0] << 50 | value[1] >> 14) +
                          static_cast<std::int64_t>(value[1] >> 13 & 1);
-    EXPECT_EQ(exact_rounded_entry(form_of(known.form), options(2000), known.step, known.coordinate,
-                                  0x1p50),
+    EXPECT_EQ(exact_rounded_entry(exact_entry_form(known.form), entry_options(2000), known.step,
+                                  known.coordinate, 0x1p50),
               known.negative ? -rounded : rounded)
         << known.form << " " << known.step;
   }
@@ -320,11 +320,11 @@ TEST(FixedPoint, logarithms_roots_and_cosines_satisfy_their_equations) {
       const Enclosure once = fixed.minus_log(u);
       const Enclosure twice = fixed.minus_log(fixed.multiply(u, u));
       const double lost = 1 / fixed.to_double(fixed.multiply(u, u));
-      EXPECT_LE(distance(fixed, fixed.shift_left(once.digits, 1), twice.digits),
+      EXPECT_LE(entry_distance(fixed, fixed.shift_left(once.digits, 1), twice.digits),
                 2 * once.error + twice.error + lost);
       // sqrt(a)^2 = a.
       const Enclosure root = fixed.square_root({.digits = once.digits});
-      EXPECT_LE(distance(fixed, fixed.multiply(root.digits, root.digits), once.digits),
+      EXPECT_LE(entry_distance(fixed, fixed.multiply(root.digits, root.digits), once.digits),
                 3 * (fixed.to_double(root.digits) + 1) * (root.error + 1));
       EXPECT_LE(root.error * std::min(1.0, fixed.to_double(root.digits)), 2000);
       // cos^2 + sin^2 = 1.
@@ -332,7 +332,8 @@ TEST(FixedPoint, logarithms_roots_and_cosines_satisfy_their_equations) {
       quarter_back[1] -= std::uint64_t{1} << 62;
       const Digits c = fixed.cosine_of_turn(u).digits;
       const Digits s = fixed.cosine_of_turn(quarter_back).digits;
-      EXPECT_LE(distance(fixed, fixed.add(fixed.multiply(c, c), fixed.multiply(s, s)), {1}), 130);
+      EXPECT_LE(entry_distance(fixed, fixed.add(fixed.multiply(c, c), fixed.multiply(s, s)), {1}),
+                130);
     }
   }
 }
@@ -371,7 +372,8 @@ TEST(FixedPoint, sums_and_products_keep_their_signs_and_errors) {
         EXPECT_NEAR(back(product), a * b, std::abs(a * b) * 0x1p-49 + fixed.unit())
             << a << " " << b;
         const Enclosure general = fixed.multiply(number(a), number(b));
-        EXPECT_LE(distance(fixed, product.digits, general.digits), product.error + general.error);
+        EXPECT_LE(entry_distance(fixed, product.digits, general.digits),
+                  product.error + general.error);
         EXPECT_LE(product.error, 1 + std::abs(b));
       }
     EXPECT_EQ(fixed.multiply({.digits = {1}}, 5e-324).digits, Digits{});
@@ -388,7 +390,7 @@ TEST(FixedPoint, reciprocals_times_their_number_are_one) {
       const Enclosure inverse = fixed.reciprocal(x);
       const Enclosure one = fixed.multiply(inverse, x);
       EXPECT_FALSE(one.negative) << x;
-      EXPECT_LE(distance(fixed, one.digits, {1}), one.error) << x;
+      EXPECT_LE(entry_distance(fixed, one.digits, {1}), one.error) << x;
       EXPECT_LE(inverse.error, 8 * (1 + 1 / std::abs(x))) << x;
     }
     for (const double x : {0.0, 0x1p-61, 0x1p61, std::numeric_limits<double>::quiet_NaN()})
@@ -434,7 +436,7 @@ TEST(ExactEntry, arguments_out_of_range_are_refused) {
   const auto refused = [](const DecoderForm& form, std::int64_t step, std::int64_t coordinate,
                           double scale) {
     return testing::error_text(
-        [&] { (void)exact_rounded_entry(form, options(3), step, coordinate, scale); });
+        [&] { (void)exact_rounded_entry(form, entry_options(3), step, coordinate, scale); });
   };
   EXPECT_EQ(refused(toeplitz, 0, 0, 1), "");
   EXPECT_NE(refused(toeplitz, 2, 0, 1).find("step must be between 0 and 1"), std::string::npos);
@@ -454,7 +456,7 @@ TEST(ExactEntry, arguments_out_of_range_are_refused) {
     EXPECT_NE(refused(tree, 0, 0, scale).find("scale must be between 0 and 2^60"),
               std::string::npos);
   const auto strategy = make_strategy({.name = "tree", .num_steps = 3});
-  const NoiseStream unused(*strategy, options(1));
+  const NoiseStream unused(*strategy, entry_options(1));
   EXPECT_ERROR((void)unused.rounded(0, 1), "invalid_argument", "step must be between 0 and 2");
 }
 

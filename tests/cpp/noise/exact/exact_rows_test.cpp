@@ -244,7 +244,7 @@ using detail::FixedPoint;
 using testing::NaiveRow;
 using testing::NamedForm;
 
-NoiseStreamOptions options() {
+NoiseStreamOptions exact_rows_options() {
   return {.key = Key::insecure_from_seed(7), .dimension = 1, .first_coordinate = 3};
 }
 
@@ -258,8 +258,8 @@ double worst_deviation(const DecoderForm& form, const std::vector<NaiveRow>& nai
   for (const NaiveRow& row : naive)
     for (const auto& [measurement, weight] : row)
       num_measurements = std::max(num_measurements, measurement + 1);
-  const Matrix z = noise_matrix(options(), num_measurements);
-  detail::Normals normals(options(), 0, 2);
+  const Matrix z = noise_matrix(exact_rows_options(), num_measurements);
+  detail::Normals normals(exact_rows_options(), 0, 2);
   const auto rows = detail::make_exact_rows(form, normals, 0);
   double worst = 0;
   for (std::int64_t t = 0; t < std::ssize(naive); ++t) {
@@ -299,7 +299,7 @@ TEST(ExactRows, a_weight_off_by_one_part_in_a_million_is_noticed) {
 
 TEST(ExactRows, do_not_depend_on_the_order_in_which_they_are_asked_for) {
   for (const NamedForm& named : testing::named_forms()) {
-    detail::Normals normals(options(), 0, 2);
+    detail::Normals normals(exact_rows_options(), 0, 2);
     const auto rows = detail::make_exact_rows(named.form, normals, 0);
     std::vector<Enclosure> upwards;
     for (std::int64_t t = 0; t < named.num_steps; ++t) upwards.push_back(rows->row(t));
@@ -317,8 +317,8 @@ TEST(ExactRows, do_not_depend_on_the_order_in_which_they_are_asked_for) {
 TEST(ExactRows, enclosures_of_more_planes_lie_within_those_of_fewer) {
   for (const NamedForm& named : testing::named_forms()) {
     for (std::int64_t t = 0; t < named.num_steps; t += 6) {
-      const Enclosure coarse = enclose_entry(named.form, options(), t, 0, 2);
-      Enclosure fine = enclose_entry(named.form, options(), t, 0, 8);
+      const Enclosure coarse = enclose_entry(named.form, exact_rows_options(), t, 0, 2);
+      Enclosure fine = enclose_entry(named.form, exact_rows_options(), t, 0, 8);
       const FixedPoint fixed(8);
       fine.error = 0;
       const Enclosure difference =
@@ -333,8 +333,8 @@ TEST(ExactRows, enclosures_of_more_planes_lie_within_those_of_fewer) {
 TEST(ExactRows, errors_of_a_growing_recursion_are_covered) {
   const DecoderForm growing = BandedDecoder{{1.3, -2.0}};
   const FixedPoint fixed(8);
-  const Enclosure coarse = enclose_entry(growing, options(), 79, 0, 2);
-  Enclosure fine = enclose_entry(growing, options(), 79, 0, 8);
+  const Enclosure coarse = enclose_entry(growing, exact_rows_options(), 79, 0, 2);
+  Enclosure fine = enclose_entry(growing, exact_rows_options(), 79, 0, 8);
   fine.error = 0;
   const Enclosure difference =
       fixed.subtract(fine, {.digits = coarse.digits, .negative = coarse.negative});
@@ -351,12 +351,12 @@ TEST(ExactRows, rows_out_of_range_are_never_certain) {
                                    ToeplitzDecoder{std::vector<double>(60, 0x1p61)}};
   for (const DecoderForm& form : exploding)
     for (const std::size_t planes : {2u, 4u, 8u}) {
-      const Enclosure entry = enclose_entry(form, options(), 50, 0, planes);
+      const Enclosure entry = enclose_entry(form, exact_rows_options(), 50, 0, planes);
       EXPECT_FALSE(std::isfinite(entry.error)) << form.index() << " with " << planes;
       EXPECT_EQ(FixedPoint(planes).round_scaled(entry, 1), std::nullopt) << form.index();
       // So small a scale that digits of which nothing is known would look like noise.
-      EXPECT_ERROR((void)exact_rounded_entry(form, options(), 50, 0, 0x1p-60), "unsupported",
-                   "noise stays within 2^62 throughout its recursion");
+      EXPECT_ERROR((void)exact_rounded_entry(form, exact_rows_options(), 50, 0, 0x1p-60),
+                   "unsupported", "noise stays within 2^62 throughout its recursion");
     }
 }
 
@@ -399,7 +399,7 @@ TEST(ExactRows, prepared_toeplitz_rows_agree_with_single_ones) {
     toeplitz.num_future = num_future;
     const DecoderForm form = toeplitz;
     for (const std::size_t planes : {2u, 4u, 8u}) {
-      detail::Normals normals(options(), 0, planes);
+      detail::Normals normals(exact_rows_options(), 0, planes);
       const FixedPoint& fixed = normals.fixed();
       const auto single = detail::make_exact_rows(form, normals, 4);
       const auto prepared = detail::make_exact_rows(form, normals, 4);
@@ -427,14 +427,15 @@ TEST(ExactRows, filters_of_many_toeplitz_rows_equal_the_definition) {
   for (const Workload& workload : workloads) {
     const DecoderForm form = FilteredDecoder{testing::shared(toeplitz), scales, workload};
     const std::vector<NaiveRow> naive = testing::naive_rows(form, 200);
-    const Matrix z = noise_matrix(options(), 200);
+    const Matrix z = noise_matrix(exact_rows_options(), 200);
     for (const std::int64_t step : {63, 64, 199}) {
       long double sum = 0, size = 1;
       for (const auto& [measurement, weight] : naive[static_cast<std::size_t>(step)]) {
         sum += weight * z(testing::index_of(measurement), 0);
         size += std::abs(weight * z(testing::index_of(measurement), 0));
       }
-      const double entry = value(FixedPoint(2), enclose_entry(form, options(), step, 0, 2));
+      const double entry =
+          value(FixedPoint(2), enclose_entry(form, exact_rows_options(), step, 0, 2));
       EXPECT_NEAR(entry, static_cast<double>(sum), static_cast<double>(size) * 1e-13)
           << workload.name() << " " << step;
     }
@@ -468,8 +469,8 @@ TEST(ExactRows, far_steps_of_trees_are_sums_of_few_nodes) {
   const DecoderForm tree = DyadicDecoder{std::vector<double>(40, 1.0)};
   for (const std::int64_t step : {std::int64_t{1} << 39, (std::int64_t{1} << 40) - 2,
                                   std::int64_t{0x5a5a5a5a5a}, std::int64_t{123456789}}) {
-    const Enclosure a = enclose_entry(kary, options(), step, 0, 2);
-    const Enclosure b = enclose_entry(tree, options(), step, 0, 2);
+    const Enclosure a = enclose_entry(kary, exact_rows_options(), step, 0, 2);
+    const Enclosure b = enclose_entry(tree, exact_rows_options(), step, 0, 2);
     EXPECT_EQ(a.digits, b.digits) << step;
     EXPECT_EQ(a.negative, b.negative) << step;
   }
@@ -478,13 +479,13 @@ TEST(ExactRows, far_steps_of_trees_are_sums_of_few_nodes) {
   const DecoderForm smooth = SmoothDecoder{40, 20};
   const std::int64_t step = 68923264410 - 1;
   const auto measurement = [](std::int64_t m) {
-    return enclose_entry(IdentityDecoder{}, options(), m, 0, 2);
+    return enclose_entry(IdentityDecoder{}, exact_rows_options(), m, 0, 2);
   };
   const FixedPoint fixed(2);
   const auto row_with = [&](std::int64_t own, double factor) {
     return fixed.add(measurement(2 * step), fixed.multiply(measurement(own), factor));
   };
-  const Enclosure row = enclose_entry(smooth, options(), step, 0, 2);
+  const Enclosure row = enclose_entry(smooth, exact_rows_options(), step, 0, 2);
   EXPECT_EQ(row.digits, row_with(2 * step + 1, std::sqrt(19.0)).digits);
   EXPECT_EQ(row.negative, row_with(2 * step + 1, std::sqrt(19.0)).negative);
   EXPECT_NE(row.digits, row_with(2 * step + 1, std::nextafter(std::sqrt(19.0), 5)).digits);

@@ -8,6 +8,7 @@
 #include "dpftrl/strategy/optimal.hpp"
 #include "form_strategy.hpp"
 #include "random/gaussian.hpp"
+#include "special_values.hpp"
 #include "strategy/varying_bands.hpp"
 #include "support.hpp"
 
@@ -15,20 +16,19 @@ namespace dpftrl {
 namespace {
 
 using testing::FormStrategy;
+using testing::kInfinity;
+using testing::kNan;
 using testing::LongDouble;
 using testing::LongMatrix;
 using testing::LongVector;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-NoiseStreamOptions options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
+NoiseStreamOptions kernel_options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
   return {.key = Key::insecure_from_seed(77),
           .dimension = dimension,
           .first_coordinate = first_coordinate};
 }
 
-struct Case {
+struct FormCase {
   const char* name;
   DecoderForm form;
   /// Error bound of the later rows at 130 steps, in units of what the normals alone need.
@@ -56,7 +56,7 @@ DyadicDecoder dyadic(std::int64_t num_levels) {
   return decoder;
 }
 
-KaryDecoder kary(std::int64_t arity, bool subtractive, std::int64_t num_steps) {
+KaryDecoder kary_form(std::int64_t arity, bool subtractive, std::int64_t num_steps) {
   std::int64_t num_levels = 0;
   const std::int64_t digit = subtractive ? (arity - 1) / 2 : arity - 1;
   for (std::int64_t largest = 0; largest < num_steps; ++num_levels)
@@ -64,7 +64,7 @@ KaryDecoder kary(std::int64_t arity, bool subtractive, std::int64_t num_steps) {
   return {.arity = arity, .subtractive = subtractive, .num_levels = num_levels};
 }
 
-SmoothDecoder smooth(std::int64_t num_steps, std::int64_t off_centre) {
+SmoothDecoder smooth_form(std::int64_t num_steps, std::int64_t off_centre) {
   for (std::int64_t height = 2 + 2 * off_centre;; ++height) {
     const std::int64_t weight = height / 2 - off_centre;
     double num_leaves = 1;
@@ -83,7 +83,7 @@ HaarDecoder haar(std::int64_t num_steps) {
   return decoder;
 }
 
-BandedDecoder banded() {
+BandedDecoder banded_form() {
   return {{1.25, 0.5, 0.375, -0.3, 0.28}};
 }
 BandedInverseDecoder banded_inverse() {
@@ -111,8 +111,8 @@ BlockDecoder blocks(std::int64_t num_steps) {
   BlockDecoder decoder;
   const auto identity = share(IdentityDecoder{});
   const auto tree = share(dyadic(3));
-  const auto recursion = share(banded());
-  const auto digits = share(kary(3, true, 6));
+  const auto recursion = share(banded_form());
+  const auto digits = share(kary_form(3, true, 6));
   const auto convolution = share(ToeplitzDecoder{wavy(4, 1, 0.5), 1});
   for (std::int64_t done = 0; done < num_steps; done += 17) {
     decoder.blocks.push_back({.num_steps = 2,
@@ -146,7 +146,7 @@ Matrix awkward_matrix(std::int64_t num_steps) {
   return matrix;
 }
 
-std::vector<Case> cases(std::int64_t n) {
+std::vector<FormCase> form_cases(std::int64_t n) {
   const ToeplitzDecoder both_sides{wavy(2 * n - 1, 0.2, 0.9), n - 1};
   std::vector<double> few_rates = wavy(n, 0.5, 0.6);
   for (std::size_t i = 0; i < few_rates.size(); i += 3) few_rates[i] = -few_rates[i];
@@ -154,18 +154,18 @@ std::vector<Case> cases(std::int64_t n) {
       {"identity", IdentityDecoder{}, 1.1},
       {"running sum", RunningSumDecoder{}, 1.1},
       {"dyadic", dyadic(40), 16},
-      {"binary", kary(2, false, n), 1.3},
-      {"4-ary", kary(4, false, n), 1.3},
-      {"1000-ary", kary(1000, false, n), 1.3},
-      {"ternary subtractive", kary(3, true, n), 1.3},
-      {"7-ary subtractive", kary(7, true, n), 1.3},
-      {"smooth", smooth(n, 0), 1.3},
-      {"smooth, few 1-bits", smooth(n, 2), 1.3},
+      {"binary", kary_form(2, false, n), 1.3},
+      {"4-ary", kary_form(4, false, n), 1.3},
+      {"1000-ary", kary_form(1000, false, n), 1.3},
+      {"ternary subtractive", kary_form(3, true, n), 1.3},
+      {"7-ary subtractive", kary_form(7, true, n), 1.3},
+      {"smooth", smooth_form(n, 0), 1.3},
+      {"smooth, few 1-bits", smooth_form(n, 2), 1.3},
       {"haar", haar(n), 16},
       {"toeplitz, more than needed", ToeplitzDecoder{wavy(n + 9, 1, 0.5)}, 64},
       {"toeplitz, two steps ahead", ToeplitzDecoder{wavy(n + 3, 1, 0.5), 2}, 64},
       {"toeplitz, all steps", both_sides, 64},
-      {"banded", banded(), 50},
+      {"banded", banded_form(), 50},
       {"banded, a number", BandedDecoder{{-0.75}}, 25},
       {"banded inverse", banded_inverse(), 64},
       {"moving sum", MovingSumDecoder{banded_inverse().coefficients}, 64},
@@ -178,17 +178,18 @@ std::vector<Case> cases(std::int64_t n) {
            .decoder_form(),
        64},
       {"blocks", blocks(n), 10},
-      {"base alone", filtered(banded(), {}, Workload::prefix_sums(n)), 50},
+      {"base alone", filtered(banded_form(), {}, Workload::prefix_sums(n)), 50},
       {"column scales", filtered(dyadic(40), wavy(n, 1, 0.4), Workload::prefix_sums(n)), 1300},
-      {"momentum", filtered(smooth(n, 0), {}, Workload::momentum({n, 0.9, 0.97})), 5},
+      {"momentum", filtered(smooth_form(n, 0), {}, Workload::momentum({n, 0.9, 0.97})), 5},
       {"momentum, no decay",
        filtered(banded_inverse(), wavy(n, 1, 0.4), Workload::momentum({n, 0.5, 1})), 40},
-      {"window", filtered(banded(), wavy(n, 2, 0.4), Workload::sliding_window({n, 5})), 600},
+      {"window", filtered(banded_form(), wavy(n, 2, 0.4), Workload::sliding_window({n, 5})), 600},
       {"rates", filtered(buffered(), {}, Workload::learning_rates({few_rates, 0})), 50},
       {"rates and momentum",
        filtered(haar(n), wavy(n, 1, 0.2), Workload::learning_rates({few_rates, 0.8})), 600},
       {"matrix",
-       filtered(kary(3, true, n), wavy(n, 1, 0.2), Workload::lower_triangular(awkward_matrix(n))),
+       filtered(kary_form(3, true, n), wavy(n, 1, 0.2),
+                Workload::lower_triangular(awkward_matrix(n))),
        10},
       {"window over blocks", filtered(blocks(n), {}, Workload::sliding_window({n, 3})), 4000},
       {"block of filters",
@@ -218,7 +219,7 @@ Streamed stream_rows(const DecoderForm& form, std::int64_t n, const NoiseStreamO
 
 /// Largest error of an entry in units of its bound. The oracle is made of the computed normals, so
 /// the bound must leave room for their own error. Right rows have at most 1.
-LongDouble worst_error(const Streamed& streamed, const LongMatrix& b, const LongMatrix& z) {
+LongDouble worst_kernel_error(const Streamed& streamed, const LongMatrix& b, const LongMatrix& z) {
   const LongMatrix exact = b * z.topRows(b.cols());
   LongDouble worst = 0;
   for (Eigen::Index t = 0; t < exact.rows(); ++t) {
@@ -239,19 +240,19 @@ LongMatrix normals_for(const NoiseStreamOptions& how, Eigen::Index num_measureme
 
 TEST(NoiseKernels, rows_are_the_matrix_of_the_form_times_the_normals_within_the_bound) {
   for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 16, 27, 28, 64, 130})
-    for (const Case& c : cases(n)) {
+    for (const FormCase& c : form_cases(n)) {
       const LongMatrix b = testing::dense_decoder(c.form, n);
-      const Streamed streamed = stream_rows(c.form, n, options(3));
-      EXPECT_LE(worst_error(streamed, b, normals_for(options(3), b.cols())), 1)
+      const Streamed streamed = stream_rows(c.form, n, kernel_options(3));
+      EXPECT_LE(worst_kernel_error(streamed, b, normals_for(kernel_options(3), b.cols())), 1)
           << c.name << ", n = " << n;
     }
 }
 
 TEST(NoiseKernels, bounds_are_not_much_larger_than_what_the_normals_alone_need) {
   const std::int64_t n = 130;
-  for (const Case& c : cases(n)) {
+  for (const FormCase& c : form_cases(n)) {
     const LongMatrix b = testing::dense_decoder(c.form, n);
-    const Streamed streamed = stream_rows(c.form, n, options(3));
+    const Streamed streamed = stream_rows(c.form, n, kernel_options(3));
     LongDouble looseness = 0;
     for (Eigen::Index t = b.rows() / 2; t < b.rows(); ++t) {
       const RowErrorBound& bound = streamed.bounds[static_cast<std::size_t>(t)];
@@ -265,24 +266,24 @@ TEST(NoiseKernels, bounds_are_not_much_larger_than_what_the_normals_alone_need) 
 
 TEST(NoiseKernels, wrong_matrices_are_rejected) {
   const std::int64_t n = 27;
-  for (const Case& c : cases(n)) {
+  for (const FormCase& c : form_cases(n)) {
     const LongMatrix b = testing::dense_decoder(c.form, n);
-    const LongMatrix z = normals_for(options(3), b.cols() + 1);
-    const Streamed streamed = stream_rows(c.form, n, options(3));
-    ASSERT_LE(worst_error(streamed, b, z), 1) << c.name;
+    const LongMatrix z = normals_for(kernel_options(3), b.cols() + 1);
+    const Streamed streamed = stream_rows(c.form, n, kernel_options(3));
+    ASSERT_LE(worst_kernel_error(streamed, b, z), 1) << c.name;
 
     LongMatrix wrong = b;  // normals of the neighbouring measurements
     wrong.rightCols(b.cols() - 1) = b.leftCols(b.cols() - 1);
-    EXPECT_GT(worst_error(streamed, wrong, z), 1) << c.name;
+    EXPECT_GT(worst_kernel_error(streamed, wrong, z), 1) << c.name;
     wrong = b;  // a step late
     wrong.bottomRows(n - 1) = b.topRows(n - 1);
-    EXPECT_GT(worst_error(streamed, wrong, z), 1) << c.name;
+    EXPECT_GT(worst_kernel_error(streamed, wrong, z), 1) << c.name;
     if (std::string(c.name) != "identity") {
       wrong = b;  // the state is lost at every step: only what is new remains
       for (Eigen::Index t = 1; t < b.rows(); ++t)
         for (Eigen::Index m = 0; m < b.cols(); ++m)
           if (b(t - 1, m) != 0) wrong(t, m) = 0;
-      EXPECT_GT(worst_error(streamed, wrong, z), 1) << c.name;
+      EXPECT_GT(worst_kernel_error(streamed, wrong, z), 1) << c.name;
     }
     // One entry in the middle row: the other sign, missing, off by 2^-30 of itself.
     for (const LongDouble factor : {-1.0L, 0.0L, 1 + 0x1p-30L}) {
@@ -290,7 +291,7 @@ TEST(NoiseKernels, wrong_matrices_are_rejected) {
       Eigen::Index place = 0;
       b.row(n / 2).cwiseAbs().maxCoeff(&place);
       wrong(n / 2, place) *= factor;
-      EXPECT_GT(worst_error(streamed, wrong, z), 1) << c.name << " times " << factor;
+      EXPECT_GT(worst_kernel_error(streamed, wrong, z), 1) << c.name << " times " << factor;
     }
   }
 }
@@ -299,20 +300,20 @@ TEST(NoiseKernels, forms_that_differ_a_little_are_told_apart) {
   const std::int64_t n = 27;
   const auto differ = [&](const DecoderForm& form, const DecoderForm& other) {
     const LongMatrix b = testing::dense_decoder(other, n);
-    const Streamed streamed = stream_rows(form, n, options(3));
-    return worst_error(streamed, b, normals_for(options(3), b.cols())) > 1;
+    const Streamed streamed = stream_rows(form, n, kernel_options(3));
+    return worst_kernel_error(streamed, b, normals_for(kernel_options(3), b.cols())) > 1;
   };
-  EXPECT_FALSE(differ(kary(3, true, n), kary(3, true, n)));
-  EXPECT_TRUE(differ(kary(3, true, n), kary(3, false, n)));
-  KaryDecoder more_levels = kary(3, true, n);
+  EXPECT_FALSE(differ(kary_form(3, true, n), kary_form(3, true, n)));
+  EXPECT_TRUE(differ(kary_form(3, true, n), kary_form(3, false, n)));
+  KaryDecoder more_levels = kary_form(3, true, n);
   ++more_levels.num_levels;  // further nodes take measurements only from where they end
-  EXPECT_FALSE(differ(more_levels, kary(3, true, n)));
-  EXPECT_TRUE(differ(smooth(n, 0), smooth(n, 2)));
+  EXPECT_FALSE(differ(more_levels, kary_form(3, true, n)));
+  EXPECT_TRUE(differ(smooth_form(n, 0), smooth_form(n, 2)));
   HaarDecoder other_scales = haar(n);
   std::swap(other_scales.scales[0], other_scales.scales[1]);
   EXPECT_TRUE(differ(haar(n), other_scales));
   EXPECT_TRUE(differ(ToeplitzDecoder{wavy(60, 1, 0.5), 2}, ToeplitzDecoder{wavy(60, 1, 0.5), 3}));
-  EXPECT_TRUE(differ(banded(), BandedInverseDecoder{banded().coefficients}));
+  EXPECT_TRUE(differ(banded_form(), BandedInverseDecoder{banded_form().coefficients}));
   EXPECT_TRUE(differ(banded_inverse(), MovingSumDecoder{banded_inverse().coefficients}));
   BufferedDecoder swapped = buffered();
   std::swap(swapped.decays[0], swapped.decays[1]);
@@ -331,7 +332,7 @@ TEST(NoiseKernels, forms_that_differ_a_little_are_told_apart) {
     EXPECT_TRUE(differ(blocks(n), wrong)) << block;
   }
   const auto window = [&](std::int64_t width) {
-    return filtered(banded(), {}, Workload::sliding_window({n, width}));
+    return filtered(banded_form(), {}, Workload::sliding_window({n, width}));
   };
   EXPECT_TRUE(differ(window(5), window(6)));
 }
@@ -345,22 +346,22 @@ TEST(NoiseKernels, smooth_rows_have_noise_of_their_own_for_siblings_without_leav
     b(1, 2 + own) = 1;
     return b;
   };
-  const Streamed streamed = stream_rows(SmoothDecoder{5, 3}, 4, options(3));
-  const LongMatrix z = normals_for(options(3), 9);
+  const Streamed streamed = stream_rows(SmoothDecoder{5, 3}, 4, kernel_options(3));
+  const LongMatrix z = normals_for(kernel_options(3), 9);
   const LongDouble root = std::sqrt(2.0);
-  EXPECT_LE(worst_error(streamed, rows(root, 1), z), 1);
-  EXPECT_GT(worst_error(streamed, rows(root, 2), z), 1);
-  EXPECT_GT(worst_error(streamed, rows(0, 1), z), 1);
-  EXPECT_GT(worst_error(streamed, rows(2, 1), z), 1);
-  EXPECT_GT(worst_error(streamed, rows(root * (1 + 0x1p-36L), 1), z), 1);
+  EXPECT_LE(worst_kernel_error(streamed, rows(root, 1), z), 1);
+  EXPECT_GT(worst_kernel_error(streamed, rows(root, 2), z), 1);
+  EXPECT_GT(worst_kernel_error(streamed, rows(0, 1), z), 1);
+  EXPECT_GT(worst_kernel_error(streamed, rows(2, 1), z), 1);
+  EXPECT_GT(worst_kernel_error(streamed, rows(root * (1 + 0x1p-36L), 1), z), 1);
 }
 
 TEST(NoiseKernels, a_shard_has_the_same_bits_as_the_whole) {
-  for (const Case& c : cases(37)) {
-    const Matrix whole = stream_rows(c.form, 37, options(70)).rows;
+  for (const FormCase& c : form_cases(37)) {
+    const Matrix whole = stream_rows(c.form, 37, kernel_options(70)).rows;
     for (const std::int64_t first : {0, 1, 33})
       for (const std::int64_t dimension : {1, 4, 5, 37}) {
-        const Matrix shard = stream_rows(c.form, 37, options(dimension, first)).rows;
+        const Matrix shard = stream_rows(c.form, 37, kernel_options(dimension, first)).rows;
         EXPECT_EQ(whole.middleCols(testing::index_of(first), testing::index_of(dimension)), shard)
             << c.name << " " << first << " " << dimension;
       }
@@ -368,9 +369,9 @@ TEST(NoiseKernels, a_shard_has_the_same_bits_as_the_whole) {
 }
 
 TEST(NoiseKernels, a_stream_that_is_moved_goes_on_where_it_was) {
-  for (const Case& c : cases(37)) {
-    const Matrix rows = stream_rows(c.form, 37, options(2)).rows;
-    auto first = std::make_unique<NoiseStream>(FormStrategy(c.form, 37), options(2));
+  for (const FormCase& c : form_cases(37)) {
+    const Matrix rows = stream_rows(c.form, 37, kernel_options(2)).rows;
+    auto first = std::make_unique<NoiseStream>(FormStrategy(c.form, 37), kernel_options(2));
     std::vector<double> row(2);
     for (int t = 0; t < 20; ++t) first->next(row);
     NoiseStream second = std::move(*first);
@@ -388,12 +389,12 @@ TEST(NoiseKernels, long_runs_of_toeplitz_and_recursive_forms_stay_within_their_b
     const BufferedDecoder slow{.decays = {0.9999, 0.8}, .weights = {0.02, 0.3}};
     for (const DecoderForm& form :
          {DecoderForm(both_sides), DecoderForm(ToeplitzDecoder{wavy(n + 1, 0.2, 0.9), 1}),
-          DecoderForm(banded()), DecoderForm(banded_inverse()), DecoderForm(slow)}) {
+          DecoderForm(banded_form()), DecoderForm(banded_inverse()), DecoderForm(slow)}) {
       const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form);
       const std::int64_t num_future = toeplitz ? toeplitz->num_future : 0;
       const LongVector by_lag = testing::impulse_response(form, n);
-      const LongMatrix z = normals_for(options(1), testing::index_of(n + num_future));
-      const Streamed streamed = stream_rows(form, n, options(1));
+      const LongMatrix z = normals_for(kernel_options(1), testing::index_of(n + num_future));
+      const Streamed streamed = stream_rows(form, n, kernel_options(1));
       for (const Eigen::Index t : {Eigen::Index{0}, Eigen::Index{2047}, streamed.rows.rows() - 2,
                                    streamed.rows.rows() - 1}) {
         LongDouble exact = 0, normals = 0;
@@ -418,10 +419,12 @@ TEST(NoiseKernels, long_runs_of_toeplitz_and_recursive_forms_stay_within_their_b
 
 TEST(NoiseKernels, trees_smooth_and_haar_stay_right_over_a_thousand_steps) {
   const std::int64_t n = 1300;
-  for (const DecoderForm& form : {DecoderForm(kary(3, true, n)), DecoderForm(kary(6, false, n)),
-                                  DecoderForm(smooth(n, 1)), DecoderForm(haar(n))}) {
+  for (const DecoderForm& form :
+       {DecoderForm(kary_form(3, true, n)), DecoderForm(kary_form(6, false, n)),
+        DecoderForm(smooth_form(n, 1)), DecoderForm(haar(n))}) {
     const LongMatrix b = testing::dense_decoder(form, n);
-    EXPECT_LE(worst_error(stream_rows(form, n, options(1)), b, normals_for(options(1), b.cols())),
+    EXPECT_LE(worst_kernel_error(stream_rows(form, n, kernel_options(1)), b,
+                                 normals_for(kernel_options(1), b.cols())),
               1)
         << form.index();
   }
@@ -430,7 +433,7 @@ TEST(NoiseKernels, trees_smooth_and_haar_stay_right_over_a_thousand_steps) {
 TEST(NoiseKernels, a_bound_that_cannot_be_vouched_for_is_infinite) {
   // w grows by a factor 4 a step: its roundings do too.
   const BandedDecoder unstable{{1, 4}};
-  const Streamed streamed = stream_rows(unstable, 600, options(1));
+  const Streamed streamed = stream_rows(unstable, 600, kernel_options(1));
   EXPECT_LE(streamed.bounds[5].absolute, 1e-10);
   EXPECT_EQ(streamed.bounds[100].absolute, kInfinity);
   EXPECT_FALSE(streamed.bounds.back().absolute < kInfinity);
@@ -446,8 +449,8 @@ TEST(NoiseKernels, a_bound_that_is_not_known_stays_unknown_behind_a_filter) {
         .total_scale = 1},
        {.num_steps = 3, .form = share(IdentityDecoder{}), .num_measurements = 3}}};
   const FilteredDecoder window = filtered(blocks, {}, Workload::sliding_window({603, 2}));
-  EXPECT_LE(stream_rows(blocks, 603, options(1)).bounds.back().absolute, 1e-10);
-  EXPECT_FALSE(stream_rows(window, 603, options(1)).bounds.back().absolute < kInfinity);
+  EXPECT_LE(stream_rows(blocks, 603, kernel_options(1)).bounds.back().absolute, 1e-10);
+  EXPECT_FALSE(stream_rows(window, 603, kernel_options(1)).bounds.back().absolute < kInfinity);
 }
 
 TEST(NoiseKernels, what_fades_away_does_not_disturb) {
@@ -455,14 +458,15 @@ TEST(NoiseKernels, what_fades_away_does_not_disturb) {
   const BandedDecoder short_memory{{1, 0.6, -0.1}};
   const std::int64_t n = 2500;
   const LongMatrix b = testing::dense_decoder(short_memory, n);
-  EXPECT_LE(worst_error(stream_rows(short_memory, n, options(1)), b, normals_for(options(1), n)),
+  EXPECT_LE(worst_kernel_error(stream_rows(short_memory, n, kernel_options(1)), b,
+                               normals_for(kernel_options(1), n)),
             1);
 }
 
 std::string refusal(const DecoderForm& form, std::int64_t num_steps = 8,
                     std::int64_t dimension = 2) {
   return testing::error_text(
-      [&] { const NoiseStream stream(FormStrategy(form, num_steps), options(dimension)); });
+      [&] { const NoiseStream stream(FormStrategy(form, num_steps), kernel_options(dimension)); });
 }
 
 void expect_refusal(const DecoderForm& form, const std::string& part) {
@@ -489,7 +493,7 @@ TEST(NoiseKernels, malformed_trees_and_haar_forms_are_refused) {
                  "weight must be such that binomial(height, weight) is at least num_steps + 1 = 9, "
                  "got 6");
   EXPECT_EQ(refusal(SmoothDecoder{62, 31}), "");
-  expect_refusal(HaarDecoder{kNaN, {1, 1, 1}}, "mean_scale must be at most 2^20 in magnitude");
+  expect_refusal(HaarDecoder{kNan, {1, 1, 1}}, "mean_scale must be at most 2^20 in magnitude");
   expect_refusal(HaarDecoder{1, {1, kInfinity, 1}}, "scales[1] must be at most 2^20");
   expect_refusal(HaarDecoder{1, {1, 1}}, "scales must be k numbers with num_steps <= 2^k <= 2^62");
 }
@@ -498,20 +502,20 @@ TEST(NoiseKernels, malformed_toeplitz_and_recursive_forms_are_refused) {
   expect_refusal(ToeplitzDecoder{wavy(9, 1, 0), 2},
                  "coefficients must be of at least 10 entries, got 9");
   expect_refusal(ToeplitzDecoder{wavy(9, 1, 0), -1}, "num_future must be between 0");
-  expect_refusal(ToeplitzDecoder{wavy(9, kNaN, 0), 0}, "coefficients must be at most 2^20");
+  expect_refusal(ToeplitzDecoder{wavy(9, kNan, 0), 0}, "coefficients must be at most 2^20");
   expect_refusal(BandedDecoder{}, "coefficients must be of at least 1 entries, got 0");
   expect_refusal(BandedDecoder{{0, 1}}, "coefficients[0] must be at least 2^-20 in magnitude");
-  expect_refusal(BandedDecoder{{kNaN}}, "coefficients[0] must be at most 2^20");
+  expect_refusal(BandedDecoder{{kNan}}, "coefficients[0] must be at most 2^20");
   expect_refusal(BandedInverseDecoder{}, "coefficients must be of at least 1 entries");
   expect_refusal(BandedInverseDecoder{{1, -kInfinity}}, "coefficients[1] must be at most 2^20");
   expect_refusal(MovingSumDecoder{}, "coefficients must be of at least 1 entries");
   expect_refusal(MovingSumDecoder{wavy((1 << 14) + 1, 1, 0)},
                  "coefficients must have between 1 and 16384 entries, got 16385");
-  expect_refusal(MovingSumDecoder{{kNaN}}, "coefficients[0] must be at most 2^20");
+  expect_refusal(MovingSumDecoder{{kNan}}, "coefficients[0] must be at most 2^20");
   expect_refusal(BufferedDecoder{{0.5}, {}}, "weights must have 1 entries, got 0");
   expect_refusal(BufferedDecoder{{1}, {0.5}}, "decays[0] must be at least 0 and below 1, got 1");
-  expect_refusal(BufferedDecoder{{kNaN}, {0.5}}, "decays[0] must be at least 0");
-  expect_refusal(BufferedDecoder{{0.5}, {kNaN}}, "weights[0] must be at most 2^20");
+  expect_refusal(BufferedDecoder{{kNan}, {0.5}}, "decays[0] must be at least 0");
+  expect_refusal(BufferedDecoder{{0.5}, {kNan}}, "weights[0] must be at most 2^20");
 }
 
 TEST(NoiseKernels, malformed_blocks_and_filters_are_refused) {
@@ -522,9 +526,9 @@ TEST(NoiseKernels, malformed_blocks_and_filters_are_refused) {
   expect_refusal(one_block({7, identity, 7}), "blocks must be of 8 steps or more, got 7");
   expect_refusal(one_block({0, identity, 7}), "blocks[0].num_steps must be between 1");
   expect_refusal(one_block({8, identity, 0}), "blocks[0].num_measurements must be between 1");
-  expect_refusal(one_block({8, identity, 8, kNaN}), "blocks[0].scale must be at most 2^20");
+  expect_refusal(one_block({8, identity, 8, kNan}), "blocks[0].scale must be at most 2^20");
   expect_refusal(one_block({8, identity, 8, 1, -2}), "blocks[0].closing_row must be between -1");
-  expect_refusal(one_block({8, identity, 8, 1, -1, kNaN}), "blocks[0].total_scale must be");
+  expect_refusal(one_block({8, identity, 8, 1, -1, kNan}), "blocks[0].total_scale must be");
   // The closing row is one more row of the form.
   EXPECT_EQ(refusal(one_block({8, share(dyadic(4)), 30, 1, 14})), "");
   expect_refusal(one_block({8, share(dyadic(4)), 30, 1, 15}), "node_weights must be of at least 5");
@@ -538,7 +542,7 @@ TEST(NoiseKernels, malformed_blocks_and_filters_are_refused) {
                  "column_scales must be of at least 8 entries, got 7");
   expect_refusal(filtered(IdentityDecoder{}, wavy(8, -1, 0), prefix),
                  "column_scales[0] must be positive and at most 2^20, got -1");
-  expect_refusal(filtered(IdentityDecoder{}, wavy(8, kNaN, 0), prefix), "column_scales[0]");
+  expect_refusal(filtered(IdentityDecoder{}, wavy(8, kNan, 0), prefix), "column_scales[0]");
   expect_refusal(filtered(IdentityDecoder{}, {}, Workload::prefix_sums(7)),
                  "workload must be of at least 8 steps, got 7");
   expect_refusal(filtered(BandedDecoder{}, {}, prefix), "coefficients must be");

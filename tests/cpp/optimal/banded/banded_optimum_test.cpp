@@ -20,12 +20,12 @@ using testing::objective_named;
 using testing::random_vector;
 using testing::relatively_close;
 
-Matrix toeplitz(std::vector<double> coefficients, std::int64_t n) {
+Matrix toeplitz_matrix(std::vector<double> coefficients, std::int64_t n) {
   coefficients.resize(static_cast<std::size_t>(n), 0.0);
   return lower_triangular_toeplitz(coefficients);
 }
 
-Matrix banded(const Matrix& columns) {
+Matrix banded_encoder(const Matrix& columns) {
   Matrix encoder = Matrix::Zero(columns.rows(), columns.rows());
   for (Eigen::Index j = 0; j < columns.rows(); ++j)
     for (Eigen::Index m = 0; m < columns.cols() && j + m < columns.rows(); ++m)
@@ -101,7 +101,7 @@ TEST(BandedToeplitzOptimum, coefficients_have_the_errors_that_are_stated) {
           {.num_steps = 12, .num_bands = bands, .participation = participation});
       EXPECT_EQ(found.search.status, SolverStatus::converged)
           << participation.description() << " " << bands;
-      const Matrix encoder = toeplitz(found.coefficients, 12);
+      const Matrix encoder = toeplitz_matrix(found.coefficients, 12);
       const FamilyErrors dense =
           dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
       EXPECT_TRUE(relatively_close(found.errors.sensitivity, dense.sensitivity, 1e-12))
@@ -118,7 +118,7 @@ TEST(BandedRowErrors, equal_dense_matrices_and_gradient_equals_central_differenc
       detail::BandedRowErrors rows(n, p);
       const Vector point = random_vector(rows.num_parameters(), 0.3, 11);
       const std::vector<double> values = rows.values(point);
-      const Matrix encoder = banded(rows.columns_at(point));
+      const Matrix encoder = banded_encoder(rows.columns_at(point));
       const FamilyErrors dense = dense_errors(encoder, 1);
       EXPECT_TRUE(relatively_close(std::sqrt(*std::max_element(values.begin(), values.end())),
                                    dense.max_error, 1e-12));
@@ -176,7 +176,7 @@ TEST(BandedOptimum, columns_have_the_errors_that_are_stated) {
   for (const Participation& participation : {Participation::single(), kThriceApart}) {
     const BandedOptimum found =
         find_banded_optimum({.num_steps = 12, .num_bands = 4, .participation = participation});
-    const Matrix encoder = banded(found.columns);
+    const Matrix encoder = banded_encoder(found.columns);
     const FamilyErrors dense =
         dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
     EXPECT_TRUE(relatively_close(found.errors.sensitivity, dense.sensitivity, 1e-13));

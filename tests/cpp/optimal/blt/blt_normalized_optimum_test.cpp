@@ -37,7 +37,8 @@ Matrix dense_encoder(const std::vector<double>& decays, const std::vector<double
   return encoder;
 }
 
-NormalizedRowErrors rows_of(std::int64_t n, std::int64_t d, bool scale_rows, std::int64_t cells) {
+NormalizedRowErrors normalized_rows_of(std::int64_t n, std::int64_t d, bool scale_rows,
+                                       std::int64_t cells) {
   return NormalizedRowErrors(
       {.num_steps = n, .num_buffers = d, .scale_rows = scale_rows, .cells_in_distance = cells});
 }
@@ -59,7 +60,7 @@ TEST(NormalizedRowErrors, single_steps_equal_dense_matrices) {
             detail::normalized_errors(detail::BltPoint(point.head(2 * d)), scales, n);
         EXPECT_TRUE(relatively_close(exact.max_error, dense.max_error, 1e-12)) << n << d;
         EXPECT_TRUE(relatively_close(exact.mean_error, dense.mean_error, 1e-12)) << n << d;
-        NormalizedRowErrors rows = rows_of(n, d, scale_rows, n);
+        NormalizedRowErrors rows = normalized_rows_of(n, d, scale_rows, n);
         double total = 0;
         for (const double value : rows.values(point)) total += value;
         EXPECT_TRUE(
@@ -74,7 +75,7 @@ TEST(NormalizedRowErrors, cells_come_close_and_their_last_row_ends_the_horizon) 
   const Vector point = detail::spread_roots(3, n);
   const FamilyErrors exact = detail::normalized_errors(detail::BltPoint(point), {}, n);
   for (const std::int64_t cells : {24, 128}) {
-    NormalizedRowErrors rows = rows_of(n, 3, false, cells);
+    NormalizedRowErrors rows = normalized_rows_of(n, 3, false, cells);
     const std::vector<double>& values = rows.values(point);
     const std::vector<double>& lengths = rows.multiplicities();
     double total = 0, steps = 0, largest = 0;
@@ -94,7 +95,7 @@ TEST(NormalizedRowErrors, gradient_equals_central_differences) {
   for (const bool scale_rows : {false, true}) {
     for (const std::int64_t n : {60, 3000}) {
       for (const std::int64_t d : {1, 2, 3}) {
-        NormalizedRowErrors rows = rows_of(n, d, scale_rows, n == 60 ? n : 24);
+        NormalizedRowErrors rows = normalized_rows_of(n, d, scale_rows, n == 60 ? n : 24);
         const Vector point =
             random_vector(num_parameters(d, scale_rows), 0.3, static_cast<std::uint64_t>(d));
         std::vector<double> weights(rows.multiplicities().size());

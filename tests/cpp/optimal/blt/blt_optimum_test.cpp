@@ -20,8 +20,8 @@ using testing::objective_named;
 using testing::random_vector;
 using testing::relatively_close;
 
-Matrix encoder_of(const std::vector<double>& decays, const std::vector<double>& weights,
-                  std::int64_t n) {
+Matrix blt_encoder_of(const std::vector<double>& decays, const std::vector<double>& weights,
+                      std::int64_t n) {
   std::vector<double> c(static_cast<std::size_t>(n), 0.0);
   c[0] = 1;
   for (std::size_t i = 0; i < decays.size(); ++i) {
@@ -97,7 +97,7 @@ TEST(BltClosedForms, equal_dense_matrices_and_all_patterns) {
     for (const Eigen::Index d : {1, 2, 4}) {
       const Vector point = random_vector(2 * d, 0.7, static_cast<std::uint64_t>(d));
       const detail::BltParameters p = detail::parameters_of(point);
-      const Matrix encoder = encoder_of(p.decays, p.weights, n);
+      const Matrix encoder = blt_encoder_of(p.decays, p.weights, n);
       const FamilyErrors dense =
           dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
       const FamilyErrors closed =
@@ -171,7 +171,7 @@ TEST(BltOptimum, parameters_have_the_errors_that_are_stated) {
                                                .objective = objective,
                                                .participation = participation,
                                                .num_buffers = 2});
-    const Matrix encoder = encoder_of(found.decays, found.weights, 12);
+    const Matrix encoder = blt_encoder_of(found.decays, found.weights, 12);
     const FamilyErrors dense =
         dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
     EXPECT_TRUE(relatively_close(found.errors.sensitivity, dense.sensitivity, 1e-11));
@@ -180,7 +180,7 @@ TEST(BltOptimum, parameters_have_the_errors_that_are_stated) {
     // The optimum for one participation is not the optimum for three.
     const BltOptimum single =
         find_blt_optimum({.num_steps = 12, .objective = objective, .num_buffers = 2});
-    const Matrix other = encoder_of(single.decays, single.weights, 12);
+    const Matrix other = blt_encoder_of(single.decays, single.weights, 12);
     const double stale =
         error_of(dense_errors(other, exhaustive_sensitivity(other, participation)), objective);
     EXPECT_LT(error_of(found.errors, objective), stale * (1 - 1e-3));

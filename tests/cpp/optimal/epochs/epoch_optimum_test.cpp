@@ -7,14 +7,16 @@
 
 #include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
+#include "special_values.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
 namespace {
 
+using testing::kNan;
 using testing::relatively_close;
 
-Participation epochs(std::int64_t k, std::int64_t b) {
+Participation epochs_of_batches(std::int64_t k, std::int64_t b) {
   return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
 }
 
@@ -26,7 +28,7 @@ Workload workload_of(const EpochOptimumProblem& problem) {
 DenseOptimumProblem dense(const EpochOptimumProblem& problem) {
   return {.queries = workload_of(problem).matrix(),
           .objective = problem.objective,
-          .participation = epochs(problem.num_epochs, problem.epoch_length)};
+          .participation = epochs_of_batches(problem.num_epochs, problem.epoch_length)};
 }
 
 TEST(EpochOptimum, bounds_hold_for_the_dense_optimum) {
@@ -127,7 +129,7 @@ TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {
   const EpochOptimumProblem problem{.num_epochs = 4, .epoch_length = 40, .decay = 0.99};
   const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-6});
   const LowerBound bound =
-      *certified_lower_bound(workload_of(problem), epochs(4, 40), Objective::mean);
+      *certified_lower_bound(workload_of(problem), epochs_of_batches(4, 40), Objective::mean);
   EXPECT_LE(bound.value, best.upper_bound);
   EXPECT_GT(bound.value, best.lower_bound * (1 - 1e-3));
   EXPECT_EQ(bound.min_dimension, 2);
@@ -136,10 +138,11 @@ TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {
 
 TEST(EpochOptimum, the_least_error_over_epochs_is_that_of_dense_matrices) {
   const Workload workload = Workload::momentum({.num_steps = 24, .decay = 0.95});
-  const DenseOptimum oracle = find_dense_optimum(
-      {.queries = workload.matrix(), .objective = Objective::mean, .participation = epochs(4, 6)},
-      {.gap = 1e-8});
-  const LeastError least = least_error(workload, epochs(4, 6), 1e-6);
+  const DenseOptimum oracle = find_dense_optimum({.queries = workload.matrix(),
+                                                  .objective = Objective::mean,
+                                                  .participation = epochs_of_batches(4, 6)},
+                                                 {.gap = 1e-8});
+  const LeastError least = least_error(workload, epochs_of_batches(4, 6), 1e-6);
   EXPECT_LE(least.lower, oracle.upper_bound);
   EXPECT_GE(least.upper, oracle.lower_bound);
   EXPECT_LE(least.upper, least.lower * (1 + 1.1e-6));
@@ -153,13 +156,14 @@ TEST(EpochOptimum, the_least_error_names_what_it_does_not_have) {
   };
   const Workload prefix = Workload::prefix_sums(12);
   refused(prefix, Participation::single(), "unsupported", "must be in fixed epochs");
-  refused(prefix, epochs(5, 2), "invalid_argument", "num_steps");
-  refused(Workload::momentum({.num_steps = 12, .momentum = 0.5}), epochs(3, 4), "unsupported",
-          "must be prefix sums");
-  refused(Workload::prefix_sums(65), epochs(65, 1), "invalid_argument", "epochs must be between");
-  refused(Workload::prefix_sums(16 * 2049), epochs(16, 2049), "unsupported",
+  refused(prefix, epochs_of_batches(5, 2), "invalid_argument", "num_steps");
+  refused(Workload::momentum({.num_steps = 12, .momentum = 0.5}), epochs_of_batches(3, 4),
+          "unsupported", "must be prefix sums");
+  refused(Workload::prefix_sums(65), epochs_of_batches(65, 1), "invalid_argument",
+          "epochs must be between");
+  refused(Workload::prefix_sums(16 * 2049), epochs_of_batches(16, 2049), "unsupported",
           "num_steps must be at most 32768 for 16 epochs");
-  EXPECT_ERROR((void)least_error(prefix, epochs(3, 4), 0), "invalid_argument", "gap");
+  EXPECT_ERROR((void)least_error(prefix, epochs_of_batches(3, 4), 0), "invalid_argument", "gap");
 }
 
 TEST(EpochOptimum, an_early_end_has_bounds_too) {
@@ -180,15 +184,14 @@ TEST(EpochOptimum, refuses_what_it_cannot_take) {
   const auto refused = [](const EpochOptimumProblem& problem, const char* part) {
     EXPECT_ERROR((void)find_epoch_optimum(problem), "invalid_argument", part);
   };
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   refused({.num_epochs = 0, .epoch_length = 4}, "num_epochs");
   refused({.num_epochs = kMaxEpochOptimumEpochs + 1, .epoch_length = 1}, "num_epochs");
   refused({.num_epochs = 2, .epoch_length = 0}, "epoch_length");
   refused({.num_epochs = 16, .epoch_length = 2049}, "epoch_length");
-  for (const double decay : {kNaN, 0.0, -1.0, 1.5, std::numeric_limits<double>::infinity()})
+  for (const double decay : {kNan, 0.0, -1.0, 1.5, std::numeric_limits<double>::infinity()})
     refused({.num_epochs = 2, .epoch_length = 2, .decay = decay}, "decay");
   const EpochOptimumProblem problem{.num_epochs = 2, .epoch_length = 2};
-  for (const double gap : {0.0, -1.0, kNaN, std::numeric_limits<double>::infinity()})
+  for (const double gap : {0.0, -1.0, kNan, std::numeric_limits<double>::infinity()})
     EXPECT_ERROR((void)find_epoch_optimum(problem, {.gap = gap}), "invalid_argument", "gap");
   EXPECT_ERROR((void)find_epoch_optimum(problem, {.max_iterations = 0}), "invalid_argument",
                "max_iterations");
@@ -200,7 +203,7 @@ TEST(EpochOptimum, refuses_what_it_cannot_take) {
   EXPECT_ERROR((void)bound({.columns = {1, 2}}, 1e-6), "wrong_length", "duals.columns");
   EXPECT_ERROR((void)bound({.columns = duals.columns, .rows = {1, 1, 1, 1}}, 1e-6), "wrong_length",
                "duals.rows");
-  duals.columns[3] = kNaN;
+  duals.columns[3] = kNan;
   EXPECT_ERROR((void)bound(duals, 1e-6), "invalid_argument", "duals.columns");
 }
 

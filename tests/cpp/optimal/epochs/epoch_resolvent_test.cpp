@@ -18,13 +18,14 @@ using detail::EpochSpectrum;
 using detail::EpochWeights;
 using detail::InverseRoot;
 
-struct Size {
+struct EpochSize {
   Eigen::Index k, b;
 };
-constexpr std::array kSizes{Size{1, 1}, Size{1, 6}, Size{6, 1}, Size{2, 2}, Size{2, 3},
-                            Size{3, 4}, Size{3, 5}, Size{5, 2}, Size{4, 7}};
+constexpr std::array kEpochSizes{EpochSize{1, 1}, EpochSize{1, 6}, EpochSize{6, 1},
+                                 EpochSize{2, 2}, EpochSize{2, 3}, EpochSize{3, 4},
+                                 EpochSize{3, 5}, EpochSize{5, 2}, EpochSize{4, 7}};
 
-EpochWeights rough_weights(const Size& size, double decay, unsigned seed) {
+EpochWeights rough_weights(const EpochSize& size, double decay, unsigned seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   EpochWeights weights{
@@ -50,7 +51,7 @@ Matrix dense_columns(const EpochWeights& weights) {
 }
 
 TEST(EpochResolvent, blocks_are_those_of_the_dense_matrix) {
-  for (const Size& size : kSizes)
+  for (const EpochSize& size : kEpochSizes)
     for (const double decay : {1.0, 0.8}) {
       SCOPED_TRACE(std::to_string(size.k) + " epochs of " + std::to_string(size.b));
       const EpochWeights weights = rough_weights(size, decay, 5);
@@ -91,7 +92,8 @@ TEST(EpochResolvent, blocks_are_those_of_the_dense_matrix) {
 /// With Lambda = I the order of the steps is all that epochs change, and the eigenvalues of A^-1
 /// A^-T are 4 sin^2 ((2j - 1) pi / (4n + 2)).
 TEST(EpochResolvent, rounding_stays_within_its_bound) {
-  for (const Size& size : {Size{1, 60}, Size{4, 50}, Size{5, 51}, Size{40, 1}}) {
+  for (const EpochSize& size :
+       {EpochSize{1, 60}, EpochSize{4, 50}, EpochSize{5, 51}, EpochSize{40, 1}}) {
     const Eigen::Index n = size.k * size.b;
     const EpochWeights weights{.columns = std::vector<Matrix>(static_cast<std::size_t>(size.b),
                                                               Matrix::Identity(size.k, size.k)),

@@ -27,14 +27,14 @@ const std::vector<std::string>& lattice_strategies() {
   return names;
 }
 
-MechanismOptions options_for(const std::string& strategy, std::int64_t num_steps) {
+MechanismOptions lattice_options(const std::string& strategy, std::int64_t num_steps) {
   return {.strategy = strategy,
           .num_steps = num_steps,
           .target = {.epsilon = 1, .delta = 1e-6},
           .clip_norm = 1.5};
 }
 
-const Key& key() {
+const Key& lattice_key() {
   static const Key found = Key::insecure_from_seed(21);
   return found;
 }
@@ -45,7 +45,7 @@ std::shared_ptr<const LatticeMechanism> make_lattice(const MechanismOptions& opt
 }
 
 PrefixSumOptions in_mode_lattice(const LatticeOptions& lattice = {}) {
-  return {.key = key(),
+  return {.key = lattice_key(),
           .dimension = lattice.dimension,
           .mode = ReleaseMode::lattice,
           .grid = lattice.grid,
@@ -57,7 +57,7 @@ PrefixSum make_sums(const MechanismOptions& options, const LatticeOptions& latti
   return {Mechanism::make(options), in_mode_lattice(lattice)};
 }
 
-std::vector<double> record(std::uint64_t row, std::size_t dimension, double scale) {
+std::vector<double> lattice_record(std::uint64_t row, std::size_t dimension, double scale) {
   std::vector<double> values(dimension);
   fill_normals(Key::insecure_from_seed(6), Stream::test, row, 0, values);
   for (double& x : values) x *= scale;
@@ -68,7 +68,7 @@ TEST(Lattice, decoded_measurements_are_the_running_totals) {
   // No noise: B C = A, to the rounding of doubles and, for buffers, the stated bias.
   constexpr std::int64_t kSteps = 100, kDimension = 2;
   for (const std::string& name : lattice_strategies()) {
-    const auto mechanism = make_lattice(options_for(name, kSteps), {.dimension = kDimension});
+    const auto mechanism = make_lattice(lattice_options(name, kSteps), {.dimension = kDimension});
     const auto coder = lattice::make_coder(mechanism->encoder(), kDimension);
     const double bias = mechanism->decoding_bias() / mechanism->certificate().grid;
     EXPECT_EQ(bias > 0, name == "blt-rational");
@@ -90,7 +90,7 @@ TEST(Lattice, decoded_measurements_are_the_running_totals) {
 TEST(Lattice, totals_of_buffers_stay_within_the_stated_bias) {
   // Few bits, so that the bias is there to be seen.
   constexpr std::int64_t kSteps = 2000;
-  MechanismOptions options = options_for("blt", kSteps);
+  MechanismOptions options = lattice_options("blt", kSteps);
   options.parameters = {.decays = {0.999, 0.9}, .weights = {0.03, 0.4}};
   const auto mechanism = make_lattice(options, {.grid = 1.0 / 64, .precision_bits = 2});
   const auto coder = lattice::make_coder(mechanism->encoder(), 1);
@@ -115,7 +115,7 @@ TEST(Lattice, measurements_are_those_of_the_integers_plus_addressed_noise) {
        {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
     for (const std::string& name : lattice_strategies()) {
       PrefixSum sums =
-          make_sums(options_for(name, kSteps), {.dimension = kDimension, .noise = noise});
+          make_sums(lattice_options(name, kSteps), {.dimension = kDimension, .noise = noise});
       const LatticeMechanism* const mechanism = sums.lattice();
       const LatticeCertificate& claim = mechanism->certificate();
       const auto measuring = lattice::make_coder(mechanism->encoder(), kDimension);
@@ -138,13 +138,14 @@ TEST(Lattice, measurements_are_those_of_the_integers_plus_addressed_noise) {
         for (std::size_t i = 0; i < expected.size(); ++i) {
           const auto coordinate = static_cast<std::int64_t>(i) % kDimension;
           const std::int64_t at = row + static_cast<std::int64_t>(i) / kDimension;
-          expected[i] +=
-              noise == LatticeNoise::discrete_gaussian
-                  ? law.sample(key(), {.row = static_cast<std::uint64_t>(at),
-                                       .coordinate = static_cast<std::uint64_t>(coordinate)})
-                  : exact_rounded_entry(IdentityDecoder{}, {.key = key(), .dimension = kDimension},
-                                        at, coordinate,
-                                        std::sqrt(claim.noise_variance) * (1 + 0x1p-50));
+          expected[i] += noise == LatticeNoise::discrete_gaussian
+                             ? law.sample(lattice_key(),
+                                          {.row = static_cast<std::uint64_t>(at),
+                                           .coordinate = static_cast<std::uint64_t>(coordinate)})
+                             : exact_rounded_entry(IdentityDecoder{},
+                                                   {.key = lattice_key(), .dimension = kDimension},
+                                                   at, coordinate,
+                                                   std::sqrt(claim.noise_variance) * (1 + 0x1p-50));
           EXPECT_EQ(sums.measurements()[i], expected[i]) << name << " " << t;
         }
         row += std::ssize(expected) / kDimension;
@@ -161,7 +162,7 @@ TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
   // Distance from the integers of the certificate in long double; rho and mu from privacy.hpp.
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
     for (const std::string& name : lattice_strategies()) {
-      MechanismOptions options = options_for(name, 48);
+      MechanismOptions options = lattice_options(name, 48);
       options.neighbours = neighbours;
       options.participation =
           Participation::min_separation({.max_participations = 3, .min_separation = 16});
@@ -209,10 +210,10 @@ TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
 TEST(Lattice, rounding_the_encoder_hardly_costs_anything) {
   // The same law of the total as with real coefficients, but for the zCDP conversion.
   for (const std::string& name : lattice_strategies()) {
-    const auto real = Mechanism::make(options_for(name, 300));
+    const auto real = Mechanism::make(lattice_options(name, 300));
     const auto rounded =
-        make_lattice(options_for(name, 300), {.noise = LatticeNoise::rounded_gaussian});
-    const auto discrete = make_lattice(options_for(name, 300), {});
+        make_lattice(lattice_options(name, 300), {.noise = LatticeNoise::rounded_gaussian});
+    const auto discrete = make_lattice(lattice_options(name, 300), {});
     for (const std::int64_t step : {0, 1, 100, 299}) {
       EXPECT_TRUE(testing::relatively_close(rounded->release_stddev(step),
                                             real->release_stddev(step), 3e-3))
@@ -225,7 +226,7 @@ TEST(Lattice, rounding_the_encoder_hardly_costs_anything) {
 }
 
 TEST(Lattice, precision_gives_way_to_the_widths_of_integers) {
-  MechanismOptions options = options_for("blt-rational", 1 << 16);
+  MechanismOptions options = lattice_options("blt-rational", 1 << 16);
   options.target = {.epsilon = 1e-3, .delta = 1e-9};
   const auto mechanism = make_lattice(options, {.dimension = 1 << 10});
   EXPECT_LT(mechanism->certificate().precision_bits, 30);
@@ -233,12 +234,12 @@ TEST(Lattice, precision_gives_way_to_the_widths_of_integers) {
   EXPECT_ERROR(make_lattice(options, {.dimension = 1 << 10, .precision_bits = 30}),
                "invalid_argument", "measurements fit 61 bits");
   // One bit more than was chosen leaves less room in a step, or none.
-  const auto chosen = make_lattice(options_for("blt", 300));
+  const auto chosen = make_lattice(lattice_options("blt", 300));
   const int bits = chosen->certificate().precision_bits;
   EXPECT_GT(bits, 16);
   EXPECT_LT(bits, 30);
   EXPECT_GE(chosen->certificate().max_contributions, 1 << 20);
-  const auto finer = make_lattice(options_for("blt", 300), {.precision_bits = bits + 1});
+  const auto finer = make_lattice(lattice_options("blt", 300), {.precision_bits = bits + 1});
   EXPECT_LT(finer->certificate().max_contributions, 1 << 20);
   options.num_steps = std::int64_t{1} << 38;
   options.strategy = "tree";
@@ -250,10 +251,10 @@ TEST(Lattice, releases_are_the_same_bits_everywhere) {
   const auto add = [&](std::uint64_t bits) { hash = (hash ^ bits) * 0x100000001b3; };
   for (const LatticeNoise noise : {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian})
     for (const char* name : {"tree", "honaker", "square-root", "banded-square-root", "output"}) {
-      PrefixSum sums = make_sums(options_for(name, 50), {.dimension = 2, .noise = noise});
+      PrefixSum sums = make_sums(lattice_options(name, 50), {.dimension = 2, .noise = noise});
       std::vector<double> noisy(2);
       for (std::uint64_t t = 0; t < 50; ++t) {
-        sums.release(record(t, 2, 0.5), noisy);
+        sums.release(lattice_record(t, 2, 0.5), noisy);
         for (const std::int64_t y : sums.measurements()) add(static_cast<std::uint64_t>(y));
         for (const double x : noisy) add(std::bit_cast<std::uint64_t>(x));
       }
@@ -267,7 +268,7 @@ TEST(Lattice, the_package_gives_these_totals) {
   for (const char* name : {"tree", "honaker", "banded-square-root", "blt-rational"})
     for (const LatticeNoise noise :
          {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
-      PrefixSum sums = make_sums(options_for(name, 40), {.dimension = 2, .noise = noise});
+      PrefixSum sums = make_sums(lattice_options(name, 40), {.dimension = 2, .noise = noise});
       std::vector<double> noisy(2);
       for (int t = 0; t < 40; ++t) {
         sums.release(std::vector{((5 * t) % 13 - 6) / 8.0, ((5 * t + 3) % 13 - 6) / 8.0}, noisy);
@@ -279,11 +280,11 @@ TEST(Lattice, the_package_gives_these_totals) {
 }
 
 TEST(Lattice, a_record_never_adds_more_than_the_clip_norm) {
-  const auto mechanism = make_lattice(options_for("output", 3), {.dimension = 2});
+  const auto mechanism = make_lattice(lattice_options("output", 3), {.dimension = 2});
   const LatticeCertificate& claim = mechanism->certificate();
   for (const double size : {1e-3, 1.5, 1.5 * (1 + 0x1p-52), 7.0, 1e300}) {
-    PrefixSum with = make_sums(options_for("output", 3), {.dimension = 2});
-    PrefixSum without = make_sums(options_for("output", 3), {.dimension = 2});
+    PrefixSum with = make_sums(lattice_options("output", 3), {.dimension = 2});
+    PrefixSum without = make_sums(lattice_options("output", 3), {.dimension = 2});
     std::vector<double> noisy(2);
     with.release(std::vector<double>{size * 0.6, -size * 0.8}, noisy);
     without.release(std::vector<double>{0, 0}, noisy);
@@ -302,11 +303,11 @@ TEST(Lattice, a_record_never_adds_more_than_the_clip_norm) {
 
 TEST(Lattice, a_batch_is_its_releases_one_by_one) {
   for (const char* name : {"honaker", "blt-rational", "banded-square-root"}) {
-    PrefixSum batched = make_sums(options_for(name, 12), {.dimension = 2});
-    PrefixSum single = make_sums(options_for(name, 12), {.dimension = 2});
+    PrefixSum batched = make_sums(lattice_options(name, 12), {.dimension = 2});
+    PrefixSum single = make_sums(lattice_options(name, 12), {.dimension = 2});
     std::vector<double> records, noisy(24), row(2);
     for (std::uint64_t t = 0; t < 12; ++t)
-      for (const double x : record(t, 2, 0.5)) records.push_back(x);
+      for (const double x : lattice_record(t, 2, 0.5)) records.push_back(x);
     batched.release_batch(records, noisy, 12);
     for (std::size_t t = 0; t < 12; ++t) {
       single.release(std::span(records).subspan(2 * t, 2), row);
@@ -319,9 +320,9 @@ TEST(Lattice, a_batch_is_its_releases_one_by_one) {
 
 TEST(Lattice, a_step_of_contributions_measures_their_integer_sum) {
   for (const std::string& name : lattice_strategies()) {
-    PrefixSum people = make_sums(options_for(name, 20), {.dimension = 2});
+    PrefixSum people = make_sums(lattice_options(name, 20), {.dimension = 2});
     const auto coder = lattice::make_coder(people.lattice()->encoder(), 2);
-    PrefixSum silent = make_sums(options_for(name, 20), {.dimension = 2});
+    PrefixSum silent = make_sums(lattice_options(name, 20), {.dimension = 2});
     const double grid = people.grid();
     std::vector<double> noisy(2), noise(2);
     for (std::int64_t t = 0; t < 20; ++t) {
@@ -345,7 +346,7 @@ TEST(Lattice, a_step_of_contributions_measures_their_integer_sum) {
 TEST(Lattice, no_integer_overflows_before_a_step_is_full) {
   // The room that is stated, at every step, with all records at the clip norm.
   for (const std::string& name : lattice_strategies()) {
-    const auto mechanism = make_lattice(options_for(name, 64));
+    const auto mechanism = make_lattice(lattice_options(name, 64));
     const LatticeCertificate& claim = mechanism->certificate();
     EXPECT_GE(claim.max_contributions, std::int64_t{1} << 20) << name;
     const double most = std::sqrt(static_cast<double>(claim.max_norm_squared)) *
@@ -367,7 +368,7 @@ TEST(Lattice, no_integer_overflows_before_a_step_is_full) {
 
 TEST(Lattice, a_full_step_refuses_and_the_next_has_room) {
   // Long, fine and precise: there is room for few.
-  MechanismOptions options = options_for("blt", 1 << 14);
+  MechanismOptions options = lattice_options("blt", 1 << 14);
   options.parameters = {.decays = {0.9999}, .weights = {0.01}};
   PrefixSum sums = make_sums(options, {.grid = 0x1p-12, .precision_bits = 30});
   EXPECT_LT(sums.max_contributions(), 100);
@@ -388,43 +389,44 @@ TEST(Lattice, checkpoints_go_on_with_the_same_bits) {
   for (const LatticeNoise noise : {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian})
     for (const std::string& name : lattice_strategies()) {
       const LatticeOptions options = {.dimension = 2, .noise = noise};
-      PrefixSum whole = make_sums(options_for(name, 30), options);
-      PrefixSum parts = make_sums(options_for(name, 30), options);
+      PrefixSum whole = make_sums(lattice_options(name, 30), options);
+      PrefixSum parts = make_sums(lattice_options(name, 30), options);
       std::vector<double> expected(2), actual(2);
       for (std::uint64_t t = 0; t < 30; ++t) {
         if (t % 4 == 1) {
           // In the middle of a step.
-          for (PrefixSum* const sums : {&whole, &parts}) sums->contribute(record(t + 100, 2, 0.3));
+          for (PrefixSum* const sums : {&whole, &parts})
+            sums->contribute(lattice_record(t + 100, 2, 0.3));
           const auto bytes = parts.checkpoint();
-          parts = make_sums(options_for(name, 30), options);
+          parts = make_sums(lattice_options(name, 30), options);
           parts.restore_without_ledger(bytes);
           EXPECT_EQ(parts.step(), static_cast<std::int64_t>(t));
           EXPECT_EQ(parts.checkpoint(), bytes) << name;
         }
-        whole.release(record(t, 2, 0.5), expected);
-        parts.release(record(t, 2, 0.5), actual);
+        whole.release(lattice_record(t, 2, 0.5), expected);
+        parts.release(lattice_record(t, 2, 0.5), actual);
         EXPECT_EQ(actual, expected) << name << " " << t;
       }
     }
 }
 
 TEST(Lattice, checkpoints_of_something_else_are_refused) {
-  const MechanismOptions options = options_for("honaker", 30);
+  const MechanismOptions options = lattice_options("honaker", 30);
   PrefixSum sums = make_sums(options);
   const auto bytes = sums.checkpoint();
   const auto refused = [&](const MechanismOptions& other, const LatticeOptions& lattice) {
     EXPECT_ERROR(make_sums(other, lattice).restore_without_ledger(bytes), "bad_state",
                  "must be of this mechanism");
   };
-  refused(options_for("tree", 30), {});
-  refused(options_for("honaker", 31), {});
+  refused(lattice_options("tree", 30), {});
+  refused(lattice_options("honaker", 31), {});
   refused(options, {.dimension = 2});
   refused(options, {.noise = LatticeNoise::rounded_gaussian});
   refused(options, {.grid = 0x1p-20});
   MechanismOptions louder = options;
   louder.target.epsilon = 0.5;
   refused(louder, {});
-  PrefixSum grid(Mechanism::make(options), {.key = key()});
+  PrefixSum grid(Mechanism::make(options), {.key = lattice_key()});
   EXPECT_ERROR(grid.restore_without_ledger(bytes), "bad_state", "must be of kind 2, got kind 4");
   EXPECT_ERROR(sums.restore_without_ledger(grid.checkpoint()), "bad_state",
                "must be of kind 4, got kind 2");
@@ -448,13 +450,13 @@ TEST(Lattice, checkpoints_of_something_else_are_refused) {
 }
 
 TEST(Lattice, a_ledger_gives_a_step_once_over_restarts) {
-  const auto how = Mechanism::make(options_for("blt-rational", 10));
+  const auto how = Mechanism::make(lattice_options("blt-rational", 10));
   const PrefixSumOptions options = in_mode_lattice({.dimension = 2});
   ReleaseLedger ledger(how, options);
   PrefixSum sums(how, options);
   std::vector<std::vector<double>> releases;
   for (std::int64_t t = 0; t < 6; ++t) {
-    const std::vector<double> row = record(static_cast<std::uint64_t>(t), 2, 0.5);
+    const std::vector<double> row = lattice_record(static_cast<std::uint64_t>(t), 2, 0.5);
     ledger.decide(t, row);
     ledger.acknowledge(t + 1);
     releases.push_back(std::vector<double>(2));
@@ -464,14 +466,15 @@ TEST(Lattice, a_ledger_gives_a_step_once_over_restarts) {
     ledger.restore(bytes);
   }
   for (std::int64_t t = 0; t < 6; ++t) {
-    ledger.decide(t, record(static_cast<std::uint64_t>(t), 2, 0.5));
+    ledger.decide(t, lattice_record(static_cast<std::uint64_t>(t), 2, 0.5));
     EXPECT_TRUE(std::ranges::equal(ledger.released(t), releases[static_cast<std::size_t>(t)]));
-    EXPECT_ERROR(ledger.decide(t, record(77, 2, 0.5)), "already_released", "another record");
+    EXPECT_ERROR(ledger.decide(t, lattice_record(77, 2, 0.5)), "already_released",
+                 "another record");
   }
 }
 
 TEST(Lattice, people_are_bounded_as_in_mode_grid) {
-  const auto how = Mechanism::make(options_for("honaker", 6));
+  const auto how = Mechanism::make(lattice_options("honaker", 6));
   PeopleSum sums(how, in_mode_lattice()), alone(how, in_mode_lattice());
   std::vector<double> noisy(1), expected(1);
   EXPECT_TRUE(sums.contribute(1, std::vector{1.0}));
@@ -495,7 +498,7 @@ TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {
     for (const LatticeNoise noise :
          {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian})
       for (const double epsilon : {1.0, 30.0}) {
-        MechanismOptions options = options_for(strategy, 4);
+        MechanismOptions options = lattice_options(strategy, 4);
         options.target.epsilon = epsilon;
         options.clip_norm = 1;
         PrefixSum sums = make_sums(options, {.dimension = kDimension, .noise = noise, .grid = 1});
@@ -520,7 +523,7 @@ TEST(Lattice, every_mechanism_releases_or_says_why_not) {
   std::vector<std::string> refused;
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::string name(info.name);
-    const auto how = Mechanism::make(options_for(name, 8));
+    const auto how = Mechanism::make(lattice_options(name, 8));
     std::vector<double> noisy(1);
     const std::string text =
         testing::error_text([&] { PrefixSum(how, in_mode_lattice()).release(noisy); });
@@ -537,7 +540,7 @@ TEST(Lattice, every_mechanism_releases_or_says_why_not) {
       "banded",        "optimal"};
   EXPECT_EQ(refused, expected);
   for (const bool restarts : {false, true}) {
-    MechanismOptions options = options_for("tree", 8);
+    MechanismOptions options = lattice_options("tree", 8);
     if (restarts)
       options.parameters.epoch_length = 4;
     else
@@ -549,7 +552,7 @@ TEST(Lattice, every_mechanism_releases_or_says_why_not) {
 }
 
 TEST(Lattice, refuses_bad_input) {
-  const MechanismOptions good = options_for("tree", 8);
+  const MechanismOptions good = lattice_options("tree", 8);
   EXPECT_ERROR(make_lattice(good, {.dimension = 0}), "invalid_argument",
                "dimension must be between 1");
   for (const double grid : {0.3, 0.0, -1.0, std::nan("")})
@@ -575,7 +578,7 @@ TEST(Lattice, refuses_bad_input) {
   sums.release(other, two);
   untouched.release(other, three = {0, 0});
   EXPECT_EQ(two, three);
-  EXPECT_ERROR(make_sums(options_for("square-root", 1 << 16), {.dimension = 1 << 14}),
+  EXPECT_ERROR(make_sums(lattice_options("square-root", 1 << 16), {.dimension = 1 << 14}),
                "resource_exhausted", "the state fits 1 GiB");
 }
 

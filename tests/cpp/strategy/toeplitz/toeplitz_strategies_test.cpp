@@ -34,15 +34,15 @@ namespace {
 using testing::awkward_horizons;
 using testing::relatively_close;
 
-std::shared_ptr<const Strategy> make(std::string_view name, std::int64_t num_steps,
-                                     StrategyParameters parameters = {}) {
+std::shared_ptr<const Strategy> toeplitz_made(std::string_view name, std::int64_t num_steps,
+                                              StrategyParameters parameters = {}) {
   return make_strategy({.name = std::string(name),
                         .num_steps = num_steps,
                         .workload = {},
                         .parameters = std::move(parameters)});
 }
 
-UnitError errors_of(const Strategy& strategy) {
+UnitError single_error(const Strategy& strategy) {
   return unit_error(strategy, Participation::single());
 }
 
@@ -85,7 +85,7 @@ void for_every_factorization(Law&& law) {
         }
 }
 
-bool factorizes(const Matrix& decoder, const Matrix& encoder, const Workload& workload) {
+bool factorizes_workload(const Matrix& decoder, const Matrix& encoder, const Workload& workload) {
   const Matrix expected = workload.matrix();
   return (decoder * encoder - expected).cwiseAbs().maxCoeff() <=
          1e-12 * std::max(1.0, expected.cwiseAbs().maxCoeff());
@@ -113,8 +113,9 @@ bool has_norms_of(const Strategy& s, const Matrix& decoder, const Matrix& encode
 }
 
 TEST(StrategyToeplitz, decoder_times_encoder_is_the_workload_for_every_family) {
-  for_every_factorization(
-      [](const Strategy& s) { EXPECT_TRUE(factorizes(s.decoder(), s.encoder(), s.workload())); });
+  for_every_factorization([](const Strategy& s) {
+    EXPECT_TRUE(factorizes_workload(s.decoder(), s.encoder(), s.workload()));
+  });
 }
 
 TEST(StrategyToeplitz, norms_are_those_of_the_matrices) {
@@ -123,7 +124,7 @@ TEST(StrategyToeplitz, norms_are_those_of_the_matrices) {
 }
 
 TEST(StrategyToeplitz, wrong_norms_and_factors_are_noticed) {
-  const auto s = make("nu", 16);
+  const auto s = toeplitz_made("nu", 16);
   const Matrix decoder = s->decoder(), encoder = s->encoder();
   EXPECT_TRUE(has_norms_of(*s, decoder, encoder));
   // Fewer coefficients than steps in the sensitivity.
@@ -133,11 +134,11 @@ TEST(StrategyToeplitz, wrong_norms_and_factors_are_noticed) {
   // Columns that are not normalised.
   StrategyParameters parameters;
   parameters.normalize_columns = true;
-  const auto normalized = make("nu", 16, parameters);
+  const auto normalized = toeplitz_made("nu", 16, parameters);
   EXPECT_FALSE(has_norms_of(*normalized, normalized->decoder(), encoder));
   // Variances taken for standard deviations.
   EXPECT_FALSE(has_norms_of(*s, decoder.cwiseAbs2(), encoder));
-  EXPECT_FALSE(factorizes(normalized->decoder(), encoder, s->workload()));
+  EXPECT_FALSE(factorizes_workload(normalized->decoder(), encoder, s->workload()));
 }
 
 /// The first column of a lower-triangular Toeplitz matrix, or nothing.
@@ -175,14 +176,14 @@ TEST(StrategyToeplitz, claims_about_the_encoder_are_true) {
 TEST(StrategyToeplitz, the_square_root_of_a_matrix_is_its_own) {
   // Prefix sums given as a matrix are prefix sums.
   const Matrix ones = Workload::prefix_sums(64).matrix();
-  const auto plain = make("square-root", 64);
+  const auto plain = toeplitz_made("square-root", 64);
   const auto root_of = [](const Matrix& matrix) {
     return make_strategy({.name = "square-root",
                           .num_steps = matrix.rows(),
                           .workload = Workload::lower_triangular(matrix)});
   };
   EXPECT_LE((root_of(ones)->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
-  EXPECT_NEAR(errors_of(*root_of(ones)).max_error, errors_of(*plain).max_error, 1e-12);
+  EXPECT_NEAR(single_error(*root_of(ones)).max_error, single_error(*plain).max_error, 1e-12);
   for (const std::int64_t n : awkward_horizons()) {
     const Matrix rough = testing::rough_toeplitz_matrix(n);
     const Matrix root = root_of(rough)->encoder();
@@ -196,7 +197,7 @@ TEST(StrategyToeplitz, the_square_root_of_a_matrix_is_its_own) {
 
 TEST(StrategyToeplitz, a_root_that_explodes_is_not_taken) {
   constexpr std::int64_t kNumSteps = 64;
-  const auto plain = make("square-root", kNumSteps);
+  const auto plain = toeplitz_made("square-root", kNumSteps);
   const auto with_column = [&](std::vector<double> column) {
     column.resize(kNumSteps, column.back());
     return make_strategy(
@@ -241,7 +242,7 @@ TEST(StrategyToeplitz, log_perturbed_coefficients_are_known_ones_beyond_a_thousa
         Known{0.5, 2047, 0.001204770861719840838568}}) {
     StrategyParameters parameters;
     parameters.alpha = known.alpha;
-    const auto strategy = make("log-perturbed", 2048, parameters);
+    const auto strategy = toeplitz_made("log-perturbed", 2048, parameters);
     EXPECT_TRUE(
         relatively_close(strategy->toeplitz_encoder()[known.step], known.coefficient, 1e-13))
         << known.alpha << " " << known.step;
@@ -292,7 +293,7 @@ TEST(StrategyToeplitz, slack_covers_the_exact_encoder_of_the_stored_decoder) {
 TEST(StrategyToeplitz, norms_of_encoders_given_by_their_inverse_are_exact_to_2_to_the_minus_40) {
   // No slack is claimed here: the stored bands, decays and weights define C. In long double.
   const std::int64_t n = 100000;
-  const auto banded = make("banded-inverse-square-root", n);
+  const auto banded = toeplitz_made("banded-inverse-square-root", n);
   const auto bands = std::get<BandedInverseDecoder>(banded->decoder_form()).coefficients;
   std::vector<long double> c(static_cast<std::size_t>(n));
   long double sum = 0;
@@ -305,7 +306,7 @@ TEST(StrategyToeplitz, norms_of_encoders_given_by_their_inverse_are_exact_to_2_t
   EXPECT_TRUE(
       relatively_close(banded->max_column_norm_squared(), static_cast<double>(sum), 0x1p-40));
 
-  const auto buffered = make("blt-rational", n);
+  const auto buffered = toeplitz_made("blt-rational", n);
   const auto form = std::get<BufferedDecoder>(buffered->decoder_form());
   std::vector<long double> terms(form.weights.begin(), form.weights.end());
   sum = 1;
@@ -331,12 +332,12 @@ TEST(StrategyToeplitz, golden_errors_with_parameters) {
     } else {
       parameters.num_bands = static_cast<std::int64_t>(golden.parameter);
     }
-    const UnitError error = errors_of(*make(golden.name, golden.num_steps, parameters));
+    const UnitError error = single_error(*toeplitz_made(golden.name, golden.num_steps, parameters));
     EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sensitivity, 1e-12));
     EXPECT_TRUE(relatively_close(error.max_error, golden.max_error, 1e-12));
     EXPECT_TRUE(relatively_close(error.mean_error, golden.mean_error, 1e-12));
     if (golden.is_best_max) {
-      const double found = errors_of(*make("lambda-cgd", golden.num_steps)).max_error;
+      const double found = single_error(*toeplitz_made("lambda-cgd", golden.num_steps)).max_error;
       EXPECT_TRUE(relatively_close(found, golden.max_error, 1e-13));
     }
   }
@@ -350,7 +351,7 @@ TEST(StrategyToeplitz, golden_momentum) {
                                   .num_steps = golden.num_steps,
                                   .workload = workload,
                                   .parameters = {}});
-    const UnitError error = errors_of(*s);
+    const UnitError error = single_error(*s);
     EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sensitivity, 1e-12));
     EXPECT_TRUE(relatively_close(error.max_error, golden.max_error, 1e-12));
     EXPECT_TRUE(relatively_close(error.mean_error, golden.mean_error, 1e-12));
@@ -375,7 +376,7 @@ TEST(StrategyToeplitz, golden_buffers) {
     const StrategyParameters parameters = parameters_of(golden, golden.d);
     for (std::size_t i = 0; i < parameters.weights.size(); ++i)
       EXPECT_TRUE(relatively_close(parameters.weights[i], golden.omega[i], 1e-11));
-    const UnitError error = errors_of(*make("blt", n, parameters));
+    const UnitError error = single_error(*toeplitz_made("blt", n, parameters));
     EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sens, 1e-12));
     EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-12));
     EXPECT_TRUE(relatively_close(error.mean_error, golden.rmse, 1e-12));
@@ -387,8 +388,8 @@ TEST(StrategyToeplitz, golden_normalised_buffers) {
     SCOPED_TRACE(std::to_string(golden.n) + ", " + std::to_string(golden.buffers));
     StrategyParameters parameters = parameters_of(golden, golden.buffers);
     parameters.normalize_columns = true;
-    const auto s = make("blt", static_cast<std::int64_t>(golden.n), parameters);
-    const UnitError error = errors_of(*s);
+    const auto s = toeplitz_made("blt", static_cast<std::int64_t>(golden.n), parameters);
+    const UnitError error = single_error(*s);
     EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-12));
     EXPECT_TRUE(relatively_close(error.mean_error, golden.rmse, 1e-12));
     EXPECT_NEAR(error.sensitivity.value, 1, 1e-15);
@@ -405,7 +406,7 @@ TEST(StrategyToeplitz, golden_rational_approximation) {
     StrategyParameters parameters;
     parameters.decays = buffers.decays;
     parameters.weights = buffers.weights;
-    const UnitError error = errors_of(*make("blt", golden.n, parameters));
+    const UnitError error = single_error(*toeplitz_made("blt", golden.n, parameters));
     EXPECT_TRUE(relatively_close(error.max_error, golden.maxerr, 1e-12));
   }
 }
@@ -417,8 +418,8 @@ TEST(StrategyToeplitz, shifted_nodes_are_better_at_long_horizons) {
     parameters.decays = published.decays;
     parameters.weights = published.weights;
     shifted.num_buffers = d;
-    EXPECT_LT(errors_of(*make("blt-rational", 10000, shifted)).max_error,
-              errors_of(*make("blt", 10000, parameters)).max_error);
+    EXPECT_LT(single_error(*toeplitz_made("blt-rational", 10000, shifted)).max_error,
+              single_error(*toeplitz_made("blt", 10000, parameters)).max_error);
   }
 }
 
@@ -428,16 +429,16 @@ TEST(StrategyToeplitz, group_algebra_has_one_error_given_in_closed_form) {
     for (std::int64_t j = 1; j <= n; ++j)
       sum += 1 / std::sin((2 * j - 1) * testing::opaque(3.14159265358979323846264338L) / (2 * n));
     const double closed = static_cast<double>(0.5L + sum / (2 * n));
-    const auto s = make("group-algebra", n);
-    EXPECT_TRUE(relatively_close(errors_of(*s).max_error, closed, 1e-13)) << n;
-    EXPECT_TRUE(relatively_close(errors_of(*s).mean_error, closed, 1e-13)) << n;
+    const auto s = toeplitz_made("group-algebra", n);
+    EXPECT_TRUE(relatively_close(single_error(*s).max_error, closed, 1e-13)) << n;
+    EXPECT_TRUE(relatively_close(single_error(*s).mean_error, closed, 1e-13)) << n;
     EXPECT_GE(closed, schatten_lower_bound(n) * (1 - 1e-14));
   }
 }
 
 TEST(StrategyToeplitz, group_algebra_form_is_its_decoder) {
   for (const std::int64_t n : awkward_horizons()) {
-    const auto s = make("group-algebra", n);
+    const auto s = toeplitz_made("group-algebra", n);
     const auto form = std::get<ToeplitzDecoder>(s->decoder_form());
     ASSERT_EQ(form.num_measurements, 2 * n);
     Matrix rows = Matrix::Zero(testing::index_of(n), testing::index_of(2 * n));
@@ -450,7 +451,7 @@ TEST(StrategyToeplitz, group_algebra_form_is_its_decoder) {
 
 TEST(StrategyToeplitz, group_algebra_slack_covers_an_exact_encoder) {
   // C + B^+ (A - B C) is an exact encoder; the residual is computed in long double.
-  const auto s = make("group-algebra", 200);
+  const auto s = toeplitz_made("group-algebra", 200);
   using Extended = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
   const Extended b = s->decoder().cast<long double>(), c = s->encoder().cast<long double>();
   const Extended residual = s->workload().matrix().cast<long double>() - b * c;
@@ -469,7 +470,7 @@ TEST(StrategyToeplitz, log_perturbed_norms_at_2048_steps_and_capped_horizons) {
     StrategyParameters parameters;
     parameters.loglog_power = delta;
     parameters.horizon_cap = 2048;
-    return make("log-perturbed", num_steps, parameters)->max_column_norm_squared();
+    return toeplitz_made("log-perturbed", num_steps, parameters)->max_column_norm_squared();
   };
   // Independent of num_steps: the noise is that of the cap.
   for (const std::int64_t n : {1, 100, 2048}) {
@@ -477,7 +478,7 @@ TEST(StrategyToeplitz, log_perturbed_norms_at_2048_steps_and_capped_horizons) {
     EXPECT_NEAR(norm(0.51, n), 2.54, 5e-3);
     EXPECT_NEAR(norm(0.612, n), 2.99, 5e-3);
   }
-  const auto uncapped = make("log-perturbed", 100);
+  const auto uncapped = toeplitz_made("log-perturbed", 100);
   EXPECT_LT(uncapped->max_column_norm_squared(), norm(0, 100));
 }
 
@@ -487,7 +488,7 @@ TEST(StrategyToeplitz, lambda_closed_forms_hold_at_any_horizon) {
     const std::int64_t n = 100000;
     StrategyParameters parameters;
     parameters.lambda = lambda;
-    const auto s = make("lambda-cgd", n, parameters);
+    const auto s = toeplitz_made("lambda-cgd", n, parameters);
     long double sum = 0, power = 1;
     for (std::int64_t j = 0; j < n; ++j) {
       sum += power;
@@ -498,7 +499,7 @@ TEST(StrategyToeplitz, lambda_closed_forms_hold_at_any_horizon) {
   // 1 - q^n at n = 2^40 by expm1 and log1p, q = (1 - 2^-41)^2.
   StrategyParameters parameters;
   parameters.lambda = 1 - 0x1p-41;
-  const auto s = make("lambda-cgd", kMaxNumSteps, parameters);
+  const auto s = toeplitz_made("lambda-cgd", kMaxNumSteps, parameters);
   const long double log_lambda = std::log1p(testing::opaque(-0x1p-41L));
   const long double expected = std::expm1(2 * log_lambda * 0x1p40L) / std::expm1(2 * log_lambda);
   EXPECT_TRUE(relatively_close(s->max_column_norm_squared(), static_cast<double>(expected), 1e-14));
@@ -507,7 +508,7 @@ TEST(StrategyToeplitz, lambda_closed_forms_hold_at_any_horizon) {
 TEST(StrategyToeplitz, best_lambda_is_a_minimum) {
   for (const std::int64_t n : {2, 3, 10, 1000, 1000000}) {
     const auto max_error = [n](double lambda) {
-      return errors_of(LambdaCgdStrategy(n, lambda)).max_error;
+      return single_error(LambdaCgdStrategy(n, lambda)).max_error;
     };
     const double best = best_lambda(n), least = max_error(best);
     for (double e = 1e-4; e < 1; e *= 1.1) EXPECT_LE(least, max_error(1 - e) * (1 + 1e-15)) << n;
@@ -517,10 +518,10 @@ TEST(StrategyToeplitz, best_lambda_is_a_minimum) {
 TEST(StrategyToeplitz, nu_zero_is_the_square_root_and_the_default_has_less_mean_error) {
   StrategyParameters zero;
   zero.nu = 0;
-  const UnitError root = errors_of(*make("square-root", 1000));
-  EXPECT_TRUE(
-      relatively_close(errors_of(*make("nu", 1000, zero)).max_error, root.max_error, 1e-14));
-  const UnitError damped = errors_of(*make("nu", 1000));
+  const UnitError root = single_error(*toeplitz_made("square-root", 1000));
+  EXPECT_TRUE(relatively_close(single_error(*toeplitz_made("nu", 1000, zero)).max_error,
+                               root.max_error, 1e-14));
+  const UnitError damped = single_error(*toeplitz_made("nu", 1000));
   EXPECT_NEAR(damped.mean_error, 3.0588, 5e-5);
   EXPECT_LT(damped.mean_error, root.mean_error);
   EXPECT_GT(damped.max_error, root.max_error);
@@ -531,8 +532,8 @@ TEST(StrategyToeplitz, all_bands_are_the_square_root) {
   parameters.num_bands = 100;
   for (const char* name : {"banded-square-root", "banded-inverse-square-root"})
     for (const std::int64_t n : {1, 5, 100}) {
-      const Matrix difference =
-          make(name, n, parameters)->encoder() - make("square-root", n)->encoder();
+      const Matrix difference = toeplitz_made(name, n, parameters)->encoder() -
+                                toeplitz_made("square-root", n)->encoder();
       EXPECT_LE(difference.cwiseAbs().maxCoeff(), 1e-14) << name << " " << n;
     }
 }
@@ -585,7 +586,7 @@ TEST(StrategyToeplitz, normalised_columns_have_norm_one_to_rounding_and_say_so) 
   StrategyParameters parameters;
   parameters.normalize_columns = true;
   for (const char* name : {"square-root", "tree", "honaker", "lambda-cgd", "group-algebra"}) {
-    const auto base = make(name, 100), s = make(name, 100, parameters);
+    const auto base = toeplitz_made(name, 100), s = toeplitz_made(name, 100, parameters);
     EXPECT_EQ(s->name(), "normalized-" + std::string(name));
     const auto form = std::get<FilteredDecoder>(s->decoder_form());
     for (std::int64_t j = 0; j < 100; ++j) {
@@ -594,14 +595,14 @@ TEST(StrategyToeplitz, normalised_columns_have_norm_one_to_rounding_and_say_so) 
       EXPECT_EQ(s->column_norm_squared(j), base->column_norm_squared(j) / scale / scale);
     }
   }
-  EXPECT_EQ(make("normalized-square-root", 100)->row_norms().max_squared,
-            make("square-root", 100, parameters)->row_norms().max_squared);
+  EXPECT_EQ(toeplitz_made("normalized-square-root", 100)->row_norms().max_squared,
+            toeplitz_made("square-root", 100, parameters)->row_norms().max_squared);
 }
 
 TEST(StrategyToeplitz, one_pass_over_four_rows_is_the_stream_of_single_rows) {
   // Momentum 0 in the general recursion against the fast path: rates of 1 are the prefix sums.
   const std::int64_t n = 203;
-  const auto base = make("nu", n);
+  const auto base = toeplitz_made("nu", n);
   const Workload rates = Workload::learning_rates({.rates = std::vector<double>(203, 1.0)});
   const auto fast = normalized_strategy(base, Workload::prefix_sums(n));
   const auto with_rates = normalized_strategy(base, rates);
@@ -620,7 +621,7 @@ TEST(StrategyToeplitz, norms_of_scaled_square_roots_are_those_of_their_rows) {
   };
   // Rates of 1 are the prefix sums, row by row; and any other rates are another diagonal.
   for (const std::int64_t n : {1, 2, 3, 7, 64, 1000}) {
-    const auto base = make("square-root", n);
+    const auto base = toeplitz_made("square-root", n);
     std::vector<double> ones(static_cast<std::size_t>(n), 1.0), waves;
     for (std::int64_t t = 0; t < n; ++t) waves.push_back(2 + std::sin(static_cast<double>(t)));
     for (const std::vector<double>& rates : {ones, waves}) {
@@ -633,7 +634,7 @@ TEST(StrategyToeplitz, norms_of_scaled_square_roots_are_those_of_their_rows) {
   }
   // Beyond the recursion: the last row of B D G is the product of two series, read backwards.
   const std::int64_t n = (1 << 16) + 1;
-  const auto normalized = make("normalized-square-root", n);
+  const auto normalized = toeplitz_made("normalized-square-root", n);
   std::vector<double> scales = std::get<FilteredDecoder>(normalized->decoder_form()).column_scales;
   std::ranges::reverse(scales);
   // Factors of about one norm, 2^9: the product by FFT is then as accurate as can be.
@@ -656,7 +657,7 @@ TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion)
         Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.95})};
     for (const char* name : {"square-root", "banded-square-root", "banded-inverse-square-root"})
       for (const Workload& workload : workloads) {
-        const auto base = make(name, n);
+        const auto base = toeplitz_made(name, n);
         const auto expected = normalized_strategy(base, workload);
         const std::vector<double> rows =
             scaled_toeplitz_rows(workload, reciprocal_series(base->toeplitz_encoder(), n),
@@ -669,7 +670,7 @@ TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion)
   }
   // Beyond the recursion.
   const std::int64_t n = (1 << 16) + 1;
-  const auto root = make("normalized-square-root", n);
+  const auto root = toeplitz_made("normalized-square-root", n);
   const std::vector<double> rows =
       scaled_toeplitz_rows(Workload::prefix_sums(n), inverse_square_root_coefficients(n),
                            std::get<FilteredDecoder>(root->decoder_form()).column_scales);
@@ -679,7 +680,7 @@ TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion)
   StrategyParameters parameters;
   parameters.normalize_columns = true;
   for (const char* name : {"nu", "banded-square-root", "banded-inverse-square-root"}) {
-    const auto plain = make(name, n), normalized = make(name, n, parameters);
+    const auto plain = toeplitz_made(name, n), normalized = toeplitz_made(name, n, parameters);
     EXPECT_LT(normalized->row_norms().max_squared,
               plain->max_column_norm_squared() * plain->row_norms().max_squared);
   }
@@ -690,7 +691,7 @@ TEST(StrategyToeplitz, buffered_recursion_agrees_with_the_toeplitz_rows) {
   parameters.decays = {0.999, 0.9};
   parameters.weights = {0.05, 0.3};
   const std::int64_t n = 5000;
-  const auto base = make("blt", n, parameters);
+  const auto base = toeplitz_made("blt", n, parameters);
   const auto normalized = normalized_strategy(base, Workload::prefix_sums(n));
   // The same encoder without its buffers: a Toeplitz form in their place.
   const std::span<const double> c = base->toeplitz_encoder();
@@ -710,19 +711,21 @@ TEST(StrategyToeplitz, buffered_recursion_agrees_with_the_toeplitz_rows) {
 TEST(Catalogue, every_parameter_a_family_lists_is_taken_and_every_other_refused) {
   StrategyParameters all;
   all.num_bands = 2;
-  EXPECT_ERROR(make("tree", 8, all), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("tree", 8, all), "invalid_argument",
                "make_strategy: num_bands is not a parameter of tree");
-  EXPECT_EQ(make("banded-square-root", 8, all)->num_bands(), 2);
+  EXPECT_EQ(toeplitz_made("banded-square-root", 8, all)->num_bands(), 2);
   StrategyParameters weight;
   weight.weight = 1;
-  EXPECT_ERROR(make("blt", 8, weight), "invalid_argument", "weight is not a parameter of blt");
+  EXPECT_ERROR(toeplitz_made("blt", 8, weight), "invalid_argument",
+               "weight is not a parameter of blt");
   StrategyParameters cap;
   cap.horizon_cap = 8;
-  EXPECT_NO_THROW(make("log-perturbed", 8, cap));
-  EXPECT_ERROR(make("nu", 8, cap), "invalid_argument", "horizon_cap is not a parameter of nu");
+  EXPECT_NO_THROW(toeplitz_made("log-perturbed", 8, cap));
+  EXPECT_ERROR(toeplitz_made("nu", 8, cap), "invalid_argument",
+               "horizon_cap is not a parameter of nu");
   StrategyParameters complete;
   complete.complete_epochs = true;
-  EXPECT_ERROR(make("tree", 8, complete), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("tree", 8, complete), "invalid_argument",
                "complete_epochs must be given together with epoch_length");
 }
 
@@ -773,52 +776,54 @@ TEST(Catalogue, bad_parameters_are_refused_by_name) {
     return parameters;
   };
   using P = StrategyParameters;
-  EXPECT_ERROR(make("banded-square-root", 8, with(&P::num_bands, 0)), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("banded-square-root", 8, with(&P::num_bands, 0)), "invalid_argument",
                "banded-square-root: num_bands must be between 1 and 4096, got 0");
-  EXPECT_ERROR(make("lambda-cgd", 8, with(&P::lambda, 1.0)), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("lambda-cgd", 8, with(&P::lambda, 1.0)), "invalid_argument",
                "lambda-cgd: lambda must be at least 0 and below 1, got 1");
-  EXPECT_ERROR(make("lambda-cgd", 8, with(&P::lambda, nan)), "invalid_argument", "got NaN");
-  EXPECT_ERROR(make("nu", 8, with(&P::nu, -0.1)), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("lambda-cgd", 8, with(&P::lambda, nan)), "invalid_argument",
+               "got NaN");
+  EXPECT_ERROR(toeplitz_made("nu", 8, with(&P::nu, -0.1)), "invalid_argument",
                "nu: nu must be at least 0 and below 1, got -0.1");
-  EXPECT_ERROR(make("log-perturbed", 8, with(&P::alpha, 0.0)), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("log-perturbed", 8, with(&P::alpha, 0.0)), "invalid_argument",
                "log-perturbed: alpha must be above 0 and at most 1, got 0");
-  EXPECT_ERROR(make("log-perturbed", 8, with(&P::loglog_power, nan)), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("log-perturbed", 8, with(&P::loglog_power, nan)), "invalid_argument",
                "loglog_power must be between 0 and 1, got NaN");
-  EXPECT_ERROR(make("log-perturbed", 8, with(&P::horizon_cap, 7)), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("log-perturbed", 8, with(&P::horizon_cap, 7)), "invalid_argument",
                "horizon_cap must be between 8 and 1048576, got 7");
-  EXPECT_ERROR(make("blt-rational", 8, with(&P::num_buffers, 33)), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("blt-rational", 8, with(&P::num_buffers, 33)), "invalid_argument",
                "blt-rational: num_buffers must be between 1 and 32, got 33");
   StrategyParameters buffers;
   buffers.weights = {0.1};
-  EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("blt", 8, buffers), "invalid_argument",
                "blt: decays must have between 1 and 32 entries, got 0");
   buffers.decays = {0.5, 1.0};
   buffers.weights = {0.1, 0.1};
-  EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("blt", 8, buffers), "invalid_argument",
                "blt: decays[1] must be at least 0 and below 1, got 1");
   buffers.decays = {0.5, 0.6};
   buffers.weights = {0.1, nan};
-  EXPECT_ERROR(make("blt", 8, buffers), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("blt", 8, buffers), "invalid_argument",
                "blt: weights[1] must be between -2^20 and 2^20, got NaN");
   buffers.weights = {0.1};
-  EXPECT_ERROR(make("blt", 8, buffers), "wrong_length", "weights must have 2 entries, got 1");
+  EXPECT_ERROR(toeplitz_made("blt", 8, buffers), "wrong_length",
+               "weights must have 2 entries, got 1");
   buffers.weights = {1e5, 1e5};
-  EXPECT_ERROR(make("blt", 1000, buffers), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("blt", 1000, buffers), "invalid_argument",
                "blt: parameters must be such that B and C have finite norms");
 }
 
 TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
   StrategyParameters parameters;
   parameters.normalize_columns = true;
-  const auto tree = make("tree", 2049, parameters);
+  const auto tree = toeplitz_made("tree", 2049, parameters);
   EXPECT_ERROR(
       (void)tree->row_norms(), "unsupported",
       "normalized-tree: num_steps must be at most 2048 for row norms for prefix, got 2049");
   EXPECT_NEAR(tree->max_column_norm_squared(), 1, 1e-15);
   const auto window = normalized_strategy(
-      make("nu", 65537), Workload::sliding_window({.num_steps = 65537, .width = 9}));
+      toeplitz_made("nu", 65537), Workload::sliding_window({.num_steps = 65537, .width = 9}));
   EXPECT_ERROR((void)window->row_norm_squared(0), "unsupported", "num_steps must be at most 65536");
-  EXPECT_ERROR(make("group-algebra", (1 << 20) + 1), "invalid_argument",
+  EXPECT_ERROR(toeplitz_made("group-algebra", (1 << 20) + 1), "invalid_argument",
                "group-algebra: num_steps must be between 1 and 1048576, got 1048577");
 }
 
@@ -858,7 +863,7 @@ TEST(LongBlt, closed_forms_of_buffers_are_the_sums_of_their_coefficients) {
 
 TEST(LongBlt, a_thousand_million_steps_have_errors_and_make_no_noise) {
   const std::int64_t n = 1000000000;
-  const auto strategy = make("blt", n, {.num_buffers = 4});
+  const auto strategy = toeplitz_made("blt", n, {.num_buffers = 4});
   const BltOptimum found = find_blt_optimum({.num_steps = n, .num_buffers = 4});
   const UnitError error = unit_error(*strategy, Participation::single());
   EXPECT_TRUE(relatively_close(error.max_error, found.errors.max_error, 1e-9));
@@ -873,11 +878,11 @@ TEST(LongBlt, a_thousand_million_steps_have_errors_and_make_no_noise) {
       << "more participations than are added up";
   EXPECT_ERROR((void)strategy->decoder_form(), "unsupported",
                "num_steps must be at most 16777216 for noise, got 1000000000");
-  EXPECT_ERROR((void)make("blt", n, {.decays = {0.5, 0.9}, .weights = {0.1, 0.1}}),
+  EXPECT_ERROR((void)toeplitz_made("blt", n, {.decays = {0.5, 0.9}, .weights = {0.1, 0.1}}),
                "invalid_argument", "decays and weights must interlace");
-  EXPECT_ERROR((void)make("blt", n, {.decays = {0.9}, .weights = {-0.1}}), "invalid_argument",
-               "must interlace");
-  EXPECT_ERROR((void)make("blt", n, {.decays = {0.9}, .weights = {1}}), "invalid_argument",
+  EXPECT_ERROR((void)toeplitz_made("blt", n, {.decays = {0.9}, .weights = {-0.1}}),
+               "invalid_argument", "must interlace");
+  EXPECT_ERROR((void)toeplitz_made("blt", n, {.decays = {0.9}, .weights = {1}}), "invalid_argument",
                "must interlace");
   EXPECT_ERROR(
       (void)make_strategy({.name = "blt",
@@ -892,7 +897,7 @@ TEST(LongBlt, a_thousand_million_steps_have_errors_and_make_no_noise) {
 }
 
 TEST(Parameters, buffers_are_as_many_as_decays) {
-  EXPECT_ERROR((void)make("blt", 8, {.num_buffers = 3, .decays = {0.5}, .weights = {0.1}}),
+  EXPECT_ERROR((void)toeplitz_made("blt", 8, {.num_buffers = 3, .decays = {0.5}, .weights = {0.1}}),
                "invalid_argument", "num_buffers cannot be given together with decays");
 }
 

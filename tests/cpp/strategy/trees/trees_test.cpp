@@ -36,12 +36,12 @@ struct Recipe {
 };
 
 template <std::int64_t arity, bool subtractive>
-Pointer kary(std::int64_t num_steps) {
+Pointer kary_tree(std::int64_t num_steps) {
   return std::make_shared<KaryStrategy>(
       KaryStrategy::Options{.num_steps = num_steps, .arity = arity, .subtractive = subtractive});
 }
 
-Pointer smooth(std::int64_t num_steps) {
+Pointer smooth_tree(std::int64_t num_steps) {
   return make_strategy({.name = "smooth-tree", .num_steps = num_steps});
 }
 
@@ -78,15 +78,15 @@ Pointer restarted(std::int64_t num_steps) {
 
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
-      {"tree-2", kary<2, false>},
-      {"tree-3", kary<3, false>},
-      {"tree-7", kary<7, false>},
-      {"tree-10", kary<10, false>},
-      {"tree-3 subtractive", kary<3, true>},
-      {"tree-5 subtractive", kary<5, true>},
-      {"tree-7 subtractive", kary<7, true>},
-      {"tree-1023 subtractive", kary<1023, true>},
-      {"smooth-tree", smooth},
+      {"tree-2", kary_tree<2, false>},
+      {"tree-3", kary_tree<3, false>},
+      {"tree-7", kary_tree<7, false>},
+      {"tree-10", kary_tree<10, false>},
+      {"tree-3 subtractive", kary_tree<3, true>},
+      {"tree-5 subtractive", kary_tree<5, true>},
+      {"tree-7 subtractive", kary_tree<7, true>},
+      {"tree-1023 subtractive", kary_tree<1023, true>},
+      {"smooth-tree", smooth_tree},
       {"smooth-tree, more height", smooth_with_room},
       {"smooth-tree 14, 7", smooth_14_7},
       {"haar", plain<HaarStrategy>},
@@ -122,24 +122,24 @@ std::vector<std::int64_t> many_horizons() {
   return horizons;
 }
 
-bool factorizes(const Matrix& decoder, const Matrix& encoder) {
+bool tree_factorizes(const Matrix& decoder, const Matrix& encoder) {
   const Matrix workload = Workload::prefix_sums(decoder.rows()).matrix();
   return (decoder * encoder - workload).cwiseAbs().maxCoeff() <= 1e-12;
 }
 
 // The decoder forms, by their definitions.
 
-using Row = std::map<std::int64_t, double>;  ///< weights of the measurements
+using TreeRow = std::map<std::int64_t, double>;  ///< weights of the measurements
 
 /// Adds the nodes between `from` and `to`, greedily from the left, largest first: what the digits
 /// of a number amount to.
-Row row_of(const KaryDecoder& form, std::int64_t step) {
+TreeRow tree_row(const KaryDecoder& form, std::int64_t step) {
   const auto measurement = [&](std::int64_t level, std::int64_t last) {
     std::int64_t number = level, place = 1;
     for (std::int64_t j = 0; j < form.num_levels; ++j, place *= form.arity) number += last / place;
     return number;
   };
-  Row row;
+  TreeRow row;
   std::int64_t at = 0, place = 1;
   for (std::int64_t l = 1; l < form.num_levels; ++l) place *= form.arity;
   for (std::int64_t l = form.num_levels; l-- > 0; place /= form.arity) {
@@ -163,10 +163,10 @@ std::vector<std::uint64_t> all_leaves(const SmoothStrategy::Shape& shape) {
   return leaves;
 }
 
-Row row_of(const SmoothDecoder& form, std::int64_t step) {
+TreeRow tree_row(const SmoothDecoder& form, std::int64_t step) {
   const auto leaves = all_leaves({.height = form.height, .weight = form.weight});
   const std::uint64_t own = leaves[static_cast<std::size_t>(step + 1)];
-  Row row;
+  TreeRow row;
   double num_empty = 0;
   for (std::int64_t bit = 0; bit < form.height; ++bit) {
     if ((own >> bit & 1) == 0) continue;
@@ -181,9 +181,9 @@ Row row_of(const SmoothDecoder& form, std::int64_t step) {
   return row;
 }
 
-Row row_of(const HaarDecoder& form, std::int64_t step) {
+TreeRow tree_row(const HaarDecoder& form, std::int64_t step) {
   const std::size_t k = form.scales.size();
-  Row row;
+  TreeRow row;
   row[0] = form.mean_scale * static_cast<double>(step + 1);
   for (std::size_t l = 1; l <= k; ++l) {
     const std::int64_t support = std::int64_t{1} << l, r = (step + 1) % support;
@@ -193,11 +193,11 @@ Row row_of(const HaarDecoder& form, std::int64_t step) {
   return row;
 }
 
-Row form_row(const DecoderForm& form, const Strategy& inside, std::int64_t step);
+TreeRow form_row(const DecoderForm& form, const Strategy& inside, std::int64_t step);
 
-Row row_of(const BlockDecoder& form, const std::vector<const Strategy*>& inside,
-           std::int64_t step) {
-  Row row;
+TreeRow tree_row(const BlockDecoder& form, const std::vector<const Strategy*>& inside,
+                 std::int64_t step) {
+  TreeRow row;
   std::int64_t measurement = 0, first = 0;
   for (std::size_t b = 0; b < form.blocks.size() && first <= step; ++b) {
     const BlockDecoder::Block& block = form.blocks[b];
@@ -216,18 +216,18 @@ Row row_of(const BlockDecoder& form, const std::vector<const Strategy*>& inside,
 }
 
 /// The forms of the older strategies have kernels that are tested elsewhere: their dense decoder.
-Row form_row(const DecoderForm& form, const Strategy& inside, std::int64_t step) {
-  if (const auto* tree = std::get_if<KaryDecoder>(&form)) return row_of(*tree, step);
-  if (const auto* tree = std::get_if<SmoothDecoder>(&form)) return row_of(*tree, step);
-  if (const auto* haar = std::get_if<HaarDecoder>(&form)) return row_of(*haar, step);
+TreeRow form_row(const DecoderForm& form, const Strategy& inside, std::int64_t step) {
+  if (const auto* tree = std::get_if<KaryDecoder>(&form)) return tree_row(*tree, step);
+  if (const auto* tree = std::get_if<SmoothDecoder>(&form)) return tree_row(*tree, step);
+  if (const auto* haar = std::get_if<HaarDecoder>(&form)) return tree_row(*haar, step);
   if (const auto* blocks = std::get_if<BlockDecoder>(&form)) {
     std::vector<const Strategy*> parts(blocks->blocks.size(), &inside);
     if (const auto* restart = dynamic_cast<const RestartStrategy*>(&inside))
       std::ranges::fill(parts, &restart->epoch_strategy());
-    return row_of(*blocks, parts, step);
+    return tree_row(*blocks, parts, step);
   }
   const Matrix dense = inside.decoder();
-  Row row;
+  TreeRow row;
   for (Eigen::Index j = 0; j < dense.cols(); ++j) row[j] = dense(index_of(step), j);
   return row;
 }
@@ -250,19 +250,20 @@ bool form_defines(const DecoderForm& form, const Strategy& strategy, const Matri
 // Laws.
 
 TEST(StrategyTrees, decoder_times_encoder_is_the_workload) {
-  for_every_recipe(many_horizons(),
-                   [](const Strategy& s) { EXPECT_TRUE(factorizes(s.decoder(), s.encoder())); });
+  for_every_recipe(many_horizons(), [](const Strategy& s) {
+    EXPECT_TRUE(tree_factorizes(s.decoder(), s.encoder()));
+  });
 }
 
 TEST(StrategyTrees, a_lost_node_or_a_neighbouring_shape_is_not_a_factorization) {
-  const auto tree = kary<7, true>(64);
+  const auto tree = kary_tree<7, true>(64);
   Matrix encoder = tree->encoder();
   encoder.row(7).setZero();
-  EXPECT_FALSE(factorizes(tree->decoder(), encoder));
+  EXPECT_FALSE(tree_factorizes(tree->decoder(), encoder));
   const auto a = SmoothStrategy(30, {.height = 7, .weight = 3});
   const auto b = SmoothStrategy(30, {.height = 7, .weight = 4});
-  EXPECT_FALSE(factorizes(a.decoder(), b.encoder()));
-  EXPECT_FALSE(factorizes(HaarStrategy(16).decoder(), HonakerFullStrategy(16).encoder()));
+  EXPECT_FALSE(tree_factorizes(a.decoder(), b.encoder()));
+  EXPECT_FALSE(tree_factorizes(HaarStrategy(16).decoder(), HonakerFullStrategy(16).encoder()));
 }
 
 TEST(StrategyTrees, decoder_forms_define_the_decoders) {
@@ -274,7 +275,7 @@ TEST(StrategyTrees, decoder_forms_define_the_decoders) {
 }
 
 TEST(StrategyTrees, another_form_does_not_define_the_decoder) {
-  const auto five = kary<5, true>(64), seven = kary<7, true>(64);
+  const auto five = kary_tree<5, true>(64), seven = kary_tree<7, true>(64);
   EXPECT_FALSE(form_defines(five->decoder_form(), *seven, seven->decoder()));
   const HaarStrategy haar(16);
   const HonakerFullStrategy honaker(16);
@@ -336,14 +337,14 @@ TEST(StrategyTrees, those_called_causal_are) {
       EXPECT_TRUE(testing::waits_for_its_measurements(s));
     }
   });
-  EXPECT_FALSE(testing::waits_for_its_measurements(*kary<3, true>(8)));
+  EXPECT_FALSE(testing::waits_for_its_measurements(*kary_tree<3, true>(8)));
   EXPECT_FALSE(testing::waits_for_its_measurements(HaarStrategy(8)));
   EXPECT_FALSE(testing::waits_for_its_measurements(HybridStrategy(8)));
   const std::set<std::string_view> not_causal = {"tree-k", "haar", "honaker-full", "hybrid",
                                                  "group-algebra"};
   for (const StrategyInfo& info : strategy_catalogue())
     EXPECT_EQ(info.is_causal, !not_causal.contains(info.name)) << info.name;
-  EXPECT_TRUE(smooth(8)->is_causal());
+  EXPECT_TRUE(smooth_tree(8)->is_causal());
 }
 
 TEST(StrategyTrees, gram_matrices_called_non_negative_are) {
@@ -421,7 +422,7 @@ TEST(StrategyTrees, full_subtractive_trees_have_the_closed_errors_and_seven_the_
 
 TEST(StrategyTrees, plain_binary_has_the_errors_of_the_dyadic_tree) {
   for (std::int64_t n = 1; n <= 200; ++n) {
-    const auto dyadic = plain<TreeStrategy>(n), binary = kary<2, false>(n);
+    const auto dyadic = plain<TreeStrategy>(n), binary = kary_tree<2, false>(n);
     ASSERT_EQ(dyadic->max_column_norm_squared(), binary->max_column_norm_squared());
     ASSERT_EQ(dyadic->row_norms().max_squared, binary->row_norms().max_squared);
     ASSERT_EQ(dyadic->row_norms().mean_squared, binary->row_norms().mean_squared);
@@ -444,7 +445,7 @@ TEST(StrategyTrees, smooth_shape_is_the_best_of_all_shapes_by_brute_force) {
         best = s.shape();
       }
     const SmoothStrategy::Shape chosen = SmoothStrategy::best_shape(n);
-    const double error = unit_error(*smooth(n), Participation::single()).max_error;
+    const double error = unit_error(*smooth_tree(n), Participation::single()).max_error;
     EXPECT_TRUE(relatively_close(error, best_error, 1e-12)) << n;
     EXPECT_EQ(chosen.height, best.height) << n;
     EXPECT_EQ(chosen.weight, best.weight) << n;
@@ -477,7 +478,7 @@ TEST(StrategyTrees, smooth_max_error_is_between_half_of_the_logarithm_and_half_o
     std::int64_t height = 2;  // the least even one with enough leaves of weight height / 2
     for (double leaves = 2; leaves < static_cast<double>(n + 1); height += 2)
       leaves *= 4 - 4 / static_cast<double>(height + 2);
-    const UnitError error = unit_error(*smooth(n), Participation::single());
+    const UnitError error = unit_error(*smooth_tree(n), Participation::single());
     EXPECT_GE(error.max_error, std::log2(static_cast<double>(n + 1)) / 2 * (1 - 1e-14)) << k;
     EXPECT_LE(error.max_error, static_cast<double>(height) / 2 * (1 + 1e-14)) << k;
   }
@@ -663,20 +664,20 @@ TEST(StrategyTrees, golden_values) {
 
 TEST(StrategyTrees, known_errors_at_1024) {
   const auto error = [](const Strategy& s) { return unit_error(s, Participation::single()); };
-  EXPECT_NEAR(error(*smooth(1024)).max_error, 6.324555320336759, 1e-12);
+  EXPECT_NEAR(error(*smooth_tree(1024)).max_error, 6.324555320336759, 1e-12);
   EXPECT_NEAR(error(SmoothStrategy(1024, {.height = 13, .weight = 5})).max_error, 6.324555320336759,
               1e-12);
   EXPECT_NEAR(error(*smooth_14_7(1024)).max_error, 6.48074069840786, 1e-12);
   EXPECT_NEAR(error(HonakerFullStrategy(1024)).max_error, 4.438311700480207, 1e-12);
   EXPECT_NEAR(error(HonakerFullStrategy(1024)).mean_error, 3.68615865529439, 1e-12);
-  EXPECT_NEAR(error(*smooth(1024)).mean_error, 6.324555320336759, 1e-12);
+  EXPECT_NEAR(error(*smooth_tree(1024)).mean_error, 6.324555320336759, 1e-12);
   EXPECT_EQ(SmoothStrategy::best_shape(1024).height, 13);
   EXPECT_EQ(SmoothStrategy::best_shape(1024).weight, 5);
   EXPECT_NEAR(error(HaarStrategy(1024)).max_error, 4.2007, 5e-5);
   EXPECT_NEAR(error(HybridStrategy(1024)).max_error, 6.9217, 5e-5);
   EXPECT_NEAR(error(HybridStrategy(1024)).mean_error, 5.8394, 5e-5);
-  EXPECT_NEAR(error(*kary<7, true>(1024)).max_error, 6.928203230275509, 1e-12);
-  EXPECT_NEAR(error(*kary<7, true>(1024)).mean_error, 5.158427570490837, 1e-12);
+  EXPECT_NEAR(error(*kary_tree<7, true>(1024)).max_error, 6.928203230275509, 1e-12);
+  EXPECT_NEAR(error(*kary_tree<7, true>(1024)).mean_error, 5.158427570490837, 1e-12);
 }
 
 TEST(StrategyTrees, a_thousand_million_steps_take_no_time) {
