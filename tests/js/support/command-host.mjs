@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the command for the tests of one folder, each time in a thread of its own. A thread starts in
-// a third of the time that a process takes, because it finds the WebAssembly compiled.
+// Runs the command for the tests of one folder, each time in a thread of its own. A run takes
+// less than half the time of a process, because it finds the WebAssembly compiled.
 //
 //   node command-host.mjs CLI WASM      asked by messages { id, args, input, env }
 
