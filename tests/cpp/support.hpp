@@ -29,11 +29,35 @@ bool is_sanitized();
 /// looked for at full size only here.
 bool is_native();
 
+struct Sizes {
+  std::vector<std::int64_t> native;
+  std::vector<std::int64_t> elsewhere;
+};
+
+/// Returns the sizes that a loop runs over: where code takes several times as long, fewer of them,
+/// or shorter ones, that still enter all of it.
+inline std::vector<std::int64_t> sizes(const Sizes& all) {
+  return is_native() ? all.native : all.elsewhere;
+}
+
+/// Takes the first of every so many combinations of nested loops, and all of them in native builds.
+/// Each value of each loop is taken at some time if that number has no divisor in common with the
+/// lengths of the inner loops, and if they make at least as many combinations.
+class Thinned {
+ public:
+  explicit Thinned(std::int64_t one_of) : one_of_(is_native() ? 1 : one_of) {}
+  bool takes_next() { return num_seen_++ % one_of_ == 0; }
+
+ private:
+  std::int64_t one_of_;
+  std::int64_t num_seen_ = 0;
+};
+
 /// Small and awkward horizons: 1, around powers of two, odd.
 inline const std::vector<std::int64_t>& awkward_horizons() {
-  static const std::vector<std::int64_t> horizons = {1, 2, 3, 5, 7, 8, 13, 16, 64};
-  static const std::vector<std::int64_t> short_ones = {1, 2, 3, 5, 7, 8, 13, 16};
-  return is_sanitized() ? short_ones : horizons;
+  static const std::vector<std::int64_t> horizons =
+      sizes({.native = {1, 2, 3, 5, 7, 8, 13, 16, 64}, .elsewhere = {1, 2, 3, 7, 8, 13}});
+  return horizons;
 }
 
 /// Eigen's index, which has 32 bits on 32-bit platforms.

@@ -31,7 +31,7 @@ void for_every_variant(Law&& law) {
   };
   for (const std::int64_t n : awkward_horizons())
     for (const Variant& variant : testing::prefix_variants(n)) run(variant);
-  for (const std::int64_t n : {1, 2, 7, 13})
+  for (const std::int64_t n : testing::sizes({.native = {1, 2, 7, 13}, .elsewhere = {1, 7}}))
     for (const Variant& variant : testing::workload_variants(n)) run(variant);
 }
 
@@ -138,14 +138,16 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
     if (!testing::is_native() && n > 8) continue;
     for (const Variant& variant : testing::prefix_variants(n)) check(variant);
   }
-  for (const Variant& variant : testing::workload_variants(8)) check(variant);
+  for (const Variant& variant : testing::workload_variants(testing::is_native() ? 8 : 7))
+    check(variant);
 }
 
 TEST(Catalogue, sensitivity_to_one_row_and_to_epochs_is_that_of_brute_force_at_64_steps) {
+  const std::int64_t num_steps = testing::is_native() ? 64 : 8;
   std::vector<Participation> few{Participation::single()};
   for (const std::int64_t k : {2, 4, 8})
-    few.push_back(Participation::fixed_epoch({.num_epochs = k, .epoch_length = 64 / k}));
-  for (const Variant& variant : testing::prefix_variants(64)) {
+    few.push_back(Participation::fixed_epoch({.num_epochs = k, .epoch_length = num_steps / k}));
+  for (const Variant& variant : testing::prefix_variants(num_steps)) {
     SCOPED_TRACE(variant.title);
     const auto strategy = testing::strategy_of(variant);
     const Matrix encoder = strategy->encoder();
@@ -178,8 +180,12 @@ TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
       // A quarter of the horizon will do if parameters are searched for and streams have no blocks.
       const bool is_solved = testing::is_optimised(info);
       // Other transforms are made for 4095 steps; the rest makes the same rows as for 4096.
-      if (horizon == 4095 && info.step_cost.find("FFT") == std::string_view::npos) continue;
-      const std::int64_t n = is_solved || testing::is_sanitized() ? horizon / 4 : horizon;
+      const bool has_transforms = info.step_cost.find("FFT") != std::string_view::npos;
+      if (horizon == 4095 && !has_transforms) continue;
+      const std::int64_t in_full = is_solved ? horizon / 4 : horizon;
+      const std::int64_t n = testing::is_native() ? in_full
+                             : has_transforms     ? horizon / 4
+                                                  : horizon / 16;
       if (n > testing::within_reach(info, n)) continue;
       SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n));
       const auto strategy = make_strategy({.name = std::string(info.name), .num_steps = n});
@@ -198,8 +204,9 @@ TEST(Catalogue, beyond_the_matrices_rows_are_those_of_a_longer_run_or_of_their_o
   // 4097 steps: one more than the oracle, across every power of two below. Families that take a
   // search have no blocks: a few hundred steps will do.
   constexpr double kScale = 1024;
+  const std::int64_t few_steps = testing::is_native() ? 257 : 65;
   for (const StrategyInfo& info : strategy_catalogue()) {
-    const std::int64_t n = testing::is_optimised(info) ? 257 : 4097;
+    const std::int64_t n = testing::is_optimised(info) ? few_steps : 4097;
     if (n > testing::within_reach(info, n)) continue;
     SCOPED_TRACE(std::string(info.name));
     NoiseStream stream(*testing::make_known(info.name, n), noise_options(1));
@@ -232,7 +239,7 @@ TEST(Catalogue, recomputed_entries_agree_with_the_rows) {
       }
     }
   };
-  for (const std::int64_t n : {1, 3, 13, 16})
+  for (const std::int64_t n : testing::sizes({.native = {1, 3, 13, 16}, .elsewhere = {1, 3, 13}}))
     for (const Variant& variant : testing::prefix_variants(n)) check(variant);
   for (const Variant& variant : testing::workload_variants(7)) check(variant);
 }
@@ -265,7 +272,8 @@ Matrix lower_triangular_form(const Matrix& encoder) {
 
 TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_same_noise) {
   // The proof for adaptive streams needs this of encoders that read later steps.
-  for (const std::int64_t n : {1, 2, 7, 13, 16})
+  for (const std::int64_t n :
+       testing::sizes({.native = {1, 2, 7, 13, 16}, .elsewhere = {1, 2, 13}}))
     for (const Variant& variant : testing::prefix_variants(n)) {
       SCOPED_TRACE(variant.title);
       const auto s = testing::strategy_of(variant);
@@ -332,13 +340,15 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
     }
     return parameters;
   };
+  const std::int64_t num_steps = testing::is_native() ? 40 : 13;
   for (const StrategyInfo& info : strategy_catalogue()) {
     SCOPED_TRACE(info.name);
-    const auto chosen = testing::make_known(info.name, 40);
+    const auto chosen = testing::make_known(info.name, num_steps);
     const std::vector<PlanNumbers> numbers = chosen->parameters();
     EXPECT_EQ(numbers.empty(), info.parameters.empty());
-    const auto again = make_strategy(
-        {.name = std::string(info.name), .num_steps = 40, .parameters = given(numbers, info)});
+    const auto again = make_strategy({.name = std::string(info.name),
+                                      .num_steps = num_steps,
+                                      .parameters = given(numbers, info)});
     EXPECT_EQ(again->max_column_norm_squared(), chosen->max_column_norm_squared());
     EXPECT_EQ(again->row_norms().mean_squared, chosen->row_norms().mean_squared);
   }

@@ -146,23 +146,29 @@ std::vector<double> band_coefficients(std::vector<double> coefficients, std::int
 
 TEST(Sensitivity, never_below_brute_force_and_equal_to_it_where_called_exact_catalogue) {
   for (const StrategyInfo& info : strategy_catalogue()) {
-    for (const std::int64_t n : {1, 2, 3, 7, 8, 10}) {
+    for (const std::int64_t n :
+         testing::sizes({.native = {1, 2, 3, 7, 8, 10}, .elsewhere = {1, 2, 3, 7, 8}})) {
       SCOPED_TRACE(n);
       expect_sound_sensitivity(*testing::make_known(info.name, n));
     }
   }
 }
 
+/// Steps at which brute force takes a moment: three times the patterns a step.
+std::int64_t brute_steps() {
+  return testing::is_native() ? 9 : 7;
+}
+
 TEST(Sensitivity, never_below_brute_force_random_toeplitz_of_mixed_signs) {
   RandomNumbers random(1);
   for (int trial = 0; trial < 6; ++trial)
-    expect_sound_sensitivity(GivenStrategy(random.numbers(9, -1, 1)));
+    expect_sound_sensitivity(GivenStrategy(random.numbers(brute_steps(), -1, 1)));
 }
 
 TEST(Sensitivity, never_below_brute_force_random_non_negative_toeplitz) {
   RandomNumbers random(2);
   for (int trial = 0; trial < 6; ++trial) {
-    std::vector<double> coefficients = random.numbers(9, 0, 1);
+    std::vector<double> coefficients = random.numbers(brute_steps(), 0, 1);
     expect_sound_sensitivity(GivenStrategy(coefficients));
     std::ranges::sort(coefficients, std::ranges::greater());
     expect_sound_sensitivity(GivenStrategy(coefficients));
@@ -173,11 +179,12 @@ TEST(Sensitivity, never_below_brute_force_banded) {
   RandomNumbers random(3);
   for (std::int64_t bands = 1; bands <= 4; ++bands)
     for (int trial = 0; trial < 3; ++trial) {
-      GivenStrategy toeplitz(band_coefficients(random.numbers(9, -1, 1), bands));
+      const Eigen::Index n = index_of(brute_steps());
+      GivenStrategy toeplitz(band_coefficients(random.numbers(n, -1, 1), bands));
       toeplitz.bands = bands;
       expect_sound_sensitivity(toeplitz);
-      Matrix encoder = Matrix::Zero(9, 9);
-      for (Eigen::Index i = 0; i < 9; ++i)
+      Matrix encoder = Matrix::Zero(n, n);
+      for (Eigen::Index i = 0; i < n; ++i)
         for (Eigen::Index j = std::max<Eigen::Index>(0, i + 1 - index_of(bands)); j <= i; ++j)
           encoder(i, j) = random.between(-1, 1);
       GivenStrategy other(encoder);
@@ -461,7 +468,7 @@ TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
   RandomNumbers random(30);
   for (Eigen::Index bands = 1; bands <= 7; ++bands)
     for (const double low : {-1.0, 0.0}) {
-      const Eigen::Index n = bands < 4 ? 12 : 10;
+      const Eigen::Index n = !testing::is_native() ? 9 : bands < 4 ? 12 : 10;
       const Matrix encoder = random_banded(n, bands, low, random);
       const Matrix products = (encoder.transpose() * encoder).cwiseAbs();
       for (const Participation& schema : sensitivity_participations(n)) {
@@ -746,7 +753,7 @@ void expect_bounds_of_later_products(const Strategy& strategy, bool is_tight) {
 
 TEST(Sensitivity, changing_numbers_have_bounds_on_their_inner_products) {
   RandomNumbers random(12);
-  for (const std::int64_t n : {2, 3, 7, 9}) {
+  for (const std::int64_t n : testing::sizes({.native = {2, 3, 7, 9}, .elsewhere = {2, 3, 7}})) {
     const VaryingBufferedStrategy recursion = random_recursion(n, random);
     const VaryingBandedStrategy bands = random_bands(n, random);
     expect_bounds_of_later_products(recursion, false);
@@ -779,7 +786,7 @@ TEST(Sensitivity, numbers_without_falling_products_have_no_such_bounds) {
   RandomNumbers random(13);
   for (const auto& [least_gain, largest_factor] : {std::pair{-0.3, 1.0}, std::pair{0.0, 1.6}}) {
     const VaryingBufferedStrategy recursion =
-        random_recursion(9, random, least_gain, largest_factor);
+        random_recursion(brute_steps(), random, least_gain, largest_factor);
     EXPECT_TRUE(recursion.later_products(1).empty());
     expect_sound_at_length(recursion);
     expect_sound_sensitivity(recursion);
@@ -928,11 +935,16 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
                "num_steps must be num_epochs * epoch_length = 4, got 8");
   EXPECT_ERROR((void)gram_sensitivity(-Matrix::Identity(3, 3), twice), "invalid_argument",
                "gram(0, 0) must be non-negative and finite, got -1");
-  EXPECT_ERROR((void)brute_force_sensitivity(Matrix::Identity(64, 64), separated(64, 1)),
-               "unsupported", "participation must have at most 4194304 patterns in 64 steps");
-  EXPECT_ERROR((void)brute_force_scalar_sensitivity(Matrix::Identity(40, 40), separated(40, 1)),
-               "unsupported",
-               "brute_force_scalar_sensitivity: participation must have at most 4194304 patterns");
+  // Too many short patterns take a tenth of the time of too many long ones.
+  const bool is_native = testing::is_native();
+  EXPECT_ERROR(
+      (void)brute_force_sensitivity(Matrix::Identity(64, 64), separated(is_native ? 64 : 5, 1)),
+      "unsupported", "participation must have at most 4194304 patterns in 64 steps");
+  const Eigen::Index size = is_native ? 40 : 15;
+  EXPECT_ERROR(
+      (void)brute_force_scalar_sensitivity(Matrix::Identity(size, size), separated(size, 1)),
+      "unsupported",
+      "brute_force_scalar_sensitivity: participation must have at most 4194304 patterns");
   EXPECT_ERROR((void)brute_force_sensitivity(Matrix(0, 0), twice), "invalid_argument", "0 x 0");
 }
 
