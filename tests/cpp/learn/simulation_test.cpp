@@ -382,12 +382,14 @@ MeanRegret mean_regret(SimulationOptions made, int num_seeds) {
 
 // Fixed seeds. The bounds have slack of tens of standard deviations of these means.
 TEST(Simulation, mean_regret_stays_below_the_expected_bound) {
+  testing::Thinned thinned(7);
   for (const StrategyInfo& info : strategy_catalogue()) {
     if (testing::is_optimised(info)) continue;
     const std::string strategy(info.name);
     for (const char* stream : {"stationary", "drifting", "switching"})
       for (const char* loss : {"logistic", "squared"})
         for (const char* domain : {"ball", "whole-space"}) {
+          if (!thinned.takes_next()) continue;
           SimulationOptions made = simulation_options(strategy.c_str(), 200);
           made.stream = stream;
           made.loss = loss;

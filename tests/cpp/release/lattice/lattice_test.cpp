@@ -494,10 +494,12 @@ TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {
   // sums of two integers as of one, 2 second moments more.
   constexpr std::int64_t kDimension = 40000;
   int num_told_apart = 0;
+  testing::Thinned thinned(3);
   for (const char* strategy : {"tree", "output", "independent", "square-root"})
     for (const LatticeNoise noise :
          {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian})
       for (const double epsilon : {1.0, 30.0}) {
+        if (!thinned.takes_next()) continue;
         MechanismOptions options = lattice_options(strategy, 4);
         options.target.epsilon = epsilon;
         options.clip_norm = 1;
@@ -515,7 +517,7 @@ TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {
           num_told_apart += std::abs(measured - ideal) > most;
         }
       }
-  EXPECT_GE(num_told_apart, 6);
+  EXPECT_GE(num_told_apart, testing::is_native() ? 6 : 3);
 }
 
 TEST(Lattice, every_mechanism_releases_or_says_why_not) {
