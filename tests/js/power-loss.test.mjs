@@ -160,35 +160,39 @@ test('power loss: what a killed process left is handed out once it is on the dis
 });
 
 /** Visits in their order: each names its step, one is of a whole crowd, and some do not count. */
-const VISITS = Array.from({ length: 8 }, (_, step) =>
-  Array.from({ length: [3, 1, 4, 0, 2, 1, 3, 1][step] }, (_, i) => ({
-    step,
-    people: step === 2 && i === 1
-      ? Array.from({ length: 3000 }, (_, k) => `one of the crowd ${k}`)
-      : [`person ${(2 * step + i) % 5}`],
-  })),
-).flat();
+const visitsOf = (crowd) =>
+  Array.from({ length: 8 }, (_, step) =>
+    Array.from({ length: [3, 1, 4, 0, 2, 1, 3, 1][step] }, (_, i) => ({
+      step,
+      people: step === 2 && i === 1
+        ? Array.from({ length: crowd }, (_, k) => `one of the crowd ${k}`)
+        : [`person ${(2 * step + i) % 5}`],
+    })),
+  ).flat();
 const visitors = { ...target, participation: { participations: 2, minSeparation: 3 } };
-/** Contributions that were given before each visit, and in the end. */
-const GIVEN = VISITS.reduce((all, { people }) => [...all, all.at(-1) + people.length], [0]);
 
 /** Makes the records of a visit: each visitor brings one. */
 const ofEach = (one) => ({ people }) => people.map((_, i) => one(i));
 const drinks = ['tea', 'coffee'];
 const KINDS = {
-  totals: { options: visitors, recordsOf: ofEach((i) => 1 - (i % 7) / 8) },
+  // So many that their log becomes a base in the middle of a life.
+  totals: { crowd: 3000, options: visitors, recordsOf: ofEach((i) => 1 - (i % 7) / 8) },
   histogram: {
+    crowd: 300,
     options: { ...visitors, statistic: 'histogram', categories: drinks },
     recordsOf: ofEach((i) => drinks[i % 2]),
   },
 };
 const isStatistic = ({ options }) => 'statistic' in options;
 
-// Each has the releases of one sum, or one statistic, that is never interrupted.
+// Each has the contributions that were given before each visit, and in the end; and the releases of
+// one sum, or one statistic, that is never interrupted.
 for (const kind of Object.values(KINDS)) {
+  kind.visits = visitsOf(kind.crowd);
+  kind.given = kind.visits.reduce((all, { people }) => [...all, all.at(-1) + people.length], [0]);
   const sums = (isStatistic(kind) ? dp.peopleStatistic : dp.peopleSum)(kind.options);
   kind.releases = Array.from({ length: 8 }, (_, step) => {
-    for (const it of VISITS.filter((each) => each.step === step)) {
+    for (const it of kind.visits.filter((each) => each.step === step)) {
       sums.contribute(it.people, kind.recordsOf(it));
     }
     return sums.endSteps()[0];
@@ -199,6 +203,7 @@ for (const kind of Object.values(KINDS)) {
 
 /** Opens a ledger of people and goes on with it, from the visit and the step that it says. */
 async function visit({ kind, durable }, until, seen = {}) {
+  const { visits, given } = kind;
   const store = await FileStore.open(PATH);
   const make = isStatistic(kind) ? dp.peopleStatisticLedger : dp.peopleLedger;
   try {
@@ -207,11 +212,11 @@ async function visit({ kind, durable }, until, seen = {}) {
       seen.opened?.(ledger);
       while (ledger.step < until) {
         const { step } = ledger;
-        const next = GIVEN.indexOf(ledger.numContributions);
+        const next = given.indexOf(ledger.numContributions);
         assert.ok(next >= 0, 'a part of a call was stored');
-        if (VISITS[next]?.step === step) {
-          seen.given = GIVEN[next + 1];
-          await ledger.contribute(VISITS[next].people, kind.recordsOf(VISITS[next]));
+        if (visits[next]?.step === step) {
+          seen.given = given[next + 1];
+          await ledger.contribute(visits[next].people, kind.recordsOf(visits[next]));
           if (durable === 'contribution') seen.numStored = seen.given;
         } else {
           seen.asked = step + 1;
@@ -244,14 +249,15 @@ async function liveOfPeople(what, skips = () => false) {
 }
 
 async function recoverPeople({ files, mark }, what) {
+  const { visits, given } = what.kind;
   const opened = ({ step, numContributions }) => {
     assert.ok(step >= mark.numReleased, `${mark.numReleased - step} steps were lost`);
     assert.ok(step <= mark.asked, 'a step was ended by nobody');
     assert.ok(numContributions >= mark.numStored, 'contributions were lost');
     assert.ok(numContributions <= mark.given, 'contributions of nobody');
     if (what.durable === 'contribution') return;
-    const first = VISITS.findIndex((it) => it.step >= step);
-    assert.equal(numContributions, GIVEN[first < 0 ? VISITS.length : first], 'the open step has some');
+    const first = visits.findIndex((it) => it.step >= step);
+    assert.equal(numContributions, given[first < 0 ? visits.length : first], 'the open step has some');
   };
   await new PowerLoss(files).use(() => visit(what, 8, { opened }));
 }
@@ -271,6 +277,7 @@ for (const [name, durable] of [
     }
     t.diagnostic(`${disk.snapshots.length} moments, ${count} states of the disk`);
     assert.ok(count > 200);
+    assert.equal(disk.count('rename'), name === 'totals' ? 3 : 2);
     assert.equal(dp.liveHandles, 0);
   });
 }
