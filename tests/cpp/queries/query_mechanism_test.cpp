@@ -455,8 +455,10 @@ TEST(QueryMechanism, the_predicted_std_is_that_of_the_measurements) {
                                   .objective = Objective::mean};
   const std::vector<std::int64_t> h(kValues, 3);
   int num_told_apart = 0;
+  testing::Thinned thinned(3);
   for (const double delta : {0.0, kDelta})
     for (const double epsilon : {0.5, 4.0, 12.0, 20.0, 40.0}) {
+      if (!thinned.takes_next()) continue;
       const QueryMechanism mechanism(counts, {.epsilon = epsilon, .delta = delta});
       const std::vector<std::int64_t> exact = mechanism.factorization().measure(h);
       double second = 0, fourth = 0;
@@ -474,7 +476,7 @@ TEST(QueryMechanism, the_predicted_std_is_that_of_the_measurements) {
       const double scale = mechanism.noise_scale();
       num_told_apart += delta > 0 && std::abs(second - scale * scale - 1.0 / 12) > most;
     }
-  EXPECT_GE(num_told_apart, 2);
+  EXPECT_GE(num_told_apart, testing::is_native() ? 2 : 1);
 }
 
 // --- consistency -----------------------------------------------------------------------------

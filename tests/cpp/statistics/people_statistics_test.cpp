@@ -124,8 +124,10 @@ HistogramOptions histogram_for(Neighbours neighbours) {
 }
 
 TEST(PeopleStatisticsTest, ChangingOnePersonIsWithinTheNoiseAndSomeChangesReachIt) {
+  testing::Thinned thinned(3);
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
     for (const Participation& participation : patterns()) {
+      if (!thinned.takes_next()) continue;
       const double of_moments = farthest<MomentColumns>(
           participation, moments_for(neighbours), [](PeopleMomentSum& sum, int person, int record) {
             sum.contribute(person, kNumbers[static_cast<std::size_t>(record)]);

@@ -132,7 +132,7 @@ TEST(BltNormalizedOptimum, is_never_above_the_known_values) {
 }
 
 TEST(BltNormalizedOptimum, rows_that_are_scaled_come_within_a_percent_of_the_certified_optimum) {
-  constexpr std::int64_t n = 1024;
+  const std::int64_t n = testing::is_native() ? 1024 : 96;
   for (const Objective objective : {Objective::mean, Objective::max}) {
     const bool is_mean = objective == Objective::mean;
     const auto find = [&](bool scale_rows) {
@@ -140,8 +140,10 @@ TEST(BltNormalizedOptimum, rows_that_are_scaled_come_within_a_percent_of_the_cer
           {.num_steps = n, .objective = objective, .num_buffers = 3, .scale_rows = scale_rows});
     };
     const BltNormalizedOptimum plain = find(false), scaled = find(true);
-    EXPECT_LE(error_of(plain.errors, objective), is_mean ? 2.9923 : 3.0790);
-    EXPECT_LE(error_of(scaled.errors, objective), is_mean ? 2.9596 : 2.9791);
+    if (n == 1024) {
+      EXPECT_LE(error_of(plain.errors, objective), is_mean ? 2.9923 : 3.0790);
+      EXPECT_LE(error_of(scaled.errors, objective), is_mean ? 2.9596 : 2.9791);
+    }
     EXPECT_EQ(scaled.search.status, SolverStatus::converged);
     const Optimum optimum = find_optimum({.num_steps = n, .objective = objective}, {});
     EXPECT_GE(error_of(scaled.errors, objective), optimum.lower_bound);
