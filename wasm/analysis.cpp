@@ -145,10 +145,12 @@ std::shared_ptr<const Strategy> measured_strategy(const StrategyOptions& options
 
 /// Returns the error and those properties of the strategy that are not as in the catalogue.
 val unit_error_of(const val& options) {
-  Problem given = problem_of(options);
-  const auto strategy = measured_strategy(strategy_options(options, std::move(given.workload)));
+  const Problem given = problem_of(options);
+  const StrategyOptions wanted = strategy_options(options, given.workload);
+  const auto strategy = measured_strategy(wanted);
   val object = error_object(unit_error(*strategy, given.participation));
   object.set("causal", strategy->is_causal());
+  set_optimised_for(object, optimised_for(wanted));
   if (const std::optional<StreamCost> cost = strategy->stream_cost()) {
     object.set("stepCost", std::string(cost->step));
     object.set("memoryCost", std::string(cost->memory));

@@ -21,11 +21,14 @@ test('limits: beyond them there is no such optimum, or another one stands in and
   const optimal = { mechanism: 'optimal', ...epochs };
   assert.equal(dp.error(optimal).optimisedFor, 'single participation');
   assert.equal(dp.certificate({ ...optimal, ...target }).optimisedFor, 'single participation');
+  const optimalOf = ({ mechanisms }) => mechanisms.find((row) => row.mechanism === 'optimal');
+  assert.equal(optimalOf(dp.compare(epochs)).optimisedFor, 'single participation');
   const found = dp.optimize({ ...epochs, numSteps: 1028, objective: 'mean' });
   assert.equal(found.status, 'converged');
   assert.ok(found.ratio < 1 + 1e-6);
   const within = { ...optimal, numSteps: 16 };
   assert.ok(!('optimisedFor' in dp.error(within)));
+  assert.ok(!('optimisedFor' in optimalOf(dp.compare({ ...epochs, numSteps: 16 }))));
   assert.ok(!('optimisedFor' in dp.certificate({ ...within, ...target })));
   assert.ok(Object.isFrozen(dp.limits));
 });

@@ -141,11 +141,12 @@ class Table {
   }
 
   private add({ entry, parameters, saved }: Candidate, error: CoreComparedError): void {
-    const { sensitivity, sensitivityExactness, maxError, meanError } = error;
+    const { sensitivity, sensitivityExactness, maxError, meanError, optimisedFor } = error;
     this.rows.push({
       mechanism: entry.name,
       parameters,
       saved,
+      ...(optimisedFor !== undefined && { optimisedFor }),
       sensitivity,
       sensitivityExactness,
       maxError,

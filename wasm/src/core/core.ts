@@ -114,6 +114,7 @@ export type CoreUnitError = Pick<
 /** The errors, and the properties that are not as the catalogue says of the family. */
 export interface CoreComparedError extends CoreUnitError {
   causal: boolean;
+  optimisedFor?: string;
   stepCost?: string;
   memoryCost?: string;
 }

@@ -30,6 +30,8 @@ export interface ComparedMechanism {
   parameters: MechanismParameters;
   /** Whether this is one of the saved strategies that were given. */
   saved: boolean;
+  /** As in `Certificate`: present where there is no search for the participation. */
+  optimisedFor?: string;
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   maxError: number;

@@ -106,6 +106,16 @@ function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): stri
   ].join('');
 }
 
+/** Says of each mechanism that was optimised for another participation for which. */
+function othersText({ mechanisms }: Comparison): string {
+  const others = mechanisms.flatMap(({ mechanism, parameters, optimisedFor }) =>
+    optimisedFor === undefined
+      ? []
+      : [paragraph(`${nameText(mechanism, parameters)} is optimised for ${optimisedFor}.`)],
+  );
+  return others.length > 0 ? `\n${others.join('')}` : '';
+}
+
 function describe(comparison: Comparison, schema: string): string {
   const { objective, leftOut, numSteps, workload } = comparison;
   const out = leftOut.map(({ mechanism, parameters, refusal }) =>
@@ -121,6 +131,7 @@ function describe(comparison: Comparison, schema: string): string {
     'Noise multiplier 1, clip norm 1, zero-out neighbours. Sensitivity: <= marks an upper bound.\n',
     `${boundText(comparison)}\n\n`,
     tableText(comparison),
+    othersText(comparison),
     ...(raised === '' ? [] : ['\n', warning]),
     ...(out.length > 0 ? ['\nLeft out:\n', ...out] : []),
     ...(/^(window|momentum)=/.test(workload) ? ['\n', released] : []),

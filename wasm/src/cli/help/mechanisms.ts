@@ -79,9 +79,10 @@ ${PARTICIPATION}
   --strategy FILE  a saved strategy, compared too; repeat for more
   --json           numSteps, workload, participation, objective, lowerBound, boundMethod,
                    lowerBoundMinDimension, lowerBoundEveryDimension (as in error), mechanisms,
-                   leftOut, raisedByNormalizing; pure with --epsilon. pureDp of a mechanism: Laplace
-                   noise in its measurements would be purely private (delta 0), which all of them
-                   allow; release --pure draws it on trees, all others draw Gaussian noise
+                   leftOut, raisedByNormalizing; pure with --epsilon. optimisedFor of a mechanism:
+                   as in error; pureDp: Laplace noise in its measurements would be purely private
+                   (delta 0), which all of them allow; release --pure draws it on trees, all others
+                   draw Gaussian noise
 
 Progress goes to standard error, if that is a terminal and it takes more than a second.
 
