@@ -40,7 +40,7 @@ for (const [width, height] of [
     const hash = await hashOf(page);
     await page.$eval('#set-mechanism', (select) => select.scrollIntoView({ block: 'center' }));
     await page.select('#set-mechanism', 'banded');
-    await page.waitForSelector('#run-error:not([hidden])', { timeout: 60_000 });
+    await page.waitForSelector('#run-error:not([hidden])');
     await settled(page);
     assert.match(await textOf(page, '#run-error'), /\. The controls are back to what is shown\./);
     assert.ok(await isInSight(page, '#run-error'));

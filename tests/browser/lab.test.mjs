@@ -360,10 +360,7 @@ test('every preset runs, and Back leads out of it', async () => {
   for (const hash of presets) {
     await page.$eval(`.presets a[href="${hash}"]`, (link) => link.click());
     await page.waitForFunction((wanted) => location.hash === wanted, {}, hash);
-    await page.waitForFunction(
-      () => Number(document.getElementById('progress').max) > 20,
-      { timeout: 60_000 },
-    );
+    await page.waitForFunction(() => Number(document.getElementById('progress').max) > 20);
     await settled(page);
     assert.equal(await hashOf(page), hash, 'an address as the page writes it');
     assert.equal(await page.$eval('#notice', (notice) => notice.hidden), true);

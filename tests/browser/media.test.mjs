@@ -3,26 +3,26 @@
 // Colours that the system forces, and paper: every scene stays legible.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { complaints, openPage, settled, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
 
-/** Opens the whole story with every scene made and learned. */
-async function openAll(options = {}) {
-  const opened = await openPage(browser, site.url, { story: true, calm: true, ...options });
-  const { page } = opened;
+/** The whole story, every scene made and learned: forced colours and paper share it. */
+let whole;
+before(async () => {
+  whole = await openPage(browser, site.url, { story: true, calm: true });
+  const { page } = whole;
   await page.waitForSelector('#scene-hero[data-state=ready]');
   for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id))) {
     await page.$eval(`#${id}`, (one) => one.scrollIntoView());
-    await page.waitForSelector(`#${id}[data-state=ready]`, { timeout: 60_000 });
+    await page.waitForSelector(`#${id}[data-state=ready]`);
   }
   await page.waitForFunction(
     () => [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done'),
-    { timeout: 300_000 },
   );
-  return opened;
-}
+  await page.evaluate(addContrast);
+});
 
 /** Adds functions that compare colours of the page; runs there. */
 function addContrast() {
@@ -48,29 +48,45 @@ function addContrast() {
       });
 }
 
-async function forceColours(page, scheme) {
+/** Sees the page under a scheme of the system, in colours that it forces or not, and waits for it. */
+async function emulate(page, scheme, forced) {
   const session = await page.createCDPSession();
   const features = [
-    { name: 'forced-colors', value: 'active' },
+    { name: 'forced-colors', value: forced ? 'active' : 'none' },
     { name: 'prefers-color-scheme', value: scheme },
     { name: 'prefers-reduced-motion', value: 'reduce' },
   ];
   await session.send('Emulation.setEmulatedMedia', { features });
-  await page.waitForFunction(() => {
-    const { dataset } = document.documentElement;
-    return matchMedia('(forced-colors: active)').matches && dataset.theme === undefined;
-  });
+  await page.waitForFunction(
+    (dark, active) =>
+      matchMedia('(forced-colors: active)').matches === active &&
+      matchMedia('(prefers-color-scheme: dark)').matches === dark,
+    {},
+    scheme === 'dark',
+    forced,
+  );
+  return session;
 }
 
-for (const scheme of ['dark', 'light']) {
+async function chooseTheme(page, theme) {
+  const button = await page.$('#theme');
+  for (let i = 0; i < 3; ++i) {
+    if ((await button.evaluate((one) => one.textContent)) === `Theme: ${theme}`) break;
+    await button.click();
+  }
+  assert.equal(await page.$eval('html', (root) => root.dataset.theme), theme);
+}
+
+for (const [scheme, theme] of [
+  ['dark', 'light'],
+  ['light', 'dark'],
+]) {
   test(`forced colours: texts, lines, marks and handles of every scene are seen: ${scheme}`, async () => {
-    const { page, said } = await openAll({ scheme });
-    await page.evaluate(addContrast);
+    const { page, said } = whole;
     // The theme that was chosen must not fight the colours that are forced.
-    await page.click('#theme');
-    if (scheme === 'light') await page.click('#theme');
-    assert.notEqual(await page.$eval('html', (root) => root.dataset.theme), undefined);
-    await forceColours(page, scheme);
+    await chooseTheme(page, theme);
+    const session = await emulate(page, scheme, true);
+    await page.waitForFunction(() => document.documentElement.dataset.theme === undefined);
     const found = await page.evaluate(() => {
       const ground = getComputedStyle(document.body).backgroundColor;
       const probe = document.createElement('p');
@@ -118,17 +134,15 @@ for (const scheme of ['dark', 'light']) {
     for (const [swatch, line] of pairs) assert.equal(swatch, line);
     assert.deepEqual(await complaints(page), []);
     assert.deepEqual(said, []);
-    await page.evaluate(() => localStorage.clear());
-    await page.close();
+    await session.detach();
   });
 }
 
 test('paper: dark on white whatever the theme, without what only a screen can do', async () => {
-  const { page, said } = await openAll({ scheme: 'dark', width: 1000 });
-  await page.click('#theme');
-  await page.click('#theme');
-  assert.equal(await page.$eval('html', (root) => root.dataset.theme), 'dark');
-  await page.evaluate(addContrast);
+  const { page, said } = whole;
+  await page.setViewport({ width: 1000, height: 900 });
+  const session = await emulate(page, 'dark', false);
+  await chooseTheme(page, 'dark');
   const pdf = Buffer.from(await page.pdf({ format: 'A4' })).toString('latin1');
   const numPages = pdf.match(/\/Type\s*\/Page\b/g).length;
   assert.ok(numPages >= 5 && numPages <= 30, `${numPages} pages`);
@@ -161,7 +175,7 @@ test('paper: dark on white whatever the theme, without what only a screen can do
   assert.ok(wide <= 794, `${wide} px`);
   assert.deepEqual(said, []);
   await page.evaluate(() => localStorage.clear());
-  await page.close();
+  await session.detach();
 });
 
 test('print: scenes that were not reached are made before the page prints', async () => {
@@ -177,7 +191,7 @@ test('print: scenes that were not reached are made before the page prints', asyn
   await page.keyboard.up('Control');
   await page.waitForFunction(() => /scenes? to make ready/.test(document.querySelector('#print-note').textContent));
   assert.equal(await page.evaluate(() => window.printed), 0);
-  await page.waitForFunction(() => window.printed === 1, { timeout: 300_000 });
+  await page.waitForFunction(() => window.printed === 1);
   assert.equal(await page.$eval('#print-note', (one) => one.textContent), '');
   const scenes = await page.$$eval('.scene', (all) =>
     all.map(({ id, dataset }) => [id, dataset.state]),
@@ -226,7 +240,7 @@ test('print: learning that failed is not waited for, and says that it failed', a
   });
   await page.waitForSelector('#scene-hero[data-state=ready]');
   await page.click('#print');
-  await page.waitForFunction(() => window.printed === 1, { timeout: 300_000 });
+  await page.waitForFunction(() => window.printed === 1);
   for (const [id, where] of [
     ['handwriting', '.wish'],
     ['crowd', '.promise'],
@@ -262,7 +276,7 @@ test('print from a menu: what is lacking is said, and made for the next time', a
   assert.match(await lackingAt('yours'), /not computed yet/);
   assert.equal(await lackingAt('hero'), 'none');
   await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
-  await page.waitForSelector('#scene-yours[data-state=ready]', { timeout: 60_000 });
+  await page.waitForSelector('#scene-yours[data-state=ready]');
   assert.equal(await lackingAt('yours'), 'none');
   await page.close();
 });
@@ -280,7 +294,7 @@ for (const scheme of ['light', 'dark']) {
     const { page } = await openPage(browser, site.url, { story: true, calm: true, scheme });
     for (const id of ['hero', 'naive', 'take_back', 'tree', 'floor', 'handwriting', 'yours']) {
       await page.$eval(`#scene-${id}`, (one) => one.scrollIntoView());
-      await page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
+      await page.waitForSelector(`#scene-${id}[data-state=ready]`);
     }
     const fresh = await coloursOf(page, [
       ['#scene-hero .line.worst', 'stroke'],

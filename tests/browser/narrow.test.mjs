@@ -112,7 +112,7 @@ test('the knob on an axis leaves its texts free', async () => {
   const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
   for (const id of ['tree', 'yours']) {
     await page.$eval(`#scene-${id}`, (one) => one.scrollIntoView());
-    await page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
+    await page.waitForSelector(`#scene-${id}[data-state=ready]`);
     await page.$eval(`#scene-${id} .grip`, (grip) => grip.focus());
     for (const key of ['Home', 'End']) {
       await page.keyboard.press(key);
@@ -232,7 +232,7 @@ test('no text of a figure is cut at 320 px, nor covers another one', async () =>
   let numTexts = 0;
   for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id))) {
     await page.$eval(`#${id}`, (one) => one.scrollIntoView());
-    await page.waitForSelector(`#${id}[data-state=ready]`, { timeout: 60_000 });
+    await page.waitForSelector(`#${id}[data-state=ready]`);
     await page.waitForFunction(
       (name) => [...document.querySelectorAll(`#${name} .plane`)].every((one) => one.querySelector('text')),
       {},

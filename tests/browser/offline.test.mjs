@@ -45,7 +45,7 @@ const keptNames = (page) =>
 async function untilKept(page, url) {
   await page.waitForFunction(
     async (address) => (await caches.match(address)) !== undefined,
-    { timeout: 60_000, polling: 50 },
+    { polling: 50 },
     url,
   );
   await page.evaluate(async () => void (await navigator.serviceWorker.ready));
@@ -102,7 +102,7 @@ test('after one visit to the story, story and laboratory open and compute withou
     await page.waitForSelector('#scene-hero[data-state=ready]');
     for (const scene of await page.$$eval('.scene', (all) => all.map(({ id }) => id))) {
       await page.$eval(`#${scene}`, (one) => one.scrollIntoView());
-      await page.waitForSelector(`#${scene}[data-state=ready]`, { timeout: 60_000 });
+      await page.waitForSelector(`#${scene}[data-state=ready]`);
     }
     const lab = await openPage(profile, address, { calm: true, kept: true });
     await settled(lab.page);
@@ -198,7 +198,7 @@ async function lookAgain(page) {
   });
 }
 
-const told = (page) => page.waitForSelector('#newer .toast', { timeout: 60_000 });
+const told = (page) => page.waitForSelector('#newer .toast');
 
 /** Two tabs, and a newer build on their host; the second has a setting that was typed. */
 async function withNewerBuild(use) {
@@ -337,7 +337,7 @@ test('a build that is replaced while it is being kept is never kept in part', as
       while (isAsked() === 0) await sleep(20);
       await page.waitForFunction(
         async () => (await navigator.serviceWorker.getRegistration()) === undefined,
-        { polling: 50, timeout: 60_000 },
+        { polling: 50 },
       );
       assert.deepEqual(await keptNames(page), [], 'no part of it');
       await writeFile(worker, newer);

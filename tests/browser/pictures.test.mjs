@@ -12,10 +12,9 @@ const { site, browser } = await startSite();
 async function openScene(id, scheme = 'light') {
   const address = `${site.url}?embed=${id}`;
   const opened = await openPage(browser, address, { story: true, calm: true, scheme });
-  await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
+  await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`);
   await opened.page.waitForFunction(
     () => [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done'),
-    { timeout: 300_000 },
   );
   const saved = async () => {
     await savesOf(opened.page, `#scene-${id} .save`);
@@ -202,7 +201,7 @@ test('yours: the table of the horizon', async () => {
 
 test('queries: the histogram, the answers and the matrices, and nothing secret in a deployment', async () => {
   const { page, said } = await openPage(browser, `${site.url}#queries`, { calm: true });
-  await page.waitForSelector('#queries .queries-plot canvas', { timeout: 60_000 });
+  await page.waitForSelector('#queries .queries-plot canvas');
   await page.waitForSelector('#queries:not([aria-busy]) .maps canvas');
   await page.$eval('#queries-numbers', (details) => (details.open = true));
   await page.waitForSelector('#queries-numbers tbody tr');

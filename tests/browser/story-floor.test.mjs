@@ -22,7 +22,7 @@ async function inScene(id, check, options = {}) {
     ...options,
   });
   try {
-    await page.waitForSelector(`#scene-${id}[data-state="ready"]`, { timeout: 60_000 });
+    await page.waitForSelector(`#scene-${id}[data-state="ready"]`);
     await check(page, `#scene-${id}`);
     assert.deepEqual(said, []);
   } finally {

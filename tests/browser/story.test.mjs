@@ -138,7 +138,7 @@ test('hero: the day is finished at once, plays by itself for at most 5 seconds, 
   const over = (wanted) =>
     page.waitForFunction(
       (done) => document.querySelector('#scene-hero .now').classList.contains('hidden') === done,
-      { timeout: 20_000, polling: 'raf' },
+      { polling: 'raf' },
       wanted,
     );
   await over(false);
@@ -355,7 +355,7 @@ test('take back: the truth is shown after the guess, and is that of the library'
 async function mountAll(page) {
   for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id))) {
     await page.$eval(`#${id}`, (one) => one.scrollIntoView());
-    await page.waitForSelector(`#${id}[data-state=ready]`, { timeout: 60_000 });
+    await page.waitForSelector(`#${id}[data-state=ready]`);
   }
 }
 

@@ -72,8 +72,12 @@ export async function serveSite({ folder = site, strict = false } = {}) {
   return { origin, url: `${origin}${prefix}`, requests, close };
 }
 
+/** How long a page may take to become what a test waits for, however busy the machine is, in ms. */
+const patience = 300_000;
+
 export async function launch() {
   const browser = await puppeteer.launch({
+    protocolTimeout: patience,
     executablePath: process.env.DPFTRL_CHROMIUM || '/usr/bin/chromium',
     args: [
       '--headless=new',
@@ -108,7 +112,7 @@ export async function launchFirefox() {
 
 /** Asks again and again: waitForFunction makes a Function in Firefox, which the policy bars. */
 export async function becomes(page, ask, argument, what = `${ask} ${argument}`) {
-  for (let i = 0; i < 600; ++i) {
+  for (const end = Date.now() + patience; Date.now() < end; ) {
     if (await page.evaluate(ask, argument)) return;
     await sleep(100);
   }
@@ -125,6 +129,7 @@ export async function openPage(browser, url, options = {}) {
   const { width = 1440, height = 900, scheme = 'light', calm = false, story = false } = options;
   const { kept = false, before } = options;
   const page = await browser.newPage();
+  page.setDefaultTimeout(patience);
   const said = [];
   const asked = [];
   page.on('console', (message) => said.push(message.text()));
@@ -247,13 +252,13 @@ export async function complaints(page) {
 }
 
 /** Waits until the player is in a state and no other run is being made. */
-export async function settled(page, state = 'finished', timeout = 60_000) {
+export async function settled(page, state = 'finished') {
   await page.waitForFunction(
     (wanted) => {
       const { dataset } = document.getElementById('player');
       return dataset.state === wanted && !dataset.waitsFor.includes('preparing');
     },
-    { timeout, polling: 20 },
+    { polling: 20 },
     state,
   );
 }

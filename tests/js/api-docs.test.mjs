@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { freshConsumer, importEntry, installed, node, root } from './support/consumer.mjs';
+import { freshConsumer, importEntry, installed, node, nodeThread, root } from './support/consumer.mjs';
 
 const dist = join(installed, 'dist');
 const declarations = readdirSync(dist).filter((name) => name.endsWith('.d.ts'));
@@ -54,18 +54,21 @@ test('api documentation: every example runs', async () => {
     examplesIn(name).map((program, i) => [`${name.slice(0, -5)}-${i}`, program]),
   );
   assert.ok(programs.length >= 10);
-  for (const [name, program] of programs) {
-    const folder = freshConsumer();
-    try {
+  const folder = freshConsumer();
+  try {
+    for (const [name, program] of programs) {
       const file = join(folder, `${name}.mjs`);
       writeFileSync(file, program);
-      const { code, stdout, stderr } = await node([file], { cwd: folder });
+      const { code, stdout, stderr } = await nodeThread([file], { cwd: folder });
       assert.equal(code, 0, `${name}: ${stderr}`);
       assert.equal(stderr, '', name);
       assert.notEqual(stdout, '', name);
-    } finally {
-      rmSync(folder, { recursive: true });
+      for (const left of readdirSync(folder).filter((one) => one !== 'node_modules')) {
+        rmSync(join(folder, left), { recursive: true });
+      }
     }
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -15,10 +15,15 @@ const dp = await (await importEntry('dp-ftrl')).load();
 const { parseHelp, meaningOf } = await importSource('cli/help/parsed.ts');
 const write = writerIn(scratchFolder('completion'));
 
+const scripts = new Map();
+
 async function scriptFor(shell) {
-  const { code, stdout, stderr } = await dpFtrl(['completion', shell]);
-  assert.equal(code, 0, stderr);
-  return stdout;
+  if (!scripts.has(shell)) {
+    const { code, stdout, stderr } = await dpFtrl(['completion', shell]);
+    assert.equal(code, 0, stderr);
+    scripts.set(shell, stdout);
+  }
+  return scripts.get(shell);
 }
 
 const hasShell = async (shell) => (await run('bash', ['-c', `command -v ${shell}`], {})).code === 0;

@@ -8,7 +8,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { draw, picture } from '../../scripts/draw-readme.mjs';
-import { cli, consumerWith, dpFtrl, importEntry, installed, node, run } from './support/consumer.mjs';
+import { cli, consumerWith, dpFtrl, importEntry, installed, nodeThread, run } from './support/consumer.mjs';
 import { guides, programs, read, showsOutput } from './support/pages.mjs';
 
 const choosing = 'docs/guide/choosing-a-mechanism.md';
@@ -46,7 +46,7 @@ for (const page of guides) {
       const file = join(folder, language === 'js' ? `program-${i}.mjs` : `program-${i}.sh`);
       writeFileSync(file, code);
       const { code: status, stdout, stderr } = await (language === 'js'
-        ? node([file], { cwd: folder, env })
+        ? nodeThread([file], { cwd: folder, env })
         : run('bash', ['-e', file], { cwd: folder, env }));
       const where = `${page}, program ${i}:\n${code}`;
       assert.equal(status, 0, `${where}\n${stderr}`);
@@ -118,7 +118,7 @@ test('a counter in 5 lines, learning in 15, going on after a reload in 5 more', 
   const told = goesOn.replace('counter.dispose();', 'console.log(counter.step);\n$&');
   writeFileSync(file, told);
   for (const steps of [4, 8, 12]) {
-    const { stdout } = await node([file], { cwd: folder });
+    const { stdout } = await nodeThread([file], { cwd: folder });
     assert.equal(stdout.trim().split('\n').at(-1), `${steps}`);
   }
 });

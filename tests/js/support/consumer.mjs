@@ -130,19 +130,19 @@ export function node(args, options) {
 
 const hosts = new Map();
 
-/** A process that runs the installed command in one folder, as often as a test file wants it. */
-class CommandHost {
+/** A process that runs programs in one folder, as often as a test file wants it. */
+class ThreadHost {
   static of(cwd) {
-    if (!hosts.has(cwd)) hosts.set(cwd, new CommandHost(cwd));
+    if (!hosts.has(cwd)) hosts.set(cwd, new ThreadHost(cwd));
     return hosts.get(cwd);
   }
 
   numRuns = 0;
 
   constructor(cwd) {
-    const args = ['cli.js', 'dp-ftrl.wasm'].map((name) => join(installed, 'dist', name));
+    const host = fileURLToPath(new URL('thread-host.mjs', import.meta.url));
     this.waiting = new Map();
-    this.child = fork(fileURLToPath(new URL('command-host.mjs', import.meta.url)), args, {
+    this.child = fork(host, [join(installed, 'dist/dp-ftrl.wasm')], {
       cwd,
       serialization: 'advanced',
     });
@@ -150,18 +150,18 @@ class CommandHost {
     this.child.on('exit', (code, signal) => {
       hosts.delete(cwd);
       for (const id of [...this.waiting.keys()]) {
-        this.take(id).reject(new Error(`the host of the command ended: ${code ?? signal}`));
+        this.take(id).reject(new Error(`the host of programs ended: ${code ?? signal}`));
       }
     });
     this.let('unref');
   }
 
-  run(args, input, env) {
+  run(program, args, { input, env = process.env }) {
     const id = this.numRuns++;
     this.let('ref');
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
-      this.child.send({ id, args, input, env });
+      this.child.send({ id, program, args, input, env: { ...env } });
     });
   }
 
@@ -180,11 +180,16 @@ class CommandHost {
 }
 
 /**
- * Runs the installed command, as a thread of a process that does so for every test of the file: tests
- * of signals, of terminals and of how processes end take `dpFtrlProcess`.
+ * Runs a program as a thread of a process that does so for every test of the file and folder. Signals,
+ * terminals and how processes end need `node`.
  */
-export function dpFtrl(args, { input = '', cwd = consumer, env = process.env } = {}) {
-  return CommandHost.of(cwd).run(args, input, { ...env });
+export function nodeThread([program, ...args], { cwd = consumer, ...options } = {}) {
+  return ThreadHost.of(cwd).run(program, args, options);
+}
+
+/** Runs the installed command in such a thread; where a process is needed, take `dpFtrlProcess`. */
+export function dpFtrl(args, options) {
+  return nodeThread([join(installed, 'dist/cli.js'), ...args], { input: '', ...options });
 }
 
 /** Runs the installed command in a process of its own. */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the command for the tests of one folder, each time in a thread of its own. A run takes
-// less than half the time of a process, because it finds the WebAssembly compiled.
+// Runs programs for the tests of one folder, each time in a thread of its own. The command takes less
+// than half the time of a process there, because it finds the WebAssembly compiled.
 //
-//   node command-host.mjs CLI WASM      asked by messages { id, args, input, env }
+//   node thread-host.mjs WASM      asked by messages { id, program, args, input, env }
 
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
-const [cli, wasm] = process.argv.slice(2);
+const [wasm] = process.argv.slice(2);
 /** Kept, so that the engine keeps its machine code. */
 export const compiled = new WebAssembly.Module(readFileSync(wasm));
 
@@ -18,14 +18,15 @@ function textOf(stream) {
   return new Promise((resolve) => stream.on('end', () => resolve(text)));
 }
 
-process.on('message', async ({ id, args, input, env }) => {
-  const worker = new Worker(cli, { argv: args, env, stdin: true, stdout: true, stderr: true });
+process.on('message', async ({ id, program, args, input, env }) => {
+  const stdin = input !== undefined; // A thread with an input that it does not read never ends by itself.
+  const worker = new Worker(program, { argv: args, env, stdin, stdout: true, stderr: true });
   const texts = [textOf(worker.stdout), textOf(worker.stderr)];
   let uncaught = '';
   worker.on('error', (error) => (uncaught = `${error?.stack ?? error}\n`));
   const ended = new Promise((resolve) => worker.on('exit', resolve));
-  worker.stdin.on('error', () => {}); // It may have refused its input.
-  worker.stdin.end(input);
+  worker.stdin?.on('error', () => {}); // It may have refused its input.
+  worker.stdin?.end(input);
   const code = await ended;
   const [stdout, stderr] = await Promise.all(texts);
   process.send({ id, result: { code, signal: null, stdout, stderr: stderr + uncaught } });
