@@ -39,9 +39,10 @@ function installBundlers() {
 /** Everything in place for the consumers: called once, before they run. */
 export function prepare() {
   installBundlers();
-  const place = join(workshop, 'node_modules/dp-ftrl');
-  rmSync(place, { recursive: true, force: true });
-  cpSync(installed, place, { recursive: true });
+  const modules = join(workshop, 'node_modules');
+  // Vite's development server bundles packages once, until a lock file says otherwise.
+  for (const name of ['dp-ftrl', '.vite']) rmSync(join(modules, name), { recursive: true, force: true });
+  cpSync(installed, join(modules, 'dp-ftrl'), { recursive: true });
 }
 
 /** A bundler from the workshop. */
