@@ -72,6 +72,51 @@ export async function serveSite({ folder = site, strict = false } = {}) {
   return { origin, url: `${origin}${prefix}`, requests, close };
 }
 
+/** Error of a page that the browser has stopped drawing; `run.mjs` looks for these words. */
+export const STALLED = 'the browser has stopped drawing this page';
+
+/**
+ * Resolves once a page has had no frame for half a minute while its timers went on. A headless Chromium
+ * without a graphics card comes to this about once in a hundred visits to the whole story on a busy
+ * machine: nothing but a new page makes it draw again.
+ */
+async function stall(page, { signal }) {
+  const isDrawn = () =>
+    page.evaluate(
+      (patience) =>
+        new Promise((resolve) => {
+          requestAnimationFrame(() => resolve(true));
+          setTimeout(resolve, patience, false);
+        }),
+      15_000,
+    );
+  for (let missed = 0; missed < 2; ) {
+    await sleep(5000, undefined, { signal, ref: false });
+    missed = (await isDrawn()) ? 0 : missed + 1;
+  }
+}
+
+/** Makes the waits of a page end when it is not drawn any more. */
+function watchFrames(page) {
+  for (const name of ['waitForSelector', 'waitForFunction']) {
+    const wait = page[name].bind(page);
+    page[name] = async (...given) => {
+      const over = new AbortController();
+      const stalled = stall(page, over).then(
+        () => {
+          throw new Error(STALLED);
+        },
+        () => new Promise(() => {}), // The wait is over, or the page is closed or goes elsewhere.
+      );
+      try {
+        return await Promise.race([wait(...given), stalled]);
+      } finally {
+        over.abort();
+      }
+    };
+  }
+}
+
 /** How long a page may take to become what a test waits for, however busy the machine is, in ms. */
 const patience = 300_000;
 
@@ -130,6 +175,7 @@ export async function openPage(browser, url, options = {}) {
   const { kept = false, before } = options;
   const page = await browser.newPage();
   page.setDefaultTimeout(patience);
+  watchFrames(page);
   const said = [];
   const asked = [];
   page.on('console', (message) => said.push(message.text()));
