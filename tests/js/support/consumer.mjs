@@ -37,13 +37,13 @@ function fingerprint() {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Removes installations of other builds that are an hour old, as far as they are ours to remove. */
+/** Removes installations of other builds that are a day old, as far as they are ours to remove. */
 function removeOld() {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith('dp-ftrl-consumer-')) continue;
     const path = join(tmpdir(), name);
     try {
-      if (Date.now() - statSync(path).mtimeMs > 3.6e6) rmSync(path, { recursive: true });
+      if (Date.now() - statSync(path).mtimeMs > 86.4e6) rmSync(path, { recursive: true });
     } catch {
       // It belongs to another user, or another process is removing it: no reason to fail.
     }
