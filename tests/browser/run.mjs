@@ -4,7 +4,7 @@
 // names, as `node --test` has it, a long one comes last, and runs while the other processor idles.
 // A file in which the browser stopped drawing a page runs once more.
 //
-//   usage: node tests/browser/run.mjs
+//   usage: node tests/browser/run.mjs [FOLDER]      default: this folder
 
 import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
@@ -28,7 +28,7 @@ async function failuresOf(files) {
   return failures;
 }
 
-const folder = import.meta.dirname;
+const folder = process.argv[2] ?? import.meta.dirname;
 const files = readdirSync(folder)
   .filter((name) => name.endsWith('.test.mjs'))
   .map((name) => join(folder, name))

@@ -50,7 +50,8 @@ test('the blocks of a total are dyadic, side by side, and as many as the library
 });
 
 test('the plain tree beats fresh noise from 21 steps on, and before only at 13 and 14', () => {
-  // All that are short, and of the long ones those about a power of two and some others.
+  // The error of the tree changes only at powers of two and one step before them; in between, that of
+  // fresh noise grows.
   const short = Array.from({ length: 300 }, (_, i) => i + 1);
   const long = [511, 512, 513, 1023, 1024, 1025, 2047, 2049, 337, 480, 700, 777, 900, 1100];
   const better = [];

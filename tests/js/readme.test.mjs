@@ -8,7 +8,8 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { draw, picture } from '../../scripts/draw-readme.mjs';
-import { cli, consumerWith, dpFtrl, importEntry, installed, nodeThread, run } from './support/consumer.mjs';
+import { cli, consumerWith, dpFtrl, importEntry, installed } from './support/consumer.mjs';
+import { node, nodeThread, run } from './support/consumer.mjs';
 import { guides, programs, read, showsOutput } from './support/pages.mjs';
 
 const choosing = 'docs/guide/choosing-a-mechanism.md';
@@ -113,12 +114,12 @@ test('a counter in 5 lines, learning in 15, going on after a reload in 5 more', 
   assert.ok(learning <= 15, `${learning}`);
   const goesOn = only('docs/guide/ledgers.md', 'dp.ledger(');
   assert.ok(codeLines(goesOn) <= counter + 5, `${codeLines(goesOn)}`);
-  // Three lives of it: each goes on after the other.
+  // Three lives of it, in processes of their own: each goes on after the other.
   const file = join(folder, 'reload.mjs');
   const told = goesOn.replace('counter.dispose();', 'console.log(counter.step);\n$&');
   writeFileSync(file, told);
   for (const steps of [4, 8, 12]) {
-    const { stdout } = await nodeThread([file], { cwd: folder });
+    const { stdout } = await node([file], { cwd: folder });
     assert.equal(stdout.trim().split('\n').at(-1), `${steps}`);
   }
 });
