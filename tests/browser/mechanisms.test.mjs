@@ -380,28 +380,6 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
   await page.close();
 });
 
-test('the ranking says what an optimum is optimised for, where it is another participation', async () => {
-  const notesOf = async (hash) => {
-    const { page } = await open(hash);
-    await reveal(page, 'ranking', 'tbody tr');
-    const notes = await page.$$eval('#ranking tbody tr', (rows) =>
-      rows.map((row) => [row.dataset.mechanism, row.querySelector('.note')?.textContent ?? '']),
-    );
-    await page.close();
-    return notes.filter(([, note]) => note.includes('optimised for'));
-  };
-  const separated = 'steps=60&participation=separated&participations=3&min-separation=9';
-  const participation = { participations: 3, minSeparation: 9 };
-  const { mechanisms } = library.compare({ numSteps: 60, participation });
-  const expected = mechanisms.filter(({ optimisedFor }) => optimisedFor !== undefined);
-  assert.deepEqual(
-    (await notesOf(separated)).map(([name, note]) => [name, note.split('; ').at(-1)]),
-    expected.map((one) => [one.mechanism, `optimised for ${one.optimisedFor}`]),
-  );
-  assert.ok(expected.length > 0);
-  assert.deepEqual(await notesOf('steps=60'), []);
-});
-
 test('a row with parameters of its own is chosen with them', async () => {
   const { page } = await open('steps=64');
   await reveal(page, 'ranking', 'tbody tr');

@@ -120,7 +120,6 @@ export class Ranking {
       parameters,
       one.causal ? '' : 'reads ahead',
       one.sensitivityExactness === 'exact' ? '' : 'at most these errors',
-      one.optimisedFor === undefined ? '' : `optimised for ${one.optimisedFor}`,
     ].filter((note) => note !== '');
     const note = notes.length > 0 && h('span', { class: 'note' }, notes.join('; '));
     return h(
