@@ -46,9 +46,9 @@ test('learn: rates that fall on a line have the mean of constant ones, and the l
   const path = join(folder, 'linear.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
-  const linear = [...args, '--rates', 'linear', '--range', 'b=0:10', path];
+  const linear = [...args, '--rates', 'linear', '--no-precondition', '--range', 'b=0:10', path];
   const { stdout } = await dpFtrl([...linear, '--json']);
-  const model = dp.learn({ ...target, ...table, rates: 'linear' });
+  const model = dp.learn({ ...target, ...table, rates: 'linear', precondition: false });
   assert.deepEqual(model, JSON.parse(stdout));
   assert.deepEqual(model.weights, model.lastWeights);
   assert.ok(shareOf(model) > 0.9);
@@ -73,8 +73,9 @@ test('learn: constant rates make the mean of the later weights, by command and l
   const path = join(folder, 'constant.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
-  const { stdout } = await dpFtrl([...args, '--rates', 'constant', '--json', '--range', 'b=0:10', path]);
-  const model = dp.learn({ ...target, ...table, rates: 'constant' });
+  const constant = ['--rates', 'constant', '--no-precondition'];
+  const { stdout } = await dpFtrl([...args, ...constant, '--json', '--range', 'b=0:10', path]);
+  const model = dp.learn({ ...target, ...table, rates: 'constant', precondition: false });
   assert.deepEqual(model, JSON.parse(stdout));
   assert.deepEqual(dp.learn({ ...target, ...table, rates: 'linear' }), dp.learn({ ...target, ...table }));
   const facts = { setup: 'table', numRows: 300, dimension: 3, epsilon: 8, delta: 1e-6 };
@@ -111,17 +112,20 @@ test('learn: the labels are learned, with fresh noise, and softmax learns as wel
 });
 
 test('learn: the noise is that of a row in each of 120 steps, for either kind of neighbour', () => {
-  const { certificate } = dp.learn({ ...target, ...table });
+  const plain = { ...target, ...table, precondition: false };
+  const { certificate } = dp.learn(plain);
   const { noiseMultiplier } = dp.calibrate({ epsilon: 8, delta: 1e-6 });
   const wanted = noiseMultiplier * Math.sqrt(120) * certificate.clipNorm;
   assert.ok(certificate.noiseStddev >= wanted * (1 - 1e-12));
   close(certificate.noiseStddev, wanted, 1e-3);
-  const other = dp.learn({ ...target, ...table, neighbours: 'replace-one' }).certificate;
+  const other = dp.learn({ ...plain, neighbours: 'replace-one' }).certificate;
   const relative = ({ noiseStddev, clipNorm }) => noiseStddev / clipNorm;
   close(relative(other) / relative(certificate), 2, 1e-6);
   // It does not depend on what is in the rows.
   const strange = { features: features.map((value) => 1e6 - value), labels: labels.map(() => 1) };
-  assert.deepEqual(dp.learn({ ...target, ...table, ...strange }).certificate, certificate);
+  assert.deepEqual(dp.learn({ ...plain, ...strange }).certificate, certificate);
+  const usual = { ...plain, precondition: undefined };
+  assert.deepEqual(dp.learn({ ...usual, ...strange }).certificate, dp.learn(usual).certificate);
 });
 
 test('learn: features without a description are in [-1, 1], with or without an intercept', () => {

@@ -37,7 +37,8 @@ test('learner defaults: of a table are what learn does', () => {
   for (let step = 0; step < options.numSteps; ++step) learner.learn(features, labels);
   const { certificate, lastWeights } = learner.model();
   learner.dispose();
-  const model = dp.learn({ ...target, features, labels, intercept: false, insecureSeed: 3 });
+  const table = { features, labels, intercept: false };
+  const model = dp.learn({ ...target, ...table, precondition: false, insecureSeed: 3 });
   assert.deepEqual(model.certificate, certificate);
   assert.deepEqual(model.weights, lastWeights);
 });

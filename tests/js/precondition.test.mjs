@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { close, rejects } from './support/check.mjs';
+import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 import { generator } from './support/sources.mjs';
@@ -171,6 +172,61 @@ test('precondition: candidates are each preconditioned, at the price of tuning',
   assert.ok(shareOf(model) > 0.85);
 });
 
+/** Makes a table of so many rows without a meaning. */
+const tableOf = (numRows, width = 2) => ({
+  features: Array.from({ length: numRows * width }, (_, i) => ((i * 37) % 101) / 101),
+  labels: Array.from({ length: numRows }, (_, i) => i % 2),
+});
+
+/** Returns the number of rows at which the noise of the moments is what they are in the mean. */
+function borderOf({ epsilon, delta }, { width, neighbours }) {
+  const stddev = dp.calibrate({ epsilon, delta }).noiseMultiplier / Math.sqrt(0.1);
+  return (neighbours === 'replace-one' ? 2 : 1) * stddev * Math.SQRT2 * width ** 1.5;
+}
+
+test('precondition: the default where noise is less than what the moments are, by public numbers alone', () => {
+  const usual = { ...target, precondition: undefined };
+  for (const [more, width] of [
+    [{}, 3],
+    [{ epsilon: 0.5, delta: 1e-4 }, 3],
+    [{ neighbours: 'replace-one', intercept: false }, 2],
+  ]) {
+    const given = { ...usual, ...more };
+    const border = borderOf(given, { width, ...more });
+    for (const [numRows, isFirst] of [
+      [Math.floor(border), false],
+      [Math.ceil(border), true],
+    ]) {
+      const some = { ...given, ...tableOf(numRows) };
+      const model = dp.learn(some);
+      assert.equal('preconditioning' in model, isFirst, `${numRows} rows`);
+      assert.deepEqual(model, dp.learn({ ...some, precondition: isFirst }));
+      const others = dp.learn({ ...some, features: some.features.map((value) => 1 - 3 * value) });
+      assert.deepEqual(others.certificate, model.certificate);
+    }
+  }
+  // Where second moments cannot come first the model is made without, and nothing is refused.
+  const delta = { ...usual, epsilon: 0.01, delta: 0.5, ...tableOf(400) };
+  assert.deepEqual(dp.learn(delta), dp.learn({ ...delta, precondition: false }));
+  const wide = { ...usual, epsilon: 1e4, ...tableOf(400, 512) };
+  assert.deepEqual(dp.learn(wide), dp.learn({ ...wide, precondition: false }));
+  assert.ok('preconditioning' in dp.learn({ ...wide, intercept: false }));
+});
+
+test('precondition: the default of candidates is by the rows that they learn from', () => {
+  const { learnerEpsilon } = dp.tuningCost({ epsilon: 4, delta: 1e-6, numCandidates: 3 });
+  const border = borderOf({ epsilon: learnerEpsilon, delta: 1e-6 }, { width: 3 });
+  const training = (numRows) => numRows - Math.ceil(numRows / 10);
+  let numRows = Math.ceil(border);
+  while (training(numRows + 1) < border) ++numRows;
+  for (const more of [0, 1]) {
+    const given = { ...target, ...tableOf(numRows + more), precondition: undefined };
+    const model = dp.learnTuned(given);
+    assert.equal('preconditioning' in model, more === 1);
+    assert.deepEqual(model, dp.learnTuned({ ...given, precondition: more === 1 }));
+  }
+});
+
 test('precondition: bad input is refused by name', async () => {
   const refused = (more, Kind, code, message) =>
     rejects(() => dp.learn({ ...target, ...table, ...more }), Kind, code, message);
@@ -202,4 +258,51 @@ test('learn --precondition: the model is that of the library, a budget pays the 
   assert.match(shown.stdout, /^epsilon of the second moments +1\.\d+$/m);
   const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
   close(releases[0].mu, dp.calibrate({ epsilon: 4, delta: 1e-6 }).mu, 1e-12);
+});
+
+test('learn: a command says whether second moments come first, and which option is in their way', async () => {
+  const path = join(folder, 'default.csv');
+  writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
+  const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--range', '*=-1:1', path];
+  const shown = async (...more) => {
+    const { code, stdout, stderr } = await dpFtrl([...args, ...more]);
+    assert.equal(code, 0, stderr);
+    return { stdout, stderr };
+  };
+  const modelOf = async (...more) => JSON.parse((await shown('--seed', '7', '--json', ...more)).stdout);
+  assert.deepEqual(await modelOf(), await modelOf('--precondition'));
+  const plain = await modelOf('--no-precondition');
+  assert.ok(!('preconditioning' in plain));
+  const without = /no second moments first, which do not go with --/;
+  assert.match((await shown()).stderr, /second moments of the features come first.*set up for a whole table: 120 steps/);
+  assert.doesNotMatch((await shown('--no-precondition')).stderr, /moments/);
+  assert.match((await shown('--average', 'last')).stderr, new RegExp(`${without.source}average$`, 'm'));
+  assert.deepEqual(await modelOf('--average', 'last'), plain);
+  const skipping = await shown('--missing', 'skip');
+  assert.match(skipping.stderr, new RegExp(`${without.source}missing skip$`, 'm'));
+  assert.match((await shown('--plot', join(folder, 'weights.svg'))).stderr, without);
+  const few = join(folder, 'few.csv');
+  writeFileSync(few, `a,b,y\n0.5,0.25,1\n0.25,0.5,0\n`);
+  const ofFew = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--average', 'last', few];
+  assert.doesNotMatch((await dpFtrl(ofFew)).stderr, /moments/);
+  await fails([...args, '--precondition', '--no-precondition'], 2, /--precondition does not go with --no-precondition/);
+  await fails([...args, '--precondition', '--average', 'last'], 2, /--precondition does not go with --average/);
+  await fails([...args, '--clip', '1', '--no-precondition'], 2, /--no-precondition is for what is chosen for a FILE/);
+});
+
+test('learn: candidates of a command have second moments first as those of the library', async () => {
+  const path = join(folder, 'tuned.csv');
+  writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
+  const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--range', '*=-1:1', '--tune', '1,4'];
+  const named = { inputs: ['a', 'b'].map((name) => ({ name, low: -1, high: 1 })) };
+  const candidates = [1, 4].map((rate) => ({ rate, clip: 1 }));
+  for (const [more, precondition] of [
+    [[], undefined],
+    [['--no-precondition'], false],
+  ]) {
+    const { stdout } = await dpFtrl([...args, ...more, '--seed', '7', '--json', path]);
+    const model = dp.learnTuned({ ...target, ...table, ...named, candidates, precondition });
+    assert.deepEqual(JSON.parse(stdout), model);
+    assert.equal('preconditioning' in model, more.length === 0);
+  }
 });

@@ -62,7 +62,8 @@ test('tune: an account is charged for all learners, and never less than for the 
 });
 
 test('tune: the model is one of the candidates, with the guarantee of the whole', () => {
-  const model = dp.learnTuned({ ...target, ...table, candidates });
+  const plain = { ...target, ...table, candidates, precondition: false };
+  const model = dp.learnTuned(plain);
   const { tuning, certificate } = model;
   const { mu, rho, ...cost } = dp.tuningCost({ epsilon: 8, delta: 1e-6, numCandidates: 2 });
   assert.deepEqual(tuning, { ...cost, candidates, chosen: tuning.chosen, numHeldOut: 31 });
@@ -74,7 +75,7 @@ test('tune: the model is one of the candidates, with the guarantee of the whole'
   assert.ok(certificate.noiseStddev >= wanted * (1 - 1e-12));
   close(certificate.noiseStddev, wanted, 1e-3);
   assert.equal(model.numExamples, 120 * 270);
-  assert.deepEqual(dp.learnTuned({ ...target, ...table, candidates }), model);
+  assert.deepEqual(dp.learnTuned(plain), model);
   assert.equal(model.private, false); // with a seed
   const { insecureSeed: _, ...safe } = target;
   const [one, two] = [safe, safe].map((given) => dp.learnTuned({ ...given, ...table }));
@@ -161,8 +162,9 @@ test('learn --tune: the model is that of the library, and what it costs is said 
     new RegExp(
       `\\(8, 0.000001\\)-differentially private: one row is .* one of 2 ` +
         `candidates, each learned with epsilon ${learnerEpsilon.toPrecision(4)} in place of 8.* ` +
-        'choose, with epsilon 8; zero-out neighbours, all 301 rows together, whose number is public; 1 of 2 features ' +
-        'clipped to \\[-1, 1\\]',
+        'choose, with epsilon 8; second moments of the features come first, with a tenth of the squared mu; ' +
+        'zero-out neighbours, all 301 rows together, whose number is public; set up for a whole table: 120 ' +
+        'steps of all rows.* and rates that fall to 0 on a line; 1 of 2 features clipped to \\[-1, 1\\]',
     ),
   );
   assert.match(shown.stdout, /^examples +301 rows, of which 31 chose and taught nothing$/m);

@@ -5,7 +5,8 @@
 
 import { outOfRange, type Reader } from '../../core/check.js';
 import type { Instance } from '../../core/handle.js';
-import type { LearnedModel } from '../../types/all.js';
+import { NEIGHBOURS } from '../../shared/defaults.js';
+import type { Calibration, LearnedModel, Neighbours } from '../../types/all.js';
 import { makePrefixSum } from '../sums/prefix-sum.js';
 import { LEARN_OPTIONS, learnFrom, type Plan, type Table } from './learn.js';
 
@@ -25,17 +26,37 @@ const FAR = 0x8000000000000000n;
 /** Names the options of a table whose learner may be preconditioned. */
 export const knownOptions = () => [...LEARN_OPTIONS, 'precondition'];
 
+/** Converts between the accounts of one delta. */
+export type Calibrate = (from: 'epsilon' | 'mu', value: number) => Calibration;
+
 /** Splits the target into epsilons of the moments and of the learner, at the same delta. */
-function split({ core }: Instance, reader: Reader, epsilon: number) {
-  const delta = reader.number('delta');
-  const { mu } = core.call('calibrate', 'epsilon', epsilon, delta);
-  const epsilons = [SHARE, 1 - SHARE].map((share) => {
-    const part = core.call('calibrate', 'mu', Math.sqrt(share) * mu! * HAIR, delta).epsilon;
-    // Gaussian noise of that mu is private with an epsilon of 0, of which no learner is made.
-    if (part > 0) return part;
-    throw outOfRange(reader.where, 'delta', 'smaller, with {precondition}', delta);
-  });
-  return { delta, forMoments: epsilons[0]!, forLearner: epsilons[1]! };
+function split(calibrate: Calibrate, epsilon: number) {
+  const mu = calibrate('epsilon', epsilon).mu!;
+  const [forMoments, forLearner] = [SHARE, 1 - SHARE].map(
+    (share) => calibrate('mu', Math.sqrt(share) * mu * HAIR).epsilon,
+  );
+  return { mu, forMoments: forMoments!, forLearner: forLearner! };
+}
+
+/**
+ * Returns whether second moments come first where nobody says so: where their noise is small beside
+ * what they are in the mean. Only public numbers matter.
+ */
+export function areMomentsClear(
+  calibrate: Calibrate,
+  { epsilon, neighbours, width, numRows }: {
+    epsilon: number;
+    neighbours: Neighbours;
+    /** Features of a row, the intercept included. */
+    width: number;
+    numRows: number;
+  },
+): boolean {
+  const { mu, forMoments, forLearner } = split(calibrate, epsilon);
+  const isSplit = Math.min(forMoments, forLearner) > 0;
+  const stddev = (neighbours === 'replace-one' ? 2 : 1) / (Math.sqrt(SHARE) * mu);
+  const noise = (stddev * Math.SQRT2 * width ** 1.5) / numRows;
+  return isSplit && width <= MAX_DIMENSION && noise <= 1;
 }
 
 /** Writes the products of the entries of a row, of length 1 at most, so that their norm is 1 at most. */
@@ -137,29 +158,49 @@ function restored(weights: readonly number[], factor: Float64Array, width: numbe
   return found.map((weight) => weight / scale);
 }
 
-/** Makes the model of a table, preconditioned if that is asked for. */
+/** @throws where second moments are asked for that cannot come first. */
+function requireSplit(
+  { where }: Reader,
+  { width, delta, epsilons }: { width: number; delta: number; epsilons: readonly number[] },
+): void {
+  if (width > MAX_DIMENSION) {
+    const wanted = `at most ${MAX_DIMENSION} a row, the intercept included, with {precondition}`;
+    throw outOfRange(where, 'features', wanted, width);
+  }
+  // Gaussian noise of that mu is private with an epsilon of 0, of which no learner is made.
+  if (!epsilons.every((epsilon) => epsilon > 0)) {
+    throw outOfRange(where, 'delta', 'smaller, with {precondition}', delta);
+  }
+}
+
+/** Makes the model of a table, preconditioned if that is asked for, or nobody says so and it helps. */
 export function learnWith(
   instance: Instance,
   reader: Reader,
   table: Table,
   plan: Plan,
 ): LearnedModel {
-  if (!reader.flagOr('precondition', false)) return learnFrom(instance, reader, table, plan);
-  const width = table.rows.length / table.labels.length;
-  if (width > MAX_DIMENSION) {
-    const wanted = `at most ${MAX_DIMENSION} a row, the intercept included, with {precondition}`;
-    throw outOfRange(reader.where, 'features', wanted, width);
-  }
+  const numRows = table.labels.length;
+  const width = table.rows.length / numRows;
   const { epsilon = reader.number('epsilon'), clip = 1 } = plan;
-  const { delta, forMoments, forLearner } = split(instance, reader, epsilon);
+  const delta = reader.number('delta');
+  const calibrate: Calibrate = (from, value) => instance.core.call('calibrate', from, value, delta);
+  const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
+  const facts = { epsilon, neighbours, width, numRows };
+  const isWanted = reader.has('precondition')
+    ? reader.flag('precondition')
+    : areMomentsClear(calibrate, facts);
+  if (!isWanted) return learnFrom(instance, reader, table, plan);
+  const { forMoments, forLearner } = split(calibrate, epsilon);
+  requireSplit(reader, { width, delta, epsilons: [forMoments, forLearner] });
   const isSeeded = reader.seedOr('insecureSeed', undefined) !== undefined;
   const moments = releaseMoments(instance, table, {
     epsilon: forMoments,
     delta,
-    neighbours: reader.raw('neighbours'),
+    neighbours,
     insecureSeed: isSeeded ? BigInt.asUintN(64, BigInt(plan.seed as bigint) + FAR) : undefined,
   });
-  const factor = momentsFactor(moments, width, table.labels.length);
+  const factor = momentsFactor(moments, width, numRows);
   const rows = table.rows.slice();
   transform(rows, factor, width);
   const parts = { ...plan, epsilon: forLearner, clip: CLIP * clip };

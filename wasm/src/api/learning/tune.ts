@@ -49,6 +49,9 @@ function requireClasses(labels: Float64Array, numClasses: number | undefined): v
   throw outOfRange(WHERE, `labels[${bad}]`, classes, labels[bad]);
 }
 
+/** Returns how many rows of a table the candidates learn from: all but a tenth, which is rounded up. */
+export const numTrainingRows = (numRows: number) => numRows - Math.ceil(numRows / 10);
+
 /** Returns these rows of a table. */
 function rowsOf({ rows, labels, ...same }: Table, numbers: readonly number[]): Table {
   const width = rows.length / labels.length;

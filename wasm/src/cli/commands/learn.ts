@@ -24,17 +24,21 @@ import { describe, modelOf, weightNames, writeShown } from './learn/model-report
 import { penaltyFor } from './learn/penalty.js';
 import { readProblem, unscaledText, type Problem } from './learn/problem.js';
 import { readPattern, readSettings, type Settings } from './learn/settings.js';
-import { runWhole } from './learn/whole.js';
+import { runWhole, wholeFor, withoutText } from './learn/whole.js';
 
 export { options } from './learn/settings.js';
 
 type How = LearnerOptions & { dimension: number };
 
-/** Everything a run knows before it learns. */
-interface Prepared {
+/** What a run reads before it chooses how to learn. */
+interface Opened {
   chosen: Chosen;
   participation: Participation;
   problem: Problem;
+}
+
+/** Everything a run knows before it learns. */
+interface Prepared extends Opened {
   how: How;
   /** Clauses of the guarantee: features without a range, and what was chosen. */
   notes: string;
@@ -61,14 +65,24 @@ function chosenFor(
   return optionsFor(dp, setup, { target, rates, numRows, batchSize, dimension });
 }
 
-/** Reads the mechanism and the table, and searches for parameters where that takes long. */
-async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prepared> {
-  const { target, intercept, seed, quiet, state, penalty } = settings;
+/** Reads the mechanism and the table. */
+async function open(dp: DpFtrl, args: Args, settings: Settings): Promise<Opened> {
   const chosen = await readMechanism(dp, args, settings);
   const participation = readPattern(args, chosen, settings);
   await requireWritable(settings.model, 'model');
   await settings.plot?.check();
   const problem = await readProblem(args, settings, stepsOf(args, chosen));
+  return { chosen, participation, problem };
+}
+
+/** Chooses what nobody chose, and searches for parameters where that takes long. */
+async function prepare(
+  dp: DpFtrl,
+  args: Args,
+  { settings, opened }: { settings: Settings; opened: Opened },
+): Promise<Prepared> {
+  const { target, intercept, seed, quiet, state, penalty } = settings;
+  const { chosen, participation, problem } = opened;
   const { features } = problem.examples;
   const { label } = settings;
   const columns = [...features, label];
@@ -95,8 +109,8 @@ async function prepare(dp: DpFtrl, args: Args, settings: Settings): Promise<Prep
   const unscaled = unscaledText(args, problem.inputs, setup);
   const numRows = (problem.numSteps / settings.passes) * problem.batchSize;
   const reason = setup && `; ${reasonFor(dp, setup, { target, how, numRows })}`;
-  const notes = `${unscaled}${reason ?? ''}`;
-  return { chosen, participation, problem, how: found, notes, test };
+  const notes = `${unscaled}${reason ?? ''}${withoutText(dp, settings, problem)}`;
+  return { ...opened, how: found, notes, test };
 }
 
 /** Says everything that has to be said before the first row is read; returns what is promised. */
@@ -185,9 +199,11 @@ async function writeModel(
 export async function run(args: Args): Promise<void> {
   const dp = await load();
   const settings = readSettings(dp, args);
-  const { tune } = settings;
-  if (tune) return runWhole(dp, args, { settings, how: tune });
-  const prepared = await prepare(dp, args, settings);
+  const opened = await open(dp, args, settings);
+  const { problem } = opened;
+  const whole = wholeFor(dp, settings, problem);
+  if (whole) return runWhole(dp, args, { settings, how: whole, problem });
+  const prepared = await prepare(dp, args, { settings, opened });
   const learning = await Learning.open(dp, settings, prepared);
   let failure: unknown;
   try {

@@ -99,10 +99,14 @@ ${DECIMAL}
                    gained up to 4 points on large tables with classes of very unequal size. For a
                    FILE without --clip and other options of the learner
   --tune-clip C,...  the same for the clip norm: every factor with every one of --tune
-  --precondition   releases second moments of the features first, with a tenth of the squared mu,
-                   and learns in coordinates in which they are alike: better where features hang
-                   together and rows are many, worse where features are many for the rows. For a
-                   FILE as --tune, up to 512 features
+  --precondition, --no-precondition
+                   whether second moments of the features are released first, with a tenth of the
+                   squared mu, to learn in coordinates in which they are alike. That is better where
+                   features hang together and rows are many, worse where features are many for the
+                   rows. Default: where the noise of the moments is smaller than what they are in the
+                   mean, by public numbers alone, for up to 16,777,216 cells, and without --average,
+                   --plot, --show-nonprivate and --missing skip. For a FILE as --tune, up to 512
+                   features
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}

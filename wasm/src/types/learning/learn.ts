@@ -30,7 +30,9 @@ export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta'
    * Whether to release second moments of the features first, with a tenth of the squared mu, and to
    * learn in coordinates in which they are alike: better where features hang together and rows are
    * many, worse where features are many for the rows. At most 512 features, the intercept included.
-   * Default false. Not in `dp-ftrl/learner`.
+   * Default: where sigma sqrt(2) d^(3/2) / n <= 1, with sigma the noise of the moments, d the number
+   * of features and n that of rows; data have no part in it. Not in `dp-ftrl/learner`, which learns
+   * without.
    */
   precondition?: boolean;
   /** As of `prefixSum`: NOT private. */

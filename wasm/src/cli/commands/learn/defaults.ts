@@ -73,6 +73,13 @@ export function optionsFor(
   return chosen(dp, target, { setup, ...(rates && { rates }), ...facts });
 }
 
+/** Says how a table is gone over. */
+export function passesText({ numSteps, descent }: LearnerOptions): string {
+  const why = 'steps of all rows, in whose sum no noise is smaller than independent noise';
+  const fall = descent?.rates ? ' and rates that fall to 0 on a line' : '';
+  return `set up for a whole table: ${numSteps} ${why}, with momentum${fall}`;
+}
+
 /** Says what was chosen, and from what. */
 export function reasonFor(
   dp: DpFtrl,
@@ -93,7 +100,5 @@ export function reasonFor(
     `clipped to ${Number(share.toPrecision(2))} of the longest gradient there can be, the weights ` +
     `anywhere, the rate by ${numRows} rows, ${how.dimension} weights a score, epsilon and delta`;
   if (setup === 'stream') return `set up for one pass: ${common}`;
-  const why = 'steps of all rows, in whose sum no noise is smaller than independent noise';
-  const fall = how.descent?.rates ? ' and rates that fall to 0 on a line' : '';
-  return `set up for a whole table: ${how.numSteps} ${why}, with momentum${fall}; ${common}`;
+  return `${passesText(how)}; ${common}`;
 }

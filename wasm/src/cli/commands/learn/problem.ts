@@ -25,7 +25,7 @@ export interface Problem {
 }
 
 /** Limit on how many cells of a table are kept for the passes to come: 128 MB. */
-const MAX_KEPT = 2 ** 24;
+export const MAX_KEPT = 2 ** 24;
 
 /** Opens the table. Reads it once where ranges or the horizon, `given`, have to come from it. */
 export async function readProblem(

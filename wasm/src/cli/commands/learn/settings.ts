@@ -197,7 +197,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
     setup,
     rates,
     penalty: readPenalty(args),
-    tune: readTune(args, setup),
+    whole: readTune(args, setup),
     average: readAverage(args, state ? 'all' : usualAverage(setup, rates)),
     batchSize,
     label: args.text('label')!,

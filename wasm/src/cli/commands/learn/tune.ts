@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --tune and --tune-clip of dp-ftrl learn: settings among which the data choose.
+// Options of dp-ftrl learn for tables that are kept as a whole: settings among which the data choose,
+// and whether second moments come first.
 
 import type { Candidate } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import type { Args } from '../../options/args.js';
 import type { Setup } from './defaults.js';
 
-export const TUNE_OPTIONS = { tune: 'value', 'tune-clip': 'value', precondition: 'flag' } as const;
+export const TUNE_OPTIONS = {
+  tune: 'value',
+  'tune-clip': 'value',
+  precondition: 'flag',
+  'no-precondition': 'flag',
+} as const;
 
-/** How a table is learned from that is kept as a whole. */
+/** How a table may be learned from that is kept as a whole. */
 export interface Whole {
   /** Settings among which the data choose, if they do. */
   candidates: readonly Required<Candidate>[] | undefined;
-  precondition: boolean;
+  /** Whether second moments come first; undefined where that depends on how many rows there are. */
+  precondition: boolean | undefined;
+  /** The option for which the table is not kept, though nothing that was asked for needs that. */
+  without: string | undefined;
 }
 
-/** Options that have no meaning where the model is one of several. */
-const NOT_TUNED = ['average', 'plot', 'show-nonprivate'];
+/** Options that have no meaning where a table is kept as a whole. */
+const NOT_WHOLE = ['average', 'plot', 'show-nonprivate'];
 
 function factors(args: Args, name: 'tune' | 'tune-clip'): readonly number[] {
   if (!args.has(name)) return [1];
@@ -27,24 +36,27 @@ function factors(args: Args, name: 'tune' | 'tune-clip'): readonly number[] {
   return given;
 }
 
-/** Returns how the table is learned from, undefined where it is not kept as a whole. */
+function readPrecondition(args: Args): boolean | undefined {
+  const [isWanted, isNotWanted] = [args.has('precondition'), args.has('no-precondition')];
+  if (isWanted && isNotWanted) throw new Misuse('--precondition does not go with --no-precondition');
+  return isWanted || isNotWanted ? isWanted : undefined;
+}
+
+/** Returns how the table may be learned from, undefined where nothing is chosen for a table. */
 export function readTune(args: Args, setup: Setup | undefined): Whole | undefined {
   const given = Object.keys(TUNE_OPTIONS).find((name) => args.has(name));
-  if (given === undefined) return undefined;
   const name = given === 'tune-clip' ? 'tune' : given;
-  if (setup !== 'table') {
+  if (name !== undefined && setup !== 'table') {
     const rest = '--loss logistic, hinge or softmax, and no other option of the learner';
     throw new Misuse(`--${name} is for what is chosen for a FILE: give one, with ${rest}`);
   }
-  const stray = NOT_TUNED.find((each) => args.has(each));
-  if (stray !== undefined) throw new Misuse(`--${name} does not go with --${stray}`);
-  if (args.text('missing') === 'skip') {
-    throw new Misuse(`--${name} does not go with --missing skip`);
-  }
-  const precondition = args.has('precondition');
-  if (name !== 'tune') return { candidates: undefined, precondition };
-  const clips = factors(args, 'tune-clip');
-  const rates = factors(args, 'tune');
+  if (setup !== 'table') return undefined;
+  const skips = args.text('missing') === 'skip' ? ['missing skip'] : [];
+  const [stray] = [...NOT_WHOLE.filter((each) => args.has(each)), ...skips];
+  const precondition = readPrecondition(args);
+  const needsAll = name !== undefined && name !== 'no-precondition';
+  if (needsAll && stray !== undefined) throw new Misuse(`--${name} does not go with --${stray}`);
+  const [clips, rates] = [factors(args, 'tune-clip'), factors(args, 'tune')];
   const candidates = rates.flatMap((rate) => clips.map((clip) => ({ rate, clip })));
-  return { candidates, precondition };
+  return { candidates: name === 'tune' ? candidates : undefined, precondition, without: stray };
 }

@@ -1,32 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run of dp-ftrl learn that keeps the table: with --tune, where one of several models is chosen
-// privately, or --precondition.
+// A run of dp-ftrl learn that keeps the table: where second moments come first, or one of several models
+// is chosen privately.
 
+import { areMomentsClear, type Calibrate } from '../../../api/learning/precondition.js';
+import { numTrainingRows } from '../../../api/learning/tune.js';
 import type { DpFtrl, LearnedModel, TuningCost } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { RowsHash } from '../../input/examples.js';
 import type { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
 import { say, SEEDED, warnNotPrivate } from '../../output/notices.js';
-import { requireWritable } from '../../output/output.js';
 import { warnWeak } from '../../output/weak.js';
-import { optionsFor } from './defaults.js';
+import { optionsFor, passesText } from './defaults.js';
 import { openTest } from './hindsight.js';
 import { describeWhole, testOf, writeShown } from './model-report.js';
-import { readProblem, unscaledText, type Problem } from './problem.js';
+import { MAX_KEPT, unscaledText, type Problem } from './problem.js';
 import type { Settings } from './settings.js';
 import type { Whole } from './tune.js';
 
 const PROTECTS = 'one row';
 
+/** How a table is learned from. */
+interface How extends Pick<Whole, 'candidates'> {
+  precondition: boolean;
+}
+
 interface WholeRun {
   settings: Settings;
-  how: Whole;
+  how: How;
+  problem: Problem;
+}
+
+const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) => inputs.length + Number(intercept);
+
+/** Returns whether second moments come first where nobody says so. */
+function areClear(dp: DpFtrl, settings: Settings, { problem, candidates }: {
+  problem: Problem;
+  candidates: Whole['candidates'];
+}): boolean {
+  const { epsilon, delta, neighbours } = settings.target;
+  const { batchSize: numRows } = problem;
+  const width = dimensionOf(settings, problem);
+  if (numRows * width > MAX_KEPT) return false;
+  const calibrate: Calibrate = (from, value) =>
+    dp.calibrate(from === 'mu' ? { mu: value, delta } : { epsilon: value, delta });
+  const facts = candidates
+    ? { epsilon: tuningOf(dp, settings, candidates).learnerEpsilon, numRows: numTrainingRows(numRows) }
+    : { epsilon, numRows };
+  return areMomentsClear(calibrate, { ...facts, neighbours, width });
+}
+
+/** Returns how the table is learned from if it is kept as a whole. */
+export function wholeFor(dp: DpFtrl, settings: Settings, problem: Problem): How | undefined {
+  const { whole } = settings;
+  if (!whole || whole.without !== undefined) return undefined;
+  const { candidates, precondition = areClear(dp, settings, { problem, candidates }) } = whole;
+  return candidates || precondition ? { candidates, precondition } : undefined;
+}
+
+/** Says that second moments would come first but for an option. */
+export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): string {
+  const { whole } = settings;
+  if (whole?.without === undefined || whole.precondition === false) return '';
+  if (!areClear(dp, settings, { problem, candidates: undefined })) return '';
+  return `; no second moments first, which do not go with --${whole.without}`;
+}
+
+interface Rows {
+  features: Float64Array;
+  labels: Float64Array;
 }
 
 /** Returns all rows, which are read once more if they could not be kept. */
-async function readRows({ rows, examples, inputs, batchSize, digest }: Problem) {
+async function readRows({ rows, examples, inputs, batchSize, digest }: Problem): Promise<Rows> {
   const features = new Float64Array(batchSize * inputs.length);
   const labels = new Float64Array(batchSize);
   const hash = new RowsHash();
@@ -50,21 +97,25 @@ interface Cost extends Pick<TuningCost, 'mu' | 'rho'> {
   tuning: TuningCost | undefined;
 }
 
-function costOf(dp: DpFtrl, { settings, how }: WholeRun): Cost {
-  const { epsilon, delta } = settings.target;
-  const numCandidates = how.candidates?.length;
-  if (numCandidates === undefined) {
-    const { mu, rho } = dp.calibrate({ epsilon, delta });
-    return { mu, rho, tuning: undefined };
-  }
-  const composes = settings.budget !== undefined;
-  const tuning = dp.tuningCost({ epsilon, delta, numCandidates, composes });
-  return { mu: tuning.mu, rho: tuning.rho, tuning };
+function tuningOf(dp: DpFtrl, { target, budget }: Settings, candidates: NonNullable<Whole['candidates']>) {
+  const { epsilon, delta } = target;
+  const composes = budget !== undefined;
+  return dp.tuningCost({ epsilon, delta, numCandidates: candidates.length, composes });
 }
 
-/** Says what is promised and what it costs, before anything is learned. */
-function sentenceOf({ settings, how }: WholeRun, { tuning }: Cost, numRows: number): string {
-  const { epsilon, delta, neighbours } = settings.target;
+function costOf(dp: DpFtrl, { settings, how: { candidates } }: WholeRun): Cost {
+  const tuning = candidates && tuningOf(dp, settings, candidates);
+  const { epsilon, delta } = settings.target;
+  const { mu, rho } = tuning ?? dp.calibrate({ epsilon, delta });
+  return { mu, rho, tuning };
+}
+
+/** Says what is promised, what it costs and what was chosen, before anything is learned. */
+function sentenceOf(dp: DpFtrl, run: WholeRun, { tuning }: Cost): string {
+  const { settings, how, problem } = run;
+  const { target, rates } = settings;
+  const { epsilon, delta, neighbours } = target;
+  const numRows = problem.batchSize;
   const tuned =
     tuning &&
     `the model is one of ${how.candidates!.length} candidates, each learned with epsilon ` +
@@ -73,18 +124,21 @@ function sentenceOf({ settings, how }: WholeRun, { tuning }: Cost, numRows: numb
   const preconditioned =
     how.precondition && 'second moments of the features come first, with a tenth of the squared mu';
   const parts = [tuned, preconditioned].filter(Boolean).join('; ');
+  const dimension = dimensionOf(settings, problem);
+  const chosen = optionsFor(dp, 'table', { target, rates, numRows, batchSize: 1, dimension });
   return (
     `(${epsilon}, ${delta})-differentially private: one row is protected, not a person with several; ` +
-    `${parts}; ${neighbours} neighbours, all ${numRows} rows together, whose number is public`
+    `${parts}; ${neighbours} neighbours, all ${numRows} rows together, whose number is public; ` +
+    passesText(chosen)
   );
 }
 
-async function learn(dp: DpFtrl, { settings, how }: WholeRun, problem: Problem): Promise<LearnedModel> {
+async function learn(dp: DpFtrl, { settings, how, problem }: WholeRun, rows: Rows): Promise<LearnedModel> {
   const { target, intercept, seed, budget, rates } = settings;
   const { epsilon, delta, neighbours, loss, numClasses } = target;
   const { candidates, precondition } = how;
   const given = {
-    ...(await readRows(problem)),
+    ...rows,
     ...{ inputs: problem.inputs, intercept, loss: loss as 'logistic', precondition },
     ...(numClasses !== undefined && { numClasses }),
     ...(rates && { rates }),
@@ -118,17 +172,17 @@ async function measured(
 }
 
 export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<void> {
-  const { settings, how } = run;
-  const { target, label, intercept, seed, budget, quiet, setup } = settings;
+  const { settings, how, problem } = run;
+  const { target, label, seed, budget, quiet, setup } = settings;
   const { epsilon, delta, neighbours } = target;
-  await requireWritable(settings.model, 'model');
-  const problem = await readProblem(args, settings, undefined);
   const { inputs, batchSize: numRows, examples } = problem;
   const columns = [...examples.features, label];
   const test = settings.test && (await openTest(settings.test, { columns, label, target }));
-  const dimension = inputs.length + Number(intercept);
+  const dimension = dimensionOf(settings, problem);
   const cost = costOf(dp, run);
   const { mu, rho } = cost;
+  // Rows that changed since they were counted cost nothing.
+  const rows = await readRows(problem);
   await budget?.spend(dp, {
     ...{ costs: { mu, rho }, epsilon, delta, neighbours, unit: PROTECTS, columns },
     mechanism: how.candidates ? `${how.candidates.length} candidates` : 'moments and independent',
@@ -137,7 +191,7 @@ export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<v
   warnWeak('learn', target, { count: numRows, units: 'rows' });
   warnNotPrivate('learn', { [SEEDED]: seed !== undefined });
   const notes = unscaledText(args, inputs, setup);
-  if (!quiet && seed === undefined) say('learn', `${sentenceOf(run, cost, numRows)}${notes}`);
-  const model = await measured(dp, await learn(dp, run, problem), { settings, test, dimension });
+  if (!quiet && seed === undefined) say('learn', `${sentenceOf(dp, run, cost)}${notes}`);
+  const model = await measured(dp, await learn(dp, run, rows), { settings, test, dimension });
   await writeShown(settings, model, { text: () => describeWhole(model, numRows), isGuarded: false });
 }
