@@ -12,6 +12,7 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "key.hpp"
 #include "learners.hpp"
 #include "rows.hpp"
 #include "totals.hpp"
@@ -66,6 +67,44 @@ val defaults_of(const val& options) {
     object.set("rates", owned_array(found.descent->rates));
   }
   return object;
+}
+
+/// Returns what second moments and the learner after them may spend.
+val moments_plan(const val& options) {
+  const MomentsPlan plan = plan_second_moments(
+      {.target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
+       .neighbours = neighbours_from_string(text(options, "neighbours")),
+       .dimension = count(options, "dimension"),
+       .num_rows = count(options, "numRows")});
+  val object = val::object();
+  object.set("momentsEpsilon", plan.moments_epsilon);
+  object.set("learnerEpsilon", plan.learner_epsilon);
+  object.set("mu", plan.mu);
+  object.set("rho", plan.rho);
+  object.set("isDefault", plan.come_first);
+  object.set("clip", kMomentsClip);
+  return object;
+}
+
+/// Releases second moments of rows, and overwrites these with their coordinates.
+double moments_create(const val& options, const val& features) {
+  std::vector<double> rows = numbers_of(features);
+  auto moments = std::make_unique<SecondMoments>(
+      rows, MomentsOptions{.target = {.epsilon = number(options, "epsilon"),
+                                      .delta = number(options, "delta")},
+                           .neighbours = neighbours_from_string(text(options, "neighbours")),
+                           .dimension = count(options, "dimension"),
+                           .key = key_of(options)});
+  moments->transform(rows);
+  write_to(features, rows);
+  return handles().add(std::move(moments));
+}
+
+/// Overwrites weights of coordinates with those of the features.
+void moments_restore(double handle, const val& weights) {
+  std::vector<double> restored = numbers_of(weights);
+  handles().get<SecondMoments>(handle).restore(restored);
+  write_to(weights, restored);
 }
 
 /// Overwrites `scores` with the predictions for row after row, and learns nothing.
@@ -128,6 +167,9 @@ val learner_state(double handle) {
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(dpftrl_learner) {
+  bind<&moments_plan>("momentsPlan");
+  bind<&moments_create>("momentsCreate");
+  bind<&moments_restore>("momentsRestore");
   bind<&defaults_of>("learnerDefaults");
   bind<&learner_create>("learnerCreate");
   emscripten::function("learnerLearn", &learn<DpFtrl>);

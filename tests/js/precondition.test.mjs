@@ -148,6 +148,31 @@ test('precondition: features that hang together are told apart', () => {
   assert.ok(best.filter((each, i) => each === classes[i]).length > 0.85 * 600);
 });
 
+test('precondition: dp-ftrl/learner learns the same', async () => {
+  const small = await (await importEntry('dp-ftrl/learner')).load();
+  for (const precondition of [undefined, true, false]) {
+    const given = { ...target, ...table, precondition };
+    assert.deepEqual(small.learn(given), dp.learn(given));
+  }
+  assert.equal(small.liveHandles, 0);
+});
+
+test('precondition: what the parts may spend is told before, from public numbers', () => {
+  const { preconditioning, certificate } = dp.learn({ ...target, ...table });
+  const given = { epsilon: 4, delta: 1e-6, dimension: 3, numRows: 600 };
+  const { isDefault, mu, rho, ...parts } = dp.preconditioningCost(given);
+  assert.deepEqual(parts, preconditioning);
+  assert.deepEqual([isDefault, mu, rho], [true, certificate.mu, certificate.rho]);
+  const few = dp.preconditioningCost({ ...given, numRows: 20, neighbours: 'replace-one' });
+  assert.equal(few.isDefault, false);
+  const refused = (more, ...expected) => rejects(() => dp.preconditioningCost({ ...given, ...more }), ...expected);
+  refused({ epsilon: 0 }, RangeError, 'invalid_argument', /^preconditioningCost: epsilon must be positive/);
+  refused({ dimension: 0 }, RangeError, 'invalid_argument', /^preconditioningCost: dimension must be/);
+  refused({ numRows: NaN }, RangeError, 'invalid_argument', /^preconditioningCost: numRows must be/);
+  refused({ neighbours: 'none' }, RangeError, 'invalid_argument', /^preconditioningCost: neighbours must be/);
+  refused({ rows: 1 }, TypeError, 'wrong_type', /rows/);
+});
+
 test('precondition: fresh noise, one row, features that are always 0', () => {
   const { insecureSeed: _, ...safe } = target;
   const [one, two] = [safe, safe].map((given) => dp.learn({ ...given, ...table }));
@@ -235,8 +260,6 @@ test('precondition: bad input is refused by name', async () => {
   refused(wide, RangeError, 'invalid_argument', /^learn: features must be at most 512 a row.*got 513$/);
   refused({ epsilon: 0.01, delta: 0.5 }, RangeError, 'invalid_argument', /^learn: delta must be smaller/);
   refused({ insecureSeed: 0.5 }, RangeError, 'invalid_argument', /^learn: insecureSeed must be/);
-  const small = await (await importEntry('dp-ftrl/learner')).load();
-  rejects(() => small.learn({ ...target, ...table }), TypeError, 'wrong_type', /precondition/);
   assert.equal(dp.liveHandles, 0);
 });
 

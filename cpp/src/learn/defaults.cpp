@@ -14,6 +14,7 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "learn/learner_options.hpp"
+#include "random/derived_key.hpp"
 #include "strategy/toeplitz/identity.hpp"
 
 namespace dpftrl {
@@ -42,6 +43,62 @@ std::vector<double> table_rates() {
   for (std::size_t i = 0; i < rates.size(); ++i)
     rates[i] = 2 - (2 * static_cast<double>(i) + 1) / kNumSteps;
   return rates;
+}
+
+/// Learns from the features as they are, by clip norms that are a factor times the default.
+TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, double clip = 1) {
+  const std::size_t num_rows = options.labels.size();
+  const auto width = static_cast<std::size_t>(dimension);
+  const LearnerDefaults how = learner_defaults({.loss = options.loss,
+                                                .dimension = dimension,
+                                                .num_rows = static_cast<std::int64_t>(num_rows),
+                                                .target = options.target,
+                                                .neighbours = options.neighbours});
+  DpFtrl learner({.mechanism = Mechanism::make({.strategy = *how.strategy,
+                                                .num_steps = how.num_steps,
+                                                .target = options.target,
+                                                .clip_norm = clip * how.clip_norm,
+                                                .neighbours = options.neighbours,
+                                                .participation = how.participation}),
+                  .key = options.key,
+                  .dimension = dimension,
+                  .loss = options.loss,
+                  .domain = make_domain("whole-space", 1),
+                  .lambda = clip * how.lambda,
+                  .descent = how.descent,
+                  .batch_size = how.batch_size});
+  std::vector<double> scores(static_cast<std::size_t>(learner.num_scores()));
+  for (std::int64_t step = 0; step < how.num_steps; ++step)
+    for (std::size_t row = 0; row < num_rows; ++row)
+      learner.step(options.features.subspan(row * width, width), options.labels[row], scores);
+  return {.weights = learner.iterate(),
+          .certificate = learner.mechanism().certificate(),
+          .moments = {}};
+}
+
+/// Learns in coordinates of second moments.
+TableModel learn_after_moments(const TableOptions& options, std::int64_t dimension,
+                               const MomentsPlan& plan) {
+  const double delta = options.target.delta;
+  if (!(plan.moments_epsilon > 0))
+    fail_argument("learn_table", "delta", "smaller, with {precondition}", to_text(delta));
+  const SecondMoments moments(
+      options.features, {.target = {.epsilon = plan.moments_epsilon, .delta = delta},
+                         .neighbours = options.neighbours,
+                         .dimension = dimension,
+                         .key = detail::key_for(detail::KeyUse::second_moments, options.key)});
+  std::vector<double> rows(options.features.begin(), options.features.end());
+  moments.transform(rows);
+  TableOptions rest = options;
+  rest.features = rows;
+  rest.target.epsilon = plan.learner_epsilon;
+  TableModel model = learn_as_it_is(rest, dimension, kMomentsClip);
+  moments.restore({model.weights.data(), static_cast<std::size_t>(model.weights.size())});
+  model.certificate.epsilon = options.target.epsilon;
+  model.certificate.mu = plan.mu;
+  model.certificate.rho = plan.rho;
+  model.moments = plan;
+  return model;
 }
 
 }  // namespace
@@ -102,29 +159,12 @@ TableModel learn_table(const TableOptions& options) {
   require_length(where, "features", static_cast<std::int64_t>(options.features.size()),
                  static_cast<std::int64_t>(width * num_rows));
   const auto dimension = static_cast<std::int64_t>(width);
-  const LearnerDefaults how = learner_defaults({.loss = options.loss,
-                                                .dimension = dimension,
-                                                .num_rows = static_cast<std::int64_t>(num_rows),
-                                                .target = options.target,
-                                                .neighbours = options.neighbours});
-  DpFtrl learner({.mechanism = Mechanism::make({.strategy = *how.strategy,
-                                                .num_steps = how.num_steps,
-                                                .target = options.target,
-                                                .clip_norm = how.clip_norm,
+  const MomentsPlan plan = plan_second_moments({.target = options.target,
                                                 .neighbours = options.neighbours,
-                                                .participation = how.participation}),
-                  .key = options.key,
-                  .dimension = dimension,
-                  .loss = options.loss,
-                  .domain = make_domain("whole-space", 1),
-                  .lambda = how.lambda,
-                  .descent = how.descent,
-                  .batch_size = how.batch_size});
-  std::vector<double> scores(static_cast<std::size_t>(learner.num_scores()));
-  for (std::int64_t step = 0; step < how.num_steps; ++step)
-    for (std::size_t row = 0; row < num_rows; ++row)
-      learner.step(options.features.subspan(row * width, width), options.labels[row], scores);
-  return {.weights = learner.iterate(), .certificate = learner.mechanism().certificate()};
+                                                .dimension = dimension,
+                                                .num_rows = static_cast<std::int64_t>(num_rows)});
+  if (!options.precondition.value_or(plan.come_first)) return learn_as_it_is(options, dimension);
+  return learn_after_moments(options, dimension, plan);
 }
 
 }  // namespace dpftrl

@@ -10,7 +10,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "queries/exponential_sampling.hpp"
-#include "queries/query_key.hpp"
+#include "random/derived_key.hpp"
 #include "random/discrete_coin.hpp"
 
 namespace dpftrl {
@@ -51,7 +51,7 @@ std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
   require_options(utilities, options);
   const std::int64_t best = *std::max_element(utilities.begin(), utilities.end());
   const detail::UnitLoss loss(options.epsilon, static_cast<std::uint64_t>(divisor_of(options)));
-  const Key own = detail::key_for(detail::QueryUse::choice, key);
+  const Key own = detail::key_for(detail::KeyUse::choice, key);
   for (std::uint64_t attempt = 0;; ++attempt) {
     detail::AddressedWords words(own,
                                  {.stream = Stream::discrete_noise, .row = attempt, .block = 0});
@@ -253,7 +253,7 @@ TuningPlan plan_tuning(const TuningTarget& tuning) {
 
 std::vector<std::int64_t> draw_held_out(std::int64_t num_rows, const Key& key) {
   require_between("draw_held_out", "num_rows", num_rows, 2, std::int64_t{1} << 31);
-  const Key own = detail::key_for(detail::QueryUse::held_out, key);
+  const Key own = detail::key_for(detail::KeyUse::held_out, key);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(num_rows));
   std::iota(rows.begin(), rows.end(), 0);
   const auto num_drawn = static_cast<std::size_t>((num_rows - 1) / kRowsForOneHeldOut + 1);
@@ -270,7 +270,7 @@ std::vector<std::int64_t> draw_held_out(std::int64_t num_rows, const Key& key) {
 std::int64_t choose_tuned(std::span<const std::int64_t> num_right, const TunedChoice& options,
                           const Key& key) {
   require_candidates("choose_tuned", std::ssize(num_right));
-  const Key own = detail::key_for(detail::QueryUse::candidates, key);
+  const Key own = detail::key_for(detail::KeyUse::candidates, key);
   std::vector<std::int64_t> places, utilities;
   for (std::uint64_t toss = 0; places.empty(); ++toss) {
     detail::AddressedWords words(own, {.stream = Stream::discrete_noise, .row = toss, .block = 0});

@@ -9,7 +9,7 @@
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "noise/exact/exact_entry.hpp"
-#include "queries/query_key.hpp"
+#include "random/derived_key.hpp"
 #include "random/discrete_gaussian.hpp"
 #include "random/integer_variance.hpp"
 #include "random/laplace_sum.hpp"
@@ -98,7 +98,7 @@ QueryRelease QueryMechanism::release(std::span<const std::int64_t> histogram,
   QueryRelease release{.measurements = factorization_.measure(histogram), .answers = {}};
   std::vector<double> numbers;
   if (noise_ == QueryNoise::gaussian) {
-    const detail::NoiseShard shard{.key = detail::key_for(detail::QueryUse::gaussian, key)};
+    const detail::NoiseShard shard{.key = detail::key_for(detail::KeyUse::gaussian, key)};
     const DecoderForm form = IdentityDecoder{};
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
       if (!is_public_[i])
@@ -106,7 +106,7 @@ QueryRelease QueryMechanism::release(std::span<const std::int64_t> histogram,
             exact_rounded_entry(form, shard, static_cast<std::int64_t>(i), 0, noise_scale_);
   } else {
     const DiscreteLaplace laplace(static_cast<std::int64_t>(noise_scale_));
-    const Key own = detail::key_for(detail::QueryUse::laplace, key);
+    const Key own = detail::key_for(detail::KeyUse::laplace, key);
     for (std::size_t i = 0; i < release.measurements.size(); ++i)
       if (!is_public_[i])
         release.measurements[i] += laplace.sample(own, {.row = 0, .coordinate = i});

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -43,13 +44,13 @@ struct LabelledTable {
     }
   }
 
-  TableModel learned(Neighbours neighbours = Neighbours::zero_out) const {
+  TableModel learned(std::optional<bool> precondition = {}) const {
     return learn_table({.features = features,
                         .labels = labels,
                         .loss = make_loss("logistic"),
                         .target = kTarget,
-                        .neighbours = neighbours,
-                        .key = Key::insecure_from_seed(5)});
+                        .key = Key::insecure_from_seed(5),
+                        .precondition = precondition});
   }
 
   double accuracy(const Vector& weights) const {
@@ -178,13 +179,13 @@ TEST(LearnerDefaults, a_table_is_learned_from_as_a_learner_with_these_settings_d
     for (std::size_t i = 0; i < table.labels.size(); ++i)
       learner.step(std::span(table.features).subspan(i * kDefaultsDimension, kDefaultsDimension),
                    table.labels[i]);
-  const TableModel model = table.learned();
+  const TableModel model = table.learned(false);
   EXPECT_EQ(model.weights, learner.iterate());
   EXPECT_EQ(model.certificate.noise_stddev, learner.mechanism().noise_stddev());
 }
 
 TEST(LearnerDefaults, the_noise_hides_a_row_that_moves_every_step) {
-  const Certificate certificate = LabelledTable(3).learned().certificate;
+  const Certificate certificate = LabelledTable(3).learned(false).certificate;
   EXPECT_EQ(certificate.max_participations, 120);
   EXPECT_NEAR(certificate.sensitivity, std::sqrt(120.0), 1e-12);
   const double least = noise_multiplier(kTarget) * std::sqrt(120.0) * certificate.clip_norm;
@@ -229,7 +230,8 @@ TEST(LearnerDefaults, what_is_wrong_is_refused_by_name) {
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     LabelledTable damaged(3);
     damaged.features[4] = bad;
-    EXPECT_ERROR((void)damaged.learned(), "invalid_argument", "features[1]");
+    for (const bool precondition : {false, true})
+      EXPECT_ERROR((void)damaged.learned(precondition), "invalid_argument", "features[1]");
     LabelledTable mislabelled(3);
     mislabelled.labels[1] = bad;
     EXPECT_ERROR((void)mislabelled.learned(), "invalid_argument", "label");

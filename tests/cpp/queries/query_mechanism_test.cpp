@@ -6,7 +6,7 @@
 #include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/queries/exponential_mechanism.hpp"
 #include "noise/exact/exact_entry.hpp"
-#include "queries/query_key.hpp"
+#include "random/derived_key.hpp"
 #include "random/discrete_gaussian.hpp"
 #include "support.hpp"
 
@@ -136,9 +136,8 @@ TEST(QueryMechanism, noise_has_the_law_it_claims) {
       const bool is_gaussian = mechanism.noise() == QueryNoise::gaussian;
       for (std::uint64_t seed = 0; seed < 30; ++seed) {
         const std::vector<std::int64_t> y = mechanism.release(h, query_key_of(seed)).measurements;
-        const Key own =
-            detail::key_for(is_gaussian ? detail::QueryUse::gaussian : detail::QueryUse::laplace,
-                            query_key_of(seed));
+        const Key own = detail::key_for(
+            is_gaussian ? detail::KeyUse::gaussian : detail::KeyUse::laplace, query_key_of(seed));
         for (std::size_t i = 0; i < y.size(); ++i) {
           const std::int64_t noise =
               is_gaussian
@@ -160,9 +159,9 @@ TEST(QueryMechanism, noise_has_the_law_it_claims) {
 }
 
 TEST(QueryMechanism, no_use_of_a_key_shares_bits_with_another) {
-  using detail::QueryUse;
+  using detail::KeyUse;
   std::vector<std::array<std::uint32_t, 8>> keys = {query_key_of(5).words()};
-  for (const QueryUse use : {QueryUse::gaussian, QueryUse::laplace, QueryUse::choice})
+  for (const KeyUse use : {KeyUse::gaussian, KeyUse::laplace, KeyUse::choice})
     keys.push_back(detail::key_for(use, query_key_of(5)).words());
   for (std::size_t i = 0; i < keys.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(keys[i], keys[j]);
@@ -172,7 +171,7 @@ TEST(QueryMechanism, no_use_of_a_key_shares_bits_with_another) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::int64_t winner = private_winner(flat, {.epsilon = 1}, query_key_of(seed));
     const std::int64_t noise = DiscreteLaplace(std::int64_t{1} << 24)
-                                   .sample(detail::key_for(QueryUse::laplace, query_key_of(seed)),
+                                   .sample(detail::key_for(KeyUse::laplace, query_key_of(seed)),
                                            {.row = 0, .coordinate = 0});
     const std::int64_t low = (std::int64_t{1} << 20) - 1;
     num_equal += winner == (noise & low) || winner == (-noise & low) ? 1 : 0;

@@ -11,7 +11,6 @@ import { defaultOf, readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { makeGradientLearner } from './learning/gradient-learner.js';
 import { makeGradientLearnerLedger } from './learning/gradient-ledger.js';
-import { learn } from './learning/learn.js';
 import { makeLearner, makeLearnerLedger } from './learning/learner.js';
 import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
@@ -23,7 +22,7 @@ import { makePrefixSum } from './sums/prefix-sum.js';
 import { choose, estimateCount, makeQueries, makeQuerySearch } from './queries.js';
 import { quantile, randomizedResponse, winner } from './queries.js';
 import { learnerDefaults } from './learning/setup.js';
-import { knownOptions, learnWith } from './learning/precondition.js';
+import { learn, preconditioningCost } from './learning/precondition.js';
 import { learnTuned, tuningCost } from './learning/tune.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
@@ -131,14 +130,20 @@ function ofPure(core: Core, name: 'pureMu' | 'pureRho', epsilon: unknown): numbe
   return core.call(name, new Reader(name, { epsilon }).number('epsilon'));
 }
 
-type TableFunction = 'learn' | 'learnTuned' | 'tuningCost' | 'learnerDefaults';
+type TableFunction =
+  | 'learn'
+  | 'learnTuned'
+  | 'preconditioningCost'
+  | 'tuningCost'
+  | 'learnerDefaults';
 
 /** The functions that learn from tables. */
 function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
   const { core } = instance;
   return {
-    learn: (options) => learn(instance, options, { from: learnWith, known: knownOptions() }),
+    learn: (options) => learn(instance, options),
     learnTuned: (options) => learnTuned(instance, options),
+    preconditioningCost: (options) => preconditioningCost(core, options),
     tuningCost: (options) => tuningCost(core, options),
     learnerDefaults: (options) => learnerDefaults(core, options),
   };

@@ -4,9 +4,9 @@ import type { Core } from '../core/core.js';
 import type { DpLearner } from '../types/all.js';
 import { copyOfCatalogue, makeInstance } from './catalogue.js';
 import { makeGradientLearner } from './learning/gradient-learner.js';
-import { learn } from './learning/learn.js';
 import { makeLearner, makeLearnerLedger } from './learning/learner.js';
 import { predict } from './learning/model.js';
+import { learn } from './learning/precondition.js';
 import { learnerDefaults } from './learning/setup.js';
 import { makeNoise } from './noise.js';
 

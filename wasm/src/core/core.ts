@@ -12,6 +12,7 @@ import type { MechanismName, MechanismParameters, OptimizeProgress } from '../ty
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
 import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
 import type { EpochsBounds, Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
+import type { PreconditioningCost, PreconditioningCostOptions } from '../types/all.js';
 import type { TuningCost, TuningCostOptions } from '../types/all.js';
 import type { StackError, WorkloadError } from '../types/all.js';
 
@@ -279,6 +280,15 @@ interface CoreFunctions {
       rates: Float64Array | undefined;
     },
   ];
+  /** With the factor on the clip norm of the learner after the moments. */
+  momentsPlan: [[options: Required<PreconditioningCostOptions>], PreconditioningCost & { clip: number }];
+  /** Releases second moments of rows, which it overwrites with their coordinates. */
+  momentsCreate: [
+    [options: CoreDraw & Omit<Required<PreconditioningCostOptions>, 'numRows'>, rows: Float64Array],
+    number,
+  ];
+  /** Overwrites weights of coordinates with those of the features. */
+  momentsRestore: [[id: number, weights: Float64Array], null];
   tuningPlan: [
     [options: TuningCostOptions & { composes: boolean }],
     TuningCost,

@@ -10,7 +10,11 @@ import type {
   GradientLearnerOptions,
 } from './learning/gradient-learner.js';
 import type { LearnerDefaultsOptions } from './learning/defaults.js';
-import type { LearnOptions } from './learning/learn.js';
+import type {
+  LearnOptions,
+  PreconditioningCost,
+  PreconditioningCostOptions,
+} from './learning/learn.js';
 import type {
   Comparator,
   ComparatorOptions,
@@ -334,6 +338,20 @@ export interface DpFtrl {
    * ```
    */
   learnTuned(options: LearnTunedOptions): LearnedModel;
+  /**
+   * Returns what `learn` leaves for second moments and for the learner after them, and whether they
+   * come first by default, from public numbers alone.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { epsilon: 1, delta: 1e-6 };
+   * const { isDefault } = dp.preconditioningCost({ ...target, dimension: 5, numRows: 1000 });
+   * console.log(isDefault); // true: so many rows tell well enough how five features hang together
+   * ```
+   */
+  preconditioningCost(options: PreconditioningCostOptions): PreconditioningCost;
   /**
    * Returns what `learnTuned` leaves for the parts of a model, from public numbers alone.
    * @example

@@ -12,6 +12,7 @@ export const FUNCTIONS = {
   plain: {
     ...{ mechanisms: 0, liveHandles: 0, calibrate: 1, pureMu: 1, pureRho: 1, compose: 1 },
     ...{ randomizedResponse: 1, estimateCount: 1, learnerDefaults: 1 },
+    preconditioningCost: 1,
     tuningCost: 1,
   },
   abortable: {

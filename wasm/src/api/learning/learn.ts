@@ -3,19 +3,19 @@
 // A whole table in, a private model out: docs/math/learning.md, section 10.
 
 import { float64s, optionsOf, outOfRange, requireFinite, type Reader } from '../../core/check.js';
-import { asErrorsOf, makeError, type Where } from '../../core/errors.js';
+import { makeError, type Where } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { LearnedModel, Learner, LearnerOptions, ModelInput } from '../../types/all.js';
-import { readOptions, requireLength } from '../options.js';
+import { requireLength } from '../options.js';
 import { makeLearner } from './learner.js';
 import { readInputs, scaled } from './model.js';
 import { learnerDefaults, takesLatest, withRanges } from './setup.js';
 import { TailAverage } from './tail-average.js';
 
-const WHERE = 'learn';
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
 const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses', 'rates'] as const;
-export const LEARN_OPTIONS = ['features', 'labels', 'loss', 'inputs', 'intercept', 'insecureSeed', ...OF_DEFAULTS];
+const OF_TABLE = ['features', 'labels', 'loss', 'inputs', 'intercept', 'precondition', 'insecureSeed'];
+export const LEARN_OPTIONS = [...OF_TABLE, ...OF_DEFAULTS];
 
 /** A table as a learner takes it. */
 export interface Table {
@@ -107,15 +107,4 @@ export function learnFrom(
   } finally {
     learner.dispose();
   }
-}
-
-/** Learns from a table; `from` makes the model, by options that are `known`. */
-export function learn(
-  instance: Instance,
-  options: unknown,
-  { from, known } = { from: learnFrom, known: LEARN_OPTIONS },
-): LearnedModel {
-  const reader = readOptions(WHERE, options, known);
-  const table = readTable(reader);
-  return asErrorsOf(WHERE, () => from(instance, reader, table, { seed: reader.raw('insecureSeed') }));
 }

@@ -10,9 +10,9 @@ import { withKey } from '../../core/key.js';
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Candidate, LearnedModel, TuningCost } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { readTable, type Table } from './learn.js';
+import { LEARN_OPTIONS, readTable, type Table } from './learn.js';
 import { isRight } from './model.js';
-import { knownOptions, learnWith } from './precondition.js';
+import { learnWith } from './precondition.js';
 
 const WHERE = 'learnTuned';
 /** Factors on the rate where no candidates are given. */
@@ -49,9 +49,6 @@ function requireClasses(labels: Float64Array, numClasses: number | undefined): v
   throw outOfRange(WHERE, `labels[${bad}]`, classes, labels[bad]);
 }
 
-/** Returns how many rows of a table the candidates learn from: all but a tenth, which is rounded up. */
-export const numTrainingRows = (numRows: number) => numRows - Math.ceil(numRows / 10);
-
 /** Returns these rows of a table. */
 function rowsOf({ rows, labels, ...same }: Table, numbers: readonly number[]): Table {
   const width = rows.length / labels.length;
@@ -86,7 +83,7 @@ export function tuningCost(core: Core, options: unknown): TuningCost {
 
 export function learnTuned(instance: Instance, options: unknown): LearnedModel {
   const { core } = instance;
-  const reader = readOptions(WHERE, options, [...knownOptions(), 'candidates', 'composes']);
+  const reader = readOptions(WHERE, options, [...LEARN_OPTIONS, 'candidates', 'composes']);
   const candidates = readCandidates(reader);
   const table = readTable(reader);
   const numClasses = reader.raw('loss') === 'softmax' ? reader.count('numClasses') : undefined;

@@ -31,10 +31,31 @@ export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta'
    * learn in coordinates in which they are alike: better where features hang together and rows are
    * many, worse where features are many for the rows. At most 512 features, the intercept included.
    * Default: where sigma sqrt(2) d^(3/2) / n <= 1, with sigma the noise of the moments, d the number
-   * of features and n that of rows; data have no part in it. Not in `dp-ftrl/learner`, which learns
-   * without.
+   * of features and n that of rows, as `preconditioningCost` tells; data have no part in it.
    */
   precondition?: boolean;
   /** As of `prefixSum`: NOT private. */
   insecureSeed?: number | bigint;
+}
+
+export interface PreconditioningCostOptions
+  extends Required<Pick<MechanismOptions, 'epsilon' | 'delta'>>,
+    Pick<MechanismOptions, 'neighbours'> {
+  /** Number of features, the intercept included. */
+  dimension: number;
+  numRows: number;
+}
+
+/** Budgets of second moments and of the learner after them. */
+export interface PreconditioningCost {
+  /** Epsilon of the moments, at the same delta; 0 where delta is too large for two parts. */
+  momentsEpsilon: number;
+  /** Epsilon of the learner, at the same delta. */
+  learnerEpsilon: number;
+  /** Gaussian DP of both together, for `compose`. */
+  mu: number;
+  /** zCDP of both together. */
+  rho: number;
+  /** Whether `learn` releases second moments where nobody says so. */
+  isDefault: boolean;
 }

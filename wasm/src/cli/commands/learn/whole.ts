@@ -3,8 +3,6 @@
 // A run of dp-ftrl learn that keeps the table: where second moments come first, or one of several models
 // is chosen privately.
 
-import { areMomentsClear, type Calibrate } from '../../../api/learning/precondition.js';
-import { numTrainingRows } from '../../../api/learning/tune.js';
 import type { DpFtrl, LearnedModel, TuningCost } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { RowsHash } from '../../input/examples.js';
@@ -41,14 +39,13 @@ function areClear(dp: DpFtrl, settings: Settings, { problem, candidates }: {
 }): boolean {
   const { epsilon, delta, neighbours } = settings.target;
   const { batchSize: numRows } = problem;
-  const width = dimensionOf(settings, problem);
-  if (numRows * width > MAX_KEPT) return false;
-  const calibrate: Calibrate = (from, value) =>
-    dp.calibrate(from === 'mu' ? { mu: value, delta } : { epsilon: value, delta });
+  const dimension = dimensionOf(settings, problem);
+  if (numRows * dimension > MAX_KEPT) return false;
+  // Candidates learn from what a tenth of the rows, rounded up, leaves.
   const facts = candidates
-    ? { epsilon: tuningOf(dp, settings, candidates).learnerEpsilon, numRows: numTrainingRows(numRows) }
+    ? { epsilon: tuningOf(dp, settings, candidates).learnerEpsilon, numRows: numRows - Math.ceil(numRows / 10) }
     : { epsilon, numRows };
-  return areMomentsClear(calibrate, { ...facts, neighbours, width });
+  return dp.preconditioningCost({ ...facts, delta, neighbours, dimension }).isDefault;
 }
 
 /** Returns how the table is learned from if it is kept as a whole. */

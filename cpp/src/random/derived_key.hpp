@@ -9,17 +9,18 @@
 
 namespace dpftrl::detail {
 
-enum class QueryUse : std::uint64_t {
+enum class KeyUse : std::uint64_t {
   gaussian = 0,
   laplace = 1,
   choice = 2,
   held_out = 3,
   candidates = 4,
+  second_moments = 5,
 };
 
 /// Derives a separate key for each use, so that no two uses, and no stream of releases, share
 /// random bits for any keys of the caller.
-inline Key key_for(QueryUse use, const Key& key) {
+inline Key key_for(KeyUse use, const Key& key) {
   const auto words = random_block(
       key, {.stream = Stream::query_keys, .row = static_cast<std::uint64_t>(use), .block = 0});
   std::array<std::byte, 32> bytes;
