@@ -230,7 +230,7 @@ test('precondition: the default where noise is less than what the moments are, b
       assert.deepEqual(others.certificate, model.certificate);
     }
   }
-  // Where second moments cannot come first the model is made without, and nothing is refused.
+  // If second moments cannot come first the model is made without, and nothing is refused.
   const delta = { ...usual, epsilon: 0.01, delta: 0.5, ...tableOf(400) };
   assert.deepEqual(dp.learn(delta), dp.learn({ ...delta, precondition: false }));
   const wide = { ...usual, epsilon: 1e4, ...tableOf(400, 512) };

@@ -28,7 +28,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 455_900);
+  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 457_900);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -37,8 +37,8 @@ test('size: the counter, its module and its code', (t) => {
 });
 
 test('size: the small learner, its module and its code', (t) => {
-  check(t, 'learner.wasm', sizeOf('learner.wasm'), 146_600);
-  check(t, 'learner.js', sizeOf('learner.js'), 21_300);
+  check(t, 'learner.wasm', sizeOf('learner.wasm'), 149_200);
+  check(t, 'learner.js', sizeOf('learner.js'), 21_750);
 });
 
 /** Size of a small entry with its module inside of it as text, as a program of one file has them. */
@@ -49,7 +49,7 @@ function inlined(name) {
 
 test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
   check(t, 'counter', inlined('counter'), 185_700);
-  check(t, 'learner', inlined('learner'), 216_000);
+  check(t, 'learner', inlined('learner'), 219_500);
 });
 
 test('size: the optimizer for TensorFlow.js', (t) => {
@@ -62,11 +62,11 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 626_900);
+  check(t, 'index.js', sizeOf('index.js'), 629_500);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
-  check(t, 'external.js', sizeOf('external.js'), 37_000);
+  check(t, 'external.js', sizeOf('external.js'), 36_600);
 });
 
 /** A program with one import, as a bundler leaves it. */

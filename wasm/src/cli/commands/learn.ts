@@ -30,7 +30,7 @@ export { options } from './learn/settings.js';
 
 type How = LearnerOptions & { dimension: number };
 
-/** What a run reads before it chooses how to learn. */
+/** Holds what a run reads before it chooses how to learn. */
 interface Opened {
   chosen: Chosen;
   participation: Participation;
