@@ -103,10 +103,9 @@ ${DECIMAL}
                    whether second moments of the features are released first, with a tenth of the
                    squared mu, to learn in coordinates in which they are alike. That is better where
                    features hang together and rows are many, worse where features are many for the
-                   rows. Default: where the noise of the moments is smaller than what they are in the
-                   mean, by public numbers alone, for up to 16,777,216 cells, and without --average,
-                   --plot, --show-nonprivate and --missing skip. For a FILE as --tune, up to 512
-                   features
+                   rows. Default: where rows are many by public numbers alone, in a table of up to
+                   16,777,216 cells, without --average, --plot, --show-nonprivate and
+                   --missing skip. For a FILE as --tune, up to 512 features
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}

@@ -157,7 +157,7 @@ export function describeWhole(model: LearnedModel, numRows: number): string {
     ...tuningFacts(model),
     ...(preconditioning && {
       'epsilon of the second moments': preconditioning.momentsEpsilon,
-      'epsilon of what learns after them': preconditioning.learnerEpsilon,
+      'epsilon of the learner after them': preconditioning.learnerEpsilon,
     }),
     'gradients clipped to': certificate.clipNorm,
     ...testFacts(model),
