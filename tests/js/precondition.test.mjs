@@ -3,7 +3,7 @@
 // learn and dp-ftrl learn with precondition: second moments first, then a learner in other coordinates.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { close, rejects } from './support/check.mjs';
@@ -154,6 +154,8 @@ test('precondition: dp-ftrl/learner learns the same', async () => {
     const given = { ...target, ...table, precondition };
     assert.deepEqual(small.learn(given), dp.learn(given));
   }
+  const facts = { epsilon: 4, delta: 1e-6, dimension: 3, numRows: 600 };
+  assert.deepEqual(small.preconditioningCost(facts), dp.preconditioningCost(facts));
   assert.equal(small.liveHandles, 0);
 });
 
@@ -203,13 +205,13 @@ const tableOf = (numRows, width = 2) => ({
   labels: Array.from({ length: numRows }, (_, i) => i % 2),
 });
 
-/** Returns the number of rows at which the noise of the moments is what they are in the mean. */
+/** Returns the number of rows at which the noise of the moments is half of what they are in the mean. */
 function borderOf({ epsilon, delta }, { width, neighbours }) {
   const stddev = dp.calibrate({ epsilon, delta }).noiseMultiplier / Math.sqrt(0.1);
-  return (neighbours === 'replace-one' ? 2 : 1) * stddev * Math.SQRT2 * width ** 1.5;
+  return 2 * (neighbours === 'replace-one' ? 2 : 1) * stddev * Math.SQRT2 * width ** 1.5;
 }
 
-test('precondition: the default where noise is less than what the moments are, by public numbers alone', () => {
+test('precondition: the default where noise is less than half of what the moments are, by public numbers alone', () => {
   const usual = { ...target, precondition: undefined };
   for (const [more, width] of [
     [{}, 3],
@@ -233,7 +235,7 @@ test('precondition: the default where noise is less than what the moments are, b
   // If second moments cannot come first the model is made without, and nothing is refused.
   const delta = { ...usual, epsilon: 0.01, delta: 0.5, ...tableOf(400) };
   assert.deepEqual(dp.learn(delta), dp.learn({ ...delta, precondition: false }));
-  const wide = { ...usual, epsilon: 1e4, ...tableOf(400, 512) };
+  const wide = { ...usual, epsilon: 1e5, ...tableOf(400, 512) };
   assert.deepEqual(dp.learn(wide), dp.learn({ ...wide, precondition: false }));
   assert.ok('preconditioning' in dp.learn({ ...wide, intercept: false }));
 });
@@ -277,7 +279,7 @@ test('learn --precondition: the model is that of the library, a budget pays the 
   const paid = ['--budget', budget, '--budget-epsilon', '4', '--budget-delta', '1e-6'];
   const shown = await dpFtrl([...args, ...paid]);
   assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stderr, /\(4, 0.000001\)-differentially private.*second moments of the features come first, with a tenth of the squared mu; zero-out neighbours, all 600 rows together/);
+  assert.match(shown.stderr, /\(4, 0.000001\)-differentially private.*second moments of the features come first, with epsilon 1\.\d+, and leave 3\.\d+ to the learner; zero-out neighbours, all 600 rows together/);
   assert.match(shown.stdout, /^epsilon of the second moments +1\.\d+$/m);
   const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
   close(releases[0].mu, dp.calibrate({ epsilon: 4, delta: 1e-6 }).mu, 1e-12);
@@ -296,7 +298,7 @@ test('learn: a command says whether second moments come first, and which option 
   assert.deepEqual(await modelOf(), await modelOf('--precondition'));
   const plain = await modelOf('--no-precondition');
   assert.ok(!('preconditioning' in plain));
-  const without = /no second moments first, which do not go with --/;
+  const without = /without second moments first, because of --/;
   assert.match((await shown()).stderr, /second moments of the features come first.*set up for a whole table: 120 steps/);
   assert.doesNotMatch((await shown('--no-precondition')).stderr, /moments/);
   assert.match((await shown('--average', 'last')).stderr, new RegExp(`${without.source}average$`, 'm'));
@@ -328,4 +330,28 @@ test('learn: candidates of a command have second moments first as those of the l
     assert.deepEqual(JSON.parse(stdout), model);
     assert.equal('preconditioning' in model, more.length === 0);
   }
+});
+
+test('learn: what cannot have second moments first costs nothing, and --test is warned of', async () => {
+  const wide = join(folder, 'wide.csv');
+  const names = Array.from({ length: 512 }, (_, i) => `x${i}`);
+  const cells = names.map(() => '0.5').join(',');
+  writeFileSync(wide, `${names.join(',')},y\n${cells},1\n${cells},0\n`);
+  const narrow = join(folder, 'narrow.csv');
+  writeFileSync(narrow, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
+  const budget = join(folder, 'untouched.json');
+  const limits = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '0.5'];
+  const learn = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', ...limits, '--precondition'];
+  const tooWide = /--precondition is for up to 512 features, the intercept included, got 513/;
+  await fails([...learn, wide], 2, tooWide);
+  await fails([...learn, '--tune', '1,4', wide], 2, tooWide);
+  const large = learn.map((each) => (each === '4' ? '0.01' : each === '1e-6' ? '0.5' : each));
+  await fails([...large, narrow], 2, /--precondition needs a smaller --delta, got 0\.5/);
+  assert.ok(!existsSync(budget));
+  const others = join(folder, 'others.csv');
+  writeFileSync(others, 'a,b,y\n0.5,0.25,0\n');
+  const measured = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--test', others, narrow];
+  const { stderr, stdout } = await dpFtrl(measured);
+  assert.match(stderr, /--test measures on .*: NOT private unless it is public and shares no rows with the table/);
+  assert.match(stdout, /^epsilon of the second moments/m);
 });

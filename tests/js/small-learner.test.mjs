@@ -128,7 +128,7 @@ test('small learner: what it has not is refused by its name', () => {
     Object.keys(small).sort(),
     [
       ...['gradientLearner', 'learn', 'learner', 'learnerDefaults', 'learnerLedger', 'liveHandles'],
-      ...['mechanisms', 'noise', 'predict', 'version'],
+      ...['mechanisms', 'noise', 'preconditioningCost', 'predict', 'version'],
     ],
   );
   const known = whole.mechanisms();

@@ -162,9 +162,9 @@ test('learn --tune: the model is that of the library, and what it costs is said 
     new RegExp(
       `\\(8, 0.000001\\)-differentially private: one row is .* one of 2 ` +
         `candidates, each learned with epsilon ${learnerEpsilon.toPrecision(4)} in place of 8.* ` +
-        'choose, with epsilon 8; second moments of the features come first, with a tenth of the squared mu; ' +
+        'choose, with epsilon 8; second moments of the features come first, with epsilon [0-9.]+, and leave [0-9.]+ to the learner; ' +
         'zero-out neighbours, all 301 rows together, whose number is public; set up for a whole table: 120 ' +
-        'steps of all rows.* and rates that fall to 0 on a line; 1 of 2 features clipped to \\[-1, 1\\]',
+        'steps of all rows.* and rates that fall to 0 on a line; clip norm and rate by 301 rows, 3 weights .*; 1 of 2 features clipped to \\[-1, 1\\]',
     ),
   );
   assert.match(shown.stdout, /^examples +301 rows, of which 31 chose and taught nothing$/m);

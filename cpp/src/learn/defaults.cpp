@@ -80,6 +80,9 @@ TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, d
 TableModel learn_after_moments(const TableOptions& options, std::int64_t dimension,
                                const MomentsPlan& plan) {
   const double delta = options.target.delta;
+  if (dimension > kMaxMomentsDimension)
+    fail_argument("learn_table", "features", "at most 512 a row, with {precondition}",
+                  to_text(dimension));
   if (!(plan.moments_epsilon > 0))
     fail_argument("learn_table", "delta", "smaller, with {precondition}", to_text(delta));
   const SecondMoments moments(
@@ -159,6 +162,8 @@ TableModel learn_table(const TableOptions& options) {
   require_length(where, "features", static_cast<std::int64_t>(options.features.size()),
                  static_cast<std::int64_t>(width * num_rows));
   const auto dimension = static_cast<std::int64_t>(width);
+  require_all_finite(where, "features", options.features);
+  longest_gradient(options.loss, dimension);  // refuses a loss before anything is released
   const MomentsPlan plan = plan_second_moments({.target = options.target,
                                                 .neighbours = options.neighbours,
                                                 .dimension = dimension,

@@ -25,6 +25,8 @@ namespace {
 
 /// Share of the squared mu that the moments have.
 constexpr double kMomentsShare = 0.1;
+/// Moments come first where their noise is at most so large, relative to what they are in the mean.
+constexpr double kMostNoise = 0.5;
 /// The parts are rounded: both together cost no more than the target.
 constexpr double kHair = 0.999999999;
 
@@ -38,6 +40,12 @@ void write_products(std::span<const double> row, std::span<double> products) {
     for (std::size_t j = i + 1; j < row.size(); ++j)
       products[next++] = std::numbers::sqrt2 * row[i] * row[j] / width;
   }
+}
+
+/// @throws Error{wrong_length} entries that are no whole rows.
+void require_rows(const char* where, const char* name, std::size_t size, std::size_t width) {
+  require_length(where, name, static_cast<std::int64_t>(size),
+                 static_cast<std::int64_t>(size / width * width));
 }
 
 /// A square matrix, row after row.
@@ -108,7 +116,7 @@ MomentsPlan plan_second_moments(const MomentsFacts& facts) {
           .learner_epsilon = epsilons[1],
           .mu = mu,
           .rho = compose_rho(rhos),
-          .come_first = facts.dimension <= kMaxMomentsDimension && noise <= 1};
+          .come_first = facts.dimension <= kMaxMomentsDimension && noise <= kMostNoise};
 }
 
 SecondMoments::SecondMoments(std::span<const double> features, const MomentsOptions& options)
@@ -117,8 +125,8 @@ SecondMoments::SecondMoments(std::span<const double> features, const MomentsOpti
   require_between(where, "dimension", options.dimension, 1, kMaxMomentsDimension);
   const std::size_t num_rows = features.size() / width_;
   require_between(where, "features", static_cast<std::int64_t>(num_rows), 1, std::int64_t{1} << 31);
-  require_length(where, "features", static_cast<std::int64_t>(features.size()),
-                 static_cast<std::int64_t>(num_rows * width_));
+  require_rows(where, "features", features.size(), width_);
+  require_all_finite(where, "features", features);
   std::vector<double> products(width_ * (width_ + 1) / 2);
   PrefixSum sums(Mechanism::make({.strategy = std::string(IndependentStrategy::kName),
                                   .num_steps = 1,
@@ -126,7 +134,6 @@ SecondMoments::SecondMoments(std::span<const double> features, const MomentsOpti
                                   .neighbours = options.neighbours}),
                  {.key = options.key, .dimension = static_cast<std::int64_t>(products.size())});
   for (std::size_t row = 0; row < num_rows; ++row) {
-    require_all_finite(where, "features", features.subspan(row * width_, width_));
     write_products(features.subspan(row * width_, width_), products);
     sums.contribute(products);
   }
@@ -135,6 +142,7 @@ SecondMoments::SecondMoments(std::span<const double> features, const MomentsOpti
 }
 
 void SecondMoments::transform(std::span<double> rows) const {
+  require_rows("SecondMoments::transform", "rows", rows.size(), width_);
   const double scale = std::sqrt(static_cast<double>(width_));
   for (std::size_t start = 0; start < rows.size(); start += width_) {
     const std::span<double> row = rows.subspan(start, width_);
@@ -147,6 +155,7 @@ void SecondMoments::transform(std::span<double> rows) const {
 }
 
 void SecondMoments::restore(std::span<double> weights) const {
+  require_rows("SecondMoments::restore", "weights", weights.size(), width_);
   const double scale = std::sqrt(static_cast<double>(width_));
   for (std::size_t start = 0; start < weights.size(); start += width_) {
     const std::span<double> row = weights.subspan(start, width_);

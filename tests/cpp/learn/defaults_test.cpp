@@ -231,7 +231,7 @@ TEST(LearnerDefaults, what_is_wrong_is_refused_by_name) {
     LabelledTable damaged(3);
     damaged.features[4] = bad;
     for (const bool precondition : {false, true})
-      EXPECT_ERROR((void)damaged.learned(precondition), "invalid_argument", "features[1]");
+      EXPECT_ERROR((void)damaged.learned(precondition), "invalid_argument", "features[4]");
     LabelledTable mislabelled(3);
     mislabelled.labels[1] = bad;
     EXPECT_ERROR((void)mislabelled.learned(), "invalid_argument", "label");

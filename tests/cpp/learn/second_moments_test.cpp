@@ -88,10 +88,10 @@ TEST(SecondMoments, both_parts_together_cost_the_target) {
   }
 }
 
-TEST(SecondMoments, they_come_first_where_their_noise_is_no_larger_than_their_mean) {
+TEST(SecondMoments, they_come_first_where_their_noise_is_at_most_half_of_their_mean) {
   const double stddev = noise_multiplier(kMomentsTarget) / std::sqrt(0.1);
   // The mean eigenvalue is 1 / dimension, and noise adds sqrt(2 dimension) stddev / rows.
-  const double border = stddev * std::sqrt(6.0) * 3;
+  const double border = 2 * stddev * std::sqrt(6.0) * 3;
   const auto below = static_cast<std::int64_t>(border);
   EXPECT_FALSE(plan_for(below).come_first);
   EXPECT_TRUE(plan_for(below + 1).come_first);
@@ -229,7 +229,20 @@ TEST(SecondMoments, bad_input_is_refused_by_name) {
   EXPECT_ERROR((void)made({}, 2), "invalid_argument", "features must be");
   EXPECT_ERROR((void)made({1, 1, 1}, 2), "wrong_length", "features must have");
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_ERROR((void)made({1, 1, 1, nan}, 2), "invalid_argument", "features[1]");
+  EXPECT_ERROR((void)made({1, 1, 1, nan}, 2), "invalid_argument", "features[3]");
+  const SecondMoments moments = made({1, 1, 0.5, 0.25}, 2);
+  std::vector<double> odd(3);
+  EXPECT_ERROR(moments.transform(odd), "wrong_length", "rows must have 2 entries, got 3");
+  EXPECT_ERROR(moments.restore(odd), "wrong_length", "weights must have 2 entries, got 3");
+  const std::vector<double> wide(2 * 513);
+  const std::vector<double> labels{-1, 1};
+  EXPECT_ERROR((void)learn_table({.features = wide,
+                                  .labels = labels,
+                                  .loss = make_loss("logistic"),
+                                  .target = kMomentsTarget,
+                                  .key = Key::insecure_from_seed(1),
+                                  .precondition = true}),
+               "invalid_argument", "features must be at most 512 a row");
   EXPECT_ERROR((void)plan_for(0), "invalid_argument", "num_rows must be");
   const ApproximateDp negative{.epsilon = -1, .delta = 1e-6};
   EXPECT_ERROR((void)plan_for(5, Neighbours::zero_out, negative), "invalid_argument",

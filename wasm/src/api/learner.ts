@@ -6,7 +6,7 @@ import { copyOfCatalogue, makeInstance } from './catalogue.js';
 import { makeGradientLearner } from './learning/gradient-learner.js';
 import { makeLearner, makeLearnerLedger } from './learning/learner.js';
 import { predict } from './learning/model.js';
-import { learn } from './learning/precondition.js';
+import { learn, preconditioningCost } from './learning/precondition.js';
 import { learnerDefaults } from './learning/setup.js';
 import { makeNoise } from './noise.js';
 
@@ -17,6 +17,7 @@ export function makeLearnerApi(core: Core): DpLearner {
     version: PACKAGE_VERSION,
     mechanisms: () => copyOfCatalogue(instance),
     learn: (options) => learn(instance, options),
+    preconditioningCost: (options) => preconditioningCost(core, options),
     learnerDefaults: (options) => learnerDefaults(core, options),
     learner: (options) => makeLearner(instance, options),
     learnerLedger: (options) => makeLearnerLedger(instance, options),

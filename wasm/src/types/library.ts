@@ -301,8 +301,9 @@ export interface DpFtrl {
   peopleSum(options: PeopleSumOptions | PureSumOptions): PeopleSum;
   /**
    * Learns a private linear model from a whole table, with everything else chosen from public
-   * numbers: rows, columns, loss, epsilon and delta. Protects one row of the table; how many rows
-   * there are is taken for public.
+   * numbers: rows, columns, loss, epsilon and delta. Where there are enough rows it releases second
+   * moments of the features first (`precondition`). Protects one row of the table; how many rows there
+   * are is taken for public.
    * @throws for labels that are no classes, for features that are not finite, and as `learner`.
    * @example
    * ```js
@@ -348,7 +349,7 @@ export interface DpFtrl {
    * const dp = await load();
    * const target = { epsilon: 1, delta: 1e-6 };
    * const { isDefault } = dp.preconditioningCost({ ...target, dimension: 5, numRows: 1000 });
-   * console.log(isDefault); // true: so many rows tell well enough how five features hang together
+   * console.log(isDefault); // true: there are enough rows for five features
    * ```
    */
   preconditioningCost(options: PreconditioningCostOptions): PreconditioningCost;
@@ -899,6 +900,7 @@ export type DpLearner = Pick<
   | 'version'
   | 'mechanisms'
   | 'learn'
+  | 'preconditioningCost'
   | 'learnerDefaults'
   | 'learner'
   | 'learnerLedger'

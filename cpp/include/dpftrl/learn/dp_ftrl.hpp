@@ -246,7 +246,7 @@ struct MomentsPlan {
   double learner_epsilon;
   double mu;   ///< Gaussian DP of both together, which an account is charged
   double rho;  ///< zero-concentrated DP of both together
-  /// Whether learning gains by them: their noise is no larger than what they are in the mean.
+  /// Whether learning gains by them: their noise is at most half of what they are in the mean.
   bool come_first;
 };
 
@@ -273,7 +273,7 @@ struct MomentsOptions {
 class SecondMoments {
  public:
   /// Releases the second moments of all rows.
-  /// @param features  row after row, entries in [-1, 1]; longer rows count as if they were shorter.
+  /// @param features  row after row, entries in [-1, 1]. Products of others are clipped.
   /// @guarantee   the coordinates are private as `target` says, for one row.
   /// @throws Error{invalid_argument, wrong_length} an option, or a feature that is not finite.
   /// @cost        O(dimension^2) a row, O(dimension^3) once.
@@ -281,8 +281,10 @@ class SecondMoments {
   SecondMoments(std::span<const double> features, const MomentsOptions& options);
 
   /// Overwrites rows of features with their coordinates.
+  /// @throws Error{wrong_length} entries that are no whole rows.
   void transform(std::span<double> rows) const;
   /// Overwrites weights of coordinates, a row for each score, with those of the features.
+  /// @throws Error{wrong_length} entries that are no whole rows.
   void restore(std::span<double> weights) const;
 
  private:
@@ -298,7 +300,8 @@ struct TableOptions {
   ApproximateDp target{};
   Neighbours neighbours = Neighbours::zero_out;
   Key key;  ///< for this table only
-  /// Whether second moments come first. Default: MomentsPlan::come_first.
+  /// Whether second moments come first, of at most kMaxMomentsDimension features a row. Default:
+  /// MomentsPlan::come_first.
   std::optional<bool> precondition = {};
 };
 

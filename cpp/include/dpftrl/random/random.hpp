@@ -33,7 +33,7 @@ enum class Stream : std::uint32_t {
   commitment = 5,      ///< tells keys apart in checkpoints, where it is readable
   ledger = 6,          ///< key of the codes by which a ledger knows records again
   discrete_noise = 8,  ///< integer noise of lattice and pure releases, and by `query_keys`
-  query_keys = 9,      ///< keys of the noise of queries and of choices
+  query_keys = 9,      ///< keys for one use each: queries, choices, second moments
   test = 0xFFFFFFFF,   ///< tests only
 };
 

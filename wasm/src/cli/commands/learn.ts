@@ -18,7 +18,7 @@ import { warnWeak } from '../output/weak.js';
 import { spendingOf } from '../state/budget.js';
 import { ended } from '../state/state-file.js';
 import { optionsFor, reasonFor } from './learn/defaults.js';
-import { Hindsight, openTest } from './learn/hindsight.js';
+import { Hindsight, openTest, warnTest } from './learn/hindsight.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf, weightNames, writeShown } from './learn/model-report.js';
 import { penaltyFor } from './learn/penalty.js';
@@ -120,7 +120,7 @@ function announce({ seed, fromData, showTrue, test, quiet }: Settings, sentence:
     '--ranges-from-data reads the ranges off the data': fromData,
     '--show-nonprivate adds losses on the data': showTrue,
   });
-  if (test) warn('learn', `--test measures on ${test.file}: NOT private unless it is public and shares no rows with the table`);
+  warnTest(test);
   const isPrivate = seed === undefined && !showTrue;
   if (!quiet && isPrivate) say('learn', sentence);
   return isPrivate ? sentence : NOT_PRIVATE;

@@ -101,11 +101,11 @@ ${DECIMAL}
   --tune-clip C,...  the same for the clip norm: every factor with every one of --tune
   --precondition, --no-precondition
                    whether second moments of the features are released first, with a tenth of the
-                   squared mu, to learn in coordinates in which they are alike. That is better where
-                   features hang together and rows are many, worse where features are many for the
-                   rows. Default: where rows are many by public numbers alone, in a table of up to
-                   16,777,216 cells, without --average, --plot, --show-nonprivate and
-                   --missing skip. For a FILE as --tune, up to 512 features
+                   squared mu, to learn in coordinates in which they are equal. That is better where
+                   features are correlated, worse where there are too few rows for the number of
+                   features. Default: yes if there are enough rows, which only public numbers
+                   decide, in a table of up to 16,777,216 cells, without --average, --plot,
+                   --show-nonprivate and --missing skip. For a FILE as --tune, up to 512 features
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}

@@ -28,10 +28,11 @@ export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta'
   rates?: 'linear' | 'constant';
   /**
    * Whether to release second moments of the features first, with a tenth of the squared mu, and to
-   * learn in coordinates in which they are alike: better where features hang together and rows are
-   * many, worse where features are many for the rows. At most 512 features, the intercept included.
-   * Default: where sigma sqrt(2) d^(3/2) / n <= 1, with sigma the noise of the moments, d the number
-   * of features and n that of rows, as `preconditioningCost` tells; data have no part in it.
+   * learn in coordinates in which they are equal: better where features are correlated, worse where
+   * there are too few rows for the number of features. At most 512 features, the intercept included.
+   * Default: yes where sigma sqrt(2) d^(3/2) / n <= 1/2, with sigma the standard deviation of the
+   * moments of rows of length 1, d the features and the intercept, and n the rows; data have no part
+   * in it. `preconditioningCost` tells what follows.
    */
   precondition?: boolean;
   /** As of `prefixSum`: NOT private. */

@@ -57,7 +57,10 @@ export interface LearnedModel {
   certificate: Certificate;
   /** The privacy unit of the certificate, in words. */
   protects?: string;
-  /** Epsilons of the parts, at the same delta, where second moments were released first. */
+  /**
+   * Epsilons of the parts, at the same delta, where second moments were released first. Epsilon, mu and
+   * rho of the certificate are of both, its noise and clip norm those of the learner.
+   */
   preconditioning?: { momentsEpsilon: number; learnerEpsilon: number };
   /** How the settings were chosen, where the data chose them: `learnTuned`. */
   tuning?: Tuning;

@@ -10,6 +10,7 @@ import type { TableFormat } from '../../input/format.js';
 import type { Labelled } from '../../input/labels.js';
 import type { Missing } from '../../input/missing.js';
 import { RowStream } from '../../input/stream.js';
+import { warn } from '../../output/notices.js';
 import { Progressive, type Losses } from './progressive.js';
 
 /** Limit on how many numbers of the examples are kept for the best fixed weights: 128 MB. */
@@ -90,6 +91,13 @@ export class Hindsight {
     this.twin.dispose();
     this.comparator?.dispose();
   }
+}
+
+/** Warns of what is measured on the rows of --test. */
+export function warnTest(test: { file: string } | undefined): void {
+  if (!test) return;
+  const unless = 'unless it is public and shares no rows with the table';
+  warn('learn', `--test measures on ${test.file}: NOT private ${unless}`);
 }
 
 /**

@@ -21,7 +21,7 @@ import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { passesOf, setupOf, type Setup } from './defaults.js';
 import { PENALTY_OPTIONS, readPenalty } from './penalty.js';
-import { readTune, TUNE_OPTIONS } from './tune.js';
+import { readWhole, WHOLE_OPTIONS } from './tune.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,
@@ -51,7 +51,7 @@ export const options: Known = {
   batch: 'value',
   passes: 'value',
   average: 'value',
-  ...TUNE_OPTIONS,
+  ...WHOLE_OPTIONS,
   ...PARTICIPATION_OPTIONS,
   ...FORMAT_OPTIONS,
   ...DECIMAL_OPTIONS,
@@ -197,7 +197,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
     setup,
     rates,
     penalty: readPenalty(args),
-    whole: readTune(args, setup),
+    whole: readWhole(args, setup),
     average: readAverage(args, state ? 'all' : usualAverage(setup, rates)),
     batchSize,
     label: args.text('label')!,

@@ -8,7 +8,7 @@ import { Misuse } from '../../failure.js';
 import type { Args } from '../../options/args.js';
 import type { Setup } from './defaults.js';
 
-export const TUNE_OPTIONS = {
+export const WHOLE_OPTIONS = {
   tune: 'value',
   'tune-clip': 'value',
   precondition: 'flag',
@@ -43,8 +43,8 @@ function readPrecondition(args: Args): boolean | undefined {
 }
 
 /** Returns how the table may be learned from, undefined where nothing is chosen for a table. */
-export function readTune(args: Args, setup: Setup | undefined): Whole | undefined {
-  const given = Object.keys(TUNE_OPTIONS).find((name) => args.has(name));
+export function readWhole(args: Args, setup: Setup | undefined): Whole | undefined {
+  const given = Object.keys(WHOLE_OPTIONS).find((name) => args.has(name));
   const name = given === 'tune-clip' ? 'tune' : given;
   if (name !== undefined && setup !== 'table') {
     const rest = '--loss logistic, hinge or softmax, and no other option of the learner';

@@ -3,7 +3,7 @@
 // A run of dp-ftrl learn that keeps the table: where second moments come first, or one of several models
 // is chosen privately.
 
-import type { DpFtrl, LearnedModel, TuningCost } from '../../../types/all.js';
+import type { DpFtrl, LearnedModel, PreconditioningCost, TuningCost } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { RowsHash } from '../../input/examples.js';
 import type { RowStream } from '../../input/stream.js';
@@ -11,7 +11,7 @@ import type { Args } from '../../options/args.js';
 import { say, SEEDED, warnNotPrivate } from '../../output/notices.js';
 import { warnWeak } from '../../output/weak.js';
 import { optionsFor, passesText } from './defaults.js';
-import { openTest } from './hindsight.js';
+import { openTest, warnTest } from './hindsight.js';
 import { describeWhole, testOf, writeShown } from './model-report.js';
 import { MAX_KEPT, unscaledText, type Problem } from './problem.js';
 import type { Settings } from './settings.js';
@@ -21,7 +21,8 @@ const PROTECTS = 'one row';
 
 /** How a table is learned from. */
 interface How extends Pick<Whole, 'candidates'> {
-  precondition: boolean;
+  /** Budgets of second moments and the learner after them, if they come first. */
+  moments: PreconditioningCost | undefined;
 }
 
 interface WholeRun {
@@ -30,38 +31,60 @@ interface WholeRun {
   problem: Problem;
 }
 
+const MAX_MOMENTS_DIMENSION = 512;
+
 const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) => inputs.length + Number(intercept);
 
-/** Returns whether second moments come first where nobody says so. */
-function areClear(dp: DpFtrl, settings: Settings, { problem, candidates }: {
+/** Returns what second moments may spend, of candidates those of each. */
+function momentsOf(dp: DpFtrl, settings: Settings, { problem, candidates }: {
   problem: Problem;
   candidates: Whole['candidates'];
-}): boolean {
+}): PreconditioningCost {
   const { epsilon, delta, neighbours } = settings.target;
   const { batchSize: numRows } = problem;
-  const dimension = dimensionOf(settings, problem);
-  if (numRows * dimension > MAX_KEPT) return false;
   // Candidates learn from what a tenth of the rows, rounded up, leaves.
   const facts = candidates
     ? { epsilon: tuningOf(dp, settings, candidates).learnerEpsilon, numRows: numRows - Math.ceil(numRows / 10) }
     : { epsilon, numRows };
-  return dp.preconditioningCost({ ...facts, delta, neighbours, dimension }).isDefault;
+  return dp.preconditioningCost({ ...facts, delta, neighbours, dimension: dimensionOf(settings, problem) });
 }
+
+/** @throws Misuse where second moments cannot come first, before anything is paid for. */
+function requireMoments({ momentsEpsilon }: PreconditioningCost, dimension: number, delta: number): void {
+  if (dimension > MAX_MOMENTS_DIMENSION) {
+    const limit = `${MAX_MOMENTS_DIMENSION} features, the intercept included`;
+    throw new Misuse(`--precondition is for up to ${limit}, got ${dimension}`);
+  }
+  if (momentsEpsilon === 0) throw new Misuse(`--precondition needs a smaller --delta, got ${delta}`);
+}
+
+/** Returns whether a table is small enough to keep it where nothing that was asked for needs that. */
+const isKept = (settings: Settings, problem: Problem) =>
+  problem.batchSize * dimensionOf(settings, problem) <= MAX_KEPT;
 
 /** Returns how the table is learned from if it is kept as a whole. */
 export function wholeFor(dp: DpFtrl, settings: Settings, problem: Problem): How | undefined {
   const { whole } = settings;
   if (!whole || whole.without !== undefined) return undefined;
-  const { candidates, precondition = areClear(dp, settings, { problem, candidates }) } = whole;
-  return candidates || precondition ? { candidates, precondition } : undefined;
+  const { candidates } = whole;
+  const moments = momentsOf(dp, settings, { problem, candidates });
+  const mayKeep = candidates !== undefined || isKept(settings, problem);
+  const { precondition = moments.isDefault && mayKeep } = whole;
+  if (precondition) requireMoments(moments, dimensionOf(settings, problem), settings.target.delta);
+  if (!candidates && !precondition) return undefined;
+  return { candidates, moments: precondition ? moments : undefined };
 }
 
-/** Says that second moments would come first but for an option. */
+/** Says why second moments do not come first, where otherwise they would. */
 export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): string {
   const { whole } = settings;
-  if (whole?.without === undefined || whole.precondition === false) return '';
-  if (!areClear(dp, settings, { problem, candidates: undefined })) return '';
-  return `; no second moments first, which do not go with --${whole.without}`;
+  if (!whole || whole.precondition === false) return '';
+  if (!momentsOf(dp, settings, { problem, candidates: undefined }).isDefault) return '';
+  const why =
+    whole.without === undefined
+      ? `as the table has more than ${MAX_KEPT} cells (--precondition keeps it in memory)`
+      : `because of --${whole.without}`;
+  return `; without second moments first, ${why}`;
 }
 
 interface Rows {
@@ -118,25 +141,29 @@ function sentenceOf(dp: DpFtrl, run: WholeRun, { tuning }: Cost): string {
     `the model is one of ${how.candidates!.length} candidates, each learned with epsilon ` +
       `${tuning.learnerEpsilon.toPrecision(4)} in place of ${epsilon} from nine tenths of the rows; ` +
       `the others choose, with epsilon ${Number(tuning.selectionEpsilon.toPrecision(4))}`;
+  const { moments } = how;
+  const rounded = (value: number) => Number(value.toPrecision(4));
   const preconditioned =
-    how.precondition && 'second moments of the features come first, with a tenth of the squared mu';
+    moments &&
+    `second moments of the features come first, with epsilon ${rounded(moments.momentsEpsilon)}, ` +
+      `and leave ${rounded(moments.learnerEpsilon)} to the learner`;
   const parts = [tuned, preconditioned].filter(Boolean).join('; ');
   const dimension = dimensionOf(settings, problem);
   const chosen = optionsFor(dp, 'table', { target, rates, numRows, batchSize: 1, dimension });
   return (
     `(${epsilon}, ${delta})-differentially private: one row is protected, not a person with several; ` +
     `${parts}; ${neighbours} neighbours, all ${numRows} rows together, whose number is public; ` +
-    passesText(chosen)
+    `${passesText(chosen)}; clip norm and rate by ${numRows} rows, ${dimension} weights a score, epsilon and delta`
   );
 }
 
 async function learn(dp: DpFtrl, { settings, how, problem }: WholeRun, rows: Rows): Promise<LearnedModel> {
   const { target, intercept, seed, budget, rates } = settings;
   const { epsilon, delta, neighbours, loss, numClasses } = target;
-  const { candidates, precondition } = how;
+  const { candidates, moments } = how;
   const given = {
     ...rows,
-    ...{ inputs: problem.inputs, intercept, loss: loss as 'logistic', precondition },
+    ...{ inputs: problem.inputs, intercept, loss: loss as 'logistic', precondition: moments !== undefined },
     ...(numClasses !== undefined && { numClasses }),
     ...(rates && { rates }),
     ...{ epsilon, delta, neighbours },
@@ -185,6 +212,7 @@ export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<v
     mechanism: how.candidates ? `${how.candidates.length} candidates` : 'moments and independent',
     numSteps: problem.numSteps,
   });
+  warnTest(settings.test);
   warnWeak('learn', target, { count: numRows, units: 'rows' });
   warnNotPrivate('learn', { [SEEDED]: seed !== undefined });
   const notes = unscaledText(args, inputs, setup);
