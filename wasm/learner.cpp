@@ -71,7 +71,7 @@ val defaults_of(const val& options) {
 
 /// Returns what second moments and the learner after them may spend.
 val moments_plan(const val& options) {
-  const MomentsPlan plan = plan_second_moments(
+  const SecondMomentsPlan plan = plan_second_moments(
       {.target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
        .neighbours = neighbours_from_string(text(options, "neighbours")),
        .dimension = count(options, "dimension"),
@@ -82,7 +82,7 @@ val moments_plan(const val& options) {
   object.set("mu", plan.mu);
   object.set("rho", plan.rho);
   object.set("isDefault", plan.come_first);
-  object.set("clip", kMomentsClip);
+  object.set("clip", kSecondMomentsClip);
   return object;
 }
 
@@ -90,11 +90,11 @@ val moments_plan(const val& options) {
 double moments_create(const val& options, const val& features) {
   std::vector<double> rows = numbers_of(features);
   auto moments = std::make_unique<SecondMoments>(
-      rows, MomentsOptions{.target = {.epsilon = number(options, "epsilon"),
-                                      .delta = number(options, "delta")},
-                           .neighbours = neighbours_from_string(text(options, "neighbours")),
-                           .dimension = count(options, "dimension"),
-                           .key = key_of(options)});
+      rows, SecondMomentsOptions{.target = {.epsilon = number(options, "epsilon"),
+                                            .delta = number(options, "delta")},
+                                 .neighbours = neighbours_from_string(text(options, "neighbours")),
+                                 .dimension = count(options, "dimension"),
+                                 .key = key_of(options)});
   moments->transform(rows);
   write_to(features, rows);
   return handles().add(std::move(moments));

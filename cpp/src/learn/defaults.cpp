@@ -78,9 +78,9 @@ TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, d
 
 /// Learns in coordinates of second moments.
 TableModel learn_after_moments(const TableOptions& options, std::int64_t dimension,
-                               const MomentsPlan& plan) {
+                               const SecondMomentsPlan& plan) {
   const double delta = options.target.delta;
-  if (dimension > kMaxMomentsDimension)
+  if (dimension > kMaxSecondMomentsDimension)
     fail_argument("learn_table", "features", "at most 512 a row, with {precondition}",
                   to_text(dimension));
   if (!(plan.moments_epsilon > 0))
@@ -95,7 +95,7 @@ TableModel learn_after_moments(const TableOptions& options, std::int64_t dimensi
   TableOptions rest = options;
   rest.features = rows;
   rest.target.epsilon = plan.learner_epsilon;
-  TableModel model = learn_as_it_is(rest, dimension, kMomentsClip);
+  TableModel model = learn_as_it_is(rest, dimension, kSecondMomentsClip);
   moments.restore({model.weights.data(), static_cast<std::size_t>(model.weights.size())});
   model.certificate.epsilon = options.target.epsilon;
   model.certificate.mu = plan.mu;
@@ -164,10 +164,11 @@ TableModel learn_table(const TableOptions& options) {
   const auto dimension = static_cast<std::int64_t>(width);
   require_all_finite(where, "features", options.features);
   longest_gradient(options.loss, dimension);  // refuses a loss before anything is released
-  const MomentsPlan plan = plan_second_moments({.target = options.target,
-                                                .neighbours = options.neighbours,
-                                                .dimension = dimension,
-                                                .num_rows = static_cast<std::int64_t>(num_rows)});
+  const SecondMomentsPlan plan =
+      plan_second_moments({.target = options.target,
+                           .neighbours = options.neighbours,
+                           .dimension = dimension,
+                           .num_rows = static_cast<std::int64_t>(num_rows)});
   if (!options.precondition.value_or(plan.come_first)) return learn_as_it_is(options, dimension);
   return learn_after_moments(options, dimension, plan);
 }

@@ -83,7 +83,7 @@ Square moments_factor(std::span<const double> sums, std::size_t width, double nu
 
 }  // namespace
 
-MomentsPlan plan_second_moments(const MomentsFacts& facts) {
+SecondMomentsPlan plan_second_moments(const SecondMomentsFacts& facts) {
   const char* where = "plan_second_moments";
   require_between(where, "dimension", facts.dimension, 1, kMaxModelDimension);
   require_between(where, "num_rows", facts.num_rows, 1, std::int64_t{1} << 53);
@@ -116,13 +116,13 @@ MomentsPlan plan_second_moments(const MomentsFacts& facts) {
           .learner_epsilon = epsilons[1],
           .mu = mu,
           .rho = compose_rho(rhos),
-          .come_first = facts.dimension <= kMaxMomentsDimension && noise <= kMostNoise};
+          .come_first = facts.dimension <= kMaxSecondMomentsDimension && noise <= kMostNoise};
 }
 
-SecondMoments::SecondMoments(std::span<const double> features, const MomentsOptions& options)
+SecondMoments::SecondMoments(std::span<const double> features, const SecondMomentsOptions& options)
     : width_(static_cast<std::size_t>(options.dimension)) {
   const char* where = "SecondMoments";
-  require_between(where, "dimension", options.dimension, 1, kMaxMomentsDimension);
+  require_between(where, "dimension", options.dimension, 1, kMaxSecondMomentsDimension);
   const std::size_t num_rows = features.size() / width_;
   require_between(where, "features", static_cast<std::int64_t>(num_rows), 1, std::int64_t{1} << 31);
   require_rows(where, "features", features.size(), width_);

@@ -62,8 +62,8 @@ struct PairedTable {
   }
 };
 
-MomentsPlan plan_for(std::int64_t num_rows, Neighbours neighbours = Neighbours::zero_out,
-                     const ApproximateDp& target = kMomentsTarget) {
+SecondMomentsPlan plan_for(std::int64_t num_rows, Neighbours neighbours = Neighbours::zero_out,
+                           const ApproximateDp& target = kMomentsTarget) {
   return plan_second_moments({.target = target,
                               .neighbours = neighbours,
                               .dimension = kMomentsDimension,
@@ -73,7 +73,7 @@ MomentsPlan plan_for(std::int64_t num_rows, Neighbours neighbours = Neighbours::
 TEST(SecondMoments, both_parts_together_cost_the_target) {
   for (const ApproximateDp target : {kMomentsTarget, ApproximateDp{.epsilon = 0.5, .delta = 1e-5},
                                      ApproximateDp{.epsilon = 20, .delta = 1e-9}}) {
-    const MomentsPlan plan = plan_for(500, Neighbours::zero_out, target);
+    const SecondMomentsPlan plan = plan_for(500, Neighbours::zero_out, target);
     const double whole = mu_from_approximate_dp(target);
     const double moments =
         mu_from_approximate_dp({.epsilon = plan.moments_epsilon, .delta = target.delta});
@@ -98,12 +98,14 @@ TEST(SecondMoments, they_come_first_where_their_noise_is_at_most_half_of_their_m
   const auto twice = static_cast<std::int64_t>(2 * border);
   EXPECT_FALSE(plan_for(twice, Neighbours::replace_one).come_first);
   EXPECT_TRUE(plan_for(twice + 1, Neighbours::replace_one).come_first);
-  for (const std::int64_t dimension : {kMaxMomentsDimension, kMaxMomentsDimension + 1}) {
-    const MomentsPlan plan = plan_second_moments(
+  for (const std::int64_t dimension :
+       {kMaxSecondMomentsDimension, kMaxSecondMomentsDimension + 1}) {
+    const SecondMomentsPlan plan = plan_second_moments(
         {.target = kMomentsTarget, .dimension = dimension, .num_rows = 100'000'000});
-    EXPECT_EQ(plan.come_first, dimension == kMaxMomentsDimension);
+    EXPECT_EQ(plan.come_first, dimension == kMaxSecondMomentsDimension);
   }
-  const MomentsPlan none = plan_for(100'000, Neighbours::zero_out, {.epsilon = 0.01, .delta = 0.5});
+  const SecondMomentsPlan none =
+      plan_for(100'000, Neighbours::zero_out, {.epsilon = 0.01, .delta = 0.5});
   EXPECT_FALSE(none.come_first);
   EXPECT_EQ(none.moments_epsilon, 0);
 }
@@ -171,7 +173,7 @@ TEST(SecondMoments, a_table_is_learned_after_them_where_they_come_first) {
   EXPECT_FALSE(few.learned({}, kMomentsTarget).moments);
 
   // By hand: moments have a key of their own, and the learner that of the table.
-  const MomentsPlan plan = plan_for(600);
+  const SecondMomentsPlan plan = plan_for(600);
   const SecondMoments moments(
       table.features,
       {.target = {.epsilon = plan.moments_epsilon, .delta = kMomentsTarget.delta},
@@ -187,13 +189,13 @@ TEST(SecondMoments, a_table_is_learned_after_them_where_they_come_first) {
   DpFtrl learner({.mechanism = Mechanism::make({.strategy = *how.strategy,
                                                 .num_steps = how.num_steps,
                                                 .target = rest,
-                                                .clip_norm = kMomentsClip * how.clip_norm,
+                                                .clip_norm = kSecondMomentsClip * how.clip_norm,
                                                 .participation = how.participation}),
                   .key = Key::insecure_from_seed(5),
                   .dimension = kMomentsDimension,
                   .loss = make_loss("logistic"),
                   .domain = make_domain("whole-space", 1),
-                  .lambda = kMomentsClip * how.lambda,
+                  .lambda = kSecondMomentsClip * how.lambda,
                   .descent = how.descent,
                   .batch_size = how.batch_size});
   double score = 0;

@@ -230,10 +230,10 @@ double longest_gradient(const std::shared_ptr<const VectorLoss>& loss, std::int6
 LearnerDefaults learner_defaults(const LearnerFacts& facts);
 
 /// Features of a row of which second moments can be released.
-inline constexpr std::int64_t kMaxMomentsDimension = 512;
+inline constexpr std::int64_t kMaxSecondMomentsDimension = 512;
 
 /// Public numbers of a table, from which the price of second moments of its features follows.
-struct MomentsFacts {
+struct SecondMomentsFacts {
   ApproximateDp target{};  ///< of the moments and the learner after them together
   Neighbours neighbours = Neighbours::zero_out;
   std::int64_t dimension = 1;  ///< features of a row, and one for an intercept
@@ -241,7 +241,7 @@ struct MomentsFacts {
 };
 
 /// Budgets of second moments and of the learner after them, at the target's delta.
-struct MomentsPlan {
+struct SecondMomentsPlan {
   double moments_epsilon;  ///< 0 where the parts of so large a delta have no epsilon
   double learner_epsilon;
   double mu;   ///< Gaussian DP of both together, which an account is charged
@@ -258,12 +258,12 @@ struct MomentsPlan {
 /// @throws Error{invalid_argument} a fact out of range.
 /// @source      docs/math/learning.md, section 14.
 /// @checked-by  second_moments_test
-MomentsPlan plan_second_moments(const MomentsFacts& facts);
+SecondMomentsPlan plan_second_moments(const SecondMomentsFacts& facts);
 
-struct MomentsOptions {
+struct SecondMomentsOptions {
   ApproximateDp target{};  ///< of the moments alone
   Neighbours neighbours = Neighbours::zero_out;
-  std::int64_t dimension = 1;  ///< 1 .. kMaxMomentsDimension
+  std::int64_t dimension = 1;  ///< 1 .. kMaxSecondMomentsDimension
   Key key;                     ///< for these moments only
 };
 
@@ -278,7 +278,7 @@ class SecondMoments {
   /// @throws Error{invalid_argument, wrong_length} an option, or a feature that is not finite.
   /// @cost        O(dimension^2) a row, O(dimension^3) once.
   /// @checked-by  second_moments_test
-  SecondMoments(std::span<const double> features, const MomentsOptions& options);
+  SecondMoments(std::span<const double> features, const SecondMomentsOptions& options);
 
   /// Overwrites rows of features with their coordinates.
   /// @throws Error{wrong_length} entries that are no whole rows.
@@ -300,19 +300,19 @@ struct TableOptions {
   ApproximateDp target{};
   Neighbours neighbours = Neighbours::zero_out;
   Key key;  ///< for this table only
-  /// Whether second moments come first, of at most kMaxMomentsDimension features a row. Default:
-  /// MomentsPlan::come_first.
+  /// Whether second moments come first, of at most kMaxSecondMomentsDimension features a row.
+  /// Default: SecondMomentsPlan::come_first.
   std::optional<bool> precondition = {};
 };
 
 struct TableModel {
   Vector weights;  ///< a row for each score of the loss
   Certificate certificate;
-  std::optional<MomentsPlan> moments;  ///< present where they came first
+  std::optional<SecondMomentsPlan> moments;  ///< present where they came first
 };
 
 /// Factor on the clip norm of `learner_defaults` after second moments.
-inline constexpr double kMomentsClip = 10.0 / 3;
+inline constexpr double kSecondMomentsClip = 10.0 / 3;
 
 /// Learns by `learner_defaults`, after second moments or without: the latest weights.
 ///
