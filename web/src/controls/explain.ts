@@ -32,7 +32,7 @@ export const hints: Partial<Record<Key, string>> = {
   compare: 'Lays a second mechanism beside the first: same records, same privacy, same seeds.',
   epsilon:
     'Seeing all releases changes the odds of any guess about one record by a factor of at most ' +
-    'e to the ε, but for δ. Smaller is more private and noisier.',
+    'e to the ε, with a slack of δ. Smaller is more private and noisier.',
   delta: 'The slack in that promise. Keep it far below 1 / the number of records.',
   participations: 'The most records of one user, or the number of epochs. More of them need more noise.',
   minSeparation: 'Steps between two records of one user, j − i. The further apart, the less noise.',

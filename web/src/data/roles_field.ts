@@ -19,7 +19,7 @@ export interface RolesEvents {
   refused(message: string | null): void;
 }
 
-const rowText = 'Says whose row it is. With such a column persons are protected; without one, rows are.';
+const rowText = 'The column that names the person. With it persons are protected; without it, rows are.';
 const eventText = 'Says when a row happened. All rows of a day, say, are then one step.';
 
 export class RolesField {

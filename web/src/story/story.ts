@@ -29,7 +29,7 @@ const scenes: readonly Scene[] = [
   {
     id: 'naive',
     title: 'The naive ways',
-    sentence: 'Fresh noise for each person piles up; fresh noise on each total must be as large from the start.',
+    sentence: 'Fresh noise for each person piles up; on each total it must be that large from the start.',
     load: () => import('./naive.ts'),
   },
   {
