@@ -306,6 +306,7 @@ test('learn: a command says whether second moments come first, and which option 
   const skipping = await shown('--missing', 'skip');
   assert.match(skipping.stderr, new RegExp(`${without.source}missing skip$`, 'm'));
   assert.match((await shown('--plot', join(folder, 'weights.svg'))).stderr, without);
+  assert.match((await shown('--show-nonprivate')).stderr, new RegExp(`${without.source}show-nonprivate$`, 'm'));
   const few = join(folder, 'few.csv');
   writeFileSync(few, `a,b,y\n0.5,0.25,1\n0.25,0.5,0\n`);
   const ofFew = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--average', 'last', few];

@@ -42,6 +42,8 @@ interface Prepared extends Opened {
   how: How;
   /** Clauses of the guarantee: features without a range, and what was chosen. */
   notes: string;
+  /** Says why there are no second moments first; '' where nothing is to be said. */
+  without: string;
   /** Rows of --test. */
   test: RowStream | undefined;
 }
@@ -109,17 +111,22 @@ async function prepare(
   const unscaled = unscaledText(args, problem.inputs, setup);
   const numRows = (problem.numSteps / settings.passes) * problem.batchSize;
   const reason = setup && `; ${reasonFor(dp, setup, { target, how, numRows })}`;
-  const notes = `${unscaled}${reason ?? ''}${withoutText(dp, settings, problem)}`;
-  return { ...opened, how: found, notes, test };
+  const without = withoutText(dp, settings, problem);
+  const notes = `${unscaled}${reason ?? ''}${without && `; ${without}`}`;
+  return { ...opened, how: found, notes, without, test };
 }
 
 /** Says everything that has to be said before the first row is read; returns what is promised. */
-function announce({ seed, fromData, showTrue, test, quiet }: Settings, sentence: string): string {
+function announce(
+  { seed, fromData, showTrue, test, quiet }: Settings,
+  { sentence, without }: { sentence: string; without: string },
+): string {
   warnNotPrivate('learn', {
     [SEEDED]: seed !== undefined,
     '--ranges-from-data reads the ranges off the data': fromData,
     '--show-nonprivate adds losses on the data': showTrue,
   });
+  if (showTrue && without !== '') warn('learn', without);
   warnTest(test);
   const isPrivate = seed === undefined && !showTrue;
   if (!quiet && isPrivate) say('learn', sentence);
@@ -159,7 +166,7 @@ async function learn(
   const { optimisedFor } = learner.certificate;
   const other = optimisedFor && whatIsProtected(participation, chosen, optimisedFor);
   if (other) warn('learn', other);
-  const claim = announce(settings, sentence);
+  const claim = announce(settings, { sentence, without: prepared.without });
   const progress = new StepProgress(numSteps, { quiet });
   try {
     await learning.learnAll(problem, { passes, report: () => progress.report(learner.step) });

@@ -17,7 +17,8 @@ Without --clip and other options of the learner all of it is set up from the num
 features, epsilon and delta: a FILE is learned from in 120 steps of all its rows, rows that come
 once (standard input, --steps, --batch, --state) in one pass. That is for losses whose labels are
 classes; the others, and runs with another option of the learner, mechanism or participation, get a
-clip norm that clips no gradient, and the rest as below. With --clip the default is one pass.
+clip norm that clips no gradient, and the rest as below; squared needs --clip. With --clip the
+default is one pass.
 
 To learn well give every feature a --range: a gradient is the row of features times the slope of the
 loss, and where a long one is clipped, large features leave little of the others. With ranges a row
@@ -132,7 +133,9 @@ ${MODE}
                    (of each feature, then of the intercept; as --average says, and as printed
                    without --json), lastWeights (the latest), numExamples, private,
                    certificate, protects; with --tune also tuning: candidates, chosen (the index),
-                   learnerEpsilon, selectionEpsilon, numHeldOut
+                   learnerEpsilon, selectionEpsilon, numHeldOut; with second moments also
+                   preconditioning: momentsEpsilon, learnerEpsilon; epsilon, mu and rho of the
+                   certificate are then of both, its noise of the learner
   --quiet          no guarantee on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds loss and accuracy of the predictions made before each label was known,

@@ -124,11 +124,12 @@ ${PRIVACY}
                    what is known of a feature without the data; '*=LOW:HIGH' for all others.
                    Without it a feature is clipped to [-1, 1]: give it, it is what makes models good
   --column NAME    feature; repeat for more. Default: all columns but the label
-  --clip C         longest gradient; chosen where it is not given. A larger one is more noise
+  --clip C         longest gradient; needed for squared, else chosen. A larger one is more noise
+  --no-precondition  spends nothing on second moments of the features first
   --model FILE     writes the model; --json prints it; --plot FILE.svg or .html draws its weights
 
 Example:
-  dp-ftrl learn --label label --epsilon 1 --delta 1e-6 --range '*=-1:1' \\
+  dp-ftrl learn --label label --epsilon 1 --delta 1e-6 --range '*=-0.5:0.5' \\
       examples/pendulum.csv
 `,
   queries: `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]

@@ -84,7 +84,7 @@ export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): s
     whole.without === undefined
       ? `as the table has more than ${MAX_KEPT} cells (--precondition keeps it in memory)`
       : `because of --${whole.without}`;
-  return `; without second moments first, ${why}`;
+  return `without second moments first, ${why}`;
 }
 
 interface Rows {
