@@ -10,7 +10,7 @@ import { close, rejects } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
-import { generator } from './support/sources.mjs';
+import { generator, importSource } from './support/sources.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
@@ -240,7 +240,7 @@ test('precondition: the default where noise is less than half of what the moment
   assert.ok('preconditioning' in dp.learn({ ...wide, intercept: false }));
 });
 
-test('precondition: the default of candidates is by the rows that they learn from', () => {
+test('precondition: the default of candidates is by the rows that they learn from', async () => {
   const { learnerEpsilon } = dp.tuningCost({ epsilon: 4, delta: 1e-6, numCandidates: 3 });
   const border = borderOf({ epsilon: learnerEpsilon, delta: 1e-6 }, { width: 3 });
   const training = (numRows) => numRows - Math.ceil(numRows / 10);
@@ -251,6 +251,13 @@ test('precondition: the default of candidates is by the rows that they learn fro
     const model = dp.learnTuned(given);
     assert.equal('preconditioning' in model, more === 1);
     assert.deepEqual(model, dp.learnTuned({ ...given, precondition: more === 1 }));
+    // The command decides alike.
+    const path = join(folder, `candidates-${more}.csv`);
+    const lines = given.labels.map((label, i) => [given.features[2 * i], given.features[2 * i + 1], label].join());
+    writeFileSync(path, `x1,x2,y\n${lines.join('\n')}\n`);
+    const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--tune', '0.25,1,4', '--seed', '7'];
+    const { stdout } = await dpFtrl([...args, '--json', path]);
+    assert.deepEqual(JSON.parse(stdout).preconditioning, model.preconditioning);
   }
 });
 
@@ -331,6 +338,21 @@ test('learn: candidates of a command have second moments first as those of the l
     assert.deepEqual(JSON.parse(stdout), model);
     assert.equal('preconditioning' in model, more.length === 0);
   }
+});
+
+test('learn: a table too large to keep has second moments first only where that is asked for', async () => {
+  const { wholeFor, withoutText } = await importSource('cli/commands/learn/whole.ts');
+  const target = { epsilon: 4, delta: 1e-6, neighbours: 'zero-out' };
+  const problem = (batchSize) => ({ batchSize, inputs: [{ name: 'a' }] });
+  const settings = (whole) => ({ target, intercept: true, whole: { candidates: undefined, precondition: undefined, without: undefined, ...whole } });
+  const [small, large] = [problem(2 ** 23), problem(2 ** 23 + 1)];
+  assert.ok(wholeFor(dp, settings({}), small).moments.isDefault);
+  assert.equal(wholeFor(dp, settings({}), large), undefined);
+  assert.match(withoutText(dp, settings({}), large), /^without second moments first, as the table has more than 16,777,216 cells/);
+  assert.ok(wholeFor(dp, settings({ precondition: true }), large).moments.isDefault);
+  assert.equal(withoutText(dp, settings({ precondition: false }), large), '');
+  const candidates = [{ rate: 1, clip: 1 }, { rate: 4, clip: 1 }];
+  assert.ok(wholeFor(dp, settings({ candidates }), large).moments.isDefault);
 });
 
 test('learn: what cannot have second moments first costs nothing, and --test is warned of', async () => {

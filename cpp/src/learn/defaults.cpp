@@ -81,7 +81,8 @@ TableModel learn_after_moments(const TableOptions& options, std::int64_t dimensi
                                const SecondMomentsPlan& plan) {
   const double delta = options.target.delta;
   if (dimension > kMaxSecondMomentsDimension)
-    fail_argument("learn_table", "features", "at most 512 a row, with {precondition}",
+    fail_argument("learn_table", "features",
+                  "at most " + to_text(kMaxSecondMomentsDimension) + " a row, with {precondition}",
                   to_text(dimension));
   if (!(plan.moments_epsilon > 0))
     fail_argument("learn_table", "delta", "smaller, with {precondition}", to_text(delta));

@@ -2,6 +2,7 @@
 
 /// Second moments of features, released before a learner: docs/math/learning.md, section 14.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -30,8 +31,7 @@ constexpr double kMostNoise = 0.5;
 /// The parts are rounded: both together cost no more than the target.
 constexpr double kHair = 0.999999999;
 
-/// Writes the products of the entries of a row, of length 1 at most, so that their norm is 1 at
-/// most.
+/// Writes the products of the entries of a row, each in [-1, 1], so that their norm is 1 at most.
 void write_products(std::span<const double> row, std::span<double> products) {
   const double width = static_cast<double>(row.size());
   std::size_t next = 0;
@@ -133,8 +133,10 @@ SecondMoments::SecondMoments(std::span<const double> features, const SecondMomen
                                   .target = options.target,
                                   .neighbours = options.neighbours}),
                  {.key = options.key, .dimension = static_cast<std::int64_t>(products.size())});
-  for (std::size_t row = 0; row < num_rows; ++row) {
-    write_products(features.subspan(row * width_, width_), products);
+  std::vector<double> row(width_);
+  for (std::size_t start = 0; start < features.size(); start += width_) {
+    for (std::size_t i = 0; i < width_; ++i) row[i] = std::clamp(features[start + i], -1.0, 1.0);
+    write_products(row, products);
     sums.contribute(products);
   }
   sums.release(std::span(products));

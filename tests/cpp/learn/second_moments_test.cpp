@@ -157,6 +157,22 @@ TEST(SecondMoments, coordinates_are_those_of_a_release_of_all_products) {
   }
 }
 
+TEST(SecondMoments, entries_outside_their_range_count_as_its_ends) {
+  const auto factor_of = [](double first, double second) {
+    const std::vector<double> features{0.25, 0.5, first, second};
+    const SecondMoments moments(
+        features, {.target = kMomentsTarget, .dimension = 2, .key = Key::insecure_from_seed(3)});
+    std::vector<double> units{1, 0, 0, 1};
+    moments.transform(units);
+    return units;
+  };
+  EXPECT_EQ(factor_of(7, -1e200), factor_of(1, -1));
+  EXPECT_NE(factor_of(1, -1), factor_of(0.5, -1));
+  PairedTable table(600);
+  table.features[3] = 1e200;
+  EXPECT_TRUE(table.learned({}, kMomentsTarget).weights.allFinite());
+}
+
 TEST(SecondMoments, a_table_is_learned_after_them_where_they_come_first) {
   const PairedTable table(600);
   const TableModel usual = table.learned({}, kMomentsTarget);
@@ -245,6 +261,12 @@ TEST(SecondMoments, bad_input_is_refused_by_name) {
                                   .key = Key::insecure_from_seed(1),
                                   .precondition = true}),
                "invalid_argument", "features must be at most 512 a row");
+  EXPECT_ERROR((void)learn_table({.features = wide,
+                                  .labels = labels,
+                                  .loss = nullptr,
+                                  .target = kMomentsTarget,
+                                  .key = Key::insecure_from_seed(1)}),
+               "invalid_argument", "loss must be given");
   EXPECT_ERROR((void)plan_for(0), "invalid_argument", "num_rows must be");
   const ApproximateDp negative{.epsilon = -1, .delta = 1e-6};
   EXPECT_ERROR((void)plan_for(5, Neighbours::zero_out, negative), "invalid_argument",

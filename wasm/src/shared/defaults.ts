@@ -30,6 +30,9 @@ export const DEFAULT_CLIP_NORM = 1;
 /** Confidence of each interval of a statistic. */
 export const DEFAULT_CONFIDENCE = 0.95;
 
+/** Features of a row of which the core releases second moments, the intercept included. */
+export const MAX_MOMENTS_DIMENSION = 512;
+
 export const NEIGHBOURS = ['zero-out', 'replace-one'] as const;
 
 /** Errors that a mechanism can be made for. */

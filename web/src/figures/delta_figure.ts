@@ -326,7 +326,7 @@ function noteOf({ mechanism, gaussian, pure, tree, crossing, floors }: Found, ob
     floors.length === 0
       ? ''
       : ' Dotted are floors: errors that are proved to be out of reach, for the mechanisms that the list names. No ' +
-        'floor of all mechanisms with a δ is proved here.';
+        'floor for all mechanisms with a δ is proved here.';
   return (
     'δ is how often the promise may fail. Without it noise is Laplace noise, on a ' +
     `${tree}: ${where} that of ${mechanism}. It clips records of several numbers in ℓ₁.${proved}`

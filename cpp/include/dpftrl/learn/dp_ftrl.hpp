@@ -273,7 +273,7 @@ struct SecondMomentsOptions {
 class SecondMoments {
  public:
   /// Releases the second moments of all rows.
-  /// @param features  row after row, entries in [-1, 1]. Products of others are clipped.
+  /// @param features  row after row; of an entry outside [-1, 1] the nearer end counts.
   /// @guarantee   the coordinates are private as `target` says, for one row.
   /// @throws Error{invalid_argument, wrong_length} an option, or a feature that is not finite.
   /// @cost        O(dimension^2) a row, O(dimension^3) once.

@@ -8,12 +8,11 @@ import type { Core } from '../../core/core.js';
 import { asErrorsOf, type Where } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
-import { NEIGHBOURS } from '../../shared/defaults.js';
+import { MAX_MOMENTS_DIMENSION, NEIGHBOURS } from '../../shared/defaults.js';
 import type { LearnedModel, PreconditioningCost } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { LEARN_OPTIONS, learnFrom, readTable, type Plan, type Table } from './learn.js';
 
-const MAX_DIMENSION = 512;
 /** Between seeds of learners and of moments. */
 const FAR = 0x8000000000000000n;
 
@@ -37,8 +36,8 @@ function requireMoments(
   where: Where,
   { dimension, momentsEpsilon, delta }: { dimension: number; momentsEpsilon: number; delta: number },
 ): void {
-  if (dimension > MAX_DIMENSION) {
-    const wanted = `at most ${MAX_DIMENSION} a row, the intercept included, with {precondition}`;
+  if (dimension > MAX_MOMENTS_DIMENSION) {
+    const wanted = `at most ${MAX_MOMENTS_DIMENSION} a row, the intercept included, with {precondition}`;
     throw outOfRange(where, 'features', wanted, dimension);
   }
   if (momentsEpsilon === 0) throw outOfRange(where, 'delta', 'smaller, with {precondition}', delta);

@@ -21,7 +21,7 @@ import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { passesOf, setupOf, type Setup } from './defaults.js';
 import { PENALTY_OPTIONS, readPenalty } from './penalty.js';
-import { readWhole, WHOLE_OPTIONS } from './tune.js';
+import { readWhole, WHOLE_OPTIONS } from './whole-options.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,

@@ -4,6 +4,7 @@
 // is chosen privately.
 
 import type { DpFtrl, LearnedModel, PreconditioningCost, TuningCost } from '../../../types/all.js';
+import { MAX_MOMENTS_DIMENSION } from '../../../shared/defaults.js';
 import { Misuse } from '../../failure.js';
 import { RowsHash } from '../../input/examples.js';
 import type { RowStream } from '../../input/stream.js';
@@ -15,7 +16,7 @@ import { openTest, warnTest } from './hindsight.js';
 import { describeWhole, testOf, writeShown } from './model-report.js';
 import { MAX_KEPT, unscaledText, type Problem } from './problem.js';
 import type { Settings } from './settings.js';
-import type { Whole } from './tune.js';
+import type { Whole } from './whole-options.js';
 
 const PROTECTS = 'one row';
 
@@ -30,8 +31,6 @@ interface WholeRun {
   how: How;
   problem: Problem;
 }
-
-const MAX_MOMENTS_DIMENSION = 512;
 
 const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) => inputs.length + Number(intercept);
 
@@ -82,7 +81,7 @@ export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): s
   if (!momentsOf(dp, settings, { problem, candidates: undefined }).isDefault) return '';
   const why =
     whole.without === undefined
-      ? `as the table has more than ${MAX_KEPT} cells (--precondition keeps it in memory)`
+      ? `as the table has more than ${MAX_KEPT.toLocaleString('en')} cells (--precondition keeps it in memory)`
       : `because of --${whole.without}`;
   return `without second moments first, ${why}`;
 }
