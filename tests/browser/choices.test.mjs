@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { some } from '../js/support/extent.mjs';
 import {
   enter,
   holdSearches,
@@ -29,10 +30,10 @@ const isInSight = (page, selector) =>
     return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
   });
 
-for (const [width, height] of [
+for (const [width, height] of some([
   [1440, 900],
   [390, 844],
-]) {
+], 2)) {
   test(`a mechanism that cannot run is told in sight, and the controls go back: ${width} px`, async () => {
     const { page, said } = await open('steps=100000&dimension=1&mechanism=tree', { width, height });
     const hint = await textOf(page, '#set-mechanism-hint');
@@ -174,11 +175,11 @@ function watchShifts() {
   }).observe({ type: 'layout-shift', buffered: true });
 }
 
-for (const [width, height] of [
+for (const [width, height] of some([
   [1440, 900],
   [768, 1024],
   [390, 844],
-]) {
+], 3)) {
   for (const hash of ['steps=300', 'steps=300&compare=independent&mechanism=tree']) {
     test(`nothing jumps while the page loads: ${width} px, #${hash}`, async () => {
       const options = { width, height, before: watchShifts };

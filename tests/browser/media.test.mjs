@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { onlyInAll, some } from '../js/support/extent.mjs';
 import { complaints, openPage, settled, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
@@ -77,10 +78,10 @@ async function chooseTheme(page, theme) {
   assert.equal(await page.$eval('html', (root) => root.dataset.theme), theme);
 }
 
-for (const [scheme, theme] of [
+for (const [scheme, theme] of some([
   ['dark', 'light'],
   ['light', 'dark'],
-]) {
+], 2)) {
   test(`forced colours: texts, lines, marks and handles of every scene are seen: ${scheme}`, async () => {
     const { page, said } = whole;
     // The theme that was chosen must not fight the colours that are forced.
@@ -178,7 +179,7 @@ test('paper: dark on white whatever the theme, without what only a screen can do
   await session.detach();
 });
 
-test('print: scenes that were not reached are made before the page prints', async () => {
+test('print: scenes that were not reached are made before the page prints', onlyInAll, async () => {
   const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
   await page.waitForSelector('#scene-hero[data-state=ready]');
   assert.equal(await page.$eval('#scene-yours', (one) => one.dataset.state), 'waiting');
@@ -289,7 +290,7 @@ const coloursOf = (page, selectors) =>
     selectors,
   );
 
-for (const scheme of ['light', 'dark']) {
+for (const scheme of some(['light', 'dark'], 2)) {
   test(`one mechanism, one colour, in the story and the laboratory: ${scheme}`, async () => {
     const { page } = await openPage(browser, site.url, { story: true, calm: true, scheme });
     for (const id of ['hero', 'naive', 'take_back', 'tree', 'floor', 'handwriting', 'yours']) {

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { onlyInAll } from '../js/support/extent.mjs';
 import {
   becomes,
   complaints,
@@ -286,7 +287,7 @@ test('a tab that slept when a newer build came is told of it once it is seen', (
   });
 });
 
-test('Firefox: an open tab is told of a newer build, and loads it', { skip: withoutFirefox }, async () => {
+test('Firefox: an open tab is told of a newer build, and loads it', { skip: withoutFirefox, ...onlyInAll }, async () => {
   const other = await launchFirefox();
   try {
     await onChangingHost({ from: other }, async (profile, site, at) => {

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { some } from '../js/support/extent.mjs';
 import { openPage, savedPanels, savesOf, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
@@ -65,7 +66,7 @@ const coloured = {
   crowd: [{ crowd: 'private', 'after round': 'private' }],
 };
 
-for (const [id, panels] of Object.entries(coloured)) {
+for (const [id, panels] of some(Object.entries(coloured), 3)) {
   test(`${id}: the colours of the page on white paper, in a dark theme, too`, async () => {
     const { page, saved, close } = await openScene(id, 'dark');
     const drawn = await saved();

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { onlyInAll } from '../js/support/extent.mjs';
 import { becomes, launchFirefox, openPage, settled, startSite, withoutFirefox } from './support.mjs';
 
 const { site, browser } = await startSite();
@@ -54,7 +55,7 @@ async function move(page, [scene, handle, key, position]) {
   assert.fail(`${scene} does not get to ${position}`);
 }
 
-test('every handle is in the address; another tab that opens it shows the same', async () => {
+test('every handle is in the address; another tab that opens it shows the same', onlyInAll, async () => {
   const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
   for (const one of moves) await move(page, one);
   const hash = await hashOf(page);
@@ -157,7 +158,7 @@ test('an embedded scene takes its position from the address', async () => {
   await page.close();
 });
 
-test('Firefox: handles are in the address, and Back undoes a move', { skip: withoutFirefox }, async () => {
+test('Firefox: handles are in the address, and Back undoes a move', { skip: withoutFirefox, ...onlyInAll }, async () => {
   const other = await launchFirefox();
   try {
     const page = await other.newPage();

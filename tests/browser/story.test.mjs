@@ -7,6 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from '../../dist/index.js';
+import { onlyInAll, some } from '../js/support/extent.mjs';
 import {
   becomes,
   complaints,
@@ -359,11 +360,11 @@ async function mountAll(page) {
   }
 }
 
-for (const [scheme, width] of [
+for (const [scheme, width] of some([
   ['light', 1440],
   ['light', 768],
   ['dark', 320],
-]) {
+], 3)) {
   test(`all scenes: axe finds nothing, nothing is cut, targets are large: ${scheme}, ${width} px`, async () => {
     const { page, said } = await openStory('hero', { scheme, width });
     await mountAll(page);
@@ -426,7 +427,7 @@ test('before anything is touched at most 130 KB are transferred, but for the cor
   await page.close();
 });
 
-test('Firefox: every scene is mounted, and every handle follows the keyboard', { skip: withoutFirefox }, async () => {
+test('Firefox: every scene is mounted, and every handle follows the keyboard', { skip: withoutFirefox, ...onlyInAll }, async () => {
   const other = await launchFirefox();
   try {
     const page = await other.newPage();

@@ -13,6 +13,7 @@ import { importEntry, installed, root } from '../js/support/consumer.mjs';
 import { train } from '../js/support/digit-network.mjs';
 import { digits, golden } from '../js/support/handwriting.mjs';
 import { networkLayers, tf, useBackend } from '../js/support/tensorflow.mjs';
+import { onlyInAll } from '../js/support/extent.mjs';
 
 /** A fifth of the epochs of the reference: enough to tell learning from chance. */
 const settings = { ...golden.settings, epochs: 2 };
@@ -53,7 +54,7 @@ async function bundled() {
   return outputFiles[0].text;
 }
 
-test('chromium: TensorFlow.js on WebAssembly learns to read privately, as in Node', async () => {
+test('chromium: TensorFlow.js on WebAssembly learns to read privately, as in Node', onlyInAll, async () => {
   const files = {
     '/': '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/main.js"></script>',
     '/main.js': await bundled(),

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fails, runningOn } from './support/command.mjs';
 import { dpFtrl, root } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
 
 const write = writerIn(scratchFolder('delimiter'));
@@ -31,7 +32,7 @@ const COMMANDS = {
 const NAMES = { ';': 'semicolon', '\t': 'tab' };
 
 test('delimiter: recognised and given separators make the output of commas, bit for bit', async () => {
-  for (const [command, [args, table]] of Object.entries(COMMANDS)) {
+  for (const [command, [args, table]] of some(Object.entries(COMMANDS), 3)) {
     assert.doesNotMatch(table, /[";\t]/);
     const wanted = await dpFtrl([command, ...args], { input: table });
     assert.equal(wanted.code, 0, wanted.stderr);

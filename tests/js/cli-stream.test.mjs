@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { cli, run } from './support/consumer.mjs';
+import { onlyInAll } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('stream');
@@ -73,7 +74,7 @@ test('memory: that of a few rows is enough for a long file, or a pipe with a hor
   assert.deepEqual(await inLittleMemory(winner, path), { code: 0, numLines: 2 });
 });
 
-test('memory: a million steps of the default mechanism take less than 300 MB', async () => {
+test('memory: a million steps of the default mechanism take less than 300 MB', onlyInAll, async () => {
   const table = join(folder, 'million.csv');
   const most = join(folder, 'most.txt');
   const hook = join(folder, 'most.mjs');

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { dpFtrl, root } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--seed', '4', '--quiet'];
 const seen = [...privacy, '--show-nonprivate'];
@@ -64,7 +65,7 @@ test('time formats: every format finds the buckets of ISO 8601', async () => {
   ];
   assert.match(german(times[0]), /^\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d$/);
   assert.match(american(times[0]), /^\d+\/\d+\/\d{4}, \d+:\d\d:\d\d [AP]M$/);
-  for (const bucket of ['day', 'hour']) {
+  for (const bucket of some(['day', 'hour'], 2)) {
     const wanted = await printed(count(bucket), table((time) => time.toISOString()));
     assert.ok(wanted.split('\n').length > 5);
     for (const [format, write] of written) {

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { importEntry } from './support/consumer.mjs';
+import { onlyInAll } from './support/extent.mjs';
 import { PowerLoss } from './support/power-loss.mjs';
 import { appendingStore, memoryStore } from './support/stores.mjs';
 
@@ -79,7 +80,7 @@ test('log: a long one becomes a base, all bases together O(1) bytes a release', 
   }, options);
 });
 
-test('log: a durable release costs after 10^6 what it costs after 10^3, of bytes and of processor time', async (t) => {
+test('log: a durable release costs after 10^6 what it costs after 10^3, of bytes and of processor time', onlyInAll, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cost-'));
   const path = join(folder, 'ledger');
   const file = await FileStore.open(path);

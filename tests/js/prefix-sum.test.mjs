@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { close, rejects } from './support/check.mjs';
 import { entryUrl, importEntry, installed, node, root } from './support/consumer.mjs';
+import { onlyInAll } from './support/extent.mjs';
 import { loadIntercepted } from './support/intercept.mjs';
 import { namesOf } from './support/mechanisms.mjs';
 import { importSource } from './support/sources.mjs';
@@ -499,7 +500,7 @@ test('handles: the garbage collector frees what was forgotten', async () => {
   assert.equal(stdout, '0');
 });
 
-test('leaks: 10,000 handles come and go on a heap that does not grow', async () => {
+test('leaks: 10,000 handles come and go on a heap that does not grow', onlyInAll, async () => {
   // Mechanisms that are searched for take a second, and allocate like the others.
   const quick = mechanisms.filter((name) => !['blt', 'blt-normalized', 'blt-scaled'].includes(name));
   const { dp: own, memory } = await loadIntercepted(load, wasm.slice());

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importEntry } from './support/consumer.mjs';
 import { train } from './support/digit-network.mjs';
+import { onlyInAll } from './support/extent.mjs';
 import { digits, golden } from './support/handwriting.mjs';
 import { networkLayers, tf, useBackend } from './support/tensorflow.mjs';
 
@@ -53,7 +54,7 @@ test('handwriting: SGD of TensorFlow.js without privacy reads what JAX does, see
   });
 });
 
-test('handwriting: with correlated noise it reads what JAX does with that of jax_privacy', (t) => {
+test('handwriting: with correlated noise it reads what JAX does with that of jax_privacy', onlyInAll, (t) => {
   const measured = (correlated = readBy('optimal'));
   show(t, 'optimal', measured);
   assertNear(measured, reference.optimal, 'optimal');

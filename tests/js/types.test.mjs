@@ -152,6 +152,7 @@ import { sequential } from '@tensorflow/tfjs-layers';
 import { load } from 'dp-ftrl';
 import { load as loadLearner } from 'dp-ftrl/learner';
 import { privateOptimizer, type TfOptimizer } from 'dp-ftrl/tfjs';
+import { some } from './support/extent.mjs';
 const dp = await load();
 const target = { numSteps: 8, epsilon: 1, delta: 1e-6, rate: 1 };
 const model = sequential();
@@ -237,7 +238,7 @@ const projects = [
   ['node10', { module: 'ESNext', moduleResolution: 'Node10', target: 'ES2022', lib: dom }, false],
 ];
 
-for (const [name, options, nodeTypes] of projects) {
+for (const [name, options, nodeTypes] of some(projects, 2)) {
   test(`types compile strictly: ${name}`, async () => {
     const { code, stdout } = await compile(source, options, nodeTypes);
     assert.equal(stdout, '');

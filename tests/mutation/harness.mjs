@@ -167,7 +167,7 @@ class Tree {
     this.source = source;
     this.folder = folder;
     this.scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-mutation-'));
-    this.env = { ...process.env, TMPDIR: this.scratch };
+    this.env = { ...process.env, TMPDIR: this.scratch, DPFTRL_ALL: '1' };
     delete this.env.NODE_TEST_CONTEXT; // Tests of the harness are themselves run by Node.
   }
 
