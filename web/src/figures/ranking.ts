@@ -92,9 +92,9 @@ export class Ranking {
     setText(
       byId('ranking-note'),
       `Standard deviations of the releases of ${count(numSteps)} steps${summed}, noise multiplier 1.` +
-        `${bound} Click a mechanism to choose it. Memory is counted in vectors as long as a record; ` +
-        '“buffers”, “bands” and so on are the parameters of that name. “Reads ahead”: rows of C use ' +
-        'records later than their step; with Gaussian noise an equivalent C does not, so the ' +
+        `${bound} Click a mechanism to choose it. Bars are logarithmic. Memory is counted in vectors as ` +
+        'long as a record; “buffers”, “bands” and so on are the parameters of that name. “Reads ' +
+        'ahead”: rows of C use later records; with Gaussian noise an equivalent C does not, so the ' +
         'mechanism can be streamed.',
     );
     this.fillLeftOut(comparison);

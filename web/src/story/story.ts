@@ -54,8 +54,9 @@ const scenes: readonly Scene[] = [
     id: 'handwriting',
     title: 'Learning to read',
     sentence:
-      'The same trick trains a model to read digits, while noise hides every single image. With ' +
-      'noise that is taken back it reads far better than with fresh noise.',
+      'Training adds up many small corrections: a running total. So the same trick trains a model to ' +
+      'read digits, while noise hides every single image. With noise that is taken back it reads far ' +
+      'better than with fresh noise.',
     load: () => import('./handwriting/handwriting.ts'),
   },
   {

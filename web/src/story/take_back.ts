@@ -250,12 +250,12 @@ class Errors {
       label: 'Noise of the worst total by the part that is taken back',
       xName: 'part taken back',
       yName: 'noise on the worst total (1 = on a single published count)',
-      // Evenly spaced by what is left: 1 - lambda, from 1 down to 1/1000.
+      // As the handle's way: evenly spaced by the places of the list.
       x: {
         from: 0,
-        to: 3,
-        ticks: [0, 0.5, 0.9, 0.97, 0.99, 0.999].map((lambda) => this.at(lambda)),
-        text: (value) => String(Number((1 - 10 ** -value).toFixed(3))),
+        to: lambdas.length - 1,
+        ticks: [0, 0.5, 0.9, 0.97, 0.99, 0.999].map((lambda) => lambdas.indexOf(lambda)),
+        text: (place) => String(lambdas[place]),
       },
       y: { from: 4, to: 40, logarithmic: true, ticks: [4, 8, 16, 32], text: String },
       draw: () => this.draw(),
@@ -268,10 +268,6 @@ class Errors {
     this.dot = this.plane.add('circle', { class: 'u-dot', r: 6 });
     this.question = this.plane.add('text', { class: 'u-question', 'text-anchor': 'middle' });
     this.question.textContent = 'Where is it lowest?';
-  }
-
-  private at(lambda: number): number {
-    return -Math.log10(1 - lambda);
   }
 
   show(kind: Kind): void {
@@ -293,7 +289,10 @@ class Errors {
     this.question.classList.toggle('hidden', known);
     this.question.setAttribute('x', String((plane.left + plane.right) / 2));
     this.question.setAttribute('y', String((plane.top + plane.bottom) / 2 + 6));
-    const place = ({ lambda, error }: Kind): Point => ({ x: plane.x(this.at(lambda)), y: plane.y(error) });
+    const place = ({ lambda, error }: Kind): Point => ({
+      x: plane.x(lambdas.indexOf(lambda)),
+      y: plane.y(error),
+    });
     const here = place(kind);
     const line = { x1: here.x, x2: here.x, y1: plane.top, y2: plane.bottom };
     for (const [name, value] of Object.entries(line)) this.cursor.setAttribute(name, String(value));

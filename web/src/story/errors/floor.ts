@@ -18,7 +18,7 @@ import { joined, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 
 const numSteps = 1024;
-const bufferCounts = [1, 2, 3, 4] as const;
+const bufferCounts = [1, 2, 3, 4, 8] as const;
 const rootBars = squareRootBars(numSteps);
 const rootErrors = errorsOfBars(rootBars, numSteps);
 const freshErrors = errorsOfBars(Float64Array.of(1), numSteps);
@@ -69,9 +69,9 @@ class FloorScene implements SceneView {
         'p',
         {},
         'Each bar shows how much of an earlier noise is part of the noise of a step; below zero, it ' +
-          'is taken back. The bars start as the “square root”, half a step of taking back: done twice, ' +
-          'they take back all of the previous noise. Drag them, and try to bring the worst step down ' +
-          'to the floor.',
+          'is taken back. The bars start as the “square root”: half of the previous noise is taken ' +
+          'back, and less and less of older noise. Drag them, and try to bring the worst step down to ' +
+          'the floor.',
       ),
       h('div', { class: 'side-by-side' }, this.bars.plane.element, this.picture.plane.element),
       this.starts(),
@@ -261,19 +261,19 @@ class FloorScene implements SceneView {
 }
 
 const buffersName = (buffers: number): string =>
-  `changing bars, ${buffers} ${buffers === 1 ? 'buffer' : 'buffers'}`;
+  `changing bars, ${buffers} ${buffers === 1 ? 'buffer' : 'buffers'}` +
+  (buffers === 8 ? ': “optimal” in the first picture' : '');
 
 const buffersWords =
   'Bars that are the same at every step cannot beat the square root; bars that change from step to ' +
   'step can. They need not be stored one by one: a few buffers, running mixtures of the noise so ' +
-  'far, stand in for them. Add buffers one at a time:';
+  'far, stand in for them. Add buffers:';
 
 const floorWords =
   `The floor is proved for running totals of ${count(numSteps)} steps to which each person ` +
-  'contributes once. It holds for every such mixture of noise, called a factorization: write the ' +
-  'summing matrix as a product B C, add Gaussian noise to C times the records, and publish B times ' +
-  'that, as all curves here do. It bounds the worst step; other steps may lie below it. It says ' +
-  'nothing about methods of another kind.';
+  'contributes once. No factorization of the summing matrix (no way to mix Gaussian noise, as all ' +
+  'curves here do) gets the worst step below it. Other steps may lie below it, and it says nothing ' +
+  'about methods of another kind.';
 
 export const mount: Mount = async (stage, context) => {
   const scene = new FloorScene(stage, context);
