@@ -10,6 +10,7 @@ import { RowsHash } from '../../input/examples.js';
 import type { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
 import { say, SEEDED, warnNotPrivate } from '../../output/notices.js';
+import { ProgressLine } from '../../output/progress.js';
 import { warnWeak } from '../../output/weak.js';
 import { optionsFor, passesText } from './defaults.js';
 import { openTest, warnTest } from './hindsight.js';
@@ -216,6 +217,8 @@ export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<v
   warnNotPrivate('learn', { [SEEDED]: seed !== undefined });
   const notes = unscaledText(args, inputs, setup);
   if (!quiet && seed === undefined) say('learn', `${sentenceOf(dp, run, cost)}${notes}`);
-  const model = await measured(dp, await learn(dp, run, rows), { settings, test, dimension });
+  const line = quiet ? undefined : new ProgressLine('learn: learning for');
+  const learned = await learn(dp, run, rows).finally(() => line?.end());
+  const model = await measured(dp, learned, { settings, test, dimension });
   await writeShown(settings, model, { text: () => describeWhole(model, numRows), isGuarded: false });
 }
