@@ -28,11 +28,11 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 457_900);
+  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 458_900);
 });
 
 test('size: the counter, its module and its code', (t) => {
-  check(t, 'counter.wasm', sizeOf('counter.wasm'), 125_900);
+  check(t, 'counter.wasm', sizeOf('counter.wasm'), 126_500);
   check(t, 'counter.js', sizeOf('counter.js'), 17_600);
 });
 
@@ -48,8 +48,8 @@ function inlined(name) {
 }
 
 test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
-  check(t, 'counter', inlined('counter'), 185_700);
-  check(t, 'learner', inlined('learner'), 219_500);
+  check(t, 'counter', inlined('counter'), 186_300);
+  check(t, 'learner', inlined('learner'), 220_000);
 });
 
 test('size: the optimizer for TensorFlow.js', (t) => {
@@ -62,7 +62,7 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 629_900);
+  check(t, 'index.js', sizeOf('index.js'), 630_300);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {

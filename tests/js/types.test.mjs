@@ -152,7 +152,6 @@ import { sequential } from '@tensorflow/tfjs-layers';
 import { load } from 'dp-ftrl';
 import { load as loadLearner } from 'dp-ftrl/learner';
 import { privateOptimizer, type TfOptimizer } from 'dp-ftrl/tfjs';
-import { some } from './support/extent.mjs';
 const dp = await load();
 const target = { numSteps: 8, epsilon: 1, delta: 1e-6, rate: 1 };
 const model = sequential();

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 #include "math/fft.hpp"
@@ -212,6 +213,30 @@ std::vector<double> multiply_series(std::span<const double> a, std::span<const d
   for (std::size_t i = 0; i < size; ++i)
     for (std::size_t j = 0; i + j < size; ++j) product[i + j] += a[i] * b[j];
   return product;
+}
+
+ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::int64_t separation) {
+  const std::int64_t n = std::ssize(coefficients);
+  require_between("sum_of_absolute_products", "separation", separation, 1, kMaxNumSteps);
+  std::int64_t num_bands = n;
+  while (num_bands > 1 && coefficients[index_of(num_bands - 1)] == 0) --num_bands;
+  DoubleDouble sum;
+  bool has_negative = false;
+  for (std::int64_t lag = 0; lag < num_bands; lag += separation) {
+    const double times = lag == 0 ? 1 : 2;  // either order
+    DoubleDouble product;
+    std::int64_t row = 0;
+    // Columns `column` and `column - lag`, the last one first: it has the fewest rows.
+    for (std::int64_t column = (n - 1) / separation * separation; column >= lag;
+         column -= separation) {
+      for (; row < std::min(n - column, num_bands - lag); ++row)
+        product = add(product,
+                      two_product(coefficients[index_of(row)], coefficients[index_of(row + lag)]));
+      has_negative = has_negative || product.high < 0;
+      sum = add(sum, times * std::abs(product.high));
+    }
+  }
+  return {sum.high, has_negative};
 }
 
 Matrix lower_triangular_toeplitz(std::span<const double> coefficients) {

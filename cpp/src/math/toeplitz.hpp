@@ -66,6 +66,17 @@ BoundedProduct multiply_by_fft(std::span<const double> a, std::span<const double
 /// First min(a.size(), b.size()) coefficients of the product of two series, O(n^2).
 std::vector<double> multiply_series(std::span<const double> a, std::span<const double> b);
 
+/// Sum of the absolute inner products of columns 0, b, 2b, ... of a Toeplitz matrix.
+struct ColumnSum {
+  double sum;
+  bool has_negative;  ///< one of the products is negative
+};
+/// @return      the sum over all pairs of columns of the matrix with first column `coefficients`, a
+///              column and itself included, O(n) a column that overlaps with the first one, in
+///              twice the precision
+/// @checked-by  toeplitz_test "sums of absolute products are those of the Gram matrix"
+ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::int64_t separation);
+
 /// Dense matrix with first column `coefficients`.
 Matrix lower_triangular_toeplitz(std::span<const double> coefficients);
 

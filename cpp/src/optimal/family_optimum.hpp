@@ -27,7 +27,8 @@ struct FamilyOptions {
   /// Least relative accuracy that counts as converged: the gradient of ln(error) in the parameters
   /// of the descent has at most this norm (30 times this for a largest of many rows with more than
   /// 1000 parameters), and for a largest of many rows the duality gap of the row weights is at most
-  /// 100 times this. 1e-12 .. 1e-2.
+  /// 100 times this. 1e-12 .. 1e-2; taken for 1e-5 at least with more bands than an epoch has
+  /// steps.
   double tolerance = 1e-7;
   /// Called after every evaluation; false stops, and the best point so far is returned.
   std::function<bool(const FamilyProgress&)> progress = {};
@@ -75,8 +76,11 @@ struct BandedToeplitzOptimum {
 /// Coefficients of least error: C_ij = c_{i-j} for i - j < p, else 0.
 ///
 /// With single participation, or a separation of at least p, columns of C that a user can touch are
-/// orthogonal and the coefficients are free. With a smaller separation they are kept positive and
-/// non-increasing, where the pattern 0, b, 2b, ... attains the sensitivity.
+/// orthogonal and the coefficients are free. They are free over fixed epochs, too, and turn
+/// negative where an epoch has passed: inner products of columns count by their absolute values,
+/// which makes the sensitivity an upper bound where some are negative. With another participation
+/// of smaller separation they are kept positive and non-increasing, where the pattern 0, b, 2b, ...
+/// attains it.
 ///
 /// p = n is the optimal Toeplitz factorization.
 ///

@@ -210,7 +210,37 @@ TEST(Toeplitz, fast_products_stay_within_their_error_bound) {
   }
 }
 
+TEST(Toeplitz, sums_of_absolute_products_are_those_of_the_gram_matrix) {
+  for (const std::size_t size : std::vector<std::size_t>{1, 2, 3, 8, 31, 60}) {
+    for (std::size_t num_bands = 1; num_bands <= size; num_bands += 1 + num_bands / 2) {
+      for (const bool is_mixed : {false, true}) {
+        std::vector<double> c(size, 0.0);
+        for (std::size_t j = 0; j < num_bands; ++j)
+          c[j] = is_mixed ? std::cos(static_cast<double>(j * j)) : 1.0 / static_cast<double>(j + 1);
+        const Matrix encoder = lower_triangular_toeplitz(c);
+        const Matrix gram = encoder.transpose() * encoder;
+        for (Eigen::Index separation = 1; separation <= gram.rows() + 1; ++separation) {
+          double sum = 0, least = 0;
+          for (Eigen::Index i = 0; i < gram.rows(); i += separation) {
+            for (Eigen::Index j = 0; j < gram.rows(); j += separation) {
+              sum += std::abs(gram(i, j));
+              least = std::min(least, gram(i, j));
+            }
+          }
+          const ColumnSum found = sum_of_absolute_products(c, separation);
+          EXPECT_NEAR(found.sum, sum, 1e-13 * sum) << size << " " << separation;
+          if (least < -1e-12 || !is_mixed) {
+            EXPECT_EQ(found.has_negative, is_mixed) << size << " " << separation;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Toeplitz, bad_input_is_refused_by_name) {
+  EXPECT_ERROR(sum_of_absolute_products(std::vector<double>{1, 2}, 0), "invalid_argument",
+               "sum_of_absolute_products: separation must be between 1 and");
   EXPECT_ERROR(quadratic_root_coefficients({}, 0), "invalid_argument",
                "quadratic_root_coefficients: num_coefficients must be between 1 and");
   EXPECT_ERROR(window_root_coefficients({.width = 0}, 5), "invalid_argument",

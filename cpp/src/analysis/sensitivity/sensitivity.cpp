@@ -10,6 +10,7 @@
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
+#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {
@@ -141,6 +142,11 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
     if (is_nonnegative)
       return {norm_of_shifts(coefficients, k, b), Exactness::exact,
               "Toeplitz: norm of the sum of the columns of the first phase"};
+    if (fits_pattern_budget(n, k)) {
+      const ColumnSum found = sum_of_absolute_products(coefficients, b);
+      return {std::sqrt(found.sum), found.has_negative ? Exactness::upper_bound : Exactness::exact,
+              "Toeplitz: sum of |X_ij| over the first phase"};
+    }
     return {norm_of_shifts(absolute_values(coefficients), k, b), Exactness::upper_bound,
             "Toeplitz: as if the coefficients were their absolute values"};
   }

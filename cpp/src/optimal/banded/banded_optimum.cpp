@@ -16,6 +16,9 @@
 namespace dpftrl {
 namespace {
 
+/// Least tolerance where absolute values of inner products, nearly kinks, are in the objective.
+constexpr double kSignedTolerance = 1e-5;
+
 void require_banded_problem(const char* function, const BandedProblem& problem,
                             std::int64_t max_steps, const FamilyOptions& options) {
   require_between(function, "num_steps", problem.num_steps, 1, max_steps);
@@ -56,8 +59,13 @@ void pull_back_coefficients(const Vector& point, const Vector& by_coefficient, b
   }
 }
 
-Vector starting_point(std::int64_t num_bands, bool is_free) {
-  const std::vector<double> f = square_root_coefficients(num_bands + 1);
+/// The square root; free coefficients begin small where columns of one user would overlap.
+Vector starting_point(const BandedProblem& problem, bool is_free) {
+  const std::int64_t num_bands = problem.num_bands;
+  std::vector<double> f = square_root_coefficients(num_bands + 1);
+  if (is_free && detail::has_signed_overlaps(problem))
+    for (std::int64_t j = problem.participation.separation(); j < num_bands; ++j)
+      f[static_cast<std::size_t>(j)] *= 1e-3;
   const Eigen::Index p = static_cast<Eigen::Index>(num_bands);
   Vector point(is_free ? p - 1 : p);
   for (Eigen::Index j = 0; j < point.size(); ++j) {
@@ -85,7 +93,7 @@ namespace detail {
 Task<BandedToeplitzOptimum> search_banded_toeplitz(BandedProblem problem,
                                                    const FamilyOptions& options, Pieces* pieces) {
   require_banded_problem("find_banded_toeplitz_optimum", problem, kMaxBandedToeplitzSteps, options);
-  const bool is_free = has_orthogonal_columns(problem);
+  const bool is_free = has_orthogonal_columns(problem) || has_signed_overlaps(problem);
   BandedToeplitzError error(problem);
   BandedToeplitzOptimum result;
   result.coefficients = {1.0};
@@ -94,14 +102,16 @@ Task<BandedToeplitzOptimum> search_banded_toeplitz(BandedProblem problem,
     result.errors = error.errors(result.coefficients);
     co_return result;
   }
-  Search search(options, pieces);
+  FamilyOptions used = options;
+  if (has_signed_overlaps(problem)) used.tolerance = std::max(used.tolerance, kSignedTolerance);
+  Search search(used, pieces);
   Vector by_coefficient(static_cast<Eigen::Index>(problem.num_bands));
   const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
     const double value = error(coefficients_of(point, is_free), by_coefficient);
     pull_back_coefficients(point, by_coefficient, is_free, gradient);
     return value;
   };
-  const Vector start = starting_point(problem.num_bands, is_free);
+  const Vector start = starting_point(problem, is_free);
   const DescentResult best = co_await search.descend(log_error, start);
   result.search = search.report(best);
   result.coefficients = coefficients_of(best.point, is_free);

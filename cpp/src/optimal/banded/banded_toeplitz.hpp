@@ -30,6 +30,9 @@ class SeriesProducts {
   std::vector<std::unique_ptr<Fft>> transforms_;
 };
 
+/// Columns that a user touches overlap, in patterns so few that coefficients may have both signs.
+bool has_signed_overlaps(const BandedProblem& problem);
+
 /// ln(error) of a banded Toeplitz encoder as a function of all its coefficients, with the gradient.
 class BandedToeplitzError {
  public:
@@ -40,6 +43,7 @@ class BandedToeplitzError {
 
  private:
   double sensitivity_squared(std::span<const double> coefficients, Vector* gradient) const;
+  double phase_sum(std::span<const double> coefficients, Vector& gradient) const;
   std::vector<double> inverse(std::span<const double> coefficients);
   double row_squared(const std::vector<double>& inverse, Objective objective) const;
   void row_gradient(std::span<const double> coefficients, const std::vector<double>& inverse,
@@ -48,6 +52,7 @@ class BandedToeplitzError {
 
   BandedProblem problem_;
   Repeats repeats_;
+  bool has_signs_;  ///< inner products of columns count by their absolute values
   bool is_direct_;
   SeriesProducts products_;
 };

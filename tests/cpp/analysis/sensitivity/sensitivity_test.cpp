@@ -423,6 +423,31 @@ TEST(Sensitivity, the_naive_formula_fails_where_coefficients_do_not_decrease) {
   EXPECT_GE(toeplitz_sensitivity(mixed, separated(3, 2)).value, 10.198039027185569);
 }
 
+/// Over epochs coefficients of both signs count by the inner products of columns, those of the
+/// first phase alone, which is the worst.
+TEST(Sensitivity, of_toeplitz_over_epochs_signs_count_by_inner_products) {
+  double least_ratio = 1;
+  for (const std::int64_t b : {1, 2, 3, 4}) {
+    for (const std::int64_t k : {2, 3}) {
+      for (unsigned seed = 1; seed <= 30; ++seed) {
+        std::vector<double> c(static_cast<std::size_t>(k * b));
+        for (std::size_t j = 0; j < c.size(); ++j)
+          c[j] = std::cos(static_cast<double>(seed * (j + 1) * (j + 1)));
+        const Sensitivity claimed = toeplitz_sensitivity(c, fixed(k, b));
+        const Matrix encoder = lower_triangular_toeplitz(c);
+        EXPECT_TRUE(is_sound(claimed, encoder, fixed(k, b))) << k << " " << b << " " << seed;
+        const double of_all = brute_force_sensitivity(encoder, fixed(k, b)).value;
+        EXPECT_LE(claimed.value, of_all * (1 + 1e-14)) << k << " " << b << " " << seed;
+        for (double& value : c) value = std::abs(value);
+        const double absolute = toeplitz_sensitivity(c, fixed(k, b)).value;
+        EXPECT_LE(claimed.value, absolute * (1 + 1e-14)) << k << " " << b << " " << seed;
+        least_ratio = std::min(least_ratio, claimed.value / absolute);
+      }
+    }
+  }
+  EXPECT_LT(least_ratio, 0.9);
+}
+
 TEST(Sensitivity, the_rule_of_the_tests_rejects_wrong_versions) {
   const GivenStrategy banded_root(band_coefficients(square_root_coefficients(8), 2));
   const Participation twice = separated(2, 4);
