@@ -124,7 +124,8 @@ ${PARTICIPATION}
 
 What is searched for fits the workload and the participation where there is such a search: optimal
 up to 2048 steps for any workload (beyond: prefix and decay alone), with --epochs up to 1024 (the
-mean of prefix and decay: 2048); blt, banded-toeplitz and banded any participation. Elsewhere it is
+mean of prefix and decay: 2048); blt, banded-toeplitz and banded any participation. For longer
+epochs take banded-toeplitz with --bands of two epochs or more. Elsewhere the search is
 that for prefix sums or for one participation, and the status is infeasible; error and certificates
 then have optimisedFor. Dense optima take seconds at 256 steps, minutes at 1024; optimal for prefix
 sums ten seconds at 10^6 steps. For learning rates and more than 2048 steps: --objective mean, or
