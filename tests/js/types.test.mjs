@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { consumer, node, root } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
