@@ -28,7 +28,7 @@ function check(t, name, size, budget) {
 }
 
 test('size: the WebAssembly file', (t) => {
-  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 458_900);
+  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 459_000);
 });
 
 test('size: the counter, its module and its code', (t) => {
@@ -37,7 +37,7 @@ test('size: the counter, its module and its code', (t) => {
 });
 
 test('size: the small learner, its module and its code', (t) => {
-  check(t, 'learner.wasm', sizeOf('learner.wasm'), 149_500);
+  check(t, 'learner.wasm', sizeOf('learner.wasm'), 149_700);
   check(t, 'learner.js', sizeOf('learner.js'), 21_800);
 });
 
@@ -49,7 +49,7 @@ function inlined(name) {
 
 test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
   check(t, 'counter', inlined('counter'), 186_300);
-  check(t, 'learner', inlined('learner'), 220_000);
+  check(t, 'learner', inlined('learner'), 220_400);
 });
 
 test('size: the optimizer for TensorFlow.js', (t) => {
@@ -62,7 +62,7 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 630_300);
+  check(t, 'index.js', sizeOf('index.js'), 631_700);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {

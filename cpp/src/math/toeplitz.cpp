@@ -239,6 +239,12 @@ ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::in
   return {sum.high, has_negative};
 }
 
+std::int64_t cost_of_absolute_products(std::int64_t num_bands, std::int64_t num_steps,
+                                       std::int64_t separation) {
+  const std::int64_t num_overlaps = 1 + (num_bands - 1) / separation;
+  return num_overlaps * (num_bands + num_steps / separation);
+}
+
 Matrix lower_triangular_toeplitz(std::span<const double> coefficients) {
   const Eigen::Index size = static_cast<Eigen::Index>(coefficients.size());
   Matrix matrix = Matrix::Zero(size, size);

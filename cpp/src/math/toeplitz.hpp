@@ -77,6 +77,10 @@ struct ColumnSum {
 /// @checked-by  toeplitz_test "sums of absolute products are those of the Gram matrix"
 ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::int64_t separation);
 
+/// How many products and columns such a sum goes through, at most.
+std::int64_t cost_of_absolute_products(std::int64_t num_bands, std::int64_t num_steps,
+                                       std::int64_t separation);
+
 /// Dense matrix with first column `coefficients`.
 Matrix lower_triangular_toeplitz(std::span<const double> coefficients);
 

@@ -114,6 +114,23 @@ TEST(IntegerEncoder, sensitivity_is_that_of_all_patterns) {
   EXPECT_GE(num_exact, 150);
 }
 
+TEST(IntegerEncoder, over_epochs_signs_count_by_inner_products) {
+  const auto epochs = Participation::fixed_epoch({.num_epochs = 4, .epoch_length = 2});
+  for (const std::vector<double>& c :
+       std::vector<std::vector<double>>{{1, 0.5, -0.5, 0.25}, {0.5, -1, 0.25, 0.75, -0.25}}) {
+    const IntegerEncoder encoder = IntegerEncoder::of(toeplitz_strategy(c, 8, true), 2);
+    std::vector<double> absolute = c;
+    for (double& x : absolute) x = std::abs(x);
+    const IntegerEncoder positive = IntegerEncoder::of(toeplitz_strategy(absolute, 8, true), 2);
+    const auto claim = encoder.sensitivity(epochs);
+    const auto of_absolute = positive.sensitivity(epochs);
+    ASSERT_TRUE(claim && of_absolute);
+    EXPECT_GE(claim->squared, brute_force_integers(encoder, epochs));
+    EXPECT_LT(claim->squared, of_absolute->squared);
+    EXPECT_EQ(claim->exactness, Exactness::upper_bound);
+  }
+}
+
 TEST(IntegerEncoder, coefficients_that_rise_again_are_bounded_by_their_majorant) {
   // Participations at once meet coefficients 1 and 0, two steps apart both ones: 1 + 1 + 4.
   const IntegerEncoder encoder = IntegerEncoder::of(toeplitz_strategy({1, 0, 1}, 5, false), 0);

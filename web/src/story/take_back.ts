@@ -250,7 +250,7 @@ class Errors {
       label: 'Noise of the worst total by the part that is taken back',
       xName: 'part taken back',
       yName: 'noise on the worst total (1 = on a single published count)',
-      // As the handle's way: evenly spaced by the places of the list.
+      // Spaced like the handle's way, evenly by place in the list.
       x: {
         from: 0,
         to: lambdas.length - 1,

@@ -20,6 +20,9 @@ using detail::is_non_increasing;
 using detail::sum_of_squares;
 using Kind = Participation::Kind;
 
+/// Inner products of columns take no more operations than this: half a second.
+constexpr std::int64_t kMostProducts = std::int64_t{1} << 27;
+
 /// Norm of sum_{i < k, i b <= t} c_{t - i b} over t. In twice the precision, because what leaves
 /// the window of k terms is subtracted again.
 double norm_of_shifts(std::span<const double> coefficients, std::int64_t num_shifts,
@@ -142,7 +145,9 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
     if (is_nonnegative)
       return {norm_of_shifts(coefficients, k, b), Exactness::exact,
               "Toeplitz: norm of the sum of the columns of the first phase"};
-    if (fits_pattern_budget(n, k)) {
+    std::int64_t num_bands = n;
+    while (num_bands > 1 && coefficients[index_of(num_bands - 1)] == 0) --num_bands;
+    if (cost_of_absolute_products(num_bands, n, b) <= kMostProducts) {
       const ColumnSum found = sum_of_absolute_products(coefficients, b);
       return {std::sqrt(found.sum), found.has_negative ? Exactness::upper_bound : Exactness::exact,
               "Toeplitz: sum of |X_ij| over the first phase"};

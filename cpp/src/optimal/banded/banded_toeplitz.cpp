@@ -64,8 +64,9 @@ std::vector<double> SeriesProducts::inverse(std::span<const double> a) {
 }
 
 bool has_signed_overlaps(const BandedProblem& problem) {
-  return problem.participation.kind() == Participation::Kind::fixed_epoch &&
-         problem.participation.separation() < problem.num_bands;
+  const std::int64_t separation = problem.participation.separation();
+  return problem.participation.kind() == Participation::Kind::fixed_epoch && separation >= 2 &&
+         separation < problem.num_bands;
 }
 
 BandedToeplitzError::BandedToeplitzError(const BandedProblem& problem)

@@ -31,6 +31,8 @@ class SeriesProducts {
 };
 
 /// Columns that a user touches overlap, in patterns so few that coefficients may have both signs.
+/// Not where a user is in all steps: there independent noise is best, and smoothing would cost 0.3
+/// %.
 bool has_signed_overlaps(const BandedProblem& problem);
 
 /// ln(error) of a banded Toeplitz encoder as a function of all its coefficients, with the gradient.

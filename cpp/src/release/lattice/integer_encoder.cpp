@@ -9,6 +9,7 @@
 #include "analysis/sensitivity/tree_sensitivity.hpp"
 #include "base/counting.hpp"
 #include "dpftrl/base/error.hpp"
+#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {
@@ -114,6 +115,32 @@ std::optional<std::int64_t> even_pattern_sum(const std::vector<std::int64_t>& c,
   return sum;
 }
 
+/// Sum of |X_ij| over columns 0, b, 2b, ... of k. No partial sum of products is above that of the
+/// squares, which is checked.
+std::optional<std::int64_t> absolute_product_sum(const std::vector<std::int64_t>& c, std::int64_t n,
+                                                 std::int64_t b) {
+  const std::int64_t num_bands = std::min<std::int64_t>(std::ssize(c), n);
+  std::int64_t squares = 0;
+  for (const std::int64_t x : c) {
+    if (std::abs(x) >= std::int64_t{1} << 31 || squares >= kMaxSquaredSensitivity - x * x)
+      return std::nullopt;
+    squares += x * x;
+  }
+  std::int64_t sum = 0;
+  for (std::int64_t lag = 0; lag < num_bands; lag += b) {
+    std::int64_t product = 0, row = 0;
+    for (std::int64_t column = (n - 1) / b * b; column >= lag; column -= b) {
+      for (; row < std::min(n - column, num_bands - lag); ++row)
+        product += c[index_of(row)] * c[index_of(row + lag)];
+      for (int order = 0; order < (lag == 0 ? 1 : 2); ++order) {
+        if (sum >= kMaxSquaredSensitivity - std::abs(product)) return std::nullopt;
+        sum += std::abs(product);
+      }
+    }
+  }
+  return sum;
+}
+
 std::optional<IntegerSensitivity> toeplitz(std::vector<std::int64_t> c, std::int64_t num_steps,
                                            int bits, const Participation& participation) {
   participation.require_horizon(num_steps);
@@ -121,6 +148,14 @@ std::optional<IntegerSensitivity> toeplitz(std::vector<std::int64_t> c, std::int
   const std::int64_t b = k == 1 ? num_steps : participation.separation();
   const bool is_apart = b >= std::ssize(c);
   const bool is_fixed = participation.kind() == Participation::Kind::fixed_epoch;
+  constexpr std::int64_t kMostProducts = std::int64_t{1} << 27;
+  if (k > 1 && !is_apart && is_fixed && std::ranges::min(c) < 0 &&
+      cost_of_absolute_products(std::ssize(c), num_steps, b) <= kMostProducts) {
+    const std::optional<std::int64_t> squared = absolute_product_sum(c, num_steps, b);
+    if (!squared) return std::nullopt;
+    return IntegerSensitivity{*squared, bits, Exactness::upper_bound,
+                              "integers: sum of |X_ij| over the first phase"};
+  }
   bool is_exact = k == 1 || is_apart || std::ranges::min(c) >= 0;
   for (std::int64_t& x : c) x = std::abs(x);
   if (k > 1 && !is_apart && !is_fixed && !is_non_increasing(c)) {

@@ -111,6 +111,31 @@ TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_turn_negative_and_gain) {
   }
 }
 
+/// Never worse but for what smoothing of absolute values costs.
+TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_are_never_worse) {
+  for (const Objective objective : {Objective::mean, Objective::max}) {
+    for (const std::int64_t length : {1, 2, 8, 16}) {
+      const std::int64_t n = 48;
+      const Participation participation =
+          Participation::fixed_epoch({.num_epochs = n / length, .epoch_length = length});
+      const auto error_with = [&](std::int64_t num_bands) {
+        return error_of(find_banded_toeplitz_optimum({.num_steps = n,
+                                                      .num_bands = num_bands,
+                                                      .objective = objective,
+                                                      .participation = participation})
+                            .errors,
+                        objective);
+      };
+      const double apart = error_with(length);
+      for (const std::int64_t num_bands : {length + 1, 2 * length, n})
+        EXPECT_LE(error_with(num_bands), apart * (1 + 2e-4)) << length << " " << num_bands;
+      if (length >= 8) {
+        EXPECT_LT(error_with(2 * length), 0.995 * apart) << length;
+      }
+    }
+  }
+}
+
 TEST(BandedToeplitzOptimum, is_never_above_the_known_values) {
   for (const auto& golden : golden::families::banded_toeplitz_optimum) {
     const Objective objective = objective_named(golden.objective);

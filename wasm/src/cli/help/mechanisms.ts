@@ -124,13 +124,13 @@ ${PARTICIPATION}
 
 What is searched for fits the workload and the participation where there is such a search: optimal
 up to 2048 steps for any workload (beyond: prefix and decay alone), with --epochs up to 1024 (the
-mean of prefix and decay: 2048); blt, banded-toeplitz and banded any participation. For longer
-epochs take banded-toeplitz with --bands of two epochs or more. Elsewhere the search is
+mean of prefix and decay: 2048); blt, banded-toeplitz and banded any participation. Elsewhere it is
 that for prefix sums or for one participation, and the status is infeasible; error and certificates
-then have optimisedFor. Dense optima take seconds at 256 steps, minutes at 1024; optimal for prefix
-sums ten seconds at 10^6 steps. For learning rates and more than 2048 steps: --objective mean, or
-blt. What is found serves release, error, compare and the noise of the package. Learners take
-strategies for prefix sums.
+then have optimisedFor. With --epochs and more steps than that, take banded-toeplitz with --bands
+of two epochs or more, up to 4096. Dense optima take seconds at 256 steps, minutes at 1024; optimal
+for prefix sums ten seconds at 10^6 steps. For learning rates and more than 2048 steps: --objective
+mean, or blt. What is found serves release, error, compare and the noise of the package. Learners
+take strategies for prefix sums.
 
 Progress goes to standard error if that is a terminal and the search takes more than a second. When
 it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.

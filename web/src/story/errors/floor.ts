@@ -271,9 +271,9 @@ const buffersWords =
 
 const floorWords =
   `The floor is proved for running totals of ${count(numSteps)} steps to which each person ` +
-  'contributes once. No factorization of the summing matrix (no way to mix Gaussian noise, as all ' +
-  'curves here do) gets the worst step below it. Other steps may lie below it, and it says nothing ' +
-  'about methods of another kind.';
+  'contributes once. No factorization of the summing matrix, that is, no way of mixing Gaussian ' +
+  'noise like those drawn here, brings the worst step below it. Other steps may lie below it, and it ' +
+  'says nothing about methods of another kind.';
 
 export const mount: Mount = async (stage, context) => {
   const scene = new FloorScene(stage, context);

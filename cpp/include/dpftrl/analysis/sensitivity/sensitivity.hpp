@@ -57,10 +57,11 @@ Sensitivity sensitivity(const Strategy& strategy, const Participation& participa
 /// Exact for one participation, for non-negative coefficients in fixed epochs (the first phase is
 /// the worst), and for non-negative non-increasing ones at a minimum separation (the pattern 0, b,
 /// 2b, ... is the worst). For others in fixed epochs the root of the sum of |X_ij| over the first
-/// phase, X = C^T C: an upper bound, exact where none of these X_ij is negative; the same for |c_j|
-/// where steps times epochs are above 2^30. At a minimum separation an upper bound: the same for
-/// the non-increasing majorant max_{j >= i} |c_j|. O(num_steps), with coefficients of both signs
-/// times the epochs, and as many pairs of doubles as the separation.
+/// phase, X = C^T C: an upper bound, exact where none of these X_ij is negative; where that takes
+/// more than 2^27 operations, the bound for |c_j|. At a minimum separation an upper bound: that for
+/// the non-increasing majorant max_{j >= i} |c_j|. O(num_steps) and as many pairs of doubles as the
+/// separation; with both signs over epochs p / b times O(p + k), p coefficients up to the last that
+/// is not 0.
 /// @source  Kalinin, Lampert, arXiv 2405.13763, Theorem 2; docs/math/sensitivity.md.
 Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
                                  const Participation& participation);
