@@ -254,7 +254,7 @@ class Errors {
       x: {
         from: 0,
         to: lambdas.length - 1,
-        ticks: [0, 0.5, 0.9, 0.97, 0.99, 0.999].map((lambda) => lambdas.indexOf(lambda)),
+        ticks: [0, 0.5, 0.9, 0.97, 0.999].map((lambda) => lambdas.indexOf(lambda)),
         text: (place) => String(lambdas[place]),
       },
       y: { from: 4, to: 40, logarithmic: true, ticks: [4, 8, 16, 32], text: String },
