@@ -448,6 +448,26 @@ TEST(Sensitivity, of_toeplitz_over_epochs_signs_count_by_inner_products) {
   EXPECT_LT(least_ratio, 0.9);
 }
 
+/// A sum of too many products leaves the bound by absolute values; bands at a long horizon have
+/// few.
+TEST(Sensitivity, of_toeplitz_over_many_epochs_is_limited_by_products) {
+  const std::int64_t n = 1 << 14;
+  std::vector<double> c = square_root_coefficients(n);
+  for (std::size_t j = 1; j < c.size(); j += 2) c[j] = -c[j];
+  const Sensitivity limited = toeplitz_sensitivity(c, fixed(n, 1));
+  EXPECT_EQ(limited.exactness, Exactness::upper_bound);
+  EXPECT_EQ(limited.value, toeplitz_sensitivity(square_root_coefficients(n), fixed(n, 1)).value);
+
+  std::vector<double> bands(std::size_t{1} << 21, 0.0);
+  bands[0] = 1;
+  bands[1] = -0.5;
+  const std::int64_t k = std::ssize(bands);
+  // k columns of squared norm 5/4, the last one of 1, and k - 1 products of -1/2.
+  const double squared = 1.25 * static_cast<double>(k - 1) + 1 + static_cast<double>(k - 1);
+  EXPECT_TRUE(
+      relatively_close(toeplitz_sensitivity(bands, fixed(k, 1)).value, std::sqrt(squared), 1e-14));
+}
+
 TEST(Sensitivity, the_rule_of_the_tests_rejects_wrong_versions) {
   const GivenStrategy banded_root(band_coefficients(square_root_coefficients(8), 2));
   const Participation twice = separated(2, 4);
