@@ -15,8 +15,8 @@ namespace {
 /// Up to this many bands recursions are faster than transforms.
 constexpr std::int64_t kMostDirectBands = 128;
 
-/// |x| is taken for the root of x^2 and the square of this: 7e-5 of the error, half the line
-/// searches of 1e-4.
+/// |x| is taken for the root of x^2 and the square of this, which costs about 1e-4 of the error and
+/// takes half the line searches of 1e-4.
 constexpr double kSmooth = 1e-3;
 
 std::size_t size_of(std::int64_t n) {
