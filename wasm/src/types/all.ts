@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// All types that users see.
+// All public types.
 
 export type * from './certificate.js';
 export type * from './comparison.js';

@@ -6,101 +6,106 @@ import type { EffectiveParameters, MechanismName } from './mechanism.js';
 import type { Neighbours } from './privacy.js';
 import type { CertifiedBound } from './unit-error.js';
 
-/** Everything a privacy claim rests on. */
+/** The privacy claim of a mechanism, with every quantity it rests on. */
 export interface Certificate {
   mechanism: MechanismName;
   workload: string;
   participation: string;
-  /** Largest number of steps of a user, and their distance, as in `UnitError`. */
+  /**
+   * Largest number of steps of a user. `separation` is the distance between them; see `UnitError`.
+   */
   maxParticipations: number;
   separation: number;
   numSteps: number;
   neighbours: Neighbours;
   epsilon: number;
   delta: number;
-  /** Gaussian DP; null in mode 'lattice' with discrete noise, which is zCDP with `rho`. */
+  /** Gaussian DP; null in mode 'lattice' with discrete Gaussian noise, which is zCDP with `rho`. */
   mu: number | null;
   rho: number;
   clipNorm: number;
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   sensitivityMethod: string;
-  /** Present where this package clipped nothing: the norm is a promise of the caller. */
+  /** Present if this package clips nothing: the caller then guarantees `clipNorm`. */
   clipping?: 'by the caller';
   noiseMultiplier: number;
   noiseStddev: number;
   maxError: number;
   meanError: number;
-  /** The error for which the mechanism is made; 'max' where it has no objective. */
+  /** The error the mechanism is designed for; 'max' if it has no objective. */
   objective: 'max' | 'mean';
   effectiveParameters: EffectiveParameters;
   /**
-   * Present for 'optimal' where there is no optimum for the participation that was asked for: epochs
-   * beyond `limits.epochSteps` or, for sums, `limits.epochSumSteps`, a least separation, a number of
-   * buffers. The participation that it is the optimum for, in words. The sensitivity is that for the
-   * former all the same; 'banded-toeplitz' is optimised for any.
+   * The participation that 'optimal' was optimised for, in words. Present if it differs from the
+   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` (for sums,
+   * `limits.epochSumSteps`), a minimum separation, or a number of buffers. The sensitivity is
+   * always that of the requested participation. 'banded-toeplitz' is optimised for any
+   * participation.
    */
   optimisedFor?: string;
   /**
-   * Present for releases in mode 'lattice', whose sensitivity and noise are those of the integers.
+   * Present for releases in mode 'lattice'; sensitivity and noise are then those of the integers.
    */
   lattice?: LatticeClaim;
   /**
-   * Present for releases without a delta, which is 0 then: `clipNorm` and `sensitivity` are l1-norms,
-   * `mu` and `rho` what epsilon implies.
+   * Present for pure-DP releases, whose `delta` is 0: `clipNorm` and `sensitivity` are then
+   * l1-norms, and `mu` and `rho` are those implied by epsilon.
    */
   laplace?: LaplaceClaim;
 }
 
 /**
- * A certificate together with how good the mechanism is, and a check that its factors belong
- * together.
+ * A certificate with the mechanism's error relative to a certified lower bound, and a check that
+ * its factors multiply to the workload.
  */
 export interface CheckedCertificate extends Certificate, CertifiedBound {
   /**
-   * The error named by `objective`, divided by `lowerBound`: both are at noise multiplier 1, for
-   * either kind of neighbours.
+   * The error named by `objective` divided by `lowerBound`, both at noise multiplier 1, for either
+   * kind of neighbours.
    */
   ratio: number | null;
   /**
-   * ratio - 1: no factorization that the bound covers is better by more than this share of the
-   * bound.
+   * ratio - 1: no factorization covered by the bound has an error smaller by more than this
+   * fraction of the bound.
    */
   gap: number | null;
   /**
-   * max |A - B C| over the leading `residualSteps` steps, for the strategy made for that many
-   * steps.
+   * max |A - B C| over the first `residualSteps` steps, for the strategy built for that many steps.
    */
   decoderResidual: number;
   residualSteps: number;
 }
 
 /**
- * Claims of releases without a delta beside those of the certificate: each node of the tree, and
- * each entry, has integer noise k with probability proportional to exp(-|k| / scale). Lengths are
- * in grids.
+ * Claims of pure-DP releases, in addition to the certificate: each entry of each tree node gets
+ * integer noise k with probability proportional to exp(-|k| / scale). Lengths are in units of
+ * `grid`.
  */
 export interface LaplaceClaim {
-  /** Norm to which records are clipped, over all their entries. */
+  /** Norm by which records are clipped, over all their entries. */
   norm: 'l1';
   scale: number;
-  /** Most by which one user moves all nodes and entries together, in l1-norm: at most epsilon * scale. */
+  /**
+   * Largest l1-distance, at most epsilon * scale, by which one user moves all nodes and entries
+   * together.
+   */
   distance: number;
   /** Largest l1-norm of a record. */
   maxNorm: number;
-  /** Input units that one integer counts. */
+  /** Value of one integer unit, in input units. */
   grid: number;
 }
 
 /**
- * Laws of the noise in mode 'lattice': discrete Gaussians, which are zCDP with the certificate's
- * `rho` (some 7 % more noise at epsilon 1, delta 1e-6), or exactly rounded ones, which are GDP with
- * its `mu`.
+ * Distribution of the noise in mode 'lattice': discrete Gaussian, which is zCDP with the
+ * certificate's `rho` (about 7 % more noise at epsilon 1, delta 1e-6), or exactly rounded Gaussian,
+ * which is GDP with its `mu`.
  */
 export type LatticeNoise = 'discrete-gaussian' | 'rounded-gaussian';
 
 /**
- * Claims of mode 'lattice' beside those of the certificate. Lengths are in units of a measurement.
+ * Claims of mode 'lattice', in addition to the certificate. Lengths are in units of a measurement.
  */
 export interface LatticeClaim {
   noise: LatticeNoise;
@@ -112,7 +117,9 @@ export interface LatticeClaim {
   noiseVariance: number;
   /** Upper bound on the l2 distance by which one user moves all measurements. */
   distance: number;
-  /** Upper bound on what the rounding of integer buffers adds to a measurement; 0 elsewhere. */
+  /**
+   * Upper bound on the rounding error that integer buffers add to a measurement; 0 without buffers.
+   */
   roundingDeviation: number;
   /** Largest number of contributions to one step. */
   maxContributions: number;

@@ -13,14 +13,14 @@ export interface CompareOptions {
   numSteps: number;
   workload?: Workload;
   participation?: Participation;
-  /** Error by which the table is sorted. Default 'max'. */
+  /** Error the table is sorted by. Default 'max'. */
   objective?: 'max' | 'mean';
   /**
-   * Adds what prefix sums without a delta cost at this epsilon, and from which delta on Gaussian
+   * Adds the errors of pure-DP prefix sums at this epsilon, and the delta above which Gaussian
    * noise is better.
    */
   epsilon?: number;
-  /** Saved strategies to be compared as well. */
+  /** Saved strategies to include in the comparison. */
   strategies?: readonly SavedStrategy[];
 }
 
@@ -28,48 +28,48 @@ export interface ComparedMechanism {
   mechanism: MechanismName;
   /** Parameters that differ from the defaults. */
   parameters: MechanismParameters;
-  /** Whether this is one of the saved strategies that were given. */
+  /** True if this is one of the given saved strategies. */
   saved: boolean;
-  /** As in `Certificate`: present where there is no search for the participation. */
+  /** As in `Certificate`: present if there is no search for the requested participation. */
   optimisedFor?: string;
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   maxError: number;
   meanError: number;
-  /** Error of the objective / lowerBound; null where no bound is available. */
+  /** Error named by `objective`, divided by `lowerBound`; null if no bound is available. */
   ratio: number | null;
   stepCost: string;
   memoryCost: string;
   causal: boolean;
-  /** As in the catalogue. */
+  /** As in `CatalogueEntry`. */
   pureDp: boolean;
 }
 
-/** A mechanism that a comparison has no row for. */
+/** A mechanism omitted from a comparison. */
 export interface LeftOut {
   mechanism: MechanismName;
   parameters: MechanismParameters;
-  /** Why, in words. */
+  /** Reason, in words. */
   reason: string;
-  /** The same as data. */
+  /** Reason, as data. */
   refusal: Refusal;
 }
 
 /**
- * Totals without a delta beside the best mechanism of a table. Errors are root mean squares at clip
- * norm 1, zero-out neighbours; records are clipped in l1-norm, which bounds their l2-norm.
+ * Pure-DP totals compared with the best mechanism of a table. Errors are RMS errors at clip norm 1
+ * and zero-out neighbours; records are clipped in l1-norm, which bounds their l2-norm.
  */
 export interface PureComparison {
   epsilon: number;
-  /** Parameters of tree-k with the least mean error. */
+  /** Parameters of 'tree-k' with the least mean error. */
   parameters: { arity: number; subtractive: boolean };
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   maxError: number;
   meanError: number;
   /**
-   * The delta at which the best mechanism of the table has the same error of the objective: below
-   * it, Laplace noise without a delta is the smaller one.
+   * Delta at which the best mechanism of the table has the same error (as named by `objective`).
+   * Below it, pure-DP Laplace noise is smaller.
    */
   crossoverDelta: number;
 }
@@ -81,24 +81,29 @@ export interface Comparison extends CertifiedBound {
   objective: 'max' | 'mean';
   /** Best first. */
   mechanisms: ComparedMechanism[];
-  /** Mechanisms that have no formula at this size or take too long, with the reason. */
+  /**
+   * Mechanisms omitted because they have no formula at this size or take too long, with the reason.
+   */
   leftOut: LeftOut[];
   /**
-   * Mechanisms whose error of the objective would rise with normalised columns: tried up to 256
-   * steps.
+   * Mechanisms whose error (as named by `objective`) would rise with normalised columns; tested up
+   * to 256 steps.
    */
   raisedByNormalizing: MechanismName[];
-  /** Present where `epsilon` was given. */
+  /** Present if `epsilon` was given. */
   pure?: PureComparison;
 }
 
-/** A comparison that runs mechanism by mechanism. */
+/** A comparison that runs one mechanism at a time. */
 export interface PiecewiseComparison {
-  /** Iterations count the rows of the table, including those that will be left out. */
+  /**
+   * Progress, whose `iterations` count the rows of the table, including those that will be left
+   * out.
+   */
   readonly progress: OptimizeProgress;
   readonly finished: boolean;
-  /** Runs one piece. Returns false when nothing is left. */
+  /** Runs one piece. Returns false when no work is left. */
   advance(): boolean;
-  /** Returns the table at the end; before that throws a DpError of code 'bad_state'. */
+  /** Returns the finished table. Before the end, throws a DpError with code 'bad_state'. */
   result(): Comparison;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// <reference lib="esnext.disposable" preserve="true" />
 
-// Sources of the library, and handles: objects that live in its memory.
+// Options of `load`, and handles: objects that live in WebAssembly memory.
 
 // Host types are looked up by name, so that these declarations also compile where the DOM library
 // or Node's types are absent.
@@ -17,7 +17,7 @@ type HostModule = typeof globalThis extends {
   ? Type
   : object;
 
-/** Source of the WebAssembly bytes; not needed for the `.` entry, which carries them. */
+/** Source of the WebAssembly bytes; not needed for the `.` entry, which embeds them. */
 export interface LoadOptions {
   wasm?:
     | string
@@ -30,7 +30,7 @@ export interface LoadOptions {
   signal?: HostType<'AbortSignal'> | undefined;
 }
 
-/** An object that owns memory of the WebAssembly heap: call `dispose()` or use `using`. */
+/** An object that owns memory on the WebAssembly heap. Free it with `dispose()` or `using`. */
 export interface Handle {
   dispose(): void;
   [Symbol.dispose](): void;

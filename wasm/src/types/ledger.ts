@@ -6,32 +6,30 @@ import type { Handle } from './instance.js';
 import type { PrefixSumOptions, PureSumOptions, Totals } from './sums.js';
 
 /**
- * Storage for the bytes of a ledger, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
- * (dp-ftrl/indexed-db). The bytes hold the key and the true sums: as secret as the records. A
- * ledger has exclusive use of its store until it is disposed of; another ledger is refused with
- * `store_in_use`. A store is identified by its object: do not wrap one store in two.
+ * Storage for the state of a ledger, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
+ * (dp-ftrl/indexed-db). The stored bytes contain the key and the true sums, so they are as secret
+ * as the records. A ledger has exclusive use of its store until it is disposed of; another ledger
+ * is refused with `store_in_use`. Stores are identified by object identity, so do not wrap one
+ * store in two objects.
  */
 export interface ReleaseStore {
   /** Returns the bytes that were saved last, or undefined (or null) if none were ever saved. */
   load(): Promise<Uint8Array | null | undefined>;
   /**
-   * Replaces the bytes, all or nothing. Resolves when they would outlive a crash; rejects, and
-   * replaces nothing, where others have saved since `load`.
+   * Replaces the bytes atomically. Resolves once they would survive a crash. Rejects without
+   * replacing anything if another writer has saved since `load`.
    */
   save(bytes: Uint8Array): Promise<void>;
   /**
-   * Adds bytes behind those that were saved or appended last: `load` returns all of them, one after
-   * the other. Optional: with it a release costs what it adds, without it ledgers save everything
-   * again. Resolves when the bytes would outlive a crash. What a crash leaves of them must be their
-   * beginning, or lack sectors of 512 bytes that read as zeros. Rejects, and adds nothing, where
-   * others have saved or appended since; a store that cannot tell whether it added them rejects
-   * everything from then on.
+   * Appends bytes to those saved or appended last; `load` returns all of them, concatenated.
+   * Optional: with it, a release writes only what it adds; without it, ledgers save their whole
+   * state again. Resolves once the bytes would survive a crash. After a crash, the remaining bytes
+   * must be a prefix of them, or lack 512-byte sectors that read as zeros. Rejects without
+   * appending if another writer has saved or appended since; a store that cannot tell whether it
+   * appended the bytes rejects every later call.
    */
   append?(bytes: Uint8Array): Promise<void>;
-  /**
-   * Lets go of the storage once a pending save has succeeded or failed; `save` rejects from then
-   * on.
-   */
+  /** Releases the storage once a pending save has settled; `save` rejects from then on. */
   close(): Promise<void>;
 }
 
@@ -39,89 +37,97 @@ export interface LedgerOptions extends PrefixSumOptions {
   store: ReleaseStore;
 }
 
-/** Options of a ledger of totals without a delta. */
+/** Options of a ledger of pure-DP totals (delta = 0). */
 export interface PureLedgerOptions extends PureSumOptions {
   store: ReleaseStore;
 }
 
 /**
- * A private running total that survives restarts: each step is released for one record, ever. A
- * release is stored before it is handed out.
+ * A private running total that survives restarts. Each step is only ever released for one record,
+ * and a release is stored before it is returned.
  */
 export interface ReleaseLedger
   extends Handle,
     Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'>,
     Pick<Totals, 'stddev' | 'halfWidth'> {
-  /** The next step that has no release yet. */
+  /** Index of the next step to be released. */
   readonly step: number;
   /**
-   * Returns the private running total after a 0-based step, up to `step`. Asked again with the same
-   * record it gives the same total; with another one it rejects with code `already_released`.
+   * Returns the private running total after a 0-based step, at most the ledger's `step`. Calling it
+   * again with the same record returns the same total; with another record it rejects with code
+   * `already_released`.
    */
   release(step: number, record: ArrayLike<number>): Promise<Float64Array>;
-  /** Does the same for `records.length / dimension` steps from `firstStep` on, stored once. */
+  /**
+   * Does the same for `records.length / dimension` steps from `firstStep` on, with one write to the
+   * store.
+   */
   releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array>;
   /**
-   * Does the same for steps with several contributions: `steps` holds for each step all
-   * contributions, one after the other, `dimension` entries each, or none. Each is clipped by
-   * itself: add up before what one person contributes to a step. `memo` is stored with them, all or
-   * nothing; without steps it is stored alone, with the key.
+   * Does the same for steps with any number of contributions. `steps` holds the contributions to
+   * each step, concatenated, `dimension` entries each. Each is clipped separately, so add up one
+   * person's contributions to a step beforehand. `memo` is stored atomically with them; if there
+   * are no steps, only the memo and the key are stored.
    */
   releaseSteps(
     firstStep: number,
     steps: readonly ArrayLike<number>[],
     memo?: Uint8Array,
   ): Promise<Float64Array>;
-  /** The memo stored last with `releaseSteps`: as secret as the rest. */
+  /** The memo stored last with `releaseSteps`; as secret as the rest of the state. */
   readonly memo: Uint8Array | undefined;
-  /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
+  /** 32 hexadecimal digits that identify the key and reveal nothing about it. */
   readonly identity: string;
 }
 
 interface Durability {
   /**
-   * When contributions are stored. 'contribution' (default): each call of `contribute` stores its
-   * own, and a crash loses none of a call that had resolved. 'release': `release` stores them with
-   * its step, in one write; a crash loses those to the open step, which have to be given again.
+   * Determines when contributions are stored. 'contribution' (default): each call of `contribute`
+   * stores its contributions, and a crash loses none of a call that has resolved. 'release':
+   * `release` stores them with its step in one write; a crash loses those to the open step, which
+   * must be given again.
    */
   durable?: 'contribution' | 'release';
 }
 
 export interface PeopleLedgerOptions extends LedgerOptions, Durability {}
 
-/** Options of a ledger of people's totals without a delta. */
+/** Options of a ledger of people's pure-DP totals (delta = 0). */
 export interface PurePeopleLedgerOptions extends PureLedgerOptions, Durability {}
 
 /**
- * A private running total of people's contributions that survives restarts, as `peopleSum` makes it:
- * `participation` holds for each person over all of them, and each step has one release, ever.
+ * A private running total of people's contributions, as in `PeopleSum`, that survives restarts.
+ * `participation` is enforced for each person across restarts, and each step has only one release,
+ * ever.
  */
 export interface PeopleLedger
   extends Handle,
     Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'grid' | 'insecure'>,
     Pick<Totals, 'stddev' | 'halfWidth'> {
-  /** The open step. */
+  /** Index of the open step. */
   readonly step: number;
   /**
-   * Number of contributions so far, whether they counted or not, with what earlier processes stored:
-   * the index of the next one to be given. Those of a call that was refused are not among them, those
-   * of a call whose storing failed are: the next call stores them. NOT private.
+   * Number of contributions so far, whether or not they counted, including those stored by earlier
+   * processes; this is the index of the next contribution to give. Contributions of a refused call
+   * are excluded; those of a call that failed to store are included, and the next call stores them.
+   * NOT private.
    */
   readonly numContributions: number;
-  /** Number of these that did not count. It depends on the data: NOT private. */
+  /** Number of contributions that did not count. It depends on the data: NOT private. */
   readonly numDropped: number;
   /**
-   * Adds records of `dimension` entries to the open step, with the person each is from, all or none.
-   * The store has a keyed code of each name, and the sum of a person's records to the open step.
+   * Adds records of `dimension` entries, each with the person it is from, to the open step; adds
+   * all or none. The store holds a keyed code of each name, and the sum of each person's records in
+   * the open step.
    */
   contribute(people: string | ArrayLike<string>, records: ArrayLike<number>): Promise<void>;
   /**
-   * Ends the step, if it is the open one, and returns the private running total after it; that of an
-   * earlier step is the one that was returned before.
+   * Ends the step if it is the open one, and returns the private running total after it. For an
+   * earlier step, returns the same total as before.
    */
   release(step: number): Promise<Float64Array>;
-  /** Does the same for `numSteps` steps from `firstStep` on, stored once. */
+  /** Does the same for `numSteps` steps from `firstStep` on, with one write to the store. */
   releaseMany(firstStep: number, numSteps: number): Promise<Float64Array>;
-  /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
+  /** 32 hexadecimal digits that identify the key and reveal nothing about it. */
   readonly identity: string;
 }

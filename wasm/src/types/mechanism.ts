@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Mechanisms, and the problems they are made for.
+// Mechanisms, and the problems they solve.
 
 import type { ApproximateDp, Neighbours } from './privacy.js';
 
-/** Names of the mechanisms this version knows. */
+/** Names of the mechanisms in this version. */
 export type MechanismName =
   | 'independent'
   | 'output'
@@ -31,7 +31,7 @@ export type MechanismName =
   | 'blt-scaled'
   | 'optimal';
 
-/** Parameters of mechanisms; the catalogue says which mechanism takes which. */
+/** Parameters of mechanisms; `CatalogueEntry.parameters` lists those of each mechanism. */
 export interface MechanismParameters {
   /** Number of non-zero diagonals, the main one included. */
   bands?: number;
@@ -39,13 +39,13 @@ export interface MechanismParameters {
   buffers?: number | 'exact';
   /** Error that the optimised mechanisms minimise. Default 'max'. */
   objective?: 'max' | 'mean';
-  /** BLT: theta, each in [0, 1). */
+  /** Decays theta of a BLT, each in [0, 1). */
   decays?: ArrayLike<number>;
-  /** BLT: omega, one per decay. */
+  /** Weights omega of a BLT, one per decay. */
   weights?: ArrayLike<number>;
   /** Number of children of a node. */
   arity?: number;
-  /** Trees of odd arity: nodes are also subtracted. */
+  /** Trees of odd arity: whether nodes are also subtracted. */
   subtractive?: boolean;
   /** Smooth tree: number of bits of a leaf. */
   height?: number;
@@ -57,19 +57,19 @@ export interface MechanismParameters {
   alpha?: number;
   /** Log-perturbed: power of the log log factor. */
   loglogPower?: number;
-  /** Log-perturbed: steps the noise is scaled for, at least numSteps. */
+  /** Log-perturbed: number of steps the noise is scaled for, at least numSteps. */
   horizonCap?: number;
-  /** Any mechanism for prefix sums: restart after this many steps. */
+  /** Any mechanism for prefix sums: number of steps after which it restarts. */
   epochLength?: number;
-  /** Trees with epochLength: complete a finished epoch to a power of two. */
+  /** Trees with epochLength: whether a finished epoch is completed to a power of two. */
   completeEpochs?: boolean;
-  /** Any mechanism: scale the columns of C to norm 1. */
+  /** Any mechanism: whether the columns of C are scaled to norm 1. */
   normalizeColumns?: boolean;
 }
 
 /**
- * The linear queries answered at every step: sums of all records; exponentially decaying sums, where
- * a record of k steps ago counts decay^k, above 0 and up to 1; an exponentially averaged sum
+ * Linear queries answered at every step: sums of all records so far; exponentially decaying sums,
+ * in which a record k steps ago has weight decay^k, 0 < decay <= 1; an exponentially averaged sum
  * (momentum, with weight decay); sums of the last `window` records; sums weighted by learning
  * rates; or any lower-triangular matrix, numSteps * numSteps entries, row-major.
  */
@@ -82,8 +82,8 @@ export type Workload =
   | { matrix: ArrayLike<number> };
 
 /**
- * The steps to which one user may contribute: a single one; one in each of `epochs` epochs, always
- * at the same place; or at most `participations`, at least `minSeparation` (j - i) apart.
+ * Steps to which one user may contribute: a single one; one in each of `epochs` epochs, always at
+ * the same position; or at most `participations`, at least `minSeparation` (j - i) apart.
  */
 export type Participation =
   | 'single'
@@ -91,60 +91,60 @@ export type Participation =
   | { participations: number; minSeparation: number };
 
 /**
- * Method by which a lower bound was found: from dual variables of the optimum, in linear time or
- * with dense matrices, or as the Schatten-1 norm of the workload.
+ * Method used to compute a lower bound: dual variables of the optimum, in linear time or with dense
+ * matrices, or the Schatten-1 norm of the workload.
  */
 export type BoundMethod = 'dual' | 'dense dual' | 'schatten';
 
 /**
- * An optimised mechanism as plain data that survives JSON. Only + - * / and sqrt are applied to its
- * numbers, so it gives the same noise, bit for bit, wherever it is used. It can be passed wherever
- * a mechanism is named. Sensitivity and errors are computed again from the numbers: a damaged
- * strategy costs accuracy, never privacy.
+ * An optimised mechanism as plain, JSON-serialisable data, accepted wherever a mechanism is named.
+ * Only + - * / and sqrt are applied to its numbers, so it produces the same noise, bit for bit, on
+ * every platform. Sensitivity and errors are recomputed from the numbers: a corrupted strategy
+ * costs accuracy, never privacy.
  */
 export interface SavedStrategy {
   format: 'dp-ftrl strategy';
   version: 1;
   mechanism: MechanismName;
-  /** The only horizon it serves. */
+  /** The only horizon it can be used for. */
   numSteps: number;
   workload: Workload;
-  /** Participation that it was optimised for, and the default where none is given. */
+  /** Participation it was optimised for, which is also the default if none is given. */
   participation: Participation;
   objective: 'max' | 'mean';
-  /** Weights of the steps in `error` and `lowerBound`, where they were not all the same. */
+  /** Weights of the steps in `error` and `lowerBound`, if they were not all equal. */
   queryWeights?: number[];
-  /** The error that was minimised, for this mechanism as it is run, at unit noise multiplier. */
+  /** The minimised error, evaluated for this mechanism as it will run, at unit noise multiplier. */
   error: number;
   /** As in `CertifiedBound`, at the end of the search. */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
   /**
-   * As in `CertifiedBound`; missing where it is 1, and in files of older versions. In those it is
-   * the least d with (d + 1) (d + 2) / 2 above the participations: 2 from 3 on, 3 from 6 on.
+   * As in `CertifiedBound`; missing if it is 1, and in files of older versions. For those it is the
+   * least d with (d + 1) (d + 2) / 2 above the number of participations: 2 from 3 participations
+   * on, 3 from 6 on.
    */
   lowerBoundMinDimension?: number;
-  /** As in `CertifiedBound`; missing where `lowerBoundMinDimension` is. */
+  /** As in `CertifiedBound`; missing if `lowerBoundMinDimension` is. */
   lowerBoundEveryDimension?: number;
   /** error / lowerBound */
   ratio: number | null;
   /**
-   * How the search ended. 'converged': as far as can be proved for `optimal`, and to a stationary
-   * point for the others. 'stopped': before its end. 'not converged': the iterations were used up.
-   * 'infeasible': there is no search for the workload and participation that were asked for, and
-   * this is the best for prefix sums, or for one participation; or there is no proof as close as
-   * was asked for.
+   * Outcome of the search. 'converged': to the provable limit for `optimal`, to a stationary point
+   * for the others. 'stopped': stopped before its end. 'not converged': ran out of iterations.
+   * 'infeasible': there is no search for the requested workload and participation, and this is the
+   * optimum for prefix sums, or for one participation; or no proof is as tight as requested.
    */
   status: 'converged' | 'stopped' | 'not converged' | 'infeasible';
   iterations: number;
-  /** Everything that defines it, by name. */
+  /** All numbers that define the strategy, by name. */
   parameters: Record<string, number[]>;
 }
 
 /**
- * The parameters a mechanism was made with, including those chosen for it, under the names of
- * `MechanismParameters`, together with short lists that only the optimised ones have
- * (`coefficients`, `shifts`). Lists as long as the horizon are not here but in a `SavedStrategy`.
+ * Parameters a mechanism was built with, whether given or chosen automatically, under the names of
+ * `MechanismParameters`. Optimised mechanisms also have short lists (`coefficients`, `shifts`).
+ * Lists as long as the horizon are found only in a `SavedStrategy`.
  */
 export type EffectiveParameters = Record<string, number | boolean | number[]>;
 
@@ -153,20 +153,20 @@ export interface CatalogueEntry {
   summary: string;
   stepCost: string;
   memoryCost: string;
-  /** Its own parameters. Every mechanism also takes epochLength and normalizeColumns. */
+  /** Parameters of this mechanism. Every mechanism also takes epochLength and normalizeColumns. */
   parameters: (keyof MechanismParameters)[];
   /**
-   * 'adapted': Toeplitz workloads get an encoder of their own; 'decoded': the encoder is the one
+   * 'adapted': each Toeplitz workload has a dedicated encoder. 'decoded': the encoder is the one
    * for prefix sums, whose releases are decoded further.
    */
   workloads: 'adapted' | 'decoded';
-  /** Longest horizon that its formulas cover. */
+  /** Longest horizon covered by its formulas. */
   maxSteps: number;
-  /** Its measurements read no later step than the one at which they are used. */
+  /** True if its measurements read no step later than the one at which they are used. */
   causal: boolean;
   /**
-   * Whether pure differential privacy (delta = 0) would follow from Laplace noise in place of
-   * Gaussian noise, also for records chosen in the light of releases. Sums of this package draw
+   * Whether pure differential privacy (delta = 0) would follow if Gaussian noise were replaced by
+   * Laplace noise, even for records chosen adaptively from releases. Sums of this package draw
    * Gaussian noise; `queries` and the exponential mechanism serve delta = 0.
    */
   pureDp: boolean;
@@ -175,20 +175,21 @@ export interface CatalogueEntry {
 export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   /**
    * Default 'optimal'; for windows, momentum, rates and matrices beyond 128 steps
-   * 'normalized-square-root', and beyond 65,536 'square-root'. A saved strategy brings its horizon and workload, and takes no parameters.
+   * 'normalized-square-root', and beyond 65,536 'square-root'. A saved strategy supplies its
+   * horizon and workload, and takes no parameters.
    */
   mechanism?: MechanismName | SavedStrategy;
   /** Horizon: the number of releases the noise is calibrated for. */
   numSteps: number;
-  /** l2-norm to which each record is clipped, input units. Default 1. */
+  /** l2-norm to which each record is clipped, in input units. Default 1. */
   clipNorm?: number;
   /** Default 'zero-out'. */
   neighbours?: Neighbours;
   /** Default 'single'. */
   participation?: Participation;
   /**
-   * Default 'prefix'. `prefixSum`, `peopleSum` and their ledgers release all of them, in mode 'grid'.
-   * Learners and `simulation` take 'prefix' alone.
+   * Default 'prefix'. `prefixSum`, `peopleSum` and their ledgers support all workloads in mode
+   * 'grid'. Learners and `simulation` support only 'prefix'.
    */
   workload?: Workload;
 }

@@ -8,55 +8,58 @@ import type { MechanismOptions } from './mechanism.js';
 import type { ErrorOptions } from './unit-error.js';
 
 export interface NoiseOptions extends ErrorOptions {
-  /** Entries of a row. Default 1. */
+  /** Number of entries of a row. Default 1. */
   dimension?: number;
   /**
-   * Coordinate at which these rows begin within the whole: shards that share a key together have
-   * the numbers of the whole. Default 0.
+   * Index of the first coordinate of these rows within the full rows: shards that share a key
+   * together make up the full rows. Default 0.
    */
   firstCoordinate?: number;
   /**
-   * Gives rows of increments, what each step adds to the noise of its sum, for callers who add
-   * noise to each gradient: of every mechanism, over prefix sums. They are the differences of
-   * successive rounded rows of totals, so that their sums are those rows, at the cost of one more
-   * row of memory. `independent`, `banded-inverse-square-root` and `lambda-cgd` round each
-   * increment by itself: sums are then off by at most a unit a step, no state is kept from step to
-   * step, and seeking costs nothing. Default false.
+   * Returns rows of increments, which each step adds to the noise of its prefix sum, for callers
+   * who add noise to each gradient. Available for every mechanism over prefix sums. Increments are
+   * the differences of successive rounded rows of totals, so they sum to those rows, at the cost of
+   * one more row of memory. `independent`, `banded-inverse-square-root` and `lambda-cgd` round each
+   * increment separately: sums are then off by at most one unit per step, no state is kept between
+   * steps, and seeking is free. Default false.
    */
   increments?: boolean;
   /**
-   * 32 secret bytes, for one stream only (and for all its shards). Default: from the platform, for
-   * this stream alone.
+   * 32 secret bytes, for one stream only (and all its shards). By default drawn from the platform
+   * for this stream.
    */
   key?: Uint8Array;
   /** As in `prefixSum`: NOT private. */
   insecureSeed?: number | bigint;
 }
 
-/** Rows of a mechanism's noise, one a step, for callers who add it to integers themselves. */
+/** Rows of a mechanism's noise, one per step, for callers who add it to integers themselves. */
 export interface Noise extends Handle {
   readonly dimension: number;
   readonly numSteps: number;
-  /** The step of the next row. */
+  /** Step of the next row. */
   readonly step: number;
-  /** Makes the row of `step`, 0 .. numSteps, the next one, with the numbers that it always has. */
+  /**
+   * Makes the row of `step`, 0 .. numSteps, the next one. Its numbers do not depend on the order in
+   * which rows are read.
+   */
   seek(step: number): void;
   /**
-   * Returns the next rows, one after the other: floor(scale * entry + 1/2) of the ideal entries,
-   * exactly. The noise is unit noise: `scale` is the noise std in units of the integers to which it
-   * is added, up to 2^40.
-   * @param out where to write instead of a new array: numRows * dimension numbers. Memory that was
-   * used before is quicker than a new array.
+   * Returns the next `numRows` rows, concatenated: exactly floor(scale * entry + 1/2) of the ideal
+   * entries of unit noise. `scale` is the noise std in units of the integers it is added to, up to
+   * 2^40.
+   * @param out array to write to instead of a new one: numRows * dimension numbers. Reusing an
+   * array is faster.
    */
   rounded(options: { numRows: number; scale: number }, out?: Float64Array): Float64Array;
   /**
-   * Returns bytes from which `restore` continues, here or natively. They do not hold the key, and
-   * are as secret as it.
+   * Returns bytes from which `restore` continues, here or natively. They do not contain the key,
+   * but are as secret as the key.
    */
   checkpoint(): Uint8Array;
   /**
-   * Continues from a checkpoint. Repeats noise if rows were used since: only for the newest
-   * checkpoint. See `ledger`.
+   * Continues from a checkpoint. Use only the newest one: any rows used since then would be
+   * repeated. See `ledger`.
    */
   restore(bytes: Uint8Array): void;
 }
@@ -64,14 +67,14 @@ export interface Noise extends Handle {
 /** Options of noise for sums of clipped gradients. */
 export interface GradientNoiseOptions extends MechanismOptions {
   increments: true;
-  /** Entries of a gradient. Default 1. */
+  /** Number of entries of a gradient. Default 1. */
   dimension?: number;
   /**
-   * Spacing of the results, a power of two. Default: fine enough that putting a sum on it adds at
-   * most 1/1024 of `clipNorm` to what the noise has to hide.
+   * Spacing of the results, a power of two. Default: fine enough that putting a sum on the grid
+   * adds at most 1/1024 of `clipNorm` to the distance that the noise has to hide.
    */
   grid?: number;
-  /** 32 secret bytes, for one stream only. Default: from the platform, for this stream alone. */
+  /** 32 secret bytes, for one stream only. By default drawn from the platform for this stream. */
   key?: Uint8Array;
   /** As in `prefixSum`: NOT private. */
   insecureSeed?: number | bigint;
@@ -80,25 +83,26 @@ export interface GradientNoiseOptions extends MechanismOptions {
 /** Noise for sums of clipped gradients, which the caller clips and adds up. */
 export interface GradientNoise extends Noise {
   /**
-   * Its `clipNorm` is the promised one and what putting sums on the grid may add, below
-   * sqrt(dimension) * grid. `clipping` says that nothing is clipped here.
+   * Certificate, whose `clipNorm` is the norm promised by the caller plus what putting sums on the
+   * grid may add, below sqrt(dimension) * grid. Its `clipping` states that nothing is clipped here.
    */
   readonly certificate: Certificate;
   readonly grid: number;
-  /** A fixed seed was given: results are NOT private. */
+  /** True if a fixed seed was given: results are then NOT private. */
   readonly insecure: boolean;
   /**
-   * Returns a sum with the noise of a step, on the grid; sums of the results are running totals
-   * with the noise of `prefixSum`, up to a unit a step where increments are rounded by themselves
-   * (`NoiseOptions.increments`). Steps may be left out. A step before `step` is refused with
-   * 'already_released', because two sums with the same noise show their difference. `seek` and
-   * `restore` go back all the same: only to steps of which nothing was shown.
+   * Returns a sum plus the noise of a step, on the grid. Prefix sums of the results are running
+   * totals with the noise of `prefixSum`, up to one unit per step if increments are rounded
+   * separately (`NoiseOptions.increments`). Steps may be skipped. A step before the current `step`
+   * is refused with 'already_released', because two sums with the same noise reveal their
+   * difference. `seek` and `restore` do go back: use them only for steps from which nothing has
+   * been shown.
    *
-   * Private as the certificate says if sums of neighbouring data, as they are given here, differ at
-   * each step of a user by at most `clipNorm` (for 'replace-one' twice that). Add up in doubles:
-   * what rounding makes of a sum counts.
+   * The results are private as stated in the certificate if the given sums of neighbouring data
+   * differ by at most `clipNorm` at each step of a user (for 'replace-one', by at most twice that).
+   * Compute sums in doubles, because their rounding errors count towards this difference.
    * @param sumOfClippedGradients `dimension` numbers, each up to 2^52 grids
-   * @param out where to write instead of a new array; may be the sum itself
+   * @param out array to write to instead of a new one; may be the sum itself
    */
   addNoiseTo(
     sumOfClippedGradients: ArrayLike<number>,

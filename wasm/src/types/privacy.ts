@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Privacy targets, and what releases spend together.
+// Privacy targets, and the composition of releases.
 
 /** Neighbouring relation: one user's contribution set to zero, or replaced by any other one. */
 export type Neighbours = 'zero-out' | 'replace-one';
@@ -12,7 +12,7 @@ export interface ApproximateDp {
   delta: number;
 }
 
-/** One of: (epsilon, delta); (rho, delta); (mu, delta). */
+/** A privacy target: (epsilon, delta), (rho, delta) or (mu, delta). */
 export type CalibrateOptions =
   | ApproximateDp
   | { rho: number; delta: number }
@@ -23,14 +23,14 @@ export interface Calibration {
   noiseMultiplier: number;
   epsilon: number;
   delta: number;
-  /** Zero-concentrated DP: as given, or mu^2 / 2, that of the Gaussian mechanism. */
+  /** Zero-concentrated DP: the given rho, or mu^2 / 2, the rho of the Gaussian mechanism. */
   rho: number;
   /**
-   * Gaussian DP. null where rho was given: a rho-zCDP mechanism need not be a Gaussian one, and
-   * epsilon is then an upper bound for all of them.
+   * Gaussian DP. Null if rho was given, because a rho-zCDP mechanism need not be Gaussian; epsilon
+   * is then an upper bound for all rho-zCDP mechanisms.
    */
   mu: number | null;
-  /** Theorem from which the numbers come. */
+  /** Theorem the numbers are derived from. */
   method: string;
   /** The textbook formula, for comparison only. */
   classical: {
@@ -41,21 +41,22 @@ export interface Calibration {
   };
 }
 
-/** A statement about the Gaussian mechanism. */
+/** Calibration of the Gaussian mechanism. */
 export interface GaussianCalibration extends Calibration {
   mu: number;
 }
 
-/** Releases of one account, and the limit they share. */
+/** Privacy costs of releases, and the limit they share. */
 export interface CompositionOptions extends ApproximateDp {
   /**
-   * 'mu': Gaussian DP, adds up as root of the sum of squares; 'rho': zero-concentrated DP, adds up.
-   * Fixed before the first release: taking the better of two afterwards proves nothing.
+   * 'mu': Gaussian DP, composed as the root of the sum of squares. 'rho': zero-concentrated DP,
+   * composed as the sum. Fix it before the first release: choosing the better of the two afterwards
+   * proves nothing.
    */
   account: 'mu' | 'rho';
   /**
-   * mu or rho of each release, > 0: from certificates and `calibrate`, or for a pure release
-   * `pureMu(epsilon)` and `pureRho(epsilon)`.
+   * mu or rho of each release, > 0, from certificates or `calibrate`; for a pure-DP release,
+   * `pureMu(epsilon)` or `pureRho(epsilon)`.
    */
   costs: readonly number[] | Float64Array;
 }
@@ -67,6 +68,6 @@ export interface Composition {
   limit: number;
   /** Epsilon of the total at delta, rounded up; 0 without releases. */
   epsilon: number;
-  /** total <= limit. */
+  /** True if total <= limit. */
   fits: boolean;
 }

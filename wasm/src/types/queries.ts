@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Linear queries on a histogram, and choices from one.
+// Linear queries on a histogram, and private choices.
 
 import type { Handle } from './instance.js';
 import type { OptimizeProgress } from './optimization.js';
@@ -13,19 +13,19 @@ export type QueryWorkload =
   /** For every v, the number of records with a value of at most v. */
   | { prefix: number }
   /**
-   * For all i <= j, the number of records with a value from i to j: up to 2048 values; objective
-   * 'max': 361.
+   * For all i <= j, the number of records with a value from i to j. Up to 2048 values; with
+   * objective 'max', up to 361.
    */
   | { ranges: number }
   /** All marginal tables of `order` attributes; `marginals` lists the sizes of the attributes. */
   | { marginals: ArrayLike<number>; order: number }
   /** Parities of `order` out of `parities` bits: sums of 1 and -1. */
   | { parities: number; order: number; withLowerOrders?: boolean }
-  /** Any queries, one a row. */
+  /** Arbitrary queries, one per row. */
   | { matrix: readonly ArrayLike<number>[] }
   /**
-   * Every query of one part on its attribute combined with every query of the next on the next; in
-   * a value with several attributes the first counts slowest. At most three parts.
+   * Every combination of one query per part, where each part queries one attribute. Values are
+   * numbered with the first attribute varying slowest. At most three parts.
    */
   | { product: readonly QueryWorkload[] }
   /** The queries of all parts, on the same values. */
@@ -35,59 +35,59 @@ export interface QueriesOptions {
   workload: QueryWorkload;
   /** > 0. */
   epsilon: number;
-  /** Below 1. 0: pure differential privacy, by Laplace noise. */
+  /** Below 1; 0 means pure differential privacy, by Laplace noise. */
   delta: number;
   /**
-   * Default 'zero-out': one record more or less. 'replace-one': one record of another value; the
-   * number of records is then public, answers reveal it exactly, and the other answers are more
-   * accurate for it.
+   * 'zero-out' (default): one record is added or removed. 'replace-one': one record has another
+   * value; the number of records is then public, answers reveal it exactly, and the other answers
+   * are more accurate.
    */
   neighbours?: Neighbours;
   /**
-   * Largest number of records of one person in a histogram: that person is then protected. The
-   * caller has to ensure that no person has more. Default 1, and with 'replace-one' always 1:
-   * persons can have different numbers of records, and the number of all records is public there.
+   * Largest number of records of one person in a histogram; the privacy unit is then a person. The
+   * caller must ensure that no person has more. Default 1, and always 1 with 'replace-one', where
+   * the total number of records is public although persons may have different numbers of them.
    */
   maxContributions?: number;
   /**
-   * Measurements to be made. Default 'optimal': those with the least error, for Gaussian noise with
-   * a proof; for Laplace noise (delta 0) the best of several that are known to be good.
+   * Measurements to make. 'optimal' (default): those with the least error, with a proof for
+   * Gaussian noise; for Laplace noise (delta 0), the best of several known to be good.
    */
   strategy?: 'optimal' | 'identity' | 'queries';
   /**
-   * Least root mean square error ('mean', the default; certified to 1e-6) or least worst error
-   * ('max', to 1e-4); with 'replace-one' both to 1e-4.
+   * Error to minimise: the RMS error ('mean', the default; certified to 1e-6) or the largest error
+   * ('max', to 1e-4). With 'replace-one', both are certified to 1e-4.
    */
   objective?: 'mean' | 'max';
 }
 
 export interface QueryReleaseOptions {
   /**
-   * Gives the answers of the nearest histogram without negative counts: post-processing. Default
+   * Post-processes the answers to those of the nearest histogram without negative counts. Default
    * false.
    */
   consistent?: boolean;
-  /** With `consistent`: the histogram has whole numbers. */
+  /** With `consistent`: the counts of the histogram are integers. */
   integer?: boolean;
   /**
-   * With `consistent` and 'replace-one': sum of the counts. By default the sum that the
-   * measurements give.
+   * With `consistent` and 'replace-one': sum of the counts. Default: the sum implied by the
+   * measurements.
    */
   total?: number;
-  /** Fixed noise, for tests and demonstrations: NOT private. */
+  /** Fixed seed of the noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;
 }
 
 export interface QueryAnswers {
-  /** One a query. */
+  /** One answer per query. */
   answers: Float64Array;
-  /** With `consistent`: the histogram that has these answers. */
+  /** With `consistent`: the histogram with these answers. */
   histogram?: Float64Array;
   insecure: boolean;
 }
 
 /**
- * The factorization mechanism F = R M: measurements M h get integer noise, and R turns them into
+ * The factorization mechanism F = R M: measurements M h get integer noise, and R maps them to
  * answers.
  */
 export interface Queries extends Handle {
@@ -96,43 +96,49 @@ export interface Queries extends Handle {
   readonly numMeasurements: number;
   readonly neighbours: Neighbours;
   readonly noise: 'gaussian' | 'laplace';
-  /** mu of Gaussian differential privacy; for Laplace noise `pureMu(epsilon)`. */
+  /** mu of Gaussian differential privacy; with Laplace noise, `pureMu(epsilon)`. */
   readonly mu: number;
   /**
-   * Error at unit noise (std / distance by which one record moves the measurements, l2 for
-   * Gaussian, l1 for Laplace noise), as `objective` measures it.
+   * Error, as named by `objective`, at unit noise multiplier: noise std / distance by which one
+   * record moves the measurements (l2 for Gaussian, l1 for Laplace noise).
    */
   readonly unitError: number;
   /** Certified lower bound on this error of ANY factorization. */
   readonly lowerBound: number;
   /**
-   * unitError / lowerBound: barely above 1 for 'optimal'. With Laplace noise the bound is that of
+   * unitError / lowerBound, barely above 1 for 'optimal'. With Laplace noise the bound is that for
    * the l2 norm; with 'replace-one' and more than 512 values it is not tight (1.05 to 2).
    */
   readonly ratio: number;
-  /** Textbook bound on the sensitivity / the bound used here. */
+  /** Textbook bound on the sensitivity, divided by the bound used here. */
   readonly textbookRatio: number;
-  /** Standard errors of the answers, one a query, before `consistent`. 0 for public answers. */
+  /**
+   * Standard errors of the answers, one per query, before `consistent` is applied; 0 for public
+   * answers.
+   */
   readonly standardErrors: Float64Array;
-  /** Returns a text that says what query number `query` asks. */
+  /** Returns a description of query number `query`. */
   label(query: number): string;
-  /** Returns such a text for every query. */
+  /** Returns the descriptions of all queries. */
   labels(): string[];
-  /** Lower bounds for mechanisms that need not be factorizations, for the same privacy. */
+  /** Returns lower bounds for mechanisms that need not be factorizations, at the same privacy. */
   bounds(): QueryBounds;
   /** Returns F, R and M, up to 2^25 entries each. */
   matrices(): QueryMatrices;
-  /** Answers the queries. Each call is a release with noise of its own: privacy losses add up. */
+  /**
+   * Answers the queries. Each call is a separate release with fresh noise, so privacy losses add
+   * up.
+   */
   release(histogram: ArrayLike<number>, options?: QueryReleaseOptions): QueryAnswers;
 }
 
-/** Lower bounds on errors in counts, as `objective` measures them. */
+/** Lower bounds on errors, in counts, as named by `objective`. */
 export interface QueryBounds {
-  /** Answers plus noise of any law that does not depend on the histogram. */
+  /** Bound for answers plus noise of any distribution that does not depend on the histogram. */
   addedNoise: number;
-  /** Any noise around the true answers as means; null with a delta. */
+  /** Bound for unbiased mechanisms with any noise; null if delta > 0. */
   unbiased: number | null;
-  /** Every mechanism, at its worst histogram; null with a delta or with 'replace-one'. */
+  /** Bound for every mechanism, at its worst histogram; null if delta > 0 or with 'replace-one'. */
   every: number | null;
 }
 
@@ -149,13 +155,13 @@ export interface QueryMatrices {
   encoder: Float64Array;
 }
 
-/** The search for the best measurements, piece by piece. */
+/** The search for the best measurements, run piece by piece. */
 export interface QuerySearch extends Handle {
   readonly progress: OptimizeProgress;
   readonly finished: boolean;
-  /** Runs one piece: an eigendecomposition or a few. Returns false when nothing is left. */
+  /** Runs one piece: one or a few eigendecompositions. Returns false when no work is left. */
   advance(): boolean;
-  /** Does the rest of the search, and makes a new handle. */
+  /** Completes the search and returns its result as a new handle. */
   result(): Queries;
 }
 
@@ -163,60 +169,60 @@ export interface ChooseOptions {
   /** Utility of each candidate: integers below 2^53 in magnitude, up to 2^24 of them. */
   utilities: ArrayLike<number>;
   /**
-   * Upper bound on the difference of one utility between neighbouring data sets: below 2^31. The
-   * guarantee rests on it, and nothing here can check it.
+   * Upper bound, below 2^31, on the difference of one utility between neighbouring data sets. The
+   * guarantee rests on it, and the library cannot check it.
    */
   sensitivity: number;
   /**
-   * Whether between neighbours all utilities change in the same direction, as counts do where one
-   * record comes or goes: then twice the precision for the same epsilon. Default false.
+   * True if all utilities change in the same direction between neighbours, as counts do when one
+   * record is added or removed. This doubles the precision at the same epsilon. Default false.
    */
   monotone?: boolean;
   /** 2^-30 .. 2^20. */
   epsilon: number;
-  /** Fixed noise, for tests and demonstrations: NOT private. */
+  /** Fixed seed of the noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;
 }
 
 export interface RandomizedResponseOptions {
-  /** The secret. */
+  /** The secret bit. */
   bit: boolean;
   /** 2^-31 .. 2^19. */
   epsilon: number;
-  /** Fixed noise, for tests and demonstrations: NOT private. */
+  /** Fixed seed of the noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;
 }
 
 export interface EstimateCountOptions {
-  /** Reports that were true. */
+  /** Number of reports that were true. */
   ones: number;
-  /** Reports in all, up to 2^53. */
+  /** Total number of reports, up to 2^53. */
   reports: number;
-  /** The one with which they were made: 2^-31 .. 2^19. */
+  /** Epsilon the reports were made with: 2^-31 .. 2^19. */
   epsilon: number;
 }
 
 /** An estimate of how many bits are true. */
 export interface EstimatedCount {
-  /** Unbiased; may lie outside of 0 .. `reports`. */
+  /** Unbiased estimate; may lie outside 0 .. `reports`. */
   count: number;
-  /** Standard deviation of the count, whatever the bits are. */
+  /** Standard deviation of the count, independent of the bits. */
   stddev: number;
 }
 
 export interface WinnerOptions {
-  /** Counts, one a value. */
+  /** Counts, one per value. */
   histogram: ArrayLike<number>;
   /** 2^-30 .. 2^20. */
   epsilon: number;
   /** Default 'zero-out'. */
   neighbours?: Neighbours;
   /**
-   * Largest number of records of one person in a histogram: that person is then protected. The
-   * caller has to ensure that no person has more. Default 1.
+   * Largest number of records of one person in a histogram; the privacy unit is then a person. The
+   * caller must ensure that no person has more. Default 1.
    */
   maxContributions?: number;
-  /** Fixed noise, for tests and demonstrations: NOT private. */
+  /** Fixed seed of the noise, for tests and demonstrations: NOT private. */
   insecureSeed?: number | bigint;
 }
 

@@ -3,8 +3,8 @@
 // Errors as data.
 
 /**
- * Why a call failed. The first eight come from the C++ core; a value outside its range is a
- * `RangeError` with code `invalid_argument`, a wrong type or shape a `TypeError` with code
+ * Reason why a call failed. The first eight come from the C++ core. A value outside its range is a
+ * `RangeError` with code `invalid_argument`, and a wrong type or shape a `TypeError` with code
  * `wrong_type` or `wrong_length`; everything else is a `DpError`.
  */
 export type ErrorCode =
@@ -26,20 +26,20 @@ export type ErrorCode =
   | 'cancelled'
   | 'internal';
 
-/** A refusal as data: what the errors of this package consist of, besides their code. */
+/** Structured details of an error of this package, in addition to its code. */
 export interface Refusal {
-  /** Function or method of this package that was called: `'prefixSum'`. */
+  /** Function or method of this package that was called, such as `'prefixSum'`. */
   readonly call?: string;
-  /** Record or example at fault, of several, counted from 0. */
+  /** Record or example at fault, if several were given; `index` is 0-based. */
   readonly row?: { readonly kind: 'record' | 'example'; readonly index: number };
-  /** Part of the call at fault: `'saved strategy'`, a mechanism. */
+  /** Part of the call at fault, such as `'saved strategy'` or a mechanism. */
   readonly part?: string;
-  /** Option or argument at fault, and the place in it: `'clipNorm'`, `'rates[3]'`. */
+  /** Option or argument at fault, with the position in it, such as `'clipNorm'` or `'rates[3]'`. */
   readonly parameter?: string;
   /**
-   * Condition that the parameter breaks: `'must be positive and finite'`. Names of other
-   * parameters are in braces: `'must be at most {numSteps} = 5'`. A sentence where no parameter is at
-   * fault.
+   * Condition violated by the parameter, such as `'must be positive and finite'`. Names of other
+   * parameters are in braces, as in `'must be at most {numSteps} = 5'`. A sentence if no parameter
+   * is at fault.
    */
   readonly constraint?: string;
   /** The refused value, as text. */

@@ -6,40 +6,47 @@ import type { Handle } from './instance.js';
 import type { ErrorOptions } from './unit-error.js';
 
 export interface SimulationNoiseOptions extends ErrorOptions {
-  /** Entries of a row. Default 1. */
+  /** Number of entries of a row. Default 1. */
   dimension?: number;
   /**
-   * Coordinate at which these rows begin within the whole: shards with one `seed` together have the
-   * numbers of the whole. Default 0.
+   * Index of the first coordinate of these rows within the full rows: shards that share a `seed`
+   * together make up the full rows. Default 0.
    */
   firstCoordinate?: number;
-  /** Default 'float32'. Rows of 'float64' take about twice the time. */
+  /** Default 'float32'. Rows of 'float64' take about twice as long. */
   precision?: 'float32' | 'float64';
-  /** Cipher of the random bits. Those of fewer rounds are quicker, for 'float32' only. */
+  /**
+   * Cipher that generates the random bits, 'chacha20' by default. Fewer rounds are faster, but
+   * available for 'float32' only.
+   */
   generator?: 'chacha20' | 'chacha12' | 'chacha8';
   /**
-   * Makes the same rows again. Default: a new one from the platform. There is no `key`: with that of
-   * a release these rows would show its noise.
+   * Seed that reproduces the same rows. Default: a fresh one from the platform. A `key` is not
+   * accepted, because rows made with the key of a release would reveal its noise.
    */
   seed?: number | bigint;
 }
 
 /**
- * Rows of a mechanism's noise in floating point: NOT private. Which numbers of floating point a value
- * plus such noise can be depends on the value, and its low-order bits tell of it.
+ * Rows of a mechanism's noise in floating point: NOT private. The floating-point numbers that a
+ * value plus this noise can become depend on the value, so the low-order bits of the result reveal
+ * information about it.
  */
 export interface SimulationNoise<Rows extends Float32Array | Float64Array> extends Handle {
   readonly dimension: number;
   readonly numSteps: number;
-  /** The step of the next row. */
+  /** Step of the next row. */
   readonly step: number;
-  /** Makes the row of `step`, 0 .. numSteps, the next one, with the numbers that it always has. */
+  /**
+   * Makes the row of `step`, 0 .. numSteps, the next one. Its numbers do not depend on the order in
+   * which rows are read.
+   */
   seek(step: number): void;
   /**
-   * Returns the next rows of unit noise, one after the other: the noise of the totals. They do not
-   * depend on how many are asked for at once; 16 at once are the quickest.
-   * @param out where to write instead of a new array: numRows * dimension numbers. Memory that was
-   * used before is quicker than a new array.
+   * Returns the next rows of unit noise of the totals, concatenated. They do not depend on how many
+   * are requested at once; 16 at once are fastest.
+   * @param out array to write to instead of a new one: numRows * dimension numbers. Reusing an
+   * array is faster.
    */
   next(numRows: number, out?: Rows): Rows;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Private statistics of a stream that are more than one total.
+// Private statistics of a stream: moments, histograms, and sums of several workloads.
 
 import type { Certificate } from './certificate.js';
 import type { Handle } from './instance.js';
@@ -12,51 +12,56 @@ import type { SimultaneousError, UnitError, UnitErrorOptions } from './unit-erro
 interface CommonOptions
   extends Omit<MechanismOptions, 'clipNorm'>,
     Pick<PrefixSumOptions, 'insecureSeed'> {
-  /** Confidence of each interval by itself, between 0 and 1. Default 0.95. */
+  /** Confidence level of each single interval, between 0 and 1. Default 0.95. */
   confidence?: number;
 }
 
-/** Moments of which columns, with which mechanism and target. */
+/** Options of private moments: columns, mechanism and privacy target. */
 export interface StatisticOptions extends CommonOptions {
-  /** 'moments': count, means and variances, and covariances if they are asked for. */
+  /** 'moments': count, means and variances, and covariances if requested. */
   statistic: 'moments';
   /**
-   * Lowest and highest value of each number of a record. Numbers beyond are clipped. Public: do not
-   * read them off the data.
+   * Lowest and highest value of each number of a record; numbers outside are clipped. Public: do
+   * not derive them from the data.
    */
   ranges: readonly (readonly [low: number, high: number])[];
-  /** Whether there are covariances, too. Default: no; they cost the variances some precision. */
+  /** Whether to include covariances, which costs the variances some precision. Default false. */
   covariance?: boolean;
 }
 
-/** Counts of which categories, with which mechanism and target. */
+/** Options of a private histogram: categories, mechanism and privacy target. */
 export interface HistogramOptions extends CommonOptions {
   /** 'histogram': counts of categories, their total and shares. */
   statistic: 'histogram';
-  /** All categories, up to 65,536. Public: do not read them off the data. */
+  /** All categories, up to 65,536. Public: do not derive them from the data. */
   categories: readonly string[];
-  /** The category of `categories` that counts what is outside of them. Default: that is refused. */
+  /**
+   * Category, among `categories`, that counts records outside of them. By default those are
+   * refused.
+   */
   other?: string;
   /**
-   * Whether the number of all records is measured, too: then `total` is more precise by about the
-   * fourth root of the number of categories, and counts less precise by up to 7.1 %. Default: no.
-   * With 'replace-one' it always is, and costs nothing.
+   * Whether the total number of records is measured, too: `total` is then more precise by about the
+   * fourth root of the number of categories, and counts less precise by up to 7.1 %. Default false.
+   * With 'replace-one' it is always measured, at no cost.
    */
   total?: boolean;
 }
 
-/** Sums of which workloads, with which mechanism and target. */
+/** Options of private sums: workloads, mechanism and privacy target. */
 export interface SumsOptions extends Omit<CommonOptions, 'workload'> {
   /** 'sums': sums of several workloads of the same records. */
   statistic: 'sums';
-  /** Up to 64 of them, such as `['prefix', { window: 7 }]`. One budget covers all. */
+  /**
+   * Up to 64 workloads, such as `['prefix', { window: 7 }]`. One privacy budget covers all of them.
+   */
   workloads: readonly Workload[];
   /**
-   * Weights of their squared errors in the mean that is made least, one a workload, positive; only
-   * their ratios count. Default: equal.
+   * Positive weights of the workloads' squared errors in the mean that is minimised, one per
+   * workload; only their ratios matter. Default: equal.
    */
   importance?: ArrayLike<number>;
-  /** Numbers of a record. Default 1. */
+  /** Number of entries of a record. Default 1. */
   dimension?: number;
   /** Norm to which a record is clipped. Default 1. */
   clipNorm?: number;
@@ -86,99 +91,106 @@ export interface PeopleSumsLedgerOptions
   extends SumsLedgerOptions,
     Pick<PeopleLedgerOptions, 'durable'> {}
 
-/** A number with noise. */
+/** A noisy estimate of a number, with an interval. */
 export interface Estimate {
   value: number;
   /**
-   * Ends of an interval that contains the number without noise with the `confidence` that was asked
-   * for, whatever the records are, if there is one at all. It is about the records that were given:
-   * not about those they may be a sample of.
+   * Ends of an interval that contains the noiseless number, if it exists, with the requested
+   * `confidence` for any records. It refers to the given records, not to a population they may be
+   * sampled from.
    */
   low: number;
   high: number;
-  /** Predicted standard deviation of the noise in `value`; of quotients to first order. */
+  /** Predicted standard deviation of the noise in `value`; for quotients, to first order. */
   stddev: number;
 }
 
-/** Moments of all records so far, clipped to their ranges; of a window's with `workload: {window}`. */
+/**
+ * Moments of all records so far, or of a window's with `workload: {window}`, clipped to their
+ * ranges.
+ */
 export interface Moments {
   count: Estimate;
-  /** One a number of a record. */
+  /** One estimate per number of a record. */
   mean: Estimate[];
-  /** Mean squared distances from the mean. */
+  /** Mean squared deviations from the mean. */
   variance: Estimate[];
-  /** Roots of the variances: `low` and `high` are theirs, `value` is not unbiased. */
+  /** Square roots of the variances and of their `low` and `high`; `value` is biased. */
   standardDeviation: Estimate[];
-  /** `covariance[i][j]`, where they were asked for; `covariance[i][i]` is the variance. */
+  /** `covariance[i][j]`, if requested; `covariance[i][i]` is the variance. */
   covariance?: Estimate[][];
 }
 
 /** Sums of all workloads after a step. */
 export interface StackedSums {
   /**
-   * `sum[i][j]` is that of workload i and number j of the records. `low` and `high` are about records as
-   * they are summed: clipped, and on the grid.
+   * `sum[i][j]` is the sum of workload i over entry j of the records. `low` and `high` refer to the
+   * records as they are summed: clipped, and on the grid.
    */
   sum: Estimate[][];
 }
 
-/** Errors of a workload of several, at noise multiplier 1 and clip norm 1. */
+/** Errors of one of several workloads, at noise multiplier 1 and clip norm 1. */
 export interface WorkloadError {
   /** 'prefix', 'window=7', 'momentum=0,decay=0.9', ... */
   workload: string;
-  /** Largest standard deviation of a step. */
+  /** Largest standard deviation over the steps. */
   maxError: number;
-  /** Root mean square over the steps. */
+  /** RMS error over the steps. */
   meanError: number;
 }
 
-/** Counts of all records so far; of a window's with `workload: {window}`. */
+/** Counts of all records so far, or of a window's with `workload: {window}`. */
 export interface Histogram {
-  /** One a category, in their order. Unbiased, so that they may be negative, and fall. */
+  /** One estimate per category, in order. Unbiased, so counts may be negative and may decrease. */
   count: Estimate[];
-  /** The number of all records; its value is the sum of the counts. */
+  /** Total number of records; its value is the sum of the counts. */
   total: Estimate;
-  /** Counts by the total, from 0 to 1. */
+  /** Counts divided by the total, from 0 to 1. */
   share: Estimate[];
 }
 
 /**
- * How counts are made consistent: negative ones become 0; or they become the closest numbers, of
- * all steps, that are not negative and never fall.
+ * Method of making counts consistent. 'non-negative' sets negative counts to 0; 'monotone' replaces
+ * the counts of all steps by the closest ones that are non-negative and never decrease.
  */
 export type CountPostProcessing = 'non-negative' | 'monotone';
 
 /** Counts of a step after post-processing: never farther from the truth, but biased. */
 export interface ConsistentCounts {
   postProcessing: CountPostProcessing;
-  /** One a category. */
+  /** One per category. */
   count: number[];
-  /** Sum of these counts, whose biases add up; the `total` of the histogram has none. */
+  /** Sum of these counts, whose biases add up; the `total` of the histogram is unbiased. */
   total: number;
 }
 
 interface StatisticFacts {
   /**
-   * Claim of all releases together. For 'zero-out' a record may be there or not, for 'replace-one' be
-   * another one or not there; `clipNorm` is the largest distance of what it becomes, or half of it.
+   * Claim for all releases together. Neighbours differ in one record, which is present or absent
+   * for 'zero-out', and may also be another record for 'replace-one'. `clipNorm` is the largest
+   * distance between the summed values of neighbouring records, or half of it for 'replace-one'.
    */
   readonly certificate: Certificate;
-  /** Numbers of a record, or categories. */
+  /** Number of entries of a record, or of categories. */
   readonly dimension: number;
   readonly numSteps: number;
-  /** A fixed seed was given: nothing is private, whatever the certificate says. */
+  /** True if a fixed seed was given: nothing is then private, even if the certificate says so. */
   readonly insecure: boolean;
-  /** Predicted std of the noise of `count`, of histograms of each, at a 0-based step. */
+  /**
+   * Returns the predicted std of the noise of `count` (of each count of a histogram) at a 0-based
+   * step.
+   */
   stddev(step: number): number;
 }
 
 interface HistogramFacts {
   readonly categories: readonly string[];
   /**
-   * Makes counts of steps consistent by post-processing, which costs no privacy: 'monotone' for all
-   * steps from the first on, where there is no window. No count that is cut at 0 is farther from
-   * the truth than before; of monotone ones neither the sum of squared errors of a category nor its
-   * largest error is more. They are biased: `stddev`, `low` and `high` are not about them.
+   * Makes counts consistent by post-processing, which costs no privacy. 'monotone' requires all
+   * steps from the first on, and no window. Setting negative counts to 0 moves no count farther
+   * from the truth; 'monotone' increases neither the sum of squared errors of a category nor its
+   * largest error. The results are biased, and `stddev`, `low` and `high` do not apply to them.
    */
   consistentCounts(
     histograms: readonly Histogram[],
@@ -188,13 +200,16 @@ interface HistogramFacts {
 
 interface SumsFacts {
   /**
-   * Errors of each workload. Those of the certificate are of all of them: `maxError` the largest,
-   * `meanError` the root of the mean of the squares, weighted by `importance`.
+   * Errors of each workload. The errors in the certificate are over all workloads: `maxError` is
+   * the largest, `meanError` the root of the mean of the squares, weighted by `importance`.
    */
   readonly workloads: readonly WorkloadError[];
-  /** Lower bound on the `meanError` of the certificate, for every factorization. Takes a moment. */
+  /**
+   * Returns a lower bound on the `meanError` of the certificate for every factorization. Takes a
+   * moment to compute.
+   */
   lowerBound(): number;
-  /** Predicted std of the sums of a workload, by its index, at a 0-based step. */
+  /** Returns the predicted std of the sums of the workload with this index, at a 0-based step. */
   stddev(step: number, workload?: number): number;
 }
 
@@ -204,39 +219,39 @@ export interface Statistic<One = ArrayLike<number>, Many = ArrayLike<number>, Re
     StatisticFacts {
   /** Number of releases already made. */
   readonly step: number;
-  /** Takes one record as a step. */
+  /** Takes one record as a step, and returns the statistic after it. */
   release(record: One): Reading;
   /**
-   * Takes several records, a step each; those of numbers stand one after the other. If one is
-   * refused, none is taken; the error of a step beyond the horizon has `released`, what came before
-   * it.
+   * Takes several records as one step each; records of numbers are concatenated. If one is refused,
+   * none is taken. If a step is beyond the horizon, the error's `released` holds the readings
+   * before it.
    */
   releaseMany(records: Many): Reading[];
   /**
-   * Adds records to the open step, which `endSteps` ends: all or none. A user is protected who has
-   * no more than one record in a step, and only in steps that `participation` allows: the caller
-   * has to ensure that.
+   * Adds records to the open step, which `endSteps` ends; adds all or none. A user is protected who
+   * has at most one record per step, and only in steps that `participation` allows; the caller must
+   * ensure this.
    */
   contribute(records: Many): void;
-  /** Ends the open step, then `numSteps - 1` further ones without any record. Default: one step. */
+  /** Ends the open step, then `numSteps - 1` further ones without records. Default: one step. */
   endSteps(numSteps?: number): Reading[];
 }
 
-/** Private counts of categories; a record is the name of one. */
+/** Private counts of categories; a record is the name of a category. */
 export interface HistogramStatistic
   extends Statistic<string, readonly string[], Histogram>,
     HistogramFacts {}
 
-/** Private sums of several workloads of one stream, of one budget and one noise. */
+/** Private sums of several workloads of one stream, with one privacy budget and one noise. */
 export interface SumsStatistic
   extends Omit<Statistic<ArrayLike<number>, ArrayLike<number>, StackedSums>, 'stddev'>,
     SumsFacts {}
 
 /**
- * A private statistic of people's records. Each person's earliest records that keep `participation`
- * count, and of several to one step the first (for 'sums' all of them, added up and clipped together,
- * as in a `PeopleSum`); `participation` must be 'single' or `participations`
- * with `minSeparation`. So the privacy unit is a person, not a record.
+ * A private statistic of people's records, whose privacy unit is a person, not a record. Each
+ * person's earliest records that satisfy `participation` count, and of several in one step only the
+ * first (for 'sums' all of them, added up and clipped together, as in a `PeopleSum`).
+ * `participation` must be 'single' or `participations` with `minSeparation`.
  */
 export interface PeopleStatistic<Many = ArrayLike<number>, Reading = Moments>
   extends Handle,
@@ -245,11 +260,17 @@ export interface PeopleStatistic<Many = ArrayLike<number>, Reading = Moments>
   readonly step: number;
   /** Number of records so far that did not count. It depends on the data: NOT private. */
   readonly numDropped: number;
-  /** Adds records to the open step, which `endSteps` ends, with the person each is from: all or none. */
+  /**
+   * Adds records, each with the person it is from, to the open step, which `endSteps` ends; adds
+   * all or none.
+   */
   contribute(people: string | ArrayLike<string>, records: Many): void;
-  /** Makes every record a step, and returns what `endSteps` returns; errors are as of `releaseMany`. */
+  /**
+   * Takes every record as one step, and returns readings as `endSteps` does. Fails as `releaseMany`
+   * does.
+   */
   releaseEach(people: ArrayLike<string>, records: Many): Reading[];
-  /** Ends the open step, then `numSteps - 1` further ones without any record. Default: one step. */
+  /** Ends the open step, then `numSteps - 1` further ones without records. Default: one step. */
   endSteps(numSteps?: number): Reading[];
 }
 
@@ -263,19 +284,22 @@ export interface PeopleStackedSums
   extends Omit<PeopleStatistic<ArrayLike<number>, StackedSums>, 'stddev'>,
     SumsFacts {}
 
-/** A private statistic that survives restarts: each step is released for one set of records, ever. */
+/**
+ * A private statistic that survives restarts: each step is only ever released for one set of
+ * records.
+ */
 export interface StatisticLedger<
   One = ArrayLike<number>,
   Many = ArrayLike<number>,
   Reading = Moments,
 > extends Handle,
     StatisticFacts {
-  /** The next step that has no release yet. */
+  /** Index of the next step to be released. */
   readonly step: number;
-  /** As `release` of a `ReleaseLedger`. */
+  /** As `ReleaseLedger.release`. */
   release(step: number, record: One): Promise<Reading>;
   releaseMany(firstStep: number, records: Many): Promise<Reading[]>;
-  /** Releases steps with any number of records each, as of a `ReleaseLedger`. */
+  /** Releases steps with any number of records each, as `ReleaseLedger.releaseSteps`. */
   releaseSteps(
     firstStep: number,
     steps: readonly Many[],
@@ -285,69 +309,74 @@ export interface StatisticLedger<
   readonly identity: string;
 }
 
-/** Private counts of categories, surviving restarts. */
+/** Private counts of categories that survive restarts. */
 export interface HistogramLedger
   extends StatisticLedger<string, readonly string[], Histogram>,
     HistogramFacts {}
 
-/** Private sums of several workloads, surviving restarts. */
+/** Private sums of several workloads that survive restarts. */
 export interface SumsLedger
   extends Omit<StatisticLedger<ArrayLike<number>, ArrayLike<number>, StackedSums>, 'stddev'>,
     SumsFacts {}
 
 /**
- * A private statistic of people's records that survives restarts: records count as those of a
- * `PeopleStatistic`, over all of them, and each step has one release, ever.
+ * A private statistic of people's records that survives restarts. Records count as in a
+ * `PeopleStatistic`, across restarts, and each step has only one release, ever.
  */
 export interface PeopleStatisticLedger<Many = ArrayLike<number>, Reading = Moments>
   extends Handle,
     StatisticFacts,
     Pick<PeopleLedger, 'step' | 'numContributions' | 'numDropped' | 'identity'> {
   /**
-   * Adds records to the open step, with the person each is from: all or none. The store has a keyed
-   * code of each name, and what a person's records to the open step become: 8 bytes for each
-   * number that is summed.
+   * Adds records, each with the person it is from, to the open step; adds all or none. The store
+   * holds a keyed code of each name, and the values that a person's records in the open step add to
+   * the sums, 8 bytes per summed number.
    */
   contribute(people: string | ArrayLike<string>, records: Many): Promise<void>;
-  /** As `release` of a `PeopleLedger`. */
+  /** As `PeopleLedger.release`. */
   release(step: number): Promise<Reading>;
   releaseMany(firstStep: number, numSteps: number): Promise<Reading[]>;
 }
 
-/** Private counts of the categories of people's records, surviving restarts. */
+/** Private counts of the categories of people's records that survive restarts. */
 export interface PeopleHistogramLedger
   extends PeopleStatisticLedger<readonly string[], Histogram>,
     HistogramFacts {}
 
-/** Private sums of several workloads of people's records, surviving restarts. */
+/** Private sums of several workloads of people's records that survive restarts. */
 export interface PeopleSumsLedger
   extends Omit<PeopleStatisticLedger<ArrayLike<number>, StackedSums>, 'stddev'>,
     SumsFacts {}
 
-/** The workloads whose errors are asked for, and with which mechanism. */
+/** Options of `error` for several workloads with one noise. */
 export interface StackErrorOptions
   extends Omit<UnitErrorOptions, 'workload' | 'mechanism' | 'numPaths' | 'seed'> {
-  /** Up to 64 of them, released together from one noise, as by `statistic({ statistic: 'sums' })`. */
+  /**
+   * Up to 64 workloads, released together from one noise, as by `statistic({ statistic: 'sums' })`.
+   */
   workloads: readonly Workload[];
-  /** Weights of their squared errors in the mean that is made least. Default: equal. */
+  /** Weights of the workloads' squared errors in the mean that is minimised. Default: equal. */
   importance?: ArrayLike<number>;
-  /** Default: that of these statistics. */
+  /** Default: that of `statistic({ statistic: 'sums' })`. */
   mechanism?: MechanismName;
 }
 
-/** Errors of one workload of several; with `beta`, what it keeps to while all others keep to theirs. */
+/**
+ * Errors of one of several workloads; with `beta`, bounds that hold together with those of all
+ * others.
+ */
 export interface WorkloadErrorTogether extends WorkloadError {
-  /** No entry of any step is further off: upper bound. */
+  /** Upper bound on the error of every entry at every step. */
   simultaneousError?: number;
   simultaneousMethod?: SimultaneousError['simultaneousMethod'];
-  /** No step is further off in the l2-norm: upper bound. */
+  /** Upper bound on the l2-norm of the error at every step. */
   simultaneousNorm?: number;
 }
 
 /**
- * Errors of several workloads of one stream with one noise, at unit noise multiplier. With `beta` every
- * workload has its own levels; all workloads keep to them together with probability at least 1 - beta,
- * at all steps (and so with the norms).
+ * Errors of several workloads of one stream with one noise, at unit noise multiplier. With `beta`
+ * every workload has its own bounds; those of all workloads hold together at all steps with
+ * probability at least 1 - beta (and so do the norms).
  */
 export interface StackError
   extends Omit<
@@ -356,10 +385,15 @@ export interface StackError
     | ('boundMethod' | 'lowerBoundMinDimension' | 'lowerBoundEveryDimension')
     | ('decoderResidual' | 'residualSteps' | 'raisedByNormalizing' | 'lowerBound')
   > {
-  /** On the weighted mean error, for every factorization and records of every dimension. */
+  /**
+   * Lower bound on the weighted mean error, for every factorization and records of every dimension.
+   */
   lowerBound: number;
   objective: 'mean';
-  /** In the order in which they were given; `maxError` above is the largest of theirs. */
+  /**
+   * Errors of the workloads, in the given order; `maxError` of this object is the largest of
+   * theirs.
+   */
   workloads: WorkloadErrorTogether[];
   beta?: number;
   dimension?: number;

@@ -8,31 +8,31 @@ import type { MechanismOptions } from './mechanism.js';
 import type { UnitError, UnitErrorOptions } from './unit-error.js';
 
 export interface PrefixSumOptions extends MechanismOptions {
-  /** Entries of each record. Default 1. */
+  /** Number of entries of each record. Default 1. */
   dimension?: number;
   /**
    * Construction of a release. 'grid' (default): integer sums plus exactly rounded noise.
-   * 'lattice': noisy integer measurements, decoded afterwards; only with mechanisms that have an
-   * integer encoder (trees 'tree' and 'honaker', buffers 'blt' and 'blt-rational', and others with
-   * a Toeplitz encoder), not with the default one: the others are refused by name.
+   * 'lattice': noisy integer measurements, decoded afterwards. Requires a mechanism with an integer
+   * encoder (trees 'tree' and 'honaker', buffers 'blt' and 'blt-rational', and others with a
+   * Toeplitz encoder); all others, including the default mechanism, are refused by name.
    */
   mode?: 'grid' | 'lattice';
-  /** Mode 'lattice': law of the integer noise. Default 'discrete-gaussian'. */
+  /** Mode 'lattice': distribution of the integer noise. Default 'discrete-gaussian'. */
   latticeNoise?: LatticeNoise;
   /** Mode 'lattice': bits after the binary point in the encoder's coefficients, up to 30. */
   precisionBits?: number;
   /** Spacing of the released values, a power of two. Default: see docs/guide/counters.md. */
   grid?: number;
   /**
-   * Fixed seed: the output is then NOT private, and `insecure` says so. For tests and
-   * demonstrations only. Without it the key is 256 bits from the platform.
+   * Fixed seed, for tests and demonstrations only: the output is then NOT private, and `insecure`
+   * is true. Without it the key is 256 random bits from the platform.
    */
   insecureSeed?: number | bigint;
 }
 
 /**
- * Options of totals without a delta: discrete Laplace noise on the nodes of a tree. They are
- * epsilon-differentially private, for records whose l1-norm, over all entries, is clipped to
+ * Options of pure-DP totals (delta = 0): discrete Laplace noise on the nodes of a tree. The totals
+ * are epsilon-differentially private, for records whose l1-norm, over all entries, is clipped to
  * `clipNorm`.
  */
 export interface PureSumOptions
@@ -41,13 +41,16 @@ export interface PureSumOptions
     'numSteps' | 'epsilon' | 'neighbours' | 'participation' | 'dimension' | 'insecureSeed'
   > {
   pure: true;
-  /** l1-norm to which each record is clipped, input units. Default 1. */
+  /** l1-norm to which each record is clipped, in input units. Default 1. */
   clipNorm?: number;
-  /** The only one. */
+  /** The only mechanism for pure-DP totals. */
   mechanism?: 'tree-k';
-  /** Children of a node, up to 1023. Default, without `subtractive`: those with the least error. */
+  /**
+   * Number of children of a node, up to 1023. Default, unless `subtractive` is given: the one with
+   * the least error.
+   */
   arity?: number;
-  /** Whether totals also subtract nodes, with an odd arity. */
+  /** Whether totals also subtract nodes; requires an odd arity. */
   subtractive?: boolean;
   /** Spacing of the released values, a power of two. Default: see docs/math/pure.md. */
   grid?: number;
@@ -56,17 +59,17 @@ export interface PureSumOptions
 /** Options as for `prefixSum`. */
 export type PeopleSumOptions = PrefixSumOptions;
 
-/** A probability, of the noise of one release or of all. */
+/** Argument of `halfWidth`: a probability for the noise of one release, or of all. */
 export interface NoiseProbability {
-  /** 0-based. Default: all steps of the horizon together, and all entries. */
+  /** 0-based step. Default: all steps of the horizon and all entries together. */
   step?: number;
-  /** At least 1e-200, for one step 1e-290, and below 1. */
+  /** At least 1e-200 (for one step, 1e-290) and below 1. */
   probability: number;
 }
 
 /**
- * Private running totals, of records or of people's contributions; with another
- * `workload` the sums that it says, such as those of the last `window` steps, or decaying ones.
+ * Private running totals of records or of people's contributions. With another `workload`, its sums
+ * instead, such as those of the last `window` steps, or decaying ones.
  */
 export interface Totals extends Handle {
   readonly certificate: Certificate;
@@ -75,27 +78,30 @@ export interface Totals extends Handle {
   /** Number of releases already made. */
   readonly step: number;
   readonly grid: number;
-  /** A fixed seed was given: the totals are NOT private, whatever the certificate says. */
+  /**
+   * True if a fixed seed was given: the totals are then NOT private, even if the certificate says
+   * so.
+   */
   readonly insecure: boolean;
   /**
    * Returns the predicted std of the noise of each coordinate of the release at a 0-based step, in
-   * input units, including its rounding to the grid. Clipping records and putting them on the grid
-   * causes a bias, which no std shows.
+   * input units, including its rounding to the grid. Excludes the bias caused by clipping records
+   * and putting them on the grid.
    */
   stddev(step: number): number;
   /**
-   * Totals without a delta (`pure`): returns x, in input units, that the magnitude of the noise
-   * exceeds with at most a probability. For one `step` it is the smallest such x of each entry of its
-   * release. Without a step it is an upper bound for every entry of every release together (the union
-   * over steps and entries). Either by the tail of the sum of all noise in a release, rounding
-   * included; clipping and the truncation of records to the grid add a bias. Totals with a delta are
-   * refused with code `unsupported`.
+   * Returns, for pure-DP totals (`pure`), the x, in input units, that the magnitude of the noise
+   * exceeds with at most the given probability. For one `step` it is the smallest x, for each entry
+   * of its release. Without a step it is an upper bound for every entry of every release together
+   * (a union bound over steps and entries). Both are computed from the tail of the sum of all noise
+   * in a release, rounding included; clipping and the truncation of records to the grid add a bias.
+   * Totals with a delta are refused with code `unsupported`.
    */
   halfWidth(wanted: NoiseProbability): number;
   /**
-   * Ends the open step with the contributions made to it, then `numSteps - 1` further steps without
-   * any, and returns their totals. Default: one step. If it fails on the way, the error's
-   * `released` holds the totals of the steps before.
+   * Ends the open step with its contributions, then `numSteps - 1` further steps without any, and
+   * returns their totals. Default: one step. If a step fails, the error's `released` holds the
+   * totals of the steps before it.
    */
   endSteps(numSteps?: number, out?: Float64Array): Float64Array;
 }
@@ -111,29 +117,32 @@ export interface PrefixSum extends Totals {
   releaseMany(records: ArrayLike<number>, out?: Float64Array): Float64Array;
   /**
    * Adds `records.length / dimension` contributions to the open step, which `endSteps` ends. Each
-   * is clipped by itself. A user is protected who contributes no more than once to a step, and only
-   * to steps that `participation` allows: the caller has to ensure that here, whereas `peopleSum`
-   * enforces it. If one is refused, the error's `contributed` says how many there were before it.
+   * is clipped separately. A user is protected who contributes at most once per step, and only to
+   * steps that `participation` allows; the caller must ensure this here, whereas `peopleSum`
+   * enforces it. If one is refused, the error's `contributed` is the number of contributions before
+   * it.
    */
   contribute(records: ArrayLike<number>): void;
 }
 
 /**
- * A private running total of people's contributions. Each person's earliest contributions that keep
- * `participation` count; it must be 'single' or `participations` with `minSeparation`. One person's
- * contributions to one step are added up and clipped together. So the privacy unit is a person, not
- * a record.
+ * A private running total of people's contributions, whose privacy unit is a person, not a record.
+ * Each person's earliest contributions that satisfy `participation` count; it must be 'single' or
+ * `participations` with `minSeparation`. One person's contributions to one step are added up and
+ * clipped together.
  */
 export interface PeopleSum extends Totals {
   /** Number of contributions so far that did not count. It depends on the data: NOT private. */
   readonly numDropped: number;
   /**
-   * Adds records of `dimension` entries to the open step, which `endSteps` ends, with the person
-   * each is from. If one is refused, the error's `contributed` says how many there were before it.
+   * Adds records of `dimension` entries, each with the person it is from, to the open step, which
+   * `endSteps` ends. If one is refused, the error's `contributed` is the number of records before
+   * it.
    */
   contribute(people: string | ArrayLike<string>, records: ArrayLike<number>): void;
   /**
-   * Makes every record a step with one contribution, and returns the totals as `releaseMany` does.
+   * Takes every record as a step with one contribution, and returns the totals as `releaseMany`
+   * does.
    */
   releaseEach(
     people: ArrayLike<string>,
@@ -142,14 +151,14 @@ export interface PeopleSum extends Totals {
   ): Float64Array;
 }
 
-/** The totals without a delta whose errors are asked for. */
+/** Options of `error` for pure-DP totals. */
 export interface PureErrorOptions
   extends Omit<PureSumOptions, 'insecureSeed'>,
     Pick<UnitErrorOptions, 'beta' | 'dimension'> {}
 
 /**
- * Errors of totals without a delta, in input units: of the discrete Laplace noise that is released with
- * these options.
+ * Errors of pure-DP totals, in input units: those of the discrete Laplace noise released with these
+ * options.
  */
 export interface PureError
   extends Pick<
@@ -164,8 +173,8 @@ export interface PureError
   beta?: number;
   dimension?: number;
   /**
-   * With `beta`: no entry of any step is further off with probability at least 1 - beta: an upper
-   * bound, by the union over steps and entries, rounding included.
+   * With `beta`: upper bound on the error of every entry at every step that holds with probability
+   * at least 1 - beta, by a union bound over steps and entries, rounding included.
    */
   simultaneousError?: number;
   simultaneousMethod?: 'union';

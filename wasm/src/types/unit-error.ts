@@ -6,26 +6,26 @@ import type { BoundMethod, EffectiveParameters, MechanismName } from './mechanis
 import type { MechanismParameters, Participation, SavedStrategy, Workload } from './mechanism.js';
 import type { Neighbours } from './privacy.js';
 
-/** Proved bounds on the least error that a factorization can have; null where none is known. */
+/** Proved bounds on the least error that a factorization can have; null if none is known. */
 export interface CertifiedBound {
   /**
    * Certified lower bound on the error of every factorization whose Gaussian noise is scaled to its
-   * sensitivity, for records of `lowerBoundMinDimension` numbers or more. Mechanisms that are no
+   * sensitivity, for records of `lowerBoundMinDimension` entries or more. Mechanisms other than
    * factorizations with Gaussian noise can have smaller errors.
    */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
   /**
-   * Least dimension of records for which `lowerBound` holds; 1 up to 2 participations. Records of
-   * fewer numbers can be moved less by more contributions.
+   * Smallest dimension of records for which `lowerBound` holds; 1 for up to 2 participations. With
+   * more, several contributions may move records of smaller dimension less.
    */
   lowerBoundMinDimension: number | null;
-  /** The same for records of every dimension, even of one number: at most `lowerBound`. */
+  /** The same for records of every dimension, including 1; at most `lowerBound`. */
   lowerBoundEveryDimension: number | null;
 }
 
 export interface ErrorOptions extends MechanismParameters {
-  /** A saved strategy brings its horizon and workload, and takes no parameters. */
+  /** A saved strategy supplies its horizon and workload, and takes no parameters. */
   mechanism: MechanismName | SavedStrategy;
   /** Horizon, 1 .. 2^40. */
   numSteps: number;
@@ -37,43 +37,49 @@ export interface ErrorOptions extends MechanismParameters {
 
 export interface UnitErrorOptions extends ErrorOptions {
   /**
-   * Default 'zero-out'. Records that are replaced differ by up to twice the clip norm:
-   * 'replace-one' doubles sensitivity, errors and bound.
+   * Default 'zero-out'. 'replace-one' doubles sensitivity, errors and bound, because a record and
+   * its replacement differ by up to twice the clip norm.
    */
   neighbours?: Neighbours;
-  /** Adds what all steps keep to together with probability 1 - beta; between 0 and 1. */
+  /**
+   * Adds error bounds that hold at all steps together with probability 1 - beta; between 0 and 1.
+   */
   beta?: number;
-  /** With `beta`: entries of a record, default 1. */
+  /** With `beta`: number of entries of a record. Default 1. */
   dimension?: number;
-  /** With `beta`: streams of noise to draw for `simultaneousSampled`, up to 2^20; 20000 are usual. */
+  /**
+   * With `beta`: number of noise streams to draw for `simultaneousSampled`, up to 2^20; typically
+   * 20000.
+   */
   numPaths?: number;
-  /** With `numPaths`: of the noise that is drawn, from 0 to 2^64 - 1; default 0. */
+  /** With `numPaths`: seed of the drawn noise, from 0 to 2^64 - 1. Default 0. */
   seed?: number | bigint;
 }
 
 /**
- * Errors that all steps keep to together, at unit noise multiplier: upper bounds, each with
- * probability at least 1 - beta. Noise only, not the rounding of a release to its grid.
+ * Error bounds that hold at all steps together, at unit noise multiplier: upper bounds, each with
+ * probability at least 1 - beta. They cover the noise, not the rounding of a release to its grid.
  */
 export interface SimultaneousError {
   beta: number;
   dimension: number;
-  /** No entry of any step is further off. */
+  /** Upper bound on the error of every entry at every step. */
   simultaneousError: number;
-  /** From the correlation of neighbouring rows, or from the product of all probabilities. */
+  /** Method: the correlation of neighbouring rows, or the product of all probabilities. */
   simultaneousMethod: 'neighbours' | 'product';
-  /** The same from the sum of all probabilities, for comparison. */
+  /** The same bound from the sum of all probabilities (union bound), for comparison. */
   simultaneousUnion: number;
-  /** No step is further off in the l2-norm. */
+  /** Upper bound on the l2-norm of the error at every step. */
   simultaneousNorm: number;
-  /** All steps together are no further off in the Frobenius norm. */
+  /** Upper bound on the Frobenius norm of the errors of all steps. */
   frobeniusError: number;
-  /** The root of the expectation of its square. */
+  /** Root mean square of that Frobenius norm. */
   frobeniusRms: number;
   /**
-   * With `numPaths`: the same as `simultaneousError` from so many drawn streams, mostly lower. Over
-   * the seeds it is too low with probability at most `simultaneousRisk`. Null where so few streams
-   * prove nothing: 14 / beta times the dimension are the least.
+   * With `numPaths`: the same bound as `simultaneousError`, from that many drawn streams, and
+   * mostly lower. Over the choice of seed, it is too low with probability at most
+   * `simultaneousRisk`. Null if there are too few streams to prove anything; about 14 / beta, times
+   * the dimension, are needed.
    */
   simultaneousSampled?: number | null;
   simultaneousPaths?: number;
@@ -83,34 +89,37 @@ export interface SimultaneousError {
 export interface UnitError extends CertifiedBound, Partial<SimultaneousError> {
   mechanism: MechanismName;
   numSteps: number;
-  /** In words: 'prefix', 'momentum=0.9,decay=1', 'window=8', 'rates', 'matrix'. */
+  /** Name of the workload: 'prefix', 'momentum=0.9,decay=1', 'window=8', 'rates', 'matrix'. */
   workload: string;
   /** 'single', 'fixed-epoch' or 'min-separation'. */
   participation: string;
-  /** Largest number of steps of one user: 1 where `participation` is 'single'. */
+  /** Largest number of steps of one user; 1 if `participation` is 'single'. */
   maxParticipations: number;
-  /** Distance j - i between two steps of a user: exact or least, as `participation` says. */
+  /**
+   * Distance j - i between two steps of a user: exact for 'fixed-epoch', a minimum for
+   * 'min-separation'.
+   */
   separation: number;
   neighbours: Neighbours;
   /** Distance between the measurements of neighbours, in clip norms. */
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
-  /** Method by which it was computed. */
+  /** Method used to compute the sensitivity. */
   sensitivityMethod: string;
   /** sensitivity * max_t ||B_t||, unit noise multiplier */
   maxError: number;
   /** sensitivity * ||B||_F / sqrt(numSteps), unit noise multiplier */
   meanError: number;
-  /** The error that bound, ratio and gap refer to: the mechanism's `objective`, or 'max'. */
+  /** The error that bound, ratio and gap refer to: the mechanism's `objective`, else 'max'. */
   objective: 'max' | 'mean';
   /** The error named by `objective`, divided by `lowerBound`. */
   ratio: number | null;
   /**
-   * ratio - 1: no factorization that the bound covers is better by more than this share of the
-   * bound.
+   * ratio - 1: no factorization covered by the bound has an error smaller by more than this
+   * fraction of the bound.
    */
   gap: number | null;
-  /** With `normalizeColumns`: whether the error of the objective is larger than without. */
+  /** With `normalizeColumns`: true if the error named by `objective` is larger than without it. */
   raisedByNormalizing?: boolean;
   decoderResidual: number;
   residualSteps: number;
@@ -119,7 +128,7 @@ export interface UnitError extends CertifiedBound, Partial<SimultaneousError> {
   optimisedFor?: string;
 }
 
-/** The matrices themselves, row-major. */
+/** Matrices of a mechanism, row-major. */
 export interface Matrices {
   numSteps: number;
   numMeasurements: number;
@@ -134,49 +143,53 @@ export interface Matrices {
 /** A bound from the literature, and whether it was found to hold at this horizon. */
 export interface PublishedBound {
   value: number;
-  /** False where it fails, and beyond `checkedTo` steps, where it was not checked. */
+  /** False if it fails, and beyond `checkedTo` steps, where it was not checked. */
   holds: boolean;
   /**
-   * Least horizon from which it was found to hold up to `checkedTo`; null if it fails at every
-   * horizon that was checked.
+   * Smallest horizon from which on it was found to hold up to `checkedTo`; null if it fails at
+   * every horizon that was checked.
    */
   holdsFrom: number | null;
   checkedTo: number;
 }
 
 /**
- * Promise of a mechanism: epsilon of pure differential privacy, epsilon and delta, or rho of
- * concentrated.
+ * Options of `bounds`: the privacy guarantee of the bounded mechanisms (epsilon of pure DP, epsilon
+ * and delta, or rho of zero-concentrated DP), and epochs.
  */
 export interface MechanismBoundsOptions {
   epsilon?: number;
-  /** With `epsilon`; default 0, pure. */
+  /** With `epsilon`. Default 0 (pure DP). */
   delta?: number;
   rho?: number;
   /**
-   * Divides the steps, and steps * epochs^2 is at most 2^23. Up to seconds at 1024 steps, a few
-   * minutes at 16 epochs of 1000.
+   * Number of epochs. Must divide the number of steps, with steps * epochs^2 at most 2^23. Takes up
+   * to seconds at 1024 steps, a few minutes at 16 epochs of 1000.
    */
   epochs?: number;
-  /** With `epochs`: how close its two bounds have to be, relative. Default 1e-6. */
+  /** With `epochs`: target for the relative gap between the two bounds. Default 1e-6. */
   gap?: number;
 }
 
 /**
- * Lower bounds on the root mean square errors of mechanisms that need not be factorizations: prefix
- * sums of records in [-1, 1], zero-out neighbours, each user once, in each case at some stream.
+ * Lower bounds on the RMS errors of mechanisms that need not be factorizations, for prefix sums of
+ * records in [-1, 1], zero-out neighbours and one participation per user; each is a bound on the
+ * error at some stream.
  */
 export interface MechanismBounds {
-  /** The errors of every unbiased mechanism, whatever its noise. */
+  /** Bounds on the errors of every unbiased mechanism, with any noise. */
   unbiased: {
     /** Largest error over the steps. */
     max: number;
-    /** Root of the mean square over the steps. */
+    /** RMS error over the steps. */
     mean: number;
   };
-  /** The latter of every mechanism, biased or not, and so the former. */
+  /**
+   * Bound on the RMS error over the steps of every mechanism, biased or not, and therefore on its
+   * largest error.
+   */
   every: number;
-  /** Equal records in a row that prove it. */
+  /** Number of equal consecutive records used in the proof of `every`. */
   blockLength: number;
 }
 
@@ -187,24 +200,29 @@ export interface MechanismBounds {
 export interface AddedNoiseBounds {
   /** Largest error over the steps. */
   max: number;
-  /** Root of the mean square over the steps. */
+  /** RMS error over the steps. */
   mean: number;
-  /** Least variance of a number with such noise that changes by 1 between neighbours. */
+  /** Least variance of this noise on a number that changes by 1 between neighbours. */
   variance: number;
 }
 
 /**
- * Bounds on the least root mean square error of the prefix sums where each user takes part once an
- * epoch, at the same step of each: no factorization is below `lower`, and one has `upper`.
+ * Bounds on the least RMS error of prefix sums where each user participates once per epoch, at the
+ * same step of each: no factorization is below `lower`, and one attains `upper`.
  */
 export interface EpochsBounds {
   lower: number;
   upper: number;
-  /** Records of so many numbers or more; of fewer, an error below `lower` may be possible. */
+  /**
+   * Smallest dimension of records for which `lower` holds; with fewer entries, a smaller error may
+   * be possible.
+   */
   minDimension: number;
 }
 
-/** Bounds on the errors of factorizations of the prefix sums: unit noise, one participation. */
+/**
+ * Bounds on the errors of factorizations of the prefix sums, at unit noise and one participation.
+ */
 export interface ErrorBounds {
   numSteps: number;
   /** Certified: no factorization has a smaller largest error. */
@@ -212,7 +230,8 @@ export interface ErrorBounds {
   /** Certified: no factorization has a smaller root mean squared error. */
   mean: number;
   /**
-   * Schatten-1 norm of the prefix sums over n, below both; beyond 2^22 steps a lower bound on it.
+   * Schatten-1 norm of the prefix sums divided by n, below both `max` and `mean`; beyond 2^22
+   * steps, a lower bound on it.
    */
   schatten: number;
   /** Upper bounds on the errors of the square root factorization. */
@@ -222,10 +241,10 @@ export interface ErrorBounds {
    * square root, and a lower bound on the mean error of every factorization.
    */
   published: { max: PublishedBound; mean: PublishedBound; lower: PublishedBound };
-  /** Only where `rho`, or `epsilon` without `delta`, is given; in clip norms, not at unit noise. */
+  /** Present if `rho`, or `epsilon` without `delta`, is given; in clip norms, not at unit noise. */
   mechanisms?: MechanismBounds;
-  /** Only where `epsilon` is given; in clip norms. */
+  /** Present if `epsilon` is given; in clip norms. */
   addedNoise?: AddedNoiseBounds;
-  /** Only where `epochs` is given. */
+  /** Present if `epochs` is given. */
   epochs?: EpochsBounds;
 }
