@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The library, as `load` returns it.
+// The library that `load` returns.
 
 import type { Certificate, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
@@ -78,13 +78,13 @@ import type {
   UnitErrorOptions,
 } from './unit-error.js';
 
-/** The library. Functions exist only here: `const dp = await load()`. */
+/** The library. All functions are methods of this object: `const dp = await load()`. */
 export interface DpFtrl {
   readonly version: string;
   readonly limits: SearchLimits;
   mechanisms(): CatalogueEntry[];
   /**
-   * Returns the noise that a privacy target requires, at unit sensitivity.
+   * Returns the noise required by a privacy target, at unit sensitivity.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -96,8 +96,8 @@ export interface DpFtrl {
    */
   calibrate(options: ApproximateDp | { mu: number; delta: number }): GaussianCalibration;
   /**
-   * Does the same for rho too: `epsilon` then holds for every rho-zCDP mechanism, lattice noise
-   * included.
+   * Does the same, also for a target in rho; `epsilon` then holds for every rho-zCDP mechanism,
+   * including lattice noise.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -108,7 +108,7 @@ export interface DpFtrl {
    */
   calibrate(options: CalibrateOptions): Calibration;
   /**
-   * Returns the errors of totals without a delta, in input units.
+   * Returns the errors of pure-DP totals (delta = 0), in input units.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -133,7 +133,7 @@ export interface DpFtrl {
    */
   error(options: StackErrorOptions): StackError;
   /**
-   * Returns sensitivity and errors of a mechanism at unit noise multiplier and clip norm 1.
+   * Returns the sensitivity and errors of a mechanism at unit noise multiplier and clip norm 1.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -158,9 +158,10 @@ export interface DpFtrl {
    */
   errorPerStep(options: ErrorOptions): Float64Array;
   /**
-   * Returns the std of what each step adds to the noise of its prefix sum, for noise Z of std 1. The
-   * certificate's `noiseStddev` times it is that of the difference of two successive totals, in
-   * input units and before rounding. For an encoder that is not Toeplitz up to 4096 steps.
+   * Returns the std of each step's increment to the noise of its prefix sum, for noise Z of std 1.
+   * Multiplied by the certificate's `noiseStddev`, it is the std of the difference of two
+   * successive totals, in input units and before rounding. Up to 4096 steps if the encoder is not
+   * Toeplitz.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -183,7 +184,7 @@ export interface DpFtrl {
    */
   matrices(options: ErrorOptions): Matrices;
   /**
-   * Compares all mechanisms side by side, best first.
+   * Compares all mechanisms, and returns them best first.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -196,7 +197,7 @@ export interface DpFtrl {
    */
   compare(options: CompareOptions): Comparison;
   /**
-   * The same, piece by piece.
+   * Returns a comparison that runs piece by piece.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -223,7 +224,8 @@ export interface DpFtrl {
    */
   bounds(numSteps: number, options?: MechanismBoundsOptions): ErrorBounds;
   /**
-   * Everything a privacy claim rests on, without a release, and how good the mechanism is.
+   * Returns the privacy claim of a mechanism without making a release, and its error relative to a
+   * certified lower bound.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -241,7 +243,7 @@ export interface DpFtrl {
    */
   certificate(options: MechanismOptions): CheckedCertificate;
   /**
-   * Finds the parameters of an optimised mechanism, to be saved and used.
+   * Optimises the parameters of a mechanism, and returns them as a strategy to save and reuse.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -253,7 +255,7 @@ export interface DpFtrl {
    */
   optimize(options: OptimizeOptions): SavedStrategy;
   /**
-   * The same, piece by piece.
+   * Returns a search of `optimize` that runs piece by piece.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -267,7 +269,7 @@ export interface DpFtrl {
    */
   optimization(options: OptimizeOptions): Optimization;
   /**
-   * A private running total.
+   * Creates a private running total.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -283,7 +285,7 @@ export interface DpFtrl {
    */
   prefixSum(options: PrefixSumOptions | PureSumOptions): PrefixSum;
   /**
-   * A private running total of people's contributions.
+   * Creates a private running total of people's contributions.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -300,11 +302,11 @@ export interface DpFtrl {
    */
   peopleSum(options: PeopleSumOptions | PureSumOptions): PeopleSum;
   /**
-   * Learns a private linear model from a whole table, with everything else chosen from public
-   * numbers: rows, columns, loss, epsilon and delta. Where there are enough rows it releases second
-   * moments of the features first (`precondition`). Protects one row of the table; how many rows there
-   * are is taken for public.
-   * @throws for labels that are no classes, for features that are not finite, and as `learner`.
+   * Learns a private linear model from a whole table. All other settings are chosen from public
+   * numbers: rows, columns, loss, epsilon and delta. If there are enough rows, it releases second
+   * moments of the features first (`precondition`). Protects one row of the table; the number of
+   * rows is treated as public.
+   * @throws if labels are not classes, if features are not finite, and as `learner`.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -319,12 +321,12 @@ export interface DpFtrl {
    */
   learn(options: LearnOptions): LearnedModel;
   /**
-   * Learns as `learn` does with each of several settings, and returns one of the models: which one
-   * is chosen privately, by how many rows it reads right of a tenth that none learned from. The
-   * model is (epsilon, delta)-differentially private for one row, the choice included; `tuningCost`
-   * says what it leaves for each learner. `learn` is better in the mean; tuning was worth it for
-   * many rows with classes of very unequal size.
-   * @throws as `learn`, and for candidates out of range.
+   * Learns as `learn` does with each of several settings, and returns one of the models, chosen
+   * privately by the number of rows it classifies correctly in a held-out tenth. The model is
+   * (epsilon, delta)-differentially private for one row, including the choice; `tuningCost` returns
+   * the budget left for each learner. `learn` is better on average; tuning was worth it for many
+   * rows with classes of very unequal size.
+   * @throws as `learn`, and if candidates are out of range.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -340,8 +342,8 @@ export interface DpFtrl {
    */
   learnTuned(options: LearnTunedOptions): LearnedModel;
   /**
-   * Returns what `learn` leaves for second moments and for the learner after them, and whether they
-   * come first by default, from public numbers alone.
+   * Returns the budgets of `learn` for second moments and for the learner after them, and whether
+   * second moments are released by default. Depends on public numbers only.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -354,7 +356,7 @@ export interface DpFtrl {
    */
   preconditioningCost(options: PreconditioningCostOptions): PreconditioningCost;
   /**
-   * Returns what `learnTuned` leaves for the parts of a model, from public numbers alone.
+   * Returns the budgets of `learnTuned` for the parts of a model. Depends on public numbers only.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -366,11 +368,11 @@ export interface DpFtrl {
    */
   tuningCost(options: TuningCostOptions): TuningCost;
   /**
-   * Returns options for `learner` and `learnerLedger` that learn well: clip norm, domain, lambda and
-   * the rest follow from loss, rows, dimension, epsilon and delta. No row is looked at. Options of
-   * your own go behind them: `{ ...dp.learnerDefaults(...), mechanism: 'blt' }`.
-   * @throws for a loss whose slopes have any size ('squared', and functions), and numbers out of
-   * range.
+   * Returns options for `learner` and `learnerLedger` that learn well: clip norm, domain, lambda
+   * and the rest are computed from loss, rows, dimension, epsilon and delta, without looking at any
+   * row. Put your own options after them: `{ ...dp.learnerDefaults(...), mechanism: 'blt' }`.
+   * @throws if the slopes of the loss are unbounded ('squared', and functions), or numbers are out
+   * of range.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -386,7 +388,7 @@ export interface DpFtrl {
    */
   learnerDefaults(options: LearnerDefaultsOptions): LearnerOptions;
   /**
-   * Private online learning.
+   * Creates a private online learner of a linear model.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -401,7 +403,7 @@ export interface DpFtrl {
    */
   learner(options: LearnerOptions): Learner;
   /**
-   * Private learning of any model: it takes gradients of yours, and returns the next weights.
+   * Creates a private learner for any model: it takes your gradients, and returns the next weights.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -419,8 +421,8 @@ export interface DpFtrl {
    */
   gradientLearner(options: GradientLearnerOptions): GradientLearner;
   /**
-   * The same with its state in a store: it goes on where it stopped, and never makes a step of two
-   * batches.
+   * Opens a gradient learner whose state is kept in a store: it continues where it stopped, and
+   * never makes a step of two batches.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -438,7 +440,7 @@ export interface DpFtrl {
    */
   gradientLearnerLedger(options: GradientLearnerLedgerOptions): Promise<GradientLearnerLedger>;
   /**
-   * A learner without noise: NOT private.
+   * Creates a learner without noise, as a baseline: NOT private.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -453,7 +455,7 @@ export interface DpFtrl {
    */
   twin(options: TwinOptions): Twin;
   /**
-   * The best fixed weights in hindsight: NOT private.
+   * Creates a search for the best fixed weights in hindsight: NOT private.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -468,10 +470,10 @@ export interface DpFtrl {
    */
   comparator(options: ComparatorOptions): Comparator;
   /**
-   * Upper bounds on the average regret of a learner with this certificate, term by term, for losses
-   * whose gradients are never clipped. They depend on no data, and leave out what truncation to the
-   * grid of the release takes of the gradients: at most batchSize / 8 of the noise term, at the
-   * default grid and up to 2^18 steps.
+   * Returns upper bounds on the average regret of a learner with this certificate, term by term,
+   * for losses whose gradients are never clipped. They do not depend on data, and omit the effect
+   * of truncating gradients to the grid of the release: at most batchSize / 8 of the noise term, at
+   * the default grid and up to 2^18 steps.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -486,9 +488,9 @@ export interface DpFtrl {
    */
   regretBounds(certificate: Certificate, options?: RegretBoundsOptions): RegretBounds;
   /**
-   * Returns predictions of a model for examples of the inputs it names, row after row: the score,
-   * whose sign is the class and whose 1 / (1 + e^-score) the probability of 1, or the value for
-   * squared loss; a score for each class of 'softmax'.
+   * Returns predictions of a model for examples, row after row, whose features are the `inputs` of
+   * the model. A prediction is a score, whose sign is the class and for which 1 / (1 + e^-score) is
+   * the probability of 1; for squared loss the value; for 'softmax' a score for each class.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -501,7 +503,7 @@ export interface DpFtrl {
    */
   predict(model: LearnedModel, features: ArrayLike<number>, out?: Float64Array): Float64Array;
   /**
-   * Rows of noise, rounded exactly, of all coordinates or of a shard of them.
+   * Creates exactly rounded rows of noise, for all coordinates or for a shard of them.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -518,7 +520,7 @@ export interface DpFtrl {
    */
   noise(options: NoiseOptions): Noise;
   /**
-   * Noise for sums of gradients that the caller clips, at a privacy target.
+   * Creates noise at a privacy target, for sums of gradients that the caller clips.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -533,8 +535,8 @@ export interface DpFtrl {
    */
   noise(options: GradientNoiseOptions): GradientNoise;
   /**
-   * Rows of a mechanism's noise in floating point, at the pace of the core: for simulations only,
-   * and NOT private. For releases there is `noise`.
+   * Creates rows of a mechanism's noise in floating point, at the speed of the core. For
+   * simulations only, and NOT private; for releases use `noise`.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -555,8 +557,8 @@ export interface DpFtrl {
     options: SimulationNoiseOptions & { precision?: 'float32' },
   ): SimulationNoise<Float32Array>;
   /**
-   * A private running total whose state is kept in a store: it continues where it stopped, and
-   * never releases a step for two records.
+   * Opens a private running total whose state is kept in a store: it continues where it stopped,
+   * and never releases a step for two records.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -573,8 +575,8 @@ export interface DpFtrl {
    */
   ledger(options: LedgerOptions | PureLedgerOptions): Promise<ReleaseLedger>;
   /**
-   * A `peopleSum` whose state is kept in a store: totals, whose contributions counted when, and
-   * those to the open step.
+   * Opens a `peopleSum` whose state is kept in a store: the totals, which contributions of each
+   * person counted and when, and those to the open step.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -593,8 +595,8 @@ export interface DpFtrl {
    */
   peopleLedger(options: PeopleLedgerOptions | PurePeopleLedgerOptions): Promise<PeopleLedger>;
   /**
-   * A private statistic of a stream: count, means, variances and covariances of one budget, with
-   * intervals.
+   * Creates private moments of a stream: count, means, variances and covariances with intervals,
+   * from one privacy budget.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -610,7 +612,8 @@ export interface DpFtrl {
    */
   statistic(options: StatisticOptions): Statistic;
   /**
-   * Private counts of the categories of a public domain, with their total, shares and intervals.
+   * Creates private counts of the categories of a public domain, with their total, shares and
+   * intervals.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -626,7 +629,8 @@ export interface DpFtrl {
    */
   statistic(options: HistogramOptions): HistogramStatistic;
   /**
-   * Private sums of several workloads of one stream, of one budget: a total and windows, say.
+   * Creates private sums of several workloads of one stream from one privacy budget, such as a
+   * total and windows.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -642,8 +646,8 @@ export interface DpFtrl {
    */
   statistic(options: SumsOptions): SumsStatistic;
   /**
-   * A private statistic of people's records: of each person count the earliest that keep the
-   * `participation`, and of several to one step the first.
+   * Creates a private statistic of people's records. Each person's earliest records that satisfy
+   * `participation` count, and of several in one step only the first.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -660,12 +664,15 @@ export interface DpFtrl {
    * ```
    */
   peopleStatistic(options: StatisticOptions): PeopleStatistic;
-  /** The same of categories. */
+  /** Does the same for counts of categories. */
   peopleStatistic(options: HistogramOptions): PeopleHistogram;
-  /** The same of several workloads: a person's records to a step are added up and clipped together. */
+  /**
+   * Does the same for sums of several workloads; a person's records in one step are added up and
+   * clipped together.
+   */
   peopleStatistic(options: SumsOptions): PeopleStackedSums;
   /**
-   * A statistic with a state that is kept in a store; it continues from what the store holds.
+   * Opens a statistic whose state is kept in a store: it continues where it stopped.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -686,8 +693,8 @@ export interface DpFtrl {
   statisticLedger(options: HistogramLedgerOptions): Promise<HistogramLedger>;
   statisticLedger(options: SumsLedgerOptions): Promise<SumsLedger>;
   /**
-   * A `peopleStatistic` with a state that is kept in a store: whose records counted when, and what
-   * the open step has.
+   * Opens a `peopleStatistic` whose state is kept in a store, including which records of each
+   * person counted and when, and the open step.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -710,9 +717,9 @@ export interface DpFtrl {
   peopleStatisticLedger(options: PeopleHistogramLedgerOptions): Promise<PeopleHistogramLedger>;
   peopleStatisticLedger(options: PeopleSumsLedgerOptions): Promise<PeopleSumsLedger>;
   /**
-   * A learner whose state is stored before anything of it is shown; it continues from the state in
-   * the store, if there is one. The bytes hold the key and the true sums of gradients: as secret as
-   * the examples.
+   * Opens a learner whose state is stored before any result is returned; it continues from the
+   * state in the store, if there is one. The bytes contain the key and the true sums of gradients,
+   * so they are as secret as the examples.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -731,7 +738,8 @@ export interface DpFtrl {
    */
   learnerLedger(options: LearnerLedgerOptions): Promise<LearnerLedger>;
   /**
-   * True and private sums and a learner side by side, for study: NEVER private.
+   * Creates a simulation of true and private sums and a learner side by side, for study: NEVER
+   * private.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -747,8 +755,8 @@ export interface DpFtrl {
    */
   simulation(options: SimulationOptions): Simulation;
   /**
-   * Answers to many counting queries on one histogram, with noise correlated in the way that is
-   * best for them, and a proof of how good that is.
+   * Creates a mechanism that answers many counting queries on one histogram, with noise correlated
+   * in the best way for them, and with a proof of how good that is.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -762,7 +770,7 @@ export interface DpFtrl {
    */
   queries(options: QueriesOptions): Queries;
   /**
-   * The search that `queries` begins with, piece by piece.
+   * Returns the search that `queries` begins with, to run piece by piece.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -778,10 +786,10 @@ export interface DpFtrl {
    */
   querySearch(options: QueriesOptions): QuerySearch;
   /**
-   * Returns the index of a candidate of about the highest utility: the exponential mechanism, with
-   * utilities of your own. Candidate i has a probability exactly proportional to exp(epsilon
-   * utilities[i] / (2 sensitivity)), without the 2 if `monotone`: epsilon-differentially private.
-   * The running time depends on the utilities: do not let anyone measure it.
+   * Returns the index of a candidate with approximately the highest utility, by the exponential
+   * mechanism, which is epsilon-differentially private. The probability of candidate i is exactly
+   * proportional to exp(epsilon utilities[i] / (2 sensitivity)), without the 2 if `monotone`. The
+   * running time depends on the utilities, so do not let anyone measure it.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -793,9 +801,9 @@ export interface DpFtrl {
    */
   choose(options: ChooseOptions): number;
   /**
-   * Returns the bit with probability e^epsilon / (1 + e^epsilon), else the other one:
-   * epsilon-differentially private against everyone who sees the report, the one who collects it
-   * among them. The law is exact. The running time depends on the report: send it at a fixed time.
+   * Returns the bit with probability e^epsilon / (1 + e^epsilon), else its complement:
+   * epsilon-differentially private against everyone who sees the report, including the collector.
+   * The distribution is exact. The running time depends on the report, so send it at a fixed time.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -808,11 +816,11 @@ export interface DpFtrl {
    * ```
    */
   randomizedResponse(options: RandomizedResponseOptions): boolean;
-  /** Estimates how many bits are true from reports of `randomizedResponse`. */
+  /** Estimates the number of true bits from reports of `randomizedResponse`. */
   estimateCount(options: EstimateCountOptions): EstimatedCount;
   /**
-   * Returns the value with about the most records: the exponential mechanism,
-   * epsilon-differentially private. The running time depends on the counts: do not let anyone
+   * Returns a value with approximately the most records, by the exponential mechanism, which is
+   * epsilon-differentially private. The running time depends on the counts, so do not let anyone
    * measure it.
    * @example
    * ```js
@@ -824,7 +832,8 @@ export interface DpFtrl {
    */
   winner(options: WinnerOptions): number;
   /**
-   * Returns a value at about a quantile of the records, as `winner` does.
+   * Returns a value at approximately a quantile of the records, by the exponential mechanism, as
+   * `winner` does.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -836,8 +845,8 @@ export interface DpFtrl {
    */
   quantile(options: QuantileOptions): number;
   /**
-   * Returns the mu of Gaussian differential privacy that epsilon-differential privacy implies, to
-   * add it up with other releases: root of the sum of squares. Rounded up.
+   * Returns the mu of Gaussian differential privacy implied by epsilon-differential privacy,
+   * rounded up, for composition with other releases as the root of the sum of squares.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -848,8 +857,8 @@ export interface DpFtrl {
    */
   pureMu(epsilon: number): number;
   /**
-   * Returns the rho of zero-concentrated differential privacy that epsilon-differential privacy
-   * implies, to add it up with other releases: epsilon tanh(epsilon / 2). Rounded up.
+   * Returns the rho of zero-concentrated differential privacy implied by epsilon-differential
+   * privacy, epsilon tanh(epsilon / 2) rounded up, for composition with other releases as the sum.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -860,8 +869,8 @@ export interface DpFtrl {
    */
   pureRho(epsilon: number): number;
   /**
-   * Adds up what releases spend together, each of them chosen in the light of those before: a
-   * privacy filter accepts the next one while `fits`.
+   * Composes the privacy costs of releases, each of which may be chosen adaptively from those
+   * before. A privacy filter accepts the next one while `fits` is true.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -873,16 +882,16 @@ export interface DpFtrl {
    * ```
    */
   compose(options: CompositionOptions): Composition;
-  /** Number of handles not yet disposed of, for leak tests. */
+  /** Number of handles that are not disposed of yet, for leak tests. */
   readonly liveHandles: number;
 }
 
 /**
- * The library of `dp-ftrl/counter`: counters of the mechanisms `optimal`, `blt`, `honaker` and `tree`,
- * with the bits of the whole library for the same factorization. It has no searches. `optimal` is
- * the factorization in closed form, which for one participation and the default buffers is up to
- * 2.8 % above the least largest error; `blt` takes `decays` and `weights`. Either may be a saved
- * strategy in place of the name, unless that is a dense one. Other workloads, `epochLength`,
+ * The library of `dp-ftrl/counter`: counters of the mechanisms `optimal`, `blt`, `honaker` and
+ * `tree`, bit-identical to the full library for the same factorization. It has no searches.
+ * `optimal` is the closed-form factorization, whose largest error, for one participation and the
+ * default buffers, is up to 2.8 % above the least possible; `blt` takes `decays` and `weights`. A
+ * saved strategy may replace either name, unless it is a dense one. Other workloads, `epochLength`,
  * `normalizeColumns` and mode `lattice` are refused.
  */
 export type DpCounter = Pick<
@@ -891,9 +900,9 @@ export type DpCounter = Pick<
 >;
 
 /**
- * The library of `dp-ftrl/learner`: learners by the mechanisms `optimal`, `blt`, `honaker` and `tree`,
- * with the bits of the whole library for the same factorization. What `DpCounter` says of these
- * mechanisms holds here too.
+ * The library of `dp-ftrl/learner`: learners by the mechanisms `optimal`, `blt`, `honaker` and
+ * `tree`, bit-identical to the full library for the same factorization. The notes on these
+ * mechanisms in `DpCounter` apply here too.
  */
 export type DpLearner = Pick<
   DpFtrl,

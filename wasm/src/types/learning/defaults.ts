@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Settings of a learner that nobody chose.
+// Default settings of a learner.
 
 import type { MechanismOptions } from '../mechanism.js';
 import type { LearnerOptions } from './linear-learner.js';
@@ -10,17 +10,23 @@ export interface LearnerDefaultsOptions
   extends Required<Pick<MechanismOptions, 'epsilon' | 'delta'>>,
     Pick<MechanismOptions, 'neighbours'>,
     Pick<LearnerOptions, 'numClasses' | 'quantile' | 'huberThreshold' | 'batchSize'> {
-  /** One with slopes that have a bound. Default 'logistic'. */
+  /** A loss with bounded slopes. Default 'logistic'. */
   loss?: LossName | 'softmax';
   /**
-   * 'stream', the default: each row comes once. 'table': all rows are learned from in every step.
-   * 'unclipped': the clip norm alone, the longest gradient there can be.
+   * 'stream' (default): each row comes once. 'table': every step learns from all rows. 'unclipped':
+   * only the clip norm, which is the largest norm a gradient can have.
    */
   setup?: 'stream' | 'table' | 'unclipped';
-  /** Rates of a 'table', as for `learn`. 'linear', the default, has the latest weights as its model. */
+  /**
+   * Learning rates of a 'table', as for `learn`. 'linear' (default) uses the latest weights as the
+   * model.
+   */
   rates?: 'linear' | 'constant';
-  /** Rows of the table, or of the horizon: public, like everything else here. */
+  /** Number of rows of the table, or of the horizon. Public, like all of these options. */
   numRows: number;
-  /** Entries of an example, each in [-1, 1], and one that is always 1 for an intercept. */
+  /**
+   * Number of entries of an example, each in [-1, 1], including one that is always 1 for an
+   * intercept.
+   */
   dimension: number;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Twins and comparators of learners, and bounds on their regret.
+// Non-private baselines of learners (twins and comparators), and bounds on their regret.
 
 import type { Handle } from '../instance.js';
 import type { Learner } from './linear-learner.js';
@@ -16,8 +16,7 @@ export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
 
 export interface TwinOptions extends HindsightOptions {
   /**
-   * Horizon of the learner; for the default of `lambda`, which is that of the theorem without
-   * noise.
+   * Horizon of the learner; used for the default of `lambda`, that of the theorem without noise.
    */
   numSteps: number;
   clipNorm?: number;
@@ -26,16 +25,19 @@ export interface TwinOptions extends HindsightOptions {
   batchSize?: number;
 }
 
-/** A learner without noise, on exact sums of its own clipped gradients: NOT private. */
+/**
+ * Non-private baseline: the learner without noise, on exact sums of its clipped gradients. NOT
+ * private.
+ */
 export interface Twin
   extends Handle,
     Pick<Learner, 'dimension' | 'numScores' | 'learn' | 'endBatch'> {
-  /** Returns the weights that the next batch will meet, class after class: NOT private. */
+  /** Returns the weights used for the next batch, concatenated by class: NOT private. */
   weights(): Float64Array;
 }
 
 export interface ComparatorOptions extends Omit<HindsightOptions, 'lambda' | 'descent'> {
-  /** Target for `gap`, in units of the mean loss. Default 1e-6. */
+  /** Target for `BestFixed.gap`, in units of the mean loss. Default 1e-6. */
   gap?: number;
 }
 
@@ -47,20 +49,20 @@ export interface BestFixed {
   loss: number;
   /**
    * Bound on the suboptimality: the least mean loss is at most this much below `loss`, proved for
-   * this very point.
+   * these weights.
    */
   gap: number;
-  /** Whether `gap` is at most the one that was asked for. */
+  /** True if `gap` is at most the requested one. */
   certified: boolean;
 }
 
 /**
- * A search for the best fixed weights of the domain in hindsight; in the whole space among those of
- * norm at most `radius`. It keeps all examples, and is NOT private.
+ * A search for the best fixed weights of the domain in hindsight; in the whole space, among those
+ * of norm at most `radius`. It keeps all examples, and is NOT private.
  */
 export interface Comparator extends Handle, Pick<Learner, 'dimension' | 'numScores'> {
   append(features: ArrayLike<number>, labels: ArrayLike<number>): void;
-  /** Returns the best weights for the examples so far, of which there must be at least one. */
+  /** Returns the best weights for the examples so far; at least one is required. */
   best(): BestFixed;
 }
 
@@ -70,13 +72,15 @@ export interface RegretBoundsOptions {
   dimension?: number;
   domain?: DomainName;
   radius?: number;
-  /** As of the learner: of the mean gradient of a step. */
+  /** As for the learner: regularisation strength relative to the mean gradient of a step. */
   lambda?: number;
   descent?: DescentOptions;
   doubling?: boolean;
-  /** The bounds are then on the regret of the losses with their penalty. */
+  /** If given, the bounds are on the regret of the losses including their penalty. */
   penalty?: PenaltyOptions;
-  /** As of the learner, with 'softmax': which weights belong to a feature. Default 1. */
+  /**
+   * As for the learner, with 'softmax': determines which weights belong to a feature. Default 1.
+   */
   numClasses?: number;
   batchSize?: number;
   /** Failure probability of `highProbability`, between 0 and 1. Default 0.05. */
@@ -92,16 +96,18 @@ export interface RegretTerms {
   total: number;
 }
 
-/** Upper bounds on the average regret; null where none of our theorems gives one. */
+/** Upper bounds on the average regret; null where no implemented theorem gives one. */
 export interface RegretBounds {
-  /** The `lambda` that the bounds are for; where none was given, the default of the learner. */
+  /** The `lambda` the bounds are for; the learner's default if none was given. */
   lambda: number;
   /**
    * Bound on the expected average regret; for descent only with independent noise on each gradient.
    */
   expected: RegretTerms | null;
-  /** Bound that the average regret itself exceeds with probability `failureProbability` at most. */
+  /** Bound that the average regret exceeds with probability at most `failureProbability`. */
   highProbability: RegretTerms | null;
-  /** Bound in the form of Henzinger, Upadhyay and Upadhyay: stability four times as large. */
+  /**
+   * Bound in the form of Henzinger, Upadhyay and Upadhyay, with `stability` four times as large.
+   */
   hazan: RegretTerms | null;
 }

@@ -11,70 +11,75 @@ import type { MechanismOptions } from '../mechanism.js';
 
 export interface LearnerOptions extends MechanismOptions, Omit<LossOptions, 'loss'> {
   /**
-   * Default 'logistic'. 'softmax' has a score for each of `numClasses` classes, labels 0, 1, ... A
-   * function is called once for all examples that meet the same weights.
+   * Default 'logistic'. 'softmax' has a score for each of `numClasses` classes, with labels 0, 1,
+   * ... A function is called once for all examples that are evaluated at the same weights.
    */
   loss?: LossName | 'softmax' | BatchLoss;
   /** Number of classes, for 'softmax'. */
   numClasses?: number;
-  /** Entries of each example (features). Default 1. */
+  /** Number of entries (features) of each example. Default 1. */
   dimension?: number;
   /**
-   * Lets `lambda` grow from its value at the first step with the square root of the steps, by
-   * doubling. Default false.
+   * Makes `lambda` grow, from its value at the first step, with the square root of the number of
+   * steps, by doubling. Default false.
    */
   doubling?: boolean;
   /**
-   * Not with `descent`, and only in domains 'whole-space', 'ball' and, without groups, 'box'. Default:
-   * none.
+   * Penalty of the weights. Not available with `descent`, and only in domains 'whole-space', 'ball'
+   * and, without groups, 'box'. Default: none.
    */
   penalty?: PenaltyOptions;
-  /** Number of examples of one step, each with its own clipped gradient. Default 1. */
+  /** Number of examples per step, each with its own clipped gradient. Default 1. */
   batchSize?: number;
-  /** As for `prefixSum`, like the two that follow. */
+  /** As for `prefixSum`, like `latticeNoise` and `precisionBits`. */
   mode?: 'grid' | 'lattice';
   latticeNoise?: LatticeNoise;
   precisionBits?: number;
-  /** The mechanism's parameter that is called lambda elsewhere. */
+  /**
+   * The mechanism's parameter `lambda`, renamed because a learner's `lambda` is its regularisation.
+   */
   mechanismLambda?: number;
   /** Spacing of the sums of gradients, a power of two. */
   grid?: number;
-  /** As of `prefixSum`: NOT private. */
+  /** As in `prefixSum`: NOT private. */
   insecureSeed?: number | bigint;
 }
 
 /**
- * Private online learning of a linear model (DP-FTRL): gradients are clipped to `clipNorm` and go
- * into a private prefix sum, and the weights follow from its releases alone. So the weights, and
- * all that is made from them, are as private as the releases: an example is a record, or one of a
- * batch's contributions, of which one person makes at most one.
+ * Private online learning of a linear model (DP-FTRL). Gradients are clipped to `clipNorm` and go
+ * into a private prefix sum, and the weights are computed from its releases alone, so the weights
+ * and everything derived from them are as private as the releases. An example is a record, or one
+ * of a batch's contributions, of which a person makes at most one.
  */
 export interface Learner extends Handle {
   readonly certificate: Certificate;
   readonly dimension: number;
   readonly numSteps: number;
-  /** Number of batches learned from; of one example unless `batchSize` says otherwise. */
+  /** Number of batches learned from, of `batchSize` examples each unless ended early. */
   readonly step: number;
   readonly batchSize: number;
-  /** Number of examples in the batch that is not full yet: they are not in the weights so far. */
+  /** Number of examples in the unfinished batch, which the weights do not reflect yet. */
   readonly numWaiting: number;
   readonly grid: number;
   readonly loss: LossName | 'softmax' | 'function';
-  /** Number of predictions of an example: the classes of 'softmax', else 1. */
+  /** Number of predictions per example: the number of classes for 'softmax', else 1. */
   readonly numScores: number;
   /**
-   * Regularisation strength of the next step, for descent the inverse of its rate: both of the mean
-   * gradient of a step, as the option `lambda`. Weights follow sums / (`lambda` * `batchSize`).
+   * Regularisation strength of the next step, or for descent the inverse of its rate; both relative
+   * to the mean gradient of a step, as the option `lambda`. Weights follow sums / (`lambda` *
+   * `batchSize`).
    */
   readonly lambda: number;
-  /** A fixed seed was given: the model is NOT private, whatever the certificate says. */
+  /**
+   * True if a fixed seed was given: the model is then NOT private, even if the certificate says so.
+   */
   readonly insecure: boolean;
   /**
-   * Learns from `labels.length` examples, features row after row. Labels of classes are 0 or 1, or
-   * -1 or +1. `predictions` gets the `numScores` scores of each example from before its label was
-   * known: that reads the example, and is NOT private. If an example is refused, the error's
-   * `learned` says how many there were before it.
-   * Put one with features 0 in its place: leaving it out would shift all that follow.
+   * Learns from `labels.length` examples, with features row after row. Class labels are 0 or 1, or
+   * -1 or +1. `predictions` receives the `numScores` scores of each example, computed before its
+   * label is used: they depend on the example, and are NOT private. If an example is refused, the
+   * error's `learned` is the number of examples before it. Replace the refused one by an example
+   * with features 0: leaving it out would shift all that follow.
    */
   learn(
     features: ArrayLike<number>,
@@ -83,34 +88,34 @@ export interface Learner extends Handle {
   ): void;
   /** Ends the step before its batch is full. */
   endBatch(): void;
-  /** Returns the loss of each prediction: reads the labels, and is NOT private. */
+  /** Returns the loss of each prediction. Depends on the labels, and is NOT private. */
   losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Float64Array;
-  /** Returns the model so far, private as a whole. */
+  /** Returns the current model, all of which is private. */
   model(): LearnedModel;
 }
 
 export interface LearnerLedgerOptions extends LearnerOptions {
   store: ReleaseStore;
   /**
-   * Bytes kept with a new state, such as the names of its features. A state that continues keeps
-   * its own, which the ledger has as `memo`.
+   * Bytes stored with a new state, such as the names of its features. A continued state keeps its
+   * own, which the ledger returns as `memo`.
    */
   memo?: Uint8Array;
 }
 
 /**
- * A learner that survives restarts: everything it shows has been stored before, so no step is ever
- * made for two batches. Its counts are those of the examples learned from, stored or not:
- * `numExamples` says which one comes next, after a restart and after an error. Calls are made one
- * after the other. A loss given as a function must be the same one after every restart.
+ * A learner that survives restarts: everything it returns has been stored before, so no step is
+ * ever made for two batches. Its counts are those of the examples learned from, stored or not;
+ * `numExamples` is the index of the next one, after a restart and after an error. Calls are
+ * executed one after the other. A loss given as a function must be the same after every restart.
  */
 export interface LearnerLedger
   extends Omit<Learner, 'learn' | 'endBatch' | 'model'> {
-  /** Number of examples learned from, over all restarts: offer none of them again. */
+  /** Number of examples learned from, across restarts; none of them may be passed again. */
   readonly numExamples: number;
   /**
-   * As for a learner; stored once a call. `predictions` are written when that is done. If storing
-   * fails the examples count all the same, and the next call, whichever it is, stores them first.
+   * As `Learner.learn`, stored once per call; `predictions` are written after that. If storing
+   * fails, the examples still count, and the next call of any kind stores them first.
    */
   learn(
     features: ArrayLike<number>,
@@ -119,8 +124,8 @@ export interface LearnerLedger
   ): Promise<void>;
   endBatch(): Promise<void>;
   model(): Promise<LearnedModel>;
-  /** The `memo` given when the state was new: as secret as the rest. */
+  /** The `memo` given when the state was new; as secret as the rest of the state. */
   readonly memo: Uint8Array | undefined;
-  /** 32 hexadecimal digits that tell the key from others, and say nothing of it. */
+  /** 32 hexadecimal digits that identify the key and reveal nothing about it. */
   readonly identity: string;
 }

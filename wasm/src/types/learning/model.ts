@@ -5,89 +5,92 @@
 import type { Certificate } from '../certificate.js';
 import type { LossName } from './loss.js';
 
-/** One feature, and what a model does with it. */
+/** One feature of a model, and its scaling. */
 export interface ModelInput {
   name: string;
-  /** Public range that is mapped to [-1, 1]; values outside are moved to its edge. */
+  /** Public range that is mapped to [-1, 1]; values outside are clamped to it. */
   low?: number;
   high?: number;
 }
 
-/** Factors on what `learn` chooses; 1 by default. */
+/** Factors on the settings that `learn` chooses; 1 by default. */
 export interface Candidate {
-  /** On the rate, that is on how far all steps move the weights. */
+  /** Factor on the learning rate, that is, on how far all steps move the weights. */
   rate?: number;
-  /** On the clip norm. */
+  /** Factor on the clip norm. */
   clip?: number;
 }
 
 /** How a model was tuned. */
 export interface Tuning {
-  /** As of `TuningCost`. */
+  /** As in `TuningCost`. */
   learnerEpsilon: number;
   selectionEpsilon: number;
-  /** The settings, of which the model has one. */
+  /** The candidate settings; the model has one of them. */
   candidates: readonly Required<Candidate>[];
-  /** Index of that one. */
+  /** Index of the chosen candidate. */
   chosen: number;
-  /** Rows that chose, and that none learned from. */
+  /** Number of held-out rows, which decided the choice and which no candidate learned from. */
   numHeldOut: number;
 }
 
-/** A linear model as plain data: JSON keeps it, and `predict` uses it. */
+/** A linear model as plain, JSON-serialisable data for `predict`. */
 export interface LearnedModel {
   format: 'dp-ftrl model';
   version: 1;
   loss: LossName | 'softmax' | 'function';
-  /** Number of classes, for 'softmax': the weights of one class follow those of another. */
+  /** Number of classes, for 'softmax'; weights are concatenated by class. */
   numClasses?: number;
   inputs: ModelInput[];
   /** Whether the last of the weights belongs to a feature that is always 1. */
   intercept: boolean;
   /**
-   * Average of the weights that were played: the one the regret theorem is about. Of the command
-   * the mean after half the horizon, if it was not told otherwise.
+   * Average of the iterates, to which the regret theorem applies. In models of the command, by
+   * default, the mean of the iterates after half the horizon.
    */
   weights: number[];
-  /** The latest weights, which follow a change sooner. */
+  /** The latest weights, which adapt to a change sooner. */
   lastWeights: number[];
   numExamples: number;
-  /** False if it was made with a fixed seed, or with something else that was read from the data. */
+  /** False if it was made with a fixed seed, or with other values that were read from the data. */
   private: boolean;
   certificate: Certificate;
   /** The privacy unit of the certificate, in words. */
   protects?: string;
   /**
-   * Epsilons of the parts, at the same delta, where second moments were released first. Epsilon, mu and
-   * rho of the certificate are of both, its noise and clip norm those of the learner.
+   * Epsilons of the two parts, at the same delta, if second moments were released first. Epsilon,
+   * mu and rho of the certificate cover both parts; its noise and clip norm are those of the
+   * learner.
    */
   preconditioning?: { momentsEpsilon: number; learnerEpsilon: number };
-  /** How the settings were chosen, where the data chose them: `learnTuned`. */
+  /** Choice of the settings, if they were chosen by the data with `learnTuned`. */
   tuning?: Tuning;
-  /** How well the weights do on the rows of another file: NOT private unless that file is public. */
+  /**
+   * Performance of the weights on the rows of another file: NOT private unless that file is public.
+   */
   test?: {
     note: string;
     numExamples: number;
     /** Mean loss. */
     loss: number;
-    /** Share of correctly predicted classes; null where there are no classes. */
+    /** Fraction of correctly predicted classes; null if there are no classes. */
     accuracy: number | null;
   };
   /** Measured on the data: NOT private. */
   nonprivate?: {
-    /** Mean loss, over one pass, of the predictions that were made before each label was known. */
+    /** Mean loss, over one pass, of the predictions made before each label was known. */
     progressiveLoss: number;
     /** Mean loss of always predicting 0. */
     zeroLoss: number;
-    /** Share of correctly predicted classes; null where there are no classes. */
+    /** Fraction of correctly predicted classes; null if there are no classes. */
     progressiveAccuracy: number | null;
     /** The same for the learner without noise. */
     twin?: { progressiveLoss: number; progressiveAccuracy: number | null };
     /**
-     * Excess of the mean losses of learner and twin, over all passes, above `bestLoss`, that of the
-     * best fixed weights in hindsight (of the domain; of the whole space, of those of norm at most
-     * `radius`); the regrets are at most `gap` more. Losses are without penalty. Null where there
-     * are too many rows to keep.
+     * Excess of the mean losses of learner and twin, over all passes, above `bestLoss`, the mean
+     * loss of the best fixed weights in hindsight (in the domain; in the whole space, among those
+     * of norm at most `radius`). The regrets are larger by at most `gap`. Losses exclude the
+     * penalty. Null if there are too many rows to keep.
      */
     regret?: { private: number; twin: number; bestLoss: number; gap: number } | null;
     /**

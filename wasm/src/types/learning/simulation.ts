@@ -9,8 +9,8 @@ import type { MechanismOptions } from '../mechanism.js';
 
 /**
  * Synthetic streams. `heavy-tailed` has features of infinite variance, so that clipping matters;
- * `sparse` has zeros in 7 of 8; `adversarial` answers the private learner's weights with the
- * example that costs it most.
+ * `sparse` has 7 of 8 features at zero; `adversarial` answers the private learner's weights with
+ * the example that is worst for it.
  */
 export type StreamName =
   | 'stationary'
@@ -31,7 +31,9 @@ export interface Table {
 }
 
 export interface SimulationOptions extends MechanismOptions, LossOptions {
-  /** Entries of each record (features). Taken from the table when there is one. Default 4. */
+  /**
+   * Number of entries (features) of each record; taken from the table if there is one. Default 4.
+   */
   dimension?: number;
   /** Synthetic stream (ignored when a table is given). Default 'stationary'. */
   stream?: StreamName;
@@ -39,28 +41,30 @@ export interface SimulationOptions extends MechanismOptions, LossOptions {
   streamSeed?: number | bigint;
   /** Seed of the noise, always fixed: a simulation is never a private release. Default 1. */
   noiseSeed?: number | bigint;
-  /** Own data instead of a synthetic stream; without `labels` only sums are simulated. */
+  /** Data to use instead of a synthetic stream; without `labels` only sums are simulated. */
   table?: Table;
-  /** The mechanism's parameter that is called lambda elsewhere. */
+  /**
+   * The mechanism's parameter `lambda`, renamed because a learner's `lambda` is its regularisation.
+   */
   mechanismLambda?: number;
-  /** As for `learner`: both learners' `lambda` grows. Default false. */
+  /** As for `learner`, applied to both learners. Default false. */
   doubling?: boolean;
   /**
-   * Number of examples of a step, or of records of a table without labels. A batch that the table
+   * Number of examples per step, or of records for a table without labels. A batch that the table
    * does not fill is left out. Default 1.
    */
   batchSize?: number;
-  /** Prefixes at which regret is measured; 0 turns it off. Default 64. */
+  /** Number of prefixes at which regret is measured; 0 disables it. Default 64. */
   numRegretPrefixes?: number;
 }
 
-/** Results of some consecutive steps; k = numSteps, d = dimension, b = batchSize. */
+/** Results of consecutive steps; k = numSteps, d = dimension, b = batchSize. */
 export interface SimulationChunk {
   firstStep: number;
   numSteps: number;
   /** k*d, row-major. SECRET in a real deployment. */
   trueSums: Float64Array;
-  /** k*d, row-major: what would be released. */
+  /** k*d, row-major: the sums that would be released. */
   noisySums: Float64Array;
   /** k: predicted std of the noise of each coordinate of the release. */
   stddev: Float64Array;
@@ -70,20 +74,20 @@ export interface SimulationChunk {
   /** k*b entries 0 or 1, step after step, classification only; else empty. */
   privateCorrect: Uint8Array;
   twinCorrect: Uint8Array;
-  /** Regret measured at prefixes of this chunk: average regret after `steps` steps. */
+  /** Average regret after `steps` steps, at the prefixes within this chunk. */
   regret: {
     steps: Float64Array;
     private: Float64Array;
     twin: Float64Array;
-    /** Certified optimality gap of the comparator, average loss. */
+    /** Certified optimality gap of the comparator, in average loss. */
     gap: Float64Array;
   };
 }
 
 /**
- * Shows the true and the private sums side by side. For demonstration and study, NEVER private: the
- * seed of its noise is fixed, and it holds and returns the true sums, which a deployment must keep
- * secret. Its certificate is that of a `prefixSum` with the same options and no seed.
+ * Shows true and private sums side by side, for demonstration and study. NEVER private: the seed of
+ * its noise is fixed, and it holds and returns the true sums, which a deployment must keep secret.
+ * Its certificate is that of a `prefixSum` with the same options and no seed.
  */
 export interface Simulation extends Handle {
   readonly certificate: Certificate;
@@ -92,10 +96,10 @@ export interface Simulation extends Handle {
   readonly step: number;
   readonly finished: boolean;
   readonly learns: boolean;
-  /** Whether labels are classes, so that there is an accuracy. */
+  /** True if labels are classes, so that accuracy is defined. */
   readonly classifies: boolean;
   /**
-   * Whether no gradient can exceed the clip norm. If false, `regretBound` is that of the clipped
+   * True if no gradient can exceed the clip norm. If false, `regretBound` is that of the clipped
    * problem.
    */
   readonly clippingImpossible: boolean;
@@ -107,18 +111,18 @@ export interface Simulation extends Handle {
    * descent with rates, momentum or correlated noise.
    */
   readonly regretBound: { private: number; twin: number } | null;
-  /** Runs at most `maxSteps` steps. Past the end: an empty chunk. */
+  /** Runs at most `maxSteps` steps. Returns an empty chunk past the end. */
   advance(maxSteps: number): SimulationChunk;
   /**
-   * Returns the mean loss on `numExamples` examples of the synthetic stream that come after the
-   * horizon: of the average of the weights played, whose expected risk exceeds that of any fixed
-   * weights by at most the average regret where examples are independent, and of the latest
-   * weights.
+   * Returns the mean losses of the average of the iterates and of the latest weights, on
+   * `numExamples` examples of the synthetic stream after the horizon. If examples are independent,
+   * the expected risk of the average exceeds that of any fixed weights by at most the average
+   * regret.
    */
   heldOutRisk(numExamples: number): HeldOutRisk;
 }
 
-/** Risks on the synthetic stream; the twin's, which learns without noise, is NOT private. */
+/** Risks on the synthetic stream. The twin learns without noise, so its risk is NOT private. */
 export interface HeldOutRisk {
   average: { private: number; twin: number };
   last: { private: number; twin: number };
