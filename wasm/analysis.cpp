@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Budgets, errors and bounds of mechanisms, and searches for them.
+/// Privacy budgets, errors and bounds of mechanisms, and searches for mechanisms.
 
 #include <emscripten/val.h>
 
@@ -36,7 +36,7 @@ val limits() {
 }
 
 val classical(const ApproximateDp& target) {
-  // Only a huge delta gives epsilon 0, where the textbook formula divides by it.
+  // Epsilon is 0 only for a huge delta; the textbook formula divides by it.
   const ClassicalGaussian formula =
       target.epsilon > 0
           ? classical_gaussian(target)
@@ -59,8 +59,9 @@ double pure_rho(double epsilon) {
   return rho_from_pure_dp(epsilon);
 }
 
-/// Names what `value` is: "epsilon", "rho" or "mu". Of rho any rho-zCDP mechanism is meant, not
-/// only the Gaussian one with that noise: no mu is known of it, and its epsilon is larger.
+/// Calibrates to `value`, an "epsilon", "rho" or "mu" according to `kind`. A rho stands for any
+/// rho-zCDP mechanism, not only the Gaussian one with that noise, so it has no known mu and a
+/// larger epsilon.
 val calibrate(const std::string& kind, double value, double delta) {
   const bool is_target = kind == "epsilon";
   const bool is_concentrated = kind == "rho";
@@ -94,7 +95,7 @@ val calibrate(const std::string& kind, double value, double delta) {
   return object;
 }
 
-/// Adds up what releases of these costs spend together in one account, "mu" or "rho", against a
+/// Composes the costs of releases in one account, "mu" or "rho", and compares the total with a
 /// limit.
 val compose(const std::string& account, const val& costs, double epsilon, double delta) {
   const bool is_mu = account == "mu";
@@ -115,8 +116,8 @@ val compose(const std::string& account, const val& costs, double epsilon, double
   return object;
 }
 
-/// Returns what follows from workload and participation alone: their names, and the bound on every
-/// factorization for `objective`.
+/// Returns the properties that depend on workload and participation alone: their names, and the
+/// bound on every factorization for `objective`.
 val problem(const val& options) {
   const Problem given = problem_of(options);
   val object = val::object();
@@ -137,13 +138,13 @@ val error_object(const UnitError& error) {
   return object;
 }
 
-/// Returns a strategy whose errors are asked for.
+/// Makes a strategy to compute errors of.
 std::shared_ptr<const Strategy> measured_strategy(const StrategyOptions& options) {
   require_known_errors(options);
   return make_strategy(options);
 }
 
-/// Returns the error and those properties of the strategy that are not as in the catalogue.
+/// Returns the error, and the properties of the strategy that differ from the catalogue.
 val unit_error_of(const val& options) {
   const Problem given = problem_of(options);
   const StrategyOptions wanted = strategy_options(options, given.workload);
@@ -168,7 +169,8 @@ val published(const PublishedBound& bound) {
   return object;
 }
 
-/// Bounds on mechanisms of the prefix sums that promise `parameter`, an "epsilon" or a "rho".
+/// Returns bounds on mechanisms for prefix sums that guarantee `parameter`, an "epsilon" or a
+/// "rho".
 val mechanism_bounds_of(double num_steps, const std::string& kind, double parameter) {
   const MechanismBounds found =
       mechanism_bounds({.num_steps = count_of(num_steps),
@@ -182,7 +184,7 @@ val mechanism_bounds_of(double num_steps, const std::string& kind, double parame
   return object;
 }
 
-/// Bounds on noise that does not depend on the stream, under (epsilon, delta).
+/// Returns bounds on noise that does not depend on the stream, under (epsilon, delta).
 val added_noise(double num_steps, double epsilon, double delta) {
   const AddedNoiseBounds found =
       added_noise_bounds(count_of(num_steps), {.epsilon = epsilon, .delta = delta});
@@ -193,7 +195,7 @@ val added_noise(double num_steps, double epsilon, double delta) {
   return object;
 }
 
-/// Bounds on all factorizations of the prefix sums, and on the square root.
+/// Returns bounds on all factorizations of the prefix sums, and on the square root.
 val bounds(double num_steps) {
   const std::int64_t n = count_of(num_steps);
   val object = val::object();
@@ -212,7 +214,7 @@ val bounds(double num_steps) {
   return object;
 }
 
-/// Certified bounds on the least mean error of prefix sums over fixed epochs.
+/// Returns certified bounds on the least mean error of prefix sums over fixed epochs.
 val epochs_bounds(double num_steps, double num_epochs, double gap) {
   const std::int64_t n = count_of(num_steps);
   const std::int64_t k = require_between("bounds", "epochs", count_of(num_epochs), 1, n);
@@ -228,7 +230,7 @@ val epochs_bounds(double num_steps, double num_epochs, double gap) {
   return object;
 }
 
-/// Sets what all steps keep to together, where the options have a beta.
+/// Sets the simultaneous error bounds over all steps, if the options have a beta.
 void set_simultaneous(val& object, const Strategy& strategy, const Participation& participation,
                       const val& options) {
   const std::optional<double> beta = optional_number(options, "beta");
@@ -246,7 +248,7 @@ void set_simultaneous(val& object, const Strategy& strategy, const Participation
   object.set("frobeniusRms", error.frobenius_rms);
 }
 
-/// Sets a level for the same from drawn streams, where the options say how many.
+/// Sets the simultaneous error bound from drawn streams, if the options say how many.
 void set_sampled(val& object, const Strategy& strategy, const Participation& participation,
                  const val& options) {
   const std::optional<std::int64_t> num_paths = optional_count(options, "numPaths");
@@ -262,8 +264,8 @@ void set_sampled(val& object, const Strategy& strategy, const Participation& par
   object.set("simultaneousRisk", kSampledRisk);
 }
 
-/// Returns everything there is to say about a factorization: its error, the bound for its
-/// objective, and the residual of its matrices.
+/// Returns the error of a factorization, the bound for its objective, and the residual of its
+/// matrices.
 val appraisal(const val& options) {
   const Problem given = problem_of(options);
   const StrategyOptions wanted = strategy_options(options, given.workload);

@@ -4,8 +4,9 @@
 //
 //     node wasm/build.mjs [--core FOLDER] [--code]
 //
-// FOLDER holds dp-ftrl, counter and learner, each as .mjs and .wasm; default: build/wasm/wasm. --code leaves the
-// declarations of the last build as they are, and types unchecked: the quick way to another dist/.
+// FOLDER holds dp-ftrl, counter and learner, each as .mjs and .wasm; default: build/wasm/wasm.
+// --code keeps the declarations of the last build and skips type checking, to rebuild dist/
+// quickly.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -36,9 +37,12 @@ const modules = {
   learner: 'dp-ftrl:learner-glue',
 };
 const nodeEntries = ['file-store', 'postgres-store'];
-/** Stands for the WebAssembly text while the code around it is broken into lines. */
+/** Placeholder of the WebAssembly text while the surrounding code is broken into lines. */
 const placeholder = '@@wasm@@';
-/** Texts that no file for browsers may contain: they break bundlers or a strict policy. */
+/**
+ * Texts that no file for browsers may contain, because they break bundlers or a strict content
+ * security policy.
+ */
 const forbidden = [
   'require(',
   '__dirname',
@@ -63,8 +67,8 @@ async function readCore(name) {
 }
 
 /**
- * The glue without its own way of finding the .wasm: our loader hands over the module, and a
- * bundler would take the URL for a file to be shipped.
+ * Removes the glue's own lookup of the .wasm: our loader passes the module, and a bundler would
+ * treat the URL as a file to ship.
  */
 function cleanGlue(text) {
   const clean = text
@@ -76,7 +80,10 @@ function cleanGlue(text) {
   return clean;
 }
 
-/** Resolves the glues and `dp-ftrl:wasm-base64`; entries stay separate files, the core's is `core`. */
+/**
+ * Resolves the glues and `dp-ftrl:wasm-base64`. Entries stay separate files; that of the core is
+ * `core`.
+ */
 function corePlugin(glues, core = './index.js') {
   return {
     name: 'core',
@@ -102,7 +109,7 @@ async function bundle(out, glues, wasm, version) {
     format: 'esm',
     target: 'es2022',
     minify: true,
-    lineLimit: 500, // Node prints the line of an uncaught error, not the package, please.
+    lineLimit: 500, // Node prints the line of an uncaught error, which should not be the package.
     legalComments: 'none',
     charset: 'utf8',
     sourcemap: false,
@@ -120,12 +127,12 @@ async function bundle(out, glues, wasm, version) {
   const index = join(out, 'index.js');
   const parts = (await readFile(index, 'utf8')).split(`"${placeholder}"`);
   if (parts.length !== 2) fail('dist/index.js should hold the WebAssembly text exactly once');
-  // On a line of its own, for the same reason.
+  // On a separate line, for the same reason as `lineLimit`.
   await writeFile(index, parts.join(`\n"${wasm.toString('base64')}"\n`));
   await build({
     ...common,
     platform: 'node',
-    // A file beside it starts faster than text of two megabytes, which has to be read and decoded.
+    // Loading a file beside it is faster than reading and decoding two megabytes of text.
     plugins: [corePlugin(glues, './external.js')],
     entryPoints: [{ in: join(sources, 'cli/main.ts'), out: 'cli' }],
     banner: { js: `#!/usr/bin/env node\n${license}` },
@@ -139,7 +146,7 @@ async function bundle(out, glues, wasm, version) {
   await chmod(join(out, 'cli.js'), 0o755);
 }
 
-/** Writes the man page, which is made of the helps of the command. */
+/** Writes the man page, which is generated from the help texts of the command. */
 async function manPage(out, scratch, version) {
   const outfile = join(scratch, 'man.mjs');
   await writeFile(join(scratch, 'package.json'), '{ "type": "module" }\n');
@@ -151,7 +158,7 @@ async function manPage(out, scratch, version) {
   await writeFile(join(out, 'dp-ftrl.1'), manPage(version, (await load()).mechanisms()));
 }
 
-/** Returns the files of the last build; none where there was none. */
+/** Copies the declarations of the last build; returns false if there are none. */
 async function keepDeclarations(dist, out) {
   const names = (await readdir(dist).catch(() => [])).filter((name) => name.endsWith('.d.ts'));
   for (const name of names) await copyFile(join(dist, name), join(out, name));
@@ -159,8 +166,8 @@ async function keepDeclarations(dist, out) {
 }
 
 /**
- * Writes the declarations of the entries and of what they mention, nothing else, beside each other:
- * the folders of the sources are no part of the package.
+ * Writes the declarations of the entries and of everything they import, all in one folder, because
+ * the source folders are not part of the package.
  */
 async function declarations(out, scratch) {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
@@ -236,7 +243,7 @@ for (const [name, binary] of Object.entries(binaries)) {
 await writeFile(join(out, 'SHA256SUMS'), sums.join(''));
 await manPage(out, scratch, version);
 await check(out);
-// dist/ changes all at once: a failed build leaves the old one.
+// dist/ is replaced only at the end, so a failed build keeps the old one.
 await rm(dist, { recursive: true, force: true });
 await rename(out, dist);
 await rm(scratch, { recursive: true, force: true });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Plain objects and owned typed arrays on one side, the core's types on the other. Everything is
-/// copied: a view of the WebAssembly memory would go stale when it grows.
+/// Conversions between JavaScript objects or typed arrays and the types of the core. Everything is
+/// copied, because a view of the WebAssembly memory would become invalid when the memory grows.
 
 #include <emscripten/val.h>
 
@@ -25,7 +25,7 @@
 
 namespace dpftrl::wasm {
 
-/// A new Float64Array or Uint8Array with a copy of the values.
+/// Returns a new typed array, such as a Float64Array or Uint8Array, with a copy of the values.
 template <typename Number>
 emscripten::val owned_array(const Number* values, std::size_t size) {
   return emscripten::val(emscripten::typed_memory_view(size, values))
@@ -52,7 +52,7 @@ inline std::vector<std::byte> bytes_of(const emscripten::val& array) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Counts cross as doubles; the facade has checked that they are safe integers.
+/// Converts a count, which is passed as a double; the facade has checked that it is a safe integer.
 inline std::int64_t count_of(double value) {
   return static_cast<std::int64_t>(value);
 }
@@ -95,7 +95,7 @@ inline std::optional<bool> optional_flag(const emscripten::val& options, const c
   return value.as<bool>();
 }
 
-/// Entries of a Float64Array; none where it is undefined.
+/// Returns the entries of a Float64Array; empty if it is undefined.
 inline std::vector<double> numbers(const emscripten::val& options, const char* name) {
   const emscripten::val value = options[name];
   if (value.isUndefined()) return {};
@@ -116,7 +116,7 @@ inline std::optional<Objective> optional_objective(const emscripten::val& given)
   return objective_named(value.as<std::string>());
 }
 
-/// Returns the saved result of a search; nullptr where it is undefined.
+/// Returns the saved result of a search; nullptr if it is undefined.
 inline std::shared_ptr<const StrategyPlan> plan_of(const emscripten::val& given) {
   const emscripten::val value = given["plan"];
   if (value.isUndefined()) return nullptr;
@@ -128,7 +128,7 @@ inline std::shared_ptr<const StrategyPlan> plan_of(const emscripten::val& given)
   return std::make_shared<const StrategyPlan>(std::move(plan));
 }
 
-/// `num_bands` -> `bands`, `loglog_power` -> `loglogPower`: as the facade calls them.
+/// Converts a name to that of the facade: `num_bands` -> `bands`, `loglog_power` -> `loglogPower`.
 inline std::string camel_case(std::string_view name) {
   if (name.starts_with("num_")) name.remove_prefix(4);
   std::string camel;
@@ -169,7 +169,8 @@ inline StrategyParameters strategy_parameters(const emscripten::val& given) {
   return parameters;
 }
 
-/// The facade has checked that the lengths of `rates` and `matrix` fit num_steps.
+/// Converts a workload; the facade has checked that the lengths of `rates` and `matrix` fit
+/// num_steps.
 inline Workload workload_of(const emscripten::val& given, std::int64_t num_steps) {
   const std::string kind = text(given, "kind");
   if (kind == "momentum")
@@ -183,7 +184,7 @@ inline Workload workload_of(const emscripten::val& given, std::int64_t num_steps
         {.rates = numbers(given, "values"), .momentum = number(given, "momentum")});
   if (kind == "matrix") {
     const std::vector<double> entries = numbers(given, "values");
-    // Memory depends on it. Divided, because a product may overflow.
+    // Checked again for memory safety; by division, because a product may overflow.
     if (num_steps < 1 || std::ssize(entries) % num_steps != 0 ||
         std::ssize(entries) / num_steps != num_steps)
       fail(ErrorCode::wrong_length, "workload", "matrix", "must have {num_steps}^2 entries");
@@ -204,7 +205,7 @@ inline Participation participation_of(const emscripten::val& given) {
   return Participation::single();
 }
 
-/// The workload, and who contributes when.
+/// A workload and a participation schema.
 struct Problem {
   Workload workload;
   Participation participation;
@@ -247,7 +248,8 @@ inline PlannerOptions planner_options(const emscripten::val& options) {
           .query_weights = numbers(options, "queryWeights")};
 }
 
-/// A bound, how it was found and for which records it is one; null where there is none.
+/// Sets a bound, its method and the dimensions of records for which it holds; null if there is
+/// none.
 inline void set_bound(emscripten::val& object, const std::optional<LowerBound>& bound) {
   object.set("lowerBound", bound ? emscripten::val(bound->value) : emscripten::val::null());
   object.set("boundMethod", bound ? emscripten::val(std::string(to_string(bound->method)))
@@ -259,7 +261,7 @@ inline void set_bound(emscripten::val& object, const std::optional<LowerBound>& 
              bound ? emscripten::val(bound->every_dimension) : emscripten::val::null());
 }
 
-/// Runs one piece of a search, and tells how far it is.
+/// Runs one piece of a search, and returns its progress.
 template <typename Search>
 emscripten::val advanced(Search& search) {
   emscripten::val object = emscripten::val::object();
@@ -276,8 +278,8 @@ inline std::string_view to_string(SolverStatus status) {
   return status == SolverStatus::stopped ? "stopped" : "not converged";
 }
 
-/// Parameters by name. Numbers that a family chose beside them, such as coefficients and shifts,
-/// are a list where their name is in the plural.
+/// Converts parameters, by name. Additional numbers chosen by a family, such as coefficients and
+/// shifts, become a list if their name is plural.
 inline emscripten::val to_object(const std::vector<PlanNumbers>& parameters) {
   emscripten::val object = emscripten::val::object();
   for (const auto& [name, values] : parameters) {
@@ -308,7 +310,7 @@ inline emscripten::val to_object(const PlannerResult& result) {
   return object;
 }
 
-/// Sets the participation that an optimum was searched for, where another one was asked for.
+/// Sets the participation that the optimum was computed for, if another one was requested.
 inline void set_optimised_for(emscripten::val& object, std::string_view participation) {
   if (!participation.empty()) object.set("optimisedFor", std::string(participation));
 }
@@ -340,7 +342,7 @@ inline emscripten::val to_object(const Certificate& certificate) {
   return object;
 }
 
-/// The certificate with its proof.
+/// Converts the certificate of a mechanism, with its proof.
 inline emscripten::val to_checked_object(const Mechanism& mechanism) {
   emscripten::val object = to_object(mechanism.certificate());
   const Proof proof = mechanism.proof();
@@ -350,8 +352,8 @@ inline emscripten::val to_checked_object(const Mechanism& mechanism) {
   return object;
 }
 
-/// Converts the certificate of releases in a mode: that of the mechanism, with the values of mode
-/// lattice in place of its own.
+/// Converts the certificate of releases. In mode lattice, its values replace those of the
+/// mechanism.
 inline emscripten::val to_object(const Certificate& certificate, const LatticeMechanism* lattice) {
   emscripten::val object = to_object(certificate);
   if (lattice == nullptr) return object;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// No C++ exception crosses into JavaScript: a call gives {value} or a refusal as data,
-/// {code, function, parameter, constraint, value}. An exception of JavaScript is not caught here
-/// (`catch (...)` does not see it), and the facade gives the instance up. So nothing that can throw
-/// on that side is called: inputs are the facade's copies.
+/// No C++ exception crosses into JavaScript: a call returns {value}, or a refusal as data,
+/// {code, function, parameter, constraint, value}. A JavaScript exception is not caught here
+/// (`catch (...)` does not see it), and the facade abandons the instance. So nothing that can throw
+/// in JavaScript is called: inputs are copies made by the facade.
 
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
@@ -35,7 +35,7 @@ inline emscripten::val no_memory() {
       {.code = ErrorCode::resource_exhausted, .constraint = "not enough memory for this request"});
 }
 
-/// A failure that no input should cause.
+/// Makes the reply for a failure that no input should cause.
 inline emscripten::val internal_failure(const char* what) {
   emscripten::val reply = failure({.code = ErrorCode::unsupported, .constraint = what});
   reply.set("code", std::string("internal"));
@@ -62,7 +62,7 @@ emscripten::val guarded(Body&& body) {
   }
 }
 
-/// The function with its result in a reply: null where it returns nothing.
+/// Wraps a function so that it returns its result in a reply; null for void.
 template <auto function>
 struct Replying;
 
@@ -80,8 +80,8 @@ struct Replying<function> {
   }
 };
 
-/// Binds a function that returns a value. One that makes the reply itself, as those that work
-/// through rows do, is bound by emscripten::function.
+/// Binds a function that returns a value. A function that makes the reply itself, as those over
+/// rows do, is bound with emscripten::function.
 template <auto function>
 void bind(const char* name) {
   emscripten::function(name, &Replying<function>::call);

@@ -13,7 +13,7 @@
 
 namespace dpftrl::wasm {
 
-/// Objects by number. A number is never used twice.
+/// Map from numbers to objects. A number is never reused.
 class Handles {
  public:
   template <typename Object>
@@ -35,7 +35,7 @@ class Handles {
   double size() const { return static_cast<double>(objects_.size()); }
 
  private:
-  /// Its address stands for the type.
+  /// Variable whose address identifies the type.
   template <typename Object>
   static inline char kKind = 0;
 

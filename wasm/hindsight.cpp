@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Learners without noise that a run of the private one is compared with, and bounds on its regret.
+/// Non-private baselines for a private learner, and bounds on its regret.
 
 #include <emscripten/val.h>
 
@@ -32,7 +32,7 @@ double twin_create(const val& options) {
                                               options)));
 }
 
-/// Overwrites `weights` with those that the next batch will meet.
+/// Overwrites `weights` with those used for the next batch.
 void twin_weights(double handle, const val& weights) {
   write_to(weights, handles().get<TwinLearner>(handle).iterate());
 }
@@ -75,7 +75,8 @@ val to_object(const RegretBound& bound) {
   return object;
 }
 
-/// The bounds for a learner of this certificate. Those that no theorem of ours gives are null.
+/// Returns the bounds for a learner with this certificate; null where no implemented theorem gives
+/// one.
 val regret_bounds(const val& given, const val& options) {
   Certificate certificate;
   certificate.num_steps = count(given, "numSteps");

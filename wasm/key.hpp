@@ -14,8 +14,8 @@
 
 namespace dpftrl::wasm {
 
-/// Makes the key from the seed if one is given, else from 32 random bytes that the facade got from
-/// the platform.
+/// Makes the key from the seed if one is given, else from 32 random bytes that the facade obtained
+/// from the platform.
 inline Key key_of(const emscripten::val& options) {
   if (const std::optional<std::uint64_t> seed = optional_seed(options, "insecureSeed"))
     return Key::insecure_from_seed(*seed);

@@ -40,7 +40,7 @@ val learner_create(const val& options) {
   return object;
 }
 
-/// Settings of a learner that nobody chose; of "unclipped" only the clip norm.
+/// Returns the default settings of a learner; for "unclipped", only the clip norm.
 val defaults_of(const val& options) {
   const std::shared_ptr<const VectorLoss> loss = learner_loss(options);
   const std::int64_t dimension = count(options, "dimension");
@@ -69,7 +69,7 @@ val defaults_of(const val& options) {
   return object;
 }
 
-/// Returns what second moments and the learner after them may spend.
+/// Returns the budgets of second moments and of the learner after them.
 val moments_plan(const val& options) {
   const SecondMomentsPlan plan = plan_second_moments(
       {.target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
@@ -86,7 +86,7 @@ val moments_plan(const val& options) {
   return object;
 }
 
-/// Releases second moments of rows, and overwrites these with their coordinates.
+/// Releases second moments of rows, and overwrites the rows with their coordinates.
 double moments_create(const val& options, const val& features) {
   std::vector<double> rows = numbers_of(features);
   auto moments = std::make_unique<SecondMoments>(
@@ -100,14 +100,14 @@ double moments_create(const val& options, const val& features) {
   return handles().add(std::move(moments));
 }
 
-/// Overwrites weights of coordinates with those of the features.
+/// Overwrites weights of the coordinates with those of the features.
 void moments_restore(double handle, const val& weights) {
   std::vector<double> restored = numbers_of(weights);
   handles().get<SecondMoments>(handle).restore(restored);
   write_to(weights, restored);
 }
 
-/// Overwrites `scores` with the predictions for row after row, and learns nothing.
+/// Overwrites `scores` with the predictions for all rows, without learning.
 val learner_predict(double handle, const val& features, const val& scores) {
   std::vector<double> predicted = numbers_of(scores);
   val reply = over_rows<DpFtrl>(
@@ -119,7 +119,7 @@ val learner_predict(double handle, const val& features, const val& scores) {
   return reply;
 }
 
-/// Learns from slopes of the caller's, one for each row.
+/// Learns from slopes given by the caller, one per row.
 val learner_learn_along(double handle, const val& features, const val& slopes) {
   std::vector<double> given;
   return over_rows<DpFtrl>(handle, features,
@@ -136,7 +136,7 @@ void learner_weights(double handle, const val& last, const val& average) {
   write_to(average, learner.average());
 }
 
-/// Overwrites `values`, one for each label, with the losses of as many scores.
+/// Overwrites `values`, one per label, with the losses of the scores.
 void learner_losses(double handle, const val& scores, const val& labels, const val& values) {
   const VectorLoss& loss = handles().get<DpFtrl>(handle).loss();
   const auto width = static_cast<std::size_t>(loss.num_scores());
@@ -153,7 +153,8 @@ val learner_checkpoint(double handle) {
   return owned_bytes(handles().get<DpFtrl>(handle).checkpoint());
 }
 
-/// Steps done, examples learned from and in the open batch, and the lambda of the next point.
+/// Returns the numbers of steps done, of examples learned from and of examples in the open batch,
+/// and the lambda of the next iterate.
 val learner_state(double handle) {
   const DpFtrl& learner = handles().get<DpFtrl>(handle);
   val object = val::object();

@@ -26,22 +26,22 @@ inline LossParameters loss_parameters(const emscripten::val& options) {
           .huber_threshold = number(options, "huberThreshold")};
 }
 
-/// The loss of a learner. A loss of the caller's own gets its slopes from JavaScript: here any loss
-/// of one score will do.
+/// Returns the loss of a learner. A custom loss gets its slopes from JavaScript, so any loss of one
+/// score serves as a placeholder.
 inline std::shared_ptr<const VectorLoss> learner_loss(const emscripten::val& options) {
   const std::string name = text(options, "loss");
   if (name == "softmax") return std::make_shared<const SoftmaxLoss>(count(options, "numClasses"));
   return make_loss(name == "function" ? "squared" : name, loss_parameters(options));
 }
 
-/// The facade makes every field of it, or none.
+/// The facade sets all fields of the option, or omits it.
 inline std::optional<DescentSchedule> descent_of(const emscripten::val& options) {
   const emscripten::val given = options["descent"];
   if (given.isUndefined()) return std::nullopt;
   return DescentSchedule{.rates = numbers(given, "rates"), .momentum = number(given, "momentum")};
 }
 
-/// The facade makes every field of it, or none.
+/// The facade sets all fields of the option, or omits it.
 inline Penalty penalty_of(const emscripten::val& options) {
   const emscripten::val given = options["penalty"];
   if (given.isUndefined()) return {};
@@ -51,8 +51,9 @@ inline Penalty penalty_of(const emscripten::val& options) {
   return made;
 }
 
-/// Options of a learner's mechanism, with the encoder for the workload of the descent where that is
-/// asked for. Rates have an optimum that streams for the mean objective, which is the default then.
+/// Returns the options of a learner's mechanism, with an encoder for the workload of the descent if
+/// requested. For rates, the optimum that streams is that of the mean objective, which is then the
+/// default.
 inline MechanismOptions learner_mechanism(const emscripten::val& options) {
   MechanismOptions wanted = mechanism_options(options);
   const emscripten::val given = options["descent"];
@@ -79,7 +80,7 @@ Options with_rule(Options made, const emscripten::val& options) {
   return made;
 }
 
-/// Learns from row after row, and overwrites `scores` with the predictions that came before.
+/// Learns row by row, and overwrites `scores` with the predictions made before learning.
 template <typename Some>
 emscripten::val learn(double handle, const emscripten::val& features, const emscripten::val& labels,
                       const emscripten::val& scores) {

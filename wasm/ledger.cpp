@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Running totals that survive their process.
+/// Running totals that survive restarts.
 
 #include <emscripten/val.h>
 
@@ -35,13 +35,13 @@ val people_ledger_create(const val& options) {
   return open_ledger(make_totals<PeopleLedger>(options), options);
 }
 
-/// The ledger of a handle, whose kind the facade knows.
+/// Returns the ledger of a handle, whose kind the facade knows.
 template <typename Kind>
 Kind& ledger_of(double handle) {
   return static_cast<Kind&>(handles().get<Ledger>(handle));
 }
 
-/// Returns how many steps are decided, and how many of those are stored.
+/// Returns the number of steps that are decided, and of those that are stored.
 val ledger_steps(double handle) {
   const Ledger& ledger = handles().get<Ledger>(handle);
   val object = val::object();
@@ -64,7 +64,7 @@ void ledger_decide_step(double handle, double step, const val& contributions) {
   ledger_of<ReleaseLedger>(handle).decide_step(count_of(step), rows);
 }
 
-/// Takes one person a row: all rows, or none.
+/// Takes one person per row; takes all rows, or none.
 void people_ledger_contribute(double handle, const val& people, const val& records) {
   PeopleLedger& ledger = ledger_of<PeopleLedger>(handle);
   const std::vector<double> rows = numbers_of(records);
@@ -108,7 +108,7 @@ val ledger_log_tag(double handle, const val& base) {
   return owned_bytes(handles().get<Ledger>(handle).log_tag(bytes_of(base)));
 }
 
-/// `memo` may be undefined.
+/// @param memo  may be undefined.
 val ledger_log_frame(double handle, const val& before, const val& memo) {
   const bool has_memo = !memo.isUndefined();
   const std::vector<std::byte> bytes = has_memo ? bytes_of(memo) : std::vector<std::byte>();
@@ -134,7 +134,7 @@ void ledger_acknowledge(double handle, double num_steps) {
   handles().get<Ledger>(handle).acknowledge(count_of(num_steps));
 }
 
-/// Returns the releases of steps first_step .. first_step + num_steps - 1, one after the other.
+/// Returns the releases of steps first_step .. first_step + num_steps - 1, concatenated.
 val ledger_released(double handle, double first_step, double num_steps) {
   const Ledger& ledger = handles().get<Ledger>(handle);
   std::vector<double> all;

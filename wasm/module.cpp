@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Facts about a module: its version and mechanisms, and the objects that it keeps for JavaScript.
+/// Version and mechanisms of a module, and its handles.
 
 #include <emscripten/val.h>
 

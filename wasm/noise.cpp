@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Rows of noise without a sum, and their way to sums that callers keep.
+/// Rows of noise, for sums that callers keep.
 
 #include <emscripten/val.h>
 
@@ -34,14 +34,15 @@ NoiseStreamOptions stream_options(const val& options) {
           .first_coordinate = count(options, "firstCoordinate")};
 }
 
-/// Noise of totals, of steps, or of steps with what a target requires; memory for rows on their way
-/// out.
+/// Noise of totals, increments, or increments for sums of gradients at a privacy target, and a
+/// buffer for rows on their way to JavaScript.
 struct NoiseRows {
   std::variant<NoiseStream, NoiseIncrements, GradientNoise> noise;
   std::vector<std::int64_t> piece{};
 };
 
-/// Rows of totals, increments, or increments for sums of gradients where there is a target.
+/// Makes rows of totals or increments, or, given a privacy target, of increments for sums of
+/// gradients.
 NoiseRows rows_of(const val& options) {
   if (!options["epsilon"].isUndefined())
     return {GradientNoise({.mechanism = mechanism_options(options),
@@ -107,18 +108,18 @@ void fill_rounded(NoiseIncrements& stream, std::span<std::int64_t> rows, std::in
   stream.next_rounded(rows, num_rows, scale);
 }
 
-/// Overwrites integers by doubles, which hold them.
+/// Converts integers to doubles in place; refuses those beyond 2^53.
 void as_doubles(std::span<std::int64_t> rows) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
   for (std::int64_t& entry : rows) {
-    // One comparison where the call would cost as much as the rest of the loop.
+    // One comparison, because the call would cost as much as the rest of the loop.
     if (static_cast<std::uint64_t>(entry) + kLargest > 2 * kLargest)
       require_between("noise", "scale", entry, -(std::int64_t{1} << 53), std::int64_t{1} << 53);
     entry = std::bit_cast<std::int64_t>(static_cast<double>(entry));
   }
 }
 
-/// Fills a Float64Array.
+/// Fills `out`, a Float64Array, with rounded rows.
 void noise_rounded(double handle, const val& out, double num_rows, double scale) {
   std::vector<std::int64_t>& piece = handles().get<NoiseRows>(handle).piece;
   with_stream(handle, [&](auto& stream) {
@@ -130,7 +131,7 @@ void noise_rounded(double handle, const val& out, double num_rows, double scale)
   });
 }
 
-/// Overwrites the sum, a Float64Array that only the facade knows, by itself with the noise.
+/// Adds the noise of a step to `sum`, a Float64Array that only the facade holds, in place.
 void noise_add_to(double handle, const val& sum, double step) {
   std::vector<double> values = numbers_of(sum);
   NoiseRows& rows = handles().get<NoiseRows>(handle);
@@ -146,7 +147,7 @@ void noise_restore(double handle, const val& bytes) {
   with_stream(handle, [&](auto& stream) { stream.restore(bytes_of(bytes)); });
 }
 
-/// Variances of the increments, for noise of stddev 1 a column.
+/// Returns the variances of the increments, for noise of stddev 1 per column.
 val gradient_variances(const val& options) {
   Problem given = problem_of(options);
   return owned_array(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sums of people: steps of many contributions.
+/// Sums of people's contributions.
 
 #include <emscripten/val.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Rows of people.
+/// Rows of records with the person each is from.
 
 #include <emscripten/val.h>
 
@@ -16,8 +16,8 @@
 
 namespace dpftrl::wasm {
 
-/// Gives PeopleSum one person a row by its function `Take`, and with `EndsSteps` makes each row a
-/// step of its own.
+/// Passes each row and its person to the function `Take` of PeopleSum. With `EndsSteps`, each row
+/// is a separate step.
 template <bool (PeopleSum::*Take)(std::int64_t, std::span<const double>), bool EndsSteps>
 emscripten::val take_people(double handle, const emscripten::val& persons,
                             const emscripten::val& records) {

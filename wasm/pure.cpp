@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Totals without a delta: what small modules do not have.
+/// Pure-DP totals (delta = 0), which small modules do not have.
 
 #include <emscripten/val.h>
 
@@ -31,8 +31,8 @@ PureOptions pure_options(const val& options) {
           .subtractive = optional_flag(parameters, "subtractive")};
 }
 
-/// Errors of the totals without a delta that are best for the problem, clip norm 1, and the delta
-/// at which Gaussian noise has the same, by a mechanism of that unit error of the objective.
+/// Returns the errors of the best pure-DP totals for the problem at clip norm 1, and the delta at
+/// which a Gaussian mechanism with the given unit error of the objective has the same error.
 val pure_error(const val& options) {
   const auto mechanism = Mechanism::make_pure(pure_options(options));
   const Certificate& claim = mechanism->certificate();
@@ -50,7 +50,8 @@ val pure_error(const val& options) {
   return errors;
 }
 
-/// Half width of the noise of the release at a step, or of all of them where `step` is undefined.
+/// Returns the half width of the noise of the release at a step, or of all releases if `step` is
+/// undefined.
 template <typename Totals>
 double half_width(double handle, const val& step, double probability) {
   const Totals& totals = handles().get<Totals>(handle);

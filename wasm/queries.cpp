@@ -79,7 +79,7 @@ QueryStrategy strategy_named(const std::string& name) {
   return name == "queries" ? QueryStrategy::queries : QueryStrategy::optimal;
 }
 
-/// Numbers about a mechanism in units of counts: M has an arbitrary scale of integers.
+/// Describes a mechanism in units of counts, because the integer scale of M is arbitrary.
 val describe(const Queries& queries) {
   const QueryMechanism& mechanism = queries.mechanism;
   const QueryFactorization& factorization = mechanism.factorization();
@@ -98,7 +98,7 @@ val describe(const Queries& queries) {
   return object;
 }
 
-/// Returns bounds on mechanisms of any kind; null where there is none.
+/// Returns bounds on mechanisms of any kind; null if there is none.
 val queries_bounds(double handle) {
   const Queries& queries = handles().get<Queries>(handle);
   const QueryBounds bounds = any_mechanism_bounds(queries.workload, queries.mechanism);
@@ -120,7 +120,7 @@ double queries_search(const val& options) {
                              .max_contributions = count(options, "maxContributions")};
   privacy.require_sound();
   const Objective objective = objective_named(text(options, "objective"));
-  // The last digits of the largest error take most of the search.
+  // For the largest error, the last digits would take most of the search.
   const double gap = objective == Objective::max ? kBarrierGap : 1e-6;
   QueryFactorizer factorizer(workload_of(options["workload"]),
                              {.strategy = strategy_named(text(options, "strategy")),
@@ -135,7 +135,7 @@ val queries_advance(double handle) {
   return advanced(handles().get<QuerySearch>(handle).factorizer);
 }
 
-/// Returns the result of the search of `handle`, as a handle of its own.
+/// Returns the result of the search of `handle`, with a new handle.
 val queries_result(double handle) {
   QuerySearch& search = handles().get<QuerySearch>(handle);
   QueryMechanism mechanism(search.factorizer.result(), search.privacy);

@@ -17,12 +17,12 @@
 
 namespace dpftrl::wasm {
 
-/// Entries of a Float64Array that only the facade knows.
+/// Returns the entries of a Float64Array that only the facade holds.
 inline std::vector<double> numbers_of(const emscripten::val& array) {
   return emscripten::convertJSArrayToNumberVector<double>(array);
 }
 
-/// Overwrites the beginning of a Float64Array that only the facade knows by a vector.
+/// Overwrites the beginning of a Float64Array, which only the facade holds, with a vector.
 template <typename Values>
 void write_to(const emscripten::val& target, const Values& values) {
   const auto size = static_cast<std::size_t>(values.size());
@@ -30,9 +30,9 @@ void write_to(const emscripten::val& target, const Values& values) {
 }
 
 /// Calls `use(object, row, index)` for each row of `records`, a Float64Array that only the facade
-/// knows, and overwrites it with the rows as `use` leaves them: nothing is allocated on the other
-/// side once a row has been dealt with. If a row is refused the reply has `released`, the number of
-/// entries before it, and they are overwritten.
+/// holds, and overwrites it with the rows as modified by `use`, so that nothing is allocated in
+/// JavaScript after a row has been processed. If a row is refused, the reply has `released`, the
+/// number of entries before it, and those are overwritten.
 template <typename Object, typename Use>
 emscripten::val over_rows(double handle, const emscripten::val& records, Use&& use) {
   std::size_t done = 0;
@@ -61,13 +61,13 @@ emscripten::val over_rows(double handle, const emscripten::val& records, Use&& u
   return reply;
 }
 
-/// Fills `out`, a typed array of `Value` that only the facade knows, with `num_rows` rows: `make`
-/// writes some of them to memory on this side, from which they are copied once.
+/// Fills `out`, a typed array of `Value` that only the facade holds, with `num_rows` rows. `make`
+/// writes some of them at a time to WebAssembly memory, from which they are copied once.
 template <typename Value, typename Stored, typename Make>
 void write_rows(const emscripten::val& out, std::int64_t num_rows, std::int64_t width,
                 std::vector<Stored>& piece, Make&& make) {
   static_assert(sizeof(Value) == sizeof(Stored));
-  // Streams make 16 rows at once. Many short ones are one piece: each costs a call.
+  // Streams make 16 rows at once. Short rows are grouped further, because each piece costs a call.
   constexpr std::int64_t kWindow = 16, kFew = 4096, kMost = std::int64_t{1} << 23;
   const std::int64_t most =
       std::max<std::int64_t>(1, std::min(kMost / width, std::max(kWindow, kFew / width)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Learners beside their twins without noise.
+/// Simulations of private learners and their non-private twins.
 
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
@@ -38,7 +38,7 @@ std::optional<Table> table_of(const val& options) {
       emscripten::convertJSArrayToNumberVector<double>(given["values"]);
   const std::int64_t num_rows = count(given, "numRows");
   const std::int64_t num_columns = count(given, "numColumns");
-  // The facade has checked it; here memory depends on it. Divided, because a product may overflow.
+  // Checked again after the facade, for memory safety; by division, because a product may overflow.
   const std::int64_t size = std::ssize(values);
   if (num_rows < 1 || num_columns < 1 || size % num_columns != 0 || size / num_columns != num_rows)
     fail(ErrorCode::wrong_length, "simulation", "values",

@@ -26,7 +26,7 @@ namespace {
 
 using emscripten::val;
 
-/// A stream, and memory for rows on their way out.
+/// A stream, and a buffer for rows on their way to JavaScript.
 template <typename Stream, typename Value>
 struct Rows {
   Stream stream;
@@ -67,7 +67,7 @@ void simulation_noise_seek(double handle, double step) {
   with_rows(handle, [&](auto& rows) { rows.stream.seek(count_of(step)); });
 }
 
-/// Fills a typed array of the precision.
+/// Fills `out`, a typed array of the stream's precision.
 void simulation_noise_next(double handle, const val& out, double num_rows) {
   with_rows(handle, [&]<typename Stream, typename Value>(Rows<Stream, Value>& rows) {
     write_rows<Value>(

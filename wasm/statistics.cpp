@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Statistics as columns: records on their way to sums, and sums on their way to numbers.
+/// Statistics: conversion of records to summed columns, and of sums to estimates.
 
 #include <emscripten/val.h>
 
@@ -61,7 +61,7 @@ val histogram_create(const val& options) {
   return made(std::move(columns), 1 / stddev);
 }
 
-/// Numbers of a record as JavaScript has it, and the record.
+/// Number of entries of a record as passed by JavaScript, and the record.
 std::int64_t width_of(const MomentColumns& columns) {
   return columns.num_columns();
 }
@@ -75,7 +75,8 @@ std::int64_t record_of(const HistogramColumns&, std::span<const double> row) {
   return count_of(row[0]);
 }
 
-/// Returns the columns of whole records. A refusal has `released`, the entries before the record.
+/// Returns the columns of whole records. A refusal has `released`, the number of entries before the
+/// refused record.
 template <typename Columns>
 val columns_of(double handle, const val& records) {
   std::size_t done = 0;
@@ -118,7 +119,7 @@ void append(std::vector<double>& numbers, const Histogram& histogram) {
   append(numbers, histogram.share);
 }
 
-/// Returns four numbers an estimate: of all of a reading, in its order, row after row.
+/// Returns four numbers per estimate, for all estimates of a reading in order, row after row.
 template <typename Columns>
 val read(double handle, const val& sums, const val& stddevs) {
   const Columns& columns = handles().get<Columns>(handle);
@@ -134,7 +135,7 @@ val read(double handle, const val& sums, const val& stddevs) {
   return owned_array(numbers);
 }
 
-/// Workloads that are listed as the one of a problem is.
+/// Converts a list of workloads, each given like the workload of a problem.
 std::vector<Workload> workloads_of(const val& given, std::int64_t num_steps) {
   std::vector<Workload> workloads;
   const auto size = given["length"].as<unsigned>();
@@ -147,7 +148,7 @@ StackOptions stack_options(const val& options, std::int64_t num_steps) {
           .weights = numbers(options, "importance")};
 }
 
-/// Returns the errors of the workload of a reader, which has them in its claim.
+/// Returns the errors of a reader's workload, taken from its certificate.
 val workload_error(const Mechanism& reader) {
   const Certificate& claim = reader.certificate();
   val own = val::object();
@@ -157,7 +158,8 @@ val workload_error(const Mechanism& reader) {
   return own;
 }
 
-/// Errors of several workloads at noise multiplier 1, which no privacy target changes.
+/// Returns the errors of several workloads at noise multiplier 1, which do not depend on a privacy
+/// target.
 val stack_errors(const val& options) {
   Problem given = problem_of(options);
   const std::int64_t num_steps = given.workload.num_steps();
@@ -204,7 +206,7 @@ val stack_errors(const val& options) {
   return object;
 }
 
-/// Makes the mechanism of several workloads, of which sums are made next.
+/// Makes the mechanism of several workloads, from which sums are then created.
 val sums_create(const val& options) {
   MechanismOptions mechanism = mechanism_options(options);
   mechanism.workload.reset();
@@ -240,7 +242,7 @@ val sums_ledger(double handle, const val& options) {
                      options);
 }
 
-/// Opens a ledger of people's columns, which refuses states of others.
+/// Opens a ledger of people's columns, which refuses states of other columns.
 val open_people(std::shared_ptr<const Mechanism> mechanism, const val& options, bool first_only) {
   const std::string about = text(options, "about");
   return open_ledger(
@@ -249,7 +251,8 @@ val open_people(std::shared_ptr<const Mechanism> mechanism, const val& options, 
       options);
 }
 
-/// Opens one for columns that are no record's when they are added up.
+/// Opens one for columns whose sums are not the columns of any record, so that only first records
+/// count.
 val firsts_ledger(const val& options) {
   return open_people(Mechanism::make(mechanism_options(options)), options, true);
 }
@@ -270,7 +273,7 @@ val sums_columns(double handle, const val& records) {
   return owned_array(all);
 }
 
-/// Returns four numbers an estimate of the sums of steps from the first on.
+/// Returns four numbers per estimate, for the sums of steps from first_step on.
 val sums_read(double handle, const val& sums, double first_step) {
   const auto& columns = handles().get<StackColumns>(handle);
   const std::vector<double> rows = numbers_of(sums);
@@ -290,7 +293,7 @@ double sums_lower_bound(double handle) {
   return handles().get<StackColumns>(handle).mechanism()->stack_lower_bound();
 }
 
-/// Returns what monotone_counts makes of one category after the other.
+/// Applies monotone_counts to one category after the other.
 val histogram_monotone(const val& counts, double num_steps) {
   const std::vector<double> all = numbers_of(counts);
   const auto length = static_cast<std::size_t>(count_of(num_steps));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Running totals of one record a step, or of whatever the caller bounds.
+/// Running totals of one record per step, or of contributions that the caller bounds.
 
 #include <emscripten/val.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using emscripten::val;
 
-/// Releases row after row, and overwrites them with the totals.
+/// Releases row by row, and overwrites the rows with the totals.
 val prefix_sum_release(double handle, const val& records) {
   std::vector<double> total;
   return over_rows<PrefixSum>(handle, records,
@@ -29,7 +29,7 @@ val prefix_sum_release(double handle, const val& records) {
                               });
 }
 
-/// Adds rows to the open step; their sum is bounded by the caller.
+/// Adds rows to the open step; the caller bounds their sum.
 val prefix_sum_contribute(double handle, const val& records) {
   return over_rows<PrefixSum>(
       handle, records,

@@ -22,7 +22,7 @@
 
 namespace dpftrl::wasm {
 
-/// Options of the releases; the facade has checked the names.
+/// Returns the options of the releases; the facade has checked the names.
 inline PrefixSumOptions totals_options(const emscripten::val& options) {
   const std::optional<std::int64_t> bits = optional_count(options, "precisionBits");
   return {.key = key_of(options),
@@ -37,9 +37,10 @@ inline PrefixSumOptions totals_options(const emscripten::val& options) {
                    : std::nullopt};
 }
 
-/// Makes the mechanism of totals without a delta, which small modules do not have (pure.cpp).
+/// Makes the mechanism of pure-DP totals; not in small modules (pure.cpp).
 std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val& options);
-/// Sets their claims, beside those of the certificate, which get the noise of the integers.
+/// Adds the claims of pure-DP totals to their certificate, and sets its noise to that of the
+/// integers.
 void set_laplace(emscripten::val& certificate, const LaplaceNoise& law, double grid);
 
 template <typename Totals>
@@ -50,7 +51,7 @@ std::unique_ptr<Totals> make_totals(const emscripten::val& options) {
       totals_options(options));
 }
 
-/// Makes a handle of the totals, with the facts that the facade keeps.
+/// Makes a handle of the totals, with the properties that the facade keeps.
 template <typename Totals>
 emscripten::val to_handle(std::unique_ptr<Totals> totals) {
   emscripten::val object = emscripten::val::object();
@@ -63,7 +64,7 @@ emscripten::val to_handle(std::unique_ptr<Totals> totals) {
   return object;
 }
 
-/// Makes a handle of a ledger, which goes on from a state if there is one.
+/// Makes a handle of a ledger, which continues from a state if there is one.
 inline emscripten::val open_ledger(std::unique_ptr<Ledger> ledger, const emscripten::val& options) {
   if (!options["state"].isUndefined()) ledger->restore(bytes_of(options["state"]));
   return to_handle(std::move(ledger));
@@ -84,7 +85,7 @@ double release_stddev(double handle, double step) {
   return handles().get<Totals>(handle).release_stddev(count_of(step));
 }
 
-/// Ends as many steps as `totals` has rows, and overwrites them.
+/// Ends one step per row of `totals`, and overwrites the rows with the totals.
 template <typename Sums>
 emscripten::val end_steps(double handle, const emscripten::val& totals) {
   return over_rows<Sums>(handle, totals,

@@ -31,7 +31,7 @@ val tuning_plan(const val& options) {
   return object;
 }
 
-/// Rows that no candidate learns from.
+/// Draws the rows that no candidate learns from.
 val tuning_held_out(const val& options) {
   const std::vector<std::int64_t> rows = draw_held_out(count(options, "numRows"), key_of(options));
   return owned_array(std::vector<double>(rows.begin(), rows.end()));
