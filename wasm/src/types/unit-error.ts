@@ -194,8 +194,8 @@ export interface MechanismBounds {
 }
 
 /**
- * Lower bounds on the errors of the prefix sums plus noise of any law that does not depend on the
- * stream, for the same streams as `MechanismBounds`.
+ * Lower bounds on the errors of the prefix sums plus noise of any distribution that does not depend
+ * on the stream, for the same streams as `MechanismBounds`.
  */
 export interface AddedNoiseBounds {
   /** Largest error over the steps. */

@@ -52,7 +52,7 @@ export interface LearnedModel {
   /** The latest weights, which adapt to a change sooner. */
   lastWeights: number[];
   numExamples: number;
-  /** False if it was made with a fixed seed, or with other values that were read from the data. */
+  /** False if it was made with a fixed seed, or with anything else that was read from the data. */
   private: boolean;
   certificate: Certificate;
   /** The privacy unit of the certificate, in words. */
