@@ -7,10 +7,10 @@ import { closest } from '../shared/closest.js';
 import { optionOf, PARAMETER_NAMES } from '../shared/parameters.js';
 import type { Refusal } from '../types/all.js';
 
-/** A fault of the input and its place, without any of the input's cells: safe to publish. */
+/** A fault in the input and its place, without the contents of any cell, so safe to publish. */
 export interface Fault {
   code: string;
-  /** 1-based, without the header. */
+  /** 1-based; the header is not counted. */
   row?: number;
   /** 1-based. */
   line?: number;
@@ -18,19 +18,19 @@ export interface Fault {
   column?: string;
 }
 
-/** A request that cannot be right: exit code 2. Every other error is a failure: exit code 1. */
+/** An invalid request, which ends the command with exit code 2. */
 export class Misuse extends Error {
   constructor(
     message: string,
     readonly fault: Fault = { code: 'misuse' },
-    /** Cell of the input in that place: shown only where nothing is private. */
+    /** Input cell at that place, shown only where nothing is private. */
     readonly cell?: string,
   ) {
     super(message);
   }
 }
 
-/** Says why the system refused something: its words alone, as its message names call and file, too. */
+/** Returns the system's reason alone; an error's message also names the call and the file. */
 export function systemReason(error: unknown): string {
   const { errno, message } = error as NodeJS.ErrnoException;
   return getSystemErrorMap().get(errno ?? 0)?.[1] ?? message;
@@ -44,9 +44,8 @@ function faultOf(error: Error): Fault {
 }
 
 /**
- * Closes a JSON object that ends with an array of rows, so that rows already written can be read
- * after a fault too. It says where the fault is, never what: the cell belongs to the input, which is
- * not private.
+ * Closes a JSON object that ends with an array of rows, so that rows already written can be parsed
+ * after a fault. Reports where the fault is but never the cell, which is unprotected input.
  */
 export function endOfRows(fault: Error | undefined, about: Record<string, unknown>): string {
   const tail = fault
@@ -72,7 +71,7 @@ export function exitCodeOf(error: unknown): 1 | 2 {
   return typeof code === 'string' && MISUSE_CODES.includes(code) ? 2 : 1;
 }
 
-/** A name of the package's options in words: `numValues` -> `num values`. */
+/** Splits the camelCase name of a package option: `numValues` -> `num values`. */
 function spelt(name: string, between: string): string {
   const letters = [...name].map((letter) => {
     const small = letter.toLowerCase();
@@ -81,7 +80,7 @@ function spelt(name: string, between: string): string {
   return letters.join('');
 }
 
-/** Options of the package that are options of the command under the same name. */
+/** Package options that the command offers under the same name. */
 const SAME_NAMES: readonly string[] = [
   ...['epsilon', 'delta', 'rho', 'mu', 'neighbours', 'mode', 'latticeNoise', 'maxContributions'],
   ...['mechanism', 'workload', 'importance', 'epochs', 'participations', 'minSeparation', 'solver', 'gap'],
@@ -89,7 +88,7 @@ const SAME_NAMES: readonly string[] = [
   ...['doubling', 'descent', 'consistent', 'integer', 'pure'],
 ];
 
-/** Words of the command for what the package's options are called otherwise. */
+/** The command's names for package options that it calls something else. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(PARAMETER_NAMES.map((name) => [name, `--${optionOf(name)}`])),
   numSteps: '--steps',
@@ -110,17 +109,17 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   noiseStddev: 'the noise made for --clip',
 };
 
-/** Words that differ in a part of a call, or in a call. */
+/** Names that depend on the call, or on a part of it. */
 const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   descent: { momentum: '--momentum', rates: '--rates' },
   learner: { lambda: '--regularisation' },
   queries: { workload: '--domain or --workload' },
 };
 
-/** Parts of a call that are files: their fields are no options. */
+/** Parts of a call that come from files, whose fields are not options. */
 const FILES: readonly string[] = ['saved strategy', 'model'];
 
-/** The name of an option of the package in the words of the command: `numSteps` -> `--steps`. */
+/** Returns a function that renames package options as in the command: `numSteps` -> `--steps`. */
 function nameFor({ call = '', part }: Refusal): NameOf {
   const special = NAMES_IN[part ?? call] ?? {};
   return (path) => {
@@ -133,12 +132,12 @@ function nameFor({ call = '', part }: Refusal): NameOf {
   };
 }
 
-/** A refusal of the package in the words of the command. */
+/** Words a refusal by the package with the option names of the command. */
 export function inOptions(refusal: Refusal): string {
   return inWords(refusal, nameFor(refusal));
 }
 
-/** Returns what an error says, in the words of the command. */
+/** Returns an error's message, with the option names of the command, and its notes. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const refusal = refusalOf(error);
@@ -148,35 +147,35 @@ export function wordsOf(error: unknown): string {
 
 const notes = new WeakMap<Error, readonly string[]>();
 
-/** Adds to an error what else is to be said when it ends the command. */
+/** Adds a note to the message that is printed if this error ends the command. */
 export function addNote(error: Error, note: string): void {
   notes.set(error, [...(notes.get(error) ?? []), note]);
 }
 
-/** One line, whatever the error says; with the cell it is about, if that may be shown. */
+/** Returns the error's message on one line, with the faulty cell if `showsCells`. */
 export function lineOf(error: unknown, showsCells: boolean): string {
   const { cell } = error instanceof Misuse ? error : { cell: undefined };
   const shown = showsCells && cell ? ` (the cell is ${JSON.stringify(cell.slice(0, 40))})` : '';
   return `${wordsOf(error)}${shown}`.split(/\s+/).join(' ').trim();
 }
 
-/** So many names that begin alike are still a hint. */
+/** Most names with a common beginning that are suggested. */
 const MOST_BEGUN = 3;
-/** Shorter words differ from others in few letters. */
+/** Words shorter than this match a name only if they differ from it by one letter. */
 const SHORT = 5;
 
-/** The word, and what is left of it without one letter. */
+/** The word, and the word with each one of its letters removed. */
 function pieces(word: string): string[] {
   return [word, ...[...word].map((_, i) => word.slice(0, i) + word.slice(i + 1))];
 }
 
-/** Whether a short word is another one but for one letter that is wrong, missing or elsewhere. */
+/** Whether two short words are equal except for one letter that is wrong, missing or misplaced. */
 function isAlike(word: string, other: string): boolean {
   const [mine, theirs] = [pieces(word), pieces(other)];
   return mine.some((piece) => piece.length > 1 && theirs.includes(piece));
 }
 
-/** Names that are meant: those that begin so, if they are few, or else the closest one. */
+/** Returns the names to suggest: those that begin with `name`, if few, or else the closest one. */
 function meant(name: string, known: readonly string[]): string[] {
   const bare = (text: string) => text.replace(/^-+/, '').toLowerCase();
   const begun = bare(name) === '' ? [] : known.filter((each) => bare(each).startsWith(bare(name)));
@@ -192,7 +191,7 @@ export function listed(names: readonly string[], word: 'and' | 'or'): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
 }
 
-/** `otherwise`: what to say where none is close, instead of naming all. */
+/** @param otherwise  hint if no known name is close; default: a list of all. */
 export function unknownName(
   what: string,
   name: string,

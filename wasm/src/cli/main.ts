@@ -32,13 +32,13 @@ import { requireOneRoleEach } from './options/roles.js';
 import { ClosedPipe, StandardOutput } from './output/output.js';
 import { Interrupted } from './signals.js';
 
-// The rows of a table leave garbage that is never much at a time. Without this the heap may grow to
-// four times what is alive before it is looked through: 50 MB more, and no faster.
+// The rows of a table leave little garbage at a time. Without this, the heap may grow to four times
+// its live objects before a full collection, which takes 50 MB more and is no faster.
 setFlagsFromString('--heap-growing-percent=50');
 
 interface Command {
   options: Known;
-  /** @param commands  all there are. */
+  /** @param commands  all commands, by name. */
   run(args: Args, commands: Readonly<Record<string, Command>>): Promise<void>;
 }
 
@@ -67,13 +67,13 @@ function isCommand(name: string): name is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, name);
 }
 
-/** Names of the commands with an option. */
+/** Names of the commands that have this option. */
 function commandsWith(option: string): string[] {
   const all: [string, Command][] = Object.entries(COMMANDS);
   return all.filter(([, { options }]) => Object.hasOwn(options, option)).map(([each]) => each);
 }
 
-/** Says whose option it is that a command does not have. */
+/** Says which other commands have an option that this command lacks. */
 function elsewhere(option: string): string | undefined {
   const bare = option.replace(/^--/, '');
   const others = bare === option ? [] : commandsWith(bare);
@@ -81,7 +81,7 @@ function elsewhere(option: string): string | undefined {
   return `${option} is an option of ${listed(others, 'and')}`;
 }
 
-/** Refuses a word that is no command. */
+/** Returns the error for an unknown command, with a hint. */
 function unknownCommand(name: string): Misuse {
   const known = Object.keys(COMMANDS);
   if (name.startsWith('-')) return unknownName('option', name, [...known, '--help', '--version']);
@@ -140,9 +140,9 @@ async function main(): Promise<number> {
   }
 }
 
-// Writing to a closed pipe is reported to the writer; the event alone would be an uncaught error.
+// A write to a closed pipe rejects for its caller; without a listener the event would be uncaught.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
-// Standard input may still be open: do not wait for it. What was written has been handed on.
+// Exits without waiting for standard input, which may still be open. All writes have completed.
 void main().then((code) => process.exit(code));

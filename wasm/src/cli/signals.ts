@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Signals that end a run: what cannot be taken back is finished and said first.
+// Handles signals that end a run, after finishing and reporting what cannot be undone.
 
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Thrown where a signal ends a run in good order; the process still dies of the signal. */
+/** Thrown to end a run cleanly after a signal; the process is then terminated by that signal. */
 export class Interrupted extends Error {
   readonly code = 'interrupted';
-  /** Whether something happened that cannot be taken back. */
+  /** Whether the message must be printed, because something happened that cannot be undone. */
   mustBeSaid = false;
 
   constructor(readonly signal: NodeJS.Signals) {
@@ -15,14 +15,14 @@ export class Interrupted extends Error {
   }
 }
 
-/** The first signal ends the run between two operations, a second one at once. */
+/** Ends the run between two operations at the first signal, and immediately at the second. */
 export class Interruption {
   private caught: Interrupted | undefined;
   private interrupt!: (error: Interrupted) => void;
   private readonly signalled = new Promise<never>((_, reject) => (this.interrupt = reject));
 
   constructor() {
-    this.signalled.catch(() => undefined); // Possibly nothing awaits it.
+    this.signalled.catch(() => undefined); // No unhandled rejection if nothing awaits it.
     for (const signal of SIGNALS) process.on(signal, this.onSignal);
   }
 
@@ -31,7 +31,7 @@ export class Interruption {
     if (this.caught) throw this.caught;
   }
 
-  /** Passes on the items until a signal comes: waiting for the next one is given up. */
+  /** Yields the items until a signal arrives, which also ends the wait for the next item. */
   async *of<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
     const each = (async function* () {
       yield* items;

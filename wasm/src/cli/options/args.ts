@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Arguments: node:util's tokens, with messages of one line and nothing silently accepted.
+// Parses arguments from node:util's tokens, with one-line messages and nothing silently accepted.
 
 import { parseArgs } from 'node:util';
 import { parseNumber } from '../../shared/number.js';
@@ -21,7 +21,7 @@ export class Args {
   ) {}
 
   /**
-   * @param elsewhere  says of an option that is none of these, with its dashes, why it is not.
+   * @param elsewhere  returns why an unknown option, given with its dashes, is unknown, if it can.
    */
   static parse(
     argv: readonly string[],
@@ -70,7 +70,7 @@ export class Args {
     if (file !== undefined) throw new Misuse(`${command} reads no file, got ${file}`);
   }
 
-  /** The same with the value of an option that the command knows by itself. */
+  /** Returns a copy with the value of an option that the command supplies itself. */
   with(name: string, value: string): Args {
     return new Args(new Map(this.values).set(name, [value]), this.files);
   }
@@ -87,7 +87,7 @@ export class Args {
     return this.values.get(name) ?? [];
   }
 
-  /** The default is the first of the known names, unless another one is given. */
+  /** Returns the option's value, one of `known`, or `fallback` when it is not given. */
   oneOf<T extends string>(name: string, known: readonly T[], fallback = known[0]!): T {
     const value = this.text(name);
     if (value === undefined) return fallback;
@@ -110,7 +110,7 @@ export class Args {
     return value;
   }
 
-  /** A whole number from 1 on. */
+  /** A whole number of at least 1. */
   count(name: string): number | undefined {
     const wanted = 'a whole number of at least 1';
     return this.number(name, wanted, (value) => Number.isSafeInteger(value) && value >= 1);

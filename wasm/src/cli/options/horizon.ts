@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A horizon that a mechanism does not reach.
+// Advice for a horizon longer than a mechanism supports.
 
 import { refusalOf } from '../../core/errors.js';
 import { load } from '../../index.js';
 import { addNote } from '../failure.js';
 
-/** Adds to the refusal of a horizon which mechanisms are for as many steps. */
+/** Adds the mechanisms that support that many steps to the error about a horizon. */
 export async function nameLonger(error: unknown): Promise<void> {
   const { parameter, part, value } = refusalOf(error);
   if (!(error instanceof Error) || parameter !== 'numSteps') return;

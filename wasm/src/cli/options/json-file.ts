@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Files of JSON that options name.
+// Reads JSON files named by options.
 
 import { readFile } from 'node:fs/promises';
 import { Misuse } from '../failure.js';
 
 /**
- * Reads the object in a file. What it must be is checked where it is used.
+ * Reads the JSON object in a file; its contents are checked where it is used.
  *
- * @param what  in words, with an article.
+ * @param what  expected object, in words with an article.
  */
 export async function readJsonFile(option: string, path: string, what: string): Promise<object> {
   let text: string;

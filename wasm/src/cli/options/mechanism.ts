@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The options that say what is released with which mechanism, shared by the commands.
+// Options for mechanism, privacy target and participation, shared by the commands.
 
 import { given } from '../../core/given.js';
 import { DEFAULT_MECHANISM, NEIGHBOURS, OBJECTIVES } from '../../shared/defaults.js';
@@ -26,7 +26,7 @@ export const MECHANISM_OPTIONS: Known = {
 /** Options of commands whose mechanism can also come from a file. */
 export const STRATEGY_OPTIONS: Known = { ...MECHANISM_OPTIONS, strategy: 'value' };
 
-/** The options of a mechanism that are given, its name among them. */
+/** Names of the mechanism options that are given, including `mechanism`. */
 export function givenParameters(args: Args): string[] {
   return Object.keys(MECHANISM_OPTIONS).filter((name) => args.has(name));
 }
@@ -38,8 +38,8 @@ export const PARTICIPATION_OPTIONS: Known = {
 };
 
 /**
- * Reads `exact` as the core says it, 0. Only the optimum has as many buffers as full accuracy
- * takes.
+ * Reads `exact`, which the core encodes as 0. Only `optimal` can use as many buffers as full
+ * accuracy requires.
  */
 function exactBuffers(args: Args): 0 {
   const mechanism = args.text('mechanism') ?? DEFAULT_MECHANISM;
@@ -67,7 +67,7 @@ function readParameter(args: Args, name: ParameterName): unknown {
   }
 }
 
-/** A mechanism as it is asked for: `tree-k --arity 4`. Flags that are off are left out. */
+/** A mechanism as written in options, such as `tree-k --arity 4`, without flags that are off. */
 export function nameText(mechanism: string, parameters: MechanismParameters): string {
   const words: string[] = [mechanism];
   for (const [name, value] of Object.entries(parameters)) {
@@ -79,7 +79,7 @@ export function nameText(mechanism: string, parameters: MechanismParameters): st
   return words.join(' ');
 }
 
-/** The mechanism and its parameters, those that are given. */
+/** Reads the mechanism and those of its parameters that are given. */
 export function readMechanism(
   args: Args,
   catalogue: readonly CatalogueEntry[],
@@ -95,7 +95,7 @@ export function readMechanism(
   };
 }
 
-/** Names that other libraries use. An absent record contributes zero to a sum. */
+/** Names used by other libraries. Removal is zero-out: an absent record adds zero to a sum. */
 const NEIGHBOURS_ELSEWHERE: Record<string, Neighbours> = {
   'add-remove': 'zero-out',
   'add-or-remove': 'zero-out',
@@ -112,7 +112,7 @@ export function readNeighbours(args: Args): Neighbours {
   return args.oneOf('neighbours', NEIGHBOURS);
 }
 
-/** Reads the delta of noise that has no guarantee without one. */
+/** Reads delta for noise whose guarantee requires one. */
 export function readDelta(args: Args): number {
   const delta = required('delta', args.text('delta'));
   if (parseNumber(delta) === 0) {
@@ -132,14 +132,14 @@ export function readPrivacy(args: Args) {
   };
 }
 
-/** Reads the target of a release that has no delta. */
+/** Reads the privacy target of a pure release, which has no delta. */
 function readPure(args: Args) {
   const stray = ['delta', 'strategy'].find((name) => args.has(name));
   if (stray !== undefined) throw new Misuse(`give --pure or --${stray}, not both`);
   return { epsilon: required('epsilon', args.positive('epsilon')), pure: true as const };
 }
 
-/** Reads the privacy target of a release, and what its records are clipped to. */
+/** Reads the privacy target of a release and the norm to which its records are clipped. */
 export function readTarget(args: Args) {
   return {
     ...(args.has('pure') ? readPure(args) : readPrivacy(args)),
@@ -162,7 +162,7 @@ export function readParticipation(args: Args): Participation {
   return { participations, minSeparation };
 }
 
-/** Who may contribute when, in words. */
+/** A participation pattern in words. */
 export function participationText(participation: Participation): string {
   if (participation === 'single') return 'single participation';
   if ('epochs' in participation) return `${participation.epochs} epochs`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --mode: how releases are made safe against the low bits of floating-point numbers.
+// --mode: protection against leaks through the low bits of floating-point numbers.
 
 import { LATTICE_NOISES, MODES } from '../../shared/defaults.js';
 import { Misuse } from '../failure.js';

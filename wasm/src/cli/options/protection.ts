@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whom a release protects, in words.
+// Describes in words whom a release protects.
 
 import type { Certificate, Participation } from '../../types/all.js';
 import type { People } from '../input/people.js';
@@ -8,13 +8,13 @@ import type { Times } from '../input/time.js';
 import type { PublicCount } from '../output/weak.js';
 
 export interface Protection {
-  /** Privacy unit over which a budget adds up: releases that protect the same. */
+  /** Privacy unit; a budget adds up releases that share it. */
   unit: string;
   /** A clause of the guarantee. */
   text: string;
   /** Word for the steps, plural. */
   steps: string;
-  /** Facts that the guarantee does not hide. */
+  /** Facts that the guarantee treats as public. */
   isPublic: string;
 }
 
@@ -23,11 +23,11 @@ export interface Protected {
   people: People | undefined;
   times: Times | undefined;
   numSteps: number;
-  /** The option by which persons could be protected, where there is one. */
+  /** Option that would protect persons, if the command has one. */
   instead?: string;
-  /** How often every row is read. Default 1. */
+  /** Number of passes over the rows. Default 1. */
   passes?: number;
-  /** Rows of a step. Default 1. */
+  /** Rows per step. Default 1. */
   batchSize?: number;
 }
 
@@ -38,7 +38,7 @@ function stepsText({ times, passes = 1, batchSize = 1 }: Protected): string {
   return passes === 1 ? what : `${what} in ${passes} passes`;
 }
 
-/** Says how the first and the last bucket are known to everyone. */
+/** Says why the first and the last bucket are public. */
 function edgesText({ bucket, first, last }: Times): string {
   const areGiven = first !== undefined && last !== undefined;
   const how = areGiven ? 'those of --from and --to' : 'public';
@@ -70,7 +70,7 @@ export function protection(given: Protected): Protection {
   if ('epochs' in participation) {
     const { epochs } = participation;
     const which = `one row in each of ${epochs} epochs of ${numSteps / epochs} rows`;
-    // With the length: users who fit one pattern need not fit another.
+    // Includes the epoch length, because users who fit one pattern need not fit another.
     const unit = `one user with ${which}`;
     const text = `one user is protected, with ${which}, always in the same place`;
     return { unit, text, steps, isPublic };
@@ -86,8 +86,8 @@ export function protection(given: Protected): Protection {
 }
 
 /**
- * Says that steps at the end lack what the bound on persons leaves out, or that the bound is larger
- * than it need be.
+ * Warns that late steps lack contributions beyond the bound per person, or that the bound is larger
+ * than necessary.
  */
 export function boundNotice(given: Protected): string | undefined {
   const { people, times, numSteps } = given;
@@ -107,7 +107,7 @@ export function boundNotice(given: Protected): string | undefined {
   );
 }
 
-/** Returns how many rows or users there are, where that is public. */
+/** Returns the number of rows or users, if it is public. */
 export function publicCount(given: Protected): PublicCount | undefined {
   const { participation, people, times, numSteps, passes = 1, batchSize = 1 } = given;
   if (people || times) return undefined;
@@ -117,22 +117,22 @@ export function publicCount(given: Protected): PublicCount | undefined {
   if ('epochs' in participation) {
     return { count: numSteps / participation.epochs, units: 'users' };
   }
-  return undefined; // Users who come less often may be more.
+  return undefined; // There may be more users if some participate less often.
 }
 
 interface Spoken {
   name: string;
   mode: string;
   whom: Protection;
-  /** Name of the clipped quantity, where that is not clear: 'its gradient '. */
+  /** Name of the clipped quantity if it is not obvious, such as 'its gradient '. */
   what?: string;
-  /** Words for the clipping, where it is not to the norm of the certificate. */
+  /** Description of the clipping, if it is not to the norm in the certificate. */
   clippedTo?: string | undefined;
 }
 
 /**
- * The guarantee that is proven before it is converted to epsilon and delta, where a mode has a
- * choice.
+ * In mode lattice, the kind of noise and the guarantee that is proven before its conversion to
+ * epsilon and delta.
  */
 function claimOf({ lattice, mu, rho }: Certificate): string {
   if (lattice === undefined) return '';
@@ -143,7 +143,7 @@ function pairOf(epsilon: number, delta: number): string {
   return `(${epsilon}, ${delta})-differentially private`;
 }
 
-/** Everything a release promises, in one sentence. */
+/** The whole guarantee of a release, in one sentence. */
 export function guarantee(
   certificate: Certificate,
   { name, mode, whom, what = '', clippedTo }: Spoken,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// No file may have two roles: what is written would replace what is read, or what is kept for ever.
+// Refuses a file with two roles, where writing one would overwrite an input or kept state.
 
 import { existsSync, fstatSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
@@ -10,22 +10,22 @@ import { Misuse } from '../failure.js';
 
 /** Options whose files are written. */
 const WRITTEN = ['output', 'model', 'result', 'plot', 'state', 'budget'];
-/** Beside these there are FILE.new and FILE.lock for a while. */
+/** Options whose files temporarily have FILE.new and FILE.lock beside them. */
 const KEPT = ['state', 'budget'];
 const READ = ['strategy', 'test', 'query-weights'];
 /** Options whose values are files. */
 export const FILE_OPTIONS: readonly string[] = [...WRITTEN, ...READ, 'workload'];
-/** Workloads, whatever files are called. */
+/** Names that always mean workloads, even if there are files with these names. */
 const NAMES = ['prefix', 'ranges', 'identity'];
 
 interface Role {
   name: string;
-  /** Equal for all paths and names of one file. */
+  /** Identity of the file, equal for all paths to it. */
   file: string;
   isWritten: boolean;
 }
 
-/** A file by its number or, before it exists, by where it will be. */
+/** Identifies a file by device and inode or, before it exists, by its resolved path. */
 async function identify(path: string): Promise<string> {
   try {
     const { dev, ino } = await stat(path, { bigint: true });
@@ -36,18 +36,18 @@ async function identify(path: string): Promise<string> {
   }
 }
 
-/** File that standard input was redirected from, if there is one. */
+/** The file that standard input is redirected from, if any. */
 function standardInput(): Role[] {
   try {
     const found = fstatSync(0, { bigint: true });
     if (!found.isFile()) return [];
     return [{ name: 'standard input', file: `${found.dev} ${found.ino}`, isWritten: false }];
   } catch {
-    return []; // closed
+    return []; // Standard input is closed.
   }
 }
 
-/** The files that a workload may come from. */
+/** Existing files that a --workload value may refer to. */
 function workloadFiles(text: string): string[] {
   const parts = [text, ...text.split('+'), text.replace(/,momentum=[^,]*$/, '')];
   return [...new Set(parts)].filter((part) => !NAMES.includes(part) && existsSync(part));
@@ -60,7 +60,7 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
     file: await identify(path),
     isWritten,
   });
-  // The model is what dp-ftrl learn writes and dp-ftrl predict reads.
+  // dp-ftrl learn writes the model, dp-ftrl predict reads it.
   const isRead = (option: string) => command === 'predict' && option === 'model';
   for (const option of WRITTEN.filter((each) => !isRead(each))) {
     for (const path of args.texts(option)) {
@@ -72,7 +72,7 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
       }
     }
   }
-  // Elsewhere --from is a time, and what has no option a file.
+  // In experiment, --from is a file and positional arguments are not; elsewhere --from is a time.
   const isExperiment = command === 'experiment';
   const readHere = [...(isExperiment ? ['from'] : []), ...WRITTEN.filter(isRead)];
   for (const option of [...READ, ...readHere]) {
@@ -86,7 +86,7 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
   return [...(await Promise.all(roles)), ...(files.length === 0 ? standardInput() : [])];
 }
 
-/** @throws Misuse where a model would be measured on the rows it was learned from. */
+/** @throws Misuse if a model would be tested on its training rows without --show-nonprivate. */
 function requireHeldOut(roles: readonly Role[], args: Args): void {
   const test = roles.find(({ name }) => name.startsWith('--test '));
   if (!test || args.has('show-nonprivate')) return;
@@ -97,8 +97,8 @@ function requireHeldOut(roles: readonly Role[], args: Args): void {
 }
 
 /**
- * @throws Misuse for a file without a name, and naming both roles of a file that is written and has
- *   another one.
+ * @throws Misuse for an empty file name, and for a file that is written and has another role; the
+ *   message names both roles.
  */
 export async function requireOneRoleEach(command: string, args: Args): Promise<void> {
   const nameless = [...WRITTEN, ...READ].find((option) => args.texts(option).includes(''));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers as they are written elsewhere.
+// Recognises numbers in other notations, to suggest the accepted one.
 
 const COMMA = /^[+-]?\d*,\d+([eE][+-]?\d+)?$/;
 const THOUSANDS = /^[+-]?[1-9]\d{0,2}(,\d{3})+$/;
 
-/** Whether a text is a number but for its decimal comma. */
+/** Whether a text is a number except that it has a decimal comma. */
 export function hasDecimalComma(text: string): boolean {
   return COMMA.test(text) && !THOUSANDS.test(text);
 }
 
-/** Says how a number in an option is to be written, if it is one elsewhere. */
+/** Returns how to write a number that has a decimal comma or is a percentage, or else ''. */
 export function spellingHint(text: string): string {
   const number = text.trim();
   if (hasDecimalComma(number)) return `; write ${number.replace(',', '.')}, with a point`;

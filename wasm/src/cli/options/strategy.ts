@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --strategy FILE: a mechanism that was optimised before.
+// --strategy FILE: a mechanism optimised by an earlier run.
 
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Participation, SavedStrategy, Workload } from '../../types/all.js';
@@ -11,14 +11,14 @@ import { readJsonFile } from './json-file.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';
 import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';
 
-/** The chosen mechanism: one by name with its parameters, or one from a file. */
+/** The chosen mechanism, either named with its parameters or read from a file. */
 export interface Chosen {
   mechanism: MechanismName | SavedStrategy;
   parameters: MechanismParameters;
-  /** In words, for a table. */
+  /** Name shown in tables. */
   name: string;
   saved: SavedStrategy | undefined;
-  /** By the caller, not by default. */
+  /** Whether the user named the mechanism, rather than accepting the default. */
   isNamed?: boolean;
 }
 
@@ -50,7 +50,7 @@ function hasQuickOptimum([workload = 'prefix', ...others]: readonly Workload[], 
   return isDecay || ('decay' in workload && 'momentum' in workload && workload.momentum === 0);
 }
 
-/** The same, or without a mechanism the one that is best for the workloads and so many steps. */
+/** Returns `chosen` or, if no mechanism is given, the default for these workloads and steps. */
 export function withDefault(
   args: Args,
   chosen: Chosen,
@@ -61,21 +61,21 @@ export function withDefault(
   return { ...chosen, mechanism, name: nameText(mechanism, chosen.parameters) };
 }
 
-/** The horizon: --steps, or that of the file; what that must be is checked where it is used. */
+/** The horizon from --steps or else from the file; it is checked where it is used. */
 export function stepsOf(args: Args, { saved }: Chosen): number | undefined {
   return args.steps() ?? saved?.numSteps;
 }
 
-/** The participation that is given or, failing that, the one that the file was optimised for. */
+/** The participation given by options or, failing that, the one the file was optimised for. */
 export function chosenParticipation(args: Args, { saved }: Chosen): Participation {
   const isGiven = Object.keys(PARTICIPATION_OPTIONS).some((name) => args.has(name));
   return isGiven ? readParticipation(args) : (saved?.participation ?? 'single');
 }
 
 /**
- * Text for a warning.
+ * Warning that the strategy was optimised for a participation other than the protected one, if so.
  *
- * @param optimisedFor  of the certificate, where there is one. A default mechanism is not warned of.
+ * @param optimisedFor  field of the certificate, if any; ignored for a default mechanism.
  */
 export function whatIsProtected(
   participation: Participation,
@@ -93,7 +93,7 @@ function inWords(participation: Participation): string {
   return participationText(epochs === 1 || participations === 1 ? 'single' : participation);
 }
 
-/** Participation that the file was optimised for, in words, if it is another one. */
+/** Participation that the file was optimised for, in words, if it differs from this one. */
 export function otherParticipation(
   participation: Participation,
   { saved }: Chosen,

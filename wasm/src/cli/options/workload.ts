@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --workload: a name with numbers, or a file of numbers without a header.
+// --workload: a named workload with its numbers, or a file of numbers without a header.
 
 import { parse } from 'node:path';
 import type { Workload } from '../../types/all.js';
@@ -22,14 +22,14 @@ function wrong(text: string): never {
   throw new Misuse(`--workload must be ${WANTED}, got ${JSON.stringify(text)}`);
 }
 
-/** The width that is given, if that is an integer. */
+/** The width of a window, if it is an integer. */
 function windowIn(text: string): number | undefined {
   const sliding = /^window=(.*)$/.exec(text);
   const window = sliding ? parseNumber(sliding[1]!) : undefined;
   return Number.isSafeInteger(window) ? window : undefined;
 }
 
-/** Undefined for what must be a file. */
+/** Returns a named workload, or undefined if the text must be the name of a file. */
 function parseNamed(text: string): Workload | undefined {
   if (text === 'prefix') return text;
   const average = /^momentum=([^,]*)(?:,decay=([^,]*))?$/.exec(text);
@@ -43,7 +43,7 @@ function parseNamed(text: string): Workload | undefined {
   return text === '' || text === '-' || /^\w+=/.test(text) ? wrong(text) : undefined;
 }
 
-/** As it is given, but for the name of a file. */
+/** The workload as written in the option; for a file, only whether it holds rates or a matrix. */
 export function workloadText(workload: Workload): string {
   if (typeof workload === 'string') return workload;
   if ('window' in workload) return `window=${workload.window}`;
@@ -61,7 +61,7 @@ class NumberReader {
   add(record: CsvRecord): void {
     const { cells, line } = record;
     if (isBlank(record)) {
-      this.blank ??= line; // Harmless at the end.
+      this.blank ??= line; // Allowed only at the end.
       return;
     }
     if (this.blank !== undefined) throw new Misuse(`line ${this.blank} is blank`);
@@ -81,7 +81,7 @@ class NumberReader {
   }
 }
 
-/** The rows of a CSV file of numbers, which an option names. */
+/** Reads the rows of the CSV file of numbers that an option names. */
 export async function readNumbers(path: string, option = 'workload'): Promise<number[][]> {
   const reader = new NumberReader();
   try {
@@ -106,7 +106,7 @@ async function readFile(path: string, steps: number): Promise<Workload> {
   return numColumns === 1 ? { rates: rows.flat() } : { matrix: rows.flat() };
 }
 
-/** `rates.csv,momentum=0.9` */
+/** Reads `rates.csv,momentum=0.9`. */
 async function readRates(path: string, momentum: number, steps: number): Promise<Workload> {
   const workload = await readFile(path, steps);
   if (typeof workload !== 'string' && 'rates' in workload) return { ...workload, momentum };
@@ -125,17 +125,17 @@ export async function readWorkload(args: Args, steps: number): Promise<Workload>
   return readText(args.text('workload') ?? 'prefix', steps);
 }
 
-/** All workloads, where several may be given. */
+/** Reads all workloads, for commands that accept several. */
 export async function readWorkloads(args: Args, steps: number): Promise<Workload[]> {
   return Promise.all(args.texts('workload').map((text) => readText(text, steps)));
 }
 
-/** Refuses names that are none before anything is read; files have the horizon to agree with. */
+/** Rejects malformed workloads before reading any file; files are checked against the horizon. */
 export function requireNamedOrFile(args: Args): void {
   args.texts('workload').forEach(parseNamed);
 }
 
-/** The name of a workload in those of columns: `prefix`, `window_7`, `decay_0.9`, `rates_momentum_0.9`. */
+/** A workload's name in column names: `prefix`, `window_7`, `decay_0.9`, `rates_momentum_0.9`. */
 function nameInColumns(text: string): string {
   const named = parseNamed(text);
   const words = named === undefined ? text : workloadText(named);
@@ -145,7 +145,7 @@ function nameInColumns(text: string): string {
   return (told.length === 0 ? parts : told).join('_').replaceAll('=', '_');
 }
 
-/** The names of all workloads in those of columns, which must differ. */
+/** The names of all workloads within column names, which must differ. */
 export function namesInColumns(args: Args): string[] {
   const texts = args.texts('workload');
   const names = texts.map(nameInColumns);
@@ -159,7 +159,7 @@ export function namesInColumns(args: Args): string[] {
   return names;
 }
 
-/** --importance: one positive number a workload. */
+/** Reads --importance, one positive number per workload. */
 export function readImportance(args: Args): number[] | undefined {
   const weights = args.numbers('importance');
   if (weights === undefined) return undefined;
@@ -174,7 +174,7 @@ export function readImportance(args: Args): number[] | undefined {
   return weights;
 }
 
-/** --query-weights: one positive number a step. */
+/** Reads --query-weights, one positive number per step. */
 export async function readQueryWeights(args: Args, steps: number): Promise<number[] | undefined> {
   const path = args.text('query-weights');
   if (path === undefined) return undefined;
