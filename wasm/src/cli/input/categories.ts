@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --by COLUMN --domain A,B,C [--other]: rows are categories of a column.
+// --by COLUMN --domain A,B,C [--other]: counts rows by the categories in a column.
 
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
@@ -8,7 +8,7 @@ import { Domain } from './domain.js';
 
 export const CATEGORY_OPTIONS: Known = { by: 'value', domain: 'value', other: 'flag' };
 
-/** The categories, which must not be those of the data; undefined without --by. */
+/** Reads the categories, which must not come from the data; undefined without --by. */
 export function readCategories(args: Args): Domain | undefined {
   const [by, domain] = [args.text('by'), args.text('domain')];
   if (by === undefined) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Says what separates the cells of a table: --delimiter, or else its header.
+// Determines the separator of a table's cells from --delimiter, or else from its header.
 
 import { SEPARATORS, seenSeparators, type Separator } from '../../shared/csv.js';
 import { Misuse } from '../failure.js';
@@ -11,24 +11,24 @@ export const DELIMITER_OPTIONS: Known = { delimiter: 'value' };
 
 const NAMES: Readonly<Record<Separator, string>> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 
-/** Words for --delimiter. */
+/** Values of --delimiter. */
 export const DELIMITERS = Object.values(NAMES);
 
-/** Other ways to write the same. */
+/** Accepted spellings of each separator. */
 const SPELLINGS: Readonly<Record<string, Separator>> = {
   ...Object.fromEntries(SEPARATORS.map((separator) => [NAMES[separator], separator])),
   ...Object.fromEntries(SEPARATORS.map((separator) => [separator, separator])),
   '\\t': '\t',
 };
 
-/** The separator of one table, known from the beginning or from its header on. */
+/** The separator of one table, given in advance or detected in the table's header. */
 export class Delimiter {
   private constructor(
     private known: Separator | undefined,
     private readonly announce: (text: string) => void,
   ) {}
 
-  /** @param table  how a notice names the table; default: as the input. */
+  /** @param table  name of the table in notices. */
   static read(command: string, args: Args, table = 'the input'): Delimiter {
     const given = args.text('delimiter');
     if (given !== undefined && !Object.hasOwn(SPELLINGS, given)) {
@@ -42,7 +42,7 @@ export class Delimiter {
   }
 
   /**
-   * Returns the separator, or undefined where the text ends before the header does.
+   * Returns the separator, or undefined if the text ends before the header does.
    *
    * @throws Misuse for a header that has two separators equally often.
    */

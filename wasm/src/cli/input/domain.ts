@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Values that a column may hold, declared without a look at the data.
+// Values that a column may hold, declared independently of the data.
 
 import { Misuse } from '../failure.js';
 import { faultAt, type Place } from './place.js';
@@ -42,7 +42,7 @@ export class Domain {
     return new Domain(column, labels, withOther, range !== null);
   }
 
-  /** Says what cells must be, for one that is not. */
+  /** Advice for the message about a cell outside the domain. */
   get hint(): string {
     const rest = '--other adds a category for what --domain leaves out';
     if (this.isRange) return `values of LOW:HIGH are whole numbers; ${rest}`;
@@ -51,13 +51,13 @@ export class Domain {
     return `${rest}; upper and lower case differ${commas}`;
   }
 
-  /** Index of a value; undefined outside. */
+  /** Index of a value, or undefined if it is outside the domain. */
   index(text: string): number | undefined {
     return this.indices.get(text.trim()) ?? (this.hasOther ? this.labels.length - 1 : undefined);
   }
 }
 
-/** Refuses a cell; `where` is its row and line. */
+/** Returns the error for a cell outside the domain; `where` is its row and line. */
 export function outsideDomain({ column, hint }: Domain, cell: string, where: Place): Misuse {
   const what = `is outside --domain; ${hint}`;
   return faultAt(where, { code: 'outside_domain', what, column }, cell);

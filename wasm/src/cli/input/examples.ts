@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of a table as examples: features and a label.
+// Turns rows of a table into examples with features and a label.
 
 import { createHash, type Hash } from 'node:crypto';
 import type { ModelInput } from '../../types/all.js';
@@ -10,7 +10,7 @@ import { SeenRanges } from './ranges.js';
 import type { Batch } from './rows.js';
 import type { RowStream } from './stream.js';
 
-/** The rows as examples: which columns are features, which one the label. */
+/** Splits each row into its features and its label. */
 export class Examples {
   readonly features: string[];
   private readonly labelIndex: number;
@@ -24,7 +24,7 @@ export class Examples {
     if (this.features.length === 0) throw new Misuse('there is no feature, only the label');
   }
 
-  /** Cells of a row that are features. */
+  /** Features of a row. */
   row(batch: Batch, i: number): Float64Array {
     const width = this.columns.length;
     return batch.values
@@ -37,7 +37,7 @@ export class Examples {
   }
 }
 
-/** Hash that tells rows from others, whatever the batches they come in. */
+/** Hash of the rows, independent of how they are split into batches. */
 export class RowsHash {
   private readonly hash: Hash = createHash('sha256');
 
@@ -50,7 +50,7 @@ export class RowsHash {
   }
 }
 
-/** Looks at all rows once, where something has to be known in advance. */
+/** Reads all rows once to check labels and to find the number, ranges and hash of rows. */
 export async function survey(
   rows: RowStream,
   examples: Examples,
@@ -58,7 +58,7 @@ export async function survey(
     inputs: ModelInput[];
     fromData: boolean;
     target: Labelled;
-    /** Number of cells up to which the table is kept for `rows.rows()`. */
+    /** Largest number of cells of a table that is kept in memory for `rows.rows()`. */
     numKept: number;
   },
 ) {

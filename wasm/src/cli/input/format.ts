@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --format: CSV or JSON lines. A name of a file says what is in it, and --format where none does.
+// --format: CSV or JSON lines. The ending of a file name decides; --format applies to other names.
 
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 import { Delimiter, DELIMITER_OPTIONS } from './delimiter.js';
 
 export const FORMATS = ['csv', 'jsonl'] as const;
-/** Kind of a table. */
+/** Format of a table. */
 export type Format = (typeof FORMATS)[number];
 
 export const FORMAT_OPTIONS: Known = { format: 'value', ...DELIMITER_OPTIONS };
@@ -15,11 +15,11 @@ export const FORMAT_OPTIONS: Known = { format: 'value', ...DELIMITER_OPTIONS };
 /** Options of commands that read numbers. */
 export const DECIMAL_OPTIONS: Known = { decimal: 'value' };
 
-/** The sign before the fraction of a number in CSV. */
+/** Decimal separators of numbers in CSV. */
 export const DECIMALS = ['point', 'comma'] as const;
 export type Decimal = (typeof DECIMALS)[number];
 
-/** How a table is read. */
+/** Format of a table, with the settings for reading it. */
 export type TableFormat =
   | { kind: 'csv'; delimiter: Delimiter; decimal: Decimal }
   | { kind: 'jsonl'; decimal?: never };
@@ -29,10 +29,10 @@ const ENDINGS: readonly [RegExp, Format][] = [
   [/\.(csv|tsv)$/i, 'csv'],
 ];
 
-/** Names of files that are neither. */
+/** Endings of files that have neither format. */
 const OTHERS = /\.(html?|svg|png|jpe?g|gif|pdf|xlsx?|ods|parquet|zip|gz)$/i;
 
-/** The format that the name of a file says. */
+/** The format implied by the ending of a file name. */
 export function formatOfName(path: string | undefined): Format | undefined {
   return ENDINGS.find(([ending]) => path !== undefined && ending.test(path))?.[1];
 }
@@ -51,7 +51,7 @@ export function inputFormat(command: string, args: Args): TableFormat {
   return { kind };
 }
 
-/** Format of a table beside the input. */
+/** Format of a table that an option names, in addition to the input. */
 export function formatOf(command: string, args: Args, option: string): TableFormat {
   const path = args.text(option)!;
   const kind = givenFormat(args, path);

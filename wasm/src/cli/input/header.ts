@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The first row names the columns. In a file without such a row it is a person's data: not for a
-// log.
+// The first row names the columns. In a file without a header, it is a person's data, which must
+// not appear in a log.
 
 import { parseNumber } from '../../shared/number.js';
 import { Misuse, unknownName } from '../failure.js';
 
 const NO_HEADER = 'the first row does not look like a header that names the columns';
 
-/** Letters first; no address, and nothing that separates cells in other formats. */
+/** True if a cell begins with a letter and holds no address and no separator of other formats. */
 function isName(cell: string): boolean {
   return /^\p{L}[^@;\t|]*$/u.test(cell);
 }
 
-/** Letters and names that a message shows. */
+/** Most letters of a name, and most names, that a message shows. */
 const MOST_LETTERS = 40;
 const MOST_NAMES = 20;
 
-/** A name, cut where it is long: a file may have anything in its first row. */
+/** A name, truncated if long, because the first row of a file may hold anything. */
 export function shortName(name: string): string {
   return name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}…` : name;
 }
 
-/** Whether a cell is what no header has: a number, a date, an address. */
+/** Whether a cell cannot be part of a header because it is a number, a date or an address. */
 function isData(cell: string): boolean {
   return parseNumber(cell) !== undefined || /@|^\d+[-/.:]\d/.test(cell);
 }
 
-/** The name of a column, if it has one. */
+/** The name of a column, if the first row looks like a header. */
 export function columnName(header: readonly string[], index: number): string | undefined {
   const name = header[index]!;
   return isName(name) && !header.some(isData) ? name : undefined;
 }
 
-/** A column in a message: by its name, or else by its number, from 1 on. */
+/** Describes a column in a message by its name, or else by its 1-based number. */
 export function columnText(header: readonly string[], index: number): string {
   const name = columnName(header, index);
   return `column ${name === undefined ? index + 1 : JSON.stringify(shortName(name))}`;
 }
 
-/** The first names of a header as a list, if it is one. */
+/** Lists the first names of a header, or undefined if the row does not look like one. */
 export function namesText(header: readonly string[]): string | undefined {
   const known = header.filter(isName);
   if (known.length === 0 || header.some(isData)) return undefined;
@@ -48,7 +48,7 @@ export function namesText(header: readonly string[]): string | undefined {
   return more > 0 ? `${list} and ${more} more` : list;
 }
 
-/** A name that is not in the header, with those that are, if it is one. */
+/** Returns the error for an unknown column; lists the known ones if there is a header. */
 export function unknownColumn(what: string, name: string, header: readonly string[]): Misuse {
   const names = namesText(header);
   if (names !== undefined) {
@@ -60,7 +60,7 @@ export function unknownColumn(what: string, name: string, header: readonly strin
   return new Misuse(`there is no ${what} ${JSON.stringify(name)}, and ${NO_HEADER}${hint}`);
 }
 
-/** Names of columns, if they look like names. */
+/** Lists names of columns if they look like names. */
 export function columnList(names: readonly string[]): string {
   const areNames = names.every(isName) && !names.some(isData);
   return areNames ? names.map((name) => JSON.stringify(shortName(name))).join(', ') : `others: ${NO_HEADER}`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Histograms of the rows of a file, over domains that are declared, and whose rows they are.
+// Reads histograms of the rows of a file over declared domains, and their privacy unit.
 
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
@@ -39,11 +39,11 @@ export function readDomains(args: Args): Domain[] {
   return all;
 }
 
-/** Privacy unit of answers about a histogram. */
+/** Neighbours and privacy unit of answers about a histogram. */
 export interface Histogrammed {
   neighbours: Neighbours;
   people: People | undefined;
-  /** Privacy unit over which a budget adds up. */
+  /** Privacy unit; a budget adds up releases that share it. */
   unit: string;
   /** A clause of the guarantee. */
   text: string;
@@ -57,7 +57,7 @@ export function readProtected(args: Args): Histogrammed {
     throw new Misuse('--missing skip goes with zero-out neighbours: how many rows count is secret');
   }
   if (people && isPublic) {
-    // Two persons can have different numbers of rows, and replace-one says that it is known.
+    // Two persons can have different numbers of rows, but replace-one treats that number as public.
     throw new Misuse('--user-column goes with zero-out neighbours: how many rows count is secret');
   }
   const rows = isPublic ? 'the number of rows is public' : 'the number of rows is protected, too';
@@ -92,7 +92,7 @@ export interface HistogramInput {
   format: TableFormat;
 }
 
-/** Counts or refuses every row; of persons, up to their number of contributions. */
+/** Counts or refuses every row; with --user-column, counts only the first rows of each person. */
 export async function readHistogram(
   args: Args,
   { domains, people, format }: HistogramInput,

@@ -4,19 +4,19 @@ import { open, stat } from 'node:fs/promises';
 import { Misuse, systemReason } from '../failure.js';
 
 /**
- * Bytes that are read at once. Rows of larger pieces outlive the collector's quick rounds, and add
- * 30 MB.
+ * Bytes per read. With larger chunks, rows survive minor garbage collections, which takes 30 MB
+ * more.
  */
 const PIECE = 2 ** 14;
 
-/** So many names say what is meant. */
+/** Most file names that a message lists. */
 const MOST_FILES = 4;
 
 function shownFiles(files: readonly string[]): string {
   return [...files.slice(0, MOST_FILES), ...(files.length > MOST_FILES ? ['...'] : [])].join(', ');
 }
 
-/** The bytes of the named file, or of standard input. */
+/** Opens the named file, or standard input. */
 export async function openInput(files: readonly string[]): Promise<AsyncIterable<Uint8Array>> {
   if (files.length > 1) {
     const hint = 'join files first; lists such as that of --domain have commas and no spaces';
@@ -39,7 +39,7 @@ export async function openInput(files: readonly string[]): Promise<AsyncIterable
   }
 }
 
-/** True of an input that can be read from the beginning once more. */
+/** True if the input can be read again from the beginning. */
 export async function isRegularFile(files: readonly string[]): Promise<boolean> {
   const [path] = files;
   return path !== undefined && path !== '-' && (await stat(path)).isFile();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// JSON lines as records: an object a line, its first one naming the columns. Cells are the texts of
-// the values as they stand there, so that no two ids become one number.
+// Parses JSON lines, one object per line, into records. The keys of the first object name the
+// columns. Cells keep the text of the values, so that no two ids become the same number.
 
 import { Misuse } from '../failure.js';
 import type { CsvRecord } from '../../shared/csv.js';
 
-/** A record, perhaps made of an object. */
+/** A record; from JSON lines, also facts about its object. */
 export interface TableRecord extends CsvRecord {
   object?: {
-    /** Places, 0-based, of lists and objects. */
+    /** 0-based columns whose value is a list or an object. */
     nested: ReadonlySet<number>;
-    /** Whether it has a key that the first object has not. */
+    /** Whether it has a key that the first object lacks. */
     hasMore: boolean;
   };
 }
@@ -21,7 +21,7 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 interface Member {
   key: string;
-  /** Its text; undefined for a list or an object. */
+  /** Text of the value; undefined for a list or an object. */
   value: string | undefined;
 }
 
@@ -29,13 +29,13 @@ function fault(line: number, what: string): Misuse {
   return new Misuse(`line ${line} ${what}`, { code: 'malformed_json', line });
 }
 
-/** Returns the text of a single value. */
+/** Returns the text of a scalar value. */
 function textOfValue(token: string): string {
   if (token === 'null') return '';
   return token.startsWith('"') ? (JSON.parse(token) as string) : token;
 }
 
-/** The members of an object that is known to be well formed, in their order. */
+/** Members of a well-formed object, in order. */
 function membersOf(text: string): Member[] {
   const members: Member[] = [];
   let depth = 0;
@@ -69,7 +69,7 @@ function parseObject(text: string, line: number): Member[] {
   return members;
 }
 
-/** Takes text, and hands out the records that it completes: first one that names the columns. */
+/** Consumes text and yields the records it completes, first the one that names the columns. */
 export class JsonLines {
   private places: Map<string, number> | undefined;
   private line = 0;
@@ -82,7 +82,7 @@ export class JsonLines {
     if (this.rest.length > MAX_LINE) this.refuseLong(this.line + 1);
   }
 
-  /** Hands out the last record, if the text does not end with a line end. */
+  /** Yields the last record if the text does not end with a newline. */
   *end(): Generator<TableRecord> {
     if (this.rest !== '') yield* this.take(this.rest);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Labels as the core takes them, told before a budget is spent on the learning.
+// Checks labels like the core, but before a budget is spent on learning.
 
 import { classifies } from '../../api/learning/loss.js';
 import type { LossName } from '../../types/all.js';
@@ -13,7 +13,7 @@ export interface Labelled {
   numClasses?: number | undefined;
 }
 
-/** @throws Misuse for a label the loss does not know, with its row: in the words of the core. */
+/** @throws Misuse for a label that the loss does not accept, with its row, in the core's words. */
 export function requireLabel(
   { loss, numClasses = 0 }: Labelled,
   label: number,

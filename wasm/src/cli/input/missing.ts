@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --missing: rows with an empty cell. Whatever becomes of a row follows from that row alone, and no
-// other row moves to another step.
+// --missing: handling of rows with an empty cell. The result for a row depends on that row alone,
+// and no other row moves to another step.
 
 import type { Args, Known } from '../options/args.js';
 
@@ -9,16 +9,16 @@ export const MISSING_OPTIONS: Known = { missing: 'value' };
 
 export const POLICIES = ['refuse', 'zero', 'skip'] as const;
 
-/** Says of a cell that it has nothing in it. */
+/** Message for an empty cell. */
 export const EMPTY = 'is empty';
 
 /**
  * `refuse`: the row is a fault. `zero`: a missing number is 0. `blank`: all numbers of the row are 0,
- * and it is a row all the same. `drop`: there is no such row.
+ * but it still counts as a row. `drop`: the row is left out.
  */
 export type Missing = 'refuse' | 'zero' | 'blank' | 'drop';
 
-/** @param areSteps  whether each row is a step: one that is left out would move those after it. */
+/** @param areSteps  whether each row is a step, so that leaving one out would shift later ones. */
 export function readMissing(
   args: Args,
   { areSteps, known = POLICIES }: { areSteps: boolean; known?: readonly (typeof POLICIES)[number][] },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything that a command cannot do without, asked for at once.
+// Reports all missing required options of a command at once.
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { CsvParser, seenSeparators } from '../../shared/csv.js';
@@ -9,10 +9,10 @@ import type { Args } from '../options/args.js';
 import { formatOfName } from './format.js';
 import { namesText } from './header.js';
 
-/** A text for each of some options: a value such as they have, or a clause. */
+/** A text for each of some options: an example value, or a clause. */
 type Needed = Readonly<Record<string, string>>;
 
-/** Bytes in which the header of a file is looked for. */
+/** Number of bytes searched for the header of a file. */
 const PIECE = 4096;
 
 function beginningOf(path: string): Uint8Array {
@@ -25,7 +25,7 @@ function beginningOf(path: string): Uint8Array {
   }
 }
 
-/** The first row of a CSV file, where it is soon found. */
+/** The first row of a CSV file, if it ends within the first bytes. */
 function headerOf(path: string): readonly string[] | undefined {
   try {
     if (!statSync(path).isFile()) return undefined;
@@ -33,11 +33,11 @@ function headerOf(path: string): readonly string[] | undefined {
     const { most, rival } = seenSeparators(text);
     return rival === undefined ? new CsvParser({ separator: most }).push(text)[0]?.cells : undefined;
   } catch {
-    return undefined; // It says itself what is wrong as soon as it is read.
+    return undefined; // Reading the file later reports the error.
   }
 }
 
-/** A clause that names the columns of the only file. */
+/** Clause that lists the columns if there is exactly one file. */
 function columnsText([path, ...others]: readonly string[]): string {
   if (path === undefined || others.length > 0 || formatOfName(path) === 'jsonl') return '';
   const names = namesText(headerOf(path)?.map((cell) => cell.trim()) ?? []);
@@ -45,8 +45,8 @@ function columnsText([path, ...others]: readonly string[]): string {
 }
 
 /**
- * @param about  a clause on some of the options, for those who do not give them.
- * @throws Misuse that names all options that are missing, with something to add.
+ * @param about  clauses that explain some of the options when they are missing.
+ * @throws Misuse that names all missing options and suggests what to add.
  */
 export function requireAll(args: Args, needed: Needed, about: Needed = {}): void {
   const missing = Object.keys(needed).filter((name) => !args.has(name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The person of each row, and how many rows of a person count.
+// Options for the person of each row, and for how many rows of a person count.
 
 import type { Participation } from '../../types/all.js';
 import { Misuse } from '../failure.js';
@@ -9,10 +9,10 @@ import type { Args, Known } from '../options/args.js';
 export const PEOPLE_OPTIONS: Known = { 'user-column': 'value', 'max-contributions': 'value' };
 
 export interface People {
-  /** Column that says whose row it is. */
+  /** Column that identifies the person of each row. */
   column: string;
   maxContributions: number;
-  /** Steps between two contributions, j - i. */
+  /** Least number of steps between two contributions, j - i. */
   minSeparation: number;
 }
 
@@ -33,7 +33,7 @@ export function readPeople(args: Args): People | undefined {
   return { column, maxContributions, minSeparation: args.count('min-separation') ?? 1 };
 }
 
-/** The participation pattern that the bound makes sure of. */
+/** The participation pattern that the bound enforces. */
 export function participationOf({ maxContributions, minSeparation }: People): Participation {
   return maxContributions === 1 ? 'single' : { participations: maxContributions, minSeparation };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of the input in messages: each is named by its row and its line, both counted from 1.
+// Identifies rows of the input in messages by row and line, both 1-based.
 
 import { Misuse } from '../failure.js';
 
@@ -10,7 +10,7 @@ export interface Place {
   line: number;
 }
 
-/** The place of row `i` of some rows, whose lines are given. */
+/** The place of row `i` of a batch. */
 export function placeOf(
   { firstRow, lines }: { firstRow: number; lines: readonly number[] },
   i: number,
@@ -18,13 +18,13 @@ export function placeOf(
   return { row: firstRow + i, line: lines[i]! };
 }
 
-/** A place, and the column that is meant, if it is one. */
+/** A place in words, with the column if one is given. */
 export function placeText({ row, line }: Place, column?: string): string {
   const cell = column === undefined ? '' : `, column ${JSON.stringify(column)}`;
   return `row ${row} (line ${line})${cell}`;
 }
 
-/** The fault of a row, or of one of its cells. */
+/** Returns the error for a row, or for one of its cells. */
 export function faultAt(
   { row, line }: Place,
   { code, what, column }: { code: string; what: string; column?: string },

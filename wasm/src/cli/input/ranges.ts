@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --range NAME=LOW:HIGH: what is known of a feature without looking at the data.
+// --range NAME=LOW:HIGH: range of a feature, known without looking at the data.
 
 import type { ModelInput } from '../../types/all.js';
 import { parseNumber } from '../../shared/number.js';
@@ -8,7 +8,7 @@ import { Misuse } from '../failure.js';
 import type { Args } from '../options/args.js';
 import { shortName, unknownColumn } from './header.js';
 
-/** Says how a range that is written in another way is to be written. */
+/** Returns how to write a range that has another notation, or else ''. */
 function rangeHint(text: string): string {
   const [, name, low, high] = /^(.+)=([\d.,]+)(?:[-:;]|\.\.)([\d.,]+)$/.exec(text) ?? [];
   if (name === undefined) return '';
@@ -27,7 +27,7 @@ function parseRange(text: string): Required<ModelInput> {
   return { name: match[1]!, low, high };
 }
 
-/** Whether a name in an option, in which a star stands for any letters, is that of a feature. */
+/** Whether a feature's name matches a pattern in which a star stands for any characters. */
 export function matches(pattern: string, feature: string): boolean {
   const [first, ...rest] = pattern.split('*');
   if (rest.length === 0) return pattern === feature;
@@ -42,7 +42,7 @@ export function matches(pattern: string, feature: string): boolean {
   return feature.length - last.length >= at && feature.endsWith(last);
 }
 
-/** The range of a feature: that of its own name, else of the pattern with most letters. */
+/** The range given for a feature's name, or else by the matching pattern with most letters. */
 function rangeOf(ranges: readonly Required<ModelInput>[], feature: string) {
   const own = ranges.find(({ name }) => name === feature);
   if (own) return own;
@@ -58,9 +58,9 @@ function rangeOf(ranges: readonly Required<ModelInput>[], feature: string) {
 }
 
 /**
- * The features, each with the range that was stated for it, or for names like its own.
+ * Returns the features, each with the range given for its name or for a pattern that matches it.
  *
- * @param word  what they are called in messages.
+ * @param word  noun for a feature in messages.
  */
 export function readInputs(args: Args, features: readonly string[], word = 'feature'): ModelInput[] {
   const ranges = args.texts('range').map(parseRange);
@@ -74,7 +74,7 @@ export function readInputs(args: Args, features: readonly string[], word = 'feat
   return features.map((name) => ({ ...rangeOf(ranges, name), name }));
 }
 
-/** The range of each column, all of which must be known. */
+/** Returns the range of each column; every column must have one. */
 export function requireRanges(args: Args, columns: readonly string[]): Required<ModelInput>[] {
   return readInputs(args, columns, 'column').map(({ name, low, high }) => {
     if (low !== undefined && high !== undefined) return { name, low, high };
@@ -89,7 +89,7 @@ export function reachOf({ low, high }: Required<ModelInput>): number {
   return Math.max(-low, high);
 }
 
-/** Ranges that are read from the data, for those that were not stated. NOT private. */
+/** Ranges computed from the data where none is given. NOT private. */
 export class SeenRanges {
   private readonly lows: number[];
   private readonly highs: number[];

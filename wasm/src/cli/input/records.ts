@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bytes of the input as records.
+// Parses the bytes of the input into records.
 
 import { CsvFault, CsvParser, type CsvRecord } from '../../shared/csv.js';
 import { Misuse } from '../failure.js';
@@ -8,10 +8,10 @@ import type { Delimiter } from './delimiter.js';
 import type { TableFormat } from './format.js';
 import { JsonLines, type TableRecord } from './json-lines.js';
 
-/** Begins files of other kinds: markup, scripts, PDF. */
+/** Matches the beginning of other kinds of files: markup, scripts, PDF. */
 const OTHER_KIND = /^\uFEFF?\s*(<[!?a-z]|#!|%PDF)/i;
 
-/** Returns what `read` returns; a text that is no CSV is a misuse. */
+/** Returns the result of `read`, turning malformed CSV into a Misuse. */
 function parsed(read: () => CsvRecord[], isOther: boolean): CsvRecord[] {
   try {
     return read();
@@ -23,7 +23,7 @@ function parsed(read: () => CsvRecord[], isOther: boolean): CsvRecord[] {
   }
 }
 
-/** Text of a stream of bytes, piece by piece; the last piece may be empty. */
+/** Decodes a stream of bytes chunk by chunk; the last text may be empty. */
 export async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decode = (piece?: Uint8Array) => {
@@ -43,7 +43,7 @@ function parserOf(delimiter: Delimiter, text: string, isWhole: boolean): CsvPars
 }
 
 /**
- * Records of a stream of bytes, as many at a time as each piece completes.
+ * Yields the records of a stream of bytes, those that each chunk completes together.
  *
  * @param delimiter  default: a comma.
  */
@@ -70,7 +70,7 @@ export async function* csvRecords(
 
 async function* jsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRecord[]> {
   const lines = new JsonLines();
-  /** Hands out the records before a fault first. */
+  /** Yields the records before a fault, then throws it. */
   async function* all(completed: Generator<TableRecord>): AsyncGenerator<TableRecord[]> {
     const records: TableRecord[] = [];
     try {
@@ -83,7 +83,7 @@ async function* jsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Ta
   yield* all(lines.end());
 }
 
-/** Records of a table, as many at a time as each piece completes; the first names the columns. */
+/** Yields the records of a table, those of each chunk together; the first names the columns. */
 export function tableRecords(
   bytes: AsyncIterable<Uint8Array>,
   format: TableFormat,

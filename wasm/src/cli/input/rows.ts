@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From records to rows of numbers and of texts, with every cell that is not one named.
+// Converts records to rows of numbers and texts, and reports cells that are neither.
 
 import { isBlank } from '../../shared/csv.js';
 import { parseNumber } from '../../shared/number.js';
@@ -14,7 +14,7 @@ import { EMPTY, type Missing } from './missing.js';
 import { faultAt, placeText, type Place } from './place.js';
 import { tableRecords } from './records.js';
 
-/** Some rows, and the fault that follows them, if there is one. */
+/** A batch of rows, and the fault that follows them, if any. */
 export interface Batch {
   /** numRows * columns.length numbers, row after row. */
   values: Float64Array;
@@ -23,43 +23,43 @@ export interface Batch {
   firstRow: number;
   /** 1-based line of each row. */
   lines: number[];
-  /** For each text column its cells. */
+  /** Cells of each text column. */
   texts: string[][];
-  /** Rows of zeros, 0-based, where something is missing. */
+  /** 0-based rows that are zeros because a cell is empty. */
   blank?: ReadonlySet<number>;
-  /** Why the row after these cannot be read. No batch follows. */
+  /** Error in the row after these; no further batch follows. */
   fault?: Misuse;
 }
 
 export interface Wanted {
-  /** Columns of numbers; none: all that are not columns of texts, unless only those are wanted. */
+  /** Columns of numbers. If empty: all columns not in `texts`, or none with `onlyTexts`. */
   columns: readonly string[];
   texts: readonly string[];
   onlyTexts?: boolean;
   format: TableFormat;
   /** Default: refuse. */
   missing?: Missing;
-  /** Ranges that are known of the columns: numbers outside are read as the nearest one inside. */
+  /** Returns known ranges of the columns, to which numbers are clamped. */
   ranges?(columns: readonly string[]): readonly { low: number; high: number }[] | undefined;
-  /** Advice where a cell is no number and nobody named its column. */
+  /** Advice for a cell that is not a number, if no columns were named. */
   instead?: string;
-  /** A column that is refused where a number is missing in it and others would be 0. */
+  /** Column whose empty cells are refused even where those of other columns are read as 0. */
   neverZero?: string;
-  /** Makes each row one of the values of a column: 1 there, 0 at the others; no column of numbers. */
+  /** One-hot encodes a column: 1 at the row's value, 0 at the others; no column of numbers. */
   categories?: Domain | undefined;
 }
 
 export interface NumericTable {
   columns: string[];
   batches: AsyncGenerator<Batch>;
-  /** Puts the columns into another order, before the first row is read. */
+  /** Reorders the columns; must be called before the first row is read. */
   arrange(columns: readonly string[]): void;
 }
 
-/** Advice where all columns are read. */
+/** Advice if all columns are read. */
 export const PICKS = '--column NAME picks columns';
 
-/** The name of what is summed where there is no column to sum: each row counts as 1. */
+/** Name of the sum if no column is summed and each row counts as 1. */
 const ROWS = 'rows';
 
 function chooseColumns(header: string[], names: readonly string[]): number[] {
@@ -82,20 +82,20 @@ function chooseColumns(header: string[], names: readonly string[]): number[] {
 /** Ranges of columns by their places in the header. */
 type Ranges = ReadonlyMap<number, { low: number; high: number }>;
 
-/** The column whose values are counted, and where it is in the header. */
+/** The column whose values are counted, and its index in the header. */
 interface Categories {
   domain: Domain;
   index: number;
 }
 
-/** Rows of a batch while it is read. */
+/** Collects the rows of a batch while it is read. */
 class Rows {
   readonly lines: number[] = [];
   private readonly texts: string[][];
   private readonly blank = new Set<number>();
 
   constructor(
-    /** Room for these rows and those after them. */
+    /** Buffer for these rows and those after them. */
     readonly values: Float64Array,
     private readonly width: number,
     private readonly firstRow: number,
@@ -104,13 +104,13 @@ class Rows {
     this.texts = textIndices.map(() => []);
   }
 
-  /** Room for the next row. */
+  /** Buffer for the next row. */
   get room(): Float64Array {
     const from = this.lines.length * this.width;
     return this.values.subarray(from, from + this.width);
   }
 
-  /** Room for the rows after these. */
+  /** Buffer for the rows after these. */
   get rest(): Float64Array {
     return this.values.subarray(this.lines.length * this.width);
   }
@@ -140,7 +140,7 @@ class RowReader {
 
   constructor(
     private readonly header: string[],
-    /** None: a number that is always 1. */
+    /** Columns of numbers; if empty, each row has one number that is always 1. */
     private readonly indices: number[],
     private readonly textIndices: number[],
     private readonly allColumns: boolean,
@@ -150,7 +150,7 @@ class RowReader {
     private readonly instead: string,
   ) {}
 
-  /** Batches of rows, the last one with the fault that ends them; a new one after a dropped row. */
+  /** Yields batches, the last one with the fault that ends them; a dropped row begins a new one. */
   *read(records: TableRecord[]): Generator<Batch> {
     const { categories, indices } = this;
     const width = categories?.domain.labels.length ?? Math.max(1, indices.length);
@@ -184,18 +184,18 @@ class RowReader {
     yield rows.batch();
   }
 
-  /** No rows, and why there are no more. */
+  /** Returns an empty batch with the fault that ends the rows. */
   ended(fault: Misuse): Batch {
     return new Rows(new Float64Array(), 1, this.numRows + 1, this.textIndices).batch(fault);
   }
 
-  /** Places of the cells that a row needs. */
+  /** Indices of the cells that each row must have. */
   private get needed(): number[] {
     const { categories, indices, textIndices } = this;
     return [...indices, ...textIndices, ...(categories ? [categories.index] : [])];
   }
 
-  /** Whether a cell is empty that the row needs. */
+  /** Whether a needed cell of a row is empty. */
   private lacks({ cells, object }: TableRecord): boolean {
     if (cells.length !== this.header.length) return false;
     return this.needed.some((index) => cells[index]!.trim() === '' && !object?.nested.has(index));
@@ -206,7 +206,7 @@ class RowReader {
     return { row: this.numRows + 1, line };
   }
 
-  /** Refuses a cell, whose column is shown if its name looks like one. */
+  /** Throws for a cell, naming its column only if that looks like a name. */
   private refuseCell(
     record: TableRecord,
     index: number,
@@ -218,7 +218,7 @@ class RowReader {
     throw new Misuse(message, { code, ...place, ...(column !== undefined && { column }) }, value);
   }
 
-  /** Refuses an object that has more than single values under the names of the first one. */
+  /** Refuses an object with a key that the first one lacks, or with values that are not scalars. */
   private requireFlat(record: TableRecord): void {
     const { object } = record;
     if (!object) return;
@@ -236,7 +236,7 @@ class RowReader {
     return text.includes('.') ? undefined : parseNumber(text.replace(',', '.'));
   }
 
-  /** Says of a cell that it is no number, and why, as far as that is not about its value. */
+  /** Message that a cell is not a number, with a reason that concerns only its notation. */
   private notANumber(text: string): string {
     if (this.numbers.decimal === 'comma') {
       return `is not a number${text.includes('.') ? ': it has a point, beside --decimal comma' : ''}`;
@@ -245,7 +245,7 @@ class RowReader {
     return `is not a number${hasDecimalComma(text) ? why : ''}`;
   }
 
-  /** Reads the numbers of a row; returns whether it is one of zeros because something is missing. */
+  /** Reads the numbers of a row; returns whether they are all zero because a cell is empty. */
   private readRow(record: TableRecord, out: Float64Array): boolean {
     const { cells } = record;
     const place = this.placeOf(record);
@@ -283,7 +283,7 @@ class RowReader {
 }
 
 
-/** Reads the header; the rows follow as they arrive. */
+/** Reads the header; rows are read lazily as they arrive. */
 export async function readTable(
   bytes: AsyncIterable<Uint8Array>,
   wanted: Wanted,

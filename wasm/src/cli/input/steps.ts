@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From rows to steps of the stream and their totals: a row is a step, or all rows of an hour, a
-// day, ... are.
+// Turns rows into steps of the stream and their totals. A step is a row, or all rows of an hour, a
+// day, ...
 
 import type { PeopleSum, PrefixSum, Totals } from '../../types/all.js';
 import { bucketText } from '../../shared/calendar.js';
@@ -14,24 +14,24 @@ import type { Batch } from './rows.js';
 import { Clock, OUTSIDE, type Times } from './time.js';
 import type { Truth } from './truth.js';
 
-/** Some steps that were released, and the fault that follows them, if there is one. */
+/** Released steps, and the fault that follows them, if any. */
 export interface Released {
-  /** Number of the first step, from 0 on. */
+  /** 0-based number of the first step. */
   first: number;
   /** numSteps * dimension totals. */
   noisy: Float64Array;
   /** For --show-nonprivate: numSteps totals without noise. */
   truths?: number[][];
-  /** When each step is, where steps are times. */
+  /** Time of each step, if steps are times. */
   labels?: string[];
   fault?: Error;
 }
 
-/** One step that was released. */
+/** One released step. */
 export interface Step {
   /** Counted from 0. */
   index: number;
-  /** The time of the step, where steps are times. */
+  /** Time of the step, if steps are times. */
   time: string | undefined;
   noisy: Float64Array;
   truth: readonly number[] | undefined;
@@ -53,32 +53,32 @@ export function eachStep(
   }));
 }
 
-/** Statistics have none. */
+/** Facts about the noise, which statistics lack. */
 export type NoiseFacts = Partial<Pick<Totals, 'halfWidth'>>;
 type Facts = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'> &
   NoiseFacts;
-/** Members of totals that take rows. */
+/** Totals over rows, with the members that are used here. */
 export type RowTotals = Facts & Pick<PrefixSum, 'releaseMany' | 'contribute' | 'endSteps'>;
-/** The same of totals that take rows of people. */
+/** Totals over rows of persons, with the members that are used here. */
 export type PeopleTotals = Facts &
   Pick<PeopleSum, 'releaseEach' | 'contribute' | 'endSteps' | 'numDropped'>;
 
-/** Totals that take the rows, with the person of each where people are protected. */
+/** Totals that receive the rows, with the person of each row if persons are protected. */
 export type Sums =
   | { people: People; totals: PeopleTotals }
   | { people: undefined; totals: RowTotals };
 
-/** The same, or totals that may take a while to release a step, where every row is one. */
+/** Sums, or totals that release steps asynchronously; for streams where every row is a step. */
 export type RowSums = Sums | { people: undefined; totals: LedgerTotals };
 
 export interface StepOptions<S = Sums> {
   sums: S;
   columns: TextColumns;
-  /** Adds up what is released, where it is shown without noise as well. */
+  /** Adds up the true totals, if they are shown as well. */
   truth: Truth | undefined;
 }
 
-/** Text columns of the rows, in the order in which they are asked for. */
+/** Text columns of the rows, and the index of those of persons and times (-1 if absent). */
 export interface TextColumns {
   names: string[];
   person: number;
@@ -95,18 +95,18 @@ export function textColumns(people: People | undefined, times: Times | undefined
 
 export interface Stepper {
   take(batch: Batch): Iterable<Released> | AsyncIterable<Released>;
-  /** Releases what only the end of the input completes. */
+  /** Releases the steps that only the end of the input completes. */
   end(): Iterable<Released> | AsyncIterable<Released>;
 }
 
-/** Returns the person whose row it is; the cell must not be empty. */
+/** Returns the person of a row; throws if the cell is empty. */
 export function personOf(batch: Batch, i: number, column: string, texts: string[]): string {
   const person = texts[i]!.trim();
   if (person !== '') return person;
   throw faultAt(placeOf(batch, i), { code: 'missing', what: EMPTY, column });
 }
 
-/** Returns the persons whose rows these are, up to the first row that names none. */
+/** Returns the persons of these rows, up to the first row that names none. */
 function personsOf(
   batch: Batch,
   [from, to]: readonly [number, number],
@@ -124,7 +124,7 @@ function personsOf(
   }
 }
 
-/** The totals of the steps before the error that stopped the rest. */
+/** Returns the totals released before an error, with the error; rethrows it if there are none. */
 function stopped(first: number, error: unknown): Released {
   const { released: noisy } = error as { released?: Float64Array };
   if (!(error instanceof Error) || !noisy) throw error;
@@ -132,7 +132,7 @@ function stopped(first: number, error: unknown): Released {
 }
 
 /**
- * Makes every row a step. A row of a person that does not count is a row of zeros: steps are
+ * Makes every row a step. A row beyond a person's bound becomes a row of zeros, because steps are
  * public.
  */
 export class RowStepper implements Stepper {
@@ -149,7 +149,7 @@ export class RowStepper implements Stepper {
     const persons = people && personsOf(batch, [0, batch.numRows], { people, columns });
     const numRows = persons?.names.length ?? batch.numRows;
     const accepted = Math.min(numRows, room);
-    // One by one, where it has to be seen what counted.
+    // One by one if it must be known which rows counted.
     const size = this.truth ? 1 : Math.max(1, accepted);
     for (let from = 0; from < accepted; from += size) {
       const steps = await this.release(batch, persons?.names, from, Math.min(from + size, accepted));
@@ -194,10 +194,10 @@ function beyond(option: string, where: Place): Misuse {
   return faultAt(where, { code: 'past_horizon', what: `is past the horizon of ${option}` });
 }
 
-/** Steps to release at once, so that a long gap between two events takes no memory. */
+/** Most steps released at once, which bounds memory in a long gap between two events. */
 const CHUNK = 4096;
 
-/** Makes all rows of a bucket one step, and buckets without rows steps without contributions. */
+/** Makes every bucket a step; a bucket without rows is a step without contributions. */
 export class BucketStepper implements Stepper {
   private readonly clock: Clock;
   private readonly truth: Truth | undefined;
@@ -209,7 +209,7 @@ export class BucketStepper implements Stepper {
 
   *take(batch: Batch): Generator<Released> {
     const { totals } = this.options.sums;
-    /** First row that was not contributed yet; those until i are of the open step. */
+    /** First row not contributed yet; rows from here to before i belong to the open step. */
     let from = 0;
     for (let i = 0; i < batch.numRows; ++i) {
       const where = placeOf(batch, i);
@@ -222,7 +222,7 @@ export class BucketStepper implements Stepper {
         if (!(error instanceof Misuse)) throw error;
         fault = error;
       }
-      // Steps that a row past the horizon ends are released all the same.
+      // A row past the horizon still ends the steps before it, which are released.
       const until = fault?.fault.code === 'past_horizon' ? totals.numSteps : step;
       if (fault || until > totals.step) {
         const earlier = this.contribute(batch, from, i);
@@ -253,7 +253,7 @@ export class BucketStepper implements Stepper {
     return beyond(`--to, ${bucketText(times.last, times.bucket)}: ${OUTSIDE}`, where);
   }
 
-  /** Contributes rows to the open step; returns the fault of one that names no person. */
+  /** Contributes rows to the open step; returns a fault if one of them names no person. */
   private contribute(batch: Batch, from: number, to: number): Misuse | undefined {
     const { sums, columns } = this.options;
     const { dimension } = sums.totals;
@@ -273,14 +273,14 @@ export class BucketStepper implements Stepper {
     return undefined;
   }
 
-  /** Contributes rows one by one, so that it is seen what counts. */
+  /** Contributes one row, and adds it to the truth if it counts. */
   private contributeSeen(totals: PeopleTotals, person: string, row: Float64Array): void {
     const dropped = totals.numDropped;
     totals.contribute(person, row);
     if (totals.numDropped === dropped) this.truth!.addOf(person, row);
   }
 
-  /** Ends the open step and those after it before `step`. */
+  /** Ends the open step and all later ones before `step`. */
   private *close(step: number): Generator<Released> {
     const { totals } = this.options.sums;
     while (totals.step < step) {

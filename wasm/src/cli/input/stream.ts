@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rows of the input, once or more: the first time perhaps only to see how many steps there are.
+// Reads the rows of the input once or more, perhaps a first time only to count the steps.
 
 import { openInput, isRegularFile } from './input.js';
 import { Misuse } from '../failure.js';
@@ -26,7 +26,7 @@ function partOf(batch: Batch, from: number, to: number): Batch {
 }
 
 export class RowStream {
-  /** Batches to be read again, of an input that cannot be. */
+  /** Batches kept for another pass, instead of reading the input again. */
   private kept: Batch[] | undefined;
 
   private constructor(
@@ -43,15 +43,15 @@ export class RowStream {
     return this.table.columns;
   }
 
-  /** The same columns in another order, before the first row is read. */
+  /** Reorders the columns; must be called before the first row is read. */
   arrange(columns: readonly string[]): void {
     this.table.arrange(columns);
   }
 
   /**
-   * Shows all rows once; `rows()` starts from the beginning again. A bad row is thrown.
+   * Passes all rows to `visit`; `rows()` then starts from the beginning again. Throws at a bad row.
    *
-   * @param numKept  cells up to which a table is kept that could be read again.
+   * @param numKept  most cells of a table that is kept although its file could be read again.
    */
   async survey(visit: (batch: Batch) => void, numKept = 0): Promise<void> {
     if (this.kept) return surveyKept(this.kept, visit);
@@ -74,7 +74,7 @@ export class RowStream {
     await this.rewind();
   }
 
-  /** Reads all rows, and puts them in the order of a key; equal ones stay in theirs. */
+  /** Reads all rows and sorts them by a key; the sort is stable. */
   async sort(keyOf: (batch: Batch, i: number) => number): Promise<void> {
     const all: { batch: Batch; i: number; key: number }[] = [];
     for await (const batch of this.table.batches) {
@@ -91,7 +91,7 @@ export class RowStream {
     }
   }
 
-  /** After a survey: `rows()` starts from the beginning again. */
+  /** After a survey, makes `rows()` start from the beginning again. */
   async rewind(): Promise<void> {
     if (this.kept) return;
     this.table = await readTable(await openInput(this.files), this.wanted);

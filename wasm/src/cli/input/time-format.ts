@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --time-format: how the cells of a time column are written. Nothing is guessed: a cell that other
-// formats would read is refused with their names, because 03/04 is a day in March or in April.
+// --time-format: format of the cells in a time column. It is never guessed, because 03/04 is a day
+// in March or in April; a cell that other formats would read is refused with their names.
 
 import { parseTime, timeOfParts, WANTED } from '../../shared/calendar.js';
 import type { Args } from '../options/args.js';
@@ -17,7 +17,7 @@ export const TIME_FORMATS = [
 type Name = (typeof TIME_FORMATS)[number];
 
 interface Format {
-  /** A cell of this format, in words. */
+  /** Description of a cell in this format. */
   wanted: string;
   /** Returns milliseconds since 1970. */
   parse(text: string): number | undefined;
@@ -33,12 +33,12 @@ function sinceEpoch(text: string, unit: number): number | undefined {
 
 const CLOCK = String.raw`(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?`;
 const ZONE = String.raw`(Z|[+-]\d\d(?::?\d\d)?)?`;
-/** Two numbers and a year between equal signs, and a clock of 24 hours or of 12. */
+/** Two numbers and a year with equal separators, and optionally a 24-hour or 12-hour clock. */
 const DATED = new RegExp(
   String.raw`^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:,?[T ]${CLOCK}(?: ?([AaPp])[Mm])? ?${ZONE})?$`,
 );
 
-/** The hour of a clock of 24; half is the letter of am or pm, if there is one. */
+/** The hour on a 24-hour clock; `half` is the first letter of am or pm, if given. */
 function hourOf(hour: string | undefined, half: string | undefined): string | undefined {
   if (half === undefined || hour === undefined) return hour;
   const [number, isAfternoon] = [Number(hour), half.toLowerCase() === 'p'];
@@ -57,7 +57,7 @@ function dated(text: string, isDayFirst: boolean): number | undefined {
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const LOGGED = new RegExp(String.raw`^\[?(\d\d)/([A-Za-z]{3})/(\d{4}):${CLOCK} ?${ZONE}\]?$`);
 
-/** A time as the Common Log Format of web servers has it. */
+/** Parses a time in the Common Log Format of web servers. */
 function logged(text: string): number | undefined {
   const match = LOGGED.exec(text);
   if (match === null) return undefined;
@@ -99,7 +99,7 @@ export class TimeFormat {
     return this.format.parse(text);
   }
 
-  /** Why a cell is none of this format: a code, and a text that follows the place of the cell. */
+  /** Explains why a cell lacks this format: a code, and a text to follow the place of the cell. */
   fault(text: string): { code: string; what: string } {
     const others = TIME_FORMATS.filter((name) => FORMATS[name].parse(text) !== undefined);
     const hint = others.length > 0 ? `; --time-format ${others.join(' or ')} would read it` : '';

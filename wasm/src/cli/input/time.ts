@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows as events in time: which options say so, and the step of each row.
+// Options for rows that are events in time, and the step of each row.
 
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
@@ -16,14 +16,14 @@ export const TIME_OPTIONS: Known = {
   to: 'value',
 };
 
-/** Advice for rows before and after a range of buckets. */
+/** Advice for rows outside a range of buckets. */
 export const OUTSIDE = 'rows outside --from and --to are refused, leave them out of the file first';
 
 export interface Times {
   column: string;
   format: TimeFormat;
   bucket: Bucket;
-  /** First bucket; that of the first row where it is not given. */
+  /** First bucket; if not given, the bucket of the first row. */
   first: number | undefined;
   /** Last bucket, if the range is given. */
   last: number | undefined;
@@ -53,7 +53,7 @@ export function readTimes(args: Args): Times | undefined {
   };
   const [first, last] = [edge('from'), edge('to')];
   if (last !== undefined) {
-    // In a release of several runs --to ends one of them, and the state knows where it began.
+    // In a release of several runs, --to ends one run; the state records where the release began.
     const isPart = args.has('state');
     if (first === undefined && !isPart) throw new Misuse('--to needs --from');
     if (args.has('steps') && !isPart) throw new Misuse('give --steps or --to, not both');
@@ -62,7 +62,7 @@ export function readTimes(args: Args): Times | undefined {
   return { column, format: TimeFormat.read(args), bucket, first, last };
 }
 
-/** Milliseconds since 1970 of the time of a row. */
+/** Time of a row, in milliseconds since 1970. */
 export function timeOf(
   text: string,
   { column, format }: Pick<Times, 'column' | 'format'>,
@@ -73,10 +73,10 @@ export function timeOf(
   throw faultAt(where, { ...format.fault(text.trim()), column }, text);
 }
 
-/** End of the message for a row that comes too late. */
+/** End of the message for a row that is out of order. */
 export const IN_ORDER = 'rows must be in time order';
 
-/** Turns the times of the rows into steps, 0-based, which must not go back. */
+/** Turns the times of the rows into 0-based steps, which must not decrease. */
 export class Clock {
   private first: number | undefined;
   /** Step of the latest row. */
@@ -86,12 +86,12 @@ export class Clock {
     this.first = times.first;
   }
 
-  /** The bucket of step 0, as soon as it is known. */
+  /** Bucket of step 0, or undefined until it is known. */
   get origin(): number | undefined {
     return this.first;
   }
 
-  /** Step of the next row. */
+  /** Returns the step of the next row. */
   advance(text: string, where: Place): number {
     const { column, bucket } = this.times;
     const index = bucketOf(timeOf(text, this.times, where), bucket);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For --show-nonprivate: what the releases estimate, without their noise.
+// True values that the releases estimate, for --show-nonprivate.
 
 import type { Workload } from '../../types/all.js';
 
 interface Clip {
   clipNorm: number;
-  /** Whether the norm is the l1-norm, else it is the l2-norm. */
+  /** Whether the norm is the l1-norm; otherwise it is the l2-norm. */
   inL1: boolean;
 }
 
-/** min(1, clipNorm / norm) times the record. The norm itself may overflow. */
+/** Returns min(1, clipNorm / norm) times the record, even if the norm overflows. */
 function clipped(record: Float64Array, { clipNorm, inL1 }: Clip): Float64Array {
   const largest = record.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   if (largest === 0) return record;
@@ -21,10 +21,10 @@ function clipped(record: Float64Array, { clipNorm, inL1 }: Clip): Float64Array {
   return record.map((value) => (value / largest / ratio) * clipNorm);
 }
 
-/** Adds to what one person contributes to a step; sums stay within the doubles, as in the core. */
+/** Adds to a person's contribution to a step; saturates at the largest double, like the core. */
 export function addOf(parts: Map<string, Float64Array>, person: string, row: Float64Array): void {
   const part = parts.get(person) ?? new Float64Array(row.length);
-  const most = Number.MAX_VALUE; // Not an infinity, which clipping could make no sense of.
+  const most = Number.MAX_VALUE; // Not infinity, which could not be clipped.
   parts.set(person, part.map((value, j) => Math.min(Math.max(value + row[j]!, -most), most)));
 }
 
@@ -33,14 +33,14 @@ function added(a: readonly number[], b: readonly number[]): number[] {
 }
 
 /**
- * Sums of the last steps, without subtracting what leaves: in blocks as long as the window, of which
- * the last one adds what it has of each beginning.
+ * Sums over a sliding window without subtraction. Blocks have the length of the window, so that
+ * every window is the end of one block and the beginning of the next.
  */
 class LastSteps {
   /** Steps of the open block, and their sum. */
   private steps: number[][] = [];
   private sum: number[];
-  /** Sums of the block before from each step on to its end. */
+  /** Suffix sums of the previous block, from each step to its end. */
   private rests: number[][] = [];
 
   constructor(
@@ -126,18 +126,18 @@ function queriesOf(workload: Workload, zeros: readonly number[]): Queries | unde
   return new Recursion(momentum, decay, rates);
 }
 
-/** Adds up what is released. */
+/** Adds up the true totals. */
 export interface Truth {
   add(contribution: Float64Array): void;
-  /** Counts from the end of the step on. */
+  /** Adds values of a person, which count from the end of the step on. */
   addOf(person: string, values: Float64Array): void;
   /** The sums after the step. */
   endStep(): number[];
 }
 
-/** Sums of clipped contributions; those of one person to a step are added up first. */
+/** Sums of clipped contributions; those of one person to a step are added before clipping. */
 class TrueSums implements Truth {
-  /** All so far or, for other workloads, those of the open step. */
+  /** Running totals or, for other workloads, the sums of the open step. */
   private readonly sums: number[];
   private readonly queries: Queries | undefined;
   private readonly parts = new Map<string, Float64Array>();
@@ -169,7 +169,7 @@ class TrueSums implements Truth {
   }
 }
 
-/** The same of several workloads, one after the other. */
+/** True sums of several workloads, concatenated. */
 class TrueStack implements Truth {
   constructor(private readonly each: readonly TrueSums[]) {}
 
