@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Notices of a command on standard error, beside its results.
+// Notices of a command on standard error, separate from its results.
 
 export function say(command: string, text: string): void {
   process.stderr.write(`dp-ftrl ${command}: ${text}\n`);
@@ -17,7 +17,7 @@ export function warnNotPrivate(command: string, reasons: Readonly<Record<string,
   }
 }
 
-/** Claim of a figure of what is no private release. */
+/** Caption of a figure that does not show a private release. */
 export const NOT_PRIVATE = 'NOT private: the noise is known, or numbers without noise were shown.';
 
 /** A reason for `warnNotPrivate`. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Destinations of results: standard output, or a file that appears whole or not at all.
+// Destinations of results: standard output, or a file that is written atomically.
 
 import { randomBytes } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
@@ -13,15 +13,15 @@ import { SIGNALS } from '../signals.js';
 
 export interface Sink {
   write(text: string): Promise<void>;
-  /** Ends after everything was written. */
+  /** Completes the output after everything was written. */
   commit(): Promise<void>;
-  /** Ends after a failure: what is already on standard output stays, a file does not appear. */
+  /** Ends the output after a failure: no file appears, but text on standard output stays. */
   abandon(): Promise<void>;
-  /** Whether anybody may have seen a part of what was written. */
+  /** Whether anyone may have seen part of the output. */
   readonly wasSeen: boolean;
 }
 
-/** Thrown when the reader of our output has gone: a quiet end, if nothing must be said. */
+/** Thrown when the reader closed our output; ends the command silently unless `mustBeSaid`. */
 export class ClosedPipe extends Error {
   mustBeSaid = false;
 
@@ -35,7 +35,7 @@ export class StandardOutput implements Sink {
 
   write(text: string): Promise<void> {
     this.wasSeen = true;
-    // The callback comes when the text is handed on: a slow reader slows us down.
+    // The callback is called once the text is passed on, so a slow reader slows us down.
     return new Promise((resolve, reject) => {
       process.stdout.write(text, (error) => {
         if (!error) resolve();
@@ -51,7 +51,7 @@ export class StandardOutput implements Sink {
 interface FileOptions {
   /** Option that gave the path; default: `output`. */
   option?: string | undefined;
-  /** Whether other code decides what a signal does to the file. */
+  /** Whether other code handles signals for the file. */
   isGuarded?: boolean;
 }
 
@@ -95,7 +95,7 @@ export class AtomicFile implements Sink {
       `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`,
     );
     try {
-      // Until it is whole it is for the owner only: what others have read would be released.
+      // Readable by the owner only until complete, because anything read by others is released.
       const file = await open(temporary, 'wx', 0o600);
       return new AtomicFile(path, temporary, file, permissions, isGuarded);
     } catch (error) {
@@ -113,7 +113,7 @@ export class AtomicFile implements Sink {
     await this.file.writeFile(text);
   }
 
-  /** Does nothing the second time. */
+  /** No-op when called again. */
   async commit(): Promise<void> {
     if (this.isInPlace) return;
     this.wasSeen = true;
@@ -126,7 +126,7 @@ export class AtomicFile implements Sink {
     await syncFolder(dirname(this.path)); // Now the name is on the disk too.
   }
 
-  /** Gives it the permissions of the file that it replaces, or those of any new file. */
+  /** Sets the permissions of the replaced file, or the default ones of a new file. */
   private async permitOthers(): Promise<void> {
     if (this.permissions) return permit(this.file, this.permissions);
     // Some file systems have no permissions to change.
@@ -144,12 +144,12 @@ export class AtomicFile implements Sink {
   }
 }
 
-/** Refuses, at once and not when everything else is done, a place where nothing can be written. */
+/** Refuses a path that cannot be written, before any work is done. */
 export async function requireWritable(path: string | undefined, option?: string): Promise<void> {
   if (path !== undefined) await (await AtomicFile.create(path, { option })).abandon();
 }
 
-/** Writes all that a sink is to get. */
+/** Writes the entire output to a sink and commits it. */
 export async function writeWhole(sink: Sink, text: string): Promise<void> {
   try {
     await sink.write(text);
@@ -160,7 +160,7 @@ export async function writeWhole(sink: Sink, text: string): Promise<void> {
   }
 }
 
-/** Writes the whole file or none of it. */
+/** Writes a file atomically. */
 export async function writeFile(
   path: string,
   text: string,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One line on standard error for what takes longer than a second; only for a terminal. A thread of
-// its own draws it: a piece of a search can keep this one for many seconds.
+// Progress line on standard error for work longer than a second, if that is a terminal. Drawn by a
+// separate thread, because one piece of a search can block the main thread for many seconds.
 
 import { Worker } from 'node:worker_threads';
 import { foundFirst, type Pieces } from '../../api/searches.js';
 import type { DpFtrl, OptimizeProgress } from '../../types/all.js';
 
-/** Data that both threads see. */
+/** Data shared by both threads. */
 interface Shared {
   /**
-   * The thread whose turn the terminal is (0: neither, 2: no more drawing), ended, something was
-   * drawn.
+   * Owner of the terminal (0: none, 1: the drawing thread, 2: no more drawing); whether the work
+   * has ended; whether something was drawn.
    */
   flags: Int32Array<SharedArrayBuffer>;
   /** Iterations, fraction. */
@@ -22,14 +22,14 @@ interface Shared {
   elapsed: number;
 }
 
-/** The thread. Its text is what runs: it sees nothing of this file but what it is handed. */
+/** Main function of the thread. It runs from its source text, so it can only use `workerData`. */
 function draw(): void {
   const { workerData } = process.getBuiltinModule('node:worker_threads');
   const { writeSync } = process.getBuiltinModule('node:fs');
   const { flags, numbers, what, unit, elapsed } = workerData as Shared;
   const width = 30;
   const start = performance.now() - elapsed;
-  // The first time after a second, then four times a second, until it has ended.
+  // Draws after one second, then four times a second, until the work has ended.
   let wait = Math.max(0, 1000 - elapsed);
   for (; Atomics.wait(flags, 1, 0, wait) === 'timed-out'; wait = 250) {
     const [iterations = 0, fraction = 0] = numbers;
@@ -42,7 +42,7 @@ function draw(): void {
       writeSync(2, `\r\x1b[K${what} ${where}`);
       flags[2] = 1;
     } catch {
-      // The terminal is full, or gone.
+      // The terminal is blocked or closed.
     }
     Atomics.store(flags, 0, 0);
     Atomics.notify(flags, 0);
@@ -58,7 +58,7 @@ export class ProgressLine {
     const { flags, numbers } = this;
     const workerData: Shared = { flags, numbers, what, unit, elapsed: performance.now() };
     const thread = new Worker(`(${draw})()`, { eval: true, workerData });
-    thread.on('error', () => {}); // Without the line all the rest is as it should be.
+    thread.on('error', () => {}); // The command works without the line.
     thread.unref();
   }
 
@@ -66,7 +66,7 @@ export class ProgressLine {
     this.numbers.set([iterations, fraction]);
   }
 
-  /** Wipes the line. */
+  /** Clears the line and stops drawing. */
   end(): void {
     const { flags } = this;
     Atomics.store(flags, 1, 1);
@@ -77,7 +77,7 @@ export class ProgressLine {
   }
 }
 
-/** Runs all pieces, with the line in sight; signals are seen between the pieces. */
+/** Runs all pieces while showing progress; signals are handled between pieces. */
 export async function watch<T>(pieces: Pieces<T>, line: ProgressLine): Promise<T> {
   try {
     for (let piece = pieces.next(); ; piece = pieces.next()) {
@@ -90,7 +90,7 @@ export async function watch<T>(pieces: Pieces<T>, line: ProgressLine): Promise<T
   }
 }
 
-/** Searches for the parameters of a mechanism, if that takes long, with the line in sight. */
+/** Finds the parameters of a mechanism first if that takes long, while showing progress. */
 export function findFirst<Options extends object>(
   dp: DpFtrl,
   how: Options,

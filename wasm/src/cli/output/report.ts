@@ -3,14 +3,14 @@
 import { roundedUp } from '../../shared/number.js';
 import type { EffectiveParameters } from '../../types/all.js';
 
-/** Entries of a list that are shown to people. */
+/** Most entries of a list that are shown. */
 const SHOWN = 4;
 
 function shortCell(value: number | boolean): string {
   return typeof value === 'boolean' ? String(value) : String(Number(value.toPrecision(6)));
 }
 
-/** As few digits, from 6 on, as show that a bound is above a limit. */
+/** The bound, rounded up, with at least 6 digits and enough to show that it exceeds a limit. */
 export function shownBeyond(bound: number, limit: number): string {
   for (let numDigits = 6; numDigits <= 15; ++numDigits) {
     const shown = Number(bound.toPrecision(numDigits));
@@ -24,7 +24,7 @@ function cell(value: unknown): string {
   return String(Number(value.toPrecision(13)));
 }
 
-/** The parameters a mechanism was made with: `height 13, weight 5`. */
+/** Parameters with which a mechanism was made, such as `height 13, weight 5`. */
 export function parametersText(parameters: EffectiveParameters): string {
   return Object.entries(parameters)
     .map(([name, value]) => {
@@ -35,7 +35,7 @@ export function parametersText(parameters: EffectiveParameters): string {
     .join(', ');
 }
 
-/** Rows of a report: a bound on factorizations, and for which records it is one. */
+/** Labels of a lower bound on factorizations, naming the records to which it applies. */
 export function boundLabels(bound: {
   lowerBoundMinDimension?: number | null | undefined;
 }): Record<string, string> {
@@ -47,7 +47,7 @@ export function boundLabels(bound: {
   };
 }
 
-/** JSON on one line, or a small table of the labelled entries. */
+/** Formats a result as one line of JSON, or as a table of the labelled entries. */
 export function report(
   result: Record<string, unknown>,
   json: boolean,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows as text: CSV, or an object a line with the same names.
+// Formats rows as CSV, or as one JSON object per line with the same names.
 
 import { csvCell } from '../../shared/csv.js';
 import { Misuse } from '../failure.js';
@@ -10,7 +10,7 @@ import type { Format } from '../input/format.js';
 type Cell = string | number;
 
 export class RowText {
-  /** @throws Misuse for a name that stands twice. */
+  /** @throws Misuse for a duplicate name. */
   constructor(
     private readonly names: readonly string[],
     private readonly format: Format,
@@ -22,7 +22,7 @@ export class RowText {
     }
   }
 
-  /** Returns everything that stands before the first row. */
+  /** Returns the text before the first row. */
   head(): string {
     return this.format === 'csv' ? `${this.names.map(csvCell).join(',')}\n` : '';
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Progress of a long release, for a user at a terminal who sees nothing else.
+// Progress of a long release on a terminal that does not show its results.
 
 const INTERVAL_MS = 200;
 
-/** One line on standard error that overwrites itself. Says nothing unless it is a terminal. */
+/** Line on standard error that is overwritten in place; only shown on a terminal. */
 export class StepProgress {
   private last = performance.now();
   private shown = false;
@@ -14,12 +14,12 @@ export class StepProgress {
     private readonly numSteps: number,
     options: { quiet: boolean },
   ) {
-    // Results that go to the same terminal are themselves the progress.
+    // Results on the same terminal already show the progress.
     const useless = !process.stderr.isTTY || process.stdout.isTTY === true;
     this.quiet = options.quiet || useless;
   }
 
-  /** Steps, unlike rows of people, are public. */
+  /** Shows the number of steps, which is public, unlike the number of rows of a person. */
   report(step: number): void {
     const now = performance.now();
     if (this.quiet || now - this.last < INTERVAL_MS) return;

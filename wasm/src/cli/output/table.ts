@@ -8,16 +8,16 @@ const GAP = '  ';
 export interface Column {
   header: string;
   align: 'left' | 'right';
-  /** May be broken at spaces where the table is too wide. */
+  /** Whether cells may be broken at spaces if the table is too wide. */
   wraps?: boolean;
 }
 
-/** Splits a text where its line may break; `O(log n)` stays whole, if it is no longer than that. */
+/** Splits a text where lines may break; a short parenthesis such as `O(log n)` stays whole. */
 function wordsOf(text: string): string[] {
   return text.match(/\S*\([^)]{1,6}\)\S*|\S+/g) ?? [''];
 }
 
-/** Words in lines of at most `width`; a longer word has a line of its own. */
+/** Wraps words into lines of at most `width`; a longer word gets a separate line. */
 function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of wordsOf(text)) {
@@ -29,13 +29,13 @@ function wrapWords(text: string, width: number): string[] {
   return lines;
 }
 
-/** `text` at an indent, with further lines below it. */
+/** Wraps `text` with every line indented. */
 export function paragraph(text: string, indent = ''): string {
   const lines = wrapWords(text, WIDTH - indent.length);
   return lines.map((line) => `${indent}${line}\n`).join('');
 }
 
-/** The widest columns that wrap give way until all fit, as far as their words let them. */
+/** Column widths that fit, if wrapping allows: narrows the widest, down to their longest words. */
 function widthsOf(columns: readonly Column[], rows: readonly string[][]): number[] {
   const longest = (texts: string[]) => Math.max(...texts.map((text) => text.length));
   const columnOf = (j: number) => [columns[j]!.header, ...rows.map((row) => row[j]!)];

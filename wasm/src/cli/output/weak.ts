@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Warnings about guarantees that promise little. They depend on public numbers alone.
+// Warnings about weak guarantees, which depend on public numbers only.
 
 import { warn } from './notices.js';
 
 const MOST_EPSILON = 20;
 const MOST_DELTA = 1e-3;
 
-/** Rows or users whose number everybody knows. */
+/** Public number of rows or users. */
 export interface PublicCount {
   count: number;
   /** Plural. */
   units: string;
 }
 
-/** Warns of an epsilon or a delta that is too large to mean something, in one sentence each. */
+/** Warns if epsilon or delta is too large to be meaningful. */
 export function warnWeak(
   command: string,
   { epsilon, delta = 0 }: { epsilon: number; delta?: number },

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The file of --budget: an account, its limit, and every release that it paid for.
+// The file of --budget: an account, its limit, and every release charged to it.
 
 import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { ACCOUNTS, type Account } from './composition.js';
 
 const FORMAT = 'dp-ftrl budget 2';
-/** Without an account: its releases have a mu. A dp-ftrl that knows no other refuses newer files. */
+/** Format without an account, whose releases have a mu. Older versions refuse newer files. */
 const OLDER_FORMAT = 'dp-ftrl budget 1';
 
 export interface PrivacyTarget {
@@ -25,11 +25,11 @@ export interface Entry {
   mechanism: string;
   numSteps: number;
   columns: string[];
-  /** The identity of the state of a release of several runs, which tells keys apart. */
+  /** Identity of the state of a release over several runs, which distinguishes keys. */
   state?: string;
-  /** Steps of such a release that are known to be released. Older files do not say. */
+  /** Known number of released steps of such a release; missing in older files. */
   step?: number;
-  /** The mark of its last run (state-runs.ts). Older files have none. */
+  /** Mark of its last run (state-runs.ts); missing in older files. */
   run?: string;
 }
 
@@ -40,7 +40,7 @@ export interface BudgetFile {
   neighbours: Neighbours;
   /** Privacy unit that the limit protects, in words. */
   unit: string;
-  /** By all releases together: the account's total, and its epsilon at the limit's delta. */
+  /** Total of all releases in the account, and its epsilon at the limit's delta. */
   spent: { mu?: number; rho?: number; epsilon: number };
   releases: Entry[];
 }
@@ -66,7 +66,7 @@ export function costsOf({ account, releases }: BudgetFile): number[] {
   return releases.map((entry) => entry[account]!);
 }
 
-/** A file of any format as one of this; whether it is of an older one. */
+/** Parses a file of either format into the current one; `isOlder` tells if it was the older. */
 export function parseFile(path: string, text: string): { file: BudgetFile; isOlder: boolean } {
   const bad = (what: string) => new Misuse(`--budget ${path}: ${what}`);
   let given: (Partial<Omit<BudgetFile, 'format'>> & { format?: string }) | null;

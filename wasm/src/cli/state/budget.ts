@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --budget: what all releases of a data set have spent together.
+// --budget: the total privacy loss of all releases of a data set.
 //
-// A privacy filter (docs/math/budgets.md): releases may be chosen by what came out before. Their
+// A privacy filter (docs/math/budgets.md): releases may be chosen after seeing earlier ones. Their
 // costs add up in one account, fixed when the file is made, and for one kind of neighbours, so a
 // budget protects one unit only.
 
@@ -32,7 +32,7 @@ export const BUDGET_OPTIONS: Known = {
   'budget-account': 'value',
 };
 
-/** For other releases, which have the file while they write themselves down. */
+/** Longest wait for other releases, which lock the file while they record themselves. */
 const PATIENCE_MILLISECONDS = 5000;
 const DEFAULT_ACCOUNT: Account = 'mu';
 
@@ -42,7 +42,7 @@ export interface Spending extends Omit<Entry, 'when' | Account | 'state' | 'step
   unit: string;
 }
 
-/** Returns what a release by steps spends. */
+/** Returns the spending of a release by steps. */
 export function spendingOf(
   { mu, rho, epsilon, delta, neighbours, numSteps }: Certificate,
   { mechanism, columns, unit }: Pick<Spending, 'mechanism' | 'columns' | 'unit'>,
@@ -51,7 +51,7 @@ export function spendingOf(
   return { costs, epsilon, delta, neighbours, mechanism, numSteps, columns, unit };
 }
 
-/** A file that does not exist is begun with these, and one that exists must have them. */
+/** Settings for a new file; an existing file must have the same. */
 interface Wanted {
   limit: PrivacyTarget | undefined;
   account: Account | undefined;
@@ -61,15 +61,15 @@ function pair({ epsilon, delta }: { epsilon: number | string; delta: number }): 
   return `(${epsilon}, ${delta})`;
 }
 
-/** So many steps of a state are known to be released. */
+/** Records that at least `step` steps of a state are released. */
 function raiseSteps(entries: readonly Entry[], step: number): void {
   for (const entry of entries) entry.step = Math.max(entry.step ?? 0, step);
 }
 
 export class Budget {
-  /** Kept for the run of a state, so that a copy of it does not run at the same time. */
+  /** Lock held while a state runs, so that a copy of it cannot run at the same time. */
   private running: { state: string; lock: FileLock; step: number } | undefined;
-  /** The entry that this run has written, for a release of one run. */
+  /** Entry that this run has written, for a release of a single run. */
   private charged: Entry | undefined;
 
   private constructor(
@@ -102,10 +102,10 @@ export class Budget {
   }
 
   /**
-   * Writes the release down, before its first number is written: a crash may waste budget, never
-   * spend it unseen. Refuses what would exceed the limit, and the copy of a state: one with fewer
-   * steps than are known to be released, or made before the last run began. `reached` says how many
-   * steps are released, `finish` ends the run of a state.
+   * Records the release before its first number is written, so that a crash may waste budget but
+   * never spend it unrecorded. Refuses a release that would exceed the limit, and an old copy of a
+   * state: one with fewer steps than are known to be released, or made before the last run began.
+   * During the run of a state, `reached` records the released steps; `finish` ends it.
    */
   async spend(dp: DpFtrl, spending: Spending, state?: PaidState): Promise<void> {
     const { neighbours, unit, costs, ...about } = spending;
@@ -147,8 +147,8 @@ export class Budget {
   }
 
   /**
-   * Strikes out what this run has written down, because nothing of its noise was seen by anyone.
-   * Returns whether there was something.
+   * Removes the entry of this run, because none of its output was seen by anyone. Returns whether
+   * there was an entry.
    */
   async refund(dp: DpFtrl): Promise<boolean> {
     const { charged } = this;
@@ -170,7 +170,7 @@ export class Budget {
     return true;
   }
 
-  /** Gives this run of a state a mark, which the state has before the file. */
+  /** Draws a mark for this run of a state, and stores it in the state before the budget file. */
   private async mark(entries: readonly Entry[], state: PaidState): Promise<void> {
     const last = drawMark();
     await state.begin({ last, before: entries.find(({ run }) => run !== undefined)?.run });
@@ -178,7 +178,7 @@ export class Budget {
     for (const entry of entries) entry.run = last;
   }
 
-  /** Returns the cost of a release in an account. */
+  /** Returns the cost of a release in an account; throws if it has none there. */
   private costIn(account: Account, costs: Costs): number {
     const cost = costs[account];
     if (cost !== null) return cost;
@@ -193,7 +193,7 @@ export class Budget {
     return `--budget ${this.path}: ${what}, beyond its limit ${pair(limit)}`;
   }
 
-  /** Refuses a release that does not fit; says when a new file begins. */
+  /** Refuses a release that does not fit; warns when a new file begins. */
   private requireRoom(file: BudgetFile, before: Composition, after: Composition): void {
     const { account, limit, releases } = file;
     const isNew = releases.length === 0;
@@ -225,15 +225,15 @@ export class Budget {
   }
 
   /**
-   * So many steps are stored, and what they release is about to be shown: an older copy of the state
-   * is refused from now on.
+   * Records that `step` steps are stored, before their releases are shown; older copies of the
+   * state are refused from then on.
    */
   async reached(step: number): Promise<void> {
     const { running } = this;
     if (running === undefined || step <= running.step) return;
     await this.change(async (place) => {
       const text = await readText(place);
-      if (text === undefined) return undefined; // refused before it began
+      if (text === undefined) return undefined; // Refused before the file was begun.
       const { file } = parseFile(this.path, text);
       raiseSteps(file.releases.filter(({ state }) => state === running.state), step);
       return file;
@@ -241,7 +241,7 @@ export class Budget {
     running.step = step;
   }
 
-  /** The run of a state is over, also where it failed: `step` steps are stored. */
+  /** Ends the run of a state, even a failed one, with `step` steps stored. */
   async finish(step: number): Promise<void> {
     const { running } = this;
     try {
@@ -252,7 +252,7 @@ export class Budget {
     }
   }
 
-  /** Writes what `make` returns, while no other process changes the file. */
+  /** Writes the file that `make` returns, under a lock against other processes. */
   private async change(make: (place: string) => Promise<BudgetFile | undefined>): Promise<void> {
     try {
       const place = await placeOf(this.path, (got) => {
@@ -285,7 +285,7 @@ export class Budget {
     }
   }
 
-  /** The permissions it has and keeps. Replacing asks for those of the folder only. */
+  /** Returns the permissions of a writable file; replacing it would only check its folder's. */
   private async requireWritable(place: string): Promise<Permissions | undefined> {
     const permissions = await permissionsOf(place);
     if (!permissions) return undefined;
@@ -293,7 +293,7 @@ export class Budget {
       () => true,
       () => false,
     );
-    // Some users may write everything: they are told, too, that no other user is meant to.
+    // Also refuses a read-only file to users, such as root, who may write any file.
     if (isAllowed && (permissions.mode & 0o222) !== 0) return permissions;
     throw new Misuse(`--budget ${this.path} is read-only`);
   }
@@ -308,9 +308,9 @@ export class Budget {
   }
 
   /**
-   * A state that has released less than is known is an old copy: its noise would come again. So may
-   * that of a copy made before the last run began, as that run may have been killed before it could
-   * write down how far it came.
+   * Refuses an old copy of a state, because its noise would be used again: one with fewer steps
+   * than are known to be released, or made before the last run began, as that run may have been
+   * killed before it could record its steps.
    */
   private requireNewest(before: readonly Entry[], { numReleased, runs }: PaidState): void {
     const known = Math.max(0, ...before.map((entry) => entry.step ?? 0));

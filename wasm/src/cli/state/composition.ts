@@ -7,7 +7,7 @@ import type { CompositionOptions, DpFtrl } from '../../types/all.js';
 export const ACCOUNTS = ['mu', 'rho'] as const;
 export type Account = CompositionOptions['account'];
 
-/** A release is rho-zCDP, and mu-GDP where some mu is known. */
+/** Costs of a release that is rho-zCDP and, if some mu is known, mu-GDP. */
 export interface Costs {
   mu: number | null;
   rho: number;
@@ -17,7 +17,7 @@ export function pureCosts(dp: DpFtrl, epsilon: number): Costs {
   return { mu: dp.pureMu(epsilon), rho: dp.pureRho(epsilon) };
 }
 
-/** Costs of Gaussian noise that is calibrated for a delta. */
+/** Costs of Gaussian noise calibrated for a delta. */
 export function gaussianCosts(dp: DpFtrl, { mu, delta }: { mu: number; delta: number }): Costs {
   return { mu, rho: dp.calibrate({ mu, delta }).rho };
 }

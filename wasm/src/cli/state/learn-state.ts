@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state of dp-ftrl learn: a learner that goes on in the next run.
+// --state of dp-ftrl learn: a learner that is continued by the next run.
 
 import type { DpFtrl, LearnerLedger, LearnerOptions, ModelInput } from '../../types/all.js';
 import { Misuse } from '../failure.js';
@@ -12,11 +12,11 @@ import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
 const FORMAT = 'dp-ftrl learn state 1';
 
-/** Facts that have to be the same in the next run. */
+/** Facts that must be the same in the next run. */
 export interface Begun {
-  /** By option, where it is known; the core knows the rest, and refuses without naming it. */
+  /** Values by option, where known; the core checks the others, but cannot name the option. */
   options: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Columns of the table, the label among them. */
+  /** Columns of the table, including the label. */
   columns: readonly string[];
   inputs: readonly ModelInput[];
 }
@@ -25,7 +25,7 @@ const OPTIONS =
   '--mechanism or parameter of it, parameter of --loss or --descent, --radius, --regularisation, ' +
   'order of the columns of --group or kind of participation';
 
-/** The options that have a name here. Those from a strategy's file have none. */
+/** Values of options by name; options from a strategy file have no name. */
 export function optionsOf(
   how: LearnerOptions,
   { label, intercept, mode, penalty, chosen }: {
@@ -86,7 +86,7 @@ function requireSameOptions(was: Begun['options'], is: Begun['options']): void {
   }
 }
 
-/** The features as the first run had them: of the same names and ranges, in its order. */
+/** Requires the features to have the same ranges as in the first run. */
 function requireSameInputs(was: readonly ModelInput[], is: readonly ModelInput[]): void {
   const other = was.find(({ name, low, high }) => {
     const now = is.find((input) => input.name === name);
@@ -96,7 +96,7 @@ function requireSameInputs(was: readonly ModelInput[], is: readonly ModelInput[]
   throw new Misuse(`it was begun with another --range of the column ${columnList([other.name])}`);
 }
 
-/** Requires that a run of the same options, columns and ranges stored this; returns its facts. */
+/** Requires stored options, columns and ranges to equal those of this run; returns the stored. */
 function requireSame(stored: Uint8Array, wanted: Begun): Begun {
   const bytes = memoOf(stored, 'learn');
   if (bytes === undefined) {
@@ -109,7 +109,7 @@ function requireSame(stored: Uint8Array, wanted: Begun): Begun {
   return memo;
 }
 
-/** A learner in a file, and the names that the first run gave its columns. */
+/** A learner in a file, with the columns of its first run. */
 export class LearnerState implements PaidState {
   private constructor(
     private readonly store: MarkedStore,
@@ -152,7 +152,7 @@ export class LearnerState implements PaidState {
     return this.store.runs;
   }
 
-  /** A new state is stored before its first step: its key is that of the next run from then on. */
+  /** Stores a new state before its first step, so that the next run has the same key. */
   async begin(runs: Runs): Promise<void> {
     await this.store.mark(runs);
     await this.learner.model();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps of a release that goes on in the next run (--state), where persons are protected or rows
-// are events: whose rows counted, and which bucket was the first, is stored with the releases.
+// Steps of a release that is continued by the next run (--state), for persons or events: stores
+// whose rows counted, and the first bucket, with the releases.
 
 import { Misuse } from '../failure.js';
 import type { People } from '../input/people.js';
@@ -19,7 +19,7 @@ import {
 } from '../input/steps.js';
 import { Clock, type Times } from '../input/time.js';
 
-/** Number of times that a person counted, and the last step. */
+/** Number of contributions of a person, and the step of the last one. */
 interface Counted {
   times: number;
   last: number;
@@ -30,18 +30,18 @@ export interface LedgerStepOptions {
   columns: TextColumns;
   people: People | undefined;
   times: Times | undefined;
-  /** Whether of a person's rows of a step the first counts, instead of their sum. */
+  /** Whether only the first of a person's rows in a step counts, instead of their sum. */
   takesFirst: boolean;
 }
 
-/** Steps are buckets, or rows of persons. */
+/** Stepper whose steps are buckets, or rows of persons. */
 export class LedgerStepper implements Stepper {
   private readonly clock: Clock | undefined;
   private readonly counted: Map<string, Counted>;
-  /** Contributions to the open step; for persons `parts` has their sums instead. */
+  /** Contributions to the open step; for persons, `parts` holds their sums instead. */
   private rows: Float64Array[] = [];
   private parts = new Map<string, Float64Array>();
-  /** Steps that are complete, to be released together. */
+  /** Complete steps, to be released together. */
   private closed: Float64Array[] = [];
   private next: number;
 
@@ -112,7 +112,7 @@ export class LedgerStepper implements Stepper {
     if (!this.clock) this.closeUntil(step + 1);
   }
 
-  /** As the ContributionBound of the core: the earliest steps that keep the pattern. */
+  /** Admits the earliest steps that satisfy the pattern, like ContributionBound in the core. */
   private admits(person: string, step: number): boolean {
     if (this.parts.has(person)) return !this.options.takesFirst;
     const { maxContributions, minSeparation } = this.options.people!;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state: the file of a run that goes on in the next one, and what is wrong with it, in words.
+// --state: the file with which the next run continues, and messages about its errors.
 
 import { splitMemo } from '../../api/statistics/about.js';
 import type { RefusalError } from '../../core/errors.js';
@@ -16,13 +16,13 @@ import { MarkedStore } from './state-runs.js';
 
 export interface StateSettings {
   path: string;
-  /** Step of the first row, 0-based; default: the first that was not released. */
+  /** 0-based step of the first row; default: the first that was not released. */
   firstStep: number | undefined;
   hasBudget: boolean;
 }
 
 /**
- * Options that rule out repeated rows: those would have to count as before, which is not recorded.
+ * Options that exclude repeated rows, which would have to count as before; that is not recorded.
  */
 const NOT_REPEATED = ['user-column', 'time-column'];
 
@@ -45,24 +45,24 @@ export function readState(args: Args): StateSettings | undefined {
   return { path, firstStep, hasBudget: args.has('budget') };
 }
 
-/** Command whose state it is, by the first bytes and the kind of the core's checkpoint. */
+/** Command of a state, by the first bytes and the kind of the core's checkpoint. */
 const MAGIC = 'dpfc';
 const KIND_AT = 6;
 const KINDS: Readonly<Record<number, StateKind>> = { 3: 'release', 5: 'learn' };
 
 /**
- * Whose state it is: of a command, or the sums of several workloads. Those of statistics are states of a
- * release, but for the memo.
+ * Owner of a state: a command, or the sums of several workloads. States of statistics are those of
+ * a release except for the memo.
  */
 export type StateKind = 'release' | 'moments' | 'histogram' | 'sums' | 'learn';
 
-/** The command that begins such states, in words. */
+/** The command that begins states of a kind, in words. */
 export function beginnerOf(kind: string): string {
   return `dp-ftrl ${kind === 'sums' ? 'release with several --workload' : kind}`;
 }
 
 /**
- * Returns what a command keeps beside its sums, if anything.
+ * Returns the memo that a command stores with its sums, if any.
  *
  * @throws Misuse for a state of another kind.
  */
@@ -77,13 +77,13 @@ export function memoOf(stored: Uint8Array, wanted: StateKind): Uint8Array | unde
   return own?.length ? own : undefined;
 }
 
-/** @throws Misuse for a run without a budget of a state that one pays for: copies would go unseen. */
+/** @throws Misuse for a run without the budget of its state, which could not detect old copies. */
 export function requireBudget({ runs }: MarkedStore, hasBudget: boolean): void {
   if (runs === undefined || hasBudget) return;
   throw new Misuse('a --budget pays for it: name that in every run');
 }
 
-/** Seeded states have a key of zeros. */
+/** Says how the seeds of two runs differ; seeded states have a key of zeros. */
 function otherKey(stored: Uint8Array, isSeeded: boolean): string {
   const wasSeeded = stored.subarray(0, KEY_BYTES).every((byte) => byte === 0);
   if (wasSeeded && isSeeded) return 'it was begun with another --seed';
@@ -93,13 +93,13 @@ function otherKey(stored: Uint8Array, isSeeded: boolean): string {
 
 export interface Refused {
   stored: Uint8Array | undefined;
-  /** This run. */
+  /** Whether this run is seeded. */
   isSeeded: boolean;
-  /** Options that have to be the same in all runs. */
+  /** Options that must be the same in all runs. */
   options: string;
 }
 
-/** Says why the stored bytes are refused, with the name of the file. */
+/** Returns an error that says why the stored bytes are refused, with the name of the file. */
 export function inWords(
   error: unknown,
   path: string,
@@ -118,7 +118,7 @@ export function inWords(
   return new Misuse(`--state ${path}: ${words}`, { code });
 }
 
-/** The file, for this process alone. */
+/** Opens the file for exclusive use by this process. */
 export async function openStore(path: string): Promise<MarkedStore> {
   try {
     return new MarkedStore(await FileStore.open(path));
@@ -133,8 +133,8 @@ export async function openStore(path: string): Promise<MarkedStore> {
 }
 
 /**
- * Ends what a run of a state holds, whatever failed. Returns the first error, which tells of the
- * others.
+ * Calls every function that ends a run of a state, even after errors. Returns the first error, with
+ * notes about the others.
  */
 export async function ended(
   failure: unknown,
@@ -152,7 +152,7 @@ export async function ended(
   return first;
 }
 
-/** Adds to an error that ends a run early what must not come again. */
+/** Adds to an error that ends a run early what the next run must leave out. */
 export function unfinished(error: unknown, done: string): unknown {
   if (error instanceof Error) addNote(error, `${done} out of the next run`);
   if (error instanceof ClosedPipe || error instanceof Interrupted) error.mustBeSaid = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The memo that --state keeps beside the releases: which columns it sums, whose rows counted, and
-// which bucket was the first.
+// The memo that --state stores with the releases: the columns it sums, the persons whose rows
+// counted, and the first bucket.
 
 import { createHash } from 'node:crypto';
 import { Misuse } from '../failure.js';
@@ -13,19 +13,19 @@ const FORMAT = 'dp-ftrl state 2';
 /** Older format, which did not name the columns. */
 const OLD_FORMAT = 'dp-ftrl state 1';
 
-/** Facts that the next run has to know. */
+/** Facts that the next run needs. */
 export interface Memo {
   format: string;
-  /** Steps released. */
+  /** Number of released steps. */
   step: number;
-  /** In their order in the sums; older files do not say. */
+  /** Columns in the order of the sums; missing in older files. */
   columns?: string[];
   people: People | null;
   time: { column: string; bucket: string; origin: number | null } | null;
   counted: [person: string, times: number, last: number][];
 }
 
-/** Columns, people and times with which a run would go on. */
+/** Columns, people and times with which a run continues. */
 export interface Continued {
   columns: readonly string[];
   people: People | undefined;
@@ -36,15 +36,15 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** JSON with its hash. */
+/** Encodes a value as JSON preceded by its hash. */
 export function sealed(value: unknown): Uint8Array {
   const text = JSON.stringify(value);
   return new TextEncoder().encode(`${hashOf(text)} ${text}`);
 }
 
 /**
- * @param about  what the bytes speak of
- * @throws Misuse for damaged bytes, and where `format` is none of those.
+ * @param about  subject of the bytes, for messages
+ * @throws Misuse for damaged bytes, and if `format` is not one of `formats`.
  */
 export function unsealed(
   bytes: Uint8Array,
@@ -62,7 +62,7 @@ export function writeMemo(memo: Omit<Memo, 'format'>): Uint8Array {
   return sealed({ format: FORMAT, ...memo });
 }
 
-/** Before the first step. */
+/** Memo before the first step. */
 export function memoOfNothing({ columns, people, times }: Continued): Uint8Array {
   const time = times ? { column: times.column, bucket: times.bucket, origin: null } : null;
   const counted: Memo['counted'] = [];
@@ -74,7 +74,7 @@ export function readMemo(bytes: Uint8Array): Memo {
   return unsealed(bytes, { formats: [FORMAT, OLD_FORMAT], about }) as Memo;
 }
 
-/** Returns the columns in the order of the state: they are found by their names. */
+/** Returns the columns in the order of the state, matched by name. */
 export function orderOf(
   known: readonly string[] | undefined,
   columns: readonly string[],
@@ -86,7 +86,7 @@ export function orderOf(
   throw new Misuse(`it ${does} the columns ${columnList(known)}, this run ${columnList(columns)}`);
 }
 
-/** Requires that a run goes on with the same persons and buckets. */
+/** Requires that a run continues with the same persons and buckets. */
 export function requireSame(
   memo: Memo | undefined,
   { people, times }: Continued,

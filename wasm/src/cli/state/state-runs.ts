@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Marks of runs, which tell a state that a --budget pays for from copies of it. Each run draws a mark
-// and writes it first into the state, after that into the budget, before it releases anything. A
-// state whose last two marks are not that of the budget is a copy made before another run began.
+// Marks of runs, which distinguish a state charged to a --budget from its copies. Each run draws a
+// mark and writes it first into the state, then into the budget, before it releases anything. A
+// state whose last two marks both differ from the budget's is a copy made before another run began.
 //
-// The mark of the run before stays in the state because a run may be killed between the two writes:
-// the budget then has that one, and the state goes on.
+// The state keeps the previous run's mark too, because a run may be killed between the two writes:
+// the budget then still has the previous mark, and the state can be continued.
 
 import { randomBytes } from 'node:crypto';
 import type { FileStore } from '../../file-store.js';
 import type { ReleaseStore } from '../../types/all.js';
 
-/** In hexadecimal digits. */
+/** Marks in hexadecimal digits. */
 export interface Runs {
   last: string;
-  /** Mark of the run before; undefined for a first run. */
+  /** Mark of the previous run; undefined for a first run. */
   before: string | undefined;
 }
 
-/** The state of a release of several runs, as far as a budget has to know it. */
+/** State of a release over several runs, as seen by a budget. */
 export interface PaidState {
-  /** Tells this state from others, wherever its file is. */
+  /** Identifies this state, independent of the path of its file. */
   readonly identity: string;
-  /** Steps that are released. */
+  /** Number of released steps. */
   readonly numReleased: number;
-  /** Marks of the runs; undefined for a state that no budget pays for yet. */
+  /** Marks of the runs; undefined for a state not yet charged to a budget. */
   readonly runs: Runs | undefined;
-  /** Stores these marks, and a new state with them. */
+  /** Stores these marks, and the state if it is new. */
   begin(runs: Runs): Promise<void>;
 }
 
 const MARK_BYTES = 16;
-/** Ends the marks, which follow what a ledger stored. */
+/** End of the marks, which follow the bytes stored by a ledger. */
 const MAGIC = Buffer.from('dpf-runs', 'ascii');
 const TAIL_BYTES = 2 * MARK_BYTES + MAGIC.length;
 
@@ -56,13 +56,13 @@ function join(bytes: Uint8Array, runs: Runs | undefined): Uint8Array {
   return new Uint8Array(Buffer.concat([bytes, ...marks, MAGIC]));
 }
 
-/** A file that keeps marks behind what a ledger stores in it. */
+/** A store that appends marks to the bytes that a ledger stores in a file. */
 export class MarkedStore implements ReleaseStore {
   private known: Runs | undefined;
 
   constructor(private readonly file: FileStore) {}
 
-  /** The marks of what was loaded last, or written by `mark`. */
+  /** Marks that were last loaded, or written by `mark`. */
   get runs(): Runs | undefined {
     return this.known;
   }
@@ -79,7 +79,7 @@ export class MarkedStore implements ReleaseStore {
     await this.file.save(join(bytes, this.known));
   }
 
-  /** Stores other marks; where nothing is stored yet, they come with the first save. */
+  /** Stores new marks; if nothing is stored yet, the first save includes them. */
   async mark(runs: Runs): Promise<void> {
     const bytes = await this.load();
     this.known = runs;

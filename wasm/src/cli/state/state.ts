@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state: a release that goes on in the next run.
+// --state: a release that is continued by the next run.
 
 import type { Certificate, NoiseProbability, ReleaseLedger, ReleaseStore } from '../../types/all.js';
 import type { RefusalError } from '../../core/errors.js';
@@ -14,18 +14,18 @@ import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
 export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
 
-/** Members of ledgers whose releases are rows of numbers, one a step. */
+/** Members of ledgers whose releases are rows of numbers, one per step. */
 export type StepLedger = Pick<ReleaseLedger, 'certificate' | 'dimension' | 'numSteps' | 'step'> &
   Pick<ReleaseLedger, 'identity' | 'stddev' | 'releaseSteps' | 'dispose'> &
   Partial<Pick<ReleaseLedger, 'halfWidth'>>;
 
-/** A release that goes on in the next run. */
+/** A release that is continued by the next run. */
 export interface Lasting {
   kind: Exclude<StateKind, 'learn'>;
-  /** Options that have to be the same in all runs, besides those of every command. */
+  /** Options that must be the same in all runs, in addition to those common to all commands. */
   fixed: string;
   isSeeded: boolean;
-  /** Opens it, with the columns in the order of the first run. */
+  /** Opens the ledger, with the columns in the order of the first run. */
   open(store: ReleaseStore, columns: readonly string[]): Promise<StepLedger>;
   wanted: Continued;
 }
@@ -36,12 +36,12 @@ interface Opening {
   hasBudget: boolean;
 }
 
-/** The ledger that was stored, if it is of the same columns, persons and times. */
+/** Opens the ledger, which must have the same columns, persons and times if it was stored. */
 async function goOn({ kind, open, wanted }: Lasting, { stored, store, hasBudget }: Opening) {
   requireBudget(store, hasBudget);
   const bytes = stored && memoOf(stored, kind);
   const memo = bytes && readMemo(bytes);
-  // A statistic says at once what it is about: a run may have ended before it said more.
+  // A statistic stores its kind first, so a run may have ended before it stored a memo.
   const isNew = stored === undefined || (memo === undefined && kind !== 'release');
   if (!isNew) requireSame(memo, wanted);
   const columns = orderOf(memo?.columns, wanted.columns, 'sums');
@@ -55,7 +55,7 @@ async function goOn({ kind, open, wanted }: Lasting, { stored, store, hasBudget 
 
 const FIXED = '--mechanism or parameter of it, --steps, --epsilon, --delta, --neighbours, --workload';
 
-/** Steps count from 1 on here. */
+/** Words an error about a step that was already released; steps are 1-based in messages. */
 function ofStep(error: unknown, path: string): unknown {
   const { code, value } = error as Partial<RefusalError>;
   if (code !== 'already_released') return error;
@@ -63,14 +63,14 @@ function ofStep(error: unknown, path: string): unknown {
   return new Misuse(`--state ${path}: ${what}`, { code });
 }
 
-/** A ledger as a running total whose next step is that of the next row. */
+/** Adapts a ledger to running totals; the next row is released as the next step. */
 export class LedgerTotals implements PaidState {
   private constructor(
     private readonly path: string,
     private readonly store: MarkedStore,
     private readonly ledger: StepLedger,
     private next: number,
-    /** Memo of the last run; undefined for a new state, and for an old one of rows alone. */
+    /** Memo of the last run; undefined for a new state, and for an older one of rows only. */
     readonly memo: Memo | undefined,
     /** Columns in the order of the first run. */
     readonly columns: readonly string[],
@@ -121,7 +121,7 @@ export class LedgerTotals implements PaidState {
     return this.next;
   }
 
-  /** Number of steps that are released: more than `step` where steps are repeated. */
+  /** Number of released steps, more than `step` if steps are repeated. */
   get numReleased(): number {
     return this.ledger.step;
   }
@@ -142,7 +142,7 @@ export class LedgerTotals implements PaidState {
     return this.ledger.halfWidth!(wanted);
   }
 
-  /** A new state is stored before its first step: its key is that of the next run from then on. */
+  /** Stores a new state before its first step, so that the next run has the same key. */
   async begin(runs: Runs): Promise<void> {
     await this.store.mark(runs);
     if (this.first) await this.ledger.releaseSteps(0, [], this.first);
