@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Several passes over the same examples: one factorization for all of them, or restarts.
+// Compares, for several passes over the same examples, one factorization for all with restarts.
 
 import type { DpFtrl, Table } from '../../types/all.js';
 import { meanOf, ready, regretOf, repeated, result } from './experiment.js';
@@ -10,7 +10,7 @@ import { mean, standardError, type Result } from './result.js';
 const TARGET = { epsilon: 2, delta: 1e-6, numColumns: 10 };
 const PASSES = [1, 2, 4, 8];
 
-/** Uniform between 0 and 1, the same everywhere: a counter through a mixing function. */
+/** Reproducible uniform numbers in [0, 1), from a counter through a mixing function. */
 function uniforms(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -21,7 +21,7 @@ function uniforms(seed: number): () => number {
   };
 }
 
-/** `numRows` examples of unit norm, classes along a fixed direction with noise, `passes` times. */
+/** `numRows` examples of unit norm with noisy labels along a fixed direction, `passes` times. */
 function tableOf(numRows: number, passes: number, seed: number): Table {
   const { numColumns } = TARGET;
   const random = uniforms(seed);

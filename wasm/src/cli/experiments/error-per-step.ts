@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The error of every prefix sum, mechanism by mechanism.
+// The error of every prefix sum, for several mechanisms.
 
 import type { DpFtrl } from '../../types/all.js';
 import type { Series } from '../../plot/picture.js';
@@ -16,7 +16,7 @@ interface Errors {
 }
 
 /**
- * Errors of the tree: as many nodes as t has binary ones, and sensitivity the root of the levels.
+ * Errors of the tree: sum t adds as many nodes as t has binary ones; sensitivity is sqrt(levels).
  */
 function treeErrors(numSteps: number): Errors {
   const levels = Math.floor(Math.log2(numSteps)) + 1;
@@ -26,7 +26,7 @@ function treeErrors(numSteps: number): Errors {
   return { mean: Math.sqrt(levels * mean(ones)), largest: Math.sqrt(levels * Math.max(...ones)) };
 }
 
-/** Errors of the square root: squared norms S_t of rows, and S_n of the first column. */
+/** Errors of `square-root`: squared norms of rows are S_t, that of the first column is S_n. */
 function squareRootErrors(numSteps: number): Errors {
   const squares: number[] = [];
   let [coefficient, sum] = [1, 0];

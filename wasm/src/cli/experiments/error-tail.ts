@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The largest error over all steps of a stream, against the bounds that hold for it.
+// Compares the largest error over all steps of a stream with its simultaneous bounds.
 
 import type { DpFtrl, MechanismName } from '../../types/all.js';
 import type { Panel } from '../../plot/picture.js';
@@ -8,15 +8,15 @@ import { boundOf, result, type Experiment, type Size } from './experiment.js';
 import type { Result } from './result.js';
 
 const MECHANISMS: readonly MechanismName[] = ['tree', 'square-root', 'optimal'];
-/** Chances of exceeding a bound. */
+/** Probabilities of exceeding a bound. */
 const BETAS = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
 const SHOWN = 0.05;
-/** Unit noise in integers: rounding adds nothing that four digits show. */
+/** Standard deviation of unit noise as integers; rounding does not change four digits. */
 const SCALE = 2 ** 16;
-/** Streams at once. */
+/** Number of streams simulated at once. */
 const BLOCK = 2048;
 
-/** Yields the share that is done; returns the largest error of each stream, in ascending order. */
+/** Yields the completed fraction; returns the largest error of each stream, in ascending order. */
 function* largestErrors(
   dp: DpFtrl,
   mechanism: MechanismName,

@@ -8,17 +8,17 @@ import type { Series } from '../../plot/picture.js';
 import { wordsOf } from '../failure.js';
 import { mean, type Result } from './result.js';
 
-/** Size of an experiment: a horizon, and the number of repetitions with other seeds. */
+/** Size of an experiment: its horizon, and the number of runs with different seeds. */
 export interface Size {
   steps: number;
   repeats: number;
 }
 
 export interface Experiment {
-  /** One line. */
+  /** One-line summary. */
   summary: string;
   size: Size;
-  /** Yields the share that is done. */
+  /** Runs the experiment, yielding the completed fraction. */
   run(dp: DpFtrl, size: Size): Generator<number, Result>;
 }
 
@@ -30,12 +30,12 @@ export function result(
   return { format: 'dp-ftrl experiment', version: 1, name, title, ...rest };
 }
 
-/** A mechanism that is ready: a search that it asks for has been made. */
+/** A mechanism that is ready for use: any search it needs has been run. */
 export interface Ready {
   name: string;
   mechanism: MechanismName | SavedStrategy;
   parameters: MechanismParameters;
-  /** Mean error at unit noise multiplier. */
+  /** RMS error at unit noise multiplier. */
   meanError: number;
 }
 
@@ -51,11 +51,11 @@ const SEARCHED: readonly MechanismName[] = [
 interface Wish {
   mechanism: MechanismName;
   parameters?: MechanismParameters;
-  /** In words, where the mechanism's name does not say it. */
+  /** Name to show, if not that of the mechanism. */
   name?: string;
 }
 
-/** For prefix sums and the mean error; `lambda` among the parameters is the mechanism's. */
+/** Prepares a mechanism for prefix sums and mean error; `lambda` is a mechanism parameter here. */
 export function ready(
   dp: DpFtrl,
   { mechanism, parameters = {}, name = mechanism }: Wish,
@@ -71,7 +71,7 @@ export function ready(
   return { name, mechanism, parameters, meanError };
 }
 
-/** Every mechanism that there is at this horizon, and why others are left out. */
+/** Prepares every mechanism available at this horizon, and says why others are left out. */
 export function allReady(dp: DpFtrl, catalogue: readonly CatalogueEntry[], numSteps: number) {
   const found: Ready[] = [];
   const leftOut: string[] = [];
@@ -88,8 +88,8 @@ export function allReady(dp: DpFtrl, catalogue: readonly CatalogueEntry[], numSt
 }
 
 /**
- * Average regret of a private learner and of its twin after the last step, and what the private
- * one's theorem bounds it by; null where there is none, or gradients may be clipped.
+ * Average regret of a private learner and of its twin after the last step, and the private one's
+ * regret bound; null if there is none, or if gradients may be clipped.
  */
 export function regretOf(dp: DpFtrl, options: SimulationOptions) {
   const play = dp.simulation({ ...options, numRegretPrefixes: 1 });
@@ -104,20 +104,19 @@ export function regretOf(dp: DpFtrl, options: SimulationOptions) {
 }
 
 /**
- * Bound of a theorem as a series for the curve with this name; none where it is not known
- * throughout.
+ * Series with the theoretical bound of the curve with this name; empty if any value is unknown.
  */
 export function boundOf(name: string, x: number[], y: readonly (number | null)[]): Series[] {
   const known = y.filter((value) => value !== null);
   return known.length < y.length ? [] : [{ name: `bound: ${name}`, of: name, x, y: known }];
 }
 
-/** Makes one run for each seed. */
+/** Runs once for each seed from 1 to `repeats`. */
 export function repeated<T>(repeats: number, run: (seed: number) => T): T[] {
   return Array.from({ length: repeats }, (_, i) => run(i + 1));
 }
 
-/** Means over runs, field by field. */
+/** Mean of a field over runs. */
 export function meanOf<T>(runs: readonly T[], field: (run: T) => number): number {
   return mean(runs.map(field));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares what `learn` chooses with the same learner and settings picked in hindsight.
+// Compares the settings that `learn` chooses with the best settings in hindsight.
 
 import { passOver } from '../../api/learning/learn.js';
 import type { DpFtrl } from '../../types/all.js';
@@ -12,9 +12,9 @@ import { classOf, KINDS, makeTable, type Examples, type Kind } from './tables.js
 
 const EPSILONS = [1, 4, 8];
 const DELTA = 1e-5;
-/** Points by which the defaults may be behind. */
+/** Largest acceptable gap of the defaults, in percentage points. */
 const BAR = 1.5;
-/** Factors on the clip norm and on the way of the weights that are chosen. */
+/** Factors on the chosen clip norm and on the distance the weights can move. */
 const TRIED = [
   { clip: 1, way: 1 },
   { clip: 1, way: 1 / 4 },
@@ -25,21 +25,21 @@ const TRIED = [
   { clip: 3, way: 1 },
 ];
 
-/** Accuracies, one a seed. */
+/** Accuracies, one per seed. */
 interface Measured {
   chosen: number[];
-  /** By the settings that were tried. */
+  /** Accuracies for each of `TRIED`. */
   tried: number[][];
   lessNoise: number[];
   permuted: number[];
-  /** Shares of the most frequent label. */
+  /** Relative frequencies of the most frequent label. */
   majority: number[];
 }
 
 const lossOf = ({ numClasses }: Kind) =>
   numClasses === 2 ? ({ loss: 'logistic' } as const) : ({ loss: 'softmax', numClasses } as const);
 
-/** Returns the share of the rows whose class has the greatest score. */
+/** Returns the fraction of rows whose label has the largest score. */
 function accuracyOf(weights: readonly number[], { features, labels }: Examples): number {
   const numFeatures = features.length / labels.length;
   const width = numFeatures + 1;
@@ -54,7 +54,7 @@ function accuracyOf(weights: readonly number[], { features, labels }: Examples):
   return read.length / labels.length;
 }
 
-/** Returns the weights of a learner whose settings are these times those that are chosen. */
+/** Returns the weights of a learner whose chosen settings are scaled by these factors. */
 function learnTried(
   dp: DpFtrl,
   kind: Kind,
@@ -84,7 +84,7 @@ function learnTried(
   }
 }
 
-/** Returns the labels, each at a row half the table away. */
+/** Returns the examples with the labels shifted by half the table. */
 function permuted({ features, labels }: Examples): Examples {
   const half = Math.floor(labels.length / 2);
   return { features, labels: labels.map((_, i) => labels[(i + half) % labels.length]!) };
@@ -115,7 +115,7 @@ function measure(dp: DpFtrl, kind: Kind, epsilon: number, { steps, repeats }: Si
   };
 }
 
-/** Returns the accuracies of the settings that did best, which is NOT private. */
+/** Returns the accuracies of the best settings in hindsight, which is NOT private. */
 const bestOf = ({ tried }: Measured) => tried.reduce((a, b) => (mean(b) > mean(a) ? b : a));
 
 function panelOf({ name }: Kind, measured: readonly Measured[]): Panel {
@@ -152,7 +152,7 @@ function findingsOf({ name }: Kind, measured: readonly Measured[]): Finding[] {
   });
 }
 
-/** Returns what shows that the accuracies above can tell a worse learner. */
+/** Returns checks that the accuracies can distinguish better and worse learners. */
 function checksOf(all: readonly Measured[]): Finding[] {
   const gains = all.flatMap((it) => it.lessNoise.map((value, i) => 100 * (value - it.chosen[i]!)));
   const beyond = all.flatMap((it) =>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The certified lower bound and the errors above it: over horizons, and while the optimum is found.
+// Compares errors with the certified lower bound, over horizons and during the optimum's search.
 
 import type { DpFtrl } from '../../types/all.js';
 import type { Series } from '../../plot/picture.js';
@@ -8,7 +8,7 @@ import { ready, result, type Experiment, type Size } from './experiment.js';
 import type { Result } from './result.js';
 
 const MECHANISMS = ['square-root', 'normalized-square-root', 'blt-normalized', 'optimal'] as const;
-/** Beyond these the search takes long. */
+/** Largest horizons for which the search is fast. */
 const MAX_SEARCHED = { 'blt-normalized': 2 ** 12, optimal: 2 ** 14 };
 const MAX_SEARCH_STEPS = 1024;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Momentum and rates through post-processing, or the workload: the encoder is made for them.
+// Compares momentum and rates by post-processing with a workload whose encoder is made for them.
 
 import type { DpFtrl, SimulationOptions, Workload } from '../../types/all.js';
 import type { Panel } from '../../plot/picture.js';
@@ -13,7 +13,7 @@ const MECHANISM = 'square-root';
 const MOMENTA = [0, 0.5, 0.8, 0.9, 0.95];
 /** Rates are t^(-power). */
 const POWERS = [0, 0.25, 0.5, 1];
-/** Factors on the theorem's lambda, once steps are made as long as without momentum and rates. */
+/** Factors on the theorem's lambda, with steps scaled to the length without momentum and rates. */
 const FACTORS = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
 const WAYS = ['post-processing', 'workload'] as const;
 /** Longest horizon of `matrices`. */
@@ -25,12 +25,12 @@ interface Steps {
   rates: number[];
 }
 
-/** Root mean square error of what descent adds up, through post-processing, at unit noise. */
+/** RMS error of the sums of descent by post-processing, at unit noise. */
 function errorAfterwards(dp: DpFtrl, { mechanism }: Ready, { momentum, rates }: Steps): number {
   const numSteps = rates.length;
   const { sensitivity } = dp.error({ mechanism, numSteps });
   const { decoder } = dp.matrices({ mechanism, numSteps });
-  // Rows of the decoder are those of prefix sums: their differences with momentum, added up.
+  // Rows of the decoder yield prefix sums: applies momentum to their differences and adds these up.
   const velocity = new Float64Array(numSteps);
   const sums = new Float64Array(numSteps * numSteps);
   for (let t = 0; t < numSteps; ++t) {
@@ -44,7 +44,7 @@ function errorAfterwards(dp: DpFtrl, { mechanism }: Ready, { momentum, rates }: 
   return sensitivity * rootMeanSquare(sums, numSteps);
 }
 
-/** The same with the encoder that is made for the momentum. */
+/** The same error with the encoder made for the momentum. */
 function errorThrough(dp: DpFtrl, { momentum, rates: { length: numSteps } }: Steps): number {
   const workload: Workload = momentum > 0 ? { momentum } : 'prefix';
   const how = { mechanism: MECHANISM, numSteps, workload } as const;
@@ -56,12 +56,12 @@ function rootMeanSquare(rows: Float64Array, numRows: number): number {
   return Math.sqrt(rows.reduce((sum, value) => sum + value * value, 0) / numRows);
 }
 
-/** The regret of the best lambda in hindsight, which is NOT private. */
+/** Smallest regret over `FACTORS` in hindsight, which is NOT private. */
 function bestOf(
   dp: DpFtrl,
   { steps, repeats }: Size,
   { length, ...how }: Pick<SimulationOptions, 'mechanism' | 'descent'> & {
-    /** Length of all steps together, over that of as many with rate 1. */
+    /** Total length of all steps, relative to as many steps with rate 1. */
     length: number;
   },
 ) {
@@ -84,7 +84,7 @@ function ratesOf(power: number, numSteps: number): number[] {
   return Array.from({ length: numSteps }, (_, t) => (t + 1) ** -power);
 }
 
-/** With rates t^(-power), on the optimum: for these rates, or for prefix sums. */
+/** Measures rates t^(-power) with `optimal`, optimised for these rates or for prefix sums. */
 function measureRates(dp: DpFtrl, size: Size, power: number) {
   const numSteps = Math.min(size.steps, MAX_MATRIX_STEPS);
   const rates = ratesOf(power, numSteps);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Regret against epsilon, of every mechanism on three streams. All learners have the lambda that the
-// regret theorem has without noise, so that they differ in their noise alone, and it shows.
+// Regret against epsilon of every mechanism on three streams. All learners use the lambda of the
+// regret theorem without noise, so that they differ only in their noise and its effect is visible.
 
 import type { DpFtrl } from '../../types/all.js';
 import type { Panel } from '../../plot/picture.js';
@@ -12,7 +12,7 @@ import { rankCorrelation, standardError, type Result } from './result.js';
 const STREAMS = ['stationary', 'sparse', 'adversarial'] as const;
 const EPSILONS = [0.5, 1, 2, 4, 8];
 const TARGET = { delta: 1e-6, dimension: 10 };
-/** Mechanisms whose bounds are drawn: all of them would hide the curves. */
+/** Mechanisms whose bounds are drawn; bounds for all would hide the curves. */
 const BOUNDED: readonly string[] = ['optimal', 'tree', 'independent'];
 
 function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {

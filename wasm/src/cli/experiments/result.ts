@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Result of an experiment, as plain data from which its plot is drawn.
+// Results of experiments, as plain data from which plots are drawn.
 
 import type { Axis, Panel, Series } from '../../plot/picture.js';
 import { Misuse } from '../failure.js';
 
-/** A number the experiment is about, and what the literature says. */
+/** A number that the experiment measures, and its value in the literature. */
 export interface Finding {
   what: string;
   value: number;
@@ -55,13 +55,13 @@ function isFinding(value: unknown): value is Finding {
   return typeof what === 'string' && typeof found === 'number';
 }
 
-/** Parses a result that was saved, as far as its table and its plot need it. */
+/** Parses a saved result; checks only what its table and its plot need. */
 export function parseResult(text: string): Result {
   let value: Partial<Result> | null = null;
   try {
     value = JSON.parse(text) as Partial<Result> | null;
   } catch {
-    // Not JSON: told below.
+    // Not JSON; reported below.
   }
   const isResult = value?.format === 'dp-ftrl experiment' && value.version === 1;
   if (!isResult) throw new Misuse('--from must be a result that dp-ftrl experiment wrote');
@@ -89,7 +89,7 @@ export function standardError(values: readonly number[]): number {
   return Math.sqrt(variance / (values.length - 1));
 }
 
-/** Ranks from 0, equal values sharing the mean of theirs. */
+/** 0-based ranks; equal values share their mean rank. */
 function ranks(values: readonly number[]): number[] {
   return values.map((value) => {
     const below = values.filter((other) => other < value).length;
@@ -98,7 +98,7 @@ function ranks(values: readonly number[]): number[] {
   });
 }
 
-/** Spearman's: 1 where both lists order alike, -1 where they order the other way round. */
+/** Spearman's rank correlation: 1 if both lists have the same order, -1 if opposite. */
 export function rankCorrelation(a: readonly number[], b: readonly number[]): number {
   const [x, y] = [ranks(a), ranks(b)];
   const [mx, my] = [mean(x), mean(y)];

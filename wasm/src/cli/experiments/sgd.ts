@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// DP-FTRL with correlated noise against DP-SGD with independent noise, at the same budget.
+// Compares DP-FTRL with correlated noise to DP-SGD with independent noise, at the same budget.
 
 import type { DpFtrl, SimulationOptions } from '../../types/all.js';
 import type { Panel, Series } from '../../plot/picture.js';
@@ -10,7 +10,7 @@ import { standardError, type Result } from './result.js';
 
 const EPSILONS = [0.25, 0.5, 1, 2, 4, 8, 16];
 const TARGET = { delta: 1e-6, dimension: 10, stream: 'stationary' } as const;
-/** Factors on the theorem's lambda, which is tried as well. */
+/** Factors on the theorem's lambda, tried in addition to 1. */
 const FACTORS = [1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2];
 
 interface Learner extends Pick<SimulationOptions, 'descent'> {
@@ -93,7 +93,7 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
       );
       const best = tries.reduce((a, b) => (b.regret < a.regret ? b : a), first);
       atTheorem[i]!.push(first);
-      // The twin's best lambda is another one, and the same at every epsilon.
+      // The twin has a different best lambda, the same at every epsilon.
       leastTwin = Math.min(leastTwin, ...[first, ...tries].map((it) => it.twin));
       atBest[i]!.push(best);
       yield ++done / (EPSILONS.length * learners.length);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Synthetic tables with classes, from a seed.
+// Synthetic classification tables, generated from a seed.
 
 import type { DpFtrl } from '../../types/all.js';
 
 export interface Examples {
-  /** Row after row, each in [-1, 1]. */
+  /** Features row after row, each in [-1, 1]. */
   features: Float64Array;
   labels: Float64Array;
 }
@@ -14,7 +14,7 @@ export interface Kind {
   name: string;
   numFeatures: number;
   numClasses: number;
-  /** Makes a row's features of as many normals. */
+  /** Computes the features of a row from as many standard normals. */
   features(normals: readonly number[]): number[];
   /** Standard deviation of the noise in a score. */
   blur: number;
@@ -74,13 +74,13 @@ function normalRows(
   }
 }
 
-/** Returns the index of the greatest of some scores of a row. */
+/** Returns the class with the largest score; a single score decides between 0 and 1 by its sign. */
 export function classOf(scores: ArrayLike<number>): number {
   if (scores.length === 1) return Number(scores[0]! >= 0);
   return Array.from(scores).reduce((best, score, i) => (score > scores[best]! ? i : best), 0);
 }
 
-/** Returns some rows to learn from, and as many others of the same law. */
+/** Returns training rows, and as many held-out rows with the same distribution. */
 export function makeTable(
   dp: DpFtrl,
   kind: Kind,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Mean squared error of the binary tree over that of the square root, measured on releases.
+// Ratio of the mean squared errors of `tree` and `square-root`, measured on releases.
 
 import type { DpFtrl } from '../../types/all.js';
 import type { Series } from '../../plot/picture.js';
@@ -10,11 +10,11 @@ import { mean, standardError, type Result } from './result.js';
 const MECHANISMS = ['tree', 'square-root'] as const;
 const TARGET = { epsilon: 1, delta: 1e-6 };
 /**
- * Coarse beside the noise (a standard deviation of 7 and more), so that double precision leaves few
- * roundings open, and fine enough: rounding adds 1/770 to a variance of 50 and more.
+ * Coarse enough for the noise (standard deviation at least 7) that double precision decides almost
+ * every rounding, and fine enough: rounding adds 1/770 to a variance of at least 50.
  */
 const GRID = 2 ** -3;
-/** Coordinates at once, and how many values of noise in all there should be at every horizon. */
+/** Coordinates per stream, and approximate number of noise values at each horizon. */
 const DIMENSION = 8;
 const NUM_VALUES = 2 ** 26;
 const CHUNK = 4096;
@@ -66,7 +66,7 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
     const squares: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; ++round) {
       MECHANISMS.forEach((mechanism, k) => {
-        // Seeds of their own, so that mechanisms, rounds and horizons are independent.
+        // Distinct seeds, so that mechanisms, rounds and horizons are independent.
         const seed = (2 * round + k) * (HORIZONS.length + 1) + i + 1;
         squares[k]!.push(...meanSquares(dp, mechanism, numSteps, seed));
       });
