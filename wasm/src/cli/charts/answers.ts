@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The figure of dp-ftrl queries: every answer, and how noisy it is.
+// The figure of dp-ftrl queries: every answer with its noise.
 
 import { BAND, BAND_TEXT, Thinning, type Figure } from './figure.js';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The figure of dp-ftrl count: rows of each bucket, and so far.
+// The figure of dp-ftrl count: counts per bucket, and running totals.
 
 import type { Totals } from '../../types/all.js';
 import { Differences } from '../commands/count/differences.js';
@@ -9,16 +9,16 @@ import { apart, BAND_TEXT, banded, PER_ROW, Thinning, type Figure } from './figu
 
 interface Options {
   bucket: string;
-  /** The word for what is counted, plural. */
+  /** Plural noun for the counted units. */
   unit: string;
-  /** The column of the categories, and these; undefined where all rows are counted together. */
+  /** Column of the categories, and the categories; undefined if all rows are counted together. */
   by: string | undefined;
   labels: readonly string[] | undefined;
-  /** Std of each bucket's count. */
+  /** Standard deviation of each bucket's count. */
   stddevs: Float64Array;
 }
 
-/** Numbers of all categories after a bucket. */
+/** Counts and totals of all categories after a bucket. */
 interface Bucket {
   time: string;
   counts: number[];

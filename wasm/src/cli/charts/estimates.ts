@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures of statistics: estimates on their intervals.
+// Figures of statistics: estimates with their intervals.
 
 import type { Estimate } from '../../types/all.js';
 import { estimatesOf, ESTIMATE } from '../commands/statistics/totals.js';
@@ -9,12 +9,12 @@ import { apart, PER_ROW, Thinning, type Figure } from './figure.js';
 
 interface Options {
   title: string;
-  /** Column of the times, where steps are times. */
+  /** Column of the times, if steps are times. */
   timeColumn: string | undefined;
   confidence: number;
-  /** One an estimate of a step. */
+  /** One name per estimate of a step. */
   names: readonly string[];
-  /** Whether the estimates of a panel are numbers of one kind. */
+  /** Whether the estimates of a panel share a scale. */
   sharesScale: boolean;
   /** Which estimates are of one kind. */
   panels: readonly { label: string; series: readonly { name: string; index: number }[] }[];
@@ -23,7 +23,7 @@ interface Options {
 /** Estimates after a step. */
 interface Row {
   step: number;
-  /** Empty where steps are no times. */
+  /** Empty if steps are not times. */
   label: string;
   estimates: Estimate[];
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures of what was released: curves with bands, and the same numbers as tables. They are made of
-// releases and of standard deviations alone.
+// Figures of releases: curves with bands, and the same numbers as tables. They depend only on
+// releases and standard deviations.
 
 import type { Panel, Picture, Series } from '../../plot/picture.js';
 import { COLOURS } from '../../plot/plot.js';
 import { shortName } from '../input/header.js';
 
-/** Numbers of a figure, for those who read them. */
+/** Numbers of a figure, as a table. */
 export interface Numbers {
   caption: string;
   header: readonly string[];
@@ -20,14 +20,14 @@ export interface Figure {
   numbers: Numbers;
 }
 
-/** Standard deviations up and down. */
+/** Half width of a band, in standard deviations. */
 export const BAND = 2;
 export const BAND_TEXT = 'two standard deviations of the noise';
 
 /** Most points of a curve. */
 const MOST_POINTS = 1000;
 
-/** Keeps the points that are drawn of many: all, or every second, fourth, ..., and the latest. */
+/** Thins the points to be drawn: keeps all, or every second, fourth, ..., and the latest. */
 export class Thinning<Point> {
   private every = 1;
   private numSeen = 0;
@@ -49,13 +49,13 @@ export class Thinning<Point> {
     return this.latest === undefined ? this.kept : [...this.kept, this.latest];
   }
 
-  /** A clause on what is left out, for a caption. */
+  /** Clause for a caption that says which points are left out. */
   get text(): string {
     return this.every === 1 ? '' : `; one of ${this.every} is shown`;
   }
 }
 
-/** A curve on the area that its noise fills. */
+/** A curve with the band of its noise. */
 export function banded(name: string, x: number[], y: number[], stds: readonly number[]): Series[] {
   const edge = (sign: number) => y.map((value, i) => value + sign * BAND * stds[i]!);
   return [
@@ -64,17 +64,17 @@ export function banded(name: string, x: number[], y: number[], stds: readonly nu
   ];
 }
 
-/** Panels beside each other, where there may be more. */
+/** Largest number of panels per row. */
 export const PER_ROW = 2;
 
-/** More curves than this have too small a panel each. */
+/** Largest number of curves that get one panel each; more panels would be too small. */
 const MOST_APART = 12;
 
 /**
- * One panel for each curve of a panel with its area, where there are a few: areas of several curves
- * hide each other.
+ * Splits a panel into one per curve if there are few, because bands of several curves hide each
+ * other.
  *
- * @param sharesScale  whether all have the same scale, for curves of one kind.
+ * @param sharesScale  whether all panels have the same scale, for curves of one kind.
  */
 export function apart(panel: Panel, { sharesScale }: { sharesScale: boolean }): Panel[] {
   const names = panel.series.map(({ name }) => name).filter((name) => name !== '');

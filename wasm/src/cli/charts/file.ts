@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --plot FILE: a figure as SVG, or as a page with its numbers.
+// --plot FILE: writes a figure as SVG, or as a page with its numbers.
 
 import { plot } from '../../plot/plot.js';
 import { Misuse } from '../failure.js';
@@ -29,15 +29,15 @@ export class PlotFile {
     return new PlotFile(path);
   }
 
-  /** @throws where nothing can be written, before anything is spent. */
+  /** @throws if the file cannot be written, before any budget is spent. */
   async check(): Promise<void> {
     await requireWritable(this.path, 'plot');
   }
 
   /**
-   * @param claim  what the figure promises, in a sentence.
-   * @param notices  what those who read the figure must know.
-   * @param isGuarded  whether the caller reacts to signals.
+   * @param claim  guarantee of the figure, in one sentence.
+   * @param notices  warnings to show with the figure.
+   * @param isGuarded  whether the caller handles signals.
    */
   async write(
     figure: Figure,

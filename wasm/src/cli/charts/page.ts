@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A figure as a page of its own: no script, nothing that is loaded.
+// A figure as a self-contained HTML page without scripts.
 
 import { escape } from '../../plot/svg.js';
 import type { Figure } from './figure.js';
@@ -18,7 +18,7 @@ function rowOf(cells: readonly (string | number)[]): string {
   return `<tr><th scope="row">${first}</th>${rest.map((text) => `<td>${text}</td>`).join('')}</tr>`;
 }
 
-/** @param notes  what is to be said of the figure, and what it promises. */
+/** @param notes  notes on the figure, and its guarantee. */
 export function pageOf({ title, numbers }: Figure, { svg, notes }: { svg: string; notes: readonly string[] }): string {
   const { caption, header, rows } = numbers;
   const head = header.map((name) => `<th scope="col">${escape(name)}</th>`).join('');

@@ -9,9 +9,9 @@ import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 
 interface Options {
   columns: readonly string[];
-  /** Column of the times, where steps are times. */
+  /** Column of the times, if steps are times. */
   timeColumn: string | undefined;
-  /** The sums that are drawn. */
+  /** Workload whose sums are drawn. */
   workload: Workload;
 }
 
@@ -25,7 +25,7 @@ function titleOf(workload: Workload): string {
 /** Totals after a step. */
 interface Row {
   step: number;
-  /** Empty where steps are no times. */
+  /** Empty if steps are not times. */
   label: string;
   totals: number[];
   std: number;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The figure of dp-ftrl learn: the weights on their way. They are functions of private sums, and what
-// noise does to them depends on gradients: they have no band.
+// The figure of dp-ftrl learn: the weights over the steps. They are functions of private sums, and
+// have no band because the effect of noise on them depends on gradients.
 
 import { rowsPerLook } from '../../api/learning/tail-average.js';
 import type { LearnedModel, Learner, LearnerLedger } from '../../types/all.js';
 import type { Figure } from './figure.js';
 
-/** Most curves, of the largest weights. */
+/** Largest number of curves, which show the largest weights. */
 const MOST_CURVES = 12;
 
 type Looked = Pick<Learner | LearnerLedger, 'numSteps' | 'batchSize' | 'step' | 'model'>;
@@ -21,7 +21,7 @@ export class WeightsChart {
     this.pieceSize = rowsPerLook(learner);
   }
 
-  /** Takes the weights as they are now, unless they were taken. */
+  /** Records the current weights, unless already recorded. */
   async look(): Promise<void> {
     const { step } = this.learner;
     if (step <= (this.steps.at(-1) ?? 0)) return;

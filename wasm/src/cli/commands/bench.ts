@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl bench: how fast this is here, in units of a normal made from Math.random.
+// dp-ftrl bench: measures speed on this machine, relative to a normal made from Math.random.
 
 import type { DpFtrl, MechanismName } from '../../types/all.js';
 import { load } from '../../index.js';
@@ -11,12 +11,12 @@ import { paragraph, table, type Column } from '../output/table.js';
 export const options: Known = { time: 'value', json: 'flag' };
 
 const ROUNDS = 5;
-/** Milliseconds of a measurement: ten of them take five minutes. */
+/** Most milliseconds per measurement; ten of these take five minutes. */
 const MAX_TIME = 30_000;
 
 interface Case {
   name: string;
-  /** Unit of work that is counted. */
+  /** Unit of work. */
   unit: string;
   /** Does some work; returns the number of units. */
   run(): number;
@@ -25,14 +25,14 @@ interface Case {
 interface Measurement {
   name: string;
   unit: string;
-  /** Time of one unit: the median of some rounds. */
+  /** Time of one unit, the median over rounds. */
   nanoseconds: number;
   perSecond: number;
   /** Time of one unit / time of one normal of the baseline. */
   ratio: number;
 }
 
-/** Median time of a unit in nanoseconds. Runs once before, so that it is compiled. */
+/** Median time of a unit in nanoseconds, after a warm-up run for compilation. */
 function measure({ run }: Case, milliseconds: number): number {
   run();
   const times = Array.from({ length: ROUNDS }, () => {
@@ -45,7 +45,7 @@ function measure({ run }: Case, milliseconds: number): number {
   return times.sort((a, b) => a - b)[ROUNDS >> 1]!;
 }
 
-/** Normals as everybody writes them first: neither exact nor private. */
+/** Baseline: the usual naive normals, which are neither exact nor private. */
 function boxMuller(): Case {
   const out = new Float64Array(4096);
   return {
@@ -65,7 +65,7 @@ function boxMuller(): Case {
 
 const TARGET = { epsilon: 1, delta: 1e-6 };
 
-/** Releases of records of a dimension; a stream that has ended is begun anew. */
+/** Releases records of a dimension; starts a new stream at the end of each. */
 function releases(
   dp: DpFtrl,
   { mechanism, dimension, unit }: { mechanism: MechanismName; dimension: number; unit: string },

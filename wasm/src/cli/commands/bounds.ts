@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl bounds: what is known of the least error of prefix sums, proved and published.
+// dp-ftrl bounds: proved and published bounds on the least error of prefix sums.
 
 import type { MechanismBoundsOptions, PublishedBound } from '../../types/all.js';
 import { given } from '../../core/given.js';
@@ -21,7 +21,7 @@ export const options: Known = {
 };
 
 /**
- * The bound in words: its value, the horizons at which it holds, and whether this is one of them.
+ * Describes a bound: its value, the horizons for which it holds, and whether this is one of them.
  */
 function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps: number): string {
   if (holdsFrom === null) return `${value} (fails at every horizon from 1 to ${checkedTo} steps)`;
@@ -30,7 +30,7 @@ function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps
   return `${value} (${range}; ${holds ? 'so it does' : elsewhere} at this horizon)`;
 }
 
-/** The privacy that a mechanism promises, in words. */
+/** A privacy guarantee in words. */
 function named({ epsilon, delta, rho }: MechanismBoundsOptions): string {
   if (rho !== undefined) return `rho ${rho}`;
   return delta === undefined ? `pure epsilon ${epsilon}` : `epsilon ${epsilon}, delta ${delta}`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl calibrate: how much noise a privacy target asks for, at unit sensitivity.
+// dp-ftrl calibrate: computes the noise that a privacy target requires, at unit sensitivity.
 
 import type { CalibrateOptions } from '../../types/all.js';
 import { load } from '../../index.js';

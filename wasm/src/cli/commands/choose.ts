@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl choose: the value that most rows have, or the median, of a column.
+// dp-ftrl choose: privately selects the most frequent value of columns, or a quantile of one.
 
 import { load } from '../../index.js';
 import { inputFormat, outputFormat } from '../input/format.js';
@@ -32,7 +32,7 @@ export const options: Known = {
   seed: 'value',
 };
 
-/** A fraction from 0 to 1: 1/2, or 0.5. */
+/** Reads a fraction from 0 to 1, written as 1/2 or 0.5. */
 function readQuantile(text: string): readonly [number, number] {
   const fraction = /^(\d{1,6})\/(\d{1,6})$/.exec(text);
   const decimal = /^(0?|1)(?:\.(\d{1,5}))?$/.exec(text === '' ? '-' : text);
@@ -47,7 +47,7 @@ function readQuantile(text: string): readonly [number, number] {
   return [part, whole];
 }
 
-/** The cell of each column at a place of the histogram, the last one counting fastest. */
+/** The value of each column at an index of the histogram, where the last column varies fastest. */
 function cellsAt(domains: readonly Domain[], place: number): string[] {
   let rest = place;
   const cells = [...domains].reverse().map(({ labels }) => {

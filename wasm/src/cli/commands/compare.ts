@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl compare: all mechanisms side by side.
+// dp-ftrl compare: compares the errors of all mechanisms.
 
 import { load } from '../../index.js';
 import { compareInPieces } from '../../api/searches.js';
@@ -30,7 +30,7 @@ function short(value: number): string {
   return value < 1e5 ? value.toPrecision(5) : value.toExponential(3);
 }
 
-/** The bound in words and how it was found, or that there is none. */
+/** Describes the lower bound and how it was computed, or says that there is none. */
 function boundText(comparison: Comparison): string {
   const { lowerBound, boundMethod, objective, workload } = comparison;
   const { lowerBoundMinDimension: dimension, lowerBoundEveryDimension: everywhere } = comparison;
@@ -74,10 +74,10 @@ function tableText({ mechanisms, lowerBound }: Comparison): string {
   return table(columns, rows);
 }
 
-/** Deltas at which both kinds of noise are shown. */
+/** Deltas at which both kinds of noise are compared. */
 const DELTAS = [1e-3, 1e-6, 1e-9, 1e-12];
 
-/** Errors of both kinds of noise at one epsilon, the smaller delta further down. */
+/** Table of the errors of both kinds of noise at one epsilon, in order of decreasing delta. */
 function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): string {
   if (!pure) return '';
   const { epsilon, parameters, crossoverDelta } = pure;
@@ -106,7 +106,7 @@ function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): stri
   ].join('');
 }
 
-/** Says of each mechanism that was optimised for another participation for which. */
+/** Names each mechanism that was optimised for another participation, with that participation. */
 function othersText({ mechanisms }: Comparison): string {
   const others = mechanisms.flatMap(({ mechanism, parameters, optimisedFor }) =>
     optimisedFor === undefined

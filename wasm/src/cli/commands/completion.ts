@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl completion: a script for a shell, made of the tables of the commands and their helps.
+// dp-ftrl completion: prints a shell script generated from the commands' options and help.
 
 import { load } from '../../index.js';
 import { Misuse, unknownName } from '../failure.js';
@@ -13,7 +13,7 @@ export const options: Known = {};
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** @param commands  all there are. */
+/** @param commands  all commands, by name. */
 export async function run(
   args: Args,
   commands: Readonly<Record<string, { options: Known }>>,

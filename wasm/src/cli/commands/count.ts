@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl count: rows of a CSV by time and category, as private counts of each bucket and so far.
+// dp-ftrl count: counts rows of a CSV by time and category, privately, per bucket and in total.
 
 import { given } from '../../core/given.js';
 import { DEFAULT_MECHANISM, PURE_MECHANISM } from '../../shared/defaults.js';
@@ -38,10 +38,10 @@ export const options: Known = {
   ...OUTPUT_OPTIONS,
 };
 
-/** Each row changes one count by 1, and the vector of all counts by 1 in the l2-norm. */
+/** Clip norm 1: each row changes one count by 1, and so the vector of counts by 1 in l2-norm. */
 const CLIP = '1';
 
-/** @throws Misuse where the variance of increments would need matrices that are too large. */
+/** @throws Misuse if the variance of increments would require matrices that are too large. */
 function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Array {
   try {
     return dp.incrementStddevs(problem);
@@ -52,12 +52,12 @@ function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Ar
   }
 }
 
-/** Std of the noise of each bucket's count, the difference of two successive totals. */
+/** Standard deviation of each bucket's count, which is the difference of two successive totals. */
 function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
   const { how } = prepared;
   const { totals } = made.sums;
   const { noiseStddev, laplace, effectiveParameters } = totals.certificate;
-  // Totals of several runs have their grid elsewhere; counts are of one. Laplace noise is drawn on it.
+  // Only totals of several runs lack `grid`; counts are of one run. Laplace noise is on the grid.
   const grid = 'grid' in totals && !laplace ? Number(totals.grid) : 0;
   const all: MechanismParameters = laplace ? effectiveParameters : how;
   const parameters = Object.fromEntries(PARAMETER_NAMES.map((name) => [name, all[name]]));
@@ -65,13 +65,13 @@ function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
   const mechanism = laplace ? PURE_MECHANISM : (how.mechanism ?? DEFAULT_MECHANISM);
   const problem = { mechanism, ...given(parameters), numSteps, participation };
   const unit = unitStddevs(dp, problem, prepared.chosen.name);
-  // Both totals are rounded to the grid, each by itself; before the first step there is none.
+  // Both totals are rounded to the grid independently; before the first step there is no total.
   return unit.map((std, t) =>
     Math.sqrt((noiseStddev * std) ** 2 + (grid ** 2 / 12) * (t === 0 ? 1 : 2)),
   );
 }
 
-/** Names the buckets that the guarantee does not hide. */
+/** Warns of first and last buckets that the guarantee does not hide. */
 function edgeNotices({ bucket, first, last }: Times): string[] {
   if (last !== undefined) return [];
   const [edges, verb] =
@@ -80,7 +80,7 @@ function edgeNotices({ bucket, first, last }: Times): string[] {
   return [`${edges} printed ${verb} on the data (${hint}), and may be incomplete`];
 }
 
-/** Says what is counted where persons are protected, and how much of it noise hides. */
+/** Says that persons are counted instead of rows, and how large the noise is. */
 function personsNotice({ bucket }: Times, stddevs: Float64Array): string {
   const noise = Number(Math.max(...stddevs).toPrecision(2));
   const what = `persons are counted, not rows: once a ${bucket} each`;

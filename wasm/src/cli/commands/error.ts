@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl error: the error of a mechanism at unit noise.
+// dp-ftrl error: computes the error of a mechanism at unit noise.
 
 import { errorInPieces } from '../../api/searches.js';
 import { given } from '../../core/given.js';
@@ -35,7 +35,7 @@ export const options: Known = {
   json: 'flag',
 };
 
-/** Rows of the report: what all steps keep to together. */
+/** Report rows for bounds that hold for all steps simultaneously. */
 function simultaneousLabels(
   { simultaneousMethod, simultaneousSampled, simultaneousPaths, dimension }: UnitError,
   beta: number,
@@ -54,7 +54,7 @@ function simultaneousLabels(
   };
 }
 
-/** Reads what is asked of all steps together. */
+/** Reads options for bounds on all steps simultaneously. */
 function readTogether(args: Args) {
   const beta = args.probability('beta');
   const dimension = args.count('dimension');
@@ -65,7 +65,7 @@ function readTogether(args: Args) {
   return given({ beta, dimension, numPaths, seed });
 }
 
-/** Names in reports of errors of every kind. */
+/** Labels common to all error reports. */
 const PROBLEM_LABELS = {
   steps: 'steps',
   workload: 'workload',
@@ -73,7 +73,7 @@ const PROBLEM_LABELS = {
   neighbours: 'neighbours',
 };
 
-/** Everything that the options say. */
+/** Settings read from the options. */
 interface Asked {
   args: Args;
   chosen: Chosen;
@@ -86,7 +86,7 @@ function refuse(args: Args, names: readonly string[], instead: string): void {
   if (stray !== undefined) throw new Misuse(`--${stray} does not go with ${instead}`);
 }
 
-/** JSON, or a report with these words in the places of others. */
+/** Formats an error as JSON, or as a report in which `words` replace some of its entries. */
 function told(
   { args, chosen, participation }: Omit<Asked, 'numSteps'>,
   error: PureError | StackError,
@@ -98,7 +98,7 @@ function told(
   return report({ ...result, participation: participationText(participation), ...words }, false, labels);
 }
 
-/** The error of totals without a delta, in the units of --clip. */
+/** Reports the error of pure totals, in the units of --clip. */
 function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked): string {
   refuse(args, ['strategy', 'workload', 'paths', 'seed'], '--pure');
   const error = dp.error({
@@ -130,7 +130,7 @@ function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked
   });
 }
 
-/** Rows of the report on each of several workloads, by keys of their own. */
+/** Report rows for each of several workloads, with unique keys. */
 function workloadRows({ workloads, beta }: StackError): [key: string, label: string, value: number][] {
   return workloads.flatMap(({ workload, maxError, meanError, simultaneousError }) => {
     const rows: [string, number | undefined][] = [
@@ -145,7 +145,7 @@ function workloadRows({ workloads, beta }: StackError): [key: string, label: str
   });
 }
 
-/** The errors of several workloads that are released together. */
+/** Reports the errors of several workloads that are released together. */
 async function stackReport(dp: DpFtrl, { args, chosen: read, participation, numSteps }: Asked): Promise<string> {
   refuse(args, ['strategy', 'paths', 'seed'], 'several --workload');
   namesInColumns(args);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl example: the tables of the package, so that what the guides show runs in any folder.
+// dp-ftrl example: prints example tables of the package, so that the guides work in any folder.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { Misuse, unknownName } from '../failure.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl experiment: findings of the field, measured again.
+// dp-ftrl experiment: reproduces results from the literature.
 
 import { readFile } from 'node:fs/promises';
 import { load } from '../../index.js';

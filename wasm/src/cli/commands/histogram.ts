@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl histogram: a CSV in, private counts and shares of the categories of a column out.
+// dp-ftrl histogram: computes private counts and shares of the categories in a column of a CSV.
 
 import type { Histogram, HistogramStatistic } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
@@ -24,7 +24,7 @@ export const options: Known = {
 
 const POST_PROCESSING = ['none', 'non-negative', 'monotone'] as const;
 
-/** Categories of rows that have a 1 in the place of theirs. */
+/** Returns the categories of one-hot encoded rows. */
 function recordsOf(rows: ArrayLike<number>, labels: readonly string[]): string[] {
   const num = labels.length;
   return Array.from({ length: rows.length / num }, (_, i) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl learn: a CSV in, a private linear model out.
+// dp-ftrl learn: learns a private linear model from a CSV.
 
 import { load } from '../../index.js';
 import type { DpFtrl, LearnerOptions, Participation } from '../../types/all.js';
@@ -30,32 +30,32 @@ export { options } from './learn/settings.js';
 
 type How = LearnerOptions & { dimension: number };
 
-/** Holds what a run reads before it chooses how to learn. */
+/** Inputs that a run reads before it chooses how to learn. */
 interface Opened {
   chosen: Chosen;
   participation: Participation;
   problem: Problem;
 }
 
-/** Everything a run knows before it learns. */
+/** Settings of a run, complete before it learns. */
 interface Prepared extends Opened {
   how: How;
-  /** Clauses of the guarantee: features without a range, and what was chosen. */
+  /** Clauses of the guarantee about features without a range and about chosen settings. */
   notes: string;
-  /** Says why there are no second moments first; '' where nothing is to be said. */
+  /** Reason why second moments are not estimated first, or ''. */
   without: string;
   /** Rows of --test. */
   test: RowStream | undefined;
 }
 
-/** The mechanism that is asked for, or the best one for steps of all rows. */
+/** Reads the mechanism; steps over all rows always use independent noise. */
 async function readMechanism(dp: DpFtrl, args: Args, { setup }: Settings): Promise<Chosen> {
   if (setup !== 'table') return readChosen(args, dp.mechanisms());
   const mechanism = 'independent';
   return { mechanism, parameters: {}, name: mechanism, saved: undefined };
 }
 
-/** The options that nobody chose. */
+/** Returns defaults for options that were not given. */
 function chosenFor(
   dp: DpFtrl,
   { target, setup, passes, rates }: Settings,
@@ -77,7 +77,7 @@ async function open(dp: DpFtrl, args: Args, settings: Settings): Promise<Opened>
   return { chosen, participation, problem };
 }
 
-/** Chooses what nobody chose, and searches for parameters where that takes long. */
+/** Completes the options with defaults, and searches for parameters first if that takes long. */
 async function prepare(
   dp: DpFtrl,
   args: Args,
@@ -104,7 +104,7 @@ async function prepare(
     ...(penalty && { penalty: penaltyFor(penalty, { inputs: problem.inputs, intercept }) }),
     ...(seed !== undefined && { insecureSeed: seed }),
   };
-  // With --state the mechanism keeps the name with which the state was begun.
+  // With --state, the mechanism keeps the name with which the state was begun.
   const isSearched = state === undefined && !quiet;
   const found = isSearched ? await findFirst(dp, how, `learn: ${chosen.name}`) : how;
   const { setup } = settings;
@@ -116,7 +116,7 @@ async function prepare(
   return { ...opened, how: found, notes, without, test };
 }
 
-/** Says everything that has to be said before the first row is read; returns what is promised. */
+/** Prints warnings and the guarantee before the first row is read; returns the guarantee. */
 function announce(
   { seed, fromData, showTrue, test, quiet }: Settings,
   { sentence, without }: { sentence: string; without: string },
@@ -133,7 +133,7 @@ function announce(
   return isPrivate ? sentence : NOT_PRIVATE;
 }
 
-/** Learns from all rows, after the budget has paid for it. */
+/** Learns from all rows, after charging the budget. */
 async function learn(
   dp: DpFtrl,
   learning: Learning,
@@ -158,7 +158,7 @@ async function learn(
   const whom = protection({ ...protects, instead });
   const { columns } = problem.rows;
   const about = { mechanism: chosen.name, columns, unit: whom.unit };
-  // Later runs must recognise what was paid for once, even if this run learns from nothing.
+  // Later runs must recognise this charge, even if this run learns from no row.
   await budget?.spend(dp, spendingOf(learner.certificate, about), state);
   const spoken = { name: chosen.name, mode, whom, what: 'its gradient ' };
   const sentence = `${guarantee(learner.certificate, spoken)}${notes}`;
@@ -171,13 +171,13 @@ async function learn(
   try {
     await learning.learnAll(problem, { passes, report: () => progress.report(learner.step) });
   } catch (error) {
-    // No weight was shown, and noise had no part in it.
+    // No weight was shown, and the error does not depend on noise.
     if (!state && error instanceof Misuse) await budget?.refund(dp);
     throw error;
   } finally {
     progress.end();
   }
-  // A crash may leave the budget ahead of what was shown, never behind.
+  // After a crash the budget may be ahead of what was shown, but never behind.
   await budget?.reached(learning.step);
   await writeModel(dp, learning, { settings, how, protects: whom.unit, claim, test });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl moments: a CSV in, private counts, means and variances of its columns out.
+// dp-ftrl moments: computes private counts, means and variances of the columns of a CSV.
 
 import type { Moments } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
@@ -24,7 +24,7 @@ export const options: Known = {
   'standard-deviation': 'flag',
 };
 
-/** A panel for each kind. */
+/** Chart with one panel per kind of moment. */
 function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number) {
   const paths = pathsOf(prepared.rows.columns, wanted);
   const kinds = [...new Set(paths.map(([kind]) => kind!))];
@@ -67,7 +67,7 @@ export async function run(args: Args): Promise<void> {
     wanted: {
       columns: args.texts('column'),
       format: inputFormat('moments', args),
-      // A row without a number is no row: where rows are steps, there would be one without a record.
+      // Incomplete rows are dropped. If rows were steps, that would leave a step without a record.
       missing: readMissing(args, {
         areSteps: false,
         known: settings.times ? ['refuse', 'skip'] : ['refuse'],

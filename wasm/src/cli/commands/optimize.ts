@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl optimize: the numbers of an optimised mechanism, for --strategy.
+// dp-ftrl optimize: optimises a mechanism and saves it for --strategy.
 
 import { Worker } from 'node:worker_threads';
 import { load } from '../../index.js';
@@ -59,7 +59,7 @@ function describe(saved: SavedStrategy, name: string): string {
   );
 }
 
-/** In a worker: this thread shows progress, and ends at once when it is told to. */
+/** Searches in a worker, so that this thread can show progress and end immediately on a signal. */
 async function search(options: Parameters<ReturnType<typeof connect>['optimize']>[0]) {
   const client = connect({ worker: new Worker(new URL('./worker.js', import.meta.url)) });
   const line = new ProgressLine(`optimize: ${options.mechanism}`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl page: the page, served on this machine alone, with a table in it.
+// dp-ftrl page: serves the page with a table in it, to this machine only.
 
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -17,14 +17,14 @@ import { StandardOutput } from '../output/output.js';
 export const options: Known = { port: 'value', quiet: 'flag' };
 
 const HOST = '127.0.0.1';
-/** Made by web/pack.mjs, which has left out the WebAssembly. */
+/** Page made by web/pack.mjs, without the WebAssembly. */
 const PAGE = new URL('../page/dp-ftrl.html.br', import.meta.url);
 const WASM = new URL('dp-ftrl.wasm', import.meta.url);
 const PLACEHOLDER = '@@wasm@@';
-/** The beginning of the page, after which the table stands. */
+/** Beginning of the page, after which the table is inserted. */
 const CHARSET = '<meta charset="utf-8">';
 
-/** Keeps what is served, which has the rows in it, from caches, frames and other sites. */
+/** Headers that keep the response, which contains the rows, from caches, frames and other sites. */
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
@@ -47,7 +47,7 @@ async function readPage(): Promise<string> {
   return brotliDecompressSync(packed).toString('utf8').replace(PLACEHOLDER, wasm);
 }
 
-/** The table as a block of data, which no script runs and no tag of its own ends. */
+/** Embeds the table as a data block that is never executed and cannot be ended by its content. */
 async function readTable(files: readonly string[]): Promise<string> {
   const [path] = files;
   if (path === undefined) return '';
@@ -75,11 +75,11 @@ export async function run(args: Args): Promise<void> {
   const port = args.number('port', wanted, isPort) ?? 0;
   if (args.files.length > 1) throw new Misuse(`one table at most, got ${args.files.length}`);
   const [page, table] = await Promise.all([readPage(), readTable(args.files)]);
-  // Replaced by a function: the text has dollars.
+  // A replacement function, because `$` in the text would be special in a replacement string.
   const body = Buffer.from(page.replace(CHARSET, () => `${CHARSET}${table}`));
-  // Others on this machine can ask the port, too, and cannot know this.
+  // Secret path, because other users of this machine can connect to the port.
   const path = `/${randomBytes(16).toString('hex')}/`;
-  // Imported here: the other commands would spend milliseconds on it before they start.
+  // Imported lazily, because it would delay the start of the other commands by milliseconds.
   const { createServer } = await import('node:http');
   const server = createServer((request, response) => {
     if (request.url !== path || request.method !== 'GET') return response.writeHead(404).end();
@@ -91,5 +91,5 @@ export async function run(args: Args): Promise<void> {
     say('page', `${what}; Ctrl-C ends it`);
   }
   await new StandardOutput().write(`${address}\n`);
-  await new Promise(() => {}); // Until a signal ends the process.
+  await new Promise(() => {}); // Waits until a signal ends the process.
 }

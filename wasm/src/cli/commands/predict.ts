@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl predict: a model and a CSV in, a prediction for each row out.
+// dp-ftrl predict: predicts each row of a CSV with a model.
 
 import { load } from '../../index.js';
 import type { DpFtrl, LearnedModel } from '../../types/all.js';
@@ -25,7 +25,7 @@ export const options: Known = {
   quiet: 'flag',
 };
 
-/** How the scores of a row become a prediction. */
+/** Turns the scores of a row into a prediction. */
 interface Predictor {
   /** Columns of the output. */
   names: string[];
@@ -34,7 +34,7 @@ interface Predictor {
 
 const chance = (score: number) => 1 / (1 + Math.exp(-score));
 
-/** Probabilities of classes, by their scores. */
+/** Softmax: probabilities of classes from their scores. */
 function chances(scores: readonly number[]): number[] {
   const greatest = Math.max(...scores);
   const shares = scores.map((score) => Math.exp(score - greatest));
@@ -43,7 +43,7 @@ function chances(scores: readonly number[]): number[] {
 }
 
 function predictorOf({ loss, numClasses = 0 }: LearnedModel): Predictor {
-  // The classes of one score are 1, and 0 or -1 as the labels had it.
+  // A single score predicts class 1 or 0, even if the labels were 1 and -1.
   const sign = (score: number) => Number(score >= 0);
   switch (loss) {
     case 'logistic':
@@ -66,7 +66,7 @@ async function readModel(dp: DpFtrl, path: string): Promise<LearnedModel> {
   return model;
 }
 
-/** Predictions as they are written: `rows`, or JSON where it is missing. */
+/** Output of predictions, as `rows` or as JSON if it is undefined. */
 type Shown = Predictor & { rows: RowText | undefined };
 
 /** Writes a line for each row of a batch. */

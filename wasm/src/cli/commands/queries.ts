@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl queries: many counts of a CSV file at once.
+// dp-ftrl queries: answers many counting queries on a CSV file at once.
 
 import { queriesInPieces } from '../../api/searches.js';
 import { load } from '../../index.js';
@@ -85,7 +85,7 @@ function readSettings(args: Args) {
 
 type Settings = ReturnType<typeof readSettings>;
 
-/** Finds what to measure for the queries. */
+/** Chooses the measurements for the queries. */
 async function makeQueries(
   dp: DpFtrl,
   { epsilon, delta, whom, strategy, objective, quiet }: Settings,
@@ -119,7 +119,7 @@ async function pay(dp: DpFtrl, settings: Settings, { noise, mu }: Queries): Prom
   });
 }
 
-/** Everything the answers promise, in a sentence. */
+/** The guarantee of the answers, in one sentence. */
 function claimOf({ seed, epsilon, delta, whom }: Settings, queries: Queries): string {
   if (seed !== undefined) return NOT_PRIVATE;
   const least =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl release: a CSV in, its private running totals out.
+// dp-ftrl release: releases private running totals of a CSV.
 
 import { load } from '../../index.js';
 import type { DpFtrl, Participation, Totals, Workload } from '../../types/all.js';
@@ -39,43 +39,43 @@ import { Writer } from './release/writer.js';
 
 export { options } from './release/settings.js';
 
-/** A command that releases running totals: what its rows are, and how they are written. */
+/** Settings of a command that releases running totals. */
 export interface Kind {
   command: 'release' | 'count' | 'moments' | 'histogram';
   settings: Settings;
-  /** Numbers of the rows; columns of text come besides. */
+  /** Columns to read, except those of texts, which are added. */
   wanted: Omit<Wanted, 'texts'>;
-  /** Whether rows come in any order of their times, and are put into it. */
+  /** Whether rows are sorted by time before the release. */
   sorts?: boolean;
-  /** The clip norm where it follows from the columns; default: that of the settings. */
+  /** Clip norm if it depends on the columns; default: that of the settings. */
   clipNorm?(columns: readonly string[]): number;
-  /** Totals in the place of sums of the rows. */
+  /** Totals that replace sums of the rows. */
   others?: OtherTotals;
-  /** Facts of a run that a warning names, as soon as something is released. */
+  /** Warnings about a run, printed when its release begins. */
   notices?(run: Run): readonly string[];
-  /** Whether a total is told from 0; absent where intervals say what the noise hides. */
+  /** Whether any total is distinguishable from 0; absent if intervals already show this. */
   isTold?(steps: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): boolean;
-  /** Words for the clipping of rows, where it is not to a norm. */
+  /** Description of the clipping of rows, if it is not to a norm. */
   clippedTo?: string;
   writer(run: Run): StepWriter;
-  /** Absent where nothing is drawn. */
+  /** Makes the chart; absent if the command draws none. */
   chart?(run: Run): Chart;
 }
 
-/** Collects what is released, for a figure. */
+/** Collects releases for a figure. */
 interface Chart {
   take(steps: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void;
   figure(): Figure;
 }
 
-/** Everything a run knows before it releases. */
+/** Settings of a run, complete before it releases. */
 interface Prepared {
   chosen: Chosen;
   participation: Participation;
   rows: RowStream;
-  /** Whether the horizon is the number of steps that the input had when it was read before. */
+  /** Whether the horizon was counted in an earlier pass over the input. */
   surveyed: boolean;
-  /** The sums that are released: more than one where several are. */
+  /** Workloads that are released together. */
   workloads: readonly Workload[];
   how: SumOptions;
 }
@@ -84,7 +84,7 @@ function sortByTime(rows: RowStream, times: Times): Promise<void> {
   return rows.sort((batch, i) => timeOf(batch.texts.at(-1)![i]!, times, placeOf(batch, i)));
 }
 
-/** Reads the mechanism and the header, and searches for parameters where that takes long. */
+/** Reads the mechanism and the header, and searches for parameters first if that takes long. */
 async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const { settings, command } = kind;
   const { people, times, target, seed, quiet, state } = settings;
@@ -99,7 +99,7 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const workloads = given.length > 0 ? given : [read.saved?.workload ?? 'prefix'];
   const isOne = workloads.length === 1;
   const chosen = withDefault(args, read, { numSteps, workloads });
-  // The library looks at them once more, and at what goes with a target that has no delta.
+  // The library checks these again, and which of them a pure target allows.
   const how = {
     ...target,
     ...(kind.clipNorm && { clipNorm: kind.clipNorm(rows.columns) }),
@@ -112,7 +112,7 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
     dimension: rows.columns.length,
     ...(seed !== undefined && { insecureSeed: seed }),
   } as SumOptions;
-  // With --state the mechanism keeps the name with which the state was begun.
+  // With --state, the mechanism keeps the name with which the state was begun.
   const isSearched = isOne && state === undefined && !quiet && !('pure' in target);
   const found = isSearched ? await findFirst(dp, how, `${command}: ${chosen.name}`) : how;
   return { chosen, participation, rows, surveyed, workloads, how: found };
@@ -120,12 +120,12 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
 
 interface Through {
   stepper: Stepper;
-  /** Present for a release of several runs. */
+  /** Present for a release over several runs. */
   interruption: Interruption | undefined;
   write(steps: Released): Promise<Error | undefined>;
 }
 
-/** Releases every step of the input, until a fault that is returned. */
+/** Releases every step of the input up to the first fault, which it returns. */
 async function releaseAll(
   rows: RowStream,
   { stepper, interruption, write }: Through,
@@ -150,7 +150,7 @@ async function releaseAll(
   }
 }
 
-/** A release that is under way. */
+/** A release in progress. */
 export interface Run {
   dp: DpFtrl;
   kind: Kind;
@@ -161,16 +161,16 @@ export interface Run {
   interruption: Interruption | undefined;
 }
 
-/** A release whose rows may come. */
+/** A release that is ready for its rows. */
 interface Begun {
   writer: StepWriter;
-  /** Everything it promises, in a sentence. */
+  /** Its guarantee, in one sentence. */
   claim: string;
-  /** Warnings that belong to its numbers. */
+  /** Warnings about its numbers. */
   notices: readonly string[];
 }
 
-/** Pays for the release, says what it promises, and writes what comes before the first row. */
+/** Charges the budget, states the guarantee, and writes the output before the first row. */
 async function begin(run: Run): Promise<Begun> {
   const { dp, kind, settings, prepared, made } = run;
   const { command } = kind;
@@ -185,7 +185,7 @@ async function begin(run: Run): Promise<Begun> {
   const { clippedTo } = kind;
   const whom = protection({ ...protects, instead: '--user-column' });
   const about = { mechanism: name, columns, unit: whom.unit };
-  // Later runs must recognise what was paid for once, even if this run releases nothing.
+  // Later runs must recognise this charge, even if this run releases nothing.
   await budget?.spend(dp, spendingOf(certificate, about), made.state);
   warnWeak(command, certificate, publicCount(protects));
   warnNotPrivate(command, {
@@ -203,7 +203,7 @@ async function begin(run: Run): Promise<Begun> {
   return { writer, claim, notices };
 }
 
-/** Says that no total is told from 0, and what may be the cause. */
+/** Says that no total is distinguishable from 0, and the likely cause. */
 function hiddenNotice(command: Kind['command']): string {
   const what = 'no total of this run is told from 0, all are within four times their noise';
   const clip = command === 'release' ? ', or --clip is far above them' : '';
@@ -220,7 +220,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const chart = settings.plot && run.kind.chart?.(run);
   let isTold = run.kind.isTold === undefined;
   const writeSteps = async (steps: Released) => {
-    // A crash may leave the budget ahead of what was shown, never behind.
+    // After a crash the budget may be ahead of what was shown, but never behind.
     if (state) await settings.budget?.reached(state.numReleased);
     const stop = await writer.steps(steps, totals);
     chart?.take(steps, totals);
@@ -246,8 +246,8 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
 }
 
 /**
- * Keeps the releases of steps that are decided: they must not be lost, nor their rows come again.
- * Returns the error to throw, which says so.
+ * Commits the output of steps that were released, because releases must not be lost and their rows
+ * must not be read again. Returns the error to throw, which says so.
  */
 async function keep(sink: Sink, error: unknown, released: string): Promise<unknown> {
   const last = await sink.commit().then(
@@ -258,9 +258,9 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
 }
 
 /**
- * Gives back what the budget has paid where nobody saw a number, and says so where somebody did.
- * Only for a fault of the input, which noise has no part in: how much of a disk is full may depend
- * on the digits that were written. Returns the error to throw.
+ * Refunds the budget if no number was seen, and otherwise adds a note to the error. Refunds only
+ * after a fault of the input, which does not depend on noise; whether a disk is full may depend on
+ * the digits that were written. Returns the error to throw.
  */
 async function unreleased(
   error: unknown,
@@ -286,7 +286,7 @@ async function unreleased(
   return error;
 }
 
-/** Settings of the command; the clip norm is a number in them even where it follows from the columns. */
+/** Reads the settings; the clip norm is a placeholder if it follows from the columns. */
 function settingsOf(args: Args): Settings {
   const counts = args.has('count');
   const hasRanges = args.has('range');
@@ -345,7 +345,7 @@ export async function run(args: Args): Promise<void> {
   });
 }
 
-/** Releases the rows of the input as the settings say. */
+/** Releases the rows of the input. */
 export async function releaseTable(args: Args, kind: Kind): Promise<void> {
   const { settings } = kind;
   const { output, plot, quiet } = settings;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts that the helps of several commands share.
+// Help text shared by several commands.
 
-/** Placeholders for the mechanisms of the catalogue, and for their parameters. */
+/** Placeholders for the mechanisms in the catalogue and for their parameters. */
 export const MECHANISMS = '@@mechanisms@@';
 export const PARAMETERS = '@@parameters@@';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Help in two layers: what a first run needs, and everything.
+// Help in two layers: a short one for a first run, and the full one.
 
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +37,7 @@ function parameterText(name: ParameterName, catalogue: readonly CatalogueEntry[]
     : `${option}\n${text}`;
 }
 
-/** Everything about a command, with the mechanisms of this version. */
+/** Full help of a command, with the mechanisms of this version. */
 export function fullHelp(name: CommandName, catalogue: readonly CatalogueEntry[]): string {
   const names = catalogue.map(({ name: each }) =>
     each === DEFAULT_MECHANISM ? `${each} (default)` : each,
@@ -49,12 +49,12 @@ export function fullHelp(name: CommandName, catalogue: readonly CatalogueEntry[]
     .replace(PARAMETERS, parameters.trimEnd());
 }
 
-/** Whether the rest of a command line that asks for help asks for all of it. */
+/** Whether the words after --help request the full help. */
 export function wantsAll(rest: readonly string[]): boolean {
   return rest.includes('all');
 }
 
-/** The help of a command, with files that exist where it is read. */
+/** Help of a command, with example files that exist on the reader's machine. */
 export function helpOf(
   name: CommandName,
   { isFull, catalogue }: { isFull: boolean; catalogue: readonly CatalogueEntry[] },
@@ -65,7 +65,7 @@ export function helpOf(
   return text.replace(/\bexamples\/\w+\.csv/g, exampleFile);
 }
 
-/** Path of a table of the package, written for a shell in the current folder. */
+/** Path of an example table of the package, quoted for a shell in the current folder. */
 function exampleFile(name: string): string {
   const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
   const near = relative('', path);
@@ -102,7 +102,7 @@ export const MAIN_HELP = `dp-ftrl: private counts, sums and models of a CSV file
 Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
 `;
 
-/** The commands with what they do, in the order of the main help. */
+/** Commands with their summaries, in the order of the main help. */
 export const SUMMARIES = Array.from(
   MAIN_HELP.matchAll(/^ {2}dp-ftrl ([a-z]+) +(?![A-Z-])(.*)$/gm),
   ([, name, summary]) => ({ name: name as CommandName, summary: summary! }),

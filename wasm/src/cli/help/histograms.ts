@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything about the commands that answer queries on histograms.
+// Full help of the commands that answer queries on histograms.
 
 import { COUNTED, FORMAT, PLOT, SKIPPED } from './common.js';
 

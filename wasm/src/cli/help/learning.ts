@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything about the commands that learn models and use them.
+// Full help of the commands that learn models and use them.
 
 import { DECIMAL, FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
 

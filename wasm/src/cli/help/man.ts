@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The man page, made of the helps when the package is built.
+// Generates the man page from the help texts when the package is built.
 
 import type { CatalogueEntry } from '../../types/all.js';
 import { fullHelp, MAIN_HELP, SUMMARIES } from './help.js';
 import { parseHelp, type Block } from './parsed.js';
 
-/** A text that no formatter takes for a request of its own. */
+/** Escapes a text so that no formatter interprets it as a request. */
 function plain(text: string): string {
   const escaped = text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything about the commands that look at mechanisms, and read no data.
+// Full help of the commands that examine mechanisms and read no data.
 
 import { MECHANISMS, PARAMETERS, PARTICIPATION, STRATEGY, WORKLOAD } from './common.js';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything about the remaining commands.
+// Full help of the remaining commands.
 
 export const EXPERIMENT = `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
 dp-ftrl experiment --from FILE.json --plot FILE.svg

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Helps taken apart, for the man page and for completion in shells.
+// Parses help texts, for the man page and for shell completion.
 
-/** One entry of a help: options or names, and what they mean. */
+/** Entry of a help text: options or names, and their meaning. */
 export interface Explained {
   names: string;
   meaning: string;
 }
 
-/** Something between two blank lines: text, entries, or lines that stay as they are. */
+/** Block between two blank lines: text, entries, or preformatted lines. */
 export type Block =
   | { kind: 'text'; text: string }
   | { kind: 'entries'; entries: Explained[] }
@@ -21,7 +21,7 @@ export interface ParsedHelp {
 
 const joined = (lines: readonly string[]) => lines.map((line) => line.trim()).join(' ');
 
-/** Entries begin at an indent of two; what goes on stands further right. */
+/** Entries begin at an indent of two; continuation lines are indented further. */
 function entriesOf(lines: readonly string[]): Explained[] {
   const entries: { names: string; meaning: string[] }[] = [];
   for (const line of lines) {
@@ -47,10 +47,10 @@ export function parseHelp(help: string): ParsedHelp {
   return { usage: usage!, blocks: blocks.map(blockOf) };
 }
 
-/** Longer ones are lists. */
+/** Longest meaning that is used for completion; longer ones are lists. */
 const MOST_LETTERS = 80;
 
-/** Returns what a help says of an option, up to the end of a clause, if it says something short. */
+/** Returns the first clause of an option's meaning in a help text, if it is short. */
 export function meaningOf(help: ParsedHelp, option: string): string | undefined {
   const all = help.blocks.flatMap((block) => (block.kind === 'entries' ? block.entries : []));
   const found = all.find(({ names }) => names.split(/[ ,|[\]]+/).includes(`--${option}`));

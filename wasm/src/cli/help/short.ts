@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The first layer of help: what a first run needs, in at most thirty lines with the line that names
-// the second layer. Commands that are not here say everything in as many.
+// Short help for a first run, in at most thirty lines including the line that names the full help.
+// Commands that are missing here have a full help of at most thirty lines.
 
 const PRIVACY = `\
   --epsilon E      how much one row may show: 1 is common, above 10 promises little. The noise is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything about the command that releases statistics.
+// Full help of the commands that release statistics.
 
 import { DECIMAL, FIRST_OF_PEOPLE, FORMAT, MECHANISMS, PARAMETERS } from './common.js';
 import { PARTICIPATION, STATE, STRATEGY, TIME_FORMAT } from './common.js';

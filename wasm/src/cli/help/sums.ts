@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything about the commands that release counts and sums.
+// Full help of the commands that release counts and sums.
 
 import { DECIMAL, FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
 import { SKIPPED, STATE, STRATEGY, TIME_FORMAT } from './common.js';

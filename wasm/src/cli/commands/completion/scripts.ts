@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Scripts that complete a command line, one for each shell.
+// Generates command-line completion scripts, one per shell.
 
 import type { CompletedCommand, CompletedOption } from './table.js';
 
-/** Options with named values; a name has the same ones in every command that takes it. */
+/** Options with named values, which are the same in every command with that option. */
 function named(commands: readonly CompletedCommand[]): Map<string, readonly string[]> {
   const all = commands.flatMap(({ options }) => options).filter(({ values }) => values.length > 0);
   return new Map(all.map(({ name, values }) => [name, values]));
@@ -39,7 +39,7 @@ complete -o default -F _dp_ftrl dp-ftrl
 `;
 }
 
-/** A text between single quotes. */
+/** Quotes a text with single quotes. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function zshOption({ name, kind, meaning, values, isFile }: CompletedOption): string {
@@ -82,7 +82,7 @@ fi
 `;
 }
 
-/** A text between single quotes of fish, which knows backslashes in them. */
+/** Quotes a text with single quotes for fish, where backslashes escape inside them. */
 const fishQuoted = (text: string) => `'${text.replace(/['\\]/g, (letter) => `\\${letter}`)}'`;
 
 function fishOption(command: string, { name, kind, meaning, values, isFile }: CompletedOption): string {

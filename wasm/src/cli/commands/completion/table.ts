@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything that shells complete: commands, their options with their meaning, and named values.
+// Data for completion in shells: commands, their options with descriptions, and named values.
 
 import { LOSSES } from '../../../api/learning/loss.js';
 import { BUCKETS } from '../../../shared/calendar.js';
@@ -18,9 +18,9 @@ export interface CompletedOption {
   name: string;
   kind: Kind;
   meaning: string;
-  /** Names that its value may be. */
+  /** Named values of the option. */
   values: readonly string[];
-  /** Whether its value is a file. */
+  /** Whether the value of the option is a file. */
   isFile: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface CompletedCommand {
   name: CommandName;
   summary: string;
   options: CompletedOption[];
-  /** Names that may follow the command; elsewhere files do. */
+  /** Words that may follow the command; if empty, files may. */
   words: readonly string[];
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Counts of buckets, made of totals.
+// Computes counts per bucket from running totals.
 
-/** Subtracts successive totals; the first ones stay as they are. */
+/** Subtracts successive totals; the first ones are returned unchanged. */
 export class Differences {
   private last: readonly number[] = [];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Counts as text: a row for each bucket and category.
+// Writes counts as text, with one row per bucket and category.
 
 import type { Format } from '../../input/format.js';
 import type { Step } from '../../input/steps.js';
@@ -14,14 +14,14 @@ interface Counted {
   format: Format;
   showTrue: boolean;
   timeColumn: string;
-  /** The column of the categories, and these; undefined where all rows are counted together. */
+  /** Column of the categories, and the categories; undefined if all rows are counted together. */
   by: string | undefined;
   labels: readonly string[] | undefined;
-  /** Std of each bucket's count. */
+  /** Standard deviation of each bucket's count. */
   stddevs: Float64Array;
 }
 
-/** Numbers of one category after a bucket. */
+/** Counts and totals of one category after a bucket. */
 interface Line {
   count: number;
   total: number;
@@ -29,7 +29,7 @@ interface Line {
   totalTrue?: number;
 }
 
-/** Writes the counts of one bucket after the other. */
+/** Writes counts bucket by bucket. */
 export class CountWriter extends StepWriter {
   private readonly noisy = new Differences();
   private readonly exact = new Differences();

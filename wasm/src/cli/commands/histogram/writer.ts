@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Histograms as text: a row for each step and category.
+// Writes histograms as text, with one row per step and category.
 
 import type { ConsistentCounts, CountPostProcessing, Histogram, Totals } from '../../../types/all.js';
 import type { Released } from '../../input/steps.js';
@@ -14,14 +14,14 @@ interface PostProcess {
 }
 
 interface ShownHistogram extends Shown {
-  /** The column of the categories, and these. */
+  /** Column of the categories, and the categories. */
   by: string;
   categories: readonly string[];
   confidence: number;
   postProcess: PostProcess | undefined;
 }
 
-/** Steps that wait for the last one. */
+/** Steps kept until they can be post-processed. */
 interface Kept {
   released: Released;
   totals: Pick<Totals, 'stddev'>;
@@ -29,7 +29,7 @@ interface Kept {
 
 export class HistogramWriter extends ReadingWriter {
   private readonly kept: Kept[] = [];
-  /** Counts after post-processing, of the steps that are written next. */
+  /** Post-processed counts of the steps to be written next. */
   private consistent: ConsistentCounts[] = [];
   private numConsistent = 0;
 
@@ -44,7 +44,7 @@ export class HistogramWriter extends ReadingWriter {
     super(sink, about, shown, 1 + 2 * categories.length, names);
   }
 
-  /** Keeps the steps where what is said of one depends on those after it. */
+  /** Writes the steps, or keeps them if their post-processing depends on later ones. */
   override async steps(
     released: Released,
     totals: Pick<Totals, 'stddev'>,

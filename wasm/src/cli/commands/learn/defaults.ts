@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Defaults of dp-ftrl learn, and how it says what it chose.
+// Defaults of dp-ftrl learn, and the messages about them.
 
 import { classifies } from '../../../api/learning/loss.js';
 import { slopeSquared, type Rates } from '../../../api/learning/setup.js';
 import type { DpFtrl, LearnerDefaultsOptions, LearnerOptions } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 
-/** Ways in which a run without a clip norm is set up. */
+/** Setup of a run without a clip norm. */
 export type Setup = NonNullable<LearnerDefaultsOptions['setup']>;
 
 type Target = Omit<LearnerDefaultsOptions, 'setup' | 'numRows' | 'dimension'>;
 
-/** Options that say how to learn: where one is given, nothing else is chosen but the clip norm. */
+/** Options of the learner; if one is given, only the clip norm is chosen by default. */
 const OF_LEARNER = [
   ...['domain', 'radius', 'regularisation', 'doubling', 'descent', 'mode'],
   ...['l1', 'group-norm'],
@@ -20,13 +20,13 @@ const OF_LEARNER = [
 const OF_PASSES = ['steps', 'batch', 'state'];
 const FACTS = ['loss', 'numClasses', 'quantile', 'huberThreshold', 'neighbours'] as const;
 
-/** Returns how a run is set up, undefined where a clip norm is given. */
+/** Returns the setup of a run, or undefined if a clip norm is given. */
 export function setupOf(
   has: (option: string) => boolean,
   { loss, isFile, mechanismOptions }: {
     loss: LearnerOptions['loss'];
     isFile: boolean;
-    /** Names of options that choose a mechanism, or say who takes part how often. */
+    /** Names of options for the mechanism and the participation. */
     mechanismOptions: readonly string[];
   },
 ): Setup | undefined {
@@ -36,7 +36,7 @@ export function setupOf(
   return isFile && !OF_PASSES.some(has) ? 'table' : 'stream';
 }
 
-/** Returns what the library chooses. */
+/** Returns the defaults of the library. */
 function chosen(
   dp: DpFtrl,
   target: Target,
@@ -48,19 +48,19 @@ function chosen(
   return dp.learnerDefaults({ ...same, epsilon, delta, ...facts });
 }
 
-/** Returns the number of passes over the rows that nobody chose. */
+/** Returns the default number of passes over the rows. */
 export function passesOf(dp: DpFtrl, setup: Setup | undefined, target: Target): number {
   if (setup !== 'table') return 1;
   return chosen(dp, target, { setup, numRows: 1, dimension: 1 }).numSteps;
 }
 
-/** Returns the options that the setup chooses. */
+/** Returns the options chosen for a setup. */
 export function optionsFor(
   dp: DpFtrl,
   setup: Setup,
   { target, rates, ...facts }: {
     target: Target;
-    /** Rates of a table. */
+    /** Rate schedule for a table. */
     rates?: Rates | undefined;
     numRows: number;
     batchSize: number;
@@ -73,14 +73,14 @@ export function optionsFor(
   return chosen(dp, target, { setup, ...(rates && { rates }), ...facts });
 }
 
-/** Says how a table is gone over. */
+/** Describes the passes over a table. */
 export function passesText({ numSteps, descent }: LearnerOptions): string {
   const why = 'steps of all rows, in whose sum no noise is smaller than independent noise';
   const fall = descent?.rates ? ' and rates that fall to 0 on a line' : '';
   return `set up for a whole table: ${numSteps} ${why}, with momentum${fall}`;
 }
 
-/** Says what was chosen, and from what. */
+/** Describes the chosen settings and what they depend on. */
 export function reasonFor(
   dp: DpFtrl,
   setup: Setup,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Measurements of a learner on the data: NOT private.
+// Measurements of a learner on the data, which are NOT private.
 
 import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../../types/all.js';
 import type { LearnerOptions, Twin } from '../../../types/all.js';
@@ -13,7 +13,7 @@ import { RowStream } from '../../input/stream.js';
 import { warn } from '../../output/notices.js';
 import { Progressive, type Losses } from './progressive.js';
 
-/** Limit on how many numbers of the examples are kept for the best fixed weights: 128 MB. */
+/** Most numbers of the examples that are kept to find the best fixed weights (128 MB). */
 export const MAX_KEPT = 2 ** 24;
 
 type Options = LearnerOptions & { dimension: number };
@@ -37,20 +37,20 @@ const OF_TWIN = [
   'penalty',
 ] as const;
 
-/** Picks those of the options that were given. */
+/** Picks the options that are given. */
 function pick<K extends keyof Options>(how: Options, names: readonly K[]): Pick<Options, K> {
   const given = names.filter((name) => how[name] !== undefined);
   return Object.fromEntries(given.map((name) => [name, how[name]])) as Pick<Options, K>;
 }
 
-/** A learner's run beside that of its twin without noise and the best fixed weights. */
+/** Compares a learner with its noiseless twin and with the best fixed weights. */
 export class Hindsight {
   private readonly own: Progressive;
   private readonly exact: Progressive;
   private readonly twin: Twin;
   private readonly comparator: Comparator | undefined;
 
-  /** @param numRows  different ones, at most. */
+  /** @param numRows  largest number of distinct rows. */
   constructor(dp: DpFtrl, learner: Losses, { how, numRows }: { how: Options; numRows: number }) {
     this.own = new Progressive(learner);
     this.exact = new Progressive(learner);
@@ -59,7 +59,7 @@ export class Hindsight {
     if (numRows * (how.dimension + 1) <= MAX_KEPT) this.comparator = dp.comparator(shared);
   }
 
-  /** Takes examples that the learner learned from; `areNew`: for the first time. */
+  /** Adds examples that the learner learned from; `areNew` if for the first time. */
   learn(
     features: Float64Array,
     labels: Float64Array,
@@ -93,7 +93,7 @@ export class Hindsight {
   }
 }
 
-/** Warns of what is measured on the rows of --test. */
+/** Warns that measurements on --test are not private. */
 export function warnTest(test: { file: string } | undefined): void {
   if (!test) return;
   const unless = 'unless it is public and shares no rows with the table';
@@ -101,8 +101,8 @@ export function warnTest(test: { file: string } | undefined): void {
 }
 
 /**
- * Opens the file of --test, whose columns are those of the input, and reads it once: what is wrong
- * with it shows before anything is paid for.
+ * Opens the file of --test, which has the columns of the input, and reads it once, so that its
+ * faults are reported before any budget is spent.
  */
 export async function openTest(
   { file, format, missing }: { file: string; format: TableFormat; missing: Missing },
@@ -121,7 +121,7 @@ export async function openTest(
   }
 }
 
-/** Measures the weights of the model, and the latest ones, on rows that were not learned from. */
+/** Evaluates the weights of the model, and the latest ones, on held-out rows. */
 export async function heldOut(
   dp: DpFtrl,
   { learner, model, label, rows }: {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A learner on its way through the rows, in this run alone or with --state in several.
+// Feeds rows to a learner, in this run only or, with --state, over several runs.
 
 import { scaled } from '../../../api/learning/model.js';
 import { TailAverage } from '../../../api/learning/tail-average.js';
@@ -26,12 +26,12 @@ import { Hindsight } from './hindsight.js';
 import type { Problem } from './problem.js';
 import type { Settings } from './settings.js';
 
-/** A learner of this run alone, or one that goes on, with columns in the order of its first run. */
+/** A learner of this run only, or of several runs with columns in the order of the first. */
 interface Made {
   learner: Learner | LearnerLedger;
   examples: Examples;
   inputs: readonly ModelInput[];
-  /** Present for a learner of several runs. */
+  /** Present for a learner over several runs. */
   state: LearnerState | undefined;
 }
 
@@ -51,27 +51,27 @@ async function makeLearner(
   return { learner, examples: new Examples(columns, label), inputs: state.inputs, state };
 }
 
-/** A learner, and how far it is. */
+/** A learner and its progress. */
 export class Learning {
-  /** Number of rows learned from so far: with --state those whose learning is stored. */
+  /** Number of rows learned from so far; with --state, only those stored. */
   private numLearned = 0;
-  /** Number of rows after these whose learning a failed save may or may not have kept. */
+  /** Number of rows after these that a failed save may or may not have stored. */
   private numInDoubt = 0;
-  /** Number of steps that are known to be stored. */
+  /** Number of steps known to be stored. */
   step: number;
-  /** Present where the learner is measured on the data. */
+  /** Present if the learner is evaluated on the data. */
   hindsight: Hindsight | undefined;
-  /** Present where the weights are drawn. */
+  /** Present if the weights are drawn. */
   chart: WeightsChart | undefined;
   readonly learner: Learner | LearnerLedger;
   readonly inputs: readonly ModelInput[];
   readonly state: LearnerState | undefined;
-  /** Present where the model is the average of the later weights. */
+  /** Present if the model is the average of the later weights. */
   readonly tail: TailAverage | undefined;
   private readonly examples: Examples;
-  /** Rows that come again, as the learner takes them. */
+  /** Rows of batches that may be read again, in the learner's format. */
   private readonly readied = new WeakMap<Batch, { features: Float64Array; labels: Float64Array }>();
-  /** With --state, where a batch that is not full goes on in the next run. */
+  /** Present with --state, where the next run continues a batch that is not full. */
   private readonly interruption: Interruption | undefined;
 
   private constructor({ learner, examples, inputs, state }: Made, average: Settings['average']) {
@@ -92,7 +92,7 @@ export class Learning {
     return new Learning(await makeLearner(dp, settings, given), settings.average);
   }
 
-  /** Makes one pass after the other, each over the same rows. */
+  /** Makes all passes, each over the same rows. */
   async learnAll(
     { rows, digest }: Problem,
     { passes, report }: { passes: number; report: () => void },
@@ -114,14 +114,14 @@ export class Learning {
         hindsight?.endBatch();
         await this.look();
       }
-      // Another row in the place of one is another person's.
+      // A row that changed between passes may be another person's.
       if (passes > 1 && hash.digest() !== digest) {
         throw new Misuse(`the rows of pass ${pass} are not those that were read before`);
       }
     }
   }
 
-  /** Ends the reaction to signals, and the measurements. */
+  /** Stops handling signals and measuring. */
   endMeasuring(): void {
     this.interruption?.end();
     this.hindsight?.dispose();
@@ -132,7 +132,7 @@ export class Learning {
     else this.learner.dispose();
   }
 
-  /** Adds to the error that ends a run of a state which rows must not come again. */
+  /** Adds to the error that ends a run with --state which rows the next run must leave out. */
   withRows(failure: unknown): unknown {
     const { state, numLearned, numInDoubt } = this;
     if (!state) return failure;
@@ -146,7 +146,7 @@ export class Learning {
     return error;
   }
 
-  /** Learns from a batch; a row that is refused is named. */
+  /** Learns from a batch; an error names the row that was refused. */
   private async learnFrom(batch: Batch, areNew: boolean): Promise<void> {
     const { learner, hindsight, tail, chart } = this;
     const { numRows } = batch;
@@ -175,13 +175,13 @@ export class Learning {
     hindsight?.learn(features, labels, { predictions: predictions!, areNew });
   }
 
-  /** Shows the weights to those who want them. */
+  /** Passes the current weights to the tail average and the chart. */
   private async look(): Promise<void> {
     this.tail?.look();
     await this.chart?.look();
   }
 
-  /** Returns the rows as the learner takes them: made once of a batch that is kept. */
+  /** Returns the rows in the learner's format, computed once per batch. */
   private ready(batch: Batch): { features: Float64Array; labels: Float64Array } {
     const before = this.readied.get(batch);
     if (before) return before;
@@ -192,7 +192,7 @@ export class Learning {
     const labels = new Float64Array(numRows);
     for (let i = 0; i < numRows; ++i) {
       if (batch.blank?.has(i)) {
-        // Its gradient is a slope times zeros.
+        // Zero features make its gradient zero.
         features.fill(0, i * dimension, (i + 1) * dimension);
         continue;
       }
@@ -215,7 +215,7 @@ export class Learning {
     const { code = 'internal' } = error as { code?: string };
     if (code === 'past_horizon') return pastHorizon(this.learner, batch, i);
     const place = placeOf(batch, i);
-    // The value may be of a private row.
+    // Left out of the message, because the value may belong to a private row.
     const { value, row: example, ...refusal } = refusalOf(error);
     const what = refusal.constraint === undefined ? (error as Error).message : inOptions(refusal);
     return new Misuse(`${placeText(place)}: ${what}`, { code, ...place }, value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The model that dp-ftrl learn ends with, and a table of it for people.
+// The model that dp-ftrl learn produces, and its report.
 
 import type { Candidate, DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
 import type { RowStream } from '../../input/stream.js';
@@ -13,7 +13,7 @@ import type { Settings } from './settings.js';
 
 const UNLESS_PUBLIC = 'NOT private unless the file is public';
 
-/** Returns what a model reaches on the rows of --test, and its latest weights as well. */
+/** Evaluates a model, and its latest weights, on the rows of --test. */
 export async function testOf(dp: DpFtrl, given: Parameters<typeof heldOut>[1]) {
   const tested = await heldOut(dp, given);
   const { progressiveLoss: loss, progressiveAccuracy: accuracy } = tested.average.result();
@@ -21,7 +21,7 @@ export async function testOf(dp: DpFtrl, given: Parameters<typeof heldOut>[1]) {
   return { ...tested, test };
 }
 
-/** Returns the model as it is now, with what is told of it. */
+/** Returns the current model with its metadata and measurements. */
 export async function modelOf(
   dp: DpFtrl,
   settings: Settings,
@@ -54,7 +54,7 @@ export async function modelOf(
   return { ...model, nonprivate };
 }
 
-/** Returns the regret with its gap, by which it may be larger. */
+/** Report rows of the regret, with the gap by which it may be larger. */
 function regretFacts(
   regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null,
   { domain, radius = 1 }: LearnerOptions,
@@ -74,7 +74,7 @@ function regretFacts(
   };
 }
 
-/** Returns what was measured on the data. */
+/** Report rows of measurements on the data. */
 function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how: LearnerOptions) {
   const { progressiveLoss, zeroLoss, progressiveAccuracy, twin, regret, heldOutLoss } = nonprivate;
   return {
@@ -101,13 +101,13 @@ export function weightNames({ inputs, intercept, weights, numClasses }: LearnedM
   });
 }
 
-/** Returns one row for each weight. */
+/** Report rows of the weights. */
 function weightFacts(model: LearnedModel) {
   const names = weightNames(model);
   return Object.fromEntries(model.weights.map((weight, j) => [`weight ${names[j]}`, weight]));
 }
 
-/** Returns what was measured on the rows of --test. */
+/** Report rows of measurements on the rows of --test. */
 function testFacts({ test }: LearnedModel) {
   if (!test) return {};
   return {
@@ -116,12 +116,12 @@ function testFacts({ test }: LearnedModel) {
   };
 }
 
-/** Returns a row for each fact. */
+/** Formats one row per fact. */
 function rowsOf(facts: Record<string, unknown>): string {
   return report(facts, false, Object.fromEntries(Object.keys(facts).map((key) => [key, key])));
 }
 
-/** Returns whom a model protects, and how much. */
+/** Report rows of the model's guarantee. */
 function guaranteeFacts({ certificate, private: isPrivate, protects }: LearnedModel) {
   return {
     private: isPrivate ? 'yes' : 'NO',
@@ -132,7 +132,7 @@ function guaranteeFacts({ certificate, private: isPrivate, protects }: LearnedMo
   };
 }
 
-/** Returns how the settings were chosen. */
+/** Report rows about the choice among candidates. */
 function tuningFacts({ tuning }: LearnedModel) {
   if (!tuning) return {};
   const { candidates, chosen, learnerEpsilon, selectionEpsilon } = tuning;
@@ -146,7 +146,7 @@ function tuningFacts({ tuning }: LearnedModel) {
   };
 }
 
-/** Returns the table of a model of rows that were kept as a whole. */
+/** Returns the report on a model learned from a table kept in memory. */
 export function describeWhole(model: LearnedModel, numRows: number): string {
   const { tuning, preconditioning, certificate, loss } = model;
   const held = tuning ? `, of which ${tuning.numHeldOut} chose and taught nothing` : '';
@@ -165,7 +165,7 @@ export function describeWhole(model: LearnedModel, numRows: number): string {
   });
 }
 
-/** Writes the file of --model, and standard output. */
+/** Writes the model to the file of --model, and the result to standard output. */
 export async function writeShown(
   { model: file, json }: Settings,
   model: LearnedModel,
@@ -178,7 +178,7 @@ export async function writeShown(
   await new StandardOutput().write(json ? `${JSON.stringify(model)}\n` : text());
 }
 
-/** Returns the table of a model. */
+/** Returns the report on a model. */
 export function describe(
   dp: DpFtrl,
   model: LearnedModel,

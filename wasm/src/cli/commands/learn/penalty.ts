@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --l1 and --group-norm of dp-ftrl learn: penalties that make weights 0.
+// --l1 and --group-norm of dp-ftrl learn: sparsity penalties.
 
 import type { ModelInput, PenaltyOptions } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
@@ -13,11 +13,11 @@ export const PENALTY_OPTIONS = { l1: 'value', 'group-norm': 'value', group: 'val
 /** A penalty before the columns are known. */
 export interface Penalty {
   strength: number;
-  /** Names of the features of each group, with stars; undefined without groups. */
+  /** Pattern of feature names for each group, in which `*` is a wildcard; undefined for l1. */
   groups: readonly string[] | undefined;
 }
 
-/** @throws Misuse for options that do not go together. */
+/** @throws Misuse for options that cannot be combined. */
 export function readPenalty(args: Args): Penalty | undefined {
   const [l1, norm] = ['l1', 'group-norm'].map((name) =>
     args.number(name, 'a number of at least 0', (strength) => strength >= 0),
@@ -34,7 +34,7 @@ export function readPenalty(args: Args): Penalty | undefined {
   return { strength, groups: norm === undefined ? undefined : groups };
 }
 
-/** Returns the indices of the features that a group names, which have to be one after the other. */
+/** Returns the indices of the features in a group, which must be consecutive. */
 function membersOf(pattern: string, inputs: readonly ModelInput[]): number[] {
   const names = inputs.map(({ name }) => name);
   const members = names.flatMap((name, i) => (matches(pattern, name) ? [i] : []));
@@ -46,7 +46,7 @@ function membersOf(pattern: string, inputs: readonly ModelInput[]): number[] {
   throw new Misuse(`${what}, but ${stranger} is among them: name them in order with --column`);
 }
 
-/** Returns the sizes of all groups: features that no pattern names are groups by themselves. */
+/** Returns the sizes of all groups; a feature in no pattern forms a group of size 1. */
 function sizesOf(patterns: readonly string[], inputs: readonly ModelInput[]): number[] {
   const owners = new Map<number, string>();
   for (const pattern of patterns) {
@@ -68,7 +68,7 @@ function sizesOf(patterns: readonly string[], inputs: readonly ModelInput[]): nu
   return sizes;
 }
 
-/** The penalty of the features; an intercept has none. */
+/** The penalty on the features; the intercept is not penalised. */
 export function penaltyFor(
   { strength, groups }: Penalty,
   { inputs, intercept }: { inputs: readonly ModelInput[]; intercept: boolean },

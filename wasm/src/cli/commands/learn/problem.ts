@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The table that dp-ftrl learn reads: its columns, ranges and horizon.
+// Opens the table of dp-ftrl learn and determines its columns, ranges and horizon.
 
 import { DEFAULT_RANGE, withRanges } from '../../../api/learning/setup.js';
 import type { ModelInput } from '../../../types/all.js';
@@ -18,16 +18,16 @@ export interface Problem {
   examples: Examples;
   inputs: ModelInput[];
   numSteps: number;
-  /** Rows of a step. */
+  /** Rows per step. */
   batchSize: number;
-  /** Digest of the rows as they were before, where they are read more than once. */
+  /** Digest of the rows at the first reading, if they are read more than once. */
   digest: string | undefined;
 }
 
-/** Limit on how many cells of a table are kept for the passes to come: 128 MB. */
+/** Most cells of a table that are kept for later passes (128 MB). */
 export const MAX_KEPT = 2 ** 24;
 
-/** Opens the table. Reads it once where ranges or the horizon, `given`, have to come from it. */
+/** Opens the table; reads it once if ranges or the horizon (unless `given`) depend on it. */
 export async function readProblem(
   args: Args,
   { label, target, passes, fromData, setup, format, missing }: Settings,
@@ -69,8 +69,8 @@ export async function readProblem(
 }
 
 /**
- * Counts features that nothing is known of: where a clip norm is given, large ones crowd out the
- * others when gradients are clipped.
+ * Reports the number of features without a known range. If a clip norm is given, large ones crowd
+ * out the others when gradients are clipped.
  */
 export function unscaledText(args: Args, inputs: readonly ModelInput[], setup: Setup | undefined) {
   const stated = readInputs(args, inputs.map(({ name }) => name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Losses of predictions, measured on the data: NOT private.
+// Losses of predictions, measured on the data, hence NOT private.
 
 import { classifies } from '../../../api/learning/loss.js';
 import { isRight } from '../../../api/learning/model.js';
@@ -8,10 +8,10 @@ import type { LearnedModel, Learner } from '../../../types/all.js';
 
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 
-/** Parts of a learner that compute how bad predictions are. */
+/** Members of a learner that compute losses. */
 export type Losses = Pick<Learner, 'loss' | 'losses' | 'numScores'>;
 
-/** Sums of the losses of predictions that were made before the label was known. */
+/** Progressive validation: sums the losses of predictions made before the label was seen. */
 export class Progressive {
   private loss = 0;
   private zeroLoss = 0;
@@ -23,8 +23,8 @@ export class Progressive {
   constructor(private readonly learner: Losses) {}
 
   /**
-   * `scores` has as many entries for each label as the learner has scores. Only the mean loss reads
-   * examples that are not new.
+   * Adds predictions; `scores` has `numScores` entries for each label. Examples that are not new
+   * only count for the mean loss.
    */
   add(scores: Float64Array, labels: Float64Array, areNew = true): void {
     const loss = sum(this.learner.losses(scores, labels));
@@ -40,7 +40,7 @@ export class Progressive {
     this.numExamples += labels.length;
   }
 
-  /** Mean loss of the predictions for all examples, repeated ones included. */
+  /** Mean loss of the predictions for all examples, including repeated ones. */
   get meanLoss(): number {
     return this.lossOfAll / this.numOfAll;
   }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bound of the regret theorem for a learner of the command, from public numbers alone.
+// Bound of the regret theorem for a learner of the command, from public numbers only.
 
 import { slopeSquared } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
 import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../../types/all.js';
 import { roundedUp } from '../../../shared/number.js';
 
-/** Whether ranges and loss rule out a gradient that is longer than what it is clipped to. */
+/** Whether ranges and loss rule out gradients longer than the clip norm. */
 function isNeverClipped(how: LearnerOptions, { inputs, intercept, certificate }: LearnedModel) {
   const areBounded = inputs.every(({ low }) => low !== undefined);
   const normSquared = inputs.length + Number(intercept);
   return areBounded && slopeSquared(how) * normSquared <= certificate.clipNorm ** 2;
 }
 
-/** The bound on the expected average regret, or why there is none. */
+/** Text with the bound on the expected average regret, or the reason why there is none. */
 export function regretBoundText(
   dp: DpFtrl,
   model: LearnedModel,
@@ -33,7 +33,7 @@ export function regretBoundText(
   if (!expected) return 'none: no theorem for this descent';
   const { numSteps } = certificate;
   const { step, numWaiting, batchSize: perStep } = learner;
-  // The bound is on the mean over full batches.
+  // The bound is for the mean over full batches.
   if (model.numExamples - numWaiting !== step * perStep) return 'none: a batch was not full';
   const when = step < numSteps ? ` after all ${numSteps} steps` : '';
   const bound = `${roundedUp(expected.total)}${when}`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The options of dp-ftrl learn, read and checked against each other.
+// Reads the options of dp-ftrl learn and checks their combination.
 
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
 import { RATES, type Rates } from '../../../api/learning/setup.js';
@@ -70,7 +70,7 @@ export const options: Known = {
 
 const LABEL = '--label names the column to predict from the others';
 
-/** Reads the options that belong to one loss each. */
+/** Reads the loss and the options that are specific to one loss. */
 function readLoss(args: Args) {
   const loss = args.oneOf('loss', [...LOSSES, 'softmax']);
   const only = { quantile: 'quantile', 'huber-threshold': 'huber', classes: 'softmax' };
@@ -85,10 +85,10 @@ function readLoss(args: Args) {
   };
 }
 
-/** Returns whether --rates has a name in place of numbers. */
+/** Whether --rates is a name instead of numbers. */
 const namesRates = (args: Args) => RATES.some((name) => name === args.text('rates'));
 
-/** Gradient descent instead of FTRL, where it is asked for. */
+/** Reads the options of gradient descent, or undefined for FTRL. */
 function readDescent(args: Args) {
   const stray = ['momentum', 'momentum-through', 'rates'].find((name) => args.has(name));
   if (!args.has('descent')) {
@@ -106,14 +106,14 @@ function readDescent(args: Args) {
   };
 }
 
-/** @throws Misuse for options that show data and do not say so. */
+/** @throws Misuse for options that reveal data without --show-nonprivate. */
 function requireShown(args: Args): void {
   if (args.has('ranges-from-data') && !args.has('show-nonprivate')) {
     throw new Misuse('--ranges-from-data gives data away: it needs --show-nonprivate');
   }
 }
 
-/** Reads the kind of model and the way it is learned, without defaults of the library. */
+/** Reads the kind of model and how it is learned, leaving defaults to the library. */
 function readLearner(args: Args, batchSize: number) {
   const { loss, ...parameters } = readLoss(args);
   const { mode, how } = readMode(args);
@@ -136,7 +136,7 @@ function readLearner(args: Args, batchSize: number) {
 
 type Average = 'all' | 'tail' | 'last';
 
-/** Reads how the rate that is chosen for a table goes over the steps. */
+/** Reads the schedule of the learning rate that is chosen for a table. */
 function readRates(args: Args, setup: Setup | undefined): Rates | undefined {
   const isNamed = !args.has('descent') && namesRates(args);
   if (setup === 'table') return isNamed ? args.oneOf('rates', RATES) : undefined;
@@ -145,13 +145,13 @@ function readRates(args: Args, setup: Setup | undefined): Rates | undefined {
   throw new Misuse(`--rates ${args.text('rates')} ${what}`);
 }
 
-/** Returns which weights make the model where nobody says so. */
+/** Returns the default of --average. */
 function usualAverage(setup: Setup | undefined, rates: Rates | undefined): Average {
   if (setup === undefined) return 'all';
   return setup === 'table' && rates !== 'constant' ? 'last' : 'tail';
 }
 
-/** Reads which weights make the model. The average of all is the one of the regret theorem. */
+/** Reads which weights form the model; the regret theorem is about the average of all. */
 function readAverage(args: Args, usual: Average): Average {
   const average = args.oneOf('average', ['all', 'tail', 'last'], usual);
   if (average === 'tail' && args.has('state')) {
@@ -160,7 +160,7 @@ function readAverage(args: Args, usual: Average): Average {
   return average;
 }
 
-/** Reads the file that the model is measured on. */
+/** Reads the file on which the model is evaluated. */
 function readTest(args: Args) {
   const file = args.text('test');
   if (file === undefined) return undefined;
@@ -220,7 +220,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** Reads how often a user takes part. */
+/** Reads the participation pattern. */
 export function readPattern(
   args: Args,
   chosen: Chosen,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Options of dp-ftrl learn for tables that are kept as a whole: settings among which the data choose,
-// and whether second moments come first.
+// Options of dp-ftrl learn for tables that are kept in memory: settings among which the data
+// choose, and whether second moments are estimated first.
 
 import type { Candidate } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
@@ -15,17 +15,17 @@ export const WHOLE_OPTIONS = {
   'no-precondition': 'flag',
 } as const;
 
-/** How a table may be learned from that is kept as a whole. */
+/** Settings for learning from a table that is kept in memory. */
 export interface Whole {
-  /** Settings among which the data choose, if they do. */
+  /** Settings among which the data choose, if any. */
   candidates: readonly Required<Candidate>[] | undefined;
-  /** Whether second moments come first; undefined where that depends on how many rows there are. */
+  /** Whether second moments are estimated first; undefined if the number of rows decides. */
   precondition: boolean | undefined;
-  /** The option for which the table is not kept, though nothing that was asked for needs that. */
+  /** Option that prevents keeping the table, which no other option requires. */
   without: string | undefined;
 }
 
-/** Options that have no meaning where a table is kept as a whole. */
+/** Options that are not supported for a table kept in memory. */
 const NOT_WHOLE = ['average', 'plot', 'show-nonprivate'];
 
 function factors(args: Args, name: 'tune' | 'tune-clip'): readonly number[] {
@@ -42,7 +42,7 @@ function readPrecondition(args: Args): boolean | undefined {
   return isWanted || isNotWanted ? isWanted : undefined;
 }
 
-/** Returns how the table may be learned from, undefined where nothing is chosen for a table. */
+/** Reads settings for a table kept in memory; undefined if the setup is not for a table. */
 export function readWhole(args: Args, setup: Setup | undefined): Whole | undefined {
   const given = Object.keys(WHOLE_OPTIONS).find((name) => args.has(name));
   const name = given === 'tune-clip' ? 'tune' : given;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run of dp-ftrl learn that keeps the table: where second moments come first, or one of several models
-// is chosen privately.
+// A run of dp-ftrl learn that keeps the table in memory, to estimate second moments first or to
+// choose one of several models privately.
 
 import type { DpFtrl, LearnedModel, PreconditioningCost, TuningCost } from '../../../types/all.js';
 import { MAX_MOMENTS_DIMENSION } from '../../../shared/defaults.js';
@@ -21,9 +21,9 @@ import type { Whole } from './whole-options.js';
 
 const PROTECTS = 'one row';
 
-/** How a table is learned from. */
+/** Settings for learning from a table. */
 interface How extends Pick<Whole, 'candidates'> {
-  /** Budgets of second moments and the learner after them, if they come first. */
+  /** Budgets of second moments and of the learner after them, if moments are estimated first. */
   moments: PreconditioningCost | undefined;
 }
 
@@ -35,21 +35,21 @@ interface WholeRun {
 
 const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) => inputs.length + Number(intercept);
 
-/** Returns what second moments may spend, of candidates those of each. */
+/** Returns the budget of second moments, for each candidate if there are candidates. */
 function momentsOf(dp: DpFtrl, settings: Settings, { problem, candidates }: {
   problem: Problem;
   candidates: Whole['candidates'];
 }): PreconditioningCost {
   const { epsilon, delta, neighbours } = settings.target;
   const { batchSize: numRows } = problem;
-  // Candidates learn from what a tenth of the rows, rounded up, leaves.
+  // Candidates learn from all rows except a tenth, rounded up.
   const facts = candidates
     ? { epsilon: tuningOf(dp, settings, candidates).learnerEpsilon, numRows: numRows - Math.ceil(numRows / 10) }
     : { epsilon, numRows };
   return dp.preconditioningCost({ ...facts, delta, neighbours, dimension: dimensionOf(settings, problem) });
 }
 
-/** @throws Misuse where second moments cannot come first, before anything is paid for. */
+/** @throws Misuse if second moments cannot be estimated, before any budget is charged. */
 function requireMoments({ momentsEpsilon }: PreconditioningCost, dimension: number, delta: number): void {
   if (dimension > MAX_MOMENTS_DIMENSION) {
     const limit = `${MAX_MOMENTS_DIMENSION} features, the intercept included`;
@@ -58,11 +58,11 @@ function requireMoments({ momentsEpsilon }: PreconditioningCost, dimension: numb
   if (momentsEpsilon === 0) throw new Misuse(`--precondition needs a smaller --delta, got ${delta}`);
 }
 
-/** Returns whether a table is small enough to keep it where nothing that was asked for needs that. */
+/** Whether a table is small enough to be kept in memory by default. */
 const isKept = (settings: Settings, problem: Problem) =>
   problem.batchSize * dimensionOf(settings, problem) <= MAX_KEPT;
 
-/** Returns how the table is learned from if it is kept as a whole. */
+/** Returns the settings if the table is to be kept in memory, else undefined. */
 export function wholeFor(dp: DpFtrl, settings: Settings, problem: Problem): How | undefined {
   const { whole } = settings;
   if (!whole || whole.without !== undefined) return undefined;
@@ -75,7 +75,7 @@ export function wholeFor(dp: DpFtrl, settings: Settings, problem: Problem): How 
   return { candidates, moments: precondition ? moments : undefined };
 }
 
-/** Says why second moments do not come first, where otherwise they would. */
+/** Says why second moments are not estimated first, if by default they would be. */
 export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): string {
   const { whole } = settings;
   if (!whole || whole.precondition === false) return '';
@@ -92,7 +92,7 @@ interface Rows {
   labels: Float64Array;
 }
 
-/** Returns all rows, which are read once more if they could not be kept. */
+/** Returns all rows, read again if they were not kept. */
 async function readRows({ rows, examples, inputs, batchSize, digest }: Problem): Promise<Rows> {
   const features = new Float64Array(batchSize * inputs.length);
   const labels = new Float64Array(batchSize);
@@ -112,7 +112,7 @@ async function readRows({ rows, examples, inputs, batchSize, digest }: Problem):
   return { features, labels };
 }
 
-/** Costs of the model, and what the parts of it may spend. */
+/** Privacy costs of the model, and the budgets of its parts. */
 interface Cost extends Pick<TuningCost, 'mu' | 'rho'> {
   tuning: TuningCost | undefined;
 }
@@ -130,7 +130,7 @@ function costOf(dp: DpFtrl, { settings, how: { candidates } }: WholeRun): Cost {
   return { mu, rho, tuning };
 }
 
-/** Says what is promised, what it costs and what was chosen, before anything is learned. */
+/** States the guarantee, its split and the chosen settings, before anything is learned. */
 function sentenceOf(dp: DpFtrl, run: WholeRun, { tuning }: Cost): string {
   const { settings, how, problem } = run;
   const { target, rates } = settings;
@@ -173,7 +173,7 @@ async function learn(dp: DpFtrl, { settings, how, problem }: WholeRun, rows: Row
   return dp.learnTuned({ ...given, candidates, composes: budget !== undefined });
 }
 
-/** Returns the model with what it reaches on the rows of --test. */
+/** Returns the model with its evaluation on the rows of --test. */
 async function measured(
   dp: DpFtrl,
   model: LearnedModel,
@@ -184,7 +184,7 @@ async function measured(
   },
 ): Promise<LearnedModel> {
   if (!test) return model;
-  // For its loss alone.
+  // Only its loss is used.
   const facts = { numRows: 1, batchSize: 1, dimension };
   const how = optionsFor(dp, 'table', { target, ...facts });
   const learner = dp.learner({ ...how, dimension });
@@ -205,7 +205,7 @@ export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<v
   const dimension = dimensionOf(settings, problem);
   const cost = costOf(dp, run);
   const { mu, rho } = cost;
-  // Rows that changed since they were counted cost nothing.
+  // Read before spending, so that nothing is charged if the rows changed since they were counted.
   const rows = await readRows(problem);
   await budget?.spend(dp, {
     ...{ costs: { mu, rho }, epsilon, delta, neighbours, unit: PROTECTS, columns },

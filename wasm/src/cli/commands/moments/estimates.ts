@@ -4,7 +4,7 @@
 
 import type { Estimate, Moments } from '../../../types/all.js';
 
-/** Estimates that are there when they are asked for. */
+/** Optional estimates. */
 export interface Wanted {
   covariance: boolean;
   standardDeviation: boolean;
@@ -19,7 +19,7 @@ export function pathsOf(columns: readonly string[], wanted: Wanted): string[][] 
   return [['count'], ...each('mean'), ...each('variance'), ...covariances, ...deviations];
 }
 
-/** `age_mean`, `a_b_covariance`. */
+/** Column name of an estimate: `age_mean`, `a_b_covariance`. */
 export function nameOf([kind, ...columns]: readonly string[]): string {
   return [...columns, kind].join('_');
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Moments as text: a row a step.
+// Writes moments as text, one row per step.
 
 import type { Estimate } from '../../../types/all.js';
 import type { Sink } from '../../output/output.js';
@@ -15,7 +15,7 @@ interface ShownMoments extends Shown {
 
 type Tree = { [name: string]: Tree | Estimate };
 
-/** Puts an estimate where its kind and columns say: `{mean: {age: {value, ...}}}`. */
+/** Inserts an estimate at the path of its kind and columns: `{mean: {age: {value, ...}}}`. */
 function put(tree: Tree, [name, ...rest]: readonly string[], estimate: Estimate): void {
   if (rest.length === 0) tree[name!] = estimate;
   else put((tree[name!] ??= {}) as Tree, rest, estimate);

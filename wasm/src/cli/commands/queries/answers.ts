@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Answers of dp-ftrl queries as text.
+// Formats the answers of dp-ftrl queries as text.
 
 import type { Queries, QueryAnswers } from '../../../types/all.js';
 import type { Format } from '../../input/format.js';
@@ -14,7 +14,7 @@ export interface Answer {
   std: number;
 }
 
-/** Returns the answers in rows or, with `whole` the number of rows, in fractions of them. */
+/** Returns the answers as numbers of rows, or as fractions if `whole` is the number of rows. */
 export function answersOf(
   queries: Queries,
   { answers }: QueryAnswers,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --workload of dp-ftrl queries: what is asked, and the name of each query in the words of the file.
+// --workload of dp-ftrl queries: the queries, and their names in terms of columns and values.
 
 import { existsSync } from 'node:fs';
 import type { QueryWorkload } from '../../../types/all.js';
@@ -11,7 +11,7 @@ import { readNumbers } from '../../options/workload.js';
 /** Turns labels of the core, which count values, into the names used here. */
 type Naming = (label: string) => string;
 
-/** A workload, or one of several that are asked together. */
+/** A workload, or one part of a union of workloads. */
 interface Asked {
   workload: QueryWorkload;
   numQueries: number;
@@ -20,10 +20,10 @@ interface Asked {
 
 const WANTED = 'ranges, prefix, identity, marginals=K, parities=K or a CSV file, joined by +';
 
-/** Asks for all tables of `order` of the columns. */
+/** Workload of all marginal tables over `order` columns. */
 function askMarginals(domains: readonly Domain[], order: number): Asked {
   const sizes = domains.map(({ labels }) => labels.length);
-  // Number of queries over the first columns: those of the tables of 0, 1, ... of them.
+  // counts[k] is the number of queries in all tables over k of the columns so far.
   let counts = [1];
   for (const size of sizes) {
     counts = [...counts, 0].map((count, k) => count + size * (counts[k - 1] ?? 0));
@@ -36,7 +36,7 @@ function askMarginals(domains: readonly Domain[], order: number): Asked {
   return { workload: { marginals: sizes, order }, numQueries: counts[order]!, naming };
 }
 
-/** Asks for all parities of `order` of the bits. */
+/** Workload of all parities of `order` bits. */
 function askParities(bits: number, order: number): Asked {
   let numQueries = 1;
   for (let k = 0; k < order; ++k) numQueries = (numQueries * (bits - k)) / (k + 1);

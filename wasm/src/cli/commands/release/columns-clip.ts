@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One clip norm for all columns: how it follows from what is known of them, and what it does to each.
+// Derives one clip norm for all columns from their ranges, and warns about its effect on each.
 
 import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { namesText, shortName } from '../../input/header.js';
 import { reachOf } from '../../input/ranges.js';
 
-/** Columns with what is known of them. */
+/** Columns with their known ranges. */
 type Ranges = readonly Required<ModelInput>[];
 
-/** Noise that is made for longer rows may be no number. */
+/** Largest supported row length; noise scaled to longer rows may not be finite. */
 const LONGEST = 1e300;
 
-/** The length of the longest row whose values are within their ranges. */
+/** The largest norm of a row whose values are within their ranges. */
 export function longestRow(ranges: Ranges, inL1: boolean): number {
   const reaches = ranges.map(reachOf);
   const longest = inL1 ? reaches.reduce((sum, reach) => sum + reach, 0) : Math.hypot(...reaches);
@@ -21,17 +21,17 @@ export function longestRow(ranges: Ranges, inL1: boolean): number {
   throw new Misuse(`--range must allow no row that is longer than ${LONGEST}, got ${longest}`);
 }
 
-/** From this ratio of the largest values of two columns on, noise made for one hides the other. */
+/** Ratio of two columns' largest values from which the noise for one hides the other. */
 const UNEQUAL = 10;
 
-/** Digits of lengths in messages. */
+/** Significant digits of lengths in messages. */
 const DIGITS = 4;
 
 function shown(length: number): string {
   return String(Number(length.toPrecision(DIGITS)));
 }
 
-/** Says which column has noise that is made for another, as far as ranges show it. */
+/** Warns of a column whose noise is scaled to another with a much larger range. */
 function unequalNotice(ranges: Ranges): string | undefined {
   const inOrder = ranges.toSorted((one, other) => reachOf(one) - reachOf(other));
   const [least, most] = [inOrder[0]!, inOrder.at(-1)!];
@@ -42,7 +42,7 @@ function unequalNotice(ranges: Ranges): string | undefined {
   return `${small} has the noise of ${large}: a run of its own under one --budget gives it less`;
 }
 
-/** Says that a clip norm cuts rows that are within their ranges. */
+/** Warns that the clip norm scales down rows that are within their ranges. */
 function cutNotice(ranges: Ranges, { clipNorm, inL1 }: { clipNorm: number; inL1: boolean }): string | undefined {
   const longest = longestRow(ranges, inL1);
   if (longest <= clipNorm) return undefined;
@@ -50,10 +50,10 @@ function cutNotice(ranges: Ranges, { clipNorm, inL1 }: { clipNorm: number; inL1:
 }
 
 /**
- * Warnings about columns of one clip norm, which come from what was said of them and never from the
+ * Warnings about columns that share a clip norm. They depend on the stated ranges, never on the
  * data.
  *
- * @param ranges  absent where nothing is known.
+ * @param ranges  undefined if no ranges are known.
  */
 export function clipNotices(
   columns: readonly string[],

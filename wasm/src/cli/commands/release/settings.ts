@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The options of dp-ftrl release, read and checked against each other.
+// Reads the options of dp-ftrl release and checks their combination.
 
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, outputFormat } from '../../input/format.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums of several workloads as text: a row a step, with the std of each workload.
+// Writes sums of several workloads as text, one row per step with the std of each workload.
 
 import type { Totals, WorkloadError } from '../../../types/all.js';
 import type { Released, Step } from '../../input/steps.js';
@@ -12,12 +12,12 @@ import type { ShownSums } from './writer.js';
 
 interface ShownStack extends ShownSums {
   columns: readonly string[];
-  /** One a workload. */
+  /** One name per workload. */
   names: readonly string[];
   workloads: readonly WorkloadError[];
 }
 
-/** Sums of a workload after a step, one a column. */
+/** Sums of a workload after a step, one per column. */
 interface Own {
   name: string;
   values: number[];
@@ -39,7 +39,7 @@ export class StackWriter extends StepWriter {
     super(sink, new RowText(['step', ...times, ...sums], format), json);
   }
 
-  /** Rows are as long as all estimates. */
+  /** Writes steps, whose rows hold all estimates. */
   override steps(released: Released, totals: Pick<Totals, 'stddev'>): Promise<Error | undefined> {
     const { columns, names } = this.shown;
     const dimension = names.length * columns.length * ESTIMATE.length;
@@ -80,7 +80,7 @@ export class StackWriter extends StepWriter {
       const [from, to] = [i * columns.length, (i + 1) * columns.length];
       const own = estimates.slice(from, to);
       const values = own.map(({ value }) => value);
-      // All columns have the noise of one law.
+      // The noise of all columns has the same distribution.
       return { name, values, truth: truth?.slice(from, to), std: own[0]!.stddev };
     });
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Several --workload of one stream, from one noise and one budget.
+// Releases several --workload of one stream with shared noise and one budget.
 
 import { DEFAULT_CONFIDENCE } from '../../../shared/defaults.js';
 import type { StackedSums, SumsStatistic } from '../../../types/all.js';
@@ -16,7 +16,7 @@ import type { OtherTotals } from './sums.js';
 import { areEstimatesTold } from './told.js';
 import type { ShownSums } from './writer.js';
 
-/** Options that go with a single workload only. */
+/** Options that are only allowed with a single workload. */
 const ALONE = ['pure', 'strategy'];
 
 function requireTogether(args: Args): void {
@@ -27,13 +27,13 @@ function requireTogether(args: Args): void {
   }
 }
 
-/** A release that is under way. */
+/** A release in progress. */
 interface Running {
   sink: Sink;
   prepared: { rows: RowStream };
 }
 
-/** Returns what dp-ftrl release does with several workloads instead of one. */
+/** Returns the parts of dp-ftrl release that are different for several workloads. */
 export function severalSums(
   args: Args,
   { importance, shown }: { importance: number[] | undefined; shown: ShownSums },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps as text: rows, or one JSON object with a row a line.
+// Writes steps as text: either rows, or one JSON object with a row per line.
 
 import type { Certificate, Totals } from '../../../types/all.js';
 import { endOfRows } from '../../failure.js';
@@ -8,7 +8,7 @@ import { eachStep, type Released, type Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import type { RowText } from '../../output/row-text.js';
 
-/** Writes one step after the other. */
+/** Writes steps in order. */
 export abstract class StepWriter {
   private numObjects = 0;
 
@@ -18,7 +18,7 @@ export abstract class StepWriter {
     protected readonly json: boolean,
   ) {}
 
-  /** Facts of the JSON object about all rows. */
+  /** Members of the JSON object that concern all rows. */
   protected abstract facts(): Record<string, unknown>;
   /** Text of a step. */
   protected abstract step(step: Step): string;
@@ -29,7 +29,7 @@ export abstract class StepWriter {
     await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
   }
 
-  /** Writes some steps; returns the fault that ends the run, if there is one. */
+  /** Writes some steps; returns the fault that ends the run, if any. */
   async steps(
     released: Released,
     totals: Pick<Totals, 'dimension' | 'stddev'>,
@@ -44,7 +44,7 @@ export abstract class StepWriter {
     if (this.json) await this.sink.write(endOfRows(fault, about));
   }
 
-  /** A row of the JSON object. */
+  /** Formats a row of the JSON object. */
   protected object(row: object): string {
     return `${this.numObjects++ === 0 ? '' : ','}\n${JSON.stringify(row)}`;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The running totals of dp-ftrl release: their horizon, and what turns rows into their steps.
+// Makes the running totals of dp-ftrl release, their horizon, and the stepper from rows to steps.
 
 import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/all.js';
 import type { ReleaseStore, Workload } from '../../../types/all.js';
@@ -16,10 +16,10 @@ import { LedgerStepper } from '../../state/ledger-steps.js';
 import { LedgerTotals, type Lasting, type StepLedger } from '../../state/state.js';
 import type { Settings } from './settings.js';
 
-/** Returns the horizon as given, or the number of steps of the input, which is then read twice. */
+/** Returns the given horizon, or the number of steps of the input, which is then read twice. */
 export async function horizonOf(steps: number | undefined, settings: Settings, rows: RowStream) {
   const { people, times } = settings;
-  // With --state the times say where this run ends, not how long all of them are.
+  // With --state, --to only limits this run, not the horizon of all runs.
   const isRange = times?.last !== undefined && !settings.state;
   const range = isRange ? times.last! - times.first! + 1 : undefined;
   if (steps !== undefined) {
@@ -44,23 +44,23 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
 
 export type SumOptions = PrefixSumOptions | PureSumOptions;
 
-/** Totals that are no sums of the rows: how they are asked for. */
+/** Request for totals that are not sums of the rows. */
 interface Asked {
   how: SumOptions;
-  /** More than one where several are released. */
+  /** Workloads, more than one if several are released together. */
   workloads: readonly Workload[];
   columns: readonly string[];
 }
 
-/** The totals of a command in their place, of one run or of several. */
+/** Totals of a command other than sums of the rows, over one run or several. */
 export interface OtherTotals extends Pick<Lasting, 'kind' | 'fixed'> {
-  /** Whether of a person's rows of a step the first counts, instead of their sum. */
+  /** Whether only the first of a person's rows in a step counts, instead of their sum. */
   takesFirst: boolean;
   sums(dp: DpFtrl, asked: Asked & { people: People | undefined }): Sums;
   open(dp: DpFtrl, asked: Asked & { store: ReleaseStore }): Promise<StepLedger>;
 }
 
-/** A release of several runs. */
+/** Describes a release over several runs. */
 function lastingOf(
   dp: DpFtrl,
   { how, workloads }: Omit<Asked, 'columns'>,
@@ -79,13 +79,13 @@ function lastingOf(
 export interface Made {
   sums: RowSums;
   stepper: Stepper;
-  /** Present for a release of several runs. */
+  /** Present for a release over several runs. */
   state?: LedgerTotals;
   close(): Promise<void>;
 }
 
 /**
- * Makes a running total of this run alone, or one that goes on, and what turns rows into its steps.
+ * Makes running totals, of this run only or continued over several, and the stepper for their rows.
  */
 export async function makeSums(
   dp: DpFtrl,

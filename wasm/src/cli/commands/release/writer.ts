@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Releases as text: a row a step.
+// Writes releases as text, one row per step.
 
 import type { Format } from '../../input/format.js';
 import type { NoiseFacts, Step } from '../../input/steps.js';
@@ -8,7 +8,7 @@ import type { Sink } from '../../output/output.js';
 import { RowText } from '../../output/row-text.js';
 import { StepWriter } from './step-writer.js';
 
-/** How steps are shown. */
+/** Output settings of steps. */
 export interface ShownSums {
   json: boolean;
   format: Format;
@@ -16,10 +16,10 @@ export interface ShownSums {
   timeColumn: string | undefined;
 }
 
-/** Probability that the noise of a total is beyond the half width that is shown. */
+/** Probability that the noise of a total exceeds the half width that is shown. */
 const BEYOND = 0.05;
 
-/** Half widths of the noise of steps without a delta, found once for each std. */
+/** Half widths of pure noise, computed once for each standard deviation. */
 class HalfWidths {
   private readonly known = new Map<number, number>();
 
@@ -37,7 +37,7 @@ class HalfWidths {
 export class Writer extends StepWriter {
   private readonly halfWidths: HalfWidths | undefined;
 
-  /** `pure`: the totals, where they are without a delta. */
+  /** @param pure  the totals, if they are pure (without a delta). */
   constructor(
     sink: Sink,
     private readonly columns: string[],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Options that all commands which release statistics have in common.
+// Options shared by all commands that release statistics.
 
 import { PLOT_OPTIONS } from '../../charts/file.js';
 import type { Args, Known } from '../../options/args.js';
@@ -17,12 +17,12 @@ export const STATISTIC_OPTIONS: Known = {
   seed: 'value',
 };
 
-/** Records have no norm, which the settings want. */
+/** Placeholder, because settings require a clip norm but records of statistics have no norm. */
 const NO_CLIP = '1';
 
 /**
- * Settings, confidence, and how steps are shown.
- * @param counted  what becomes of a row, in words
+ * Reads the settings, the confidence, and how steps are shown.
+ * @param counted  treatment of a row, in words
  */
 export function readStatisticSettings(args: Args, counted: string) {
   const settings = readSettings(args.with('clip', NO_CLIP));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Readings of statistics as rows of numbers, which steppers hand on as they do totals.
+// Adapts readings of statistics to rows of numbers, which steppers treat like totals.
 
 import type { Estimate, PeopleStatistic, Statistic } from '../../../types/all.js';
 import type { StatisticLedger, StatisticOptions, Totals } from '../../../types/all.js';
@@ -8,10 +8,10 @@ import type { PeopleTotals, RowTotals } from '../../input/steps.js';
 import type { StepLedger } from '../../state/state.js';
 import type { OtherTotals } from '../release/sums.js';
 
-/** Numbers of an estimate. */
+/** Numbers that make up an estimate. */
 export const ESTIMATE = ['value', 'low', 'high', 'stddev'] as const;
 
-/** Estimates of a row of numbers. */
+/** Converts a row of numbers back to estimates. */
 export function estimatesOf(numbers: Float64Array): Estimate[] {
   return Array.from({ length: numbers.length / ESTIMATE.length }, (_, i) => {
     const entries = ESTIMATE.map((name, k) => [name, numbers[i * ESTIMATE.length + k]!]);
@@ -19,19 +19,19 @@ export function estimatesOf(numbers: Float64Array): Estimate[] {
   });
 }
 
-/** How rows of a table become records, and readings rows of numbers. */
+/** Conversions of table rows to records, and of readings to estimates. */
 interface How<Many, Reading> {
   records(rows: ArrayLike<number>): Many;
-  /** All estimates of a reading, in the order of its row. */
+  /** Returns all estimates of a reading, in the order of its row. */
   estimates(reading: Reading): Estimate[];
 }
 
-/** Members of statistics of every kind. */
+/** Members common to all kinds of statistics. */
 type Common = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'>;
 type Open<Reading> = Common & { endSteps(numSteps?: number): Reading[] };
 type Lasting<Many, Reading> = StatisticLedger<never, Many, Reading>;
 
-/** A statistic whose readings are rows of numbers. */
+/** Adapts a statistic so that its readings are rows of numbers. */
 abstract class Readings<Many, Reading, S extends Common> {
   constructor(
     protected readonly statistic: S,
@@ -41,7 +41,7 @@ abstract class Readings<Many, Reading, S extends Common> {
   get certificate() {
     return this.statistic.certificate;
   }
-  /** Numbers of a row of the table: a row of a reading has others. */
+  /** Numbers in a row of the table, unlike those in a row of a reading. */
   get dimension() {
     return this.statistic.dimension;
   }
@@ -120,20 +120,20 @@ class LedgerReadings<Many, Reading>
 interface Asked<Many, Reading>
   extends How<Many, Reading>,
     Pick<OtherTotals, 'kind' | 'fixed' | 'takesFirst'> {
-  /** Options of the statistic, besides those of its mechanism. */
+  /** Returns options of the statistic, in addition to those of its mechanism. */
   what(asked: Parameters<OtherTotals['sums']>[1] | Parameters<OtherTotals['open']>[1]): object;
-  /** Is given the statistic. */
+  /** Receives the statistic once it is made. */
   made?(statistic: unknown): void;
 }
 
-/** Readings of a statistic in the place of sums of the rows. */
+/** Makes totals that are readings of a statistic instead of sums of rows. */
 export function readingsOf<Many, Reading>(asked: Asked<Many, Reading>): OtherTotals {
   const { kind, fixed, takesFirst, what, made, ...how } = asked;
   const optionsOf: typeof what = (given) => {
     const { clipNorm: _norm, dimension: _length, ...others } = given.how;
     return { ...others, statistic: kind, ...what(given) };
   };
-  // Options say what is a record, and what a reading.
+  // The options determine the types of records and readings.
   const known = <S>(statistic: unknown): S => {
     made?.(statistic);
     return statistic as S;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Readings of statistics as text.
+// Writes readings of statistics as text.
 
 import type { Estimate, Totals } from '../../../types/all.js';
 import type { Format } from '../../input/format.js';
@@ -11,14 +11,14 @@ import { RowText } from '../../output/row-text.js';
 import { StepWriter } from '../release/step-writer.js';
 import { ESTIMATE, estimatesOf } from './totals.js';
 
-/** A step, with what was released as estimates. */
+/** A step with its released estimates. */
 export interface Reading {
   step: number;
   time: string | undefined;
   estimates: Estimate[];
 }
 
-/** Names of the cells of an estimate, and the cells. */
+/** Column names of an estimate, for the cells of `cellsOf`. */
 export function cellNames(name: string): string[] {
   return [name, `${name}_low`, `${name}_high`];
 }
@@ -27,17 +27,17 @@ export function cellsOf({ value, low, high }: Estimate): number[] {
   return [value, low, high];
 }
 
-/** How steps are shown, whatever the statistic is. */
+/** Output settings common to all statistics. */
 export interface Shown {
   json: boolean;
   format: Format;
   timeColumn: string | undefined;
 }
 
-/** The first estimate of a reading is the number of all rows, which `all` names. */
+/** Writer of readings whose first estimate is the number of all rows, which `all` names. */
 export abstract class ReadingWriter extends StepWriter {
   protected readonly numbersOfAStep: number;
-  /** Lower end of the interval of the last number of all rows. */
+  /** Lower end of the latest interval for the number of all rows. */
   private lowest: number | undefined;
 
   protected constructor(
@@ -55,7 +55,7 @@ export abstract class ReadingWriter extends StepWriter {
   /** Text of a step. */
   protected abstract reading(reading: Reading): string;
 
-  /** Rows are as long as all estimates. */
+  /** Writes steps, whose rows hold all estimates. */
   override steps(released: Released, totals: Pick<Totals, 'stddev'>): Promise<Error | undefined> {
     const dimension = this.numbersOfAStep;
     return super.steps(released, { dimension, stddev: (step) => totals.stddev(step) });
@@ -76,7 +76,7 @@ export abstract class ReadingWriter extends StepWriter {
     return this.reading({ step: index + 1, time, estimates });
   }
 
-  /** Cells that every line of a step begins with. */
+  /** First cells of every line of a step. */
   protected firstCells({ step, time }: Reading): (string | number)[] {
     return time === undefined ? [step] : [step, time];
   }
