@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timing loop of what runs in JavaScript: that of wasm.cpp.
+// Timing loop for JavaScript, the same as in wasm.cpp.
 
-/** Long enough for V8 to replace its first code by the optimised one. */
+/** Long enough for V8 to replace baseline code with optimised code. */
 const WARM_UP_SECONDS = 0.1;
 
 function timeBatches(run, iterations) {
-  // CPU time of the process: a busy machine does not count.
+  // CPU time of the process, so that other load on the machine does not count.
   const start = process.cpuUsage();
   const real = performance.now();
   for (let i = 0; i < iterations; ++i) run();
@@ -13,7 +13,7 @@ function timeBatches(run, iterations) {
   return { cpu: (user + system) * 1e-6, real: (performance.now() - real) * 1e-3, iterations };
 }
 
-/** Seconds of at least `minTime` seconds of `run`, and how many iterations they were. */
+/** Repeats `run` for at least `minTime` CPU seconds; returns the times and iterations. */
 export function measureBatches(run, minTime) {
   for (let spent = 0; spent < WARM_UP_SECONDS; ) spent += timeBatches(run, 1).cpu;
   let times = timeBatches(run, 1);

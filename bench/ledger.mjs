@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Bytes, CPU time and time of a durable release after 10^3 and after 10^6 of them, in a file: of a
-// store that appends, and of one that saves everything again. METHOD.md explains the figures.
+// Measures bytes, CPU time and elapsed time of a durable release to a file, after 10^3 and after
+// 10^6 releases, for a store that appends and one that rewrites everything. METHOD.md explains the
+// figures.
 //
 //     node bench/ledger.mjs [FOLDER]     a folder of the disk to be measured; default: a temporary one
 
@@ -17,7 +18,7 @@ const folder = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'dp-ftrl-bench-'));
 const dp = await load();
 const target = { mechanism: 'honaker', numSteps: 1_100_000, epsilon: 1, delta: 1e-6 };
 
-/** A store that counts the bytes it is given. */
+/** Wraps a store to count the bytes written to it. */
 function counting(file, appends) {
   const counts = { appended: 0, saved: 0 };
   const store = {
@@ -30,7 +31,7 @@ function counting(file, appends) {
   return store;
 }
 
-/** Goes to a step by many at once. */
+/** Advances the ledger to a step, many releases at a time. */
 async function goTo(ledger, end) {
   while (ledger.step < end) {
     const count = Math.min(CHUNK, end - ledger.step);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What JavaScript sees: the calls of the npm package that do the work of workloads.hpp, as dist/ has
-// them, with the flags of wasm.cpp and the part of its JSON that run.mjs reads. A workload without
-// such a call, like bare normals, has no result.
+// Times the calls of the npm package in dist/ that do the work of workloads.hpp, with the flags of
+// wasm.cpp and the part of its JSON that run.mjs reads. A workload without a corresponding call,
+// such as bare normals, has no result.
 import { parseArgs } from 'node:util';
 import { load } from '../dist/index.js';
 import { measureBatches } from './clock.mjs';
@@ -13,7 +13,7 @@ const dp = await load();
 const target = { numSteps: NUM_STEPS, epsilon: 1, delta: 1e-6 };
 const insecureSeed = 1;
 
-/** Four buffers where the family has buffers, or as many as the name says; found before the timing. */
+/** Mechanism by name, with four buffers or the named number if it has buffers; not timed. */
 function mechanismOf(name) {
   const [, mechanism, buffers] = /^(blt|optimal)(?:-(\d+))?$/.exec(name) ?? [];
   if (mechanism === undefined) return { mechanism: name };
@@ -21,7 +21,7 @@ function mechanismOf(name) {
   return { mechanism: dp.optimize(search) };
 }
 
-/** Batches of `next(handle)`; a handle at its horizon is made anew, within the timing. */
+/** Calls `next(handle)` for each batch; recreates a handle at its horizon, within the timing. */
 function batches(make, next) {
   let handle = make();
   return () => {
@@ -109,7 +109,7 @@ function counterBatch({ name, mode }) {
   return { items: NUM_STEPS, run };
 }
 
-/** The counterparts, by the names of the workloads: kind, mechanism, suffix, dimension or steps. */
+/** Counterparts by kind. Workload names are kind, mechanism, suffix, and dimension or steps. */
 const KINDS = {
   'float-window': (place) => simulated('float32', NUM_ROWS, 1, place),
   'double-window': (place) => simulated('float64', NUM_ROWS, 1, place),

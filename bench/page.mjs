@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Costs of the page for a reader: bytes, first paint, time until the first scene can be used, layout
-// shift, long tasks, frames.
+// Measures the cost of the page for a reader: bytes, first paint, time until the first scene can be
+// used, layout shift, long tasks, frames.
 //
 //   usage: node bench/page.mjs [RUNS]     (5 by default; scripts/build page first)
 //
-// Beside times by the clock stands the processor time of the page's own thread, which neighbours on a
-// shared machine disturb less. Figures are medians, with the least and the greatest. Where there is a
-// bar, the median stands beside it, and whether it passes. Never fails because of a figure.
+// Reports elapsed time, and CPU time of the page's main thread, which other load on a shared
+// machine affects less. Figures are medians with minimum and maximum. If a figure has a bar, prints
+// whether the median passes. Never fails because of a figure.
 
 import { loadavg } from 'node:os';
 import { launch, openPage, serveSite, settled, transferred } from '../tests/browser/support.mjs';
@@ -15,7 +15,7 @@ import { longestTasks, threadTime } from '../tests/browser/trace.mjs';
 
 const numRuns = Number(process.argv[2] ?? 5);
 
-/** Greatest values that the page may have, by how much slower the tab is made. */
+/** Largest acceptable values, by the factor that slows down the tab. */
 const bars = {
   1: {
     'story: transferred, bytes': 130 * 1024,
@@ -35,7 +35,7 @@ const bars = {
   },
 };
 
-/** Notes shifts and the moment in which the first scene is ready; runs in the page. */
+/** Records layout shifts and the time when the first scene is ready; runs in the page. */
 function observe() {
   window.noted = { shift: 0, ready: NaN };
   const { noted } = window;
@@ -53,7 +53,7 @@ function observe() {
   });
 }
 
-/** Lengths of frames, from one to the next, while something moves for some milliseconds. */
+/** Measures the times between animation frames for some milliseconds. */
 const framesFor = (page, milliseconds) =>
   page.evaluate(
     (time) =>
@@ -75,7 +75,7 @@ const framesFor = (page, milliseconds) =>
 const share = (values, part) =>
   values.length === 0 ? 0 : values.toSorted((a, b) => a - b)[Math.floor(part * (values.length - 1))];
 
-/** Opens an address in a tab that is slowed down, and measures until `until` resolves. */
+/** Opens an address in a slowed-down tab, and measures until `until` resolves. */
 async function load(browser, site, { slower, address, until }) {
   const blank = { story: true, before: observe };
   const { page, asked } = await openPage(browser, 'about:blank', blank);
@@ -93,7 +93,7 @@ async function load(browser, site, { slower, address, until }) {
   return { page, noted, paint, bytes, thread };
 }
 
-/** Milliseconds of processor time that the longest task takes while the page starts and plays. */
+/** CPU milliseconds of the longest task while the page starts and plays. */
 async function longest(browser, site, { slower, address, until }) {
   const { page } = await openPage(browser, 'about:blank', { story: true });
   const session = await page.createCDPSession();
@@ -117,7 +117,7 @@ async function measure(browser, site, slower) {
   figures['story: first scene ready, ms'] = story.noted.ready;
   figures['story: its thread until then, ms of processor'] = story.thread;
   figures['story: transferred, bytes'] = story.bytes;
-  // The day plays by itself for 4.5 seconds.
+  // The day plays automatically for 4.5 seconds.
   const replay = await framesFor(story.page, 4000);
   const { shift } = await story.page.evaluate(() => window.noted);
   const work = await story.page.evaluate(() => window.frameTimes);

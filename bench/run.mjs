@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Builds the benchmarks where they are missing, runs SSE2, native, WebAssembly and the npm package in
-// turns, and prints one table or one JSON object. METHOD.md explains the figures and the keys.
+// Builds missing benchmarks, runs SSE2, native, WebAssembly and the npm package in turn, and prints
+// one table or one JSON object. METHOD.md explains the figures and the keys.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -80,7 +80,7 @@ function readOptions() {
 
 const say = (text) => process.stderr.write(`bench: ${text}\n`);
 
-/** Runs a command with the tools of the set-up script; its output is shown only when it fails. */
+/** Runs a command with the tools of the set-up script; shows its output only if it fails. */
 function runTool(command, args) {
   const script = '[ ! -f .toolchain/env ] || . .toolchain/env; exec "$@"';
   const result = spawnSync('bash', ['-c', script, 'bench', command, ...args], {
@@ -134,7 +134,7 @@ function makeUpToDate(build, { builds }) {
     runTool(preset[0], preset.slice(1));
   }
   say(`building ${build.target} (${build.name})`);
-  // Emscripten's programs are CommonJS; package.json at the root would make modules of them.
+  // Emscripten's programs are CommonJS; the root package.json would make Node load them as modules.
   const marker = path.join(builds, 'package.json');
   mkdirSync(builds, { recursive: true });
   if (!existsSync(marker)) writeFileSync(marker, '{}\n');
@@ -144,7 +144,7 @@ function makeUpToDate(build, { builds }) {
 
 // ---- measuring ------------------------------------------------------------------------------
 
-/** Baseline J: what a page would write by hand; both outputs of each pair are kept. */
+/** Baseline J: Box-Muller as a page would write it by hand; keeps both outputs of each pair. */
 function boxMuller(out) {
   for (let i = 0; i < out.length; i += 2) {
     const radius = Math.sqrt(-2 * Math.log(1 - Math.random()));
@@ -156,13 +156,13 @@ function boxMuller(out) {
 
 const scriptNormals = new Float64Array(2 ** 14);
 
-/** Nanoseconds per normal of J. */
+/** Nanoseconds per normal of baseline J. */
 function measureScript(minTime) {
   const { cpu, iterations } = measureBatches(() => boxMuller(scriptNormals), minTime);
   return (cpu / (iterations * scriptNormals.length)) * 1e9;
 }
 
-/** Nanoseconds per coordinate and step of N. */
+/** Nanoseconds per coordinate and step of baseline N. */
 function measureNumpy(python, minTime) {
   const script = path.join(root, 'bench/numpy_blt.py');
   const result = spawnSync(python, [script, String(minTime)], { encoding: 'utf8' });
@@ -183,7 +183,7 @@ function runBuild(build, minTime, name) {
   return JSON.parse(result.stdout);
 }
 
-/** The workloads of a build, in its own order, without running them. */
+/** Lists the workloads of a build, in its order, without running them. */
 function listWorkloads(build) {
   const [command] = build.command;
   const result = spawnSync(command, ['--benchmark_list_tests=true'], { encoding: 'utf8' });
@@ -202,7 +202,7 @@ function summary(values) {
 
 const nanosecondsOf = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
-/** Half a minute for all builds, and a third of a gigabyte each. */
+/** Workload that takes half a minute for all builds, and a third of a gigabyte each. */
 const LONG = 'solver/optimal/1000000';
 
 /** samples.get(workload)[build][round]: nanoseconds of CPU per item. */
@@ -222,7 +222,7 @@ function measure(builds, options) {
   for (let round = 0; round < options.rounds; ++round) {
     if (options.rounds > 1) say(`round ${round + 1} of ${options.rounds}`);
     for (const name of names) {
-      // S is compiled for every processor of the platform by definition.
+      // By definition, baseline S is compiled for every processor of the platform.
       const takingPart = name === 'baseline/S' ? builds.slice(0, 1) : builds;
       for (const build of takingPart) {
         const { context, benchmarks } = runBuild(build, options.minTime, name);
@@ -265,7 +265,7 @@ function unitOf(name) {
   return found[1];
 }
 
-/** Workloads whose figures are divided by others of the same build: key of the ratio, and which. */
+/** Ratios of workloads in the same build: key of the ratio, workloads, and their divisor. */
 const comparisons = [
   ['ratioToConvolution', /^analysis\/.*/, 'baseline/convolution'],
   ['ratioToFixedPoint', /^solver\/.*/, 'baseline/fixed-point'],
@@ -278,7 +278,7 @@ const comparisons = [
   ['ratioToRow', /^learner(?:-step)?\/(.*)/, 'grid-row/$1'],
 ];
 
-/** Targets: workload, figure, the largest value aimed at, and the builds it is for (else all). */
+/** Targets: workload, figure, largest value aimed at, and the builds it applies to (else all). */
 const targets = [
   ['float-window/blt/1048576', 'ratioToS', 0.15, ['native']],
   ['float-window/blt/1048576', 'ratioToJ', 0.25, ['wasm']],
@@ -303,7 +303,7 @@ const targets = [
   ['counter-batch/blt', 'nanoseconds', 1e3 / 6, ['wasm']],
 ];
 
-/** The targets of the workloads that were measured, by median. */
+/** Compares the medians of measured workloads with their targets. */
 function reachedOf(results) {
   return targets.flatMap(([name, figure, most, only]) => {
     const found = results.find((result) => result.name === name)?.[figure];
@@ -316,7 +316,7 @@ function reachedOf(results) {
   });
 }
 
-/** Round by round, so that what disturbs both sides of a round cancels. */
+/** Ratio per round, so that disturbances of both sides in a round cancel. */
 const ratio = (above, below) => summary(above.map((value, round) => value / below[round]));
 
 const summaries = (byBuild) =>
@@ -348,7 +348,7 @@ function combine({ samples, contexts, numpy, busy }, options) {
           .map(([build, values]) => [build, ratio(values, other[build])]),
       );
     }
-    // Compares the same loops: those for AVX2 and AVX-512 have no counterpart in WebAssembly.
+    // Compares the same loops, since those for AVX2 and AVX-512 have no counterpart in WebAssembly.
     result.wasmToNative = ratio(byBuild.wasm, byBuild.sse2 ?? byBuild.native);
     if (byBuild.npm) result.npmToWasm = ratio(byBuild.npm, byBuild.wasm);
     results.push(result);
@@ -383,7 +383,7 @@ function combine({ samples, contexts, numpy, busy }, options) {
 
 const short = (value) => value.toPrecision(3).replace(/e\+?(-?\d+)$/, 'e$1');
 
-/** median (min-max) in at most three digits */
+/** Formats median (min-max) with at most three digits. */
 const spread = (s, map = (x) => x) => {
   if (!s) return '-';
   const [low, high] = [map(s.min), map(s.max)].sort((a, b) => a - b);

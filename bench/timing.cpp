@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what time tells about a record or about noise: two classes of inputs, interleaved at
-// random, and Welch's t-test on their times, cropped at several percentiles (Reparaz, Balasch,
-// Verbauwhede, "Dude, is my code constant time?", DATE 2017). timing.mjs runs it and counts
-// instructions.
+// Measures what running time reveals about a record or about noise: runs two classes of inputs,
+// interleaved at random, and applies Welch's t-test to their times, cropped at several percentiles
+// (Reparaz, Balasch, Verbauwhede, "Dude, is my code constant time?", DATE 2017). timing.mjs runs it
+// and counts instructions.
 //
-//     dpftrl_timing [RUNS]          name, t, medians (ns) of both classes and their 10th
-//     percentiles dpftrl_timing --each RUNS     every class so many times, for a counter of
-//     instructions
+//     dpftrl_timing [RUNS]          name, t, and medians and 10th percentiles of both classes (ns)
+//     dpftrl_timing --each RUNS     runs each class RUNS times, to count instructions
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -27,7 +26,7 @@
 #include "random/gaussian.hpp"
 #include "release/grid/quantiser.hpp"
 
-/// Not inlined and of a known name: callgrind counts from its entry to its return.
+/// Not inlined and with a known name, so that callgrind can count from its entry to its return.
 extern "C" [[gnu::noinline]] void dpftrl_measured(const std::function<void()>& run) {
   run();
 }
@@ -38,7 +37,7 @@ using dpftrl::Key;
 
 constexpr std::size_t kWidth = 64;
 constexpr double kClipNorm = 1, kGrid = 0x1p-20;
-/// Inputs of each class, so that both come from as much memory.
+/// Number of inputs per class, equal so that both classes use the same amount of memory.
 constexpr std::size_t kPool = 512;
 constexpr int kDefaultRuns = 400000;
 
@@ -70,7 +69,7 @@ Record inside(Generator& generator) {
 Record outside(Generator& generator) {
   return of_norm(generator, between(generator, 1.5, 10) * kClipNorm);
 }
-/// Within rounding of the clip norm, on either side.
+/// Record whose norm is within rounding of the clip norm, on either side.
 Record at_the_norm(Generator& generator) {
   return of_norm(generator, kClipNorm);
 }
@@ -78,14 +77,14 @@ Record subnormal(Generator& generator) {
   return of_norm(generator, 1e-310);
 }
 
-/// One measurement: `prepare` is not timed, `run` is.
+/// One measurement, in which `run` is timed and `prepare` is not.
 struct Comparison {
   std::string name;
   std::function<void(int input_class, Generator& generator)> prepare;
   std::function<void()> run;
 };
 
-/// Records of two classes, copied to one place before each run.
+/// Records of two classes, copied to the same place before each run.
 class Records {
  public:
   Records(MakeRecord fixed, MakeRecord random) : pools_{pool(fixed, true), pool(random, false)} {}
@@ -126,7 +125,7 @@ Use releases(dpftrl::ReleaseMode mode) {
   return [=](Record& record) { sums->release(record, *noisy); };
 }
 
-/// Draws from addresses: always one, or another each time.
+/// Compares draws at addresses from two sets, such as one fixed address and many others.
 template <class Draw>
 Comparison of_addresses(const std::string& name, std::vector<std::uint64_t> fixed,
                         std::vector<std::uint64_t> random, Draw draw) {
@@ -201,7 +200,7 @@ double nanoseconds(const Comparison& comparison) {
   return std::chrono::duration<double, std::nano>(end - start).count();
 }
 
-/// Statistics of the times up to a limit.
+/// Welch's t statistic of the times up to a limit; 0 if a class has fewer than 1000 of these.
 double welch_t(const std::array<std::vector<double>, 2>& sorted, double limit) {
   std::array<double, 2> mean{}, variance_of_mean{};
   for (std::size_t c = 0; c < 2; ++c) {

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// What time tells about records and noise, as the table of docs/security.md ("Time, measured").
+// Measures what running time reveals about records and noise, and prints the table of
+// docs/security.md ("Time, measured").
 //
 //   usage: node bench/timing.mjs [RUNS]     (400000 measurements a line by default)
 //
-// Builds bench/timing.cpp, runs it, and counts instructions under valgrind's callgrind, which no
-// neighbour on the machine disturbs. Never fails because of a figure.
+// Builds bench/timing.cpp, runs it, and counts instructions under valgrind's callgrind, unaffected
+// by other load on the machine. Never fails because of a figure.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -21,7 +22,7 @@ function run(command, args) {
   return execFileSync(command, args, { cwd: root, encoding: 'utf8', maxBuffer: 1e8 });
 }
 
-/** Instructions of every measured call, in order, or undefined where there is no valgrind. */
+/** Instructions of every measured call, in order, or undefined if valgrind is not installed. */
 function instructionCounts(numCalls) {
   const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-timing-'));
   const out = join(folder, 'out');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads in WebAssembly under Node: Google Benchmark's way of choosing the number of
-// iterations, two of its flags (--benchmark_filter is the exact name here) and the part of its JSON
-// that run.mjs reads.
+// Times the workloads in WebAssembly under Node. Chooses the number of iterations like Google
+// Benchmark, and has two of its flags (--benchmark_filter is the exact name here) and the part of
+// its JSON that run.mjs reads.
 #include <emscripten.h>
 #include <emscripten/version.h>
 
@@ -15,7 +15,7 @@
 
 #include "workloads.hpp"
 
-// CPU time of the process, as Google Benchmark's main figure is: a busy machine does not count.
+// CPU time of the process, like Google Benchmark's main figure: other load does not count.
 EM_JS(double, cpu_seconds, (), {
   const usage = process.cpuUsage();
   return (usage.user + usage.system) * 1e-6;
@@ -27,7 +27,7 @@ using dpftrl::bench::Run;
 using dpftrl::bench::warm_up;
 using dpftrl::bench::Workload;
 
-/// Long enough for V8 to replace its first code by the optimised one.
+/// Long enough for V8 to replace baseline code with optimised code.
 constexpr double kWarmUpSeconds = 0.1;
 
 struct Times {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Workloads to time: one list for every build, so that native and WebAssembly do the same work.
+/// Workloads to time, in one list for every build so that native and WebAssembly do the same work.
 
 #include <chrono>
 #include <cstddef>
@@ -34,7 +34,7 @@
 
 namespace dpftrl::bench {
 
-/// Does one batch of a workload; called again and again.
+/// Runs one batch of a workload; called repeatedly.
 using Run = std::function<void()>;
 
 struct Workload {
@@ -45,7 +45,7 @@ struct Workload {
   std::function<Run()> make;  ///< allocates and prepares, outside the timing
 };
 
-/// Horizon of the streamed mechanisms, the order of the number of steps of a training run.
+/// Horizon of the streamed mechanisms, about the number of steps in a training run.
 inline constexpr std::int64_t kNumSteps = 1024;
 
 /// Length of the bare fills: 128 KiB of doubles, within a level-2 cache.
@@ -55,8 +55,8 @@ inline constexpr std::int64_t kFillLength = std::int64_t{1} << 14;
 inline constexpr std::int64_t kSmall = std::int64_t{1} << 14;
 inline constexpr std::int64_t kLarge = std::int64_t{1} << 20;
 
-/// Gap between the bounds at which both solvers stop, and the iterations that the plain fixed point
-/// takes to it at 512 steps.
+/// Gap between the bounds at which both solvers stop, and the number of iterations after which the
+/// plain fixed point reaches it at 512 steps.
 inline constexpr double kSolverGap = 1e-10;
 inline constexpr int kFixedPointIterations = 207;
 
@@ -73,7 +73,7 @@ inline std::vector<double> zeros(std::int64_t length) {
   return std::vector<double>(static_cast<std::size_t>(length));
 }
 
-/// Rows of a streamed mechanism, `num_rows` a batch; a stream at its horizon is made anew, within
+/// Rows of a streamed mechanism, `num_rows` per batch; a stream at its horizon is recreated within
 /// the timing (below 1 % of the pass it ends).
 inline Workload streamed_rows(const std::string& name, const StrategyOptions& strategy,
                               std::int64_t dimension, std::int64_t num_rows) {
@@ -92,14 +92,14 @@ inline Workload streamed_rows(const std::string& name, const StrategyOptions& st
           }};
 }
 
-/// Parameters with four buffers where the family has buffers.
+/// Parameters with four buffers for families that have buffers.
 inline StrategyParameters windowed_parameters(const std::string& name) {
   StrategyParameters parameters;
   if (name == "blt" || name == "optimal") parameters.num_buffers = 4;
   return parameters;
 }
 
-/// Windows of 16 rows: floats, doubles, or integers after the rounding test.
+/// Windows of 16 rows of floats, of doubles, or of integers after the rounding test.
 template <class Stream, class Value, class Next>
 Workload windowed_rows(const std::string& kind, const std::string& strategy, std::int64_t dimension,
                        Next next, Generator generator = Generator::chacha20,
@@ -137,7 +137,7 @@ inline Workload double_window(const std::string& strategy, std::int64_t dimensio
       [](auto& stream, auto& rows, std::int64_t count) { stream.next_rows(rows, count); });
 }
 
-/// Noise of 2^14 grids a standard deviation.
+/// Rounded noise with a standard deviation of 2^14 grids.
 inline Workload grid_window(const std::string& strategy, std::int64_t dimension) {
   return windowed_rows<NoiseStream, std::int64_t>("grid-window", strategy, dimension,
                                                   [](auto& stream, auto& rows, std::int64_t count) {
@@ -145,7 +145,7 @@ inline Workload grid_window(const std::string& strategy, std::int64_t dimension)
                                                   });
 }
 
-/// The integers that a step adds to them, one step a call as in `grid_row`, or a window.
+/// Increments of rounded noise, with one step per call as in `grid_row`, or a window.
 inline Workload grid_increments(const std::string& strategy, std::int64_t dimension,
                                 std::int64_t num_rows) {
   return windowed_rows<NoiseIncrements, std::int64_t>(
@@ -159,7 +159,7 @@ inline Workload grid_increments(const std::string& strategy, std::int64_t dimens
       });
 }
 
-/// The same integers one row a call.
+/// The integers of `grid_window`, one row per call.
 inline Workload grid_row(const std::string& strategy, std::int64_t dimension) {
   return windowed_rows<NoiseStream, std::int64_t>(
       "grid-row", strategy, dimension, [=](auto& stream, auto& rows, std::int64_t count) {
@@ -196,7 +196,7 @@ Workload learner_steps(const std::string& kind, const std::string& strategy, std
           }};
 }
 
-/// The gradient is given: from clipping to the next iterate.
+/// Steps with a given gradient, from clipping to the next iterate.
 inline Workload learner(const std::string& strategy, std::int64_t dimension) {
   return learner_steps("learner", strategy, dimension, [](DpFtrl& learner, const auto& features) {
     const double slope = 0.5;
@@ -204,13 +204,13 @@ inline Workload learner(const std::string& strategy, std::int64_t dimension) {
   });
 }
 
-/// No gradient: from the noise to the next iterate.
+/// Steps without a gradient, from the noise to the next iterate.
 inline Workload learner_step(const std::string& strategy, std::int64_t dimension) {
   return learner_steps("learner-step", strategy, dimension,
                        [](DpFtrl& learner, const auto& /*features*/) { learner.end_batch(); });
 }
 
-/// All rows of a mechanism that generates them in advance: the generation is part of the batch.
+/// All rows of a mechanism that generates them in advance; the generation is part of the batch.
 inline Workload pregenerated_rows(const std::string& strategy, std::int64_t dimension) {
   return {"rows/" + strategy + "/" + std::to_string(dimension),
           static_cast<double>(dimension * kNumSteps), [=]() -> Run {
@@ -246,7 +246,8 @@ inline Workload chacha20_bytes() {
           }};
 }
 
-/// A private running count: one coordinate, one release a call, from the first step to the horizon.
+/// Private running count of one coordinate, one release per call, from the first step to the
+/// horizon.
 inline Workload counter(const std::string& strategy) {
   return {"counter/" + strategy, static_cast<double>(kNumSteps), [=]() -> Run {
             const auto mechanism = Mechanism::make({.strategy = strategy,
@@ -264,7 +265,7 @@ inline Workload counter(const std::string& strategy) {
           }};
 }
 
-/// The same in batches of 256 releases.
+/// Private running count in batches of 256 releases.
 inline Workload counter_batch(const std::string& strategy, ReleaseMode mode = ReleaseMode::grid,
                               const std::string& suffix = "") {
   return {"counter-batch/" + strategy + suffix, static_cast<double>(kNumSteps), [=]() -> Run {
@@ -293,7 +294,7 @@ inline Workload matrix_product() {
           }};
 }
 
-/// Baseline S: the sampler of the C++ standard library, bare.
+/// Baseline S: the normal sampler of the C++ standard library.
 inline Workload standard_library_normals() {
   return {"baseline/S", static_cast<double>(kFillLength), []() -> Run {
             return [engine = std::mt19937_64(1), normal = std::normal_distribution<float>(),
@@ -304,7 +305,7 @@ inline Workload standard_library_normals() {
           }};
 }
 
-/// Sensitivity and errors of a mechanism, from its name on.
+/// Sensitivity and errors of a mechanism, including its construction by name.
 inline Workload analysis(const std::string& strategy, std::int64_t num_steps) {
   return {"analysis/" + strategy + "/" + std::to_string(num_steps), 1, [=]() -> Run {
             return [=] {
@@ -325,7 +326,7 @@ inline Workload convolution(std::int64_t length) {
           }};
 }
 
-/// The certified optimum to the gap at which the mechanism by that name stops.
+/// Certified optimum, to the gap at which mechanism `optimal` stops.
 inline Workload optimum(std::int64_t num_steps) {
   return {"solver/optimal/" + std::to_string(num_steps), 1, [=]() -> Run {
             return [=] {
@@ -336,7 +337,7 @@ inline Workload optimum(std::int64_t num_steps) {
           }};
 }
 
-/// Four buffers with constant decays.
+/// Optimal BLT with four buffers with constant decays.
 inline Workload blt_optimum(std::int64_t num_steps) {
   return {"solver/blt-4/" + std::to_string(num_steps), 1, [=]() -> Run {
             return [=] {
@@ -346,7 +347,7 @@ inline Workload blt_optimum(std::int64_t num_steps) {
           }};
 }
 
-/// Toeplitz encoder of 32 bands.
+/// Optimal Toeplitz encoder with 32 bands.
 inline Workload banded_toeplitz_optimum(std::int64_t num_steps) {
   return {"solver/banded-toeplitz-32/" + std::to_string(num_steps), 1, [=]() -> Run {
             return [=] {
@@ -357,7 +358,7 @@ inline Workload banded_toeplitz_optimum(std::int64_t num_steps) {
           }};
 }
 
-/// Computes the numbers of the recursion and its norms from dual weights, without the solver.
+/// Coefficients and norms of the recursion from dual weights, without the solver.
 inline Workload recursion_of_optimum(std::int64_t num_steps) {
   return {"riccati/optimal/" + std::to_string(num_steps), static_cast<double>(num_steps),
           [=]() -> Run {
@@ -372,8 +373,8 @@ inline Workload recursion_of_optimum(std::int64_t num_steps) {
 }
 
 /// Baseline of the solver: the same optimum by the plain fixed point
-/// v <- diag((D_v^(1/2) A^T A D_v^(1/2))^(1/2)), an eigendecomposition an iteration. One iteration
-/// a batch: kFixedPointIterations are a solution.
+/// v <- diag((D_v^(1/2) A^T A D_v^(1/2))^(1/2)), with one eigendecomposition per iteration. A batch
+/// is one iteration; a solution takes kFixedPointIterations.
 inline Workload dense_fixed_point() {
   static constexpr Eigen::Index kSize = 512;
   return {"baseline/fixed-point", 1.0 / kFixedPointIterations, []() -> Run {
@@ -391,7 +392,7 @@ inline Workload dense_fixed_point() {
           }};
 }
 
-/// Rows of the mechanisms that need no more state than some rows.
+/// Rows of the mechanisms whose state is a few rows only.
 inline void add_streamed_rows(std::vector<Workload>& list) {
   const auto add = [&](const std::string& name, const StrategyOptions& strategy) {
     list.push_back(streamed_rows(name, strategy, kSmall, 64));
@@ -410,7 +411,8 @@ inline void add_streamed_rows(std::vector<Workload>& list) {
   add("optimal-8", {.name = "optimal", .num_steps = kNumSteps, .parameters = {.num_buffers = 8}});
 }
 
-/// Every family whose parameters need no search at 10^6 steps; trees, in closed form, at 10^9.
+/// Analyses of every family without a parameter search at 10^6 steps, and of trees, in closed form,
+/// at 10^9.
 inline void add_analyses(std::vector<Workload>& list) {
   list.push_back(convolution(1000000));
   for (const StrategyInfo& info : strategy_catalogue())
@@ -462,7 +464,7 @@ inline std::vector<Workload> workloads() {
   return list;
 }
 
-/// Caches, page tables, clock frequency and, in WebAssembly, the optimising compiler need a start.
+/// Warms up caches, page tables, clock frequency and, in WebAssembly, the optimising compiler.
 inline void warm_up(const Run& run, double seconds) {
   const auto start = std::chrono::steady_clock::now();
   do run();

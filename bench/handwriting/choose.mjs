@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Chooses clip and rate of the page's learners of handwriting, for each size of a batch, on digits
-// that a program draws (stand_in.mjs): never on those of people. docs/handwriting.md
+// Chooses clip and rate of the page's handwriting learners for each batch size, on digits drawn by
+// a program (stand_in.mjs), never on digits of people. docs/handwriting.md
 //
 //     node bench/handwriting/choose.mjs [--batch B] [--noise NAME] [--clip C] [--rate R]
 //     node bench/handwriting/choose.mjs --crowd --epsilon 2
@@ -24,7 +24,7 @@ const { load } = await import('../../dist/index.js');
 const dp = await load();
 const { examplesOf, generator, imageOf, reduce, runCrowd, train } = await pageParts();
 
-/** Digits that no person has drawn, as many as the page learns from. */
+/** Examples of synthetic digits, drawn by the program. */
 function standIn(seed, numImages) {
   const random = generator(seed);
   const labels = Array.from({ length: numImages }, () => Math.floor(10 * random()));
@@ -38,12 +38,12 @@ function standIn(seed, numImages) {
 const digits = { training: standIn(11, 7000), heldOut: standIn(12, 1500) };
 const epsilon = Number(flags.epsilon);
 
-/** Tries every clip and rate, and says which of them reads the most. */
+/** Tries every clip and rate, and prints the most accurate pair. */
 async function choose(name, numSeeds, readRight) {
   let best = { accuracy: 0 };
   for (const clip of flags.clip) {
     for (const rate of flags.rate) {
-      // The rate in clip norms: a clip that cuts everything only scales what is added up.
+      // Rate in clip norms, because a clip that cuts every gradient only scales their sum.
       const manner = { clipNorm: Number(clip), lambda: Number(clip) / Number(rate) };
       let sum = 0;
       for (let seed = 1; seed <= numSeeds; ++seed) sum += await readRight(manner, seed);

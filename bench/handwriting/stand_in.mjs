@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A public stand-in for handwriting: digits drawn by a seeded program, in place of those of people,
-// on which clip and rate of the page's learners are chosen. docs/handwriting.md
+// A public stand-in for handwriting: digits drawn by a seeded program instead of by people, used to
+// choose clip and rate of the page's learners. docs/handwriting.md
 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,8 +10,8 @@ import { build } from 'esbuild';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Ways to draw each digit: points of strokes in a square of side 100, y downwards. A semicolon
- * lifts the pen.
+ * Shapes of each digit, given by points of strokes in a square of side 100, y downwards. A
+ * semicolon lifts the pen.
  */
 const SHAPES = [
   ['50,0 20,10 5,50 20,90 50,100 80,90 95,50 80,10 50,0'],
@@ -56,17 +56,17 @@ function readShape(text) {
 }
 
 /**
- * How far a point strays from its place in the shape. A linear model then reads about one image in
- * ten wrong, as linear models are known to do on MNIST.
+ * Standard deviation of a point from its place in the shape. With it, a linear model misreads about
+ * one image in ten, as linear models are known to do on MNIST.
  */
 const WOBBLE = 0.09;
 
-/** The page's own modules about images and learners. */
+/** Bundles and imports the page's modules for images and learners. */
 export async function pageParts() {
   const names = ['digits', 'image', 'learners', 'random', 'strokes'];
   const contents = [
     ...names.map((name) => `export * from './${name}.ts';`),
-    // Its DELTA is that of the learners.
+    // Named, because its DELTA would clash with that of the learners.
     "export { runCrowd } from './crowd_rounds.ts';",
   ];
   const { outputFiles } = await build({
@@ -84,7 +84,7 @@ export async function pageParts() {
   return import(`data:text/javascript;base64,${text}`);
 }
 
-/** Points of a smooth curve through the given ones: Catmull and Rom's. */
+/** Points of a smooth curve through the given ones, a Catmull-Rom spline. */
 function smooth(points, pieces = 4) {
   const at = (i) => points[Math.max(0, Math.min(points.length - 1, i))];
   const curve = [points[0]];
@@ -108,7 +108,7 @@ function smooth(points, pieces = 4) {
   return curve;
 }
 
-/** One hand's digit: strokes and the width of the pen. */
+/** Draws a digit in a random hand; returns its strokes and the width of the pen. */
 export function drawDigit(digit, random) {
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const shapes = SHAPES[digit];
