@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the CSV files of this folder, byte for byte: `node examples/generate.mjs`. What is in them,
-// and in which units: README.md here. `node examples/generate.mjs --check` writes nothing and fails
-// if a file differs.
+// Generates the CSV files of this folder, byte for byte: `node examples/generate.mjs`. README.md in
+// this folder explains their contents and units. `node examples/generate.mjs --check` writes
+// nothing and fails if a file differs.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -15,7 +15,7 @@ function uniforms(seed) {
     state >>>= 0;
     return (state >>> 8) / 2 ** 24;
   };
-  for (let i = 0; i < 16; ++i) next(); // small seeds need a few rounds to spread
+  for (let i = 0; i < 16; ++i) next(); // Small seeds need a few rounds to mix.
   return next;
 }
 
@@ -36,7 +36,7 @@ function shopDay() {
     }
     let items = 1;
     while (items < 5 && uniform() < 0.4) ++items;
-    let cents = 0; // 0.50 to 3.95 an item, in steps of 5 cents
+    let cents = 0; // 0.50 to 3.95 per item, in steps of 5 cents
     for (let i = 0; i < items; ++i) cents += 50 + 5 * Math.floor(70 * uniform());
     rows.push([minute, 1, items, (cents / 100).toFixed(2)]);
   }
@@ -45,7 +45,7 @@ function shopDay() {
 
 /** Hourly height of a tide made of five constituents, above a datum 2 m below mean level. */
 function tide() {
-  // The periods are astronomy; amplitudes (they add up to 2 m) and phases are chosen here.
+  // Periods are astronomical; amplitudes (which add up to 2 m) and phases are chosen here.
   const constituents = [
     { period: 12.4206012, amplitude: 1.2, phase: 0.0 }, //  M2, principal lunar semi-diurnal
     { period: 12.0, amplitude: 0.4, phase: 0.7 }, //        S2, principal solar semi-diurnal
@@ -63,7 +63,7 @@ function tide() {
   return [['hour', 'height'], ...rows];
 }
 
-/** Every month from January 1900 to December 2099 of the Gregorian calendar. */
+/** Every month of the Gregorian calendar from January 1900 to December 2099. */
 function calendar() {
   const isLeap = (year) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   const lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -83,8 +83,8 @@ function calendar() {
 }
 
 /**
- * A damped pendulum let go from seeded random states: will it swing over the top within one period
- * of its small swings? Angle from hanging straight down, unit of time sqrt(length / g):
+ * A damped pendulum released from seeded random states: does it swing over the top within one
+ * period of small oscillations? Angle from hanging straight down, unit of time sqrt(length / g):
  *     angle'' = -sin(angle) - 0.1 angle'
  */
 function pendulum() {
@@ -97,7 +97,7 @@ function pendulum() {
   const goesOver = (start) => {
     let state = start;
     for (let i = 0; i < steps; ++i) {
-      // Runge and Kutta's fourth order step.
+      // Classical fourth-order Runge-Kutta step.
       const k1 = slope(state);
       const k2 = slope(shifted(state, k1, h / 2));
       const k3 = slope(shifted(state, k2, h / 2));
@@ -119,14 +119,14 @@ function pendulum() {
       0.5 * ((2 * rate * rate) / 9 - 1), // centred: -1/2 at rest, 1/2 at the largest rate
       (0.5 * rate * Math.sin(angle)) / 3,
     ];
-    // Toward zero, so that rounding does not lift the norm.
+    // Truncates towards zero, so that rounding does not increase the norm.
     const text = features.map((x) => (Math.trunc(x * 1e4) / 1e4 + 0).toFixed(4));
     rows.push([...text, goesOver([angle, rate]) ? 1 : 0]);
   }
   return [['constant', 'cos_angle', 'rate_squared', 'rate_sin_angle', 'label'], ...rows];
 }
 
-/** SYNTHETIC. Visits to a site over four weeks: when, which section, who. */
+/** SYNTHETIC. Visits to a site over four weeks, with time, section and person. */
 function siteVisits() {
   const uniform = uniforms(1991); // year of the first site
   const first = Date.UTC(2026, 3, 6); // a Monday
@@ -151,11 +151,11 @@ function siteVisits() {
   return [['time', 'section', 'visitor'], ...rows];
 }
 
-/** SYNTHETIC. Visits to a gym over twelve weeks, closed on Sundays: when, who, how many minutes. */
+/** SYNTHETIC. Visits to a gym over twelve weeks (not Sundays), with time, person and minutes. */
 function gymVisits() {
   const uniform = uniforms(1896); // year of the first modern Olympic Games
   const first = Date.UTC(2026, 2, 2); // a Monday
-  // Most come once or twice a week, some every day.
+  // Most people come once or twice a week, some every day.
   const habits = Array.from({ length: 120 }, () => 0.1 + 0.8 * uniform() ** 4);
   const rows = [];
   for (let day = 0; day < 12 * 7; ++day) {

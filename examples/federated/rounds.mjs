@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Federated learning with correlated noise: devices clip their own gradients, the server adds one row
-// of noise a round, and models are made of noisy sums alone.
+// Federated learning with correlated noise: devices clip their gradients, the server adds one row
+// of noise per round, and models are computed from noisy sums only.
 //
 //   node examples/federated/rounds.mjs [SEED]
 //
-// A device takes part in at most 4 rounds, 25 rounds apart: that is what is protected, all records of
-// a device together. SEED is that of the made-up data; the noise is always fresh. Prints the mean
-// squared error of the first and of the last model over all data, which is not private.
+// A device takes part in at most 4 rounds, 25 rounds apart, and all of its records are protected
+// together. SEED determines the synthetic data; the noise is always fresh. Prints the mean squared
+// error of the first and of the last model over all data, which is not private.
 
 import { load } from 'dp-ftrl';
 
@@ -16,7 +16,7 @@ const NUM_ROUNDS = 100;
 const GROUP = NUM_DEVICES / 25;
 const TRUTH = [0.8, -0.5, 0.3];
 
-/** A generator of uniform numbers, so that a run can be repeated. Not for noise. */
+/** Seeded generator of uniform numbers for reproducible data. Not for noise. */
 function uniforms(seed) {
   let state = (seed >>> 0) + 1;
   return () => {
@@ -35,7 +35,7 @@ const devices = Array.from({ length: NUM_DEVICES }, () =>
 
 const residual = (weights, { x, y }) => weights.reduce((sum, w, i) => sum + w * x[i], -y);
 
-/** Returns the gradient that a device sends: that of its own examples, of norm at most 1. */
+/** Returns the gradient that a device sends, over its own examples and clipped to norm 1. */
 function clippedGradient(weights, examples) {
   const gradient = weights.map((_, i) =>
     examples.reduce((sum, one) => sum + residual(weights, one) * one.x[i], 0),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Noise for one large model, made by several processes that do not talk to each other: each makes
-/// its range of coordinates, with the bits that the whole would have there.
+/// Generates noise for one large model in several processes that do not communicate. Each process
+/// generates its range of coordinates, bit for bit as a single process would.
 ///
 ///     mpirun -n 4 shards [dimension [steps]]      default: 10000000 coordinates, 4 steps
 ///
-/// The first process draws a key and gives it to the others. All print one hash of the rounded
-/// noise of all steps; then the first process makes everything alone, and the hashes have to agree.
+/// The first process draws a key and broadcasts it. The processes combine a hash of the rounded
+/// noise of all steps; then the first process generates everything alone, and the hashes must
+/// agree.
 
 #include <mpi.h>
 
@@ -28,14 +29,14 @@ struct Range {
   std::int64_t end;
 };
 
-/// A good mixture of 64 bits (the finaliser of SplitMix64).
+/// Mixes 64 bits (the finaliser of SplitMix64).
 std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return x ^ x >> 31;
 }
 
-/// A sum over entries, each mixed with its place: that of all is the sum of those of the ranges.
+/// Sums entries mixed with their places, so that the hash of all is the sum over the ranges.
 std::uint64_t hash_of(const dpftrl::Strategy& strategy, const dpftrl::Key& key,
                       const Range& range) {
   constexpr double kGridsPerStddev = 64;
@@ -57,7 +58,7 @@ std::uint64_t hash_of(const dpftrl::Strategy& strategy, const dpftrl::Key& key,
   return hash;
 }
 
-/// Drawn by the first process, and known to all.
+/// Returns the key that the first process draws and broadcasts.
 dpftrl::Key shared_key(int rank) {
   std::array<std::byte, 32> bytes{};
   if (rank == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A network of two layers in plain JavaScript, trained privately: gradients of single examples by
-// hand, clipping, noise and Adam by dp-ftrl.
+// Trains a two-layer network privately in plain JavaScript. The example computes per-example
+// gradients; dp-ftrl does clipping, noise and Adam.
 //
 //   node examples/network/two_layers.js [SEED]
 
@@ -9,10 +9,10 @@ import { load } from 'dp-ftrl';
 
 const NUM_INPUTS = 2;
 const NUM_HIDDEN = 16;
-/** Weights of the hidden layer and its biases, then those of the output and its bias. */
+/** Weights and biases of the hidden layer, then weights and bias of the output. */
 const NUM_WEIGHTS = NUM_HIDDEN * (NUM_INPUTS + 1) + NUM_HIDDEN + 1;
 
-/** A generator of uniform numbers, so that a run can be repeated. Not for noise. */
+/** Seeded generator of uniform numbers for reproducible data. Not for noise. */
 function uniforms(seed) {
   let state = (seed >>> 0) + 1;
   return () => {
@@ -21,7 +21,7 @@ function uniforms(seed) {
   };
 }
 
-/** Points of two rings, one around the other, which no linear model tells apart. */
+/** Points on two concentric rings, which no linear model can separate. */
 function rings(numExamples, random) {
   return Array.from({ length: numExamples }, (_, i) => {
     const label = i % 2;
@@ -69,7 +69,7 @@ function accuracy(weights, examples) {
   return right.length / examples.length;
 }
 
-/** Trains over all examples once in each epoch; the noise covers everybody's part in all epochs. */
+/** Makes one pass over all examples per epoch; the noise protects each example in all epochs. */
 function train(dp, examples, { epochs, batchSize, start, ...options }) {
   const steps = examples.length / batchSize;
   const learner = dp.gradientLearner({

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A service that publishes, after each hour, a private running total of its visits. It may be
-// stopped and started, or killed, at any time.
+// A service that publishes a private running total of its visits after each hour. It may be
+// stopped, restarted or killed at any time.
 //
 //   node examples/server/visits.mjs [FOLDER]
 //
-// POST /visit counts a visit; GET /totals answers with the totals of the hours that are over, one
-// line each: the hour since the start, and the total. PORT and HOUR_MS are read from the environment.
+// POST /visit counts a visit; GET /totals returns one line for each past hour, with the hour since
+// the start and the total. PORT and HOUR_MS are read from the environment.
 //
-// Who visits once is protected. A visit counts once its hour is released, up to a minute after its
-// end: a kill loses the visits of hours that are not, and no total ever had them. A kill in the wrong
-// moment also loses the line of an hour that is. FOLDER holds the state, which is as secret as the
-// visits, and the totals, which are public.
+// A person who visits once is protected. A visit counts when its hour is released, up to a minute
+// after the end of the hour. A kill loses the visits of hours not yet released; no total ever
+// includes them. A kill at the wrong moment also loses the line of a released hour. FOLDER holds
+// the state, which is as secret as the visits, and the totals, which are public.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -33,7 +33,7 @@ const store = await FileStore.open(join(folder, 'state'));
 const year = { mechanism: 'honaker', numSteps: 365 * 24, epsilon: 1, delta: 1e-6 };
 const ledger = await dp.ledger({ ...year, store });
 
-// The start of hour 0 and the length of an hour are kept with the state.
+// The start of hour 0 and the length of an hour are stored with the state.
 if (!ledger.memo) {
   await ledger.releaseSteps(0, [], Buffer.from(JSON.stringify({ start: Date.now(), hourLength })));
 }
@@ -43,10 +43,10 @@ if (kept.hourLength !== hourLength) {
 }
 const hourNow = () => Math.floor((Date.now() - start) / hourLength);
 
-let hour = Math.max(hourNow(), ledger.step); // Clocks are put back.
+let hour = Math.max(hourNow(), ledger.step); // The clock may have been set back.
 let visits = 0;
 
-/** Releases all hours that are over, those among them in which the service did not run. */
+/** Releases all past hours, including those in which the service did not run. */
 async function endHours() {
   const first = ledger.step;
   const over = Math.min(hourNow(), ledger.numSteps) - first;
@@ -57,7 +57,7 @@ async function endHours() {
   hour = first + over;
   visits = 0;
   const totals = await ledger.releaseSteps(first, steps);
-  // Stored by now: no later run releases these hours for other visits.
+  // The ledger is stored by now, so no later run can release these hours for other visits.
   const lines = Array.from(totals, (total, i) => `${first + i} ${total}\n`);
   appendFileSync(published, lines.join(''));
 }

@@ -4,7 +4,7 @@ import { load } from '/index.js';
 
 const MASK = (1n << 64n) - 1n;
 
-/** FNV-1a over a row and its place, so that the parts of a row add up in any order. */
+/** Sums FNV-1a hashes of entries and their positions, so that parts of a row add in any order. */
 function hashOf(values, step, begin) {
   let sum = 0n;
   const low = 0xffffffff;
@@ -36,6 +36,6 @@ async function hashOfShard({ key, numSteps, begin, end }) {
 
 addEventListener('message', ({ data }) => {
   hashOfShard(data).then(postMessage, (error) => {
-    setTimeout(() => { throw error; }); // as an error of the worker
+    setTimeout(() => { throw error; }); // Rethrown as an error of the worker.
   });
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Workers share a key and need nothing else from each other. Expects the package at /index.js.
+// Workers only need to share a key to generate the noise of one model. Expects the package at
+// /index.js.
 
 const NUM_WORKERS = 4;
 const query = new URLSearchParams(location.search);
@@ -8,7 +9,7 @@ const dimension = Number(query.get('dimension') ?? 1_000_000);
 const numSteps = Number(query.get('steps') ?? 4);
 const key = crypto.getRandomValues(new Uint8Array(32));
 
-/** The hash of a range of coordinates, from a worker of its own. */
+/** Hash of a range of coordinates, computed by a separate worker. */
 function hashOf(begin, end) {
   const worker = new Worker(new URL('shard-worker.js', import.meta.url), { type: 'module' });
   return new Promise((resolve, reject) => {
