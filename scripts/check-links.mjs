@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that every relative link of the documentation leads to a file, and every anchor to a
+// Checks that every relative link in the documentation leads to a file, and every anchor to a
 // heading.
 //
 //     node scripts/check-links.mjs
@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Pages below docs/, by their paths from the root. */
+/** Pages below docs/, as paths from the root. */
 export const documented = readdirSync(join(root, 'docs'), { recursive: true })
   .map((name) => `docs/${name}`)
   .filter((name) => name.endsWith('.md'));
@@ -27,7 +27,7 @@ export const read = (page) => readFileSync(join(root, page), 'utf8');
 
 const withoutCode = (text) => text.replace(/^```.*?^```$/gms, '');
 
-/** The anchors that GitHub makes of a page's headings. */
+/** Anchors that GitHub generates for a page's headings. */
 export function anchors(text) {
   const seen = new Map();
   const headings = withoutCode(text).matchAll(/^#{1,6} (.*)$/gm);
@@ -46,7 +46,7 @@ export function anchors(text) {
   );
 }
 
-/** Targets of the relative links and images of a page; code has none. */
+/** Targets of the relative links and images of a page, ignoring code. */
 export function relativeLinks(text) {
   const prose = withoutCode(text)
     .replace(/^ {4,}.*$/gm, '')
@@ -55,13 +55,13 @@ export function relativeLinks(text) {
   return Array.from(all, ([, target]) => target).filter((target) => !/^[a-z]+:/i.test(target));
 }
 
-/** The file that a link of a page leads to, by its path from the root. */
+/** File that a link of a page leads to, as a path from the root. */
 export function fileOf(page, target) {
   const [path] = target.split('#');
   return path === '' ? page : normalize(join(dirname(page), path));
 }
 
-/** Says what is wrong with a link of a page; undefined if it is good. */
+/** Describes what is wrong with a link of a page; undefined if nothing is. */
 export function fault(page, target) {
   const file = fileOf(page, target);
   if (!existsSync(join(root, file))) return 'no such file';
@@ -71,7 +71,7 @@ export function fault(page, target) {
   return anchors(read(file)).has(anchor) ? undefined : 'no such heading';
 }
 
-/** All dead links, a line each. */
+/** All dead links, one per line. */
 export function deadLinks() {
   return pages.flatMap((page) =>
     relativeLinks(read(page)).flatMap((target) => {

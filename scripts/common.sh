@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Functions that the scripts of this folder share. Sourced, never run; $root is the checkout.
+# Functions shared by the scripts of this folder. Sourced, never run; $root is the checkout.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 toolchain="$root/.toolchain"
@@ -13,19 +13,20 @@ die() {
   exit 2
 }
 
-# A word as one POSIX shell word, so that a path with a space or a quote survives in .toolchain/env.
+# Quotes a text as one POSIX shell word, so that a path with a space or a quote survives in
+# .toolchain/env.
 quote() { printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }
 
 # True when version $1 is at least version $2.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# One hash over standard input; macOS has shasum where Linux has sha256sum.
+# Hashes standard input; macOS has shasum instead of sha256sum.
 hash_text() {
   if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64
 }
 
-# Writes standard input to file $1, but leaves an equal file (and its time stamp) alone. A reader
-# meanwhile sees the old one or the new one.
+# Writes standard input to file $1 atomically, but leaves an equal file (and its time stamp)
+# unchanged.
 write_if_changed() {
   local text
   text=$(cat)
@@ -35,7 +36,7 @@ write_if_changed() {
 }
 
 # Runs "$@" with its output in log file $1 (under .toolchain/log); shows its end if that fails.
-# Not to be called in a condition: there bash would ignore `set -e` inside a function given as "$@".
+# Must not be called in a condition, where bash ignores `set -e` inside a function given as "$@".
 quietly() {
   local log="$toolchain/log/$1" status
   shift
@@ -53,7 +54,7 @@ quietly() {
   return "$status"
 }
 
-# The mirror the host takes its own release from; apt knows it, whatever it is.
+# Prints the mirror that the host's apt uses for its own release.
 apt_mirror() {
   local codename
   codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
@@ -62,15 +63,16 @@ apt_mirror() {
     "Codename: $codename" | awk '!/^cdrom:/ && !found++'
 }
 
-# The tools that scripts/setup chose, at least those for the page. A build needs nothing else from
-# set-up.
+# Loads the tools that scripts/setup chose, at least those for the page. A build needs nothing else
+# from set-up.
 load_toolchain() {
   [ -f "$toolchain/env" ] || "$root/scripts/setup" page
   # shellcheck source=/dev/null
   . "$toolchain/env"
 }
 
-# The same, when they are those for one of the named purposes (all, host, page): or else all.
+# Loads the tools if they were set up for one of the named purposes (all, host, page), or else sets
+# up all.
 load_tools_for() {
   load_toolchain
   [[ " $* all " = *" ${DPFTRL_TOOLS:-} "* ]] || {

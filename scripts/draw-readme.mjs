@@ -30,7 +30,7 @@ function release(dp, records, mechanism) {
   return { totals, stddevs };
 }
 
-/** The picture as text. */
+/** Returns the picture as SVG text. */
 export function draw(dp) {
   const rows = readFileSync(path('examples/shop_day.csv'), 'utf8').trim().split('\n').slice(1);
   const records = rows.map((row) => Number(row.split(',')[1]));

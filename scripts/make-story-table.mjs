@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes web/src/story/errors/yours_table.ts, the errors of a few mechanisms over the horizon:
-// optima at long horizons take seconds, too long for a page that should answer at once. Needs the
-// package in dist/, and a minute: `node scripts/make-story-table.mjs`. A test of the page computes
-// rows again.
+// Generates web/src/story/errors/yours_table.ts, the errors of a few mechanisms over the horizon,
+// because optima at long horizons take seconds, too long for the page to compute. Needs the package
+// in dist/, and a minute: `node scripts/make-story-table.mjs`. A test of the page recomputes rows.
 
 import { writeFileSync } from 'node:fs';
 import { load } from '../dist/index.js';
 
 const mechanisms = ['independent', 'tree', 'honaker', 'square-root', 'optimal'];
 
-/** Ten horizons in each power of ten, up to a million, without repetitions. */
+/** Ten horizons per power of ten, up to a million, without duplicates. */
 const horizons = [...new Set(Array.from({ length: 61 }, (_, k) => Math.round(10 ** (k / 10))))];
 
 const digits = (value) => String(Number(value.toPrecision(6)));

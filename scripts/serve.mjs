@@ -3,8 +3,8 @@
 //
 //   usage: node scripts/serve.mjs [--port N] [--host NAME]
 //
-// Without a port (also not in $PORT): 8080, or the next free one. Without a host (also not in
-// $HOST): 127.0.0.1, so that nobody else on the network sees the page.
+// The port defaults to $PORT or else 8080, or the next free one. The host defaults to $HOST or else
+// 127.0.0.1, so that nobody else on the network sees the page.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -40,7 +40,7 @@ try {
     root: web,
     configFile: `${web}vite.config.ts`,
     logLevel: 'warn',
-    // A port that was asked for is not exchanged for another.
+    // Never replaces a port that was requested.
     preview: { host, port, strictPort: Boolean(askedPort), open: false },
   });
   const address = server.httpServer.address();
@@ -52,5 +52,5 @@ try {
 } catch (error) {
   fail(error.message);
 }
-// Open keep-alive connections must not hold the terminal.
+// Exits immediately, because open keep-alive connections would keep the process running.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A plugin of TypeDoc for the pages of the documentation: each is named after its first heading,
+// TypeDoc plugin for the pages of the documentation. Each page is named after its first heading,
 // grouped by its folder, and keeps its path as its address.
 
 import { relative } from 'node:path';
@@ -16,7 +16,7 @@ const groups = [
   [/./, 'Reference'],
 ];
 
-/** The path of a page from the root of the repository. */
+/** Path of a page relative to the root of the repository. */
 const pathOf = (page) => relative(root, page.project.files.getReflectionPath(page));
 
 class PathRouter extends KindRouter {
