@@ -175,7 +175,7 @@ function isAlike(word: string, other: string): boolean {
   return mine.some((piece) => piece.length > 1 && theirs.includes(piece));
 }
 
-/** Returns the names to suggest: those that begin with `name`, if few, or else the closest one. */
+/** Suggests the names that begin with `name` (none if they are many), or else the closest one. */
 function meant(name: string, known: readonly string[]): string[] {
   const bare = (text: string) => text.replace(/^-+/, '').toLowerCase();
   const begun = bare(name) === '' ? [] : known.filter((each) => bare(each).startsWith(bare(name)));

@@ -126,7 +126,7 @@ async function main(): Promise<number> {
     await nameLonger(error);
     const who = name !== undefined && isCommand(name) ? `dp-ftrl ${name}` : 'dp-ftrl';
     const line = `${who}: ${lineOf(error, argv.includes('--show-nonprivate'))}\n`;
-    // An end that was asked for needs a message only where steps are released.
+    // An intentional end (closed pipe or signal) needs a message only if steps are released.
     const isAsked = error instanceof ClosedPipe || error instanceof Interrupted;
     if (!isAsked || error.mustBeSaid) {
       await new Promise((resolve) => process.stderr.write(line, resolve));

@@ -16,7 +16,7 @@ interface Options {
   names: readonly string[];
   /** Whether the estimates of a panel share a scale. */
   sharesScale: boolean;
-  /** Which estimates are of one kind. */
+  /** Panels, each with the estimates of one kind. */
   panels: readonly { label: string; series: readonly { name: string; index: number }[] }[];
 }
 

@@ -19,7 +19,7 @@ const DIMENSION = 8;
 const NUM_VALUES = 2 ** 26;
 const CHUNK = 4096;
 const HORIZONS = [2 ** 10, 2 ** 13, 2 ** 16, 2 ** 20];
-/** (k + 1) (k / 2 + 1 / n) over the square root's, at 2^10, 2^16 and 2^20. */
+/** The tree's (k + 1) (k / 2 + 1 / n) over that of the square root, at 2^10, 2^16 and 2^20. */
 const EXPECTED = new Map([
   [2 ** 10, 5.69],
   [2 ** 16, 6.92],

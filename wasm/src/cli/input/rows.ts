@@ -218,7 +218,7 @@ class RowReader {
     throw new Misuse(message, { code, ...place, ...(column !== undefined && { column }) }, value);
   }
 
-  /** Refuses an object with a key that the first one lacks, or with values that are not scalars. */
+  /** Refuses an object with an unknown key, if all columns are read, or a needed list or object. */
   private requireFlat(record: TableRecord): void {
     const { object } = record;
     if (!object) return;

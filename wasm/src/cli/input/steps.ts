@@ -20,7 +20,7 @@ export interface Released {
   first: number;
   /** numSteps * dimension totals. */
   noisy: Float64Array;
-  /** For --show-nonprivate: numSteps totals without noise. */
+  /** numSteps totals without noise, with --show-nonprivate. */
   truths?: number[][];
   /** Time of each step, if steps are times. */
   labels?: string[];

@@ -12,7 +12,7 @@ export interface Protection {
   unit: string;
   /** A clause of the guarantee. */
   text: string;
-  /** Word for the steps, plural. */
+  /** Plural noun for the steps. */
   steps: string;
   /** Facts that the guarantee treats as public. */
   isPublic: string;
@@ -31,7 +31,7 @@ export interface Protected {
   batchSize?: number;
 }
 
-/** Word for the steps, plural. */
+/** Plural noun for the steps. */
 function stepsText({ times, passes = 1, batchSize = 1 }: Protected): string {
   if (times) return `${times.bucket}s`;
   const what = batchSize === 1 ? 'rows' : `batches of ${batchSize} rows`;

@@ -14,7 +14,7 @@ interface Shared {
    * has ended; whether something was drawn.
    */
   flags: Int32Array<SharedArrayBuffer>;
-  /** Iterations, fraction. */
+  /** Number of iterations, and completed fraction. */
   numbers: Float64Array<SharedArrayBuffer>;
   what: string;
   unit: string;

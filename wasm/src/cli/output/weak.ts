@@ -10,7 +10,7 @@ const MOST_DELTA = 1e-3;
 /** Public number of rows or users. */
 export interface PublicCount {
   count: number;
-  /** Plural. */
+  /** Plural noun, such as 'rows'. */
   units: string;
 }
 

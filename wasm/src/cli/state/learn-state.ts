@@ -114,7 +114,7 @@ export class LearnerState implements PaidState {
   private constructor(
     private readonly store: MarkedStore,
     readonly learner: LearnerLedger,
-    /** In the order of the first run. */
+    /** Columns in the order of the first run. */
     readonly columns: readonly string[],
     readonly inputs: readonly ModelInput[],
   ) {}
