@@ -14,7 +14,8 @@ constexpr std::string_view kMagic = "dpfc";
 constexpr unsigned kVersion = 1;
 constexpr std::size_t kChecksum = 56;
 
-/// @param part  of the checkpoint, so that callers can tell another mechanism from another key.
+/// @param part  suffix naming the refused part, so that callers can tell a wrong mechanism from a
+///              wrong key.
 [[noreturn]] void refuse(std::string_view function, std::string_view part,
                          const std::string& constraint, const std::string& got) {
   fail(ErrorCode::bad_state, function, "checkpoint" + std::string(part), "must " + constraint, got);

@@ -59,18 +59,18 @@ inline std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t begin
   return word;
 }
 
-/// Reads as many integers as `integers` has room for from the front of the bytes.
+/// Fills `integers` from the front of the bytes.
 inline void read_integers(std::span<const std::byte> bytes, std::span<std::int64_t> integers) {
   for (std::size_t i = 0; i < integers.size(); ++i)
     integers[i] = static_cast<std::int64_t>(word_at(bytes, 8 * i));
 }
 
-/// Room for the header; seal_checkpoint fills it in when what follows is there.
+/// Returns space for the header, which seal_checkpoint fills in once the rest has been appended.
 std::vector<std::byte> begin_checkpoint();
 void seal_checkpoint(const CheckpointHeader& header, std::vector<std::byte>& bytes);
 
-/// The header of sealed bytes; what follows begins at kCheckpointHeaderSize.
-/// @param expected  kind, precision, fingerprint and commitment of who reads.
+/// Reads the header of sealed bytes; the state begins at kCheckpointHeaderSize.
+/// @param expected  kind, precision, fingerprint and commitment of the reader.
 /// @param num_steps  the largest step.
 /// @throws Error{bad_state} truncated, damaged, another version, kind, mechanism or key.
 /// @checked-by checkpoint_test "every damaged byte is found", "what belongs elsewhere is refused"
@@ -79,10 +79,11 @@ CheckpointHeader open_checkpoint(std::string_view function, const CheckpointHead
 
 ShortDigest shortened(const Digest& digest);
 
-/// Bits of the key's own stream that nothing else uses: tells keys apart and says nothing of them.
+/// Bits from a stream of the key that nothing else uses; they tell keys apart and reveal nothing
+/// about them.
 ShortDigest key_commitment(const Key& key);
 
-/// Every number that defines B.
+/// Appends every number that defines B.
 void append_form(Sha256& hash, const DecoderForm& form);
 
 }  // namespace dpftrl::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All forms of decoders, for those who make something of them.
+/// Tables of makers for all forms of decoders.
 
 #include "noise/exact/exact_rows.hpp"
 #include "noise/programs/program.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Encoders of which a row of C^-1 Z is made of few normals (internal header).
+/// Encoders for which a row of C^-1 Z depends on few normals (internal header).
 
 #include <optional>
 #include <variant>
@@ -10,7 +10,7 @@
 
 namespace dpftrl::noise {
 
-/// The decoder form B = C^-1 to the form B = A C^-1, where C^-1 has few bands.
+/// Returns the form of B = C^-1 for that of B = A C^-1 if C^-1 has few bands, else nullopt.
 inline std::optional<DecoderForm> increments_form(const DecoderForm& form) {
   if (std::holds_alternative<RunningSumDecoder>(form)) return IdentityDecoder{};
   if (const auto* inverse = std::get_if<BandedInverseDecoder>(&form))

@@ -11,9 +11,9 @@ namespace dpftrl::detail {
 
 std::int64_t round_jointly(const WideNumber& sum, const ApproximateNoise& noise) {
   constexpr double kUnitRoundoff = 0x1p-53;
-  /// |x| < 2^51: adding this rounds to the nearest integer, which is then in the last bits.
+  /// For |x| < 2^51, adding this rounds x to the nearest integer, which is then in the last bits.
   constexpr double kToInteger = 0x1.8p52;
-  // Its first 53 bits; those behind them are below 2^-53.
+  // First 53 bits of the fraction; the rest is below 2^-53.
   const double fraction = static_cast<double>(sum.digits[1] >> 11) * 0x1p-53;
   const double scaled = noise.scale * noise.value;
   const double total = scaled + fraction;
@@ -22,7 +22,7 @@ std::int64_t round_jointly(const WideNumber& sum, const ApproximateNoise& noise)
   const double error =
       noise.scale * (noise.bound.absolute + noise.bound.relative * std::abs(noise.value)) +
       2 * kUnitRoundoff * (std::abs(scaled) + std::abs(total)) + 2 * kUnitRoundoff;
-  // False for a NaN, and from 2^51 on, where the error exceeds 1/2.
+  // Undecided for NaN, and from 2^51 on, where the error exceeds 1/2.
   if (!(0.5 - std::abs(offset) > error * (1 + 0x1p-30))) return kUndecided;
   return sum.floor() +
          (std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(kToInteger));

@@ -46,7 +46,7 @@ class NoiseIncrements::Rows {
 
   std::vector<std::byte> checkpoint() {
     std::vector<std::byte> bytes = detail::begin_checkpoint();
-    // Rows of few bands are continued by the checkpoints of NoiseStream.
+    // Rows with few bands have the checkpoints of NoiseStream.
     std::int64_t first = step_;
     if (is_difference_) {
       const bool has_total = step_ > 0 && step_of_total_ == step_ - 1;
@@ -111,7 +111,7 @@ class NoiseIncrements::Rows {
         rows = rows.subspan(width);
         continue;
       }
-      // Past the window, in one go.
+      // Writes all remaining rows at once, bypassing the window.
       rows_.fill(step, rows);
       if (is_difference_) subtract(rows, step_ + num_rows - 1);
       break;
@@ -120,7 +120,7 @@ class NoiseIncrements::Rows {
   }
 
  private:
-  /// No row of totals; -1 is that of zeros before the first.
+  /// Marks a missing row of totals; -1 is the row of zeros before the first.
   static constexpr std::int64_t kNone = -2;
 
   static void require_bytes(std::span<const std::byte> state, std::size_t size) {
@@ -137,7 +137,7 @@ class NoiseIncrements::Rows {
             .commitment = commitment_};
   }
 
-  /// Makes sure of the row of totals before the next one, at this scale.
+  /// Ensures that total_ is the row of totals before the next one, at this scale.
   void prepare(double scale) {
     if (scale != rows_.scale()) step_of_total_ = kNone;
     rows_.use_scale(scale);
@@ -152,7 +152,7 @@ class NoiseIncrements::Rows {
     step_of_total_ = step_ - 1;
   }
 
-  /// Writes the increment that the row of totals of a step makes.
+  /// Writes the increment of a step, given its row of totals.
   void take(std::span<const std::int64_t> row, std::span<std::int64_t> out, std::int64_t step) {
     if (!is_difference_) {
       std::ranges::copy(row, out.begin());
@@ -165,11 +165,11 @@ class NoiseIncrements::Rows {
     step_of_total_ = step;
   }
 
-  /// Overwrites rows of totals, up to that of step `last_step`, by the increments.
+  /// Overwrites rows of totals, up to that of step `last_step`, with their increments.
   void subtract(std::span<std::int64_t> rows, std::int64_t last_step) {
     constexpr std::size_t kBlock = 2048;
     const std::size_t width = total_.size();
-    // Row after row within a block of coordinates, which stays in the cache.
+    // Processes all rows of one block of coordinates, which stays in the cache, before the next.
     for (std::size_t first = 0; first < width; first += kBlock) {
       const std::size_t count = std::min(kBlock, width - first);
       std::int64_t* const before = &total_[first];
@@ -188,9 +188,9 @@ class NoiseIncrements::Rows {
 
   bool is_difference_;
   detail::ShortDigest commitment_;  ///< to the key
-  detail::RoundedRows rows_;        ///< of totals, or of few bands
+  detail::RoundedRows rows_;        ///< rows of totals, or of increments if C^-1 has few bands
   std::int64_t step_ = 0;
-  std::vector<std::int64_t> total_;  ///< row of totals of the step `step_of_total_`
+  std::vector<std::int64_t> total_;  ///< row of totals of step `step_of_total_`
   std::int64_t step_of_total_ = kNone;
 };
 

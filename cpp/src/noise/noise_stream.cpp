@@ -52,7 +52,7 @@ DecoderForm form_of(const Strategy& strategy, const NoiseStreamOptions& options)
        std::string(strategy.name()));
 }
 
-/// Position of a stream, for the messages of refused calls.
+/// Position in a stream, for error messages.
 struct Place {
   std::int64_t step;
   std::int64_t num_steps;
@@ -78,10 +78,10 @@ void require_rows(const Place& place, std::size_t size, std::int64_t num_rows) {
   require_rows_left(place, num_rows);
 }
 
-/// Rounds the rows of a window where the bound decides.
+/// Rounds the rows of a window wherever their error bound decides.
 class RoundingSink final : public noise::Sink<double> {
  public:
-  /// @param least  bounds of the rows beside their own.
+  /// @param least  scale, and an absolute error that is added to the bound of each row.
   RoundingSink(const noise::Window& window, const simd::Rounding& least,
                std::span<std::int64_t> rows)
       : window_(window), least_(least), rows_(rows) {}
@@ -91,7 +91,7 @@ class RoundingSink final : public noise::Sink<double> {
     std::int64_t* out = rows_.data() + static_cast<std::size_t>(i) * width + first;
     while (!values.empty()) {
       const RowErrorBound bound = error_bound(window_.precision(), window_.bound(i));
-      // Rows that have one bound are one row.
+      // Rows that share a bound are handled as one row.
       std::size_t count = std::min(width - first, values.size());
       for (++i; count < values.size() && is_same(window_.bound(i), window_.bound(i - 1)); ++i)
         count += width;
@@ -112,7 +112,7 @@ class RoundingSink final : public noise::Sink<double> {
   bool are_all_decided() const { return are_all_decided_; }
 
   static RowErrorBound error_bound(noise::Precision precision, const noise::Bound& bound) {
-    // Extended numbers are given out by their high parts.
+    // Only the high part of an extended number is output.
     return {bound.error * noise::kSlack, noise::is_extended(precision) ? noise::kUnitRoundoff : 0};
   }
 
@@ -216,11 +216,11 @@ bool NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_ro
   require_rows({step_, num_steps_, dimension()}, rows.size(), num_rows);
   if (!(scale >= 0 && scale <= 0x1p60))
     fail_argument("noise_stream", "scale", "between 0 and 2^60", to_text(scale));
-  // Without a bound nothing is decided.
+  // Without an error bound, no rounding can be decided.
   const double unknown = options_.exact_only ? std::numeric_limits<double>::infinity() : 0;
   const std::size_t width = static_cast<std::size_t>(dimension());
   maker_->seek(step_);
-  // Before any row is taken: a stream that loses one would go on with another row's noise.
+  // Allocated before a row is drawn: losing one would shift the noise of every later row.
   std::vector<double> row(maker_->buffered() > 0 ? width : 0);
   bool are_all_decided = true;
   for (std::int64_t done = 0; done < num_rows;) {
@@ -264,7 +264,8 @@ std::int64_t NoiseStream::rounded_entry(const Entry& entry, double scale) const 
   return exact_rounded_entry(*form_, options_, entry.step, entry.coordinate, scale);
 }
 
-/// The entry from refined normals of its coordinate alone, where more precise than this stream.
+/// Computes the entry from refined normals of its coordinate alone, if that is more precise than
+/// this stream.
 std::optional<NoiseStream::Approximation> NoiseStream::refined_entry(const Entry& entry) const {
   if (options_.exact_only) return std::nullopt;
   const auto* const toeplitz = std::get_if<ToeplitzDecoder>(form_.get());

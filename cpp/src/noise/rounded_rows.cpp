@@ -6,8 +6,8 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Rows kept for later take no more memory than this, but for the one that is asked for and one
-/// more: states then go through memory every second step only.
+/// Largest number of entries of a window. Wider rows get a window of two where possible, so that
+/// states go through memory only every second step.
 constexpr std::int64_t kMaxWindowEntries = std::int64_t{1} << 19;
 constexpr std::int64_t kMinWindowRows = 2;
 
@@ -23,7 +23,7 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
     const std::int64_t most =
         std::min({noise_.window_size(), num_steps(),
                   std::max(kMinWindowRows, kMaxWindowEntries / noise_.dimension())});
-    // No more rows at once than were asked for before.
+    // Makes at most as many rows at once as were requested before.
     const std::int64_t count =
         std::min({most, std::max<std::int64_t>(1, step), num_steps() - step});
     window_.reserve(static_cast<std::size_t>(most) * width);
@@ -41,7 +41,7 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
 void RoundedRows::decide(std::int64_t step, std::span<std::int64_t> row) {
   for (std::size_t first = 0; first < row.size(); first += kBlock) {
     const std::span<std::int64_t> block = row.subspan(first, std::min(kBlock, row.size() - first));
-    // A look at all of them, which vector units do: hardly any block has one.
+    // Scans the whole block first, with SIMD: hardly any block has an open entry.
     std::int64_t num_open = 0;
     for (const std::int64_t entry : block) num_open += entry == kUndecided;
     if (num_open == 0) continue;

@@ -19,32 +19,32 @@ class RoundedRows {
   RoundedRows(const Strategy& strategy, const NoiseStreamOptions& options, double scale)
       : noise_(strategy, options), scale_(scale) {}
 
-  /// floor(scale entry + 1/2) of the ideal row of a step, decided in every entry. Several steps are
-  /// made at once where they follow each other; valid until the next call.
+  /// Returns floor(scale entry + 1/2) of the ideal row of a step, decided in every entry.
+  /// Consecutive steps are made several at once; valid until the next call.
   /// @throws std::bad_alloc, Error{unsupported} see NoiseStream; the same call may be made again.
   std::span<const std::int64_t> operator()(std::int64_t step);
 
-  /// Rows of the steps from `step` on, one after the other: at least one and at most `most`, as far
-  /// as they are made and need nothing recomputed after the first.
+  /// Returns the rows of the steps from `step` on, contiguous: at least one and at most `most`, as
+  /// far as they are in the window and none after the first needs recomputation.
   std::span<const std::int64_t> several(std::int64_t step, std::int64_t most);
 
-  /// Writes the rows of the steps from `step` on, past the window, which keeps none of them.
+  /// Writes the rows of the steps from `step` on without storing them in the window.
   void fill(std::int64_t step, std::span<std::int64_t> rows);
-  /// Whether rows are so short that a window of several is made for one that is asked for.
+  /// Whether rows are so short that requesting one makes a window of several.
   bool keeps_several() const;
   /// Whether the row is in the window.
   bool has(std::int64_t step) const { return first_of_window_ <= step && step < end_of_window_; }
 
-  /// Goes on with rows of another scale.
+  /// Switches to another scale.
   void use_scale(double scale);
   double scale() const { return scale_; }
 
   std::int64_t num_steps() const { return noise_.num_steps(); }
   std::int64_t dimension() const { return noise_.dimension(); }
-  /// Entries that double precision left open.
+  /// Number of entries that double precision left open.
   std::int64_t num_recomputed() const { return num_recomputed_; }
 
-  /// The same as those of NoiseStream.
+  /// As in NoiseStream.
   std::array<std::byte, 16> fingerprint() const { return noise_.fingerprint(); }
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) {
     return noise_.write_state(step, out);
@@ -57,10 +57,10 @@ class RoundedRows {
 
   NoiseStream noise_;
   double scale_;
-  std::vector<std::int64_t> window_;  ///< of the steps from first_of_window_ on
+  std::vector<std::int64_t> window_;  ///< rows of the steps from first_of_window_ on
   std::int64_t first_of_window_ = 0;
   std::int64_t end_of_window_ = 0;
-  bool is_decided_ = true;  ///< every entry of the window
+  bool is_decided_ = true;  ///< for every entry of the window
   std::int64_t num_recomputed_ = 0;
 };
 

@@ -15,16 +15,17 @@ namespace dpftrl {
 namespace {
 
 constexpr const char* kFunction = "sampled_error";
-/// Covers sensitivities right to 10 digits.
+/// Covers the error of sensitivities, which are right to 10 digits.
 constexpr double kRoundUp = 1 + 0x1p-34;
 /// Covers the rounding of 2^20 sums of logarithms, of at most 2^26.
 constexpr double kSumUp = 1 + 0x1p-6;
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
-/// Streams of noise that are drawn at once: up to so many, and entries of all their steps.
+/// Largest number of streams of noise drawn at once, and of entries of all their steps.
 constexpr std::int64_t kMostAtOnce = 1024, kEntriesAtOnce = std::int64_t{1} << 22;
 
-/// The number of paths above a level that still prove it: the largest k such that at most k of
-/// `num_paths` exceed a level of chance `beta` with probability at most kSampledRisk; -1 if none.
+/// Largest number of paths above a level that still proves the level: the largest k such that at
+/// most k of `num_paths` exceed a level of chance `beta` with probability at most kSampledRisk; -1
+/// if none.
 std::int64_t num_above(std::int64_t num_paths, double beta) {
   const double n = static_cast<double>(num_paths);
   const double odds = std::log(beta) - std::log1p(-beta);
@@ -39,7 +40,7 @@ std::int64_t num_above(std::int64_t num_paths, double beta) {
   return num_paths - 1;
 }
 
-/// Largest |entry| of each coordinate of the noise, its rounding added.
+/// Writes the largest |entry| of each coordinate of the noise, with its error bound added.
 void largest_entries(NoiseStream noise, std::span<double> largest) {
   std::vector<double> row(largest.size());
   for (std::int64_t t = 0; t < noise.num_steps(); ++t) {

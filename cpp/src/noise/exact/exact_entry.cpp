@@ -15,7 +15,7 @@ using detail::WideFraction;
 
 namespace {
 
-/// The fraction in as many digits, cut where it has more.
+/// Returns the fraction in num_digits digits, truncated if it has more.
 Enclosure enclosed(const WideFraction& fraction, std::size_t num_digits) {
   Enclosure value;
   const std::size_t num_kept = std::min(detail::kWideDigits, num_digits);
@@ -34,7 +34,7 @@ Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShard& shard
   require_between("exact_rounded_entry", "coordinate", coordinate_in_row, 0, shard.dimension - 1);
   detail::Normals normals(shard, coordinate_in_row, num_planes);
   Enclosure entry = detail::make_exact_rows(form, normals, 0)->row(step);
-  entry.error *= 2;  // for the rounding of the errors themselves
+  entry.error *= 2;  // covers rounding in the errors themselves
   return entry;
 }
 
@@ -50,7 +50,7 @@ std::int64_t exact_rounded_entry(const DecoderForm& form, const detail::NoiseSha
         FixedPoint(num_planes).round_scaled(entry, scale, enclosed(offset, num_planes));
     if (rounded) return *rounded;
   }
-  // Left open by a hair, or not enclosed at all?
+  // Tells an entry too close to a tie from one without a useful enclosure.
   const FixedPoint fixed(detail::kMaxDigits);
   const bool is_enclosed = entry.error * fixed.unit() <= 0x1p-100;
   entry.error = 0;

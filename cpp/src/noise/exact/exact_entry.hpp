@@ -3,8 +3,9 @@
 
 /// Entries of B Z to any precision: the slow half of the rounding test (docs/math/grid.md).
 ///
-/// The ideal: B is exactly the matrix that the stored doubles of a DecoderForm define, and Z the
-/// Box-Muller transform of the infinite uniforms whose bits the addresses give, plane after plane.
+/// In the ideal, B is exactly the matrix that the stored doubles of a DecoderForm define, and Z is
+/// the Box-Muller transform of infinitely long uniforms, whose bits are generated plane by plane
+/// from their addresses.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,8 @@
 
 namespace dpftrl {
 
-/// The ideal entry from the first `num_planes` planes (2, 4 or 8) of every uniform, as many digits.
+/// Encloses the ideal entry, given the first `num_planes` planes (2, 4 or 8) of every uniform, with
+/// as many digits.
 ///
 /// @guarantee   encloses the entry for every continuation of the bits.
 /// @checked-by  exact_entry_test "enclosures_contain_the_values_of_an_independent_program"
@@ -26,24 +28,25 @@ detail::Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShar
 
 /// floor(scale * (B Z)[step, coordinate_in_row] + offset + 1/2) of the ideal B Z.
 ///
-/// Two planes are looked at, then four, then eight, until the rounding is decided.
+/// Reads two planes, then four, then eight, until the rounding is decided.
 ///
 /// @param form               one that NoiseStream accepts; coefficients, weights, scales and rates
 ///                           up to 2^20 in magnitude, and rows below 2^61.
 /// @param step               0 <= step < num_steps.
 /// @param coordinate_in_row  counted from shard.first_coordinate, below shard.dimension.
 /// @param scale              0 <= scale <= 2^60.
-/// @param offset             0 by default; that of a sum which is rounded with its noise.
-/// @exactness   exact, unless 512 bits leave it open (probability below 2^-400 an entry, with an
-///              offset as large as its error makes it, see docs/math/weights.md; then the
-///              middle of the interval left is rounded) or its magnitude reaches 2^61 (throws).
-/// @throws Error{unsupported} the recursion of the form leaves the range of 62 bits, so that
-/// nothing
-///         is known of the entry.
+/// @param offset             0 by default; the fraction of a sum that is rounded together with its
+///                           noise.
+/// @exactness   exact, unless 512 bits leave the rounding open (probability below 2^-400 an entry;
+///              with an offset, as its error determines, see docs/math/weights.md; then the
+///              middle of the remaining interval is rounded) or the magnitude reaches 2^61
+///              (throws).
+/// @throws Error{unsupported} the recursion of the form leaves the range of 62 bits, so the entry
+///         cannot be enclosed.
 /// @throws Error{invalid_argument} step, coordinate or scale out of range; std::bad_alloc. Most
-///         forms take a few numbers of memory; a filter over a Toeplitz matrix about 700 bytes a
-///         step, one over trees or Haar coefficients 88 a measurement (up to 92 MB). Where it lacks
-///         for these two, rows and normals are made one at a time.
+///         forms need memory for a few numbers; a filter over a Toeplitz matrix needs about 700
+///         bytes a step, one over trees or Haar coefficients 88 bytes a measurement (up to 92 MB).
+///         If memory for these two runs out, rows and normals are made one at a time.
 /// @cost        1.5 us (WebAssembly: 5 us) for every normal that enters the row. With T = step + 1:
 ///              T normals for running sums, Toeplitz and recursive forms (with each of them 0.1 us
 ///              for every coefficient of a BandedDecoder, 0.3 us for every buffer); up to 2 T for

@@ -20,9 +20,9 @@ namespace dpftrl::detail {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
-/// 92 MB of normals; forms that need more draw them again.
+/// Largest number of cached normals (92 MB); forms that need more draw them again.
 constexpr std::int64_t kMaxRemembered = std::int64_t{1} << 20;
-/// From here on preparing them together is quicker.
+/// From this many rows on, preparing them together is faster.
 constexpr std::int64_t kManyRows = 64;
 
 /// Leading bits of the two uniforms behind a normal (docs/math/addressing.md).
@@ -51,7 +51,7 @@ PairBits draw_bits(const Key& key, std::int64_t measurement, std::uint64_t coord
   return bits;
 }
 
-/// The normal, wherever its uniforms lie in the cells of their known bits, [u, u + 2^-64p].
+/// Encloses the normal for all uniforms in the cells of the known bits, [u, u + 2^-64p].
 Enclosure normal(const FixedPoint& fixed, const PairBits& bits) {
   const double u1 = fixed.to_double(bits.u1);
   if (u1 == 0) return {.error = kUnknown};
@@ -66,18 +66,18 @@ Enclosure normal(const FixedPoint& fixed, const PairBits& bits) {
   return fixed.multiply(radius, cosine);
 }
 
-/// The measurements of a form, which may be part of another one.
+/// The measurements of a form, which may be nested in another one.
 struct Measurements {
   Normals& normals;
   std::int64_t first;
 
   const FixedPoint& fixed() const { return normals.fixed(); }
-  /// For recursions, which use each normal once.
+  /// Draws without caching, for recursions, which use each normal once.
   Enclosure draw(std::int64_t measurement) const { return normals.draw(first + measurement); }
   Enclosure recall(std::int64_t measurement) const { return normals.recall(first + measurement); }
 };
 
-// Rows that are sums of weighted normals, each made on its own.
+// Rows that are weighted sums of normals, each computed independently.
 
 Enclosure direct_row(const IdentityDecoder&, const Measurements& z, std::int64_t step) {
   return z.recall(step);
@@ -102,7 +102,7 @@ Enclosure direct_row(const KaryDecoder& decoder, const Measurements& z, std::int
   std::int64_t node_size = 1;
   for (std::size_t level = 1; level < num_digits; ++level) node_size *= arity;
   Enclosure sum;
-  std::int64_t end = 0;  // of the higher digits' nodes
+  std::int64_t end = 0;  // where the nodes of the higher digits end
   for (std::size_t level = num_digits; level-- > 0; node_size /= arity) {
     const std::int64_t next = end + digits[level] * node_size;
     const bool subtracts = next < end;
@@ -120,7 +120,7 @@ Enclosure direct_row(const KaryDecoder& decoder, const Measurements& z, std::int
 Enclosure direct_row(const SmoothDecoder& decoder, const Measurements& z, std::int64_t step) {
   Enclosure sum;
   std::int64_t ones = decoder.weight;
-  std::int64_t first_leaf = 0;  // below the present node
+  std::int64_t first_leaf = 0;  // below the current node
   double num_empty = 0;         // siblings to the left
   for (std::int64_t bits = decoder.height; bits-- > 0 && ones > 0;) {
     const std::int64_t in_left = binomial(bits, ones);
@@ -178,7 +178,7 @@ class DirectRows final : public ExactRows {
   Measurements z_;
 };
 
-/// Single rows are sums of weighted normals; many at once are a convolution.
+/// Computes single rows as weighted sums of normals, and many at once by a convolution.
 class ToeplitzRows final : public ExactRows {
  public:
   ToeplitzRows(const ToeplitzDecoder& decoder, const Measurements& measurements)
@@ -195,7 +195,7 @@ class ToeplitzRows final : public ExactRows {
     try {
       convolve_all(length);
     } catch (const std::bad_alloc&) {
-      prepared_.clear();  // slower, then
+      prepared_.clear();  // rows are then computed one at a time
     }
   }
 
@@ -212,7 +212,7 @@ class ToeplitzRows final : public ExactRows {
   }
 
  private:
-  /// c z - c^ z^ = c (z - z^) + (c - c^) z^, with c^ cut to its digits.
+  /// The error is c z - c^ z^ = c (z - z^) + (c - c^) z^, with c^ truncated to its digits.
   void convolve_all(std::size_t length) {
     const FixedPoint& fixed = z_.fixed();
     const auto digits_of = [&](const Enclosure& x) {
@@ -243,10 +243,10 @@ class ToeplitzRows final : public ExactRows {
   std::int64_t num_future_;
   std::int64_t num_measurements_;
   Measurements z_;
-  std::vector<Enclosure> prepared_;  ///< by step + num_future_
+  std::vector<Enclosure> prepared_;  ///< indexed by step + num_future_
 };
 
-/// Keeps the estimates of the nodes to the left, which the next rows need again.
+/// Keeps the estimates of the nodes to the left, which later rows reuse.
 class DyadicRows final : public ExactRows {
  public:
   DyadicRows(const DyadicDecoder& decoder, const Measurements& measurements)
@@ -279,7 +279,7 @@ class DyadicRows final : public ExactRows {
         static_cast<std::int64_t>(2 * last + level) - std::popcount(last);
     const double weight = weights_[level];
     const Enclosure own = z_.draw(measurement);
-    if (weight == 1) return own;  // nothing below counts
+    if (weight == 1) return own;  // the children do not contribute
     const Enclosure left = estimate(level - 1, begin);
     const Enclosure right = estimate(level - 1, begin + (std::uint64_t{1} << (level - 1)));
     const FixedPoint& fixed = z_.fixed();
@@ -292,8 +292,8 @@ class DyadicRows final : public ExactRows {
   std::vector<Node> known_;
 };
 
-/// w_t = g_0 z_t + ... + g_{b-1} z_{t-b+1}, row t = w_0 + ... + w_t: a normal counts with a partial
-/// sum of g, and with the last of them from lag b - 1 on. The running sum is the case b = 1.
+/// w_t = g_0 z_t + ... + g_{b-1} z_{t-b+1}, row t = w_0 + ... + w_t, so the weight of a normal is a
+/// partial sum of g, from lag b - 1 on the sum of all g. The running sum is the case b = 1.
 class BandedInverseRows final : public ExactRows {
  public:
   BandedInverseRows(std::span<const double> coefficients, const Measurements& measurements)
@@ -340,7 +340,7 @@ class BandedInverseRows final : public ExactRows {
   std::int64_t num_drawn_ = 0;
 };
 
-/// w = C^-1 z for banded C. What `feed` is given counts as exact.
+/// Computes w = C^-1 z for banded C. Outputs passed to `feed` are treated as exact.
 class BandedLoop {
  public:
   BandedLoop(const BandedDecoder& decoder, const FixedPoint& fixed)
@@ -367,11 +367,12 @@ class BandedLoop {
   const std::vector<double>& coefficients_;
   const FixedPoint& fixed_;
   Enclosure inverse_;
-  std::vector<Enclosure> recent_;  ///< a ring
+  std::vector<Enclosure> recent_;  ///< ring buffer
   std::size_t now_ = 0;
 };
 
-/// w = C^-1 z for buffered linear C. The states are enclosed for exactly the outputs fed.
+/// Computes w = C^-1 z for a buffered linear C. The states are enclosed, given exactly the outputs
+/// passed to `feed`.
 class BufferedLoop {
  public:
   BufferedLoop(const BufferedDecoder& decoder, const FixedPoint& fixed)
@@ -394,9 +395,10 @@ class BufferedLoop {
   std::vector<Enclosure> states_;
 };
 
-/// Row t = w_0 + ... + w_t with w fed back. Each w is cut to digits that count as exact from then
-/// on, and the part cut off counts as an error of that step's input. The response to an impulse
-/// runs beside, with the same bookkeeping, and bounds what an error of an input does to a row.
+/// Computes row t = w_0 + ... + w_t with w fed back. Each w is truncated to digits that are treated
+/// as exact from then on, and the truncated part counts as an error of that step's input. The
+/// impulse response is computed alongside, with the same bookkeeping, and bounds the effect of an
+/// input error on a row.
 template <class Loop, class Form>
 class ClosedLoopRows final : public ExactRows {
  public:
@@ -451,7 +453,8 @@ class ClosedLoopRows final : public ExactRows {
   double largest_response_ = 0;
 };
 
-/// w = C^-1 z for buffers whose numbers change. What `feed` is given counts as exact.
+/// Computes w = C^-1 z for buffers whose numbers change from step to step. Outputs passed to `feed`
+/// are treated as exact.
 class VaryingBufferedLoop {
  public:
   VaryingBufferedLoop(const VaryingBufferedDecoder& decoder, const FixedPoint& fixed)
@@ -509,12 +512,13 @@ class VaryingBandedLoop {
 
   const VaryingBands& numbers_;
   const FixedPoint& fixed_;
-  std::vector<Enclosure> recent_;  ///< a ring: w_t is at t mod num_bands
+  std::vector<Enclosure> recent_;  ///< ring buffer with w_t at t mod num_bands
 };
 
-/// Row t = w_0 + ... + w_t for numbers that change from step to step. As in ClosedLoopRows each w
-/// counts as exact once it is cut, and the part cut off is an error of that step's input; such an
-/// error changes a row by at most the norm of a row of B, which the form states.
+/// Computes row t = w_0 + ... + w_t for numbers that change from step to step. As in
+/// ClosedLoopRows, each w is treated as exact once truncated, and the truncated part is an error of
+/// that step's input; it changes a row by at most its size times the norm of a row of B, which the
+/// form states.
 template <class Loop, class Form>
 class VaryingRows final : public ExactRows {
  public:
@@ -625,14 +629,14 @@ class FilteredRows final : public ExactRows {
  private:
   const Workload& workload() const { return decoder_.workload; }
 
-  /// Sums of consecutive w are differences of two rows.
+  /// True if sums of consecutive w are differences of two rows of the base.
   bool telescopes() const {
     const Workload::Kind kind = workload().kind();
     return decoder_.column_scales.empty() &&
            (kind == Workload::Kind::prefix || kind == Workload::Kind::window);
   }
 
-  /// The next input is w of that step.
+  /// Makes w of that step the next input.
   void restart(std::int64_t step) {
     base_ = make_exact_rows(*decoder_.base, z_.normals, z_.first);
     previous_ = step == 0 ? Enclosure{} : base_->row(step - 1);
@@ -640,12 +644,12 @@ class FilteredRows final : public ExactRows {
     average_ = total_ = {};
   }
 
-  /// Rows next_ .. step of the base are going to be needed.
+  /// Announces that rows next_ .. step of the base will be needed.
   void prepare_until(std::int64_t step) {
     if (step - next_ >= kManyRows) base_->prepare(step);
   }
 
-  /// w of step next_.
+  /// Returns w of step next_, and advances.
   Enclosure next_input() {
     const Enclosure row = base_->row(next_);
     Enclosure input = z_.fixed().subtract(row, std::exchange(previous_, row));
@@ -745,7 +749,7 @@ struct NumRows {
   std::int64_t operator()(const DyadicDecoder& decoder) const {
     return (std::int64_t{1} << decoder.node_weights.size()) - 1;
   }
-  /// Digits of the largest number: k - 1, or (k - 1) / 2 where they are balanced.
+  /// The digits of the largest number are k - 1, or (k - 1) / 2 if digits are balanced.
   std::int64_t operator()(const KaryDecoder& decoder) const {
     const std::int64_t largest = decoder.subtractive ? (decoder.arity - 1) / 2 : decoder.arity - 1;
     std::int64_t count = 0, node_size = 1;

@@ -25,7 +25,7 @@ struct NoiseShard {
   std::int64_t first_coordinate = 0;
 };
 
-/// Normals of one coordinate from the first planes of their uniforms, as many as digits.
+/// Normals of one coordinate, with as many digits as planes of their uniforms are read.
 class Normals {
  public:
   Normals(const NoiseShard& shard, std::int64_t coordinate_in_row, std::size_t num_planes);
@@ -35,7 +35,7 @@ class Normals {
   /// Encloses z of that measurement for every continuation of the bits.
   Enclosure draw(std::int64_t measurement) const;
 
-  /// The same, and remembers it if `remember` was called and memory allows.
+  /// Same as draw, but caches the normal if `remember` was called and memory allows.
   Enclosure recall(std::int64_t measurement);
   void remember() { remembers_ = true; }
 
@@ -44,7 +44,7 @@ class Normals {
   Key key_;
   std::uint64_t coordinate_;
   bool remembers_ = false;
-  std::vector<Enclosure> known_;  ///< by measurement; negative error: not drawn yet
+  std::vector<Enclosure> known_;  ///< by measurement; a negative error if not drawn yet
 };
 
 /// The rows of a form. `error` is a sum of products of non-negative doubles; twice that covers
@@ -58,13 +58,13 @@ class ExactRows {
   virtual void prepare([[maybe_unused]] std::int64_t last_step) {}
 };
 
-/// @param form  outlives the rows, as do the normals. NoiseStream's constructor has checked its
-///              preconditions: no null pointers or empty vectors (Haar scales,
-///              column_scales may be empty); arity >= 2, odd if subtractive; 0 <= weight <= height
-///              <= 62; at most 40 Haar levels; 0 <= num_future < size; as many weights as decays;
-///              a column scale for every step; blocks whose form has the rows asked of it. Numbers
-///              that are out of range lead to infinite errors, never to wrong ones.
-/// @param first_measurement  where the form's measurements begin.
+/// @param form  must outlive the rows, as must the normals. NoiseStream's constructor has checked
+///              its preconditions: no null pointers or empty vectors (Haar scales, column_scales
+///              may be empty); arity >= 2, odd if subtractive; 0 <= weight <= height <= 62; at most
+///              40 Haar levels; 0 <= num_future < size; as many weights as decays; a column scale
+///              for every step; blocks whose form has the rows asked of it. Numbers that are out of
+///              range lead to infinite errors, never to wrong ones.
+/// @param first_measurement  index of the form's first measurement.
 std::unique_ptr<ExactRows> make_exact_rows(const DecoderForm& form, Normals& normals,
                                            std::int64_t first_measurement);
 
@@ -73,13 +73,13 @@ template <class Form>
 std::unique_ptr<ExactRows> exact_rows_of(const Form& form, Normals& normals,
                                          std::int64_t first_measurement);
 
-/// Makes the rows of one form, as make_exact_rows.
+/// Makes the rows of one form; see make_exact_rows.
 using ExactRowsMaker = std::unique_ptr<ExactRows> (*)(const DecoderForm&, Normals&, std::int64_t);
-/// By DecoderForm::index(); nullptr for a form that this program never has.
+/// Indexed by DecoderForm::index(); nullptr for a form that this program never uses.
 using ExactRowsMakers = std::array<ExactRowsMaker, std::variant_size_v<DecoderForm::variant>>;
 
-/// Makers for all forms. A module with fewer families links a definition with fewer forms, which
-/// takes the place of the library's, noise/forms.cpp.
+/// Makers for all forms. A module with fewer families links a definition with fewer forms in place
+/// of the library's, noise/forms.cpp.
 const ExactRowsMakers& exact_rows_makers();
 
 /// The makers for the alternatives of a variant.

@@ -9,8 +9,8 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Runs one program at a time and keeps the sum of the totals of completed blocks. Blocks use the
-/// same slots one after the other.
+/// Runs one program at a time and keeps the sum of the totals of completed blocks. Successive
+/// blocks reuse the same slots.
 class BlockProgram final : public Program {
  public:
   BlockProgram(const ProgramOptions& options, const BlockDecoder& decoder, SlotAllocator& slots)
@@ -55,7 +55,7 @@ class BlockProgram final : public Program {
  private:
   const BlockDecoder::Block& block() const { return blocks_[current_]; }
 
-  /// The next row is that of the block's own step.
+  /// Starts the current block; its next row is that of `step`, counted within the block.
   void start_block(std::int64_t step, StepOperations& operations) {
     ProgramOptions options = options_;
     options.num_rows = std::max(block().num_steps, block().closing_row + 1);
@@ -68,7 +68,7 @@ class BlockProgram final : public Program {
     if (step > 0) program_->resume(step, operations);
   }
 
-  /// The next row of the block's own form; the closing one is kept.
+  /// Emits the next row of the block's form, and keeps a copy of the closing row.
   Slot emit_own(std::int64_t step, StepOperations& operations) {
     const Slot row = program_->emit(step, operations);
     own_bound_ = program_->bound(step);
@@ -116,7 +116,7 @@ class BlockProgram final : public Program {
   Slot carry_;
   Slot closing_;
   Slot row_;
-  SlotAllocator shared_;  ///< as it was before the first block
+  SlotAllocator shared_;  ///< state of slots_ before the first block
   ProgramPointer program_;
   Bound own_bound_;
   Bound closing_bound_;

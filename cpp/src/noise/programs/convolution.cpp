@@ -24,30 +24,30 @@ namespace {
        to_text(options.num_rows) + " * " + to_text(options.dimension));
 }
 
-/// Also the number of coefficients that count.
+/// Number of measurements, and of coefficients, that affect the rows.
 std::size_t num_measurements(const ProgramOptions& options, const ToeplitzDecoder& decoder) {
   return static_cast<std::size_t>(options.num_rows + decoder.num_future);
 }
 
-/// Number of those measurements that exist: what comes after them is 0.
+/// Number of those measurements that exist; the others are 0.
 std::size_t num_normals(const ToeplitzDecoder& decoder, std::size_t num_measurements) {
   if (decoder.num_measurements == 0) return num_measurements;
   return std::min(num_measurements, static_cast<std::size_t>(decoder.num_measurements));
 }
 
-/// The product has entries up to 2 m - 2; the wrapped ones end before entry num_future, the first
-/// one kept.
+/// The product has entries up to 2 m - 2; those that wrap around end before entry num_future, the
+/// first one kept.
 int log2_transform_size(std::size_t num_measurements, std::size_t num_future) {
   return static_cast<int>(std::bit_width(2 * num_measurements - 2 - num_future));
 }
 
-/// Coordinates whose columns are taken out of the rows, and put back, together: a line of the
-/// cache.
+/// Number of coordinates whose columns are copied out of the rows and back together: one cache
+/// line.
 constexpr std::size_t kMaxColumns = 8;
 
-/// All rows at once by fast convolution, coordinates 2 j and 2 j + 1 in one complex transform. The
-/// partner of a coordinate takes part even if it is outside the shard, so that shards have the same
-/// bits as the whole.
+/// Computes all rows at once by fast convolution, coordinates 2 j and 2 j + 1 in one complex
+/// transform. The partner of a coordinate is included even if it is outside the shard, so that
+/// shards have the same bits as the whole.
 class ToeplitzProgram final : public Program {
  public:
   ToeplitzProgram(const ProgramOptions& options, const ToeplitzDecoder& decoder,
@@ -115,12 +115,12 @@ class ToeplitzProgram final : public Program {
     }
   }
 
-  /// Whole pairs from that coordinate on.
+  /// Number of columns to process from that coordinate on, in whole pairs.
   static std::size_t num_columns(std::int64_t coordinate, std::int64_t end) {
     return std::min(kMaxColumns, static_cast<std::size_t>(end - coordinate + 1) / 2 * 2);
   }
 
-  /// Several coordinates are cheaper row by row, a few one at a time.
+  /// Whether normals are drawn row by row, which is cheaper unless there are few coordinates.
   bool is_wide() const { return dimension_ > 4; }
 
   /// Begin and end of the requested coordinates among `count` of them from `first` on.
@@ -129,12 +129,12 @@ class ToeplitzProgram final : public Program {
     return {static_cast<std::size_t>(std::max<std::int64_t>(0, before)),
             std::min(count, static_cast<std::size_t>(before + options_.dimension))};
   }
-  /// Index in a row of coordinate number i from `first` on.
+  /// Index of coordinate first + i in a row.
   std::size_t column_of(std::int64_t first, std::size_t i) const {
     return static_cast<std::size_t>(first - options_.first_coordinate) + i;
   }
 
-  /// The normals of the coordinates from `first` on, then zeros.
+  /// Writes the normals of the coordinates from `first` on, padded with zeros.
   void generate(std::int64_t first, std::vector<std::vector<double>>& columns) const {
     const auto [begin, end] = asked_for(first, columns.size());
     for (std::size_t t = 0; is_wide() && t < num_normals_; ++t) {
@@ -165,10 +165,10 @@ class ToeplitzProgram final : public Program {
   ProgramOptions options_;
   Slot row_;
   std::size_t dimension_;
-  std::size_t num_measurements_;  ///< that may enter the rows needed
-  std::size_t num_normals_;       ///< that there are of them
+  std::size_t num_measurements_;  ///< measurements that affect the rows
+  std::size_t num_normals_;       ///< number of those that exist
   std::size_t num_future_;
-  /// Normals, num_measurements x dimension; in the end the rows.
+  /// Normals, num_measurements x dimension; overwritten by the rows.
   std::shared_ptr<std::vector<double>> rows_ = std::make_shared<std::vector<double>>();
   double error_bound_ = 0;
   double kernel_norm_ = 0;
@@ -179,7 +179,7 @@ class ToeplitzProgram final : public Program {
 void require_memory(const ProgramOptions& options, const ToeplitzDecoder& decoder) {
   const std::size_t size = num_measurements(options, decoder);
   const int log2_size = log2_transform_size(size, static_cast<std::size_t>(decoder.num_future));
-  // The rows, the coefficients, the transform's tables, those of the coefficients and the columns.
+  // Rows, coefficients, tables of the transform, transformed coefficients, and columns.
   const double entries = static_cast<double>(size);
   const double columns =
       std::min(static_cast<double>(kMaxColumns), static_cast<double>(options.dimension) + 2);

@@ -49,7 +49,7 @@ class DyadicProgram final : public Program {
     return partial_sums_[level];
   }
 
-  /// The nodes of the expansion of `step`, of weight 1.
+  /// Estimates the nodes of the expansion of `step`, all of weight 1.
   void resume(std::int64_t step, StepOperations& operations) override {
     std::uint64_t end = 0;
     std::size_t left = 0;

@@ -10,11 +10,11 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Size of the rows of a block; the rest of a level-1 cache is for normals and for what goes out.
+/// Bytes for the rows of a block; the rest of a level-1 cache holds normals and output.
 constexpr std::size_t kBlockBytes = 32 * 1024;
 constexpr std::size_t kMinBlockWidth = 128;
 constexpr std::size_t kMaxBlockWidth = 2048;
-/// Size of the normals of all steps, where the states stay in registers.
+/// Bytes for the normals of all steps of a tile, whose states stay in registers.
 constexpr std::size_t kTileBytes = 16 * 1024;
 
 std::size_t padded(std::size_t width, std::size_t padding) {
@@ -52,7 +52,7 @@ void Machine<Number>::run_tiles(const Window& window, Sink<Value>& sink)
   const std::size_t tile_width = std::bit_floor(kTileBytes / sizeof(Value) / num_steps);
   tile_.resize(tile_width * num_steps);
   for (std::size_t first = 0; first < dimension;) {
-    // Tiles end where groups of normals do, also those of a shard.
+    // Tiles end where groups of normals do, in shards as well.
     const std::uint64_t coordinate = static_cast<std::uint64_t>(options_.first_coordinate) + first;
     const std::size_t width =
         std::min(tile_width - static_cast<std::size_t>(coordinate % tile_width), dimension - first);

@@ -17,23 +17,23 @@
 
 namespace dpftrl::noise {
 
-/// Asks for memory that is written soon to come to the level-2 cache while normals are made.
+/// Prefetches memory that will be written soon into the level-2 cache, while normals are made.
 inline void fetch(const void* begin, std::size_t num_bytes) {
   constexpr std::size_t kLine = 64;
   for (std::size_t i = 0; i < num_bytes; i += kLine)
     __builtin_prefetch(static_cast<const char*>(begin) + i, 0, 2);
 }
 
-/// Takes the rows of a window, block by block: coordinates first .. of row `i` of the window, or
-/// whole rows from row `i` on.
+/// Receives the rows of a window block by block: coordinates from `first` on of row `i` of the
+/// window, or whole rows from row `i` on.
 template <class Value>
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void take(std::int64_t i, std::size_t first, std::span<const Value> values) = 0;
-  /// The same entries will be taken soon: a hint to fetch what they are written to.
+  /// Hints that these entries will be taken soon, so that their destination can be prefetched.
   virtual void expect(std::int64_t, std::size_t, std::size_t) {}
-  /// Destination of the rows, one after the other, if their maker may write them there directly.
+  /// Contiguous destination of the rows if they may be written there directly, else null.
   virtual Value* rows() { return nullptr; }
 };
 
@@ -45,13 +45,13 @@ class Machine {
 
   explicit Machine(const ProgramOptions& options) : options_(options) {}
 
-  /// Runs the window, which follows the one before.
+  /// Runs the window, which must follow the previous one.
   void run(const Window& window, Sink<Value>& sink);
-  /// Every state slot is 0.
+  /// Resets every state slot to 0.
   void clear() { state_.clear(); }
-  /// Appends the first state slots, little-endian.
+  /// Appends the first `num_slots` state slots, little-endian.
   void write_state(std::size_t num_slots, std::vector<std::byte>& out) const;
-  /// Reads what write_state appended, of streams with the same options.
+  /// Reads what write_state appended for a stream with the same options.
   void read_state(std::span<const std::byte> bytes);
 
  private:
@@ -67,14 +67,14 @@ class Machine {
 
   void allocate(const Window& window);
   Stream stream() const { return sizeof(Value) == 4 ? options_.float_stream : Stream::noise; }
-  /// The steps of Window::shape.
+  /// Runs steps that have a Window::shape, tile by tile.
   void run_tiles(const Window& window, Sink<Value>& sink)
     requires(!std::is_same_v<Number, DoubleDouble>);
   void run_step(const Window& window, std::int64_t i, const Block& block, Sink<Value>& sink);
-  /// Into row `out`, and their low parts into `low` if that is not null.
+  /// Draws normals into row `out`, and their low parts into `low` unless it is null.
   void draw(std::int64_t measurement, const Block& block, Value* out, Value* low);
   void combine(std::span<const Term> terms, Slot target, const Block& block);
-  /// Part 0 or 1 (the low parts) of a slot's coordinates in the block.
+  /// Returns part 0 or 1 (the low parts) of a slot's coordinates in the block.
   Value* part(Slot slot, const Block& block, std::size_t number) {
     const std::size_t index = static_cast<std::size_t>(slot.index) * kParts + number;
     return slot.is_scratch ? scratch_[index].data() : state_[index].data() + block.first;

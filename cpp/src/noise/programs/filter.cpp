@@ -25,7 +25,7 @@ class BaseBounds {
   double error_ = 0;
 };
 
-/// Follows a sequence: its largest magnitude and its total variation.
+/// Tracks the largest magnitude and the total variation of a sequence.
 class Variation {
  public:
   void append(double value) {
@@ -49,7 +49,8 @@ double column_scale(const FilteredDecoder& decoder, std::int64_t step) {
   return decoder.column_scales.empty() ? 1 : decoder.column_scales[static_cast<std::size_t>(step)];
 }
 
-/// Workloads that a short recursion makes. The base comes last: blocks take slots as they run.
+/// Workloads computed by a short recursion. The base is created last, because blocks allocate slots
+/// as they run.
 class FilteredProgram final : public Program {
  public:
   FilteredProgram(const ProgramOptions& options, const FilteredDecoder& decoder,

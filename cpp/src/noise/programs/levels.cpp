@@ -13,15 +13,16 @@
 namespace dpftrl::noise {
 namespace {
 
-/// A row of num_nodes normals, the last of num_additions >= num_nodes additions.
+/// Bound of a row that is the sum of num_nodes normals after num_additions >= num_nodes additions.
 Bound sum_bound(const ProgramOptions& options, double num_nodes, double num_additions) {
   const double rounding = step_error(options.precision) * 2 * kTail * std::sqrt(num_additions);
   return {num_nodes * normal_error(options.precision) + num_additions * rounding,
           kTail * std::sqrt(num_nodes)};
 }
 
-/// Counts steps in base k. partial_sums_[l] belongs to the digits of levels l and above; counting
-/// changes the lowest digit that has room, which takes one node, and resets those below it.
+/// Counts steps in base k. partial_sums_[l] is the sum for the digits of levels l and above. A step
+/// increments the lowest digit that is not at its maximum, which takes one node, and resets the
+/// digits below it.
 class KaryProgram final : public Program {
  public:
   KaryProgram(const ProgramOptions& options, const KaryDecoder& decoder, SlotAllocator& slots)
@@ -75,7 +76,8 @@ class KaryProgram final : public Program {
  private:
   std::size_t num_levels() const { return static_cast<std::size_t>(decoder_.num_levels); }
 
-  /// A digit that rises takes the next node or, below zero, no longer subtracts it.
+  /// Adds a node for a digit that is incremented: the next one or, below zero, one that it no
+  /// longer subtracts.
   void take(std::size_t level, std::int64_t node, StepOperations& operations) {
     operations.draw(fresh_, measurement_of(level, node));
     operations.add(partial_sums_[level], partial_sums_[level], fresh_);
@@ -114,11 +116,11 @@ class KaryProgram final : public Program {
   std::vector<std::int64_t> digits_;
   std::vector<Slot> partial_sums_;  ///< the last one stays 0
   Slot fresh_;
-  std::vector<double> num_additions_;  ///< behind partial_sums_
+  std::vector<double> num_additions_;  ///< in each of partial_sums_
 };
 
-/// partial_sums_[i] belongs to the leaf's i uppermost 1-bits. The next leaf moves one 1-bit up by
-/// one and the lower 1-bits to the bottom, where only noise of the row's own is to their left; the
+/// partial_sums_[i] is the sum for the leaf's i uppermost 1-bits. The next leaf moves one 1-bit up
+/// by one and the lower 1-bits to the bottom, where only the row's own noise is to their left; the
 /// leaves that are now to the left of the moved bit end at the previous leaf.
 class SmoothProgram final : public Program {
  public:
@@ -147,7 +149,7 @@ class SmoothProgram final : public Program {
 
   void resume(std::int64_t step, StepOperations& operations) override {
     leaf_ = leaf_at(step);
-    // The 1-bits at the end of leaf_ were never moved: nothing is to the left of them.
+    // The trailing 1-bits of leaf_ were never moved, so nothing is to the left of them.
     const int num_moved = std::popcount(leaf_) - std::countr_one(leaf_);
     std::uint64_t upper = 0, rest = leaf_;
     for (std::size_t rank = 1; rank <= static_cast<std::size_t>(num_moved); ++rank) {
@@ -196,7 +198,7 @@ class SmoothProgram final : public Program {
   double own_scale_ = 0;
 };
 
-/// Keeps the normal of the support of every level and adds them up anew at each step.
+/// Keeps the normal of the current support of each level, and adds them up afresh at every step.
 class HaarProgram final : public Program {
  public:
   HaarProgram(const ProgramOptions& options, const HaarDecoder& decoder, SlotAllocator& slots)
@@ -245,7 +247,7 @@ class HaarProgram final : public Program {
     operations.draw(levels_[level - 1], options_.first_measurement + first + support);
   }
 
-  /// Height of the tent over the support that `count` is in.
+  /// Height of the tent over the support that contains `count`.
   static double height(std::size_t level, std::int64_t count) {
     const std::int64_t length = std::int64_t{1} << level;
     const std::int64_t into = count % length;

@@ -10,7 +10,8 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Measurements drawn for nothing cost less than another call.
+/// Largest distance of measurements drawn in one call; unused ones between cost less than another
+/// call.
 constexpr std::int64_t kMaxGap = 2;
 
 template <class Number, class Drawn>
@@ -43,7 +44,8 @@ typename Narrow<Number>::Term Narrow<Number>::make_term(const noise::Term& term)
   }
 }
 
-/// As combine_double, combine_float and combine_pair of simd/rows.hpp, operation by operation.
+/// Same operations in the same order as combine_double, combine_float and combine_pair of
+/// simd/rows.hpp.
 template <class Number>
 Number Narrow<Number>::combine(const Term* terms, std::size_t num_terms, const Number* rows) {
   Number sum{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Windows of streams of a few coordinates: vectors would be nearly empty there, so one coordinate
-/// after the other goes through all steps, with the same operations in the same order.
+/// Runs windows of streams with few coordinates. SIMD vectors would be nearly empty there, so one
+/// coordinate after the other goes through all steps, with the same operations in the same order.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace dpftrl::noise {
 
 class Window;
 
-/// Streams of at most so many coordinates are narrow.
+/// Largest number of coordinates of a narrow stream.
 inline constexpr std::size_t kNarrow = 4;
 
 template <class Number>
@@ -25,13 +25,13 @@ class Narrow {
  public:
   using Value = std::conditional_t<std::is_same_v<Number, float>, float, double>;
 
-  /// Rows of the window, one after the other; valid until the next call.
-  /// @param state  of each slot: the values of the coordinates, or for DoubleDouble two rows, the
-  ///               second of the low parts. Becomes that after the window.
+  /// Returns the rows of the window, contiguous; valid until the next call.
+  /// @param state  for each slot, the values of the coordinates, or for DoubleDouble two rows, the
+  ///               second with the low parts. Updated to the state after the window.
   std::span<const Value> run(const Window& window, std::vector<std::vector<Value>>& state);
 
  private:
-  /// With what products by it take from it alone.
+  /// A term with the parts of its factor that exact products need.
   struct PairTerm {
     double high, low;
     double half_high, half_low;  ///< high in two parts, for exact products
@@ -48,15 +48,15 @@ class Narrow {
   static Term make_term(const noise::Term& term);
   static Number combine(const Term* terms, std::size_t num_terms, const Number* rows);
   void lay_out(const Window& window);
-  /// Normals of all draws of the window, made as Drawn.
+  /// Draws all normals of the window, generated as Drawn.
   template <class Drawn>
   void draw(const Window& window);
   void run_coordinate(const Window& window, std::size_t coordinate, Number* rows);
 
   std::vector<Term> terms_;    ///< of the operations
-  std::vector<Number> rows_;   ///< of one coordinate: scratch, backward, then state
+  std::vector<Number> rows_;   ///< slots of one coordinate: scratch, backward, then state
   std::vector<Value> made_;    ///< rows of the steps
-  std::vector<Number> drawn_;  ///< for one coordinate after the other
+  std::vector<Number> drawn_;  ///< normals, one coordinate after the other
   std::vector<std::int64_t> measurements_;
 };
 

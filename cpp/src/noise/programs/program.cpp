@@ -7,13 +7,14 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Largest error of a row times num_rows: with up to 2^20 grids a standard deviation, recomputing
-/// the entries that the rounding test then leaves open takes a few nanoseconds an entry.
+/// Largest error of a row, times num_rows, for plain precision. With up to 2^20 grids a standard
+/// deviation, recomputing the entries that the rounding test leaves open then takes a few
+/// nanoseconds an entry.
 constexpr double kLargestPlainError = 0x1p-22;
-/// Beyond it the error is not even worth computing in advance.
+/// Beyond this many rows, the error is not worth computing in advance.
 constexpr std::int64_t kMaxPlainRows = std::int64_t{1} << 16;
-/// Beyond it the errors of normals leave open more than refined ones cost: an entry that is left
-/// open takes all normals before it once more.
+/// Beyond this many rows, refined normals cost less than recomputing the entries that others leave
+/// open, each of which needs all earlier normals once more.
 constexpr std::int64_t kMaxUnrefinedRows = std::int64_t{1} << 17;
 
 std::vector<Bound> bounds_of(const ProgramOptions& options, const DecoderForm& form) {
@@ -26,7 +27,7 @@ std::vector<Bound> bounds_of(const ProgramOptions& options, const DecoderForm& f
   return bounds;
 }
 
-/// Whether plain precision is for this form at all.
+/// True if plain precision is an option for this form.
 bool may_be_plain(const DecoderForm& form) {
   if (const auto* filter = std::get_if<FilteredDecoder>(&form))
     return filter->workload.is_prefix() &&
@@ -37,7 +38,7 @@ bool may_be_plain(const DecoderForm& form) {
          !std::holds_alternative<BlockDecoder>(form);
 }
 
-/// Rows that are sums of few terms each, or that are made elsewhere.
+/// True for forms whose rows are sums of few terms each, or are computed elsewhere.
 bool is_always_plain(const DecoderForm& form) {
   return std::holds_alternative<IdentityDecoder>(form) ||
          std::holds_alternative<DyadicDecoder>(form) || std::holds_alternative<HaarDecoder>(form) ||
@@ -45,12 +46,12 @@ bool is_always_plain(const DecoderForm& form) {
          std::holds_alternative<MovingSumDecoder>(form);
 }
 
-/// A filter whose rows are those of its base.
+/// True if the rows of a filter are those of its base.
 bool changes_nothing(const FilteredDecoder& filter) {
   return filter.workload.is_prefix() && filter.column_scales.empty();
 }
 
-/// Decoders B = A C^-1 by recursions for w = C^-1 z.
+/// True for decoders B = A C^-1 that compute w = C^-1 z by a recursion.
 bool is_recursive(const DecoderForm& form) {
   return std::holds_alternative<BandedDecoder>(form) ||
          std::holds_alternative<BandedInverseDecoder>(form) ||
@@ -89,7 +90,7 @@ bool adds_up(const DecoderForm& form) {
 
 std::int64_t resume_point(const DecoderForm& form, std::int64_t step) {
   if (const auto* dyadic = std::get_if<DyadicDecoder>(&form)) {
-    // The estimate of another node has normals of all steps below it.
+    // The estimate of a node of another weight depends on normals of all steps below it.
     for (std::size_t level = 0; level < dyadic->node_weights.size(); ++level)
       if (step >> level & 1 && dyadic->node_weights[level] != 1) return 0;
     return step;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Programs that make the rows of one DecoderForm in order: one class a form, which emits the
+/// Programs that make the rows of one DecoderForm in order. Each form has a class, which emits the
 /// operations of a step and bounds their error. docs/math/grid.md derives every bound.
 
 #include <array>
@@ -23,12 +23,12 @@
 
 namespace dpftrl::noise {
 
-/// Numbers that rows are made of.
+/// Number type of the rows.
 enum class Precision {
   single,    ///< float, for simulation
   plain,     ///< double
   extended,  ///< unevaluated sums of two doubles
-  refined,   ///< the same, and normals that are such sums
+  refined,   ///< extended, with normals that are sums of two doubles, too
 };
 
 inline bool is_extended(Precision precision) {
@@ -39,10 +39,10 @@ struct ProgramOptions {
   Key key;
   std::int64_t dimension;
   std::int64_t first_coordinate;
-  std::int64_t num_rows;               ///< rows that may be asked for
+  std::int64_t num_rows;               ///< number of rows that can be requested
   std::int64_t first_measurement = 0;  ///< address of the form's measurement 0
   Precision precision = Precision::plain;
-  Stream float_stream = Stream::noise_float;  ///< of the normals if precision is single
+  Stream float_stream = Stream::noise_float;  ///< stream of the normals if precision is single
 };
 
 /// Bounds of one row: |computed - ideal| <= error and |ideal| <= magnitude, except for events of
@@ -52,8 +52,8 @@ struct Bound {
   double magnitude = 0;
 };
 
-/// A step that draws z, makes a w of it and adds w to the total, which is its row; simd.hpp tells
-/// how. There are at most simd::kMaxBuffers states or simd::kMaxLags lags.
+/// A step that draws z, computes w from it and adds w to the total, which is its row; see simd.hpp.
+/// It has at most simd::kMaxBuffers states or simd::kMaxLags lags.
 struct StepShape {
   enum class Kind {
     buffers,       ///< simd::Buffers
@@ -61,43 +61,45 @@ struct StepShape {
     inverse_bands  ///< simd::Bands over the last z
   };
   Kind kind;
-  std::vector<double> weights;  ///< of the states; of bands: the factors
-  std::vector<double> decays;   ///< of buffers
-  std::vector<Slot> states;     ///< of bands: step t keeps its own in number t mod size
+  std::vector<double> weights;  ///< weights of the states; for bands, the factors
+  std::vector<double> decays;   ///< for buffers only
+  std::vector<Slot> states;     ///< for bands, state t mod size belongs to step t
   Slot total;
 };
 
 class Program {
  public:
   virtual ~Program() = default;
-  /// Appends what step `step` does, without StepOperations::finish; returns the slot of its row.
-  /// Steps in order, each once, from 0 or from where `resume` went. State slots are 0 before step
-  /// 0.
+  /// Appends the operations of step `step`, without StepOperations::finish, and returns the slot of
+  /// its row. Called for each step once, in order, from 0 or from the step passed to `resume`.
+  /// State slots are 0 before step 0.
   virtual Slot emit(std::int64_t step, StepOperations& operations) = 0;
-  /// Bound of the row of that step, steps in order. Trees of arity k, the smooth mechanism, blocks
-  /// and matrices need it to be called after emit; all others do not.
+  /// Bound of the row of that step; called for steps in order. Trees of arity k, the smooth
+  /// mechanism, blocks and matrices require that emit was called before; all others do not.
   virtual Bound bound(std::int64_t step) = 0;
-  /// Goes to `step` > 0, which resume_point gave, from wherever the program is: appends what makes
-  /// the state slots those after step - 1. A form whose resume_point is 0 needs none.
+  /// Moves to `step` > 0, a result of resume_point, from any step: appends operations that set the
+  /// state slots to those after step - 1. Not needed by forms whose resume_point is 0.
   virtual void resume(std::int64_t /*step*/, StepOperations& /*operations*/) {}
-  /// p > 0: step t + p does what step t does, with measurements p later. 0: steps differ.
+  /// Returns p > 0 if step t + p does what step t does, with measurements p later; 0 if steps
+  /// differ.
   virtual std::int64_t period() const { return 0; }
-  /// Shape of every step, if the steps have one.
+  /// Shape that all steps have, if any.
   virtual std::optional<StepShape> shape() const { return std::nullopt; }
 };
 
 using ProgramPointer = std::unique_ptr<Program>;
 
 inline constexpr double kUnitRoundoff = 0x1p-53;
-/// Magnitudes are tracked in floating point themselves; this covers their own rounding.
+/// Covers rounding in the bounds, which are computed in floating point themselves.
 inline constexpr double kSlack = 1 + 0x1p-24;
-/// Coefficients, weights and scales of a form; keeps rows within the range of exact_entry.
+/// Largest coefficient, weight or scale of a form; keeps rows within the range of exact_entry.
 inline constexpr double kMaxCoefficient = 0x1p20;
 inline constexpr double kMaxPregeneratedBytes = 0x1p30;
 /// Number of standard deviations that is exceeded with probability below 2^-280.
 inline constexpr double kTail = 20;
 
-/// Rounding of one StepOperations::combine, relative to the sum of the magnitudes of its terms.
+/// Rounding error of one StepOperations::combine, relative to the sum of the magnitudes of its
+/// terms.
 inline double combine_error(Precision precision, double num_terms) {
   if (is_extended(precision)) return (num_terms + 3) * (num_terms + 3) * 0x1p-103;
   return (num_terms + 1) * kUnitRoundoff;
@@ -108,7 +110,7 @@ inline double step_error(Precision precision) {
   return is_extended(precision) ? 0x1p-97 : kUnitRoundoff;
 }
 
-/// Bound on the error of a normal that was drawn.
+/// Bound on the error of a drawn normal.
 inline double normal_error(Precision precision) {
   return precision == Precision::refined ? kExtendedNormalErrorBound : kNormalErrorBound;
 }
@@ -122,7 +124,7 @@ inline std::size_t width_of(const ProgramOptions& options) {
   return static_cast<std::size_t>(options.dimension);
 }
 
-/// Normals of one measurement of the form.
+/// Writes the normals of one measurement of the form.
 void fill_measurement(const ProgramOptions& options, std::int64_t measurement,
                       std::span<double> out);
 
@@ -134,33 +136,34 @@ void require_form(const ProgramOptions& options, const DecoderForm& form);
 /// @throws Error{resource_exhausted} noise generated in advance would need more than 1 GiB.
 void require_memory(const ProgramOptions& options, const ToeplitzDecoder& decoder);
 
-/// The program of a form that passed require_form. The form must outlive the program.
+/// Makes the program of a form that passed require_form. The form must outlive the program.
 ProgramPointer make_program(const ProgramOptions& options, const DecoderForm& form,
                             SlotAllocator& slots);
 
-/// Forms whose rows are made of the normals of nearly all steps before them, and are no
-/// convolutions.
+/// True for forms, other than convolutions, whose rows depend on the normals of nearly all earlier
+/// steps.
 bool adds_up(const DecoderForm& form);
 
-/// The last step, at most `step`, that a program of the form reaches without those before it.
+/// Latest step, at most `step`, that a program of the form can reach without running the steps
+/// before it.
 std::int64_t resume_point(const DecoderForm& form, std::int64_t step);
 
-/// Row `step` of a stream of one coordinate as a plain sum of refined terms: more accurate than the
-/// convolution that makes all rows, and as much work for one of them as that for a few.
+/// Row `step` of a stream of one coordinate as a plain sum of refined terms. More accurate than the
+/// convolution that makes all rows, and one row takes as much work as a few of the convolution's.
 struct RefinedEntry {
   double value;
-  double error;  ///< beside the rounding of `value`
+  double error;  ///< not counting the rounding of `value`
 };
 RefinedEntry refined_entry(const ProgramOptions& options, const ToeplitzDecoder& decoder,
                            std::int64_t step);
 
 struct PrecisionChoice {
   Precision precision;
-  std::vector<Bound> bounds;  ///< of all rows, where the choice took them
+  std::vector<Bound> bounds;  ///< of all rows, if the choice computed them
 };
 
-/// plain where its error bound is small enough for the rounding test to leave few entries open,
-/// extended elsewhere, refined at long horizons (docs/math/grid.md, section 3).
+/// Chooses plain if its error bound is small enough for the rounding test to leave few entries
+/// open, otherwise extended, and refined at long horizons (docs/math/grid.md, section 3).
 PrecisionChoice choose_precision(const ProgramOptions& options, const DecoderForm& form);
 
 ProgramPointer make(const ProgramOptions&, const IdentityDecoder&, SlotAllocator&);
@@ -181,11 +184,11 @@ ProgramPointer make(const ProgramOptions&, const FilteredDecoder&, SlotAllocator
 
 /// Makes the program of one form.
 using ProgramMaker = ProgramPointer (*)(const ProgramOptions&, const DecoderForm&, SlotAllocator&);
-/// By DecoderForm::index(); nullptr for a form that this program never has.
+/// Indexed by DecoderForm::index(); nullptr for a form that this program never uses.
 using ProgramMakers = std::array<ProgramMaker, std::variant_size_v<DecoderForm::variant>>;
 
-/// Makers for all forms. A module with fewer families links a definition with fewer forms, which
-/// takes the place of the library's, noise/forms.cpp.
+/// Makers for all forms. A module with fewer families links a definition with fewer forms in place
+/// of the library's, noise/forms.cpp.
 const ProgramMakers& program_makers();
 
 /// The makers for the alternatives of a variant.

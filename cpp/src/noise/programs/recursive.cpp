@@ -16,9 +16,10 @@ namespace dpftrl::noise {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Steps that share one bound, which grows slowly for all useful forms.
+/// One bound serves a 16th of the steps so far, and one more; bounds grow slowly for all useful
+/// forms.
 constexpr std::int64_t kStepsPerBound = 16;
-/// Magnitudes below this become 0, instead of going through the slow subnormal numbers.
+/// Magnitudes below this are flushed to 0, because subnormal numbers are slow.
 constexpr double kTiny = 0x1p-200;
 
 double multiply_add(double factor, double x, double sum) {
@@ -53,15 +54,15 @@ struct SquareSum {
   double root() const { return std::sqrt(sum); }
 };
 
-/// l2-norms of what one normal does to w and to the states, until now.
+/// l2-norms of the responses of w and of the states to one normal, so far.
 struct Responses {
   SquareSum w;
   std::vector<SquareSum> states;
 };
 
-/// Effect of the roundings of w = C^-1 z: w is what other z would give exactly, each off by at most
-/// `input`, and the sum of all w is off by at most `output` besides. The roundings of the impulse's
-/// own w amount to inputs whose magnitudes add up to `impulse`.
+/// Effect of rounding in w = C^-1 z. The computed w is the exact result for inputs that differ from
+/// z by at most `input` each, and the sum of all w has a further error of at most `output`.
+/// Rounding in the impulse's own w amounts to input errors whose magnitudes add up to `impulse`.
 struct Rounding {
   double input;
   double output;
@@ -85,7 +86,7 @@ class BandedRecursion {
 
   std::int64_t period() const { return std::max<std::int64_t>(1, std::ssize(history_)); }
 
-  /// Slot that the normals of a step are drawn to.
+  /// Slot into which the normals of a step are drawn.
   Slot input(std::int64_t) const { return fresh_; }
 
   Slot emit(std::int64_t step, StepOperations& operations) {
@@ -140,7 +141,7 @@ class BandedRecursion {
   Precision precision_;
   const std::vector<double>& coefficients_;
   std::vector<DoubleDouble> factors_;
-  double sum_ = 0;  ///< of the coefficients' magnitudes, but for the first
+  double sum_ = 0;  ///< of the magnitudes of all coefficients but the first
   std::vector<Slot> history_;
   Slot fresh_;
   Slot w_;
@@ -286,7 +287,7 @@ class BufferedRecursion {
   std::vector<Term> terms_;
 };
 
-/// Follows the response to one normal, and bounds rows by it.
+/// Tracks the response to one normal, and bounds rows from it.
 template <class Recursion, class Number>
 class ResponseBounds {
  public:
@@ -297,7 +298,7 @@ class ResponseBounds {
         recursion_(recursion),
         impulse_(recursion) {}
 
-  /// Bounds grow with the step, so that of a later one serves for all before it.
+  /// Bounds grow with the step, so the bound of a later step holds for all before it.
   Bound at(std::int64_t step) {
     while (evaluated_.empty() || evaluated_.back().num_steps <= step) {
       const std::int64_t end = num_steps_ + 1 + num_steps_ / kStepsPerBound;
@@ -311,7 +312,7 @@ class ResponseBounds {
 
  private:
   struct Evaluated {
-    std::int64_t num_steps;  ///< for which it serves
+    std::int64_t num_steps;  ///< number of steps for which it holds
     Bound bound;
   };
 
@@ -332,8 +333,8 @@ class ResponseBounds {
     const double magnitude = kTail * row_.root();
     const double sums = num_steps * step_error_ * (kTail * responses_.w.root() + magnitude);
     const double error = input * row_sum_.high + sums + rounding.output;
-    // Within kSlack the rounding of the impulse itself does not count, and kTail leaves a tenth of
-    // a standard deviation for rounding errors.
+    // kSlack covers the rounding of the impulse itself, and kTail leaves a tenth of a standard
+    // deviation for rounding errors.
     const bool is_sound = rounding.impulse <= 0x1p-25 && input * std::sqrt(num_steps) <= 0.05 &&
                           error <= 0.05 * row_.root();
     return {is_sound ? error : kInfinity, magnitude};
@@ -349,13 +350,13 @@ class ResponseBounds {
   Responses responses_;
   SquareSum row_;
   DoubleDouble w_sum_;    ///< |w_0| + ... + |w_t| of the impulse
-  DoubleDouble row_sum_;  ///< the same of its rows: |B_t0| + ... + |B_tt|
+  DoubleDouble row_sum_;  ///< the same for its rows: |B_t0| + ... + |B_tt|
   std::vector<Evaluated> evaluated_;
   std::size_t last_ = 0;
 };
 
-/// Row t = w_0 + ... + w_t. The recursion, fed with 1, 0, 0, ..., gives the entries of B that the
-/// error bound is made of.
+/// Computes row t = w_0 + ... + w_t. For the input 1, 0, 0, ..., the recursion gives the entries of
+/// B, from which the error bound is computed.
 template <class Recursion>
 class RecursiveProgram final : public Program {
  public:
@@ -386,8 +387,8 @@ class RecursiveProgram final : public Program {
   ResponseBounds<Recursion, DoubleDouble> extended_;
 };
 
-/// Numbers from step to step, so an impulse does not tell what a change of z does to a row: at most
-/// the norm of a row of B, which the form states.
+/// The numbers change from step to step, so an impulse does not tell how a change of z affects a
+/// row. The norm of a row of B, which the form states, bounds the effect.
 class VaryingBufferedProgram final : public Program {
  public:
   VaryingBufferedProgram(const ProgramOptions& options, const VaryingBufferedDecoder& decoder,
@@ -455,7 +456,7 @@ class VaryingBufferedProgram final : public Program {
   std::vector<Slot> states_;
   Slot total_;
   std::vector<Term> terms_;
-  std::vector<double> state_errors_;  ///< against the exact states of the w that were computed
+  std::vector<double> state_errors_;  ///< relative to the exact states for the computed w
   double largest_state_error_ = 0;
   double inputs_squared_ = 0;
 };

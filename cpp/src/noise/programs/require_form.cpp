@@ -14,7 +14,7 @@ namespace dpftrl::noise {
 namespace {
 
 constexpr std::string_view kFunction = "noise_stream";
-/// Rows of Z that have an address.
+/// Number of rows of Z that have an address.
 constexpr std::int64_t kMaxMeasurements = std::int64_t{1} << 48;
 constexpr std::int64_t kMaxLevels = 62;
 constexpr std::int64_t kMaxArity = std::int64_t{1} << 20;
@@ -39,7 +39,7 @@ void require_length_at_least(std::string_view name, std::int64_t length, std::in
     fail_argument(kFunction, name, "of at least " + to_text(least) + " entries", to_text(length));
 }
 
-/// Rows that a program keeps, of 8 or 16 bytes a coordinate.
+/// Limits the memory of the rows that a program keeps, of 8 or 16 bytes a coordinate.
 void require_state(const ProgramOptions& options, std::string_view what, std::int64_t num_rows,
                    double bytes) {
   const double needed =
@@ -50,11 +50,10 @@ void require_state(const ProgramOptions& options, std::string_view what, std::in
        to_text(num_rows) + " * " + to_text(options.dimension));
 }
 
-/// Blocks of normals that a row is made of: some hundred MB.
+/// Largest number of terms of a moving sum, whose blocks of normals take some hundred MB.
 constexpr std::int64_t kMaxMovingTerms = std::int64_t{1} << 14;
 
-/// Calls check(index, number) for a list of `num_buffers` numbers a step, or for what is packed in
-/// its place.
+/// Calls check(index, number) for a list of `num_buffers` numbers a step, or for its packed form.
 template <class Packed, class Check>
 void check_each(const VaryingBuffers& numbers, const std::vector<double>& whole,
                 const Packed& packed, const Check& check) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Rows of a form in order, made a window of steps at a time and given out one by one.
+/// Makes the rows of a form in order, a window of steps at a time, and hands them out one by one.
 
 #include <algorithm>
 #include <cstdint>
@@ -38,7 +38,8 @@ class RowMaker {
   RowMaker(const ProgramOptions& options, const DecoderForm& form)
       : form_(form), window_(options, form), machine_(make_machine(window_)) {}
 
-  /// Makes row `step` the next one, with the bits that it has anyway. Also after memory ran out.
+  /// Makes row `step` the next one, with the same bits as without seeking. Also recovers after
+  /// memory ran out.
   void seek(std::int64_t step) {
     const bool is_buffered = step <= step_ && step_ - step <= num_buffered_;
     if (is_intact_ && is_buffered)
@@ -48,7 +49,7 @@ class RowMaker {
   }
 
   /// Appends the state before some step up to `step`, and returns that step. Appends nothing if the
-  /// form needs no state; else the maker keeps the state before every window from now on.
+  /// form needs no state; otherwise the maker keeps the state before every window from now on.
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) {
     if (resume_point(form_, step) == step) return step;
     keeps_states_ = true;
@@ -61,8 +62,8 @@ class RowMaker {
     return kept_step_;
   }
 
-  /// Goes to the step that write_state returned.
-  /// @throws Error{bad_state} another number of bytes than of the slots in use; seek mends it.
+  /// Restores the state of the step that write_state returned.
+  /// @throws Error{bad_state} the size is not that of the slots in use; seek recovers from this.
   void read_state(std::int64_t step, std::span<const std::byte> bytes) {
     is_intact_ = false;
     kept_step_ = last_bound_ = -1;
@@ -71,7 +72,7 @@ class RowMaker {
       go_to(step);
       return;
     }
-    // The state that a program keeps besides its slots follows from the steps alone.
+    // The state that a program keeps besides its slots depends on the steps alone.
     window_.resume(0);
     for (std::int64_t done = 0; done < step; done += window_.num_steps())
       window_.prepare(done, std::min(step - done, max_window()));
@@ -81,10 +82,10 @@ class RowMaker {
     is_intact_ = true;
   }
 
-  /// Rows made and not given out yet.
+  /// Number of rows made but not handed out yet.
   std::int64_t buffered() const { return num_buffered_ - first_buffered_; }
 
-  /// Writes the next rows, which there are.
+  /// Writes the next rows, which must exist.
   void next_rows(std::span<Value> rows, std::int64_t num_rows) {
     const std::int64_t from_buffer = std::min(num_rows, buffered());
     std::copy_n(buffered_row(), static_cast<std::size_t>(from_buffer) * dimension(), rows.data());
@@ -98,10 +99,10 @@ class RowMaker {
     }
   }
 
-  /// One row by way of a buffer of several.
+  /// Writes one row, from a buffer of several.
   void next(std::span<Value> row) {
     if (buffered() == 0) {
-      // Makes at most as many rows at once as were given out before.
+      // Makes at most as many rows at once as were handed out before.
       const std::int64_t count = std::min(
           {max_window(), std::max<std::int64_t>(1, step_), window_.options().num_rows - step_});
       buffer_.resize(static_cast<std::size_t>(count) * dimension());
@@ -113,7 +114,7 @@ class RowMaker {
     next_rows(row, 1);
   }
 
-  /// Runs the next num_rows <= max_window() steps, past the buffer, which is empty.
+  /// Runs the next num_rows <= max_window() steps, bypassing the buffer, which must be empty.
   void make(std::int64_t num_rows, Sink<Value>& sink) {
     if (keeps_states_) keep_state();
     is_intact_ = false;
@@ -132,9 +133,9 @@ class RowMaker {
   }
   std::size_t dimension() const { return width_of(window_.options()); }
   const Window& window() const { return window_; }
-  /// Whether a row was given out since the start or the last seek.
+  /// Whether a row was handed out since the start or the last seek.
   bool has_row() const { return last_bound_ >= 0; }
-  /// Bound of the row last given out.
+  /// Bound of the row handed out last.
   const Bound& last_bound() const { return window_.bound(last_bound_); }
   const Value* buffered_row() const {
     return buffer_.data() + static_cast<std::size_t>(first_buffered_) * dimension();
@@ -168,14 +169,14 @@ class RowMaker {
     std::visit([&](const auto& machine) { machine.write_state(num_slots, out); }, machine_);
   }
 
-  /// Size of one slot.
+  /// Bytes of one slot.
   std::size_t state_bytes() const {
     const std::size_t parts = is_extended(window_.precision()) ? 2 : 1;
     return dimension() * sizeof(Value) * parts;
   }
 
-  /// Checks the size of a state of the step up to which the window is prepared. There may be more
-  /// slots than are in use: those of longer blocks before, which no step reads.
+  /// Checks the size of a state of the step up to which the window is prepared. It may include
+  /// slots of longer earlier blocks, which no step reads.
   void require_slots(std::span<const std::byte> bytes) const {
     const std::size_t least = window_.num_slots_in_use() * state_bytes();
     const std::size_t most = window_.num_state() * state_bytes();
@@ -205,7 +206,7 @@ class RowMaker {
   bool keeps_states_ = false;
   std::int64_t kept_step_ = -1;
   std::vector<std::byte> kept_state_;
-  bool is_intact_ = true;  ///< false while a step is half done: seek mends it
+  bool is_intact_ = true;  ///< false while a step is incomplete; seek recovers
   std::vector<Value> buffer_;
   std::int64_t first_buffered_ = 0;
   std::int64_t num_buffered_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Steps with few buffers or bands go through kernels of their own.
+/// Runs steps with few buffers or bands by dedicated kernels.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace dpftrl::noise {
 
-/// Steps from `first_step` on, for coordinates first .. first + width - 1 of the state; `steps`
+/// Runs steps from `first_step` on for coordinates first .. first + width - 1 of the state; `steps`
 /// points at the first of them.
 template <class Value>
 void run_steps(const StepShape& shape, std::int64_t first_step, const simd::Steps<Value>& steps,

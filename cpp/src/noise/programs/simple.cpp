@@ -59,7 +59,7 @@ class RunningSumProgram final : public Program {
   Slot total_;
 };
 
-/// Has no state: scratch for its normals, drawn anew for every row.
+/// Keeps no state, and draws its normals into scratch afresh for every row.
 class MovingSumProgram final : public Program {
  public:
   MovingSumProgram(const ProgramOptions& options, const MovingSumDecoder& decoder,
@@ -88,7 +88,7 @@ class MovingSumProgram final : public Program {
     operations.combine(row_, terms_);
     return row_;
   }
-  /// Holds for the first rows, which have fewer terms, as well.
+  /// Also holds for the first rows, which have fewer terms.
   Bound bound(std::int64_t) override {
     return {sum_ * (normal_error_ + relative_ * kNormalMax), kTail * std::sqrt(squares_)};
   }
@@ -96,7 +96,7 @@ class MovingSumProgram final : public Program {
  private:
   std::int64_t first_measurement_;
   double normal_error_;
-  double relative_;  ///< of the magnitudes of the terms
+  double relative_;  ///< to the magnitudes of the terms
   const std::vector<double>& coefficients_;
   double sum_ = 0;  ///< of the coefficients' magnitudes
   double squares_ = 0;

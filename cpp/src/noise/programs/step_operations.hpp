@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Operations of a step on rows of any number of coordinates and any kind of number: draw normals,
-/// combine rows linearly, name the row of the step.
+/// Operations of a step, on rows of any length and number type: draw normals, combine rows
+/// linearly, name the row of the step.
 
 #include <cstdint>
 #include <initializer_list>
@@ -14,8 +14,8 @@
 
 namespace dpftrl::noise {
 
-/// A row that operations name. State outlives the step; scratch does not outlive it and takes no
-/// memory of its own for every coordinate.
+/// A row that operations refer to. State outlives the step; scratch does not, and is never stored
+/// for all coordinates at once.
 struct Slot {
   std::int32_t index = 0;
   bool is_scratch = false;
@@ -74,7 +74,7 @@ class StepOperations {
     operations_.push_back({.kind = Operation::Kind::draw, .target = target, .number = measurement});
     draws_.push_back(measurement);
   }
-  /// The rows stay alive as long as these operations need them.
+  /// Keeps the rows alive as long as these operations need them.
   void load(Slot target, const std::shared_ptr<const std::vector<double>>& rows,
             std::size_t begin) {
     if (sources_.empty() || sources_.back() != rows) sources_.push_back(rows);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Some steps of a program, with their operations, draws and error bounds.
+/// Consecutive steps of a program, with their operations, draws and error bounds.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace dpftrl::noise {
 
-/// The steps of a window and what they do.
+/// The steps of a window and their operations.
 class Window {
  public:
-  /// If the options say plain, choose_precision decides.
+  /// If the options request plain precision, choose_precision decides.
   /// @throws Error{resource_exhausted} noise generated in advance would need more than 1 GiB.
   Window(const ProgramOptions& options, const DecoderForm& form);
   Window(const Window&) = delete;
@@ -26,10 +26,11 @@ class Window {
   Precision precision() const { return options_.precision; }
   const ProgramOptions& options() const { return options_; }
 
-  /// Steps first_step .. first_step + num_steps - 1; windows follow each other without a gap.
+  /// Prepares steps first_step .. first_step + num_steps - 1; windows follow each other without
+  /// gaps.
   void prepare(std::int64_t first_step, std::int64_t num_steps);
-  /// The next window begins at `step`: 0, or one that resume_point gave. At 0 every state slot is
-  /// to be 0. To be called again if memory ran out, here or in `prepare`.
+  /// Makes the next window begin at `step`, which is 0 or a result of resume_point. At 0, every
+  /// state slot must be 0. Must be called again if memory runs out, here or in `prepare`.
   void resume(std::int64_t step);
   std::int64_t num_steps() const { return num_steps_; }
   std::span<const Operation> operations(std::int64_t i) const {
@@ -42,7 +43,7 @@ class Window {
   std::span<const Term> terms(const Operation& operation) const {
     return operations_.terms(operation);
   }
-  /// Shift to be added to the measurements of these operations.
+  /// Shift to add to the measurements of these operations.
   std::int64_t measurement_shift(std::int64_t i) const;
   const Bound& bound(std::int64_t i) const {
     return all_bounds_.empty() ? bounds_[static_cast<std::size_t>(i)]
@@ -52,13 +53,13 @@ class Window {
   std::int64_t first_step() const { return first_step_; }
   /// See Program::shape.
   const std::optional<StepShape>& shape() const { return shape_; }
-  /// The operations only grow then: steps come again.
+  /// Whether steps repeat, so that the list of operations only grows.
   bool is_periodic() const { return period_ > 0; }
-  /// Slots that the operations name.
+  /// Number of slots that the operations refer to.
   std::size_t num_state() const { return num_state_; }
   std::size_t num_scratch() const { return num_scratch_; }
-  /// State slots that steps from here on may read. It follows from the last prepared step alone;
-  /// num_state() may also count those of longer blocks before it.
+  /// Number of state slots that later steps may read. It depends on the last prepared step alone;
+  /// num_state() may also count slots of longer blocks before it.
   std::size_t num_slots_in_use() const {
     return std::min(num_state_, static_cast<std::size_t>(slots_.num_state()));
   }
@@ -66,7 +67,7 @@ class Window {
  private:
   void emit(std::int64_t step);
   void append_bound(std::int64_t step);
-  /// Index in the operations of step i of the window.
+  /// Index of step i of the window in the operations.
   std::size_t in_period(std::int64_t i) const {
     if (period_ == 1) return 0;
     return static_cast<std::size_t>(period_ == 0 ? i : (first_step_ + i) % period_);
@@ -83,8 +84,8 @@ class Window {
   std::int64_t num_emitted_ = 0;
   bool has_resumed_ = false;  ///< the operations begin with what Program::resume appended
   StepOperations operations_;
-  std::vector<Bound> all_bounds_;  ///< of every row, where they are known beforehand
-  std::vector<Bound> bounds_;      ///< of the window, where not
+  std::vector<Bound> all_bounds_;  ///< of every row, if known in advance
+  std::vector<Bound> bounds_;      ///< of the window, otherwise
   std::size_t num_state_ = 0;
   std::size_t num_scratch_ = 0;
 };
