@@ -11,9 +11,9 @@
 namespace dpftrl {
 namespace {
 
-/// The default grid is so fine that truncation adds at most this part to the norm of a sum.
+/// The default grid is so fine that truncation adds at most this fraction to the norm of a sum.
 constexpr double kNormShare = 0x1p-10;
-/// Beyond this many grids, a sum with noise need not be a double.
+/// Beyond this many grids, a sum with noise may not be representable as a double.
 constexpr double kMaxSumInGrids = 0x1p52;
 /// Covers the rounding of the norm.
 constexpr double kNormRoundUp = 1 + 0x1p-50;

@@ -21,17 +21,18 @@ using detail::kMaxNormInGrids;
 using detail::kMaxSumInGrids;
 
 constexpr std::string_view kName = "prefix_sum";
-/// Integers up to here are doubles.
+/// Integers up to this are exact in double precision.
 constexpr double kMaxDistance = 0x1p53;
-/// Parts of a noise std that the default grid has at least: the scale, an integer, is rounded up.
+/// Least number of default grids in a noise std; needed because the scale is rounded up to an
+/// integer.
 constexpr double kPartsOfNoise = 0x1p12;
 
 double default_laplace_grid(const Mechanism& mechanism, std::int64_t dimension) {
   const RowNorms rows = mechanism.strategy().row_norms();
   const auto num_steps = static_cast<double>(mechanism.num_steps());
   const double stddev = mechanism.noise_stddev(), clip_norm = mechanism.clip_norm();
-  // Truncation takes up to one grid from every record: n of them shall stay below a quarter of the
-  // noise.
+  // Truncation takes up to one grid from every record; over n records, this should stay below a
+  // quarter of the noise.
   const double horizon =
       stddev * std::sqrt(rows.mean_squared) * std::max(1 / (4 * num_steps), 0x1p-20);
   const double resolution = clip_norm / (64 * static_cast<double>(dimension));
@@ -69,8 +70,8 @@ LaplaceNoise noise_of(const Mechanism& mechanism, double grid) {
           .max_norm = static_cast<std::int64_t>(max_norm)};
 }
 
-/// Noise of the steps: at each the sum over the nodes that the step adds, less that over those it
-/// subtracts. Nodes are kept while the steps share them.
+/// Noise of a step: the sum over the nodes that the step adds, minus the sum over those it
+/// subtracts. Nodes are kept as long as successive steps share them.
 class NodeNoise {
  public:
   NodeNoise(const KaryDecoder& tree, std::int64_t scale, const PrefixSumOptions& options)
@@ -82,7 +83,8 @@ class NodeNoise {
     for (Level& level : levels_) level.sum.resize(row_.size());
   }
 
-  /// The same for a step however often, and in whatever order, steps are asked for.
+  /// Returns the noise of a step, which does not depend on how often or in which order steps are
+  /// requested.
   std::span<const std::int64_t> operator()(std::int64_t step) {
     const std::int64_t largest = tree_.subtractive ? tree_.arity / 2 : tree_.arity - 1;
     std::ranges::fill(row_, 0);
@@ -100,12 +102,12 @@ class NodeNoise {
 
  private:
   struct Level {
-    std::int64_t first = -1;  ///< node at which the digit begins; -1: nothing is kept
+    std::int64_t first = -1;  ///< node at which the digit begins; -1 if nothing is kept
     std::int64_t digit = 0;
     std::vector<std::int64_t> sum;
   };
 
-  /// Row of the address, one for each node: the number of its measurement (KaryDecoder).
+  /// Row of a node's address, unique to the node: the number of its measurement (KaryDecoder).
   std::uint64_t row_of(std::size_t level, std::int64_t node) const {
     std::int64_t last = node + 1;
     for (std::size_t l = 0; l < level; ++l) last *= tree_.arity;
@@ -117,7 +119,7 @@ class NodeNoise {
 
   void make(Level& level, std::size_t l, std::int64_t first, std::int64_t digit) {
     if (level.first == first && level.digit == digit) return;
-    level.first = -1;  // A sample may throw.
+    level.first = -1;  // Invalid until filled, because sampling may throw.
     std::ranges::fill(level.sum, 0);
     for (std::int64_t node = std::min(first, first + digit); node < std::max(first, first + digit);
          ++node) {
@@ -138,7 +140,7 @@ class NodeNoise {
   std::vector<std::int64_t> row_;
 };
 
-/// Integers of a record: their magnitudes add up to at most max_norm, unconditionally.
+/// Integers of a record, whose magnitudes add up to at most max_norm, unconditionally.
 std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_norm, double grid,
                                       std::int64_t max_norm) {
   std::vector<double> entries;
@@ -147,7 +149,7 @@ std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_n
     for (const double x : record.features) entries.push_back(scale * x);
   require_all_finite("clip_to_norm", "record", entries);
   const double largest = detail::largest_magnitude(entries);
-  double ratio = 0;  // of the norm, which may overflow, and the largest entry
+  double ratio = 0;  // norm / largest; the norm itself may overflow
   if (largest > 0)
     for (const double x : entries) ratio += std::abs(x / largest);
   const bool is_long = !(largest * ratio <= clip_norm);
@@ -198,7 +200,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
 
   void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
                ReleaseSink* sink) override {
-    // A sample may be refused: nothing below throws, so a record counts once.
+    // Sampling may throw; nothing below does, so a record counts once.
     const std::span<const std::int64_t> noise = noise_(step);
     add(record);
     for (std::size_t i = 0; i < sums_.size(); ++i)

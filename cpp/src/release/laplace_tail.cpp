@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How far the noise of pure releases goes: docs/math/pure.md, section 4.
+/// Tail bounds on the noise of pure releases: docs/math/pure.md, section 4.
 
 #include <cstdint>
 #include <map>
@@ -15,13 +15,13 @@
 namespace dpftrl {
 namespace {
 
-/// Tails are right down to 1e-300.
+/// Least probability of one release; tails are accurate down to 1e-300.
 constexpr double kLeastProbability = 1e-290;
-/// Beside it the parts of 2^71 tails that are below 1e-300 do not count.
+/// Least probability of all releases; compared with it, 2^71 tails below 1e-300 are negligible.
 constexpr double kLeastOfAll = 1e-200;
-/// Beyond so many steps each counts as one with the most nodes.
+/// Beyond this many steps, every step counts as one with the most nodes.
 constexpr std::int64_t kMaxListedSteps = std::int64_t{1} << 20;
-/// Numbers of nodes above it keep their leading bits, and are rounded up.
+/// Larger numbers of nodes are rounded up to their leading bits.
 constexpr std::int64_t kMaxPlainNodes = 64;
 /// Covers the rounding of a sum of a few hundred terms.
 constexpr double kSumUp = 1 + 0x1p-40;
@@ -33,14 +33,15 @@ LaplaceNoise require_laplace(const std::optional<LaplaceNoise>& law) {
   return *law;
 }
 
-/// The sum of more symmetric unimodal variables is beyond any x with more probability (Wintner).
+/// Rounding up is safe: a sum of more symmetric unimodal variables is beyond any x with higher
+/// probability (Wintner).
 std::int64_t round_up_nodes(std::int64_t num_nodes) {
   std::int64_t unit = 1;
   while (num_nodes > kMaxPlainNodes * unit) unit *= 2;
   return (num_nodes + unit - 1) / unit * unit;
 }
 
-/// Steps by the number of their nodes, which is rounded up.
+/// Counts steps by their number of nodes, rounded up.
 std::map<std::int64_t, double> steps_by_nodes(const Strategy& tree) {
   const std::int64_t n = tree.num_steps();
   const auto nodes = [](double squared) {

@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t kHead = 16, kCheck = 8, kHeader = kHead + kCheck;
 constexpr std::size_t kSector = 512;
 
-/// Bytes in which so many are stored, seven bits in each.
+/// Number of bytes that `size` bytes take when stored with seven bits to a byte.
 constexpr std::uint64_t stored_size(std::uint64_t size) {
   return size + (size + 6) / 7;
 }
 constexpr std::size_t kStoredHeader = stored_size(kHeader);
 
-/// The byte for seven bits: never zero, nor a single bit away from zero.
+/// Encodes seven bits as a byte that differs from zero in more than one bit.
 constexpr std::byte kNoBits{0x7f};
 std::byte stored(std::uint32_t bits) {
   return bits == 0 ? kNoBits : static_cast<std::byte>(0x80 | bits);
@@ -37,7 +37,7 @@ void append_stored(std::vector<std::byte>& out, std::span<const std::byte> bytes
   if (num_waiting > 0) out.push_back(stored(waiting));
 }
 
-/// The bytes that were stored so; none if these are no such bytes.
+/// Decodes stored bytes; nullopt if they are not a valid encoding.
 std::optional<std::vector<std::byte>> read_stored(std::span<const std::byte> all) {
   std::vector<std::byte> bytes;
   bytes.reserve(all.size());
@@ -57,7 +57,8 @@ std::optional<std::vector<std::byte>> read_stored(std::span<const std::byte> all
   return bytes;
 }
 
-/// First number of a message: the codes of records, of the same secret, begin with a step.
+/// First number of a message. The codes of records, made with the same secret, begin with a step
+/// instead, which is not negative.
 enum class Purpose : std::int64_t { base = -1, header = -2, frame = -3, person = -4 };
 
 HmacSha256 begin_hmac(std::span<const std::byte> secret, Purpose purpose) {
@@ -84,7 +85,7 @@ std::uint64_t check_of(std::span<const std::byte> secret, std::span<const std::b
   return word_at(hmac.finish(), 0);
 }
 
-/// The header that is stored there; none if its check is wrong.
+/// Decodes a stored header; nullopt if its check is wrong.
 std::optional<std::vector<std::byte>> checked_header(std::span<const std::byte> secret,
                                                      std::span<const std::byte> stored) {
   std::optional<std::vector<std::byte>> header = read_stored(stored);
@@ -165,7 +166,8 @@ std::optional<LogFrame> LogReader::next() {
   return frame;
 }
 
-/// Reads the steps and the memo into body_, and goes on to their tag, if that is right.
+/// Reads the steps and the memo into body_ and advances to their tag; returns false if they are
+/// damaged.
 bool LogReader::read_body(std::span<const std::byte> header, std::span<const std::byte> stored) {
   std::optional<std::vector<std::byte>> body = read_stored(stored);
   if (!body) return false;
@@ -179,7 +181,7 @@ bool LogReader::read_body(std::span<const std::byte> header, std::span<const std
   return true;
 }
 
-/// Whether some sector's part of the next `size` bytes is zero.
+/// Whether the next `size` bytes are zero throughout some sector.
 bool LogReader::has_lost_sector(std::size_t size) const {
   const std::size_t end = size_ + size;
   for (std::size_t begin = size_; begin < end;) {
@@ -191,7 +193,7 @@ bool LogReader::has_lost_sector(std::size_t size) const {
   return false;
 }
 
-/// Whether a frame begins somewhere later, so that the one here was synced.
+/// Whether a frame begins later, which implies that the one here was synced.
 bool LogReader::has_header_after(std::size_t begin) const {
   for (std::size_t at = begin; at + kStoredHeader <= log_.size(); ++at)
     if (checked_header(options_.secret, log_.subspan(at, kStoredHeader))) return true;

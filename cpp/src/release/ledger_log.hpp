@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Frames of a ledger's log: what is appended to a store, release after release (internal header,
+/// Frames of a ledger's log, which are appended to a store release after release (internal header,
 /// docs/math/checkpoints.md, "Logs").
 ///
 ///     base | frame | frame | ...      each tag authenticates its frame and the tag before it
@@ -10,11 +10,11 @@
 ///             check of these (8)
 ///     body:   the steps, `step_size` bytes each, the memo, the tag (16)
 ///
-/// Only the last frame of a log may be torn: a store syncs one before it appends the next. What a
-/// crash leaves of a frame is shorter than it, or lacks whole sectors of a disk, which read as
-/// zeros. So that a whole frame cannot be taken for such a rest, no byte of it is zero: header and
-/// body are stored with seven bits to a byte. All else is damage, and cutting it off would free
-/// steps that were released.
+/// Only the last frame of a log may be torn, because a store syncs a frame before it appends the
+/// next. A torn frame is too short, or lacks whole sectors of a disk, which read as zeros. No byte
+/// of a whole frame is zero, so that it cannot be mistaken for a torn one: header and body are
+/// stored with seven bits to a byte. Anything else is damage, and cutting it off would free steps
+/// that were released.
 
 #include <array>
 #include <cstddef>
@@ -27,7 +27,7 @@
 
 namespace dpftrl::detail {
 
-/// Decisions of consecutive steps, and what the caller stored with them.
+/// Decisions of consecutive steps, and the memo that the caller stored with them.
 struct LogFrame {
   std::int64_t first_step;
   std::int64_t num_steps;
@@ -35,10 +35,10 @@ struct LogFrame {
   std::optional<std::span<const std::byte>> memo;
 };
 
-/// Tag that a log begins with: authenticates its base.
+/// Tag that a log begins with, which authenticates its base.
 ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byte> base);
 
-/// Stands for a person in what is stored: keyed, so that nobody without the secret can make two
+/// Code for a person in stored data. It is keyed, so that nobody without the secret can make two
 /// persons with one code.
 ShortDigest person_code(std::span<const std::byte> secret, std::span<const std::byte> person);
 
@@ -57,19 +57,19 @@ class LogReader {
     std::size_t step_size;
     std::int64_t first_step;
     std::int64_t num_steps;  ///< horizon
-    std::size_t position;    ///< of the log in its store: sectors begin at multiples of 512
+    std::size_t position;    ///< offset of the log in its store; sectors begin at multiples of 512
   };
   /// @param log  outlives the reader.
   LogReader(std::span<const std::byte> log, const ShortDigest& before, const Options& options)
       : log_(log), tag_(before), options_(options), next_step_(options.first_step) {}
 
-  /// The next frame, valid until the one after it is read; none at the end, which a torn frame is,
-  /// too.
+  /// Returns the next frame, valid until the one after it is read; nullopt at the end, or at a torn
+  /// frame.
   /// @throws Error{bad_state} damage.
   /// @checked-by ledger_log_test
   std::optional<LogFrame> next();
 
-  /// Bytes of whole frames.
+  /// Number of bytes in the whole frames read so far.
   std::size_t size() const { return size_; }
   const ShortDigest& tag() const { return tag_; }
 

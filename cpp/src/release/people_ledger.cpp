@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kName = "people_ledger";
 
-/// Makes room for one more, so that appending it cannot fail.
+/// Reserves room for one more value, so that appending it cannot fail.
 template <typename Value>
 void make_room(std::vector<Value>& values) {
   if (values.size() == values.capacity()) values.reserve(2 * values.size() + 8);
@@ -31,7 +31,7 @@ void make_room(std::vector<Value>& values) {
        "something else");
 }
 
-/// Reads what is stored from its beginning.
+/// Reads stored values from the front.
 class Stored {
  public:
   explicit Stored(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -89,7 +89,7 @@ bool PeopleLedger::contribute(std::string_view person, std::span<const double> v
   if (num_decided() == num_steps())
     fail(ErrorCode::past_horizon, std::string(kName), "step",
          "must be below the horizon " + to_text(num_steps()), to_text(num_decided()));
-  // A frame has contributions and then steps: none that follow a step which is not stored.
+  // A frame has contributions first and then steps, so none may follow a step that is not stored.
   if (num_acknowledged() != num_decided())
     fail_argument(kName, "step", "acknowledged before others contribute",
                   to_text(num_acknowledged()));
@@ -97,7 +97,7 @@ bool PeopleLedger::contribute(std::string_view person, std::span<const double> v
   make_room(changed_);
   std::vector<double> part(values.size());
   Entry* const entry = &*people_.try_emplace(code_of_person(person)).first;
-  // Nothing below fails.
+  // Nothing below throws.
   ++num_contributions_;
   const bool is_repeated = first_only_ && !entry->second.part.empty();
   if (is_repeated || !bound_.admits(entry->second.counted, num_decided())) {
@@ -145,7 +145,7 @@ void PeopleLedger::end_step() {
   changed_.clear();
 }
 
-/// Contributions that are not acknowledged, as they stand in a frame; none where there are none.
+/// Contributions that are not acknowledged, in the format of a frame; nullopt if there are none.
 std::optional<PeopleLedger::Bytes> PeopleLedger::changes() const {
   if (num_contributions_ == num_stored_) return std::nullopt;
   Bytes bytes;
@@ -195,7 +195,8 @@ void PeopleLedger::begin_repeat(const Pending& step) {
   end_step();
 }
 
-/// Identifies a state: two patterns may have the same noise, and two statistics the same columns.
+/// Identifies a state, because two patterns may have the same noise, and two statistics the same
+/// columns.
 std::array<std::byte, 16> PeopleLedger::people_fingerprint() const {
   detail::Sha256 hash;
   hash.append(std::span<const std::byte>(fingerprint()));
@@ -250,7 +251,7 @@ void PeopleLedger::restore(std::span<const std::byte> bytes) {
     if (!is_new || person.counted.times < 1 || person.counted.last < 0 ||
         person.counted.last > header.step)
       fail_state("must have steps that people counted at");
-    // Who counted at the step that is open has a part of it.
+    // A person who counted at the open step has a part of it.
     if (person.counted.last < header.step) continue;
     person.part = stored.part(dimension());
     open.push_back(&*at);

@@ -11,8 +11,8 @@
 
 namespace dpftrl::detail {
 
-/// Adds a contribution to a part, which is empty at first. Sums beyond the doubles stay at the
-/// largest.
+/// Adds a contribution to a part, which is empty at first. Sums that overflow become the largest
+/// double.
 inline void add_to_part(std::vector<double>& part, std::span<const double> values) {
   part.resize(values.size());
   constexpr double kLargest = std::numeric_limits<double>::max();

@@ -19,7 +19,7 @@ std::shared_ptr<const Mechanism> require_given(std::shared_ptr<const Mechanism> 
   return mechanism;
 }
 
-/// Chooses the engine: no other code asks which one it is.
+/// Chooses the engine; no other code depends on which one it is.
 std::unique_ptr<detail::ReleaseEngine> make_engine(
     const Mechanism& mechanism, const std::shared_ptr<const LatticeMechanism>& lattice,
     const PrefixSumOptions& options) {
@@ -28,9 +28,7 @@ std::unique_ptr<detail::ReleaseEngine> make_engine(
   return detail::make_sums_engine(mechanism, options);
 }
 
-/// Rarer noise has a tail that doubles do not hold.
-
-/// A record that is written out, as a product.
+/// Factor that turns a plain record into a product.
 constexpr std::array<double, 1> kOne = {1};
 
 bool overlap(std::span<const double> a, std::span<const double> b) {
@@ -38,7 +36,7 @@ bool overlap(std::span<const double> a, std::span<const double> b) {
   return is_before(a.data(), b.data() + b.size()) && is_before(b.data(), a.data() + a.size());
 }
 
-/// A record is read while its release is written.
+/// Refuses partial overlap, because a record is read while its release is written.
 void require_same_or_apart(std::span<const double> record, std::span<const double> noisy) {
   if (overlap(record, noisy) && record.data() != noisy.data())
     fail_argument("prefix_sum", "noisy", "the record itself or apart from it", "a part of it");
@@ -85,7 +83,7 @@ void PrefixSum::end_step_with(const ProductRecord& record, std::span<double> noi
                               ReleaseSink* sink) {
   require_left(1);
   require_room(1);
-  // The record is clipped first. Its integers are computed while they join the true sums, to which
+  // The record is clipped first. Its integers are computed as they are added to the true sums, and
   // the row of noise is added in the same pass.
   engine_->release(step_, engine_->quantised(record), noisy, sink);
   ++num_contributions_;
@@ -136,7 +134,7 @@ void PrefixSum::release_integers(std::vector<std::int64_t> integers, std::int64_
 
 void PrefixSum::end_step() {
   ++step_;
-  // The integers of mode lattice have room for so many at every step.
+  // In mode lattice, the limit on contributions applies to each step.
   if (lattice_) num_contributions_ = 0;
 }
 
@@ -159,8 +157,8 @@ void PrefixSum::release_batch(std::span<const double> records, std::span<double>
   require_all_finite("prefix_sum", "records", records);
   const auto width = static_cast<std::size_t>(dimension());
   std::size_t begin = 0;
-  // Records of one number need no norm. Engines with a loop for them take as many as they have
-  // noise for, with the integers and the noise of `release`; it halves the time of a step.
+  // Records of one number need no norm. Engines with a loop for them process as many as they have
+  // noise for, with the same integers and noise as `release`, which halves the time of a step.
   while (width == 1 && begin < records.size()) {
     const std::int64_t count =
         engine_->release_numbers(step_, records.subspan(begin), noisy.subspan(begin));

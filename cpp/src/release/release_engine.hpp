@@ -10,7 +10,7 @@
 ///     LaplaceEngine  mode grid, a mechanism without delta laplace_engine
 ///     LatticeEngine  mode lattice                         lattice/lattice_engine
 ///
-/// A record takes one way through each of them:
+/// A record takes the same path through each of them:
 ///
 ///     record --quantised()--> GridRecord --release()--> total
 ///                 |                          |
@@ -35,30 +35,30 @@ namespace dpftrl::detail {
 
 class GridReleases;
 
-/// Keeps the true integers and meets them with noise. Arguments are checked before: records have
-/// `dimension` entries, steps come one after the other.
+/// Keeps the true integers and adds noise to them. Callers check arguments: records have
+/// `dimension` entries, and steps are consecutive.
 class ReleaseEngine {
  public:
   virtual ~ReleaseEngine() = default;
 
   virtual double grid() const = 0;
-  /// Contributions that the integers have room for: see PrefixSum::max_contributions.
+  /// Number of contributions that the integers have room for; see PrefixSum::max_contributions.
   virtual std::int64_t max_contributions() const = 0;
-  /// The record, clipped in the norm of the mechanism. GridRecord::add_to computes its integers, so
-  /// that they take no memory.
+  /// Clips the record in the norm of the mechanism. GridRecord::add_to computes its integers later,
+  /// so that they take no memory.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
   virtual GridRecord quantised(const ProductRecord& record) const = 0;
   /// Adds a record to the open step.
   virtual void add(const GridRecord& record) = 0;
-  /// Adds a record, if it is not empty, to the step and ends it. A call that throws changes
+  /// Adds a record, if it is not empty, to the step and ends the step. A call that throws changes
   /// nothing, and the noise of a step is the same however often it is computed.
-  /// @param noisy  may be where the record is.
+  /// @param noisy  may be the memory of the record.
   /// @param sink   may be null.
   virtual void release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
                        ReleaseSink* sink) = 0;
-  /// The same releases as those of `quantised` and `release`, for records of one finite number each
-  /// from `step` on, in one loop without a GridRecord: as many as there is noise for, and returns
-  /// how many. 0: the engine has no such loop, and nothing was done.
+  /// Makes the same releases as `quantised` and `release`, for records of one finite number each
+  /// from `step` on, in one loop without a GridRecord. Makes as many as there is noise for and
+  /// returns their number; 0 if the engine has no such loop, and nothing was done.
   virtual std::int64_t release_numbers(std::int64_t /*step*/, std::span<const double> /*records*/,
                                        std::span<double> /*noisy*/) {
     return 0;
@@ -68,7 +68,7 @@ class ReleaseEngine {
   virtual std::int64_t num_recomputed() const = 0;
   /// Std of the noise of each coordinate of the release at a step: see PrefixSum::release_stddev.
   virtual double release_stddev(std::int64_t step) const = 0;
-  /// The same of one coordinate, where they differ.
+  /// The same for one coordinate, if coordinates differ.
   virtual double release_stddev_of(const ReleaseEntry& entry) const {
     return release_stddev(entry.step);
   }
@@ -80,12 +80,12 @@ class ReleaseEngine {
   virtual void append_fingerprint(Sha256& hash) const = 0;
   /// Appends the integers and the state to continue from, and returns the step of that state.
   virtual std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) = 0;
-  /// @throws Error{bad_state} bytes of another length: nothing changes.
+  /// @throws Error{bad_state} bytes of another length; nothing changes.
   virtual void restore_state(std::int64_t state_step, std::span<const std::byte> state,
                              std::int64_t step) = 0;
 };
 
-/// Sums of integers stay within this.
+/// Largest magnitude of sums of integers.
 inline constexpr double kMaxSumInGrids = 0x1p62;
 /// Beyond this many grids a double row has no fractional bits left to round.
 inline constexpr double kMaxNoiseInGrids = 0x1p40;
@@ -94,25 +94,26 @@ inline constexpr double kMaxNoiseInGrids = 0x1p40;
 /// @throws Error{invalid_argument}.
 void require_grid(std::string_view where, const Mechanism& mechanism, double grid);
 
-/// The mechanism must last as long as the engine.
+/// The mechanism must outlive the engine.
 /// @param mechanism  one for prefix sums.
 std::unique_ptr<GridReleases> make_grid_engine(const Mechanism& mechanism,
                                                const PrefixSumOptions& options);
 /// @param mechanism  one for a window.
-/// @throws Error{resource_exhausted} more than 1 GiB of integers that are still to leave.
+/// @throws Error{resource_exhausted} more than 1 GiB of integers in the window.
 std::unique_ptr<GridReleases> make_window_engine(const Mechanism& mechanism,
                                                  const PrefixSumOptions& options);
 /// @param mechanism  one for a workload with weights.
-/// @throws Error{invalid_argument} a grid that is coarser than the noise of a release, weights
-///         beyond 2^20, or next to none of a record in its own step; Error{resource_exhausted} more
-///         than 1 GiB of sums or records.
+/// @throws Error{invalid_argument} a grid coarser than the noise of a release, weights beyond 2^20,
+///         or a negligible weight of a record in its own step; Error{resource_exhausted} more than
+///         1 GiB of sums or records.
 std::unique_ptr<GridReleases> make_weighted_engine(const Mechanism& mechanism,
                                                    const PrefixSumOptions& options);
 /// The finest of the default grids of the workloads of a mechanism.
 double default_stack_grid(const Mechanism& mechanism, std::int64_t record_size);
-/// One of those three for the workload of the mechanism, or one of them for each of several.
-/// @throws Error{invalid_argument} a dimension that is no multiple of their number; as the engine
-///         of each.
+/// Makes one of these three for the workload of the mechanism, or one for each of several
+/// workloads.
+/// @throws Error{invalid_argument} a dimension that is not a multiple of their number; as the
+///         engine of each.
 std::unique_ptr<ReleaseEngine> make_sums_engine(const Mechanism& mechanism,
                                                 const PrefixSumOptions& options);
 /// @param mechanism  a pure one.

@@ -68,7 +68,7 @@ void ReleaseLedger::decide_step(std::int64_t step, std::span<const double> contr
 }
 
 void Ledger::decide_integers(const Code& code, Pending step) {
-  // Memory first: once the sum has taken the record, nothing may fail.
+  // Allocates first: once the sum has taken the record, nothing may fail.
   const auto begin = static_cast<std::size_t>(num_decided() * dimension());
   codes_.resize(static_cast<std::size_t>(num_decided()) + 1);
   releases_.resize(begin + static_cast<std::size_t>(dimension()));
@@ -128,7 +128,7 @@ void Ledger::restore(std::span<const std::byte> bytes) {
   const std::uint64_t sums_size = rest.size() < 8 ? 0 : detail::word_at(rest, 0);
   const bool is_whole = rest.size() >= 8 && sums_size <= rest.size() - 8 &&
                         rest.size() - 8 - sums_size == entries_size;
-  // The steps of the sums are those of the entries: the header of a checkpoint begins with them.
+  // The sums must be at the step of the entries, which the header of their checkpoint states.
   if (!is_whole || sums_size < detail::kCheckpointHeaderSize ||
       detail::word_at(rest, 8 + 8) != static_cast<std::uint64_t>(header.step))
     fail(ErrorCode::bad_state, "release_ledger", "checkpoint",
@@ -176,7 +176,7 @@ Ledger::LogPart Ledger::log_frame(const LogTag& before,
   return {.bytes = std::move(bytes), .tag = tag};
 }
 
-/// Bytes of a step in a frame.
+/// Size in bytes of a step in a frame.
 std::size_t Ledger::step_size() const {
   return 8 + Code().size() + 16 * static_cast<std::size_t>(dimension());
 }

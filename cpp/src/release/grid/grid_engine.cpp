@@ -18,11 +18,11 @@ using detail::kMaxNormInGrids;
 using detail::kMaxSumInGrids;
 using detail::power_of_two_at_most;
 
-/// The default grid is not made finer than this part of the noise: the finer it is, the more
-/// entries need the slow way of rounding.
+/// Long horizons do not make the default grid finer than this fraction of the noise, because more
+/// entries of a finer grid need slow rounding.
 constexpr double kFinestOfNoise = 0x1p-20;
 
-/// Up to here every release is finite.
+/// Largest grid for which every release is finite.
 constexpr double kMaxGrid = 0x1p900;
 /// Below this, products of the noise std could underflow.
 constexpr double kMinNoise = 0x1p-900;
@@ -68,7 +68,7 @@ GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& optio
 
 void GridEngine::release(std::int64_t step, const GridRecord& record, std::span<double> noisy,
                          ReleaseSink* sink) {
-  // May lack memory for a recomputation: nothing below throws, so a record counts once.
+  // May run out of memory in a recomputation; nothing below throws, so a record counts once.
   const std::span<const std::int64_t> noise = noise_(step);
   // Blocks stay in the level-1 cache between the loops.
   for (std::size_t begin = 0; begin < sums_.size(); begin += ReleaseSink::kBlock) {
@@ -81,7 +81,7 @@ void GridEngine::release(std::int64_t step, const GridRecord& record, std::span<
 void GridEngine::hand_out(Block part, std::span<const std::int64_t> noise, std::span<double> noisy,
                           ReleaseSink* sink) {
   const auto [begin, count] = part;
-  // Integer addition first: the sum of a grid point and rounded noise, then one exact scaling.
+  // Adds integers, a grid point and rounded noise, and scales the sum once, exactly.
   if (sink == nullptr) {
     simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid(), &noisy[begin]);
     return;
@@ -94,7 +94,7 @@ void GridEngine::hand_out(Block part, std::span<const std::int64_t> noise, std::
 
 std::int64_t GridEngine::release_numbers(std::int64_t step, std::span<const double> records,
                                          std::span<double> noisy) {
-  // Throws before anything changes, as above.
+  // Throws only before anything changes, as above.
   const std::span<const std::int64_t> noise =
       noise_.several(step, static_cast<std::int64_t>(records.size()));
   std::int64_t sum = sums_[0];
@@ -155,7 +155,8 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
   const double smallest = mechanism.noise_stddev() * std::sqrt(rows.min_squared);
   const double typical = mechanism.noise_stddev() * std::sqrt(rows.mean_squared);
   const double resolution = mechanism.clip_norm() / std::sqrt(static_cast<double>(dimension));
-  // Truncation takes up to one grid from every record: those of a sum shall stay below typical / 4.
+  // Truncation takes up to one grid from every record; over a sum, this should stay below typical /
+  // 4.
   const double horizon =
       typical * std::max(1 / (4 * detail::weight_of_row(workload)), kFinestOfNoise);
   const double wanted = std::min({1.0, smallest / 64, resolution / 64, horizon});

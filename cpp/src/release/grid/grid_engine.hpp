@@ -14,7 +14,7 @@
 
 namespace dpftrl::detail {
 
-/// Records on a grid, whatever is released of them.
+/// Base of the engines that put records on a grid.
 class GridReleases : public ReleaseEngine {
  public:
   GridReleases(const Mechanism& mechanism, const PrefixSumOptions& options);
@@ -25,16 +25,16 @@ class GridReleases : public ReleaseEngine {
   GridRecord quantised(const ProductRecord& record) const final {
     return {record, clip_norm_, grid_};
   }
-  /// Does all of `release` that can fail: the same call of that, next, does not throw. Changes
-  /// nothing that shows.
+  /// Does everything in `release` that can fail, so that the same call of `release` right after it
+  /// does not throw. Has no visible effect.
   virtual void prepare(std::int64_t step, const GridRecord& record) = 0;
 
  protected:
-  /// The integer of a record of one finite number, that of GridRecord. A number beyond the clip
-  /// norm is clipped to exactly +-clip_norm there as well: x / |x| is +-1, its norm in
-  /// magnitudes 1. Division by the grid, a power of two, is exact or its result below 1, so that an
-  /// integer q has |q| <= clip_norm / grid as real numbers, and q^2, an integer, is at most
-  /// floor((clip_norm / grid)^2).
+  /// Returns the integer of a record of one finite number, the same as GridRecord does. A number
+  /// beyond the clip norm is clipped to exactly +-clip_norm there as well, because x / |x| is +-1
+  /// and the norm over the magnitude is 1. Division by the grid, a power of two, is exact or its
+  /// result is below 1, so an integer q has |q| <= clip_norm / grid as real numbers, and q^2, an
+  /// integer, is at most floor((clip_norm / grid)^2).
   std::int64_t integer_of(double record) const {
     return static_cast<std::int64_t>(std::clamp(record, -clip_norm_, clip_norm_) / grid_);
   }
@@ -46,7 +46,7 @@ class GridReleases : public ReleaseEngine {
   std::int64_t max_contributions_;
 };
 
-/// Prefix sums; those of windows override what their sums are.
+/// Prefix sums. The engine for windows overrides how sums are updated.
 class GridEngine : public GridReleases {
  public:
   GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options);
@@ -81,7 +81,7 @@ class GridEngine : public GridReleases {
 
  private:
   RoundedRows noise_;
-  /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
+  /// True sums including contributions to the open step, in grids; exposed only in checkpoints.
   std::vector<std::int64_t> sums_;
 };
 

@@ -14,7 +14,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// scale * power loses no digit of the scale.
+/// True if scale * power loses no digit of the scale.
 bool is_exact(double scale, double power) {
   return scale == 0 || std::isnormal(scale * power);
 }
@@ -25,10 +25,10 @@ void for_each_entry(const ProductRecord& record, Use&& use) {
     for (const double x : record.features) use(scale * x);
 }
 
-/// Range of the norm of a record, as far as one pass over it tells.
+/// Range of the norm of a record, as far as one pass over the record can tell.
 enum class NormRange {
-  within,             ///< at most the clip norm, whatever the roundings were
-  too_close_to_tell,  ///< within rounding of the clip norm
+  within,             ///< at most the clip norm, rounding included
+  too_close_to_tell,  ///< within rounding errors of the clip norm
   unknown,            ///< longer, or not finite, or of magnitudes that cannot be squared
 };
 
@@ -37,7 +37,7 @@ NormRange norm_range(const ProductRecord& record, double clip_norm) {
   int exponent = 0;
   std::frexp(clip_norm, &exponent);
   if (std::abs(exponent) > kMaxExponent) return NormRange::unknown;
-  // Scales by a power of two, so that squares of what counts neither overflow nor vanish.
+  // Scales by a power of two, so that squares that matter neither overflow nor vanish.
   const double to_one = std::ldexp(1.0, -exponent);
   double sum = 0;
   for (const double scale : record.scales) {
@@ -97,10 +97,10 @@ std::int64_t max_norm_squared(double clip_norm, double grid) {
 GridRecord::GridRecord(const ProductRecord& record, double clip_norm, double grid)
     : record_(record), per_grid_(1 / grid) {
   const NormRange norm = norm_range(record, clip_norm);
-  // Integers of magnitude at most |x| / grid, then, are no longer than the clip norm.
+  // Integers of magnitude at most |x| / grid then have a norm within the clip norm.
   if (norm == NormRange::within) return;
   const std::int64_t most = max_norm_squared(clip_norm, grid);
-  // The privacy proof rests on what follows: clipping rounds; the integers do not.
+  // The privacy proof rests on what follows: clipping involves rounding, the integers do not.
   if (norm == NormRange::too_close_to_tell && norm_squared() <= most) return;
   clip_ = Clip(record, clip_norm);
   const std::int64_t clipped = norm_squared();
@@ -136,7 +136,7 @@ void GridRecord::add_to(std::span<std::int64_t> sums, std::size_t first) const {
     const double scale = record_.scales[first / width];
     const std::size_t count = std::min(width - first % width, sums.size());
     const double* const features = record_.features.data() + first % width;
-    // The integers are at most 2^31 and a little, by their norm.
+    // Their norm bounds the integers by little more than 2^31.
     if (!clip_.changes() && is_exact(scale, per_grid_))
       simd::kernels().add_integers(scale * per_grid_, features, count, sums.data());
     else

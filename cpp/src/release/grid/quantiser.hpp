@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Records to integers whose norm is within the clip norm, unconditionally (internal header).
+/// Quantises records to integers whose norm is within the clip norm, unconditionally (internal
+/// header).
 
 #include <cstddef>
 #include <cstdint>
@@ -22,10 +23,10 @@ double power_of_two_at_most(double value);
 /// floor((clip_norm / grid)^2), for clip_norm / grid between 1 and kMaxNormInGrids.
 std::int64_t max_norm_squared(double clip_norm, double grid);
 
-/// min(1, clip_norm / ||record||) x, for the entries x of a record.
+/// Maps an entry x of a record to min(1, clip_norm / ||record||) x.
 class Clip {
  public:
-  /// Leaves records as they are.
+  /// Leaves records unchanged.
   Clip() = default;
   /// @throws Error{invalid_argument} an entry is not finite, clip_norm is not positive.
   Clip(const ProductRecord& record, double clip_norm);
@@ -34,30 +35,30 @@ class Clip {
 
  private:
   double clip_norm_ = 0;
-  double largest_ = 0;  ///< magnitude
-  double ratio_ = 0;    ///< norm / largest, or 0 where the record is short enough
+  double largest_ = 0;  ///< largest magnitude of an entry
+  double ratio_ = 0;    ///< norm / largest, or 0 if the record needs no clipping
 };
 
 /// A record, clipped, then rounded toward zero to multiples of the grid.
 ///
-///     GridRecord(record)   decides by what the entries are scaled, so that the integers are no
-///                          longer than the clip norm; keeps that, not the integers
+///     GridRecord(record)   decides how the entries are scaled, so that the integers are no
+///                          longer than the clip norm; keeps the scale, not the integers
 ///     add_to(sums)         computes the integers, a block of entries at a time, and adds them
 ///
-/// So a record of 10^6 entries takes no memory beside its own. Only a record whose integers still
-/// have to be shortened keeps them.
+/// A record of 10^6 entries thus needs no additional memory. Only a record whose integers still
+/// have to be shortened stores them.
 ///
-/// @guarantee  the sum of their squares is at most max_norm_squared(clip_norm, grid).
+/// @guarantee  the sum of squares of the integers is at most max_norm_squared(clip_norm, grid).
 /// @checked-by prefix_sum_test "what a record adds never exceeds the clip norm in integers"
 class GridRecord {
  public:
-  /// No record: adds nothing.
+  /// An empty record, which adds nothing.
   GridRecord() = default;
   /// @param record  must not change while the integers are read.
   /// @param grid    a power of two; clip_norm / grid between 1 and kMaxNormInGrids.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
   GridRecord(const ProductRecord& record, double clip_norm, double grid);
-  /// Integers that records gave before.
+  /// Takes integers that were computed from records before.
   explicit GridRecord(std::vector<std::int64_t> integers) : integers_(std::move(integers)) {}
 
   /// Adds the integers of entries first, first + 1, ... Does not throw.
@@ -73,7 +74,7 @@ class GridRecord {
   ProductRecord record_;
   Clip clip_;
   double per_grid_ = 0;
-  /// The integers, if they were given, or if rounding gives a vector that is too long.
+  /// The integers, if they were given, or if rounding makes the vector too long.
   std::vector<std::int64_t> integers_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of several workloads in mode grid, with one noise: docs/math/stacks.md.
+// Sums of several workloads in mode grid, with shared noise: docs/math/stacks.md.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace dpftrl {
 namespace {
 
-/// Numbers of a record: what stands behind them in `dimension` is zeros.
+/// Number of entries that a record uses; the rest of `dimension` is zeros.
 std::int64_t record_size(const Mechanism& mechanism, std::int64_t dimension) {
   require_between("prefix_sum", "dimension", dimension, 1, kMaxDimension);
   if (dimension % mechanism.num_readers() != 0)
@@ -20,7 +20,7 @@ std::int64_t record_size(const Mechanism& mechanism, std::int64_t dimension) {
   return dimension / mechanism.num_readers();
 }
 
-/// An engine for one workload.
+/// Makes the engine for one workload.
 std::unique_ptr<detail::GridReleases> make_reader(const Mechanism& mechanism,
                                                   const PrefixSumOptions& options) {
   const Workload& workload = mechanism.strategy().workload();
@@ -30,7 +30,7 @@ std::unique_ptr<detail::GridReleases> make_reader(const Mechanism& mechanism,
   return detail::make_weighted_engine(mechanism, options);
 }
 
-/// Hands on the coordinates of a workload behind those of others.
+/// Forwards the coordinates of one workload, placed after those of the workloads before it.
 class Shifted final : public ReleaseSink {
  public:
   Shifted(ReleaseSink& sink, std::size_t begin) : sink_(sink), begin_(begin) {}
@@ -43,8 +43,8 @@ class Shifted final : public ReleaseSink {
   std::size_t begin_;
 };
 
-/// An engine for each workload, the readers, on one grid and with one key: noise is drawn by
-/// address, so that all of them see the same z.
+/// One engine for each workload (a reader), all on one grid and with one key. Noise is drawn by
+/// address, so that all of them use the same z.
 ///
 ///     record | x | 0 | 0 |      release | A_1 x + B_1 z | A_2 x + B_2 z | A_3 x + B_3 z |
 class StackEngine final : public detail::ReleaseEngine {
@@ -55,7 +55,7 @@ class StackEngine final : public detail::ReleaseEngine {
     own.dimension = static_cast<std::int64_t>(width_);
     for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
       mechanisms_.push_back(mechanism.reader(i));
-    // They share the integers of records, on which the proof rests.
+    // All readers share the integers of records, on which the proof rests.
     if (!own.grid) own.grid = detail::default_stack_grid(mechanism, own.dimension);
     for (const auto& reader : mechanisms_) readers_.push_back(make_reader(*reader, own));
   }
@@ -78,11 +78,11 @@ class StackEngine final : public detail::ReleaseEngine {
 
   void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
                ReleaseSink* sink) override {
-    // Integers, as releases may be written over the record.
+    // Computes the integers first, because releases may overwrite the record.
     std::vector<std::int64_t> integers(width_);
     record.add_to(integers);
     const detail::GridRecord own(std::move(integers));
-    // Throws before any of them has ended its step: all release the same record, or none.
+    // Throws before any reader has ended its step, so that all release the same record, or none.
     for (const auto& reader : readers_) reader->prepare(step, own);
     for (std::size_t i = 0; i < readers_.size(); ++i) {
       const std::span<double> part = noisy.subspan(i * width_, width_);
@@ -160,7 +160,7 @@ class StackEngine final : public detail::ReleaseEngine {
          to_text(static_cast<std::int64_t>(num_bytes)) + " bytes");
   }
 
-  /// Takes the part of a reader from the front.
+  /// Removes the part of one reader from the front.
   static Part next_part(std::span<const std::byte>& state, std::int64_t step) {
     if (state.size() < kHead) refuse(state.size());
     const std::uint64_t size = detail::word_at(state, 0);
@@ -174,7 +174,7 @@ class StackEngine final : public detail::ReleaseEngine {
   }
 
   std::size_t width_;
-  std::vector<std::shared_ptr<const Mechanism>> mechanisms_;  ///< that the engines refer to
+  std::vector<std::shared_ptr<const Mechanism>> mechanisms_;  ///< kept alive for the engines
   std::vector<std::unique_ptr<detail::GridReleases>> readers_;
 };
 

@@ -12,11 +12,12 @@
 namespace dpftrl {
 namespace {
 
-/// Chance of a rounding that stays open, for all entries of a stream: docs/math/weights.md.
+/// Largest probability, over all entries of a stream, that a rounding stays open:
+/// docs/math/weights.md.
 constexpr double kMaxChance = 0x1p-104;
 
-/// The digits that are kept of sums must decide their roundings: the noise that is made for a step
-/// alone, given all before it, has to be much larger than the errors of sums.
+/// Checks that the stored digits of sums decide their rounding: the noise that a step adds, given
+/// all noise before it, must be much larger than the errors of sums.
 void require_decisions(const Mechanism& mechanism, const PrefixSumOptions& options, double grid) {
   const Workload& workload = mechanism.strategy().workload();
   const double least_weight = detail::least_weight_of_own_step(workload);
@@ -33,8 +34,8 @@ void require_decisions(const Mechanism& mechanism, const PrefixSumOptions& optio
                   to_text(least_weight));
 }
 
-/// The std of a release counts its rounding as if noise were rounded by itself, which holds where
-/// it spans a grid.
+/// Checks that noise spans a grid, because the std of a release counts rounding as if noise were
+/// rounded alone, which holds only then.
 void require_noise_of_a_grid(const Mechanism& mechanism, double grid) {
   const double smallest =
       mechanism.noise_stddev() * std::sqrt(mechanism.strategy().row_norms().min_squared);
@@ -45,7 +46,7 @@ void require_noise_of_a_grid(const Mechanism& mechanism, double grid) {
                   to_text(grid));
 }
 
-/// Everything that A is made of: B alone does not tell two workloads apart.
+/// Digest of everything that defines A, because B alone does not tell two workloads apart.
 detail::ShortDigest digest_of(const Workload& workload) {
   detail::Sha256 hash;
   detail::append_form(
@@ -69,7 +70,7 @@ class WeightedEngine final : public detail::GridReleases {
         open_(static_cast<std::size_t>(options.dimension)),
         added_(open_.size()),
         rounded_(open_.size()) {
-    // First what no grid would mend.
+    // Checks first what no grid could repair.
     require_decisions(mechanism, options, grid());
     require_noise_of_a_grid(mechanism, grid());
   }
@@ -87,7 +88,7 @@ class WeightedEngine final : public detail::GridReleases {
 
   void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
                ReleaseSink* sink) override {
-    // Throws before anything changes.
+    // Throws only before anything changes.
     if (!is_prepared_) prepare(step, record);
     is_prepared_ = false;
     sums_->accept();
@@ -135,8 +136,9 @@ class WeightedEngine final : public detail::GridReleases {
   std::unique_ptr<detail::WeightedSums> sums_;
   detail::JointRows noise_;
   std::vector<std::int64_t> open_;             ///< integers of the open step so far
-  std::vector<std::int64_t> added_, rounded_;  ///< of the call of `release`
-  bool is_prepared_ = false;                   ///< they are those of the release that is next
+  std::vector<std::int64_t> added_, rounded_;  ///< of the current call of `release`
+  bool is_prepared_ = false;                   ///< whether added_ and rounded_ are those of the
+                                               ///< next release
 };
 
 }  // namespace

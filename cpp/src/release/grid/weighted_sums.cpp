@@ -117,7 +117,7 @@ class RecursiveSums final : public WeightedSums {
   std::vector<WideNumber> sums_, next_sums_;
 };
 
-/// The records of all steps, which every row of a matrix weighs anew.
+/// Keeps the records of all steps, because every row of a matrix weights them differently.
 class MatrixSums final : public WeightedSums {
  public:
   MatrixSums(const Workload& workload, std::size_t dimension)
@@ -137,7 +137,7 @@ class MatrixSums final : public WeightedSums {
     return sums_;
   }
 
-  /// The record of the step is in its place, which no state before it reads.
+  /// No-op, because the record of the step is stored already, where no earlier state reads.
   void accept() override {}
 
   std::size_t state_size(std::int64_t step) const override {
@@ -208,8 +208,8 @@ double least_weight_of_own_step(const Workload& workload) {
 }
 
 double error_of_sums(const Workload& workload) {
-  // A product is off by a unit, after at most n steps that magnify nothing: averages by n, sums by
-  // n (1 + rate n + 1).
+  // A product is off by one unit, and none of at most n steps amplifies errors, so averages are off
+  // by n and sums by n (1 + rate n + 1).
   const double n = static_cast<double>(workload.num_steps());
   return n * (2 + n * std::max(1.0, largest_rate(workload)));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// True sums A q of workloads with weights, to more digits than their rounding looks at (internal
+/// True sums A q of workloads with weights, with more digits than their rounding reads (internal
 /// header; docs/math/weights.md).
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace dpftrl::detail {
 
-/// Bound of the magnitudes of the entries of A, and at least 1: no sum on the way to that of K
-/// records of norm c exceeds K c times this.
+/// Bound on the magnitudes of the entries of A, and at least 1. No intermediate sum of K records of
+/// norm c exceeds K c times this.
 double largest_weight(const Workload& workload);
-/// Bound of the sums of the magnitudes of a row of A.
+/// Bound on the sum of the magnitudes of a row of A.
 double weight_of_row(const Workload& workload);
 
 /// Least magnitude on the diagonal of A.
@@ -28,20 +28,20 @@ class WeightedSums {
  public:
   virtual ~WeightedSums() = default;
 
-  /// Sums after step `step` if it adds these integers. The state stays that before the step until
+  /// Returns the sums after step `step` if it adds these integers. The state does not change until
   /// `accept` is called. Does not throw.
   virtual std::span<const WideNumber> after(std::int64_t step,
                                             std::span<const std::int64_t> added) = 0;
   virtual void accept() = 0;
 
-  /// Bytes of the state before a step.
+  /// Size in bytes of the state before a step.
   virtual std::size_t state_size(std::int64_t step) const = 0;
   virtual void write(std::int64_t step, std::vector<std::byte>& out) const = 0;
   /// @param state  of state_size(step) bytes.
   virtual void read(std::int64_t step, std::span<const std::byte> state) = 0;
 };
 
-/// Bound, in units of 2^-256, of the distance of the sums that are kept from those of real numbers.
+/// Bound, in units of 2^-256, on the difference of the stored sums from sums of real numbers.
 double error_of_sums(const Workload& workload);
 
 /// @throws Error{invalid_argument} a weight beyond 2^20; Error{resource_exhausted} more than 1 GiB.

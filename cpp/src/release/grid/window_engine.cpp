@@ -12,7 +12,7 @@ constexpr std::int64_t kMaxRingBytes = std::int64_t{1} << 30;
 
 std::size_t ring_size(const Mechanism& mechanism, std::int64_t dimension) {
   const std::int64_t width = mechanism.strategy().workload().width();
-  // Divided, because a product may overflow.
+  // Divides, because a product may overflow.
   if (width > kMaxRingBytes / 8 / dimension)
     fail(ErrorCode::resource_exhausted, "prefix_sum", "workload",
          "must be a window so short that {dimension} integers of 8 bytes for each of its steps fit "
@@ -21,8 +21,9 @@ std::size_t ring_size(const Mechanism& mechanism, std::int64_t dimension) {
   return static_cast<std::size_t>(width * dimension);
 }
 
-/// Integers of each of the last W steps, the open one among them, in a ring: when a step ends, its
-/// integers join the sums, and those of the step that is W - 1 steps older leave.
+/// Keeps the integers of the last W steps, including the open one, in a ring buffer. When a step
+/// ends, its integers are added to the sums, and those of the step W - 1 steps earlier are
+/// subtracted.
 ///
 ///     ring    | q_8 | q_9 | open | q_6 | q_7 |       W = 5, step 10 is open
 ///     sums      q_6 + q_7 + q_8 + q_9
@@ -37,7 +38,7 @@ class WindowEngine final : public detail::GridEngine {
 
   void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
                ReleaseSink* sink) override {
-    // Throws before anything changes.
+    // Throws only before anything changes.
     const std::span<const std::int64_t> rounded = noise()(step);
     const std::size_t next = after(open_);
     for (std::size_t begin = 0; begin < sums().size(); begin += ReleaseSink::kBlock) {
@@ -47,7 +48,7 @@ class WindowEngine final : public detail::GridEngine {
       record.add_to(added, begin);
       for (std::size_t i = 0; i < count; ++i) block[i] += added[i];
       hand_out({begin, count}, rounded, noisy, sink);
-      // The next open step takes the row of the one that leaves.
+      // The next open step reuses the row of the step that leaves.
       const std::span<std::int64_t> leaving = row(next).subspan(begin, count);
       for (std::size_t i = 0; i < count; ++i) block[i] -= leaving[i];
       std::ranges::fill(leaving, 0);
@@ -74,13 +75,13 @@ class WindowEngine final : public detail::GridEngine {
 
   detail::CheckpointKind kind() const override { return detail::CheckpointKind::window_sum; }
 
-  /// Widths may share B and the noise std, and differ in C.
+  /// Two widths may share B and the noise std but differ in C.
   void append_fingerprint(detail::Sha256& hash) const override {
     GridEngine::append_fingerprint(hash);
     hash.append(width_);
   }
 
-  /// Writes rows from the oldest to the open one; sums follow from them.
+  /// Writes rows from the oldest to the open one; the sums follow from them.
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) override {
     const std::size_t count = num_rows(step);
     const auto width = static_cast<std::size_t>(width_);
@@ -114,14 +115,14 @@ class WindowEngine final : public detail::GridEngine {
   std::size_t after(std::size_t index) const {
     return index + 1 == static_cast<std::size_t>(width_) ? 0 : index + 1;
   }
-  /// Steps whose integers are kept while a step is open: before the first ones there is nothing.
+  /// Number of steps whose integers are kept while a step is open; fewer than W at first.
   std::size_t num_rows(std::int64_t step) const {
     return static_cast<std::size_t>(std::min(step, width_ - 1) + 1);
   }
 
   std::int64_t width_;
   std::vector<std::int64_t> ring_;
-  std::size_t open_ = 0;  ///< row of the open step; those that follow belong to the oldest ones
+  std::size_t open_ = 0;  ///< row of the open step; the next rows belong to the oldest steps
 };
 
 }  // namespace

@@ -41,8 +41,8 @@ void require_memory(std::int64_t num_rows, std::int64_t dimension) {
          to_text(num_rows) + " rows of " + to_text(dimension) + " numbers");
 }
 
-/// Dyadic intervals: the sums and estimates of the completed nodes whose siblings are not. At step
-/// t those of levels 0 .. l are completed, l the number of trailing ones of t.
+/// Dyadic intervals. Keeps the sums and estimates of completed nodes whose siblings are not
+/// completed. Step t completes nodes of levels 0 .. l, where l is the number of trailing ones of t.
 class DyadicCoder final : public Coder {
  public:
   DyadicCoder(const DyadicEncoder& encoder, std::int64_t dimension)
@@ -78,7 +78,7 @@ class DyadicCoder final : public Coder {
         const double weight = weights_[index_of(level)];
         const double children = estimates_[level - 1][i] + estimate;
         const double own = static_cast<double>(noisy[index_of(level) * dimension_ + i]);
-        // A tree takes the node itself: no rounding as long as the integers fit a double.
+        // A tree uses the node itself, without rounding as long as the integers fit a double.
         estimate = weight == 1 ? own : weight * own + (1 - weight) * children;
       }
       estimates_[top][i] = estimate;
@@ -102,7 +102,7 @@ class DyadicCoder final : public Coder {
   std::size_t dimension_;
 };
 
-/// Toeplitz matrices: what came last, as many steps as there are coefficients, in a ring.
+/// Toeplitz matrices. Keeps the latest steps, as many as there are coefficients, in a ring buffer.
 class ToeplitzCoder final : public Coder {
  public:
   ToeplitzCoder(const ToeplitzEncoder& encoder, int precision_bits, std::int64_t dimension)
@@ -169,7 +169,7 @@ class ToeplitzCoder final : public Coder {
   std::vector<double> totals_;
 };
 
-/// Integer buffers of the records; for decoding the buffers of the matrix without roundings.
+/// Integer buffers of the records; decoding uses the buffers of the matrix without rounding.
 class BufferedCoder final : public Coder {
  public:
   BufferedCoder(const BufferedEncoder& encoder, int precision_bits, std::int64_t dimension)

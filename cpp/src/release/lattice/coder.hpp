@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Records to measurements, and noisy measurements to running totals (internal header).
+/// Encodes records as measurements, and decodes noisy measurements to running totals (internal
+/// header).
 
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +15,13 @@
 
 namespace dpftrl::lattice {
 
-/// One step: measure the record, add noise elsewhere, decode what came of it. The measuring half
-/// knows records and never sees noise; the decoding half knows noisy measurements and nothing else.
+/// A step measures the record, gets its noise elsewhere, and decodes the result. The measuring half
+/// reads records and never noise; the decoding half reads noisy measurements and nothing else.
 class Coder {
  public:
   virtual ~Coder() = default;
 
-  /// Measurements that the step makes.
+  /// Number of measurements of the step.
   virtual std::int64_t num_measurements(std::int64_t step) const = 0;
   /// Writes the measurements of the step, one after the other, `dimension` integers each. Integer
   /// arithmetic only.
@@ -30,7 +31,7 @@ class Coder {
   virtual void decode(std::int64_t step, std::span<const std::int64_t> noisy,
                       std::span<double> total) = 0;
 
-  /// Bytes that carry over to the step, and back: the numbers of `carried`, little-endian.
+  /// Size in bytes of the state carried over to the step: the numbers of `carried`, little-endian.
   std::size_t state_size(std::int64_t step);
   void write_state(std::int64_t step, std::vector<std::byte>& out);
   /// @param bytes  state_size(step) of them.
@@ -42,14 +43,14 @@ class Coder {
     std::span<double> reals;           ///< of the decoding half
     std::span<double> totals;          ///< of the decoding half
   };
-  /// All that the steps from `step` on read of those before.
+  /// Everything that the steps from `step` on read from earlier ones.
   virtual Carried carried(std::int64_t step) = 0;
 };
 
 /// @throws Error{resource_exhausted} the state would take more than 1 GiB.
 std::unique_ptr<Coder> make_coder(const IntegerEncoder& encoder, std::int64_t dimension);
 
-/// Every number that defines the encoder.
+/// Appends every number that defines the encoder.
 void append_encoder(detail::Sha256& hash, const IntegerEncoder& encoder);
 
 }  // namespace dpftrl::lattice

@@ -18,11 +18,11 @@ constexpr std::int64_t kOne = std::int64_t{1} << kFactorBits;
 constexpr int kMaxPrecisionBits = 30;
 constexpr int kDefaultToeplitzBits = 16;
 constexpr int kDefaultBufferedBits = 30;
-/// Bits after the point of the coefficients of buffers, which are rounded up.
+/// Fractional bits of the coefficients of buffers, which are rounded up.
 constexpr int kMajorantBits = 20;
 /// Covers the rounding of a few dozen doubles.
 constexpr double kRoundUp = 1 + 0x1p-45;
-/// Steps that all coefficients are computed for.
+/// Largest number of steps for which all coefficients are computed.
 constexpr std::int64_t kMaxToeplitzSteps = std::int64_t{1} << 24;
 
 int require_bits(std::optional<int> bits, int fallback, int largest) {
@@ -38,7 +38,7 @@ ToeplitzEncoder toeplitz_of(const Strategy& strategy, int bits) {
   const std::span<const double> c = strategy.toeplitz_encoder();
   double squares = 0;
   for (const double x : c) squares += x * x;
-  // A claim about a longer horizon would be lost in the integers of this one.
+  // The integers of this horizon would not support a claim about a longer one.
   if (strategy.max_column_norm_squared() > squares * (1 + 1e-9))
     fail(ErrorCode::unsupported, "lattice", "horizon_cap",
          "must be at most {num_steps} = " + to_text(strategy.num_steps()) +
@@ -73,7 +73,7 @@ BufferedEncoder buffered_of(const BufferedDecoder& decoder) {
   return encoder;
 }
 
-/// c_0, c_1, ... of the matrix without roundings, in units of 2^-kMajorantBits, rounded up.
+/// c_0, c_1, ... of the unrounded matrix, in units of 2^-kMajorantBits, rounded up.
 std::vector<std::int64_t> majorant(const BufferedEncoder& encoder, std::int64_t num_steps) {
   constexpr int kGuardBits = 52 - kFactorBits;  // the powers are kept in units of 2^-52
   constexpr std::int64_t kUnit = std::int64_t{1} << (52 - kMajorantBits);
@@ -84,7 +84,7 @@ std::vector<std::int64_t> majorant(const BufferedEncoder& encoder, std::int64_t 
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < powers.size(); ++i) {
       sum += powers[i];
-      // ceil(power decay / 2^31), by halves that fit.
+      // ceil(power decay / 2^31), from two halves that fit.
       const std::int64_t low = (powers[i] & (kOne - 1)) * encoder.decays[i];
       powers[i] = (powers[i] >> kFactorBits) * encoder.decays[i] + (low + kOne - 1) / kOne;
     }
@@ -115,7 +115,7 @@ std::optional<std::int64_t> even_pattern_sum(const std::vector<std::int64_t>& c,
   return sum;
 }
 
-/// Sum of |X_ij| over columns 0, b, 2b, ... of k. No partial sum of products is above that of the
+/// Sum of |X_ij| over columns 0, b, 2b, ... of k. No partial sum of products exceeds the sum of
 /// squares, which is checked.
 std::optional<std::int64_t> absolute_product_sum(const std::vector<std::int64_t>& c, std::int64_t n,
                                                  std::int64_t b) {
@@ -169,7 +169,7 @@ std::optional<IntegerSensitivity> toeplitz(std::vector<std::int64_t> c, std::int
                                      : "integers: a majorant of the absolute values"};
 }
 
-/// The squared sensitivity of a tree is an integer; its root was rounded.
+/// Recovers the squared sensitivity of a tree, an integer, from its rounded root.
 std::optional<IntegerSensitivity> integer_of(const Sensitivity& tree) {
   constexpr double kRootsAreClear = 0x1p50;
   const double squared = tree.value * tree.value;
@@ -180,7 +180,7 @@ std::optional<IntegerSensitivity> integer_of(const Sensitivity& tree) {
                             Exactness::upper_bound, tree.method};
 }
 
-/// Why C has no integer encoder; empty where it has one.
+/// Reason why C has no integer encoder; empty if it has one.
 std::string refusal(const Strategy& strategy, const DecoderForm& form) {
   if (std::holds_alternative<KaryDecoder>(form) || std::holds_alternative<SmoothDecoder>(form))
     return "its nodes have no integer coder";

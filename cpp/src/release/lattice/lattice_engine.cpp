@@ -17,7 +17,7 @@ namespace {
 class IntegerNoise {
  public:
   virtual ~IntegerNoise() = default;
-  /// Writes that of measurements first, first + 1, ..., one row of `dimension` integers each.
+  /// Writes the noise of measurements first, first + 1, ..., one row of `dimension` integers each.
   virtual void fill(std::int64_t first, std::span<std::int64_t> out) = 0;
   virtual std::int64_t num_recomputed() const { return 0; }
 };
@@ -39,12 +39,12 @@ class DiscreteNoise final : public IntegerNoise {
   Key key_;
 };
 
-/// floor(sigma z + 1/2) of the ideal normals z: the rounding test of the grid, for the strategy
+/// floor(sigma z + 1/2) of the ideal normals z, by the rounding test of mode grid, for the strategy
 /// whose decoder is the identity.
 class RoundedNoise final : public IntegerNoise {
  public:
   RoundedNoise(double variance, std::int64_t num_measurements, const NoiseStreamOptions& options)
-      // At least the root.
+      // Rounded up, so at least the root.
       : rows_(*make_strategy({.name = "output", .num_steps = num_measurements}), options,
               std::sqrt(variance) * (1 + 0x1p-50)),
         dimension_(static_cast<std::size_t>(options.dimension)) {}

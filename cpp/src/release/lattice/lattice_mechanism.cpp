@@ -20,10 +20,11 @@ namespace {
 constexpr double kMaxInteger = 0x1p61;
 /// Covers the rounding of the few doubles between the integers and the variance.
 constexpr double kRoundUp = 1 + 0x1p-40;
-/// Bits of the variance: platforms that differ in the last bit of the target's rho or mu have the
-/// same noise all the same.
+/// Bits of the variance, few enough that platforms whose rho or mu of the target differ in the last
+/// bit have the same noise.
 constexpr int kVarianceBits = 32;
-/// Contributions to a step that the default precision makes room for, with as many bits at least.
+/// Contributions to a step for which the default precision leaves room, and the number of bits that
+/// it keeps even so.
 constexpr std::int64_t kComfortableRoom = std::int64_t{1} << 20;
 constexpr int kComfortableBits = 16;
 
@@ -55,7 +56,7 @@ double grid_of(const Mechanism& mechanism, const LatticeOptions& lattice) {
   return grid;
 }
 
-/// Nothing if some number does not fit.
+/// Returns nullopt if some number does not fit.
 std::optional<Scaled> scale(const IntegerEncoder& encoder, const Mechanism& mechanism,
                             const LatticeOptions& lattice, std::int64_t max_norm_squared) {
   const Certificate& claim = mechanism.certificate();
@@ -116,8 +117,8 @@ std::string_view to_string(LatticeNoise noise) {
   return noise == LatticeNoise::discrete_gaussian ? "discrete-gaussian" : "rounded-gaussian";
 }
 
-/// First column of the decoder of a Toeplitz encoder, in the unit of the record entries: decodes
-/// the measurements 1, 0, 0, ... entry after entry and keeps only sums.
+/// Sums over the first column of the decoder of a Toeplitz encoder, in the unit of the record
+/// entries. Decodes the measurements 1, 0, 0, ... entry by entry and keeps only sums.
 class LatticeMechanism::DecoderNorms {
  public:
   explicit DecoderNorms(const IntegerEncoder& encoder) : encoder_(encoder) {}
