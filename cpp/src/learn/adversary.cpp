@@ -7,9 +7,9 @@
 namespace dpftrl {
 namespace {
 
-/// So that rounding makes no feature vector longer than 1.
+/// Keeps feature vectors from getting longer than 1 by rounding.
 constexpr double kHairBelowOne = 1 - 0x1p-30;
-/// Projecting from so many diameters away leaves little but the extreme point.
+/// Projecting from this far away, in norms of the domain, gives nearly the extreme point.
 constexpr double kFarAway = 1e6;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// A stream made in answer to the released iterates.
+/// A stream chosen in response to the released iterates.
 
 #include <cstdint>
 #include <memory>
@@ -16,17 +16,17 @@ namespace dpftrl {
 
 struct AdversaryOptions {
   std::int64_t dimension = 1;
-  std::shared_ptr<const Domain> domain;  ///< of the comparators: bounded
+  std::shared_ptr<const Domain> domain;  ///< of the comparators; must be bounded
   std::shared_ptr<const Loss> loss;      ///< the learner's
   double clip_norm = 1;                  ///< of the learner's gradients
 };
 
-/// Reads the iterates, and with them the noise. With s the sum of the gradients so far and w* the
-/// point of the set that is best for them, the features point from w* to the learner's iterate,
-/// with norm 1 and the label -1: moving away from w* costs, so that noise is paid for in full. For
-/// linear losses over the whole space this is the greedy choice: the regret after n steps is the
-/// sum of <g_t, w_t - w'_t> plus n L^2 / (2 lambda) plus D ||s|| - ||s||^2 / (2 lambda), w' without
-/// noise, and w_t - w* is the sum of w_t - w'_t and the gradient of that potential in s.
+/// Reads the iterates, and with them the noise. Let s be the sum of the gradients so far and w* the
+/// point of the set that is best for them. The features point from w* to the learner's iterate,
+/// with norm 1 and the label -1, so that moving away from w* costs and noise is paid for in full.
+/// For linear losses over the whole space this is the greedy choice: the regret after n steps is
+/// the sum of <g_t, w_t - w'_t> plus n L^2 / (2 lambda) plus D ||s|| - ||s||^2 / (2 lambda), where
+/// w' has no noise, and w_t - w* is the sum of w_t - w'_t and the gradient of that potential in s.
 ///
 /// @checked-by  adversary_test
 class Adversary {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Settings of a learner that nobody chose: docs/math/learning.md, section 10.
+/// Default settings of a learner: docs/math/learning.md, section 10.
 
 #include <algorithm>
 #include <cmath>
@@ -20,13 +20,14 @@
 namespace dpftrl {
 namespace {
 
-/// Numbers of a rule; lengths are of all steps together.
+/// Numbers of a rule; the length is that of all steps together.
 struct Rule {
   double clip_share;  ///< of the longest gradient
   double length;
 };
 
-/// Returns the rule for so many rows over the noise of their sum, and over the root of the weights.
+/// Returns the rule for `signal`, the number of rows over the noise of their sum, and `clearness`,
+/// the signal over the root of the number of weights.
 Rule rule_for(RowsCome rows_come, double signal, double clearness) {
   if (rows_come == RowsCome::once)
     return {.clip_share = 0.1, .length = std::min(320.0, 3 * signal)};
@@ -36,7 +37,7 @@ Rule rule_for(RowsCome rows_come, double signal, double clearness) {
 
 constexpr double kTableMomentum = 0.8;
 
-/// Returns rates that fall to 0 on a line and have the mean 1.
+/// Returns rates that fall linearly to 0 and have mean 1.
 std::vector<double> table_rates() {
   constexpr double kNumSteps = static_cast<double>(kNumTableSteps);
   std::vector<double> rates(kNumTableSteps);
@@ -45,7 +46,7 @@ std::vector<double> table_rates() {
   return rates;
 }
 
-/// Learns from the features as they are, by clip norms that are a factor times the default.
+/// Learns from the features unchanged, with `clip` times the default clip norm.
 TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, double clip = 1) {
   const std::size_t num_rows = options.labels.size();
   const auto width = static_cast<std::size_t>(dimension);
@@ -125,7 +126,7 @@ LearnerDefaults learner_defaults(const LearnerFacts& facts) {
   const bool come_again = facts.rows_come == RowsCome::in_every_step;
   const double num_rows = static_cast<double>(facts.num_rows);
   const double noise = neighbour_distance(facts.neighbours) * noise_multiplier(facts.target);
-  // Root mean square error of the square root over so many steps, from above.
+  // Upper bound on the root mean square error of the square-root mechanism over num_rows steps.
   const double error = come_again ? 1 : 1 + std::log(num_rows) / std::numbers::pi;
   const double signal = num_rows / (noise * error);
   const double clearness =
@@ -145,7 +146,7 @@ LearnerDefaults learner_defaults(const LearnerFacts& facts) {
                         .strategy = {},
                         .participation = Participation::single()};
   if (!come_again) return found;
-  // With momentum a gradient moves the weights by 1 / (1 - momentum) of its step, in the end.
+  // With momentum, a gradient eventually moves the weights by 1 / (1 - momentum) times its step.
   found.lambda /= 1 - kTableMomentum;
   found.descent = DescentSchedule{.rates = table_rates(), .momentum = kTableMomentum};
   found.batch_size = facts.num_rows;
@@ -164,7 +165,7 @@ TableModel learn_table(const TableOptions& options) {
                  static_cast<std::int64_t>(width * num_rows));
   const auto dimension = static_cast<std::int64_t>(width);
   require_all_finite(where, "features", options.features);
-  longest_gradient(options.loss, dimension);  // refuses a loss before anything is released
+  longest_gradient(options.loss, dimension);  // refuses unbounded slopes before any release
   const SecondMomentsPlan plan =
       plan_second_moments({.target = options.target,
                            .neighbours = options.neighbours,

@@ -19,7 +19,7 @@ namespace {
 const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
   if (!options.mechanism)
     fail(ErrorCode::invalid_argument, "dp_ftrl", "mechanism", "must be given");
-  // Its records are clipped in l1-norm, and regret bounds are for l2-norms.
+  // A pure mechanism clips records in the l1-norm, and regret bounds are for l2-norms.
   if (options.mechanism->is_pure())
     fail(ErrorCode::unsupported, "dp_ftrl", "mechanism", "must be one with a delta");
   detail::require_prefix("dp_ftrl", *options.mechanism);
@@ -46,7 +46,7 @@ double lambda_of(const DpFtrlOptions& options, const PrefixSum& sums) {
   setting.release_noise /= static_cast<double>(options.batch_size);
   setting = with_penalty(setting, options.penalty, detail::shape_of(options), *options.domain);
   // In mode lattice every step is noisier by the same factor. The rounding of noise to integers is
-  // left out: the rate of a learner does not depend on its grid.
+  // left out, so that the rate of a learner does not depend on its grid.
   if (const LatticeMechanism* lattice = sums.lattice())
     setting.release_noise *= lattice->ideal_stddev(0) / options.mechanism->release_stddev(0);
   if (options.descent) return descent_lambda(setting, options.mechanism->strategy());
@@ -64,7 +64,8 @@ void append_numbers(detail::Sha256& hash, const std::vector<double>& numbers) {
   hash.append(std::span(numbers));
 }
 
-/// Fingerprint of the options beside the sums, whose own checkpoints identify the mechanism.
+/// Fingerprint of the options other than those of the sums, whose checkpoints identify the
+/// mechanism.
 detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) {
   detail::Sha256 hash;
   hash.append(options.dimension);
@@ -91,8 +92,8 @@ detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) 
   return detail::shortened(hash.finish());
 }
 
-/// Number of examples, number of waiting ones, whether an iterate left the doubles, and the length
-/// of the checkpoint of the sums.
+/// Bytes for the number of examples, the number of waiting ones, whether an iterate left the
+/// doubles, and the length of the checkpoint of the sums.
 constexpr std::size_t kCountsSize = 4 * 8;
 
 void append_doubles(std::vector<std::byte>& out, std::span<const double> values) {
@@ -166,7 +167,7 @@ void DpFtrl::step_along(std::span<const double> features, std::span<const double
 }
 
 void DpFtrl::take_gradient(std::span<const double> features) {
-  // They are read while the iterate is written.
+  // Features are read while the iterate is written.
   const std::less<> is_before;
   const double* const begin = rule_->place_of_iterate();
   if (is_before(features.data(), begin + model_size()) &&
@@ -178,7 +179,8 @@ void DpFtrl::take_gradient(std::span<const double> features) {
     sums_.contribute(gradient);
     ++num_waiting_;
   } else {
-    // In one piece: an example whose release failed was not learned from, and may come again.
+    // Adds and releases in one call: an example whose release failed was not learned from, and may
+    // be passed again.
     end_step([&](ReleaseSink* sink) { sums_.release(gradient, release_, sink); });
   }
   ++num_examples_;
@@ -189,8 +191,8 @@ void DpFtrl::end_step(Release&& release) {
   RuleSink sink(*rule_);
   release(follows_at_once_ ? &sink : nullptr);
   num_waiting_ = 0;
-  // The noise is spent: any error now would invite the caller to pass the same example for another
-  // step.
+  // The noise is spent, so an error now would make the caller pass the same example again, for
+  // another step.
   try {
     if (follows_at_once_)
       rule_->finish();
@@ -206,7 +208,7 @@ void DpFtrl::require_going() {
     fail(ErrorCode::bad_state, "dp_ftrl", "",
          "the last iterate left the doubles; its examples were learned from, and there are no more "
          "steps");
-  // Refuses, before it looks at an example.
+  // Refuses past the horizon, before any example is read.
   if (sums_.step() == sums_.num_steps()) sums_.release(release_);
 }
 
@@ -254,7 +256,7 @@ void DpFtrl::restore_without_ledger(std::span<const std::byte> bytes) {
   };
   const std::uint64_t num_examples = word(0), num_waiting = word(1), has_left_doubles = word(2);
   const std::uint64_t sums_size = word(3);
-  // The steps of the sums are those of the learner: the header of a checkpoint begins with them.
+  // The sums must be at the step of the learner, which the header of their checkpoint states.
   const bool is_whole =
       rest.size() >= kCountsSize && sums_size <= rest.size() - kCountsSize &&
       sums_size >= detail::kCheckpointHeaderSize &&
@@ -275,7 +277,7 @@ void DpFtrl::restore_without_ledger(std::span<const std::byte> bytes) {
   rule_->require_state(rule);
   sums_.restore_without_ledger(rest.subspan(kCountsSize, static_cast<std::size_t>(sums_size)));
   rule_->restore(header.step - static_cast<std::int64_t>(has_left_doubles), rule);
-  std::ranges::copy(release, release_.begin());  // the rule knows where it is
+  std::ranges::copy(release, release_.begin());  // in place, because the rule refers to it
   num_examples_ = static_cast<std::int64_t>(num_examples);
   num_waiting_ = static_cast<std::int64_t>(num_waiting);
   has_left_doubles_ = has_left_doubles == 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Options that learners with and without noise read alike (internal header).
+/// Options that learners with and without noise share (internal header).
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace dpftrl::detail {
 
-/// Features and scores of the model.
+/// Numbers of features and scores of the model.
 template <class Options>
 ModelShape shape_of(const Options& options) {
   return {.num_features = options.dimension, .num_scores = options.loss->num_scores()};
@@ -42,7 +42,7 @@ void require_learner(std::string_view where, const Options& options) {
          to_text(options.penalty.strength));
 }
 
-/// Learners go by sums of all gradients.
+/// Checks that releases are prefix sums, because learners use sums of all gradients.
 /// @throws Error{invalid_argument} releases of another workload.
 inline void require_prefix(std::string_view where, const Mechanism& mechanism) {
   const Workload& workload = mechanism.strategy().workload();
@@ -50,16 +50,16 @@ inline void require_prefix(std::string_view where, const Mechanism& mechanism) {
     fail_argument(where, "workload", "prefix", "\"" + workload.name() + "\"");
 }
 
-/// Weights of the model.
+/// Number of weights of the model.
 template <class Options>
 std::int64_t model_size_of(const Options& options) {
   return options.dimension * options.loss->num_scores();
 }
 
-/// The rule on sums, for this lambda of averages.
+/// Makes the rule for sums from a lambda for averages.
 template <class Options>
 std::unique_ptr<UpdateRule> rule_of(const Options& options, double lambda) {
-  Penalty penalty = options.penalty;  // of mean gradients
+  Penalty penalty = options.penalty;  // for mean gradients
   penalty.strength = std::min(penalty.strength * static_cast<double>(options.batch_size),
                               std::numeric_limits<double>::max());
   return make_rule({.dimension = model_size_of(options),

@@ -14,7 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Eigen::Index kMaxNewtonSize = 256;
 constexpr int kMaxRounds = 400;
 constexpr int kMaxTrials = 40;
-/// Gradient steps between two looks at the certificate.
+/// Gradient steps between two checks of the certificate.
 constexpr std::int64_t kStretch = 16;
 constexpr std::int64_t kMaxGradientSteps = 2000;
 
@@ -32,13 +32,13 @@ double linear_gap(const Domain& domain, const Vector& point, const Vector& gradi
   return std::isnan(gap) ? kInfinity : std::max(0.0, gap);
 }
 
-/// Minimises a convex function over the domain by accelerated projected gradient steps, starting
-/// afresh where the step turns against the gradient.
+/// Minimises a convex function over the domain by accelerated projected gradient steps, restarting
+/// when a step goes against the gradient.
 struct Acceleration {
   const Domain& domain;
-  double curvature;  ///< of the function, at least
+  double curvature;  ///< at least that of the function
   std::function<void(const Vector& point, Vector& gradient)> gradient;
-  /// Asked every few steps, with the gradient at the point.
+  /// Stopping test, called every few steps with the gradient at the point.
   std::function<bool(const Vector& point, const Vector& gradient)> is_good;
   std::int64_t max_steps;
 
@@ -82,7 +82,8 @@ class ProjectedSearch {
   ProjectedMinimum run(ProjectedStart& start) {
     point_ = start.point;
     domain_.project(span_of(point_));
-    // Smoothing may cost about as much as the start is worth, and not less than it did last time.
+    // Allows a smoothing error of about the gap of the start, and a width not below that of the
+    // last search.
     look(start.width > 0 ? start.width : 1);
     const double typical = std::max(here_.actual, tolerance_);
     width_ = std::clamp(8 * best_.gap, std::min(start.width, typical), typical);
@@ -105,7 +106,7 @@ class ProjectedSearch {
 
   bool is_done() const { return best_.gap <= tolerance_ || !std::isfinite(here_.value); }
 
-  /// The envelope at point_, and what it proves.
+  /// Evaluates the envelope at point_ and adopts the bounds that it proves.
   void look(double width) { adopt(loss_.envelope(point_, {width, newton_})); }
 
   void adopt(AverageLoss::Envelope found) {
@@ -120,13 +121,13 @@ class ProjectedSearch {
       best_.value = here_.actual;
       best_.gap = gap;
     }
-    // Another point's bound serves as well, up to the rounding of two averages.
+    // A lower bound from another point holds as well, up to the rounding of two averages.
     const double rounding = 0x1p-48 * std::abs(best_.value);
     if (std::isfinite(lower_))
       best_.gap = std::min(best_.gap, std::max(0.0, best_.value - lower_) + rounding);
   }
 
-  /// To the minimum over the domain of the quadratic model, or part of the way.
+  /// Moves to the minimum of the quadratic model over the domain, or part of the way.
   bool newton_step() {
     const Vector origin = point_;
     const Vector slope = here_.gradient;
@@ -150,7 +151,7 @@ class ProjectedSearch {
   }
 
   /// Backtracks by the secant on the derivative. A derivative that is still negative proves descent
-  /// where the values differ by their rounding alone.
+  /// even where values differ only by rounding.
   bool search_along(const Vector& direction) {
     const Vector origin = point_;
     const AverageLoss::Envelope before = here_;

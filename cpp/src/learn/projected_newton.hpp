@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The best point of a bounded convex set for losses with or without kinks. Internal.
+/// Minimises losses with or without kinks over a bounded convex set (internal header).
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@ namespace dpftrl {
 /// Starting point of a search, and on return a better one for the next.
 struct ProjectedStart {
   Vector point;
-  double width = 0;  ///< of the envelopes; 0: not known
+  double width = 0;  ///< of the envelopes; 0 if not known
 };
 
 struct ProjectedMinimum {
@@ -24,16 +24,16 @@ struct ProjectedMinimum {
   std::int64_t evaluations;
 };
 
-/// min over the domain of the average loss: Newton steps, each the minimum of a quadratic model
-/// over the domain by accelerated projected gradients, on Moreau envelopes whose width shrinks
-/// until the duality gap is at most `tolerance` or the work limit is reached. Beyond 256 weights,
-/// or for several scores, accelerated projected gradients on the average loss itself.
+/// Minimises the average loss over the domain by Newton steps on Moreau envelopes, each step to the
+/// minimum of a quadratic model over the domain, found by accelerated projected gradients. The
+/// width of the envelopes shrinks until the duality gap is at most `tolerance` or the work limit is
+/// reached. Beyond 256 weights, or for several scores, uses accelerated projected gradients on the
+/// average loss itself.
 ///
-/// @exactness  certified by duality, whatever the search did.
+/// @exactness  certified by duality, independently of the search.
 /// @source     Lee, Sun and Saunders, SIAM J. Optim. 24 (2014) (proximal Newton); Beck and
-/// Teboulle,
-///             SIAM J. Imaging Sci. 2 (2009), O'Donoghue and Candes, Found. Comput. Math. 15 (2015)
-///             (acceleration, restarts).
+///             Teboulle, SIAM J. Imaging Sci. 2 (2009), O'Donoghue and Candes, Found. Comput. Math.
+///             15 (2015) (acceleration, restarts).
 ProjectedMinimum minimize_projected(const AverageLoss& loss, const Domain& domain, double tolerance,
                                     ProjectedStart& start);
 

@@ -15,17 +15,17 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxTrials = 60;
-/// From here on every second trial bisects instead of taking the secant.
+/// After this many trials, every second one bisects instead of taking the secant.
 constexpr int kPatience = 12;
 
-/// Search for nu with ||w_nu|| = radius: a secant on phi(nu) = 1/||w_nu|| - 1/radius, which
-/// increases in nu, kept inside the bracket.
+/// Searches for nu with ||w_nu|| = radius by a secant method on phi(nu) = 1/||w_nu|| - 1/radius,
+/// which increases in nu, kept inside the bracket.
 class MultiplierSearch {
  public:
   MultiplierSearch(double floor, double ceiling, double slope)
       : floor_(std::min(floor, ceiling)), high_(ceiling), slope_(slope) {}
 
-  /// The first trial, and every later one, is inside [floor, ceiling].
+  /// Moves nu into [floor, ceiling], where all trials are.
   double clamp(double nu) const { return std::clamp(nu, floor_, high_); }
 
   /// Next trial after w_nu was found to have norm `length`.
@@ -114,8 +114,8 @@ OptimizeResult ComparatorSolver::minimize_penalised(double multiplier, double gr
   OptimizeResult coarse = minimize(objective, start, limits);
   if (coarse.status != OptimizeStatus::line_search_failed) return coarse;
 
-  // The steps that are left change the value by less than its rounding. Measure the change from
-  // here by the trapezoidal rule on the gradients instead, which has no such cancellation.
+  // The remaining steps change the value by less than its rounding error. Measure the change from
+  // here by the trapezoidal rule on the gradients instead, which avoids this cancellation.
   const Vector centre = coarse.point;
   Vector central_gradient(centre.size());
   objective(centre, central_gradient);
@@ -200,7 +200,7 @@ Comparator ComparatorSolver::solve_in_ball() {
       break;
     }
     // Inside the ball the multiplier explains a gap of nu ||w|| (radius - ||w||); the rest comes
-    // from the inner solver: tighten it.
+    // from the inner solver, so tighten it.
     if (length <= radius && multiplier * length * (radius - length) <= tolerance / 2) {
       if (inner.status != OptimizeStatus::converged) break;
       gradient_tolerance /= 16;
@@ -221,7 +221,7 @@ std::vector<std::int64_t> regret_prefixes(std::int64_t num_steps, std::int64_t c
   for (std::int64_t i = 1; i <= kept; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(kept);
     const double cubic = std::ceil(static_cast<double>(num_steps) * (share * share * share));
-    // Never so far that the rest would not fit.
+    // Leaves room for the remaining prefixes.
     const std::int64_t latest = num_steps - (kept - i);
     last = std::min(latest, std::max(last + 1, static_cast<std::int64_t>(cubic)));
     prefixes.push_back(last);

@@ -27,7 +27,7 @@ void require_setting(std::string_view function, const RegretSetting& setting) {
                   to_text(setting.penalty_slope));
 }
 
-/// release_noise, or as much more as its share in the regret grows by the penalty.
+/// Returns release_noise, increased by as much as a penalty increases its share in the regret.
 double noise_felt(const RegretSetting& setting) {
   return setting.release_noise * (1 + setting.penalty_slope / setting.gradient_bound);
 }
@@ -42,7 +42,7 @@ RegretBound bound_with(const RegretSetting& setting, double lambda, double stabi
           .noise = bound_squared / lambda * growth * noise_felt(setting)};
 }
 
-/// The same where lambda doubles.
+/// The same for a lambda that doubles.
 RegretBound doubling_bound_with(const RegretSetting& setting, double first_lambda, double growth) {
   const double n = static_cast<double>(setting.num_steps);
   double inverse = 0;          // mean of first_lambda / lambda_t

@@ -24,14 +24,15 @@
 namespace dpftrl {
 namespace {
 
-/// Share of the squared mu that the moments have.
+/// Share of the squared mu that is spent on the moments.
 constexpr double kMomentsShare = 0.1;
-/// Moments come first where their noise is at most so large, relative to what they are in the mean.
+/// Moments come first if their noise is at most this, relative to their mean size.
 constexpr double kMostNoise = 0.5;
-/// The parts are rounded: both together cost no more than the target.
+/// Covers rounding of the parts, so that both together cost no more than the target.
 constexpr double kHair = 0.999999999;
 
-/// Writes the products of the entries of a row, each in [-1, 1], so that their norm is 1 at most.
+/// Writes the products of the entries of a row, each in [-1, 1], scaled so that their norm is at
+/// most 1.
 void write_products(std::span<const double> row, std::span<double> products) {
   const double width = static_cast<double>(row.size());
   std::size_t next = 0;
@@ -42,7 +43,7 @@ void write_products(std::span<const double> row, std::span<double> products) {
   }
 }
 
-/// @throws Error{wrong_length} entries that are no whole rows.
+/// @throws Error{wrong_length} entries that do not form whole rows.
 void require_rows(const char* where, const char* name, std::size_t size, std::size_t width) {
   require_length(where, name, static_cast<std::int64_t>(size),
                  static_cast<std::int64_t>(size / width * width));
@@ -64,7 +65,8 @@ bool factorize(Square& matrix, std::size_t width) {
   return true;
 }
 
-/// Returns a factor of the mean of the products, raised by about its noise, more where it must be.
+/// Returns a Cholesky factor of the mean of the products, whose diagonal is raised by about the
+/// noise, or by more if it is not definite.
 Square moments_factor(std::span<const double> sums, std::size_t width, double num_rows,
                       double stddev) {
   Square mean(width * width);
@@ -93,7 +95,7 @@ SecondMomentsPlan plan_second_moments(const SecondMomentsFacts& facts) {
     return epsilon_from_mu({.mu = std::sqrt(share) * whole * kHair, .delta = delta});
   };
   const std::array epsilons{epsilon_of(kMomentsShare), epsilon_of(1 - kMomentsShare)};
-  // Gaussian noise of that mu is private with an epsilon of 0, of which no mechanism is made.
+  // Gaussian noise of that mu is private with an epsilon of 0, for which no mechanism can be made.
   if (!(epsilons[0] > 0 && epsilons[1] > 0))
     return {.moments_epsilon = 0,
             .learner_epsilon = 0,

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kDefaultDimension = 4;
 
-/// Sums in one chunk: what a 32-bit platform can hold.
+/// Largest number of entries of the sums in one chunk, which a 32-bit platform can hold.
 constexpr std::int64_t kMaxChunkEntries = std::int64_t{1} << 26;
 
 std::span<double> row_of(Matrix& matrix, Eigen::Index row) {
@@ -56,7 +56,7 @@ std::unique_ptr<const ExampleStream> make_stream(const SimulationOptions& option
       .period = options.stream_period.value_or(std::max<std::int64_t>(2, period))});
 }
 
-/// Labels as the loss works with them; the message names the row.
+/// Checks that the loss accepts all labels; the message names the row.
 void require_labels(const Table& table, const Loss& loss) {
   const Vector& labels = *table.labels;
   for (Eigen::Index row = 0; row < labels.size(); ++row) {
@@ -69,7 +69,7 @@ void require_labels(const Table& table, const Loss& loss) {
   }
 }
 
-/// Bound on the norm of every gradient of the run, clipping aside.
+/// Bound on the norm of every gradient of the run before clipping.
 double gradient_bound(const SimulationOptions& options, const Loss& loss, const Domain& domain,
                       std::int64_t dimension) {
   const bool heavy = options.stream == to_string(StreamKind::heavy_tailed);
@@ -84,7 +84,7 @@ double gradient_bound(const SimulationOptions& options, const Loss& loss, const 
   return max_features == 0 ? 0 : loss.max_slope(max_prediction, max_label) * max_features;
 }
 
-/// The theorem that covers the rule, if there is one.
+/// Bound of the theorem that covers the rule, if there is one.
 std::optional<RegretBound> bound_of(const SimulationOptions& options, const RegretSetting& setting,
                                     const Strategy& strategy, double lambda) {
   const std::optional<DescentSchedule>& descent = options.descent;
@@ -193,7 +193,8 @@ SimulationTheory Simulation::State::theory_of(const SimulationOptions& options, 
   const double twin_lambda = used(theorem_lambda(exact));
 
   if (num_steps < mechanism->num_steps()) {
-    // The run ends early: lambda stays that of the horizon, the bound is that of the shorter run.
+    // The run ends early, so lambda stays that of the horizon, and the bound is that of the shorter
+    // run.
     double sum_of_squares = 0;
     for (std::int64_t step = 0; step < num_steps; ++step) {
       const double stddev = mechanism->release_stddev(step) / mechanism->clip_norm();
@@ -313,7 +314,7 @@ void Simulation::State::take_example(SimulationChunk& chunk, Eigen::Index row, s
 void Simulation::State::learn(SimulationChunk& chunk, Eigen::Index row, std::int64_t place,
                               double label) {
   Learners& all = *learners;
-  // The learner does not show its gradient; from outside it is the same few operations again.
+  // The learner does not expose its gradient, so the same few operations recompute it.
   const double expected = all.learner.predict(features_);
   clipped_gradient(all.loss->slope(expected, label), features_, mechanism->clip_norm(), record_);
   const double prediction = all.learner.step(features_, label);

@@ -13,11 +13,11 @@
 namespace dpftrl {
 namespace {
 
-// Plain loops and no libm but sqrt: the same examples on every platform.
+// Uses plain loops and no libm but sqrt, so that examples are the same on every platform.
 
-/// Row of the synthetic stream's random numbers that no step uses: it makes the parameter.
+/// Row of the synthetic stream's random numbers that no step uses; it gives the parameter.
 constexpr std::uint64_t kParameterRow = kMaxRows - 1;
-/// Block of a step's row that no coordinate uses: it decides the label of the logistic model.
+/// Block of a step's row that no coordinate uses; it decides the label of the logistic model.
 constexpr std::uint32_t kLabelBlock = 0xFFFFFFFF;
 /// Covers the rounding of the scaling, so that no feature vector is longer than 1.
 constexpr double kHairBelowOne = 1 - 0x1p-30;
@@ -55,7 +55,8 @@ double logistic(double x) {
   return x >= 0 ? 1 / (1 + small) : small / (1 + small);
 }
 
-/// Keeps one feature in 8 or so, by bits that no normal uses; if none, the one whose turn it is.
+/// Keeps about one feature in 8, chosen by bits that no normal uses; if none, one that depends on
+/// the row is set to 1.
 void thin_out(const Key& key, std::uint64_t row, std::span<double> features) {
   bool any = false;
   std::array<std::uint32_t, kWordsPerBlock> bits = {};

@@ -44,7 +44,7 @@ double AverageLoss::at(const Vector& point, Vector& gradient) const {
   const Eigen::Index columns = static_cast<Eigen::Index>(dimension_);
   const Eigen::Index num_scores = static_cast<Eigen::Index>(loss_->num_scores());
   const Eigen::Map<const Matrix> features(features_.data(), rows, columns);
-  // Score by score, so that the library needs only one product of a matrix and a vector.
+  // Computes one score at a time, so that the library needs only one kind of matrix-vector product.
   Eigen::MatrixXd scores(rows, num_scores);
   for (Eigen::Index k = 0; k < num_scores; ++k)
     scores.col(k).noalias() = features * point.segment(k * columns, columns);
@@ -84,7 +84,7 @@ AverageLoss::Envelope AverageLoss::envelope(const Vector& point,
     found.value += smooth.value * share;
     found.excess += smooth.excess * share;
     slopes(i) = smooth.slope * share;
-    // Most examples are far from their kink and bend nothing.
+    // Most examples are far from their kink and have no curvature.
     if (options.with_hessian && smooth.curvature != 0)
       add_outer(found.hessian, smooth.curvature * share,
                 {features.row(i).data(), static_cast<std::size_t>(dimension_)});

@@ -28,14 +28,14 @@ class AverageLoss {
   const VectorLoss& loss() const { return *loss_; }
   std::int64_t num_examples() const { return static_cast<std::int64_t>(labels_.size()); }
   std::int64_t model_size() const { return dimension_ * loss_->num_scores(); }
-  /// The mean of ||x||^2: times a bound on the curvature of the loss, one on that of f.
+  /// Mean of ||x||^2. Times a bound on the curvature of the loss, it bounds that of f.
   double mean_square() const;
-  /// The loss has no bound on its curvature.
+  /// True if the curvature of the loss has no bound.
   bool has_kinks() const { return !loss_->curvature().has_value(); }
-  /// The loss has one score, so that `envelope` knows second derivatives, and of kinks.
+  /// True if the loss has one score, so that `envelope` supports second derivatives and kinks.
   bool is_scalar() const { return scalar_ != nullptr; }
 
-  /// f, and its gradient (a subgradient at a kink). There must be an example.
+  /// Returns f and writes its gradient (a subgradient at a kink). Needs at least one example.
   /// @cost  O(t d).
   double at(const Vector& point, Vector& gradient) const;
 
@@ -46,13 +46,13 @@ class AverageLoss {
     /// Mean of l(p) + l*(a) - a p over the examples, a the slope of the envelope at p.
     double excess = 0;
     Vector gradient;  ///< mean of a x
-    Matrix hessian;   ///< of the smoothed f; empty for several scores or if not wanted
+    Matrix hessian;   ///< of the smoothed f; empty for several scores or if not requested
   };
   struct EnvelopeOptions {
     double width = 1;  ///< > 0, see Loss::smoothed
     bool with_hessian = true;
   };
-  /// The smoothed f at a point; for losses without kinks, f itself for every width.
+  /// Evaluates the smoothed f at a point; for losses without kinks, f itself for every width.
   /// @cost  O(t d), with the Hessian O(t d^2).
   Envelope envelope(const Vector& point, const EnvelopeOptions& options) const;
 

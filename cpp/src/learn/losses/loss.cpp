@@ -19,13 +19,13 @@ LossAt kinked(double residual, double below, double above) {
   return {0, 0};
 }
 
-/// Its Moreau envelope: a parabola of curvature 1 / width between the two lines.
+/// Moreau envelope of `kinked`: a parabola of curvature 1 / width between the two lines.
 SmoothedLossAt smoothed_kink(double residual, double below, double above, double width) {
   const double tilt = residual / width;
   const double slope = std::clamp(tilt, below, above);
   const bool round = slope == tilt;
   const double value = slope * residual - width / 2 * slope * slope;
-  // On a line l = slope * residual, so that nothing is left.
+  // On a line, l = slope * residual, so the excess is 0.
   const double excess = round ? kinked(residual, below, above).value - slope * residual : 0;
   return {value, slope, round ? 1 / width : 0, excess};
 }
@@ -177,7 +177,7 @@ void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const 
          to_text(norm));
   }
   const double steepness = slopes.size() == 1 ? std::abs(slopes[0]) : mapped(slopes).stableNorm();
-  const double length = steepness * norm;  // +infinity is just another length to clip
+  const double length = steepness * norm;  // +infinity is clipped like any other length
   const double num_entries =
       static_cast<double>(slopes.size()) * static_cast<double>(features.size());
   const double shorter = clip_norm * (1 - (16 + num_entries) * 0x1p-51);

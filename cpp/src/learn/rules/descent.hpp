@@ -38,11 +38,11 @@ class Descent final : public UpdateRule {
   explicit Descent(const DescentOptions& options);
 
   double lambda() const override { return lambda_ / rate(); }
-  /// Steps add up.
+  /// False, because steps add up.
   bool is_finite_for(double /*largest_entry*/) const override { return false; }
 
  private:
-  /// chi of the next update.
+  /// Rate chi of the next update.
   double rate() const;
   void require_finite_step(std::span<const double> prefix_sum) const override;
   void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) override;

@@ -27,7 +27,7 @@ Vector Domain::start(std::int64_t dimension) const {
 }
 
 void Domain::lead(std::span<const double> sums, double lambda, std::span<double> point) const {
-  // A product is several times as fast as a quotient.
+  // Multiplying is several times as fast as dividing.
   const double rate = 1 / lambda;
   if (std::isnormal(rate))
     for (std::size_t i = 0; i < point.size(); ++i) point[i] -= rate * sums[i];
@@ -123,17 +123,17 @@ std::string_view Simplex::name() const {
 }
 
 void Simplex::project(std::span<double> point) const {
-  // A point whose sum is off by rounding alone is left as it is, so that projecting twice does
-  // nothing.
+  // Leaves a point unchanged if its sum is off only by rounding, so that projection is idempotent.
   double sum = 0;
   for (const double x : point) sum += x;
   const double slack = 0x1p-50 * radius_ * static_cast<double>(point.size());
   const bool inside = std::ranges::all_of(point, [](double x) { return x >= 0; });
   if (inside && std::abs(sum - radius_) <= slack) return;
 
-  // w_i = max(0, x_i - shift) with the shift that makes the sum right: the average excess of those
-  // that stay positive. What is not above the average excess of more will not be above that of
-  // fewer, which only rises. Relative to the largest entry, whose size then costs no digits.
+  // w_i = max(0, x_i - shift) with the shift that makes the sum right: the average excess of the
+  // entries that stay positive. Dropping entries only raises the average excess, so an entry that
+  // was dropped stays dropped. Entries are relative to the largest one, whose size then costs no
+  // digits.
   const double largest = *std::ranges::max_element(point);
   for (double& x : point) x -= largest;
   double shift = -radius_;  // that of the largest alone
@@ -174,7 +174,7 @@ double Simplex::finish_leader(std::span<const double> sums, double lambda, std::
                               double sum_of_squares) const {
   if (regulariser_ == Regulariser::euclidean)
     return Domain::finish_leader(sums, lambda, point, sum_of_squares);
-  // From the least sum on, so that an overflow can only end in a weight of 0.
+  // Sums are relative to the least one, so that an overflow can only result in a weight of 0.
   const double least = *std::ranges::min_element(sums);
   double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < point.size(); ++i) {

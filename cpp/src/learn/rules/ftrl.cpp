@@ -39,7 +39,7 @@ Ftrl::Ftrl(const FtrlOptions& options)
 }
 
 bool Ftrl::is_finite_for(double largest_entry) const {
-  // lambda never shrinks.
+  // lambda never decreases.
   return std::isfinite(largest_entry / lambda_ + start_extent_);
 }
 
@@ -61,7 +61,7 @@ void Ftrl::next(std::size_t first, std::span<const double> sums, std::span<doubl
 
 std::optional<UpdateRule::Line> Ftrl::next_line() const {
   const double rate = 1 / next_lambda();
-  // As Domain::lead.
+  // Same rate as in Domain::lead.
   if (start_.size() > 0 || penalty_.strength > 0 || !domain().projects_by_factor() ||
       !std::isnormal(rate))
     return std::nullopt;

@@ -30,14 +30,13 @@ struct FtrlOptions {
 ///
 /// which is Pi_K(w_1 - s_t / lambda) for the Euclidean regulariser R(w) = ||w - w_1||^2 / 2 and no
 /// penalty psi; with one, w_1 - s_t / lambda shrinks by t / lambda before it is projected. s_t is
-/// the sum of the first t gradients, exact or noisy. The next iterate is a function of the latest
-/// sum alone; the rule keeps only w_1, if it was given, and the average.
+/// the sum of the first t gradients, exact or noisy. The next iterate depends on the latest sum
+/// alone; the rule keeps only w_1, if it was given, and the average.
 class Ftrl final : public UpdateRule {
  public:
   /// @throws Error{invalid_argument} lambda or dimension out of range, no domain, start outside K,
-  /// a
-  ///         penalty out of range; Error{wrong_length} start; Error{unsupported} a penalty on a
-  ///         domain for which that is not the leader.
+  ///         a penalty out of range; Error{wrong_length} start; Error{unsupported} a penalty on a
+  ///         domain for which projecting after shrinking does not give the leader.
   explicit Ftrl(const FtrlOptions& options);
 
   double lambda() const override { return lambda_at(lambda_, doubling_, num_updates()); }
@@ -54,9 +53,9 @@ class Ftrl final : public UpdateRule {
 
   double lambda_;
   bool doubling_;
-  Vector start_;         ///< as it was given
-  double start_value_;   ///< of every coordinate where none was given
-  double start_extent_;  ///< largest of its coordinates
+  Vector start_;         ///< as given; may be empty
+  double start_value_;   ///< of every coordinate if none was given
+  double start_extent_;  ///< largest magnitude of its coordinates
   Penalty penalty_;
   ModelShape shape_;
 };

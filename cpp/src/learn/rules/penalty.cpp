@@ -11,13 +11,13 @@
 namespace dpftrl {
 namespace {
 
-/// Consecutive features.
+/// A range of consecutive features.
 struct Range {
   std::int64_t first = 0;
   std::int64_t size = 0;
 };
 
-/// Their weights for one score.
+/// Returns the weights of a range for one score.
 template <class Weight>
 std::span<Weight> row_of(std::span<Weight> weights, const Range& range, const ModelShape& shape,
                          std::int64_t score) {
@@ -25,7 +25,7 @@ std::span<Weight> row_of(std::span<Weight> weights, const Range& range, const Mo
                          static_cast<std::size_t>(range.size));
 }
 
-/// l2-norm of all their weights, whatever the size of these.
+/// l2-norm of all weights of a range, without intermediate overflow or underflow.
 double norm_of(std::span<const double> weights, const Range& range, const ModelShape& shape) {
   double largest = 0;
   for (std::int64_t score = 0; score < shape.num_scores; ++score)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Penalties of a composite loss, and the shrinking that they ask of a leader.
+/// Penalties of a composite loss, and the shrinking of a leader that they require.
 
 #include <span>
 #include <string_view>
@@ -13,11 +13,12 @@ namespace dpftrl {
 /// @throws Error{invalid_argument} strength, groups or num_unpenalised.
 void require_penalty(std::string_view where, const Penalty& penalty, const ModelShape& shape);
 
-/// @throws Error{unsupported} a penalty on a domain that does not project what shrank.
+/// @throws Error{unsupported} a penalty on a domain that cannot project after shrinking.
 void require_domain_for(std::string_view where, const Penalty& penalty, const Domain& domain);
 
-/// Overwrites v by argmin_w ||w - v||^2 / 2 + times psi(w): entries of at most times alpha, or
-/// groups of at most that norm, become 0, others shorter by it. Neither throws nor allocates.
+/// Overwrites the weights v with argmin_w ||w - v||^2 / 2 + times psi(w): entries of magnitude at
+/// most times alpha, or groups of at most that norm, become 0, others become shorter by it. Neither
+/// throws nor allocates.
 /// @param times  >= 0; may be so large that times alpha is infinite.
 void shrink(const Penalty& penalty, double times, const ModelShape& shape,
             std::span<double> weights);

@@ -17,7 +17,7 @@ struct RuleOptions {
   double lambda = 0;
   std::shared_ptr<const Domain> domain;
   std::optional<DescentSchedule> descent = {};  ///< gradient descent instead of FTRL
-  bool doubling = false;                        ///< of FTRL, like the rest
+  bool doubling = false;                        ///< for FTRL only, like the options below
   Penalty penalty = {};
   std::int64_t num_scores = 1;
 };

@@ -37,7 +37,7 @@ UpdateRule::UpdateRule(std::string_view where, const Options& options) : domain_
 void UpdateRule::update(std::span<const double> prefix_sum) {
   require_length("ftrl", "prefix_sum", static_cast<std::int64_t>(prefix_sum.size()), dimension());
   require_finite_step(prefix_sum);
-  static_cast<void>(iterate());  // written
+  static_cast<void>(iterate());  // materialises it
   for (std::size_t first = 0; first < prefix_sum.size(); first += ReleaseSink::kBlock)
     advance_along(
         std::nullopt, first,
@@ -51,7 +51,7 @@ void UpdateRule::follow(std::span<const double> prefix_sum) {
   if (!line) return;
   line_ = *line;
   iterate_ = Vector();
-  iterate_ = Vector(static_cast<Eigen::Index>(prefix_sum.size()));  // not touched
+  iterate_ = Vector(static_cast<Eigen::Index>(prefix_sum.size()));  // allocated, not written
   is_written_ = false;
 }
 
@@ -121,7 +121,7 @@ double UpdateRule::score(std::size_t first, std::span<const double> features) co
 
 std::array<Vector*, 4> UpdateRule::rows() {
   const std::array<Vector*, 2> own = own_rows();
-  static_cast<void>(iterate());  // whole
+  static_cast<void>(iterate());  // materialises it
   return {&iterate_, &played_sum_, own[0], own[1]};
 }
 

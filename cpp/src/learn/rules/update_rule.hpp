@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The way from prefix sums of gradients to the next point to play.
+/// Maps prefix sums of gradients to the next point to play.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace dpftrl {
 
-/// Coordinates of one model; a vector of them must be addressable on 32-bit machines.
+/// Largest number of coordinates of a model; a vector of them must be addressable on 32-bit
+/// machines.
 inline constexpr std::int64_t kMaxModelDimension = std::int64_t{1} << 30;
 
 /// Plays w_1, w_2, ..., each a function of the sums of the gradients so far, exact or noisy, and of
@@ -24,31 +25,30 @@ class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
 
-  /// The current iterate counts as played; the next one follows from s_t, the sum of the first t
+  /// Marks the current iterate as played and computes the next one from s_t, the sum of the first t
   /// gradients.
-  /// @throws Error{wrong_length, invalid_argument} prefix_sum of another length or not finite, or
-  ///         an iterate that would not be: nothing changes.
+  /// @throws Error{wrong_length, invalid_argument} prefix_sum of another length or not finite, or a
+  ///         next iterate that is not finite; nothing changes.
   void update(std::span<const double> prefix_sum);
 
   /// Whether no prefix sum of entries up to this magnitude can make `update` throw.
   virtual bool is_finite_for(double largest_entry) const = 0;
-  /// From now on updates come in parts, of sums that cannot make it throw, by way of `prefix_sum`:
-  /// dimension() numbers that stay where they are, now 0 and afterwards the latest sum. Where the
-  /// iterate is a simple function of that, it is materialised lazily. To be called before the first
-  /// update.
+  /// Switches to updates in parts, from sums that cannot make `update` throw. `prefix_sum` has
+  /// dimension() numbers at a fixed address, now 0 and afterwards the latest sum. If the iterate is
+  /// a simple function of it, it is materialised lazily. Must be called before the first update.
   void follow(std::span<const double> prefix_sum);
-  /// One update: `advance` with each block of the prefix sum once, in order, while it is in the
-  /// cache and not yet written to where the latest sum is, then `finish` once it is. Blocks have
-  /// ReleaseSink::kBlock coordinates, but the last.
+  /// Makes one update: call `advance` once with each block of the prefix sum, in order, while it is
+  /// in the cache and not yet written to the latest sum, then `finish` once it is. All blocks but
+  /// the last have ReleaseSink::kBlock coordinates.
   void advance(std::size_t first, std::span<const double> block);
   void finish();
 
   /// w_{t+1} after t updates: the point to play next. Valid until the next update.
   const Vector& iterate() const;
-  /// Address of the numbers of iterate(), whether they are written or not.
+  /// Address of the numbers of iterate(), whether or not they have been written.
   const double* place_of_iterate() const { return iterate_.data(); }
-  /// <w, x> over the coordinates of x from `first` on: the same bits as from iterate(), without a
-  /// pass over memory of its own.
+  /// Returns <w, x> over the coordinates of x from `first` on, with the same bits as from iterate()
+  /// but without a second pass over memory.
   double score(std::size_t first, std::span<const double> features) const;
   /// (w_1 + ... + w_t) / t over the points already played; w_1 before the first update.
   Vector average() const;
@@ -57,13 +57,14 @@ class UpdateRule {
   /// Regularisation of the point to play next: 1 / lambda is the size of a step.
   virtual double lambda() const = 0;
 
-  /// State to continue from, beside its options and num_updates(): rows of dimension() numbers, one
-  /// after the other.
+  /// State to continue from, besides the options and num_updates(): rows of dimension() numbers,
+  /// one after the other.
   std::vector<double> state();
-  /// @throws Error{bad_state} not a state: another size, or a number that is not finite.
+  /// @throws Error{bad_state} another size, or a number that is not finite.
   void require_state(std::span<const double> state);
-  /// Continues where `state` was called. Does not throw for a state that `require_state` accepts.
-  /// @throws as require_state: nothing changes.
+  /// Continues from where `state` was called. Does not throw for a state that `require_state`
+  /// accepts.
+  /// @throws as require_state; nothing changes.
   /// @checked-by learner_checkpoint_test
   void restore(std::int64_t num_updates, std::span<const double> state);
 
@@ -89,32 +90,33 @@ class UpdateRule {
  private:
   /// Throws, before anything changes, if an entry is not finite or `next` would leave the doubles.
   virtual void require_finite_step(std::span<const double> prefix_sum) const = 0;
-  /// Overwrites w_t by w_{t+1}: from coordinate `first` on as far as these sums tell, then what
-  /// needs all of them. Neither throws nor allocates: the release was spent.
+  /// Overwrites w_t with w_{t+1}, from coordinate `first` on, as far as these sums determine it;
+  /// finish_next does what needs all of them. Neither throws nor allocates, because the release is
+  /// spent.
   virtual void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) = 0;
   /// @param sum_of_squares  of `iterate`.
   /// @return  as Domain::project_up_to_factor.
   virtual double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                              double sum_of_squares) = 0;
-  /// Line along which `next` computes an iterate from the sum alone, if it does so and only the
-  /// domain's factor is left to apply.
+  /// Line along which `next` computes an iterate from the sum alone, if it does and only the
+  /// domain's factor remains to be applied.
   virtual std::optional<Line> next_line() const { return std::nullopt; }
   void advance_along(const std::optional<Line>& line, std::size_t first,
                      std::span<const double> block);
   void finish_along(const std::optional<Line>& line, std::span<const double> prefix_sum);
-  /// Vectors it continues from beside the iterate and the sum of the iterates played; null where
-  /// there are fewer.
+  /// Vectors of the state besides the iterate and the sum of the iterates played; null if there are
+  /// fewer.
   virtual std::array<Vector*, 2> own_rows() { return {}; }
   std::array<Vector*, 4> rows();
 
   std::shared_ptr<const Domain> domain_;
-  /// The iterate is factor_ * iterate_, so that a projection needs no pass over memory of its own.
+  /// The iterate is factor_ * iterate_, so that a projection needs no second pass over memory.
   /// Until iterate_ is written, the iterate is factor_ * line_(latest sum).
   mutable Vector iterate_;
   mutable double factor_ = 1;
   mutable bool is_written_ = true;
   Line line_{};
-  std::span<const double> latest_sum_;  ///< of rules that `follow`
+  std::span<const double> latest_sum_;  ///< set by `follow`
   double sum_of_squares_ = 0;           ///< of the blocks of the next iterate so far
   Vector played_sum_;
   std::int64_t num_updates_ = 0;
