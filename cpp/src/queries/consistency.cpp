@@ -17,7 +17,8 @@ namespace {
 constexpr const char* kFunction = "consistent_histogram";
 constexpr int kMaxGradientSteps = 2000;
 
-/// About the std of a measurement: a unit, which must not be 0 where the noise almost always is.
+/// About the std of a measurement, used as a unit, which must not be 0 even if the noise almost
+/// always is.
 double unit_of(const QueryMechanism& mechanism) {
   if (mechanism.noise() == QueryNoise::laplace) return mechanism.noise_stddev();
   return std::sqrt(mechanism.noise_scale() * mechanism.noise_scale() + 1.0 / 12);
@@ -25,7 +26,7 @@ double unit_of(const QueryMechanism& mechanism) {
 
 /// M in units of the noise, and its transpose.
 struct ScaledEncoder {
-  /// @param ignored  measurements that are constraints instead.
+  /// @param ignored  measurements that are used as constraints instead.
   ScaledEncoder(const QueryFactorization& factorization, double noise,
                 const std::vector<Eigen::Index>& ignored) {
     double unit = noise;
@@ -51,8 +52,8 @@ struct ScaledEncoder {
   double largest_eigenvalue = 1;  ///< of M^T M
 };
 
-/// Measurements that tell the number of records without noise. In products of several factors it is
-/// one measurement among the others.
+/// Measurements that tell the number of records without noise. In products of several factors, it
+/// is used like any other measurement.
 std::vector<Eigen::Index> told_totals(const QueryMechanism& mechanism) {
   std::vector<Eigen::Index> totals;
   const QueryFactorization& factorization = mechanism.factorization();
@@ -66,7 +67,7 @@ std::vector<Eigen::Index> told_totals(const QueryMechanism& mechanism) {
   return totals;
 }
 
-/// The nearest point with non-negative entries, of that sum if there is one.
+/// Returns the nearest point with non-negative entries and, if given, that total.
 Vector project(const Vector& x, const std::optional<std::int64_t>& total) {
   if (!total) return x.cwiseMax(0);
   std::vector<double> sorted(x.data(), x.data() + x.size());
@@ -80,7 +81,8 @@ Vector project(const Vector& x, const std::optional<std::int64_t>& total) {
   return (x.array() - shift).cwiseMax(0);
 }
 
-/// Integers next to x whose sum is that of x, rounded: the largest fractions are rounded up.
+/// Rounds x to integers whose sum is the rounded sum of x: entries with the largest fractions are
+/// rounded up.
 Vector rounded(const Vector& x) {
   Vector result = x.array().floor();
   std::vector<Eigen::Index> order(static_cast<std::size_t>(x.size()));
@@ -118,7 +120,7 @@ Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease&
   for (Eigen::Index i = 0; i < y.size(); ++i)
     y(i) = static_cast<double>(release.measurements[static_cast<std::size_t>(i)]) / noise;
   const double step = 1 / encoder.largest_eigenvalue;
-  // Steps are compared with what one standard error of a measurement moves.
+  // Steps are compared with the effect of one standard error of a measurement.
   const double tolerance = 1e-7 * std::sqrt(step);
   Vector x = project(Vector::Zero(static_cast<Eigen::Index>(factorization.num_values())), total);
   Vector ahead = x;
@@ -127,7 +129,7 @@ Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease&
     const Vector residual = ScaledEncoder::apply(encoder.forward, ahead) - y;
     const Vector gradient = ScaledEncoder::apply(encoder.backward, residual);
     const Vector next = project(ahead - step * gradient, total);
-    // Momentum that points uphill starts again (O'Donoghue and Candes, arXiv 1204.3982).
+    // Restarts momentum that points uphill (O'Donoghue and Candes, arXiv 1204.3982).
     if ((ahead - next).dot(next - x) > 0) momentum = 1;
     const double following = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
     const double change = (next - x).cwiseAbs().maxCoeff();

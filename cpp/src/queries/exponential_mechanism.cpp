@@ -38,7 +38,7 @@ void require_contributions(const char* function, std::int64_t max_contributions)
   require_between(function, "max_contributions", max_contributions, 1, std::int64_t{1} << 20);
 }
 
-/// Twice that is the epsilon of the exponential mechanism.
+/// Checks an epsilon that is half that of the exponential mechanism.
 void require_response_epsilon(const char* function, double epsilon) {
   if (!(epsilon >= kMinEpsilon / 2 && epsilon <= kMaxEpsilon / 2))
     fail_argument(function, "epsilon", "between 2^-31 and 2^19", to_text(epsilon));
@@ -145,15 +145,15 @@ namespace {
 
 // Private selection among learners of one table: docs/math/learning.md, section 12.
 
-/// Chance of a candidate to take part: 3 of 4.
+/// Probability that a candidate takes part: 3 of 4.
 constexpr std::uint64_t kHeads = 3;
 constexpr std::uint64_t kSides = 4;
 constexpr double kShare = static_cast<double>(kHeads) / static_cast<double>(kSides);
-/// One of so many rows is held out.
+/// One of this many rows is held out.
 constexpr std::int64_t kRowsForOneHeldOut = 10;
-/// Beyond here Phi is 0 or 1 for what follows.
+/// Beyond this, Phi is treated as 0 or 1.
 constexpr double kFar = 10;
-/// Excess of the bounds over what they bound, and more than the error of erfc.
+/// Relative excess of bounds over the bounded value; larger than the error of erfc.
 constexpr double kTolerance = 1e-5;
 constexpr double kRounding = 1 + 0x1p-40;
 
@@ -161,7 +161,7 @@ double normal_cdf(double x) {
   return std::erfc(-x / std::sqrt(2.0)) / 2;
 }
 
-/// 1 - kShare P[another candidate is better], where that chance is Phi(x).
+/// 1 - kShare P[another candidate is better], where that probability is Phi(x).
 double unbeaten(double x) {
   return 1 - kShare * normal_cdf(x);
 }
@@ -175,7 +175,8 @@ void require_candidates(const char* where, std::int64_t num_candidates) {
   require_between(where, "num_candidates", num_candidates, 2, kMaxCandidates);
 }
 
-/// Largest number in (0, high] that passes a test which small numbers pass, to 2^-24 of `high`.
+/// Returns the largest number in (0, high], to 2^-24 of `high`, that passes a test which small
+/// numbers pass.
 template <class Passes>
 double largest(double high, const Passes& passes) {
   if (passes(high)) return high;
@@ -188,7 +189,7 @@ double largest(double high, const Passes& passes) {
 }
 
 ExponentialOptions choice_options(const TunedChoice& options) {
-  // A row that is zeroed out takes right rows away, and gives none.
+  // Zeroing out a row can only lower the numbers of right rows.
   const bool is_monotone = options.neighbours == Neighbours::zero_out;
   return {.epsilon = options.selection_epsilon, .sensitivity = 1, .is_monotone = is_monotone};
 }
@@ -197,7 +198,7 @@ ExponentialOptions choice_options(const TunedChoice& options) {
 
 double tuning_ratio(double mu) {
   require_positive("tuning_ratio", "mu", mu);
-  // Left of -kFar - mu, and right of kFar, where the larger chance is anything up to 1.
+  // Bound left of -kFar - mu, and right of kFar, where the larger probability is anything up to 1.
   double bound = std::max(1 / unbeaten(-kFar), unbeaten(kFar) / (1 - kShare));
   double best = 1;
   std::vector<Interval> open{{-kFar - mu, kFar}};
@@ -240,7 +241,7 @@ TuningPlan plan_tuning(const TuningTarget& tuning) {
   if (!(learner_epsilon > 0 && whole > 0))
     fail_argument(where, "epsilon", "large enough for so many candidates", to_text(epsilon));
   const double each = mu_from_approximate_dp({.epsilon = learner_epsilon, .delta = delta});
-  // All candidates are releases, whether they take part or not.
+  // All candidates count as releases, whether they take part or not.
   const double mu = compose_mu(std::vector<double>(static_cast<std::size_t>(num_candidates), each));
   const double selection_epsilon =
       tuning.composes ? largest(epsilon, [&](double it) { return mu_from_pure_dp(it) <= mu; })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The exponential mechanism out of exact coin tosses (internal header; Coin as in
+/// The exponential mechanism from exact coin tosses (internal header; Coin as in
 /// discrete_sampling.hpp).
 
 #include <cmath>
@@ -28,8 +28,8 @@ struct UnitLoss {
   }
 };
 
-/// Whether a candidate is taken whose utility is `distance` below the best: probability
-/// exp(-distance digits / denominator).
+/// Decides whether to take a candidate whose utility is `distance` below the best: true with
+/// probability exp(-distance digits / denominator).
 template <class Coin>
 bool is_taken(Coin& coin, std::uint64_t distance, const UnitLoss& loss) {
   return bernoulli_exp(coin, loss.digits * UnitLoss::Number(distance), loss.denominator);

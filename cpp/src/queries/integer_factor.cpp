@@ -11,21 +11,21 @@
 namespace dpftrl::detail {
 namespace {
 
-/// |R M - F| below this, of the largest entry of F, is rounding of the decoder.
+/// |R M - F| below this, relative to the largest entry of F, is rounding in the decoder.
 constexpr double kExact = 0x1p-36;
-/// Above this the decoder is refined.
+/// Above this, relative as well, the decoder is refined.
 constexpr double kFine = 0x1p-43;
-/// Entries of what a search or a workload makes; below the limits of require_sound.
+/// Largest entry of measurements from a search or a workload; below the limits of require_sound.
 constexpr double kMaxMadeEntry = 0x1p26;
 
-/// Power of two that brings the largest column norm of m into (2^(bits - 1), 2^bits].
+/// Power of two that scales the largest column norm of m into (2^(bits - 1), 2^bits].
 double power_for(const Matrix& m, int bits) {
   int exponent = 0;
   const double mantissa = std::frexp(m.colwise().norm().maxCoeff(), &exponent);
   return std::ldexp(1.0, bits - exponent + (mantissa == 0.5 ? 1 : 0));
 }
 
-/// Rounded.
+/// Rounds the entries to integers.
 /// @throws Error{unsupported} an entry too large, or not a number.
 IntegerMatrix to_integers(const Matrix& matrix) {
   const double largest = matrix.size() == 0 ? 0 : matrix.cwiseAbs().maxCoeff();
@@ -35,7 +35,7 @@ IntegerMatrix to_integers(const Matrix& matrix) {
   return matrix.array().round().cast<std::int64_t>();
 }
 
-/// M^+, by the smaller one of its two Gram matrices.
+/// M^+, from the smaller of its two Gram matrices.
 Matrix pseudo_inverse(const Matrix& m) {
   const bool is_tall = m.rows() > m.cols();
   const auto [squares, v] =
@@ -50,8 +50,8 @@ bool is_triangular(const Matrix& m) {
   return m.rows() == m.cols() && m.isLowerTriangular(0) && m.diagonal().cwiseAbs().minCoeff() > 0;
 }
 
-/// R of least squares, F M^+, and F - R M: 0 as far as the rows of M reach. Refined, as a Gram
-/// matrix has the square of M's condition.
+/// Least-squares R = F M^+, and F - R M, which is 0 as far as the rows of M reach. Refined, because
+/// a Gram matrix has the square of M's condition number.
 std::pair<Matrix, Matrix> decoder_and_rest(const Matrix& f, const Matrix& m) {
   const bool is_divided = is_triangular(m);
   const Matrix back = is_divided ? Matrix() : pseudo_inverse(m);
@@ -68,8 +68,8 @@ std::pair<Matrix, Matrix> decoder_and_rest(const Matrix& f, const Matrix& m) {
   return {std::move(decoder), std::move(rest)};
 }
 
-/// [M; t I] and [R, rest / t], rest = F - R M: what M does not reach is measured coarsely, with the
-/// t of least error (docs/math/queries.md).
+/// Extends a factor to [M; t I] and [R, rest / t] with rest = F - R M, so that what M does not
+/// reach is measured coarsely, with the t of least error (docs/math/queries.md).
 void complete(const Matrix& f, const Matrix& rest, QueryFactorization::Factor& factor) {
   if (rest.cwiseAbs().maxCoeff() <= kExact * f.cwiseAbs().maxCoeff()) return;
   const Eigen::Index r = factor.encoder.rows(), m = factor.encoder.cols();
@@ -84,7 +84,7 @@ void complete(const Matrix& f, const Matrix& rest, QueryFactorization::Factor& f
   factor.decoder.rightCols(m) = rest / static_cast<double>(t);
 }
 
-/// Factor with `scaled`, a matrix of integers, as its M, less the rows of zeros.
+/// Factor whose M is `scaled`, a matrix of integers, without its zero rows.
 QueryFactorization::Factor whole_factor(const Matrix& f, const Matrix& scaled) {
   std::vector<Eigen::Index> rows;
   for (Eigen::Index i = 0; i < scaled.rows(); ++i)
@@ -112,7 +112,8 @@ QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m
   scaled.topRows(m.rows()) = (power_for(m, bits) * m).array().round().matrix();
   scaled.bottomRows(1).setConstant(unit);
   QueryFactorization::Factor factor = whole_factor(f, scaled);
-  // Rows of zeros may be gone; rows further below were added by `complete`.
+  // Finds the row of the total: zero rows above it may be gone, and rows below it were added by
+  // `complete`.
   Eigen::Index total = 0;
   while ((factor.encoder.row(total).array() != static_cast<std::int64_t>(unit)).any()) ++total;
   for (Eigen::Index i = 0; i < f.rows(); ++i) {

@@ -9,31 +9,31 @@
 
 namespace dpftrl::detail {
 
-/// M rounded to integers, without rows that come out as zeros, with its decoder.
+/// M rounded to integers, without rows that become zero, with its decoder.
 /// @param bits  the largest column of M gets a norm from 2^(bits - 1) to 2^bits.
 QueryFactorization::Factor rounded_factor(const Matrix& f, const Matrix& m, int bits);
 
-/// The same where the number of records is public: M, where only differences of columns count, and
-/// a row of 2^bits in every column, which measures that number. Queries for that number alone use
-/// this row alone.
+/// The same when the number of records is public: M, of which only differences of columns matter,
+/// and a row of 2^bits in every column, which measures that number. Queries for that number alone
+/// use only this row.
 QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m, int bits);
 
-/// Counts of the values `columns`, the only ones that F depends on: exact.
+/// Exact counts of the values `columns`, the only ones on which F depends.
 QueryFactorization::Factor counted_factor(const Matrix& f, const std::vector<Eigen::Index>& columns,
                                           int bits);
 
 /// @throws Error{unsupported} more than kMaxQueryValues.
 void require_few_queries(std::int64_t num_queries);
 
-/// Queries measured by themselves: exactly, if they are fractions of powers of two.
+/// Measures the queries themselves, exactly if they are dyadic fractions.
 /// @throws Error{unsupported} more than kMaxQueryValues of them.
 QueryFactorization::Factor queried_factor(const Matrix& f, int bits);
 
-/// Returns the triangular T with T^T T = M^T M, which decodes faster and as well; M itself if T
-/// does not exist in double precision.
+/// Returns the triangular T with T^T T = M^T M, which decodes faster and equally well; M itself if
+/// T does not exist in double precision.
 Matrix triangular_measurements(Matrix m);
 
-/// The same for M whose last column is 0, as only differences count.
+/// The same for an M whose last column is 0, because only differences matter.
 Matrix triangular_differences(const Matrix& m);
 
 }  // namespace dpftrl::detail

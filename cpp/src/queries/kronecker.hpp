@@ -13,7 +13,7 @@
 
 namespace dpftrl::detail {
 
-/// Along the index of x with `rows` entries: of prefixes, ranges.
+/// Turns prefixes into ranges along the index of x that has `rows` entries.
 template <class Scalar>
 std::vector<Scalar> ranges_along(const std::vector<Scalar>& x, std::size_t left, std::size_t rows,
                                  std::size_t right) {
@@ -30,9 +30,9 @@ std::vector<Scalar> ranges_along(const std::vector<Scalar>& x, std::size_t left,
   return result;
 }
 
-/// (M_1 x M_2 x ...) x: each factor in turn runs along its own index of x. With integers every
-/// intermediate number is at most prod max|M| * sum |x|: the caller must show that this fits.
-/// @param are_ranges  factors whose prefixes are differenced into ranges; empty: none.
+/// Computes (M_1 x M_2 x ...) x, each factor in turn along its own index of x. With integers, every
+/// intermediate number is at most prod max|M| * sum |x|; the caller must ensure that this fits.
+/// @param are_ranges  factors whose prefixes are differenced into ranges; empty if none.
 template <class AnyMatrix>
 std::vector<typename AnyMatrix::Scalar> apply_kronecker(std::span<const AnyMatrix* const> factors,
                                                         std::vector<typename AnyMatrix::Scalar> x,

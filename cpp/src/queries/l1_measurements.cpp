@@ -11,12 +11,12 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Eigenvalues of Gram matrices below this, of the largest, are rounding errors of zeros.
+/// Eigenvalues of Gram matrices below this, relative to the largest, are rounding errors of zeros.
 constexpr double kLeastEigenvalue = 0x1p-44;
 /// Largest arity of trees; the best for 64 to 256 values have 8 or 16.
 constexpr Eigen::Index kMaxArity = 32;
 
-/// ||R|| from the rows of R, or from those of anything with rows of the same norms.
+/// ||R||, from R or from any matrix whose rows have the same norms.
 double size_of(const Matrix& rows, Objective objective) {
   if (objective == Objective::max) return rows.rowwise().norm().maxCoeff();
   return rows.norm() / std::sqrt(static_cast<double>(rows.rows()));
@@ -36,12 +36,12 @@ double largest_distance(const Matrix& m) {
   return largest;
 }
 
-/// Columns less their mean.
+/// Columns minus their mean.
 Matrix centred(const Matrix& m) {
   return m.colwise() - m.rowwise().mean();
 }
 
-/// Sums of 1, b, b^2, ... neighbouring values, and of all on request.
+/// Sums of 1, b, b^2, ... neighbouring values, and of all values on request.
 Matrix tree(Eigen::Index num_values, Eigen::Index arity, bool with_total) {
   Matrix m(0, num_values);
   for (Eigen::Index width = 1; width < num_values || (with_total && m.rows() == 0);
@@ -74,7 +74,8 @@ class Choice {
     best_ = std::move(m);
   }
 
-  /// F M^+ has rows as long as those of F V S^-1, M^T M = V S^2 V^T. The symmetric root is V S V^T.
+  /// F M^+ has rows as long as those of F V S^-1, where M^T M = V S^2 V^T. The symmetric root is V
+  /// S V^T.
   void consider(const Matrix& m, bool with_root) {
     const Matrix seen = is_centred_ ? centred(m) : m;
     const auto [squares, v] = symmetric_eigen(multiply(seen.transpose(), seen));

@@ -15,11 +15,11 @@ struct L1Options {
 };
 
 /// Chooses, among measurements known to be good, the M with the least ||F M^+|| max_j ||M_j||_1,
-/// with replace_one ||F_c M_c^+|| max_ij ||M_i - M_j||_1 for the columns less their mean: every
-/// value; the queries; sums of 1, b, b^2, ... neighbouring values, for several b, with the total or
-/// without; `optimum`, that of the l2 norm, and its symmetric root, which answers with the same
-/// error and is gathered around the diagonal. Not the least of all M: no solver for that is known
-/// here.
+/// for replace_one with the least ||F_c M_c^+|| max_ij ||M_i - M_j||_1, F_c and M_c having columns
+/// minus their mean. The candidates are every value; the queries; sums of 1, b, b^2, ...
+/// neighbouring values, for several b, with or without the total; `optimum`, that of the l2 norm,
+/// and its symmetric root, which answers with the same error and is concentrated around the
+/// diagonal. The result need not be the best of all M, for which there is no solver here.
 Matrix best_l1_measurements(const Matrix& f, const Matrix& optimum, const L1Options& options);
 
 }  // namespace dpftrl::detail

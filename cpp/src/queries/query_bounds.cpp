@@ -7,7 +7,7 @@
 namespace dpftrl {
 namespace {
 
-/// Covers the functions of the C++ library.
+/// Covers the errors of functions of the C++ library.
 constexpr double kRoundDown = 1 - 0x1p-40;
 
 /// Square root of the chi-squared divergence that epsilon-DP allows.
@@ -15,7 +15,7 @@ double root_chi(double epsilon) {
   return 2 * std::sinh(epsilon / 2) / kRoundDown;
 }
 
-/// The largest over L of L times the Schatten bound over 1 + root_chi(L epsilon).
+/// Maximum over L of L times the Schatten bound over 1 + root_chi(L epsilon).
 double best_of_records(double schatten, double epsilon) {
   constexpr double kMostRecords = 0x1p40;
   double best = 0;

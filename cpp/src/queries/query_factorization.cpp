@@ -28,7 +28,7 @@ using detail::QueryProof;
 
 constexpr const char* kFunction = "query_factorization";
 constexpr std::size_t kMaxFactors = 3;
-/// Columns of M have a norm of about 2^bits, by the number of factors.
+/// Bits by the number of factors: columns of M have a norm of about 2^bits.
 constexpr int kBits[kMaxFactors] = {24, 18, 12};
 /// Largest magnitude of measurements and of their sums.
 constexpr double kMaxMeasurement = 0x1p60;
@@ -45,7 +45,7 @@ struct FactorOptimum {
   QueryProof proof;
 };
 
-/// Values that no query asks about are not measured.
+/// Columns of the values that some query asks about; the others are not measured.
 std::vector<Eigen::Index> asked_columns(const Matrix& f) {
   std::vector<Eigen::Index> columns;
   for (Eigen::Index j = 0; j < f.cols(); ++j)
@@ -53,7 +53,7 @@ std::vector<Eigen::Index> asked_columns(const Matrix& f) {
   return columns;
 }
 
-/// Distinct columns of F, in their order. Equal columns are one value for all queries.
+/// Distinct columns of F, in their order. Values with equal columns are one value for all queries.
 struct DistinctColumns {
   /// @param with_zeros  whether values that no query asks about are to be measured.
   DistinctColumns(const Matrix& f, bool with_zeros) {
@@ -68,7 +68,7 @@ struct DistinctColumns {
       const auto differ = std::ranges::mismatch(entries(a), entries(b));
       return differ.in1 == entries(a).end() ? a < b : *differ.in1 < *differ.in2;
     });
-    // Finds for every column the first one like it.
+    // Finds for every column the first one equal to it.
     std::vector<Eigen::Index> like(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       const bool is_new = i == 0 || !std::ranges::equal(entries(order[i]), entries(order[i - 1]));
@@ -97,7 +97,7 @@ struct DistinctColumns {
   }
 
   std::vector<Eigen::Index> first;  ///< one of each kind
-  std::vector<Eigen::Index> place;  ///< of every column's kind in `first`, or -1
+  std::vector<Eigen::Index> place;  ///< index in `first` of every column's kind, or -1
 };
 
 FactorOptimum optimum_of(const Matrix& f, const DistinctColumns& columns,
@@ -135,7 +135,7 @@ FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& o
   const OptimalStrategy strategy(Workload::prefix_sums(n), plan_for_weights(problem, 0, &optimum));
   const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
   const Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), f.cols());
-  // The bound is that of these weights: the best one that the solver met may belong to others.
+  // Computes the bound of these weights, because the solver's best bound may belong to others.
   const double bound = optimum_bounds(problem, optimum.column_weights, kBoundAccuracy).lower;
   return {QueryStrategy::optimal, strategy.encoder(), detail::query_proof(f, bound, u, v)};
 }
@@ -145,8 +145,8 @@ double largest_column(const QueryFactorization::Factor& factor) {
   return to_double(factor.encoder).colwise().norm().maxCoeff();
 }
 
-/// Largest distance of two columns of M_1 x M_2 x ..., squared: ||a||^2 + ||b||^2 - 2 <a, b>, each
-/// a product over the factors.
+/// Largest squared distance of two columns of M_1 x M_2 x ...: ||a||^2 + ||b||^2 - 2 <a, b>, each a
+/// product over the factors.
 double replace_one_squared(const std::vector<Matrix>& grams, double rounding) {
   Matrix gram = Matrix::Ones(1, 1);
   for (const Matrix& next : grams) gram = detail::kronecker_product(gram, next);
@@ -165,13 +165,13 @@ bool is_level(const IntegerMatrix& encoder, Eigen::Index row) {
   return (encoder.row(row).array() == encoder(row, 0)).all();
 }
 
-/// Squared norms of the rows of R over the measurements chosen by 1, others having 0.
+/// Squared norms of the rows of R, restricted to the measurements with a 1, not a 0, in `chosen`.
 Vector squared_norms(const QueryFactorization::Factor& factor, const Vector& chosen) {
   if (factor.is_ranges) return detail::range_norms_squared(factor.decoder * chosen.asDiagonal());
   return factor.decoder.cwiseAbs2() * chosen;
 }
 
-/// M without such rows, for differences of columns.
+/// M without level rows, for differences of columns.
 Matrix unlevel_rows(const IntegerMatrix& encoder) {
   std::vector<Eigen::Index> rows;
   for (Eigen::Index i = 0; i < encoder.rows(); ++i)
@@ -255,7 +255,8 @@ Matrix QueryFactorization::decoder() const {
 }
 
 Vector QueryFactorization::row_norms(Neighbours neighbours) const {
-  // Separates what gets noise from the rest: a product is without noise where all its factors are.
+  // Separates measurements with noise from the rest: a product is without noise if all its factors
+  // are.
   Matrix noisy = Matrix::Zero(1, 1), rest = Matrix::Ones(1, 1);
   for (const Factor& factor : factors) {
     Vector is_free = Vector::Zero(factor.encoder.rows());
@@ -268,7 +269,7 @@ Vector QueryFactorization::row_norms(Neighbours neighbours) const {
                 .eval();
     rest = detail::kronecker_product<Matrix>(rest, free);
   }
-  // Without free measurements the rest is 0 from the first factor on.
+  // If no measurement is free of noise, the rest is 0 from the first factor on.
   return noisy.col(0).cwiseSqrt();
 }
 
@@ -352,7 +353,7 @@ Vector QueryFactorization::decode(std::span<const double> measurements) const {
   return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
 }
 
-/// A product of few values as one factor, where replace_one is to have an optimum of its own.
+/// Joins a product of few values into one factor if replace_one is to have its own optimum.
 QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOptions& options) {
   const bool is_small = workload.num_values() <= detail::kMaxPairedColumns &&
                         workload.num_queries() * workload.num_values() <= kMaxQueryEntries / 4;
@@ -364,8 +365,8 @@ QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOpti
   return QueryWorkload::matrix(workload.to_matrix());
 }
 
-/// Queries of a factor as a search needs them: their rows, or, for the root mean square error of
-/// ranges, a matrix with the same error.
+/// Queries of a factor in the form that a search needs: their rows or, for the root mean square
+/// error of ranges, a matrix with the same error.
 Matrix searched_queries(const QueryWorkload::Factor& factor,
                         const QueryFactorizationOptions& options) {
   if (!factor.is_ranges) return factor.queries;
@@ -379,13 +380,13 @@ Matrix searched_queries(const QueryWorkload::Factor& factor,
   return factor.matrix();
 }
 
-/// Largest amount that the rounding of those can take from a bound.
+/// Largest amount that rounding in the searched queries can take from a bound.
 double rounding_of(const QueryWorkload::Factor& factor, const Matrix& searched) {
   const bool is_root = factor.is_ranges && searched.rows() == factor.queries.rows();
   return is_root ? detail::range_root_rounding(searched) : 0;
 }
 
-/// Factor after factor.
+/// Factorises one factor after the other.
 class QueryFactorizer::State {
  public:
   State(QueryWorkload workload, const QueryFactorizationOptions& options)
@@ -458,7 +459,7 @@ class QueryFactorizer::State {
   const QueryWorkload::Factor& factor() const {
     return factored_.factors()[result_.factors.size()];
   }
-  /// Queries as they are searched.
+  /// Queries in the form that is searched.
   const Matrix& queries() const { return searched_; }
   void begin_search() { searched_ = searched_queries(factor(), options_); }
   OptimumProgress search_progress() const {
@@ -471,7 +472,7 @@ class QueryFactorizer::State {
     if (!paired_) begin_alone();
   }
 
-  /// Begins the search for pairs of records, where there are few enough.
+  /// Begins the search over pairs of records, if there are few enough.
   void begin_paired() {
     const DistinctColumns columns(queries(), true);
     if (columns.first.size() < 2 || std::ssize(columns.first) > detail::kMaxPairedColumns) return;
@@ -514,7 +515,7 @@ class QueryFactorizer::State {
     const bool is_gaussian = options_.noise == QueryNoise::gaussian;
     if (optimum.measured == QueryStrategy::identity)
       return detail::counted_factor(f, asked_columns(f), bits_);
-    // No ranges: they are not at right angles.
+    // These are never ranges, which are not orthogonal.
     if (is_gaussian && optimum.measured == QueryStrategy::queries)
       return detail::queried_factor(f, bits_);
     const DistinctColumns columns(queries(), false);
@@ -546,7 +547,7 @@ class QueryFactorizer::State {
     paired_bound_ = optimum.lower_bound - rounding_of(factor(), queries());
     paired_.reset();
     is_solved_ = false;
-    // A bound for some of the columns is one for all of them.
+    // A bound for some of the columns holds for all of them.
     end_factor(detail::schatten_proof(f), std::move(found));
   }
 
@@ -560,16 +561,16 @@ class QueryFactorizer::State {
   }
 
   QueryWorkload workload_;
-  QueryWorkload factored_;  ///< the same queries
-  Matrix searched_;         ///< of the factor that is worked on
+  QueryWorkload factored_;  ///< the same queries, in the factors that are factorised
+  Matrix searched_;         ///< of the current factor
   QueryFactorizationOptions options_;
   detail::GapProgress way_;
   int bits_ = 0;
-  std::optional<DenseOptimumSolver> solver_;  ///< of the factor that is worked on
+  std::optional<DenseOptimumSolver> solver_;  ///< of the current factor
   std::optional<detail::ReplaceOneSolver> paired_;
   std::optional<double> paired_bound_;
   bool is_solved_ = false;
-  /// So far: the error without the rows of R.
+  /// Result so far; the error does not yet include the rows of R.
   QueryFactorization result_{.factors = {},
                              .lower_bound = 1 - 0x1p-50,
                              .replace_one_lower_bound = 0,

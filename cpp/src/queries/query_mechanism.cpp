@@ -18,7 +18,7 @@ namespace dpftrl {
 namespace {
 
 constexpr const char* kFunction = "query_mechanism";
-/// 2^61 / this is 64: noise beyond 2^61 would be cut.
+/// A 64th of 2^61, beyond which noise would be cut.
 constexpr double kMaxScale = 0x1p55;
 constexpr std::int64_t kMaxContributions = std::int64_t{1} << 20;
 
@@ -26,7 +26,7 @@ double for_neighbours(const QuerySensitivity& sensitivity, Neighbours neighbours
   return neighbours == Neighbours::replace_one ? sensitivity.replace_one : sensitivity.add_remove;
 }
 
-/// Never below the product; of 1 the number itself.
+/// Returns the product, rounded up; the value itself if times is 1.
 double times_up(double value, std::int64_t times) {
   if (times == 1) return value;
   return std::nextafter(value * static_cast<double>(times),
@@ -46,7 +46,7 @@ void QueryPrivacy::require_sound() const {
   require_positive(kFunction, "epsilon", epsilon);
   if (noise() == QueryNoise::gaussian) require_inside(kFunction, "delta", delta, 0, 1);
   require_between(kFunction, "max_contributions", max_contributions, 1, kMaxContributions);
-  // Two persons can have different numbers of records; measurements that tell the number of all
+  // Two persons can have different numbers of records, but measurements that tell the number of all
   // records get no noise.
   if (neighbours == Neighbours::replace_one && max_contributions > 1)
     fail_argument(kFunction, "max_contributions",
@@ -83,7 +83,7 @@ QueryMechanism::QueryMechanism(QueryFactorization factorization, const QueryPriv
     const double multiplier =
         noise_multiplier({.epsilon = privacy.epsilon, .delta = privacy.delta});
     noise_scale_ = sensitivity_ * multiplier * (1 + 0x1p-50);
-    // Rounded up, and still below that of the target: the scale has 2^-50 to spare.
+    // Rounded up, and still below mu of the target, because the scale has 2^-50 to spare.
     mu_ = std::nextafter(sensitivity_ / noise_scale_, std::numeric_limits<double>::infinity());
     require_scale(noise_scale_, kMaxScale);
   } else {

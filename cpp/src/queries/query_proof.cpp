@@ -9,12 +9,12 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Largest loss to rounding with which a proof still shows that nothing is better.
+/// Largest rounding loss with which a proof still shows that nothing is better.
 constexpr double kTight = 0x1p-29;
-/// Cosines below this are rounding errors of right angles.
+/// Cosines below this are treated as rounding errors of right angles.
 constexpr double kRightAngle = 0x1p-40;
 
-/// Is the longest column at a right angle to all others? If not, no closed form is tried.
+/// True if the longest column is orthogonal to all others; if not, no closed form is tried.
 bool may_be_orthogonal(const Matrix& f, const Vector& norms) {
   Eigen::Index longest = 0;
   norms.maxCoeff(&longest);
@@ -33,7 +33,7 @@ double nuclear_norm(const Matrix& w, const Matrix& q) {
   return nuclear_norm_bound({.values = w, .magnitude = magnitude, .relative_error = 0x1p-50}, q);
 }
 
-/// ||F||_* where the columns are orthogonal; else less than nothing.
+/// ||F||_* if the columns are orthogonal, else a negative number.
 double sum_of_columns(const Matrix& f) {
   const Vector norms = f.colwise().norm();
   if (!may_be_orthogonal(f, norms)) return -1;
@@ -46,7 +46,7 @@ double schatten_norm(const Matrix& f) {
   if (by_columns > 0) return by_columns;
   const double by_rows = sum_of_columns(f.transpose());
   if (by_rows > 0) return by_rows;
-  // The polar factor of F, by the eigenvectors of F^T F; any matrix gives a bound that holds.
+  // Polar factor of F, from the eigenvectors of F^T F; any matrix gives a valid bound.
   const auto [squares, v] = symmetric_eigen(multiply(f.transpose(), f));
   const double least = squares(squares.size() - 1) * 0x1p-40;
   const Vector inverse =
@@ -59,7 +59,7 @@ Vector all_alike(Eigen::Index size) {
   return Vector::Ones(size);
 }
 
-/// Proof for weights u = 1, v and what it proves of ||F D_v^(1/2)||_*.
+/// Proof for weights u = 1 and v, given a bound `nuclear` on ||F D_v^(1/2)||_*.
 QueryProof proof_for_columns(const Matrix& f, double nuclear, const Vector& v) {
   const double rounding = (static_cast<double>(v.size()) + 16) * 0x1p-52;
   const double bound =

@@ -19,7 +19,8 @@ struct QueryProof {
 /// @param u, v  positive or 0; they are scaled to sum 1.
 QueryProof query_proof(const Matrix& f, double lower_bound, const Vector& u, const Vector& v);
 
-/// All weights alike: Lemma 1. Where columns or rows are orthogonal, without an eigendecomposition.
+/// Proof with equal weights (Lemma 1). Needs no eigendecomposition if columns or rows are
+/// orthogonal.
 QueryProof schatten_proof(const Matrix& f);
 
 /// An optimum known in closed form, and what to measure for it: identity or queries.
@@ -28,11 +29,11 @@ struct KnownOptimum {
   QueryProof proof;
 };
 
-/// Orthogonal columns: M = I, which is best in the l1 norm, too. Orthogonal rows of one norm,
-/// with columns of one norm: M = F.
-/// @guarantee   assumes nothing about F: the proof holds for any F, and the function answers only
-///              if it meets the error of the measurements, to 2^-29.
-/// @cost        O(rows columns); where the answer is likely, two products.
+/// For orthogonal columns M = I, which is best in the l1 norm, too. For orthogonal rows of equal
+/// norm, with columns of equal norm, M = F.
+/// @guarantee   assumes nothing about F: the proof holds for any F, and an optimum is returned only
+///              if the proof meets the error of the measurements, to 2^-29.
+/// @cost        O(rows columns); two matrix products if there is likely to be an optimum.
 /// @checked-by  query_factorization_test "lemma 48 ...", "known optima"
 std::optional<KnownOptimum> known_optimum(const Matrix& f, Objective objective);
 

@@ -47,7 +47,7 @@ void require_factor(const QueryWorkload::Factor& factor) {
   require_values(f.cols());
   require_length(kFunction, "labels", std::ssize(factor.labels), factor.is_ranges ? 0 : f.rows());
   require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
-  // Norms and their products then stay within the doubles, and rows within 24 bits of integers.
+  // Keeps norms and their products within the doubles, and rows within 24 bits of integers.
   for (const double entry : f.reshaped())
     if (entry != 0 && !(std::abs(entry) >= 0x1p-60 && std::abs(entry) <= 0x1p60))
       fail_argument(kFunction, "queries",
@@ -58,7 +58,7 @@ void require_factor(const QueryWorkload::Factor& factor) {
                     "other than 0 for some value", "zeros");
 }
 
-/// All subsets of `order` of num_parts things, in lexicographic order.
+/// All subsets of `order` out of num_parts items, in lexicographic order.
 std::vector<std::vector<std::size_t>> subsets(std::size_t num_parts, std::size_t order) {
   std::vector<std::vector<std::size_t>> all;
   std::vector<std::size_t> chosen(order);
@@ -73,7 +73,7 @@ std::vector<std::vector<std::size_t>> subsets(std::size_t num_parts, std::size_t
   }
 }
 
-/// Attributes of a value, the first counting slowest.
+/// Attributes of a value, the first varying slowest.
 std::vector<std::int64_t> attributes_of(std::int64_t value, std::span<const std::int64_t> sizes) {
   std::vector<std::int64_t> attributes(sizes.size());
   for (std::size_t a = sizes.size(); a-- > 0; value /= sizes[a]) attributes[a] = value % sizes[a];

@@ -22,10 +22,10 @@ void for_every_range(std::int64_t num_values, Visit&& visit) {
     for (std::int64_t j = i; j < num_values; ++j) visit(query++, i, j);
 }
 
-/// One row a range.
+/// Matrix with one row a range.
 Matrix ranges_of(const Matrix& prefixes);
 
-/// Squared norms of those rows, by inner products.
+/// Squared norms of those rows, from inner products.
 Vector range_norms_squared(const Matrix& prefixes);
 
 /// The triangular T of m rows with T^T T = (m / k) F^T F, F the k ranges of single values: every M
@@ -35,8 +35,9 @@ Vector range_norms_squared(const Matrix& prefixes);
 ///
 /// @exactness  entries to 2^-50, relative.
 Matrix range_root(std::int64_t num_values);
-/// How much that can move a bound on a root mean square error, for columns of norm 1 or at most 1
-/// apart: |E| <= 2^-50 T, and counts answer E with an error of at most sqrt 2 ||E||_F / sqrt m.
+/// Largest effect of these errors on a bound on a root mean square error, for columns of norm 1 or
+/// at most 1 apart: |E| <= 2^-50 T, and counts answer E with an error of at most sqrt 2 ||E||_F /
+/// sqrt m.
 double range_root_rounding(const Matrix& root);
 
 }  // namespace dpftrl::detail

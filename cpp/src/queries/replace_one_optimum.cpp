@@ -18,8 +18,8 @@ namespace {
 
 /// Square roots of weights, whose mean square is 1, stay above this.
 constexpr double kLeastRoot = 3e-7;
-/// Steps of the mixing that leave less than this of a root are not taken: few pairs may have all
-/// the weight, and then it extrapolates below 0.
+/// Mixing steps that leave less than this fraction of a root are rejected, because mixing
+/// extrapolates below 0 when few pairs have all the weight.
 constexpr double kLeastKept = 0.3;
 
 /// Calls visit(place, i, j) for all pairs j < i.
@@ -30,7 +30,7 @@ void for_every_pair(Eigen::Index num_columns, Visit&& visit) {
     for (Eigen::Index j = 0; j < i; ++j) visit(place++, i, j);
 }
 
-/// F less its last column, times a power of two; without rows of zeros.
+/// F minus its last column, times a power of two, without zero rows.
 Matrix differences(const Matrix& queries, double& scale) {
   const Eigen::Index n = queries.cols() - 1;
   Matrix f = queries.leftCols(n).colwise() - queries.col(n);
@@ -191,12 +191,12 @@ class ReplaceOneSolver::State {
     return result;
   }
 
-  /// Sum of u, rows of zeros included for the mean.
+  /// Sum of u; for the mean objective, zero rows count as well.
   double row_total(const Point& point) const {
     return is_max_ ? point.row_roots.squaredNorm() : num_rows_;
   }
 
-  /// Logarithms of what weights should be over what they are, as changes of the roots.
+  /// Logarithms of wanted over current weights, as changes of the roots.
   Vector residual(const Evaluation& value) const {
     Vector residual(x_.size());
     const double barrier = barrier_.weight();
@@ -248,7 +248,7 @@ class ReplaceOneSolver::State {
   }
 
   double scale_ = 1;
-  Matrix queries_;  ///< F less its last column, / scale_
+  Matrix queries_;  ///< F minus its last column, / scale_
   Matrix gram_;
   double num_rows_;  ///< of F
   bool is_max_;

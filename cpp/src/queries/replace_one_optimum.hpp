@@ -28,26 +28,28 @@ struct ReplaceOneOptimum {
   /// @guarantee   never above the least of all factorizations, rounding included.
   /// @checked-by  query_factorization_test "the optimum for replace_one ..."
   double lower_bound;
-  /// M, of columns at most 1 apart, to rounding; the last one is 0.
+  /// M, with columns at most 1 apart, up to rounding; the last column is 0.
   Matrix encoder;
 };
 
-/// The fixed point w_ij ~ w_ij ||M_i - M_j||^2, u_i ~ u_i ||R_i||^2, one evaluation at a time.
-/// Pairs that are closer than Delta have w = 0 at the optimum: a barrier keeps them away from it.
+/// Iterates towards the fixed point w_ij ~ w_ij ||M_i - M_j||^2, u_i ~ u_i ||R_i||^2, one
+/// evaluation at a time. Pairs closer than Delta have w = 0 at the optimum; a barrier keeps weights
+/// away from 0.
 class ReplaceOneSolver {
  public:
-  /// @param queries  2 to kMaxPairedColumns columns, not all alike.
+  /// @param queries  2 to kMaxPairedColumns columns, not all equal.
   /// @param options  a gap below kBarrierGap counts as kBarrierGap.
-  /// @cost  an eigendecomposition an iteration, 15 to 70 of them; 17 vectors of a number a pair.
+  /// @cost  an eigendecomposition an iteration, of which there are 15 to 70; 17 vectors with a
+  ///        number a pair.
   ReplaceOneSolver(const Matrix& queries, Objective objective, const OptimumOptions& options);
   ~ReplaceOneSolver();
   ReplaceOneSolver(ReplaceOneSolver&&) noexcept;
   ReplaceOneSolver& operator=(ReplaceOneSolver&&) noexcept;
 
-  /// One iteration. False when there is nothing left to do.
+  /// Runs one iteration. Returns false if nothing is left to do.
   bool advance();
   OptimumProgress progress() const;
-  /// The best so far.
+  /// The best result so far.
   ReplaceOneOptimum result() const;
 
  private:
