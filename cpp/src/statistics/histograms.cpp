@@ -21,12 +21,12 @@ using detail::SumNoise;
 constexpr std::string_view kWhere = HistogramColumns::kName;
 constexpr Interval kShares = {0, 1};
 
-/// A multiple of the grid, which makes no column longer.
+/// Rounds a weight down to a multiple of the grid, so that no column gets longer.
 double rounded_down(double weight, double grid) {
   return std::floor(weight / grid) * grid;
 }
 
-/// A combination of the sums, as what their noises are multiplied by.
+/// A linear combination of the sums, as the factors of their noises.
 struct Combination {
   double own = 0;     ///< factor of the sum of one category
   double others = 0;  ///< factor of each other category
@@ -39,7 +39,7 @@ struct Combination {
   }
 };
 
-/// Std of combinations of the sums of so many categories, and bounds on their noise.
+/// Std of combinations of the sums of all categories, and bounds on their noise.
 struct CombinedNoise {
   SumNoise noise;
   double num_others;
@@ -86,7 +86,7 @@ void HistogramColumns::write(std::int64_t category, std::span<double> columns) c
 
 Histogram HistogramColumns::read(const NoisyColumns& columns) const {
   require_length(kWhere, "sums", std::ssize(columns.sums), dimension());
-  // Rounded to the grid, very little noise is none.
+  // May be 0, because very little noise is rounded to none.
   require_non_negative(kWhere, "stddev", columns.stddev);
   const auto num = static_cast<double>(num_categories());
   const double a = category_weight_, b = total_weight_;
@@ -129,7 +129,7 @@ Histogram HistogramColumns::read(const NoisyColumns& columns) const {
 
 std::vector<double> monotone_counts(std::span<const double> counts) {
   require_all_finite(kWhere, "counts", counts);
-  /// Steps that share one number, their mean.
+  /// Steps that share one value, their mean.
   struct Pool {
     double mean;
     std::int64_t num_steps;

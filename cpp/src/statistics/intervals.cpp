@@ -6,10 +6,10 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Covers the roundings of what is computed here.
+/// Covers rounding in this file.
 constexpr double kRoundUp = 1 + 0x1p-30;
 
-/// Each time the range shrinks by a part of the noise that is left.
+/// Number of iterations, each of which shrinks the range by a part of the remaining noise.
 constexpr int kRepetitions = 8;
 
 }  // namespace

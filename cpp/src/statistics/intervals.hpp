@@ -21,14 +21,14 @@ struct Interval {
   }
 };
 
-/// Products of a number from each.
+/// Interval of the products of a number from each.
 Interval operator*(const Interval& a, const Interval& b);
 
 /// Smallest number that the magnitude of a standard normal exceeds with at most this probability,
 /// rounded up.
 double normal_half_width(double probability);
 
-/// Multiplies some sums, and says how many.
+/// Factor of some sums, and the number of these sums.
 struct Factor {
   Factor(double the_value, double how_often = 1) : value(the_value), times(how_often) {}
 
@@ -43,7 +43,7 @@ struct SumNoise {
 
   /// Std of a combination of the noises of several sums.
   double stddev_of(std::initializer_list<Factor> factors) const;
-  /// Bound on its magnitude that holds with that normal_half_width.
+  /// Bound on the magnitude of a combination, given a normal_half_width.
   double half_width(std::initializer_list<Factor> factors, double normal) const;
 };
 
@@ -51,9 +51,9 @@ struct SumNoise {
 ///
 ///     |numerator - x denominator| <= bound,     bound = bound_for(an interval that has x)
 ///
-/// for some numerator of the interval. bound_for is asked again with what is left of the range. A
-/// denominator that is not positive leaves all of it.
-/// @exactness  may have more numbers than these, never less; without any it is a point.
+/// for some numerator of the interval. Calls bound_for repeatedly with the remaining range. A
+/// denominator that is not positive leaves the whole range.
+/// @exactness  may contain more numbers than these, never fewer; a point if there are none.
 Interval quotients(const Interval& numerator, double denominator, Interval range,
                    const std::function<double(const Interval&)>& bound_for);
 

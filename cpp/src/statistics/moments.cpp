@@ -20,9 +20,9 @@ using detail::SumNoise;
 
 constexpr std::string_view kWhere = MomentColumns::kName;
 
-/// Room for truncation to the grid, and for the roundings of doubles: docs/math/moments.md.
+/// Room for truncation to the grid and for rounding of doubles: docs/math/moments.md.
 constexpr double kSlack = 1 + 0x1p-14;
-/// Largest grid, in distance / sqrt(dimension): takes a quarter of the slack at most.
+/// Largest grid, in units of distance / sqrt(dimension); takes at most a quarter of the slack.
 constexpr double kGrid = 0x1p-16;
 
 void require_ranges(const std::vector<ColumnRange>& ranges) {
@@ -53,11 +53,11 @@ double power_of_two_below(double value) {
   return std::ldexp(1.0, exponent - 2);
 }
 
-/// Chance that an interval of a mean leaves to fail to those that are made of it: their errors are
-/// of second order.
+/// Share of the failure probability of a variance or covariance that is spent on each mean in it,
+/// whose error is of second order there.
 constexpr double kShareOfMean = 0.1;
 
-/// Most that an entry of a record loses, in grids: truncation takes less than one, and the way to
+/// Largest loss of an entry of a record, in grids: truncation takes less than one, and scaling to
 /// [-1, 1] rounds.
 constexpr double kLost = 1 + 0x1p-8;
 
@@ -71,8 +71,8 @@ Estimate in_units(const Estimate& of_u, double scale, double offset) {
           .stddev = scale * of_u.stddev};
 }
 
-/// The root of a number that is not negative. Roots of numbers s apart are at most sqrt(s) apart,
-/// which bounds the error where the first order is above it.
+/// Square root of a number that is not negative. Roots of numbers s apart are at most sqrt(s)
+/// apart, which bounds the error where the first order exceeds it.
 Estimate root_of(const Estimate& squared) {
   const double value = std::sqrt(squared.value);
   const double most = std::sqrt(squared.stddev);
@@ -85,8 +85,8 @@ Estimate root_of(const Estimate& squared) {
 /// Means, variances and covariances of numbers in [-1, 1], from noisy sums.
 class Quotients {
  public:
-  /// @param num           of records, noisy.
-  /// @param count_weight  of the column that counts them.
+  /// @param num           noisy number of records.
+  /// @param count_weight  weight of the column that counts them.
   Quotients(const SumNoise& noise, double num, double count_weight, double failure)
       : noise_(noise),
         num_(num),
@@ -116,8 +116,8 @@ class Quotients {
   /// A column of squares or products.
   struct Products {
     double noisy;
-    double weight;  ///< in it
-    double centre;  ///< of what was multiplied by the weight
+    double weight;  ///< of the products in the column
+    double centre;  ///< subtracted from each product before weighting
   };
 
   Estimate variance(double sum, const Products& squares) const {
@@ -125,7 +125,8 @@ class Quotients {
     const auto about = [&](double mean) { return total + mean * (mean * num_ - 2 * sum); };
     const double mean = ratio(sum, kMeans);
     const Interval means = mean_range(sum, normal_of_mean_);
-    // Least at the quotient, where the interval has it. Without a positive count all is possible.
+    // Least at the quotient, if the interval contains it. Without a positive count, everything is
+    // possible.
     const double inside = num_ > 0 ? std::clamp(sum / num_, means.low, means.high) : mean;
     const Interval sums = {about(inside), std::max(about(means.low), about(means.high))};
     const double value = ratio(about(mean), kVariances);
@@ -158,7 +159,7 @@ class Quotients {
   }
 
  private:
-  /// Noise may leave less than one record.
+  /// Number of records, at least 1, because noise may leave less than one record.
   double divisor() const { return std::max(num_, 1.0); }
 
   double ratio(double sum, const Interval& possible) const {
@@ -180,7 +181,7 @@ class Quotients {
 
   struct Known {
     Interval means;                 ///< products of the means
-    std::array<double, 2> factors;  ///< largest of the noises in the sums
+    std::array<double, 2> factors;  ///< largest factors of the noises of the sums
     Interval possible;
     double normal;  ///< normal_half_width of the interval
   };
@@ -213,7 +214,7 @@ class Quotients {
   SumNoise noise_;
   double num_;
   double count_weight_;
-  // Take a search each, and serve all columns.
+  // Need a search each, and serve all columns.
   double normal_;
   double normal_of_mean_;
   double normal_of_variance_;
@@ -267,7 +268,7 @@ void MomentColumns::write(std::span<const double> record, std::span<double> colu
 
 Moments MomentColumns::read(const NoisyColumns& columns) const {
   require_length(kWhere, "sums", std::ssize(columns.sums), dimension());
-  // Rounded to the grid, very little noise is none.
+  // May be 0, because very little noise is rounded to none.
   require_non_negative(kWhere, "stddev", columns.stddev);
   const std::span<const double> sums = columns.sums;
   const Quotients quotients_of({.stddev = columns.stddev, .grid = grid_}, sums[0] / count_weight_,

@@ -11,17 +11,18 @@ namespace dpftrl::detail {
 std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
                                                      const ColumnScale& columns,
                                                      std::string_view where) {
-  // Negative weights would make variances and counts that are none.
+  // Negative weights would give meaningless variances and counts.
   if (options.workload && !options.workload->is_prefix() &&
       options.workload->kind() != Workload::Kind::window)
     fail_argument(where, "workload", "prefix or a window, for a statistic",
                   options.workload->name());
-  // Neighbours differ by one distance, whatever they are: that of two records is not twice a norm.
+  // The columns state the distance of neighbours, which counts once: that of two records is not
+  // twice a norm.
   options.neighbours = Neighbours::zero_out;
   options.clip_norm = columns.distance;
   std::shared_ptr<const Mechanism> mechanism = Mechanism::make(options);
   const double largest_row = std::sqrt(mechanism->strategy().row_norms().max_squared);
-  // The columns chose the grid: PrefixSum would name what callers cannot change.
+  // The columns chose the grid, so PrefixSum would name an option that callers cannot change.
   if (!(mechanism->noise_stddev() / columns.grid * largest_row <= kMaxNoiseInGrids))
     fail_argument(where, "epsilon", "larger, for noise to have room on its grid",
                   to_text(options.target.epsilon));
