@@ -32,7 +32,7 @@ struct AdversaryOptions {
 class Adversary {
  public:
   /// @throws Error{invalid_argument} no loss, no domain or an unbounded one, an option out of
-  /// range.
+  ///         range.
   explicit Adversary(const AdversaryOptions& options);
 
   /// Writes features of norm 1 (or slightly less) for a learner that is about to play `iterate`,
@@ -43,7 +43,7 @@ class Adversary {
  private:
   AdversaryOptions options_;
   Vector sum_;
-  Vector best_;  ///< w*, at first where learners start
+  Vector best_;  ///< w*, initially where learners start
   std::vector<double> gradient_;
 };
 

@@ -77,7 +77,7 @@ TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, d
           .moments = {}};
 }
 
-/// Learns in coordinates of second moments.
+/// Learns from features transformed by their second moments.
 TableModel learn_after_moments(const TableOptions& options, std::int64_t dimension,
                                const SecondMomentsPlan& plan) {
   const double delta = options.target.delta;

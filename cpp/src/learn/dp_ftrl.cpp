@@ -127,7 +127,7 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
       commitment_(detail::key_commitment(options.key)),
       scales_(static_cast<std::size_t>(options.loss->num_scores())),
       release_(static_cast<std::size_t>(detail::model_size_of(options))) {
-  // No release exceeds 2^63 grids; 2^40 iterates are added up for the average.
+  // No release exceeds 2^63 grids, and 2^40 iterates are summed for the average.
   if (!std::isfinite(0x1p103 * sums_.grid() / rule_->lambda()))
     fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda_));
   if (follows_at_once_) rule_->follow(release_);

@@ -24,7 +24,7 @@ ModelShape shape_of(const Options& options) {
 }
 
 /// @throws Error{invalid_argument} loss, domain, dimension, batch_size, radius, lambda or penalty;
-///         Error{unsupported} a penalty with descent, or on such a domain.
+///         Error{unsupported} a penalty with descent, or on a domain without support for it.
 template <class Options>
 void require_learner(std::string_view where, const Options& options) {
   const std::string name(where);

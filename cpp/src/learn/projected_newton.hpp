@@ -11,7 +11,7 @@
 
 namespace dpftrl {
 
-/// Starting point of a search, and on return a better one for the next.
+/// Starting point of a search; on return, a better one for the next search.
 struct ProjectedStart {
   Vector point;
   double width = 0;  ///< of the envelopes; 0 if not known

@@ -47,7 +47,7 @@ RegretBound doubling_bound_with(const RegretSetting& setting, double first_lambd
   const double n = static_cast<double>(setting.num_steps);
   double inverse = 0;          // mean of first_lambda / lambda_t
   double inverse_squared = 0;  // and of its square
-  std::int64_t first = 1;      // of the points that share a lambda, counted from 1
+  std::int64_t first = 1;      // first point of those that share a lambda, counted from 1
   for (std::int64_t last = 1; first <= setting.num_steps; last *= 2) {
     const double share = static_cast<double>(std::min(last, setting.num_steps) - first + 1) / n;
     inverse += share / std::sqrt(static_cast<double>(last));

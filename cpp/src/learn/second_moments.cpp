@@ -49,7 +49,7 @@ void require_rows(const char* where, const char* name, std::size_t size, std::si
                  static_cast<std::int64_t>(size / width * width));
 }
 
-/// A square matrix, row after row.
+/// A square matrix, row by row.
 using Square = std::vector<double>;
 
 /// Overwrites a matrix with its lower Cholesky factor; returns whether it is definite.

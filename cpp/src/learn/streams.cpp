@@ -41,7 +41,7 @@ std::span<double> span_of(Vector& v) {
   return {v.data(), static_cast<std::size_t>(v.size())};
 }
 
-/// exp(-x) for 0 <= x <= 100, to about 1e-13: Taylor at x / 256, squared eight times.
+/// exp(-x) for 0 <= x <= 100, to about 1e-13, from a Taylor series at x / 256, squared eight times.
 double exp_of_minus(double x) {
   const double step = -x / 256;
   double sum = 1;

@@ -5,7 +5,7 @@
 ///
 ///     0   "dpfc", version (2 bytes), kind, precision
 ///     8   step, then the step of the state behind the header (at most `step`)
-///     24  fingerprint (16 bytes): what is continued
+///     24  fingerprint (16 bytes) of what is continued
 ///     40  commitment to the key (16 bytes)
 ///     56  checksum (8 bytes) of everything else
 

@@ -9,7 +9,7 @@
 
 namespace dpftrl::detail {
 
-/// Facts about a factor that weights u of queries and v of values, both of sum 1, prove.
+/// Facts about a factor, proved by weights u of queries and v of values, both of sum 1.
 struct QueryProof {
   double lower_bound;    ///< ||D_u^(1/2) F D_v^(1/2)||_*
   double mean;           ///< ||D_u^(1/2) F v||

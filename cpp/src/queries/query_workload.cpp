@@ -26,7 +26,7 @@ void require_entries(std::int64_t rows, std::int64_t columns) {
          to_text(rows * columns));
 }
 
-/// A factor of zeros, of as many rows as columns allow.
+/// Makes a factor of zeros, after checking that its size is allowed.
 QueryWorkload::Factor zeros(std::int64_t rows, std::int64_t columns) {
   require_count(kFunction, "workload", "queries", rows, 1, kMaxQueryRows);
   require_entries(rows, columns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All ranges i .. j of m values, kept as prefixes (internal header): range (i, j) is row j less
+/// All ranges i .. j of m values, kept as prefixes (internal header): range (i, j) is row j minus
 /// row i - 1 of a matrix of m prefixes, row -1 being 0. Ranges are in the order of i, then j.
 
 #include <cstdint>
@@ -14,7 +14,7 @@ constexpr std::int64_t num_ranges(std::int64_t num_values) {
   return num_values * (num_values + 1) / 2;
 }
 
-/// Calls visit(query, i, j) for all of them.
+/// Calls visit(query, i, j) for all ranges.
 template <class Visit>
 void for_every_range(std::int64_t num_values, Visit&& visit) {
   std::int64_t query = 0;
@@ -28,8 +28,8 @@ Matrix ranges_of(const Matrix& prefixes);
 /// Squared norms of those rows, from inner products.
 Vector range_norms_squared(const Matrix& prefixes);
 
-/// The triangular T of m rows with T^T T = (m / k) F^T F, F the k ranges of single values: every M
-/// answers T with the same root mean square error as F.
+/// Returns the triangular T of m rows with T^T T = (m / k) F^T F, where F has the k ranges of
+/// single values. Every M answers T with the same root mean square error as F.
 ///
 ///     (F^T F)_ij = min (m + 1 - max),    T_ij = j sqrt(2 / (i (i + 1))),  j <= i,   from 1
 ///

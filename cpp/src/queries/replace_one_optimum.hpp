@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The factorization of least error where the number of records is public (internal header):
+/// The factorization of least error when the number of records is public (internal header):
 ///
 ///     minimise ||R|| Delta,    Delta = max ||M_i - M_j||,    R (M_i - M_j) = F_i - F_j
 ///

@@ -43,7 +43,7 @@ double default_laplace_grid(const Mechanism& mechanism, std::int64_t dimension) 
   return std::max(detail::power_of_two_at_most(wanted), 2 * detail::power_of_two_at_most(finest));
 }
 
-/// Smallest integer scale with epsilon scale >= distance, as real numbers.
+/// Smallest integer scale with epsilon scale >= distance in real arithmetic.
 std::int64_t scale_for(double distance, double epsilon) {
   const double quotient = distance / epsilon;
   if (!(quotient < static_cast<double>(kMaxLaplaceScale)))
@@ -239,7 +239,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   std::int64_t max_contributions_;
   KaryDecoder tree_;
   NodeNoise noise_;
-  /// True sums with the contributions to the open step, in grids; leave only in checkpoints.
+  /// True sums including contributions to the open step, in grids; exposed only in checkpoints.
   std::vector<std::int64_t> sums_;
 };
 

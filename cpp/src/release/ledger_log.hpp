@@ -59,7 +59,7 @@ class LogReader {
     std::int64_t num_steps;  ///< horizon
     std::size_t position;    ///< offset of the log in its store; sectors begin at multiples of 512
   };
-  /// @param log  outlives the reader.
+  /// @param log  must outlive the reader.
   LogReader(std::span<const std::byte> log, const ShortDigest& before, const Options& options)
       : log_(log), tag_(before), options_(options), next_step_(options.first_step) {}
 

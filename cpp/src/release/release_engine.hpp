@@ -66,7 +66,7 @@ class ReleaseEngine {
   /// Measurements of the latest release; empty in mode grid, where the release is the measurement.
   virtual std::span<const std::int64_t> measurements() const { return {}; }
   virtual std::int64_t num_recomputed() const = 0;
-  /// Std of the noise of each coordinate of the release at a step: see PrefixSum::release_stddev.
+  /// Std of the noise of each coordinate of the release at a step; see PrefixSum::release_stddev.
   virtual double release_stddev(std::int64_t step) const = 0;
   /// The same for one coordinate, if coordinates differ.
   virtual double release_stddev_of(const ReleaseEntry& entry) const {

@@ -29,7 +29,7 @@ void require_ranges(const std::vector<ColumnRange>& ranges) {
   require_count(kWhere, "ranges", "columns", std::ssize(ranges), 1, MomentColumns::kMaxColumns);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto [low, high] = ranges[i];
-    // Halves and their squares stay normal, and numbers keep most of their digits.
+    // Keeps halves and their squares normal, and most digits of numbers.
     constexpr double kLeast = 1e-150, kMost = 1e150, kDigits = 1e-6;
     const double largest = std::max(std::abs(low), std::abs(high));
     if (largest <= kMost && high - low >= std::max(kLeast, kDigits * largest)) continue;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kFunction = "sums";
 
-/// Half-width of the interval of a standard normal with that confidence.
+/// Half-width of the interval of a standard normal with this confidence.
 double normal_of(double confidence) {
   return detail::normal_half_width(1 - require_inside(kFunction, "confidence", confidence, 0, 1));
 }

@@ -60,7 +60,7 @@ class AverageLoss {
   std::shared_ptr<const VectorLoss> loss_;
   std::shared_ptr<const Loss> scalar_;
   std::int64_t dimension_;
-  std::vector<double> features_;  ///< row after row
+  std::vector<double> features_;  ///< row by row
   std::vector<double> labels_;
   double sum_of_squares_ = 0;
 };

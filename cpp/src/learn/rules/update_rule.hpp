@@ -88,7 +88,8 @@ class UpdateRule {
   };
 
  private:
-  /// Throws, before anything changes, if an entry is not finite or `next` would leave the doubles.
+  /// Throws, before anything changes, if an entry is not finite or `next` would leave the range of
+  /// doubles.
   virtual void require_finite_step(std::span<const double> prefix_sum) const = 0;
   /// Overwrites w_t with w_{t+1}, from coordinate `first` on, as far as these sums determine it;
   /// finish_next does what needs all of them. Neither throws nor allocates, because the release is

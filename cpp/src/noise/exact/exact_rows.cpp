@@ -62,7 +62,7 @@ Enclosure normal(const FixedPoint& fixed, const PairBits& bits) {
   Digits turn = bits.u2;
   if (bits.is_sine) turn[1] -= std::uint64_t{1} << 62;  // sin(2 pi t) = cos(2 pi (t - 1/4))
   Enclosure cosine = fixed.cosine_of_turn(turn);
-  cosine.error += 7;  // the cell of u2: 2 pi h
+  cosine.error += 7;  // covers the cell of u2, 2 pi h
   return fixed.multiply(radius, cosine);
 }
 
@@ -116,12 +116,12 @@ Enclosure direct_row(const KaryDecoder& decoder, const Measurements& z, std::int
   return sum;
 }
 
-/// Walks down to leaf step + 1.
+/// Walks down the tree to leaf step + 1.
 Enclosure direct_row(const SmoothDecoder& decoder, const Measurements& z, std::int64_t step) {
   Enclosure sum;
   std::int64_t ones = decoder.weight;
   std::int64_t first_leaf = 0;  // below the current node
-  double num_empty = 0;         // siblings to the left
+  double num_empty = 0;         // number of empty siblings to the left
   for (std::int64_t bits = decoder.height; bits-- > 0 && ones > 0;) {
     const std::int64_t in_left = binomial(bits, ones);
     if (step + 1 < first_leaf + in_left) continue;

@@ -47,14 +47,15 @@ class Normals {
   std::vector<Enclosure> known_;  ///< by measurement; a negative error if not drawn yet
 };
 
-/// The rows of a form. `error` is a sum of products of non-negative doubles; twice that covers
-/// the rounding of its own computation.
+/// The rows of a form. Their `error` is a sum of products of non-negative doubles; doubling it
+/// covers the rounding of its own computation.
 class ExactRows {
  public:
   virtual ~ExactRows() = default;
-  /// Takes steps in any order; a recursion starts again from step 0 when the step goes back.
+  /// Returns the row of a step. Steps may come in any order; a recursion restarts from step 0 when
+  /// the step goes back.
   virtual Enclosure row(std::int64_t step) = 0;
-  /// Announces many rows up to last_step.
+  /// Announces that many rows up to last_step will be requested.
   virtual void prepare([[maybe_unused]] std::int64_t last_step) {}
 };
 

@@ -10,8 +10,8 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Largest distance of measurements drawn in one call; unused ones between cost less than another
-/// call.
+/// Largest step between measurements drawn in one call; unused ones in between cost less than
+/// another call.
 constexpr std::int64_t kMaxGap = 2;
 
 template <class Number, class Drawn>

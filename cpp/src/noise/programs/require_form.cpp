@@ -89,7 +89,7 @@ struct RequireForm {
       fail_argument(kFunction, "arity", "odd for subtractive expansions", to_text(decoder.arity));
     require_between(kFunction, "num_levels", decoder.num_levels, 1, kMaxLevels);
     const std::int64_t digit = decoder.subtractive ? (decoder.arity - 1) / 2 : decoder.arity - 1;
-    std::int64_t largest = 0;  // count with that many levels
+    std::int64_t largest = 0;  // largest count with the levels so far
     for (std::int64_t l = 0; l < decoder.num_levels && largest < options.num_rows; ++l)
       largest = largest * decoder.arity + digit;
     if (largest < options.num_rows)

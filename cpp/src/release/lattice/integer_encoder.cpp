@@ -207,7 +207,7 @@ IntegerEncoder IntegerEncoder::of(const Strategy& strategy, std::optional<int> p
   const DecoderForm form = strategy.decoder_form();
   if (const auto* dyadic = std::get_if<DyadicDecoder>(&form))
     return {DyadicEncoder{dyadic->node_weights}, n, require_bits(precision_bits, 0, 0)};
-  // C = I: nothing to round.
+  // For C = I, there is nothing to round.
   if (std::holds_alternative<RunningSumDecoder>(form))
     return {ToeplitzEncoder{{1}}, n, require_bits(precision_bits, 0, 0)};
   if (const std::string reason = refusal(strategy, form); !reason.empty())
@@ -218,7 +218,7 @@ IntegerEncoder IntegerEncoder::of(const Strategy& strategy, std::optional<int> p
   if (const auto* buffered = std::get_if<BufferedDecoder>(&form))
     return {buffered_of(*buffered), n,
             require_bits(precision_bits, kDefaultBufferedBits, kMaxPrecisionBits)};
-  // C = A: nothing to round, either.
+  // For C = A, there is nothing to round, either.
   if (std::holds_alternative<IdentityDecoder>(form))
     return {ToeplitzEncoder{std::vector<std::int64_t>(index_of(n), 1)}, n,
             require_bits(precision_bits, 0, 0)};
