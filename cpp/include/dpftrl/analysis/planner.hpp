@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Search for the plan of a numerically optimised mechanism, its errors and bounds.
+/// Search for the plan of a numerically optimised mechanism, with its errors and bounds.
 ///
 /// ```cpp
 /// const dpftrl::PlannerResult found = dpftrl::find_plan(
@@ -23,29 +23,29 @@
 namespace dpftrl {
 
 struct PlannerOptions {
-  /// One of the mechanisms that have plans, and its parameters num_buffers, num_bands, objective.
-  /// The error reported is that under its participation.
+  /// A mechanism that has plans, and its parameters num_buffers, num_bands, objective. The error is
+  /// reported for its participation.
   StrategyOptions strategy;
-  /// `optimal`: false takes weights in closed form, 10^-5 to 2 * 10^-4 above the least mean error,
-  /// about 2 * 10^-2 above the least maximum.
+  /// `optimal` only: false uses weights in closed form, 10^-5 to 2 * 10^-4 above the least mean
+  /// error, about 2 * 10^-2 above the least max error.
   bool use_solver = true;
-  /// Total number of iterations of the solvers of `optimal`, or of line searches of the others,
-  /// over all their starts and rounds. Unset: as many as the optimiser's own options say.
+  /// Limit on the total number of solver iterations (`optimal`) or line searches (others), over all
+  /// starts and rounds. Default: that of the optimiser's own options.
   std::optional<std::int64_t> max_iterations = {};
-  /// `optimal`: stop when the bounds on the optimum are this close, relative, above 0 and below 1.
-  /// The loss from using few buffers comes on top. Unset: 1e-7, dense matrices 1e-4.
+  /// `optimal` only: relative gap of the bounds on the optimum at which to stop, above 0 and below
+  /// 1. The loss from using few buffers comes on top. Default: 1e-7, for dense matrices 1e-4.
   std::optional<double> gap = {};
-  /// `optimal`, mean objective, one participation, workloads of has_optimum: rho_i, 2^-40 .. 2^40,
-  /// one a step. The search minimises sqrt(sum_i rho_i e_i^2 / num_steps), e_i the error of step i;
-  /// the objective error and the lower bound refer to that. Empty: all 1.
+  /// `optimal` only, with the mean objective, one participation and a workload of has_optimum:
+  /// weights rho_i of the steps, 2^-40 .. 2^40. The search minimises sqrt(sum_i rho_i
+  /// e_i^2 / num_steps), e_i the error of step i; the objective error and the lower bound refer to
+  /// that. Empty: all 1.
   std::vector<double> query_weights = {};
 };
 
 struct PlannerProgress {
   std::int64_t iterations;
-  /// 0 .. 1, never less than before: for `optimal` the part done of the way to the requested gap,
-  /// on a logarithmic scale; for the others, which do not know how far they have to go, a guess
-  /// from the iterations.
+  /// 0 .. 1, never decreasing. For `optimal`, the progress to the requested gap on a logarithmic
+  /// scale; for the others, whose remaining work is unknown, an estimate from the iterations.
   double fraction;
 };
 
@@ -65,25 +65,26 @@ struct PlannerResult {
   std::int64_t iterations;
 };
 
-/// Searches for a plan in pieces, so that the caller can do something else in between: one
-/// iteration of the solvers of `optimal`, or a few line searches of the others, at a time. To give
-/// up, stop calling `advance`.
+/// Searches for a plan incrementally, so that the caller can do other work in between. Each call of
+/// `advance` does one solver iteration of `optimal`, or a few line searches of the others. To
+/// cancel, stop calling `advance`.
 class Planner {
  public:
-  /// @throws Error{invalid_argument} a mechanism without plans, a parameter it does not take or
-  ///         that is out of range, use_solver = false or a gap of another mechanism than
-  ///         `optimal`, a gap or max_iterations without a solver, query weights out of
-  ///         range or not for this search; Error{wrong_length} query weights; Error{unsupported}
-  ///         `optimal` for a workload of so many steps that its errors are not known.
+  /// @throws Error{invalid_argument} a mechanism without plans, a parameter that it does not accept
+  ///         or that is out of range, use_solver = false or a gap for a mechanism other than
+  ///         `optimal`, a gap or max_iterations without a solver, query weights out of range or not
+  ///         for this search; Error{wrong_length} query weights; Error{unsupported} `optimal` for a
+  ///         workload with more steps than its errors are known for.
   explicit Planner(const PlannerOptions& options);
   ~Planner();
   Planner(Planner&&) noexcept;
   Planner& operator=(Planner&&) noexcept;
 
-  /// False when there is nothing left to do.
+  /// Advances the search. Returns false when it has ended.
   bool advance();
   PlannerProgress progress() const;
-  /// Before the end, `optimal` gives the best so far, with status `stopped`.
+  /// Returns the plan that was found. Before the end, `optimal` returns the best one so far, with
+  /// status `stopped`.
   /// @throws Error{unsupported} the search of another mechanism has not ended; or a workload too
   ///         close to singular, whose least error the message states.
   /// @cost  O(num_steps * num_buffers) for the recursion and its errors.

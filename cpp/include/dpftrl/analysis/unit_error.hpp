@@ -26,8 +26,8 @@
 
 namespace dpftrl {
 
-/// Error of a factorization at noise multiplier 1 and clip norm 1, zero-out neighbours: multiply by
-/// noise_multiplier * clip_norm * neighbour distance for input units.
+/// Error of a factorization at noise multiplier 1, clip norm 1 and zero-out neighbours. Multiply by
+/// noise_multiplier * clip_norm * neighbour distance to get input units.
 struct UnitError {
   Sensitivity sensitivity;
   double max_error;   ///< sensitivity * max_t ||B_t||
@@ -41,41 +41,42 @@ UnitError unit_error(const Strategy& strategy, const Participation& participatio
 std::vector<double> unit_error_per_step(const Strategy& strategy,
                                         const Participation& participation);
 
-/// Level of probability, and columns of the records.
+/// Options of simultaneous_error.
 struct SimultaneousOptions {
   double beta;                 ///< probability of a larger error, 0 < beta < 1
   std::int64_t dimension = 1;  ///< entries of a record, 1..kMaxDimension
 };
 
-/// Errors that all steps keep to together with probability 1 - beta, unit noise. Upper bounds, each
-/// with that probability of its own.
+/// Levels that the errors of all steps together do not exceed with probability 1 - beta, at unit
+/// noise. They are upper bounds, each of which holds with that probability individually.
 struct SimultaneousError {
-  double value;           ///< of every coordinate at every step: the least of the bounds at hand
-  bool uses_correlation;  ///< of the rows next to each other; else the product bound has it
-  double union_bound;     ///< the same from the sum of all probabilities, for comparison
-  double norm;            ///< of the l2-norm of the error of a step, largest over the steps
-  double frobenius;       ///< of the Frobenius norm of all errors, num_steps x dimension
-  double frobenius_rms;   ///< root of the expectation of its square, no bound with probability
+  double value;           ///< for every coordinate at every step: the least of the available bounds
+  bool uses_correlation;  ///< of adjacent rows; if false, `value` is the product bound
+  double union_bound;     ///< the same by the union bound, for comparison
+  double norm;            ///< for the l2-norm of the error of a step, largest over the steps
+  double frobenius;       ///< for the Frobenius norm of all errors, num_steps x dimension
+  double frobenius_rms;   ///< root of its expected square; not a probability bound
 };
 
-/// Largest error over all steps and coordinates. With N_t the error of a coordinate at step t:
+/// Bounds the largest error over all steps and coordinates. With N_t the error of a coordinate at
+/// step t:
 ///
 ///     union      P(max |N_t| > x) <= sum_t P(|N_t| > x)
 ///     product    P(max |N_t| <= x) >= prod_t P(|N_t| <= x)
 ///     neighbours P(max |N_t| > x) <= P(|N_1| > x) + sum_t P(|N_t| > x, |N_(t-1)| <= x)
 ///
-/// Neighbours are used up to 1024 steps, and up to 2^20 where B is a Toeplitz matrix of which the
-/// strategy keeps the column. Beyond 2^20 steps every row counts as one of the longest. The bound
-/// on the Frobenius norm knows the eigenvalues of B B^T up to 1024 steps, beyond only their sum
-/// and, for such a Toeplitz matrix, a bound on the largest.
+/// The neighbours bound is used up to 1024 steps, and up to 2^20 if B is a Toeplitz matrix whose
+/// column the strategy keeps. Beyond 2^20 steps, every row is given the largest norm. The bound on
+/// the Frobenius norm uses the eigenvalues of B B^T up to 1024 steps; beyond that, it uses only
+/// their sum and, for a Toeplitz matrix as above, a bound on the largest.
 ///
-/// @exactness  upper bounds; the product bound is exact where rows of B are orthogonal, for
-///             dimension 1 or beta up to 1/2. Noise only: not the rounding of a release to its
-///             grid.
-/// @guarantee  each holds with probability at least 1 - beta: tails are rounded up, and the results
-///             by 2^-34, which covers row norms that are right to 10 digits.
+/// @exactness  upper bounds; the product bound is exact if the rows of B are orthogonal, for
+///             dimension 1 or beta up to 1/2. Covers the noise only, not the rounding of a release
+///             to its grid.
+/// @guarantee  each holds with probability at least 1 - beta. Tails are rounded up, and the results
+///             by 2^-34, which covers row norms that are accurate to 10 digits.
 /// @throws Error{invalid_argument} beta or dimension outside its range.
-/// @cost       up to 1024 steps a product of matrices, beyond O(n).
+/// @cost       a matrix product up to 1024 steps, O(n) beyond.
 /// @source     Sidak, JASA 62 (1967); Royen, arXiv 1408.1028, for norms; Hunter, J. Appl. Prob. 13
 ///             (1976); Laurent, Massart, Ann. Statist. 28 (2000): docs/math/simultaneous.md.
 /// @checked-by simultaneous_error_test
@@ -90,23 +91,25 @@ enum class LowerBoundMethod {
 };
 std::string_view to_string(LowerBoundMethod method);
 
-/// Factorizations whose noise is Gaussian and scaled to their sensitivity. The sensitivity to k
-/// participations depends on the dimension d of the records (three columns at 120 degrees are moved
-/// by 2 by numbers, by 3 by vectors), and so does the least error: dual variables bound it where
-/// (d + 1)(d + 2) / 2 > k, hence numbers up to k = 2 (docs/math/optimal.md, section 5).
+/// Lower bound on the error of factorizations whose noise is Gaussian and scaled to their
+/// sensitivity. With k participations, the sensitivity depends on the dimension d of the records
+/// (for three columns at 120 degrees, it is 2 for scalars and 3 for vectors), and so does the least
+/// error. Dual variables bound it if (d + 1)(d + 2) / 2 > k, hence for scalars up to k = 2
+/// (docs/math/optimal.md, section 5).
 struct LowerBound {
   double value;
   LowerBoundMethod method;
-  /// The least dimension of records for which `value` is a bound, and so for all larger ones.
+  /// Smallest dimension of records for which `value` is a bound; it is one for all larger
+  /// dimensions.
   std::int64_t min_dimension = 1;
-  /// The best bound at hand for records of every dimension, numbers too; `value` where
+  /// Best available bound for records of every dimension, including scalars; equals `value` if
   /// min_dimension is 1.
   double every_dimension = value;
 };
 
-/// The best certified lower bound that is cheaply had on the error of every factorization of a
-/// workload under that participation, for records of min_dimension numbers or more: unit noise,
-/// largest or root mean square error.
+/// Best certified lower bound that is cheap to compute on the max or RMS error of every
+/// factorization of a workload under a participation schema, at unit noise, for records of
+/// dimension min_dimension or more.
 ///
 ///     prefix sums, decay, rates   the dual of the optimum, to 10^-5: blocks of 2^18 steps
 ///     with momentum               the same: blocks of 2048 steps
@@ -115,16 +118,17 @@ struct LowerBound {
 ///                                 of the optimum, to 10^-4, where steps * epochs^2 <= 2^22
 ///     all                         error_lower_bound
 ///
-/// A block on the diagonal of A is factorized by rows of B and columns of C. Rates have the dual of
-/// the mean error only, of blocks or first parts of the steps, and the dense one of the largest.
-/// A user with a least separation may keep to fixed epochs, over the first steps if they do not fit
-/// the horizon.
-/// A bound for one participation also holds for more, and a bound on the mean error for the
-/// largest one; the largest bound that holds is returned.
+/// Blocks give valid bounds because rows of B and columns of C factorize a diagonal block of A.
+/// Rates use the dual of the optimum for the mean error only, over blocks or leading steps, and the
+/// dense dual for the max error. A user with a minimum separation may keep to fixed epochs (over
+/// the first steps if these do not fit the horizon), so bounds for those apply, too. A bound for
+/// one participation also holds for more, and a bound on the mean error also holds for the max
+/// error; the largest bound that holds is returned.
 ///
-/// @guarantee  `value` is at most the error of any factorization for records of min_dimension
-///             numbers or more, `every_dimension` of any factorization, rounding included.
-/// @cost       at most some tenths of a second in native code; some seconds for fixed epochs where
+/// @guarantee  `value` is at most the error of any factorization for records of dimension
+///             min_dimension or more, `every_dimension` that of any factorization, rounding
+///             included.
+/// @cost       at most a few tenths of a second in native code; a few seconds for fixed epochs if
 ///             steps * epochs^2 is near its limit.
 /// @checked-by dense_test "no strategy is below it and the optimum is close",
 ///             dense_optimum_test "a factorization for numbers is below the bound for vectors"
@@ -132,30 +136,31 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective);
 
-/// The larger one, and the larger of what they say of every dimension; empty where both are.
+/// The bound with the larger `value`, with the larger `every_dimension` of the two; empty if both
+/// are empty.
 std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
                                        const std::optional<LowerBound>& b);
 
-/// The same for the strategy's workload, or what the strategy itself knows better: the solver that
-/// made it, or the dual variables it is made of.
+/// The same for the strategy's workload, or the strategy's own bound if that is better: from the
+/// solver that made it, or from its dual variables.
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective);
 
-/// Certified bounds on the least root mean square error of any factorization over fixed epochs, for
-/// records of min_dimension numbers or more.
+/// Certified bounds on the least RMS error of any factorization over fixed epochs, for records of
+/// dimension min_dimension or more.
 struct LeastError {
   double lower, upper;
   std::int64_t min_dimension;
 };
-/// @param gap  the search ends at this upper / lower - 1, or after 200 iterations.
-/// @throws Error{unsupported} other workloads than prefix sums and decay, other participations than
+/// @param gap  the search ends when upper / lower - 1 is at most this, or after 200 iterations.
+/// @throws Error{unsupported} workloads other than prefix sums and decay, participations other than
 ///         fixed epochs, steps * epochs^2 above 2^23, more than 64 epochs.
 /// @checked-by epoch_optimum_test "the least error over epochs is that of dense matrices"
 LeastError least_error(const Workload& workload, const Participation& participation, double gap);
 
-/// Variance of each increment of the noise of prefix sums, from step to step, for Z of variance 1:
-/// squared row norms of A^-1 B, which is C^-1 where C is square.
+/// Variances of the step-to-step increments of the noise of prefix sums, for Z of variance 1. They
+/// are the squared row norms of A^-1 B, which is C^-1 if C is square.
 /// @exactness  to rounding.
 /// @throws Error{unsupported} another workload; an encoder that is not Toeplitz, beyond
 ///         kMaxDenseSteps steps.
@@ -163,11 +168,12 @@ LeastError least_error(const Workload& workload, const Participation& participat
 /// @checked-by increment_variances_test
 std::vector<double> increment_variances(const Strategy& strategy);
 
-// Bounds on the errors of factorizations at unit noise; for one participation where none is given.
+// Bounds on the errors of factorizations at unit noise, for one participation unless another is
+// given.
 
 /// Schatten-1 lower bound on the mean and max error of EVERY factorization of the prefix sums,
 ///     (1/n) sum_{i=1..n} 1 / (2 sin((2i-1) pi / (4n+2))).
-/// Beyond 2^22 steps a bound of that sum, some 4 parts in 10^4 below it.
+/// Beyond 2^22 steps, a lower bound on that sum, about 4 parts in 10^4 below it.
 ///
 /// @guarantee  at most the error of any factorization, rounding included.
 /// @cost       O(n) up to 2^22 steps, O(1) beyond.
@@ -177,7 +183,7 @@ std::vector<double> increment_variances(const Strategy& strategy);
 double schatten_lower_bound(std::int64_t num_steps);
 
 /// Lower bound on the mean error of every factorization of a workload, from any positive weights v
-/// of the columns:  ||A D_v^(1/2)||_* / sqrt(n sum v). v = 1 is the Schatten bound.
+/// of the columns: ||A D_v^(1/2)||_* / sqrt(n sum v). v = 1 is the Schatten bound.
 ///
 /// @param column_weights  num_steps positive numbers.
 /// @guarantee  at most the mean (hence the max) error of every factorization: evaluated as
@@ -191,22 +197,23 @@ double schatten_lower_bound(std::int64_t num_steps);
 double mean_error_certificate(const Workload& workload, std::span<const double> column_weights);
 
 /// Lower bound on the max error of every factorization, from any non-negative weights u of the rows
-/// (not all 0) and positive v of the columns:  ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v).
-/// Guarantee and errors as above.
+/// (not all 0) and positive v of the columns: ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v).
+/// Guarantee and errors as for mean_error_certificate.
 double max_error_certificate(const Workload& workload, std::span<const double> row_weights,
                              std::span<const double> column_weights);
 
 inline constexpr std::int64_t kMaxCertificateSteps = 1024;
 
-/// The number of patterns in a partition of all steps into patterns of one user, each as long as
-/// the schema allows: every b-th step, at most k in a row.
+/// Number of patterns in a partition of all steps into patterns of one user, each as long as the
+/// schema allows: every b-th step, at most k in a row.
 /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
 std::int64_t num_patterns_to_cover(std::int64_t num_steps, const Participation& participation);
 
-/// A certified lower bound on the mean and max error of every factorization: closed form for prefix
-/// sums, for other workloads mean_error_certificate with v = 1, beyond 256 steps that of diagonal
-/// blocks; times sqrt(n / T), T patterns that cover all steps: contributions of one user that are
-/// orthogonal add up the squared norms of their columns (docs/math/optimal.md, section 5).
+/// Certified lower bound on the mean and max error of every factorization. It is in closed form for
+/// prefix sums; for other workloads it is mean_error_certificate with v = 1, beyond 256 steps of
+/// diagonal blocks. It is multiplied by sqrt(n / T), where T patterns cover all steps, because
+/// orthogonal contributions of one user add up the squared norms of their columns
+/// (docs/math/optimal.md, section 5).
 ///
 /// @guarantee  at most the error of any factorization, rounding included.
 /// @checked-by bounds_test "no strategy is below the lower bound", "blocks bound the whole",
@@ -224,12 +231,12 @@ double square_root_max_error_bound(std::int64_t num_steps);
 /// sqrt((1 + ln((4n-1)/3)/pi) (1 + ln((2n+1)/3)/pi)).
 double square_root_mean_error_bound(std::int64_t num_steps);
 
-/// A published bound and where it was found to hold.
+/// A published bound, and the horizons at which it was found to hold.
 struct PublishedBound {
   double value;
-  bool holds;  ///< found to hold at this num_steps; false where it fails, and where none looked
+  bool holds;  ///< found to hold at this num_steps; false if it fails or was not checked
   std::int64_t holds_from;  ///< the first num_steps from which it was found to hold; 0: none
-  std::int64_t checked_to;  ///< the last num_steps at which it was looked at: 2^22
+  std::int64_t checked_to;  ///< the largest num_steps at which it was checked: 2^22
 };
 
 /// 1 + ln(4n/5)/pi (Henzinger, Upadhyay, Upadhyay 2023), as a bound on the max error (squared
@@ -243,23 +250,24 @@ PublishedBound published_mean_error_bound(std::int64_t num_steps);
 ///             by hand to 2^22 (docs/math/mechanisms.md)
 PublishedBound published_lower_bound(std::int64_t num_steps);
 
-/// The notion of privacy that a mechanism promises, whatever it does.
+/// Notion of privacy that an arbitrary mechanism satisfies.
 enum class PrivacyNotion { pure, concentrated };
 
 struct MechanismBoundOptions {
   std::int64_t num_steps;
   PrivacyNotion notion;
-  double parameter;  ///< epsilon of pure, rho of zero-concentrated differential privacy
+  double parameter;  ///< epsilon of pure or rho of zero-concentrated differential privacy
 };
 
-/// Lower bounds on the root mean square errors, over its own randomness, of mechanisms that need
-/// not be factorizations: prefix sums of a coordinate with records in [-1, 1], zero-out neighbours,
-/// each user once. In each case at some stream; for unbiased mechanisms at the one of zeros.
+/// Lower bounds on the RMS errors, over the mechanism's randomness, of mechanisms that need not be
+/// factorizations, for prefix sums of one coordinate with records in [-1, 1], zero-out neighbours
+/// and single participation. Each bound holds for some stream; for unbiased mechanisms, for the
+/// stream of zeros.
 struct MechanismBounds {
-  double unbiased_max;        ///< largest error of every unbiased mechanism
-  double unbiased_mean;       ///< root of the mean over the steps, of every unbiased mechanism
-  double every;               ///< the latter of every mechanism, and so the former
-  std::int64_t block_length;  ///< equal records in a row that prove `every`
+  double unbiased_max;   ///< largest error of every unbiased mechanism
+  double unbiased_mean;  ///< RMS error over the steps, of every unbiased mechanism
+  double every;          ///< RMS error over the steps, and hence largest error, of every mechanism
+  std::int64_t block_length;  ///< length of the blocks of equal records that prove `every`
 };
 
 /// Unbiased: certified_lower_bound / sqrt(chi), chi = e^(2 rho) - 1 or e^epsilon + e^-epsilon - 2.
@@ -267,7 +275,7 @@ struct MechanismBounds {
 ///
 ///     ||A D||_* / (sqrt(n n') (1 + sqrt(chi_L))),   n' blocks, chi_L for L^2 rho or L epsilon
 ///
-/// @guarantee  no larger than the error of any such mechanism, rounding included.
+/// @guarantee  no larger than the error of any mechanism of that kind, rounding included.
 /// @throws Error{invalid_argument} num_steps outside 1..kMaxNumSteps; the parameter, by its name
 ///         (epsilon or rho), not positive and finite.
 /// @cost       that of certified_lower_bound, and O(n).
@@ -275,19 +283,19 @@ struct MechanismBounds {
 /// @checked-by mechanism_bounds_test
 MechanismBounds mechanism_bounds(const MechanismBoundOptions& options);
 
-/// Least variance that is proved of a number with noise, of any law but the same for every number,
-/// for which changes by 1 are (epsilon, delta)-private.
-/// @guarantee  no law has less, rounding included: two functions that prove it, and are best for
-///             integers (for pure epsilon, 2 e^-epsilon / (1 - e^-epsilon)^2); 0 where they say
+/// Proved lower bound on the variance of noise that makes changes of a number by 1 (epsilon,
+/// delta)-private. The noise may have any law, but the same law for every number.
+/// @guarantee  no law has less, rounding included. Two functions prove it, which are best for
+///             integers (for pure epsilon, 2 e^-epsilon / (1 - e^-epsilon)^2); 0 if they prove
 ///             nothing.
 /// @throws Error{invalid_argument} epsilon not positive and finite; delta outside [0, 1).
 /// @source     docs/math/mechanism-bounds.md.
 /// @checked-by added_noise_test "no law of integers ... has less variance"
 double least_added_variance(const ApproximateDp& target);
 
-/// Lower bounds on the errors of A x + Z, Z any noise that does not depend on the stream x, under
-/// (epsilon, delta), for the streams of mechanism_bounds: certified_lower_bound times the root of
-/// `variance`. Throws as least_added_variance.
+/// Lower bounds on the errors of A x + Z under (epsilon, delta), where Z is any noise that does not
+/// depend on the stream x, for the streams of mechanism_bounds: certified_lower_bound times the
+/// square root of `variance`. Throws as least_added_variance.
 struct AddedNoiseBounds {
   double max;
   double mean;

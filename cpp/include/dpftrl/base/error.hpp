@@ -12,10 +12,10 @@
 /// }
 /// ```
 ///
-/// Misuse throws `Error`: a machine-readable code, and the function, the parameter, the constraint
-/// and the value as data, so that every surface says it in its own words. In C++ they are one line:
-/// "prefix_sum: clip_norm must be positive and finite, got -1". Checks are written so that NaN
-/// fails them. Nothing is silently repaired.
+/// Misuse throws `Error`, which carries a machine-readable code and, as data, the function, the
+/// parameter, the constraint and the value, so that every language binding can word its own
+/// message. In C++ the message is one line: "prefix_sum: clip_norm must be positive and finite, got
+/// -1". Checks are written so that NaN fails them. No value is silently repaired.
 
 #include <cmath>
 #include <cstdint>
@@ -31,32 +31,33 @@ enum class ErrorCode {
   invalid_argument,     ///< a value outside its documented range, or not finite
   wrong_length,         ///< an array whose length does not match
   past_horizon,         ///< a step at or after the horizon the noise was calibrated for
-  unsupported,          ///< a combination this version has no sound answer for
-  resource_exhausted,   ///< memory or address space the request would need is not there
-  entropy_unavailable,  ///< the platform gave no random bytes
-  bad_state,            ///< stored bytes that are damaged, or of another version, mechanism or key
-  already_released,     ///< a step that was released for another record
+  unsupported,          ///< a combination for which this version has no sound answer
+  resource_exhausted,   ///< the request needs more memory or address space than there is
+  entropy_unavailable,  ///< the platform provided no random bytes
+  bad_state,  ///< stored bytes that are damaged, or belong to another version, mechanism or key
+  already_released,  ///< a step that was already released for another record
 };
 
-/// Stable name of a code, as it crosses into JavaScript: "invalid_argument", ...
+/// Stable name of a code, also used in JavaScript: "invalid_argument", ...
 std::string_view to_string(ErrorCode code);
 
-/// A refusal as data: what an `Error` consists of.
+/// Contents of an `Error`.
 struct ErrorFacts {
   ErrorCode code = ErrorCode::invalid_argument;
-  /// Function that refused, or the mechanism or object it belongs to: "prefix_sum", "blt".
+  /// Function that threw, or the mechanism or object it belongs to: "prefix_sum", "blt".
   std::string function = {};
-  /// Parameter at fault, and the place in it: "clip_norm", "rates[3]". Empty where none is.
+  /// Offending parameter, with the index of the entry: "clip_norm", "rates[3]". Empty if no
+  /// parameter is at fault.
   std::string parameter = {};
-  /// Condition that the parameter breaks: "must be positive and finite". Names of other
-  /// parameters are in braces: "must be at most {num_steps} = 5". A sentence where no parameter is
-  /// at fault.
+  /// Condition that the parameter violates: "must be positive and finite". Names of other
+  /// parameters are in braces: "must be at most {num_steps} = 5". A full sentence if no parameter
+  /// is at fault.
   std::string constraint = {};
-  /// The refused value, as text. Empty where there is none.
+  /// The rejected value, as text. Empty if there is none.
   std::string value = {};
 };
 
-/// Text of a refusal in C++'s own words: "function: parameter constraint, got value".
+/// Message of `Error::what()`: "function: parameter constraint, got value".
 std::string to_text(const ErrorFacts& facts);
 
 class Error : public std::runtime_error {
@@ -70,35 +71,35 @@ class Error : public std::runtime_error {
   const std::string& value() const { return facts_->value; }
 
  private:
-  std::shared_ptr<const ErrorFacts> facts_;  // copies of an exception must not throw
+  std::shared_ptr<const ErrorFacts> facts_;  // copying an exception must not throw
 };
 
-/// Throws an Error of these facts.
+/// Throws an Error with these facts.
 [[noreturn]] void fail(ErrorCode code, std::string_view function, std::string_view parameter,
                        std::string_view constraint, std::string_view value = {});
 
-/// Throws that the parameter "must be" `constraint`.
+/// Throws Error{invalid_argument}: the parameter "must be" `constraint`.
 [[noreturn]] void fail_argument(std::string_view function, std::string_view parameter,
                                 std::string_view constraint, std::string_view value);
 
-/// Text of at least 6 digits that reads back as the same number.
+/// Decimal text that reads back as the same number.
 std::string to_text(double value);
 std::string to_text(std::int64_t value);
 
 double require_finite(std::string_view function, std::string_view parameter, double value);
 double require_positive(std::string_view function, std::string_view parameter, double value);
 double require_non_negative(std::string_view function, std::string_view parameter, double value);
-/// low < value < high.
+/// Requires low < value < high.
 double require_inside(std::string_view function, std::string_view parameter, double value,
                       double low, double high);
-/// low <= value <= high.
+/// Requires low <= value <= high.
 std::int64_t require_between(std::string_view function, std::string_view parameter,
                              std::int64_t value, std::int64_t low, std::int64_t high);
-/// `parameter` has `count` of `what`, which must be between low and high.
+/// Requires low <= count <= high for the number of `what` that `parameter` has.
 std::int64_t require_count(std::string_view function, std::string_view parameter,
                            std::string_view what, std::int64_t count, std::int64_t low,
                            std::int64_t high);
-/// The error names the first entry that is NaN or infinite.
+/// Names the first entry that is NaN or infinite in the error.
 void require_all_finite(std::string_view function, std::string_view parameter,
                         std::span<const double> values);
 void require_length(std::string_view function, std::string_view parameter, std::int64_t length,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Who may contribute when, and which streams count as neighbours.
+/// Participation schemas and neighbouring relations.
 ///
 /// ```cpp
 /// const auto weekly =
@@ -27,7 +27,8 @@ namespace dpftrl {
 enum class Neighbours { zero_out, replace_one };
 
 std::string_view to_string(Neighbours neighbours);
-/// "zero-out" or "replace-one"; anything else throws Error{invalid_argument}.
+/// Parses "zero-out" or "replace-one".
+/// @throws Error{invalid_argument} any other name.
 Neighbours neighbours_from_string(std::string_view name);
 
 /// Largest distance of one contribution between neighbouring streams, in clip norms: 1 or 2.
@@ -58,18 +59,18 @@ class Participation {
 
   Kind kind() const { return kind_; }
   std::int64_t max_participations() const { return max_participations_; }
-  /// b: the distance of consecutive participations, or the least that is allowed.
+  /// b, the exact or smallest distance of consecutive participations.
   std::int64_t separation() const { return separation_; }
   /// "single", "fixed-epoch" or "min-separation".
   std::string_view name() const;
-  /// In words: "at most 3 participations, at least 8 steps apart".
+  /// Description in words: "at most 3 participations, at least 8 steps apart".
   std::string description() const;
 
-  /// How often a user can take part within a horizon: min(k, ceil(num_steps / b)).
+  /// Largest number of participations of a user within a horizon: min(k, ceil(num_steps / b)).
   std::int64_t max_participations_within(std::int64_t num_steps) const;
   /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
   void require_horizon(std::int64_t num_steps) const;
-  /// Is this set of steps (0-based, increasing) one that a user may contribute to? A part of an
+  /// True if a user may contribute to this set of steps (0-based, increasing). Every subset of an
   /// allowed set is allowed.
   /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
   bool allows(std::span<const std::int64_t> steps, std::int64_t num_steps) const;
@@ -85,48 +86,51 @@ class Participation {
   std::int64_t separation_;
 };
 
-/// Conventions of other libraries. Ours: `min_separation` is j - i, `num_bands` counts the non-zero
-/// diagonals with the main one.
+/// Conversions from the conventions of other libraries. Here, `min_separation` is j - i, and
+/// `num_bands` counts the non-zero diagonals including the main one.
 ///
-/// Steps strictly between two participations (tensorflow/privacy's tree sensitivity): j - i - 1.
+/// Converts from the number of steps strictly between two participations, j - i - 1
+/// (tensorflow/privacy's tree sensitivity).
 std::int64_t min_separation_from_steps_between(std::int64_t steps_between);
-/// Diagonals below the main one.
+/// Converts from the number of diagonals below the main one.
 std::int64_t num_bands_from_off_diagonals(std::int64_t num_off_diagonals);
 /// "add-remove", "add-or-remove-one", "zero-out" -> zero_out; "replace", "replace-one",
 /// "change-one", "substitution" -> replace_one. Add/remove has the sensitivity of zero-out, as an
 /// absent record contributes zero to the sum.
 Neighbours neighbours_from_convention(std::string_view name);
 
-// Decides which records of a person count, so that one person's part in a stream is bounded.
+// Bounds the contributions of each person to a stream.
 
-/// Decides which steps of each person count: the earliest ones that keep the pattern, that is, the
-/// first, and then each that comes at least `separation()` steps after the last one that counted,
-/// until there are `max_participations()`.
+/// Decides which steps of each person count. These are the earliest ones that the pattern allows:
+/// the first, and then each one at least `separation()` steps after the last one that counted, up
+/// to `max_participations()`.
 ///
-/// @guarantee   what counts of one person depends on nobody else, so leaving a person out changes
-///              nothing else; and the steps that count are allowed by the participation schema.
+/// @guarantee   the steps that count for one person do not depend on other people, so leaving a
+///              person out changes nothing else; and the steps that count are allowed by the
+///              participation schema.
 /// @checked-by  contribution_bound_test
 class ContributionBound {
  public:
-  /// @throws Error{invalid_argument} a fixed-epoch schema: no rule of this kind keeps it.
+  /// @throws Error{invalid_argument} a fixed-epoch schema, which no rule of this kind can enforce.
   explicit ContributionBound(const Participation& participation);
 
   /// Whether the person's contribution at this step counts. Several records of a person at one step
-  /// are one contribution. The answer depends on data: it is not private.
-  /// @param person  one number a person. Two persons with one number are not protected.
-  /// @param step    not before that of an earlier call.
-  /// @throws Error{invalid_argument} a step that goes back.
+  /// are one contribution. The answer depends on the data and is not private.
+  /// @param person  a number that identifies the person. Two people who share a number are not
+  ///                protected.
+  /// @param step    not smaller than in an earlier call.
+  /// @throws Error{invalid_argument} a step before that of an earlier call.
   bool admits(std::int64_t person, std::int64_t step);
 
-  /// Says how often a person counted, and when last.
+  /// Number of steps at which a person counted, and the last of them.
   struct Counted {
     std::int64_t times = 0;
-    std::int64_t last = 0;  ///< step, if there was one
+    std::int64_t last = 0;  ///< that step, if `times` > 0
   };
-  /// The same for a person whose record the caller keeps: all zeros at first.
+  /// The same with the person's state kept by the caller, initially all zeros.
   bool admits(Counted& person, std::int64_t step);
 
-  /// How often the answer was no. Not private.
+  /// Number of contributions that did not count. Not private.
   std::int64_t num_dropped() const { return num_dropped_; }
 
  private:

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Privacy parameters <-> noise multiplier of the Gaussian mechanism. Knows no matrices.
+/// Conversions between privacy parameters and the noise multiplier of the Gaussian mechanism.
 ///
-/// One Gaussian mechanism whose outputs on neighbours are at l2 distance at most Delta, with noise
-/// of standard deviation sigma, is described by mu = Delta / sigma = 1 / noise_multiplier (mu-GDP).
-/// A noisy matrix release is one such mechanism, also when its rows are chosen adaptively. What
-/// "neighbours" means (a contribution zeroed out, or replaced: twice the distance) is in Delta.
+/// A Gaussian mechanism whose noiseless outputs on neighbours are at l2 distance at most Delta,
+/// with noise of standard deviation sigma, is described by
+/// mu = Delta / sigma = 1 / noise_multiplier (mu-GDP). A noisy matrix release is a single mechanism
+/// of this kind, even if its rows are chosen adaptively. The neighbouring relation enters only
+/// through Delta: replacing a contribution instead of zeroing it out doubles the distance.
 ///
 /// Conversions are exact for that mechanism unless they say otherwise, at every representable
-/// argument, and rounded to the safe side by a few parts in 10^14: delta, epsilon, rho and noise
-/// come out never below the true value, a mu or rho that may be spent never above it. This rests on
-/// exp, expm1 and log1p of the C++ library being right to 4 units in the last place; log is used
-/// only for guesses. Proofs: docs/math/privacy.md.
+/// argument, and rounded to the safe side by a few parts in 10^14: a resulting delta, epsilon, rho
+/// or noise is never below the true value, and a mu or rho that may be spent is never above it.
+/// This assumes that exp, expm1 and log1p of the C++ library are accurate to 4 units in the last
+/// place; log is used only for initial guesses. Proofs: docs/math/privacy.md.
 ///
-/// Sources, by key:
+/// Sources:
 ///   [BW18]  Balle, Wang, Improving the Gaussian Mechanism for Differential Privacy, 1805.06530.
 ///   [DRS22] Dong, Roth, Su, Gaussian Differential Privacy, 1905.02383.
 ///   [BS16]  Bun, Steinke, Concentrated Differential Privacy, 1605.02065.
@@ -60,7 +61,8 @@ struct RhoDelta {
 ///     delta = Phi(-epsilon / mu + mu / 2) - e^epsilon Phi(-epsilon / mu - mu / 2)
 ///
 /// @param parameters  mu > 0, epsilon >= 0 (at 0: the total variation distance).
-/// @return            0 < delta <= 1; 1 and 5e-324 where the true value is beyond the doubles.
+/// @return            0 < delta <= 1; clamped to 1 or 5e-324 where doubles cannot represent the
+///                    true value.
 /// @exactness         exact; the excess is below 3e-14 of delta (of 1 - delta when delta > 1/2).
 /// @guarantee         never below the true value.
 /// @throws Error{invalid_argument} mu not positive, epsilon negative, either not finite.
@@ -73,8 +75,8 @@ double delta_from_mu(const MuEpsilon& parameters);
 ///
 /// @param parameters  mu > 0, 0 < delta < 1.
 /// @return            epsilon >= 0; 0 exactly when delta is at least the total variation distance.
-/// @exactness         exact; delta_from_mu(result) <= delta, and not so 1e-12 below the result
-///                    (in units of epsilon, or of what a change of 3e-14 of delta makes).
+/// @exactness         exact; delta_from_mu(result) <= delta, but not 1e-12 below the result (in
+///                    units of epsilon, or of what a change of 3e-14 of delta makes).
 /// @guarantee         never below the true value.
 /// @throws Error{invalid_argument} mu or delta outside its range; mu so large (1e154) that epsilon
 ///                    overflows.
@@ -87,12 +89,12 @@ double epsilon_from_mu(const MuDelta& parameters);
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @return        mu > 0, unitless.
-/// @exactness     exact, short of the true value by at most 1e-13 of it.
+/// @exactness     exact, below the true value by at most 1e-13 relative.
 /// @guarantee     never above the true value; delta_from_mu({mu, epsilon}) <= delta.
 /// @throws Error{invalid_argument} epsilon or delta outside its range.
 /// @cost          about 20 evaluations of delta_from_mu, 0.15 ms.
-/// @source        [BW18] Algorithm 1 solves the same equation; here by Newton steps and a certified
-///                search, because its erf-based form loses all digits for small delta.
+/// @source        [BW18] Algorithm 1 solves the same equation. This function uses Newton steps and
+///                a certified search, because the erf-based form loses all digits for small delta.
 /// @checked-by    MuIsAtMostTheThirtyDigitValueAndWithin1e13OfIt.
 double mu_from_approximate_dp(const ApproximateDp& target);
 
@@ -100,7 +102,7 @@ double mu_from_approximate_dp(const ApproximateDp& target);
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @return        sigma / Delta > 0, unitless.
-/// @exactness     exact, in excess of the true value by at most 1e-13 of it.
+/// @exactness     exact, above the true value by at most 1e-13 relative.
 /// @guarantee     never below the true value.
 /// @throws Error{invalid_argument} epsilon or delta outside its range, or both so small (1e-308)
 ///                that the multiplier overflows.
@@ -109,26 +111,26 @@ double mu_from_approximate_dp(const ApproximateDp& target);
 /// @checked-by    NoiseMultiplierIsAtLeastTheThirtyDigitValueAndWithin1e13OfIt.
 double noise_multiplier(const ApproximateDp& target);
 
-/// Gaussian DP that epsilon-DP implies: mu with Phi(-mu / 2) = 1 / (1 + e^epsilon). Every mechanism
-/// that is epsilon-DP is mu-GDP, and no smaller mu holds for all of them; near 0 it is 1.2533
-/// epsilon. So pure releases and Gaussian ones add up in mu (compose_mu).
+/// Gaussian DP parameter that epsilon-DP implies: mu with Phi(-mu / 2) = 1 / (1 + e^epsilon). Every
+/// epsilon-DP mechanism is mu-GDP, and no smaller mu holds for all of them; for epsilon near 0, mu
+/// is 1.2533 epsilon. Pure and Gaussian releases can therefore be composed in mu (compose_mu).
 ///
-/// @exactness   an upper bound, by less than 1e-9 relative up to epsilon 20; beyond 700 it is
-///              sqrt(8 epsilon), by 1e-2 or less.
+/// @exactness   an upper bound, too large by less than 1e-9 relative up to epsilon 20; beyond 700
+///              it is sqrt(8 epsilon), too large by at most 1e-2.
 /// @guarantee   never below the true value.
 /// @throws Error{invalid_argument} epsilon not positive and finite.
-/// @source      the trade-off function of epsilon-DP consists of the chords from the ends to its
-///              fixed point 1 / (1 + e^epsilon), and that of mu-GDP is convex through these points:
-///              Dong, Roth, Su, arXiv 1905.02383.
+/// @source      the trade-off function of epsilon-DP consists of the chords from its ends to its
+///              fixed point 1 / (1 + e^epsilon), and that of mu-GDP is convex and passes through
+///              these points: Dong, Roth, Su, arXiv 1905.02383.
 /// @checked-by  PureDpIsGaussianDpOfKnownMu.
 double mu_from_pure_dp(double epsilon);
 
-/// Returns the rho of zero-concentrated DP that epsilon-DP implies: rho = epsilon tanh(epsilon /
-/// 2), which is below epsilon^2 / 2. Every mechanism that is epsilon-DP is rho-zCDP, and no smaller
-/// rho holds for randomised response. So pure releases, Gaussian and lattice ones add up in rho
+/// Zero-concentrated DP parameter that epsilon-DP implies: rho = epsilon tanh(epsilon / 2), which
+/// is below epsilon^2 / 2. Every epsilon-DP mechanism is rho-zCDP, and no smaller rho holds for
+/// randomised response. Pure, Gaussian and lattice releases can therefore be composed in rho
 /// (compose_rho).
 ///
-/// @exactness   an upper bound, by less than 2^-48 relative (and two units of 5e-324).
+/// @exactness   an upper bound, too large by less than 2^-48 relative (plus two units of 5e-324).
 /// @guarantee   never below the true value.
 /// @throws Error{invalid_argument} epsilon not positive and finite, or so large that rho overflows.
 /// @source      docs/math/budgets.md, Lemma 2; [BS16] has epsilon^2 / 2.
@@ -140,13 +142,13 @@ double rho_from_pure_dp(double epsilon);
 /// @exactness   the smallest double that is >= mu^2 / 2 (for mu < 1e-140, perhaps the next one).
 /// @guarantee   never below the true value.
 /// @throws Error{invalid_argument} mu not positive and finite, or mu^2 / 2 overflows.
-/// @source      [BS16] the Gaussian mechanism; carried to every mu-GDP mechanism by
-/// post-processing.
+/// @source      [BS16] for the Gaussian mechanism; every mu-GDP mechanism follows by
+///              post-processing.
 /// @checked-by  RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown.
 double rho_from_mu(double mu);
 
-/// The mu of the Gaussian mechanism that is rho-zCDP: sqrt(2 rho). Not a conversion of other
-/// mechanisms: rho-zCDP does not imply any mu-GDP.
+/// The mu of the Gaussian mechanism that is rho-zCDP: sqrt(2 rho). Not valid for other mechanisms,
+/// because rho-zCDP does not imply mu-GDP for any mu.
 ///
 /// @exactness   the largest double that is <= sqrt(2 rho).
 /// @guarantee   never above the true value.
@@ -160,13 +162,13 @@ double mu_from_rho(double rho);
 ///     delta = inf over alpha > 1 of
 ///             exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) * (1 - 1 / alpha)^alpha
 ///
-/// For mechanisms known only to be rho-zCDP, such as the discrete Gaussian. A continuous or rounded
-/// Gaussian is mu-GDP, and delta_from_mu is smaller.
+/// Use it for mechanisms known only to be rho-zCDP, for example the discrete Gaussian. A continuous
+/// or rounded Gaussian is mu-GDP, for which delta_from_mu is smaller.
 ///
 /// @param parameters  rho > 0, epsilon >= 0.
 /// @return            0 < delta <= 1.
-/// @exactness         the infimum, in excess by at most 2e-15 times the sizes of the terms of its
-///                    logarithm: 3e-12 of it up to epsilon = 10^3.
+/// @exactness         the infimum, too large by at most 2e-15 times the sizes of the terms of its
+///                    logarithm, which is 3e-12 relative up to epsilon = 10^3.
 /// @guarantee         never below the infimum: every alpha gives a valid bound.
 /// @throws Error{invalid_argument} rho not positive, epsilon negative, either not finite.
 /// @cost              64 steps of a bisection in ln(alpha - 1), about 3 microseconds.
@@ -174,7 +176,7 @@ double mu_from_rho(double rho);
 /// @checked-by        ConcentratedDeltaIsAtLeastTheThirtyDigitInfimumAndCloseAboveIt.
 double delta_from_rho(const RhoEpsilon& parameters);
 
-/// Smallest epsilon >= 0 whose delta_from_rho is at most delta.
+/// Smallest epsilon >= 0 for which delta_from_rho is at most delta.
 ///
 /// @param parameters  rho > 0, 0 < delta < 1.
 /// @return            epsilon >= 0.
@@ -186,7 +188,7 @@ double delta_from_rho(const RhoEpsilon& parameters);
 /// @checked-by        ConcentratedEpsilonIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt.
 double epsilon_from_rho(const RhoDelta& parameters);
 
-/// Largest rho whose generic conversion is (epsilon, delta)-DP.
+/// Largest rho for which the generic conversion gives (epsilon, delta)-DP.
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @return        rho > 0.
@@ -203,23 +205,23 @@ double rho_from_approximate_dp(const ApproximateDp& target);
 struct ClassicalGaussian {
   double noise_multiplier;
   double actual_delta;   ///< exact delta at the target epsilon with that multiplier, rounded up
-  bool theorem_applies;  ///< epsilon < 1; outside, the formula is a guess
-  bool sound;            ///< actual_delta <= delta: that multiplier does reach the target
+  bool theorem_applies;  ///< epsilon < 1; otherwise the formula is a guess
+  bool sound;            ///< actual_delta <= delta, so that multiplier meets the target
 };
 
 /// The classical calibration, for comparison only; no mechanism uses it. Its theorem covers
-/// 0 < epsilon < 1, where it spends 20 to 50 % more noise than needed; beyond, it can give too
-/// LITTLE noise (epsilon = 10, delta = 1e-6), and `sound` says so.
+/// 0 < epsilon < 1, where it adds 20 to 50 % more noise than needed. For larger epsilon it can add
+/// too LITTLE noise (epsilon = 10, delta = 1e-6); `sound` is false then.
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @exactness     noise_multiplier is the formula to rounding; actual_delta as delta_from_mu.
-/// @guarantee     `sound` is true only if the multiplier reaches the target.
+/// @guarantee     `sound` is true only if the multiplier meets the target.
 /// @throws Error{invalid_argument} epsilon or delta outside its range; the multiplier overflows.
 /// @source        [DR14] Theorem A.1; its failure for large epsilon: [BW18] section 2.
 /// @checked-by    ClassicalFormulaSaysWhenItIsUnsound.
 ClassicalGaussian classical_gaussian(const ApproximateDp& target);
 
-/// mu of the adaptive composition of mu_i-GDP mechanisms: sqrt(sum mu_i^2); 0 of none.
+/// mu of the adaptive composition of mu_i-GDP mechanisms: sqrt(sum mu_i^2); 0 if there are none.
 ///
 /// @param mus   each positive and finite.
 /// @exactness   within 2 units in the last place; exact for one entry.
@@ -229,7 +231,7 @@ ClassicalGaussian classical_gaussian(const ApproximateDp& target);
 /// @checked-by  CompositionAddsSquaresOfMuAndAddsRhoRoundedUp.
 double compose_mu(std::span<const double> mus);
 
-/// rho of the composition of rho_i-zCDP mechanisms: sum rho_i; 0 of none.
+/// rho of the composition of rho_i-zCDP mechanisms: sum rho_i; 0 if there are none.
 ///
 /// @param rhos  each positive and finite.
 /// @exactness   within 2 units in the last place; exact where the sum is.

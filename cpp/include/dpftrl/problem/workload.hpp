@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The linear map A that is released.
+/// The workload: the linear map A of the stream that is released.
 ///
 /// ```cpp
 /// const auto workload = dpftrl::Workload::momentum({.num_steps = 3, .momentum = 0.5});
@@ -50,7 +50,7 @@ class Workload {
   static Workload momentum(const Momentum& options);
   /// A width of num_steps or more gives the prefix sums.
   static Workload sliding_window(const Window& options);
-  /// The workload has as many steps as there are rates.
+  /// The number of steps is the number of rates.
   static Workload learning_rates(Rates options);
   /// @throws Error{invalid_argument} not square, not lower triangular, a zero on the diagonal, an
   ///         entry that is not finite; Error{unsupported} more than kMaxDenseSteps steps.
@@ -62,7 +62,7 @@ class Workload {
   std::int64_t num_steps() const { return num_steps_; }
   bool is_prefix() const { return kind_ == Kind::prefix; }
   bool is_toeplitz() const { return kind_ != Kind::rates && kind_ != Kind::matrix; }
-  /// True for kind `matrix` with entries that depend on step - column alone.
+  /// True for kind `matrix` if the entries depend only on step - column.
   bool has_toeplitz_matrix() const { return has_toeplitz_matrix_; }
 
   double momentum() const { return momentum_; }
@@ -77,11 +77,12 @@ class Workload {
   /// First column of a Toeplitz workload, num_steps entries.
   /// @throws Error{unsupported} not Toeplitz, or more than 2^26 steps.
   std::vector<double> coefficients() const;
-  /// A itself. @throws Error{unsupported} more than kMaxDenseSteps steps.
+  /// The matrix A.
+  /// @throws Error{unsupported} more than kMaxDenseSteps steps.
   Matrix matrix() const;
   /// The same workload over the first num_steps steps: the leading block of A.
   Workload leading(std::int64_t num_steps) const { return block(0, num_steps); }
-  /// The diagonal block of A of num_steps steps from `first` on.
+  /// The diagonal block of A for num_steps steps, starting at `first`.
   Workload block(std::int64_t first, std::int64_t num_steps) const;
   /// A w for a sequence w of num_steps numbers (a column), in O(num_steps) except for `matrix`.
   std::vector<double> apply(std::vector<double> sequence) const;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Addressed random bits: ChaCha20 (RFC 8439) used as a function, never as a running state.
+/// Random bits by address: ChaCha20 (RFC 8439) as a function, without a running state.
 ///
-/// A random word is a pure function of (key, stream, row, coordinate block, draw plane). So any
-/// part of the noise can be made again, in any order, on any machine, with the same bits. The map
-/// from an address to the last four words of the ChaCha20 state is frozen: docs/math/addressing.md.
+/// A random word is a pure function of (key, stream, row, coordinate block, draw plane). Any part
+/// of the noise can therefore be regenerated, in any order and on any machine, with the same bits.
+/// The map from an address to the last four words of the ChaCha20 state is frozen:
+/// docs/math/addressing.md.
 ///
 /// ```cpp
 /// const dpftrl::Key key = dpftrl::Key::from_entropy();
@@ -27,23 +28,23 @@ namespace dpftrl {
 enum class Stream : std::uint32_t {
   noise = 0,           ///< noise of releases, double sampler
   noise_float = 1,     ///< noise of simulations, float sampler
-  synthetic_data = 2,  ///< example data; apart from the noise even under the same key
+  synthetic_data = 2,  ///< example data; separate from the noise even under the same key
   noise_float_12 = 3,  ///< noise of simulations by ChaCha12
   noise_float_8 = 4,   ///< noise of simulations by ChaCha8
-  commitment = 5,      ///< tells keys apart in checkpoints, where it is readable
-  ledger = 6,          ///< key of the codes by which a ledger knows records again
-  discrete_noise = 8,  ///< integer noise of lattice and pure releases, and by `query_keys`
-  query_keys = 9,      ///< keys for one use each: queries, choices, second moments
+  commitment = 5,      ///< identifies the key in checkpoints, where it is readable
+  ledger = 6,          ///< key of the codes by which a ledger recognises records
+  discrete_noise = 8,  ///< integer noise of lattice and pure releases, and under `query_keys`
+  query_keys = 9,      ///< single-use keys: queries, choices, second moments
   test = 0xFFFFFFFF,   ///< tests only
 };
 
-/// Rounds of ChaCha that make the words of a stream: the 20 of RFC 8439, fewer for two streams that
-/// no release uses.
+/// Number of ChaCha rounds for a stream: the 20 of RFC 8439, or fewer for two streams that no
+/// release uses.
 constexpr int num_rounds(Stream stream) {
   return stream == Stream::noise_float_12 ? 12 : stream == Stream::noise_float_8 ? 8 : 20;
 }
 
-/// Rows (0 .. 2^48 - 1) and blocks of a row (0 .. 2^32 - 1) that have an address.
+/// Number of addressable rows (0 .. 2^48 - 1) and of addressable blocks of a row (0 .. 2^32 - 1).
 inline constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 48;
 inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 32;
 
@@ -52,21 +53,22 @@ inline constexpr std::size_t kWordsPerBlock = 16;
 inline constexpr std::size_t kBlocksPerGroup = 4;
 inline constexpr std::size_t kWordsPerGroup = kWordsPerBlock * kBlocksPerGroup;
 
-/// 256 bits that decide every random bit of a run. Anyone who knows the key can remove the noise.
+/// 256 bits that determine every random bit of a run. Anyone who knows the key can remove the
+/// noise.
 ///
-/// The words are overwritten when a Key is destroyed (copies made by the compiler or the operating
-/// system are out of its reach).
+/// The words are overwritten when a Key is destroyed (but not copies made by the compiler or the
+/// operating system).
 class Key {
  public:
-  /// 256 bits from the operating system (getentropy; in the browser and Node: crypto's generator).
+  /// Returns 256 bits from the operating system (getentropy; `crypto` in browsers and Node).
   ///
-  /// @throws Error{entropy_unavailable} the platform gave no entropy. There is no fallback.
+  /// @throws Error{entropy_unavailable} the platform provided no entropy. There is no fallback.
   static Key from_entropy();
 
-  /// The eight words of RFC 8439 from 32 bytes, each word little-endian.
+  /// Reads the eight key words of RFC 8439 from 32 bytes, each word little-endian.
   static Key from_bytes(std::span<const std::byte, 32> bytes);
 
-  /// A key anyone can compute from `seed`: for tests and demonstrations ONLY. Noise made from it
+  /// A key that anyone can compute from `seed`, for tests and demonstrations ONLY. Its noise
   /// protects nobody.
   static Key insecure_from_seed(std::uint64_t seed);
 
@@ -110,10 +112,10 @@ struct BlockAddress {
 /// @checked-by  random_test Address.EveryBitOfTheAddressIsOneBitOfTheState
 std::array<std::uint32_t, 4> address_words(const BlockAddress& address);
 
-/// The 16 random words at an address, by the rounds of its stream.
+/// The 16 random words at an address, with num_rounds(stream) rounds.
 std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const BlockAddress& address);
 
-/// Plane 0 of whole groups of one row, word by word with the four blocks side by side:
+/// Writes plane 0 of whole groups of one row, the words of their four blocks interleaved:
 /// out[64 i + 4 w + lane] is word w of block 4 (first_group + i) + lane.
 ///
 /// @param out  length a multiple of 64; group first_group + length / 64 at most 2^30.
@@ -123,7 +125,7 @@ std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const Blo
 void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_group,
                  std::span<std::uint32_t> out);
 
-/// Plane 0 of ONE block for many rows: out[64 i + 4 w + lane] is word w of `block` in row
+/// Writes plane 0 of ONE block for many rows: out[64 i + 4 w + lane] is word w of `block` in row
 /// first_row + 4 i + lane.
 ///
 /// @param out  length a multiple of 64; first_row + length / 16 at most 2^48.
@@ -132,7 +134,7 @@ void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t
 void fill_row_blocks(const Key& key, Stream stream, std::uint64_t first_row, std::uint32_t block,
                      std::span<std::uint32_t> out);
 
-/// Random 32-bit words of a row: out[i] is word number first_word + i, where word number
+/// Writes random 32-bit words of a row: out[i] is word number first_word + i, where word number
 /// 64 g + 4 w + lane is word w of block 4 g + lane. Any range equals the slice of a longer fill.
 ///
 /// @throws Error{invalid_argument} row >= 2^48, or a word at or after 2^36.

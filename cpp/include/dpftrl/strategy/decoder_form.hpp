@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The small descriptions from which a noise stream makes rows of B Z without any matrix.
+/// Compact descriptions from which a noise stream generates rows of B Z without a matrix.
 ///
-/// A form defines B exactly: by the doubles that it stores, in real arithmetic. What a kernel
-/// rounds on the way is in its error bound, not in B. `A` is the prefix-sum matrix unless a
+/// A form defines B exactly, by the doubles that it stores, in real arithmetic. The roundings of a
+/// kernel are part of its error bound, not of B. `A` is the prefix-sum matrix unless a
 /// FilteredDecoder says otherwise; z_m is row m of Z; steps are t = 0, 1, ...
 ///
 /// ```cpp
@@ -58,9 +58,9 @@ struct KaryDecoder {
 /// i.e. all leaves that share the bits above it and have a 0 there. That node ends just before the
 /// first leaf of its right sibling; it is measurement 2 i if its last leaf is leaf i.
 ///
-/// Siblings without leaves are those of the a ones that leaf t + 1 ends in. No other row has them,
-/// so their noise is one normal: if a > 0, row t also adds sqrt(a) z_{2 t + 1}, with the double
-/// nearest to sqrt(a). So every row has variance `weight`. Measurements: 2 num_steps.
+/// The a ones in which leaf t + 1 ends have siblings without leaves. No other row uses these, so
+/// their noise is one normal: if a > 0, row t also adds sqrt(a) z_{2 t + 1}, with the double
+/// nearest to sqrt(a). Every row thus has variance `weight`. Measurements: 2 num_steps.
 struct SmoothDecoder {
   std::int64_t height;  ///< h <= 62
   std::int64_t weight;  ///< w, binomial(h, w) >= num_steps + 1
@@ -77,11 +77,11 @@ struct HaarDecoder {
 
 /// Row t is sum_j c(t - j) z_j over measurements j = 0, 1, ... for which the lag t - j has a
 /// coefficient: coefficients[i] belongs to lag i - num_future. num_future = 0: B is lower
-/// triangular. Measurements: num_steps + num_future, or fewer; there are none beyond.
+/// triangular. There are num_steps + num_future measurements, or fewer.
 struct ToeplitzDecoder {
-  std::vector<double> coefficients;  ///< num_steps + num_future entries and more, at most 2^22
+  std::vector<double> coefficients;  ///< at least num_steps + num_future entries, at most 2^22
   std::int64_t num_future = 0;
-  std::int64_t num_measurements = 0;  ///< 0: num_steps + num_future
+  std::int64_t num_measurements = 0;  ///< 0 means num_steps + num_future
 };
 
 /// B = A C^-1, C lower-triangular Toeplitz with the few given coefficients, c_0 != 0:
@@ -98,8 +98,8 @@ struct BandedInverseDecoder {
 
 /// B = C^-1, lower-triangular Toeplitz with the few given coefficients:
 ///     row t = g_0 z_t + g_1 z_{t-1} + ...
-/// Every row draws its normals again, so that none are kept: the increments of
-/// BandedInverseDecoder.
+/// These are the increments of BandedInverseDecoder. Every row draws its normals again, so none are
+/// kept.
 struct MovingSumDecoder {
   std::vector<double> coefficients;
 };
@@ -127,10 +127,11 @@ struct VaryingBandedDecoder {
   std::shared_ptr<const VaryingBands> bands;
 };
 
-/// Fresh noise for every block of consecutive steps. Row t is what the completed blocks left plus
-/// scale * (row t - first step of the block) of the current block's form. A completed block leaves
-/// scale * (row `closing_row` of its form) or, if closing_row is negative, total_scale * z of one
-/// more measurement. Measurements: block after block, each its form's own ones, then that one.
+/// Fresh noise for every block of consecutive steps. Row t is the sum of what the completed blocks
+/// left, plus `scale` times row (t - first step of the block) of the current block's form. A
+/// completed block leaves `scale` times row `closing_row` of its form or, if closing_row is
+/// negative, `total_scale` times z of one more measurement. Measurements are numbered block by
+/// block: those of the form, then that one.
 struct BlockDecoder {
   struct Block {
     std::int64_t num_steps;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The certified optimum as a strategy that streams: a recursion with few buffers.
+/// The certified optimum as a streaming strategy: a recursion with few buffers.
 ///
 /// ```cpp
 /// const auto strategy = dpftrl::optimal_strategy(
@@ -21,15 +21,15 @@
 
 namespace dpftrl {
 
-/// A recursion with few buffers whose numbers change from step to step, its columns scaled.
+/// A recursion with few buffers whose coefficients change from step to step, with scaled columns.
 ///
 ///     C = [c0              ]    rows: c_i gains_i . (factors_{i-1} * ... * factors_j), then column
 ///         [.  c1           ]    j divided by column_scales_j
 ///         [.  .  c2        ]
 ///
-/// The numbers are not trusted: the column norms, on which the sensitivity rests, and the variances
-/// of the rows are recomputed from them and from the scales. Numbers from a wrong recursion give
-/// another strategy, whose norms and variances are stated correctly.
+/// The coefficients are not trusted: the column norms, on which the sensitivity rests, and the
+/// variances of the rows are recomputed from them and the scales. Coefficients from a wrong
+/// recursion define another strategy, whose norms and variances are stated correctly.
 ///
 /// @exactness   norms by a recursion over all steps; encoder_slack() bounds the effect of its
 ///              rounding
@@ -45,7 +45,7 @@ class VaryingBufferedStrategy : public Strategy {
     std::vector<PlanNumbers> parameters = {};
   };
   /// @param workload  prefix sums, decay without momentum, rates without momentum.
-  /// @throws Error{wrong_length} other than one scale a step; Error{invalid_argument} one that is
+  /// @throws Error{wrong_length} not one scale per step; Error{invalid_argument} a scale that is
   ///         not positive and finite; Error{unsupported} another workload, or numbers of both signs
   ///         that cancel each other to rounding.
   VaryingBufferedStrategy(Workload workload, Parts parts);
@@ -67,7 +67,7 @@ class VaryingBufferedStrategy : public Strategy {
   std::vector<double> epoch_norms_squared(std::int64_t separation) const override;
   std::vector<double> later_products(std::int64_t lag) const override;
 
-  /// Workloads whose rows have variances by recursion.
+  /// True for workloads whose row variances a recursion computes.
   static bool serves(const Workload& workload);
 
  private:
@@ -81,14 +81,14 @@ class VaryingBufferedStrategy : public Strategy {
   bool is_nonnegative_;
   bool has_growing_factors_;
   mutable std::once_flag are_products_made_;
-  mutable std::vector<double> largest_products_;  ///< of columns, when they are asked for
+  mutable std::vector<double> largest_products_;  ///< of columns, computed on first use
 };
 
 /// Makes the parts with columns scaled to norm 1, to rounding.
 VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers buffers);
 
-/// All that defines an `optimal` strategy: from these numbers on there is only + - * / and sqrt, so
-/// a saved plan gives the same bits everywhere.
+/// The numbers that define an `optimal` strategy. Only + - * / and sqrt are applied to them, so a
+/// saved plan gives the same bits everywhere.
 struct OptimalPlan {
   Objective objective = Objective::max;
   double decay = 1;
@@ -101,7 +101,7 @@ struct OptimalPlan {
 
 struct OptimalPlanOptions {
   Objective objective = Objective::max;
-  /// Buffers of the recursion; 0: as many as full accuracy takes (30 to 60).
+  /// Number of buffers of the recursion; 0 means as many as full accuracy needs (30 to 60).
   std::int64_t num_buffers = 8;
   bool use_solver = true;  ///< false: weights in closed form, no certificate beyond the general one
   OptimumOptions solver = {};
@@ -116,14 +116,14 @@ struct OptimalPlanResult {
 };
 
 /// True for workloads that have an optimum: prefix sums, decay without momentum, positive rates
-/// without momentum (mean objective). Any other workload is served by the optimum for prefix sums.
+/// without momentum (mean objective). Any other workload uses the optimum for prefix sums.
 bool has_optimum(const Workload& workload, Objective objective);
 
 /// The problem in the form that the solver takes.
 /// @throws Error{unsupported} a workload without an optimum, or rates that are not positive.
 OptimumProblem optimum_problem(const Workload& workload, Objective objective);
 
-/// The plan for weights of a solver, or (nullptr) for those in closed form.
+/// The plan for the weights of a solver, or for those in closed form if `optimum` is null.
 OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buffers,
                              const Optimum* optimum);
 
@@ -133,13 +133,14 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
                                              const OptimalPlanOptions& options);
 
 /// The certified optimum, streamed with a few buffers: a time-varying recursion whose encoder has
-/// columns of norm 1 (to rounding), recomputed from the numbers that are kept.
+/// columns of norm 1 (to rounding), recomputed from the stored numbers.
 ///
 /// @source  docs/math/optimal.md; the optimum: Denisov et al., arXiv 2202.08312.
 class OptimalStrategy final : public VaryingBufferedStrategy {
  public:
   static constexpr std::string_view kName = "optimal";
-  /// Limit for strategies that are made by name, set by the time and memory that the solver takes.
+  /// Largest horizon of strategies made by name, because of the time and memory that the solver
+  /// takes.
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;
   static constexpr std::int64_t kMaxBuffers = 64;
   /// The plan must have as many steps as the workload.
@@ -147,8 +148,8 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
   OptimalStrategy(Workload workload, OptimalPlan plan);
 
   const OptimalPlan& plan() const { return plan_; }
-  /// Bound that the weights of the plan prove, taken as dual variables: computed anew at every
-  /// call, in O(num_steps) for each of some 30 nodes, with no trust in their origin.
+  /// Bound that the weights of the plan prove as dual variables. It is computed anew at every call,
+  /// in O(num_steps) for each of about 30 nodes, and does not trust their origin.
   OwnBound certified_lower_bound(Objective objective,
                                  const Participation& participation) const override;
 
@@ -157,59 +158,59 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
 };
 
 inline constexpr std::int64_t kDefaultPlanBuffers = 8;
-/// Gap of the certificate of a strategy that is made by name. The error with the usual number of
-/// buffers differs from the optimum by more, and a smaller gap costs a third more time.
+/// Gap of the certificate of a strategy made by name. The error with the usual number of buffers
+/// differs from the optimum by more, and a smaller gap costs a third more time.
 inline constexpr double kPlanGap = 1e-7;
 
-/// A given plan for a workload with an optimum, or for prefix sums that are decoded further.
+/// Makes the strategy of a given plan, for a workload with an optimum, or for prefix sums that are
+/// decoded further.
 std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan);
 
-/// Steps up to which `optimal` of prefix sums and decay with the mean objective is that for fixed
-/// epochs, at most 64 of them.
+/// Largest horizon at which `optimal` for prefix sums and decay with the mean objective is the
+/// optimum for fixed epochs, at most 64 of them.
 inline constexpr std::int64_t kMaxEpochSteps = kMaxDenseOptimumColumns;
 
-/// Is `optimal` the dense optimum for this? Where no number of buffers is given, or 0, workloads
-/// for which there is no recursion (plan_optimal) get it up to 2048 steps, and fixed epochs theirs
-/// up to 1024, with the mean objective those of prefix sums and decay up to kMaxEpochSteps. Beyond
-/// that, or with buffers, the former get the encoder for prefix sums, the latter that for one
+/// True if `optimal` is the dense optimum for these arguments. If num_buffers is unset or 0,
+/// workloads without a recursion (plan_optimal) use it up to 2048 steps, and fixed epochs up to
+/// 1024 steps, or up to kMaxEpochSteps for prefix sums and decay with the mean objective. Beyond
+/// that, or with buffers, the former use the encoder for prefix sums, the latter that for one
 /// participation.
 bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
                         Objective objective, const Participation& participation);
 
-/// Participation that the dense optimum of so many steps is found for: fixed epochs where a method
-/// is known, else one participation.
+/// Participation for which the dense optimum at this horizon is found: fixed epochs if a method is
+/// known, else one participation.
 Participation densely_optimised_for(const Workload& workload, Objective objective,
                                     const Participation& participation);
 
-/// Participation, in words, that `optimal` is searched for where it is not the one that is asked
-/// for: "single participation" with a number of buffers, for fixed epochs beyond their dense
-/// optimum, and for a least separation. Empty for other mechanisms, saved ones, and where it is
-/// asked for.
+/// Participation, in words, that `optimal` is optimised for if it is not the requested one: "single
+/// participation" with a number of buffers, for fixed epochs beyond their dense optimum, and for a
+/// minimum separation. Empty for other mechanisms, for saved ones, and if it is the requested one.
 std::string_view optimised_for(const StrategyOptions& options);
 
-/// @throws Error{unsupported} full accuracy (0 buffers) for a workload that no recursion is for.
+/// @throws Error{unsupported} full accuracy (0 buffers) for a workload without a recursion.
 void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
                        Objective objective);
 
-/// Checks, before the search for a mechanism, that its errors will be known. The encoder for prefix
-/// sums, which replaces a missing recursion (has_optimum), has errors from dense matrices only.
-/// Accepts all other mechanisms and all saved ones.
+/// Checks, before the search for a mechanism, that its errors can be computed. The encoder for
+/// prefix sums, which replaces a missing recursion (has_optimum), has errors from dense matrices
+/// only. Accepts all other mechanisms and all saved ones.
 /// @throws Error{unsupported} a workload without a recursion beyond 2048 steps.
 void require_known_errors(const StrategyOptions& options);
 
-/// The family; 8 buffers by default, 0 for full accuracy.
+/// Makes a strategy of the family; 8 buffers by default, 0 for full accuracy.
 ///
 /// @throws Error{unsupported} full accuracy for a workload without a recursion beyond 2048 steps.
 /// @cost    a dense optimum: seconds at 256 steps, minutes at 1024; long epochs of sums 13 s of
-///          processor time at 16 epochs of 128. A Planner does the same in pieces, which can be
-///          watched and given up.
+///          processor time at 16 epochs of 128. A Planner does the same incrementally, with
+///          progress, and can be cancelled.
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> num_buffers,
                                                  Objective objective,
                                                  const Participation& participation);
 
-/// The encoder of that optimum, with a decoder for the prefix sums.
-/// @throws as optimal_strategy; Error{unsupported} a workload that has no encoder of its own there.
+/// The encoder of optimal_strategy, with a decoder for the prefix sums.
+/// @throws as optimal_strategy; Error{unsupported} a workload that has no encoder of its own.
 std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
                                                        std::optional<std::int64_t> num_buffers,
                                                        Objective objective,

@@ -3,9 +3,9 @@
 
 /// Factorizations A = B C of a workload A.
 ///
-/// A strategy knows its encoder C (num_measurements x num_steps), the decoder B with B C = A
-/// (num_steps x num_measurements), their column and row norms, and a DecoderForm: the small
-/// description from which the noise stream makes rows of B Z without any matrix.
+/// A strategy provides its encoder C (num_measurements x num_steps), the decoder B with B C = A
+/// (num_steps x num_measurements), their column and row norms, and a DecoderForm: a compact
+/// description from which the noise stream generates rows of B Z without a matrix.
 ///
 /// ```cpp
 /// // Noise on every record, C = I and B = A, as a strategy of one's own:
@@ -51,7 +51,7 @@
 
 namespace dpftrl {
 
-/// A list of numbers that defines something, by the name of what they are.
+/// A named list of numbers, part of what defines a strategy.
 struct PlanNumbers {
   std::string name;
   std::vector<double> values;
@@ -64,7 +64,7 @@ struct RowNorms {
   double mean_squared;  ///< ||B||_F^2 / num_steps
 };
 
-/// Cost of making rows of noise, in words.
+/// Cost of generating rows of noise, in words.
 struct StreamCost {
   std::string_view step;    ///< time per step and coordinate
   std::string_view memory;  ///< vectors of state
@@ -79,26 +79,26 @@ struct HaarColumns {};
 /// Block b holds steps 2^b - 1 .. 2^(b+1) - 2: HaarColumns for 2^b steps and one total, both at
 /// squared norm 1/2.
 struct HybridColumns {};
-/// Level l of a tree has nodes of arity^l steps. Those that are used have a row of C, 1 on their
-/// steps.
+/// Nodes of level l of a tree cover arity^l steps. Each node that is used has a row of C, with 1 on
+/// its steps.
 struct KaryColumns {
   std::int64_t arity;
   std::int64_t num_levels;
   std::function<bool(std::size_t level, std::int64_t node)> is_used;
 };
-/// C is that of the smooth tree over words of `height` bits, `weight` of them ones.
+/// C is the encoder of the smooth tree over words of `height` bits, `weight` of them ones.
 struct SmoothColumns {
   std::int64_t height;
   std::int64_t weight;
 };
-/// Columns are shifts of one another, modulo 2 num_steps; the ToeplitzDecoder has the first.
+/// Columns are shifts of one another, modulo 2 num_steps; the ToeplitzDecoder has the first one.
 struct CirculantColumns {};
-/// C = C_base D^-1, or C_base where there are no scales. Valid as long as the strategy.
+/// C = C_base D^-1, or C_base if `scales` is empty. Valid as long as the strategy.
 struct ScaledColumns {
   const Strategy* base;
   std::span<const double> scales;  ///< D
 };
-/// The encoder of `epoch`, started afresh every so many steps. Valid as long as the strategy.
+/// The encoder of `epoch`, restarted every `epoch_length` steps. Valid as long as the strategy.
 struct RestartedColumns {
   const Strategy* epoch;
   std::int64_t epoch_length;
@@ -106,7 +106,7 @@ struct RestartedColumns {
 /// Columns with no structure known beyond Strategy's functions.
 struct OtherColumns {};
 
-/// How the columns of an encoder are related, from which its sensitivity to several participations
+/// Structure of the columns of an encoder, from which its sensitivity to several participations
 /// follows.
 using ColumnStructure =
     std::variant<OtherColumns, DyadicColumns, HaarColumns, HybridColumns, KaryColumns,
@@ -124,14 +124,14 @@ class Strategy {
 
   /// ||C_{:,step}||^2.
   virtual double column_norm_squared(std::int64_t step) const = 0;
-  /// max over columns: the squared l2-sensitivity under single participation.
+  /// Largest squared column norm: the squared l2-sensitivity under single participation.
   virtual double max_column_norm_squared() const = 0;
   /// ||B_{step,:}||^2: the variance of the release at that step with unit noise.
   /// @throws Error{unsupported} no formula at this size; the message says which sizes have one.
   virtual double row_norm_squared(std::int64_t step) const = 0;
   virtual RowNorms row_norms() const = 0;
 
-  /// Dense C and B, the oracles of everything above.
+  /// Dense C and B, against which everything above is tested.
   /// @throws Error{unsupported} more than kMaxDenseSteps steps.
   virtual Matrix encoder() const = 0;
   virtual Matrix decoder() const = 0;
@@ -141,33 +141,35 @@ class Strategy {
   virtual ColumnStructure columns() const { return OtherColumns{}; }
   /// First column of a lower-triangular Toeplitz C (num_steps entries); empty for any other C.
   virtual std::span<const double> toeplitz_encoder() const { return {}; }
-  /// First column of a lower-triangular Toeplitz B, or as much of it as is kept; empty for any
-  /// other B, and where only the DecoderForm has it.
+  /// First column of a lower-triangular Toeplitz B, or the part of it that is kept; empty for any
+  /// other B, and if only the DecoderForm has it.
   virtual std::span<const double> toeplitz_decoder() const { return {}; }
   /// b if C is square and C_ij = 0 unless 0 <= i - j < b, so that columns b or more apart are
-  /// orthogonal; 0 if nothing of that kind is known.
+  /// orthogonal; 0 if unknown.
   virtual std::int64_t num_bands() const { return 0; }
-  /// The inner products of columns of C are known not to be negative.
+  /// True if the inner products of columns of C are known to be non-negative.
   virtual bool has_nonnegative_gram() const { return false; }
   /// Bound on the relative amount by which the column norms of the exact C, the one with B C = A
-  /// for the B that decoder_form() defines, can exceed those stated here (rounded coefficients).
+  /// for the B that decoder_form() defines, can exceed those stated here, because coefficients are
+  /// rounded.
   virtual double encoder_slack() const { return 0; }
-  /// Row i of C reads no step later than the one at which the decoder first uses it. If not, C must
-  /// be brought into lower-triangular form in the proof for adaptive streams, which changes nothing
-  /// for Gaussian noise, and rules out other noise there.
+  /// True if row i of C reads no step later than the one at which the decoder first uses it. If
+  /// not, the proof for adaptive streams must bring C into lower-triangular form, which changes
+  /// nothing for Gaussian noise but rules out other noise.
   virtual bool is_causal() const { return true; }
-  /// Cost of its stream, where it is not that of the family.
+  /// Cost of the noise stream, if it differs from that of the family.
   virtual std::optional<StreamCost> stream_cost() const { return std::nullopt; }
-  /// The parameters it was made with, by name, including those that the family chose. Lists of a
-  /// number a step or more are in its plan instead.
+  /// Parameters of the strategy by name, including those that the family chose. Lists with a number
+  /// or more per step are in its plan instead.
   virtual std::vector<PlanNumbers> parameters() const { return {}; }
-  /// The sum of |C_i . C_j| over columns i, j = s, s + b, ... for s = 0 .. b - 1, rounding errors
-  /// included, or ||C_s + C_{s+b} + ...||^2 if C has no negative entry. Empty where it takes long.
+  /// For s = 0 .. b - 1, the sum of |C_i . C_j| over columns i, j = s, s + b, ..., rounding errors
+  /// included, or ||C_s + C_{s+b} + ...||^2 if C has no negative entry. Empty if it would take too
+  /// long.
   virtual std::vector<double> epoch_norms_squared([[maybe_unused]] std::int64_t separation) const {
     return {};
   }
-  /// For every step i at least |C_i . C_j| for all j >= i + lag, lag > 0, rounding errors included;
-  /// empty if the family knows none.
+  /// For every step i, an upper bound on |C_i . C_j| for all j >= i + lag, lag > 0, rounding errors
+  /// included; empty if the family has none.
   virtual std::vector<double> later_products([[maybe_unused]] std::int64_t lag) const { return {}; }
   /// ||C_0 + C_b + ... + C_{(k-1)b}||^2, if no pattern of at most k steps at least b apart has a
   /// longer sum of columns and there is a closed form; else 0.
@@ -175,12 +177,12 @@ class Strategy {
                                      [[maybe_unused]] std::int64_t separation) const {
     return 0;
   }
-  /// A lower bound that the strategy knows, from the search that made it, on the error of every
-  /// factorization of its workload under that participation (unit noise); value 0: none.
+  /// Lower bound from the search that made the strategy, on the error of every factorization of its
+  /// workload under that participation (unit noise). Value 0 means none.
   struct OwnBound {
     double value = 0;
     std::int64_t min_dimension = 1;  ///< of the records; see LowerBound
-    double every_dimension = value;  ///< for records of every dimension; 0: none
+    double every_dimension = value;  ///< for records of every dimension; 0 means none
     bool is_of_dense_search = false;
   };
   virtual OwnBound certified_lower_bound(
@@ -192,7 +194,8 @@ class Strategy {
  protected:
   explicit Strategy(Workload workload) : workload_(std::move(workload)) {}
   void require_step(std::int64_t step) const;
-  /// num_steps, if matrices are made for that many.
+  /// Returns num_steps, as the size of dense matrices.
+  /// @throws Error{unsupported} more than kMaxDenseSteps steps.
   Eigen::Index dense_size() const;
 
  private:

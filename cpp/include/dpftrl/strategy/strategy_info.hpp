@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Parameters and plans of the families of strategies, and the facts of a family that need no
-/// strategy of it.
+/// Parameters and plans of the strategy families, and facts about a family that are known without
+/// constructing a strategy.
 ///
 /// ```cpp
 /// dpftrl::StrategyOptions options;
@@ -31,12 +31,12 @@
 
 namespace dpftrl {
 
-/// Lists of dual variables, which prove a lower bound.
+/// Names of the lists of dual variables, which prove a lower bound.
 inline constexpr std::string_view kColumnDuals = "column_duals";
 inline constexpr std::string_view kRowDuals = "row_duals";
 
-/// All that defines a strategy whose parameters were searched for. From these numbers on there is
-/// only + - * / and sqrt, so that a plan gives the same noise, bit for bit, wherever it is used.
+/// The numbers that define a strategy whose parameters were searched for. Only + - * / and sqrt are
+/// applied to them, so a plan gives the same noise, bit for bit, on every platform.
 ///
 ///     mechanism              lists, in this order
 ///     optimal                column_weights, row_weights (one number a step), shifts, weights (one
@@ -49,28 +49,31 @@ inline constexpr std::string_view kRowDuals = "row_duals";
 ///     banded-toeplitz        coefficients (one a band)
 ///     banded                 columns (one a band, of the first step, the second, ...)
 ///
-/// @guarantee   The column norms of the strategy are computed from these very numbers: a damaged or
+/// @guarantee   The column norms of the strategy are computed from these numbers, so a damaged or
 ///              invented plan costs accuracy, never privacy. Bounds are proved again from the dual
-///              variables: damaged ones prove less.
+///              variables, so damaged ones prove less.
 /// @checked-by  plan_test
 struct StrategyPlan {
   Objective objective = Objective::max;  ///< error that was minimised
   std::vector<PlanNumbers> numbers;
 
-  /// The list of that name. @throws Error{invalid_argument} there is none.
+  /// The list of that name.
+  /// @throws Error{invalid_argument} there is none.
   const std::vector<double>& list(std::string_view name) const;
   bool has(std::string_view name) const;
-  /// The only number of a list. @throws Error{wrong_length} there are more.
+  /// The only number of a list.
+  /// @throws Error{wrong_length} there are more.
   double number(std::string_view name) const;
-  /// The columns of an encoder: as many numbers a step, at most `most_bands`.
+  /// The columns of an encoder, with the same number of entries for each step, at most
+  /// `most_bands`.
   Matrix columns(std::int64_t num_steps, std::int64_t most_bands) const;
-  /// For the leading block of matrices of `of_steps` steps: lists with several numbers a step keep
-  /// those of the first steps, all others at most so many entries. Dual variables of dense matrices
-  /// prove nothing there and are left out.
+  /// Plan for the leading block of num_steps of the `of_steps` steps. Lists with several numbers
+  /// per step keep those of the first steps; all others keep at most num_steps entries. Dual
+  /// variables of dense matrices prove nothing about the block and are left out.
   [[nodiscard]] StrategyPlan leading(std::int64_t num_steps, std::int64_t of_steps) const;
 };
 
-/// Parameters of families that have some. Unset: the family's default, stated in its header.
+/// Parameters of the families. Unset ones have the family's default, stated in its header.
 /// @throws (make_strategy) Error{invalid_argument} a parameter that the family does not take.
 struct StrategyParameters {
   std::optional<std::int64_t> num_bands = {};    ///< banded, banded-...
@@ -89,22 +92,21 @@ struct StrategyParameters {
 
   std::optional<Objective> objective = {};  ///< of the optimised families; default max
 
-  /// The optimised families: the result of an earlier search, instead of a new one. Excludes all
+  /// Optimised families: the result of an earlier search, used instead of a new one. Excludes all
   /// other parameters.
   std::shared_ptr<const StrategyPlan> plan = {};
 
-  /// Any prefix-sum strategy, started afresh every so many steps; the last epoch may be shorter.
+  /// Any prefix-sum strategy: restarts it every so many steps; the last epoch may be shorter.
   std::optional<std::int64_t> epoch_length = {};
-  /// With epoch_length, trees: a finished epoch is completed with empty steps to a power of two and
-  /// leaves a single node behind.
+  /// Trees with epoch_length: pads a finished epoch with empty steps to a power of two, so that it
+  /// leaves a single node.
   bool complete_epochs = false;
-  /// Any strategy: columns of C scaled to norm 1 (C D^-1), the workload kept.
+  /// Any strategy: scales the columns of C to norm 1 (C D^-1) and keeps the workload.
   bool normalize_columns = false;
 };
 
-/// A member of StrategyParameters: its name, and where it is. The list of all of them is what
-/// checks and bindings go by, so that a new parameter is named in one place besides the structure
-/// itself.
+/// Name and location of a member of StrategyParameters. Checks and bindings use the list of all of
+/// them, so a new parameter is named in one place besides the struct itself.
 struct ParameterInfo {
   std::string_view name;
   std::variant<std::optional<std::int64_t> StrategyParameters::*,
@@ -112,7 +114,7 @@ struct ParameterInfo {
                std::optional<bool> StrategyParameters::*, std::vector<double> StrategyParameters::*,
                std::optional<Objective> StrategyParameters::*, bool StrategyParameters::*>
       member;
-  bool is_general = false;  ///< any family takes it
+  bool is_general = false;  ///< every family accepts it
 
   bool is_flag() const;
   bool is_list() const;
@@ -120,13 +122,13 @@ struct ParameterInfo {
   bool is_given(const StrategyParameters& parameters) const;
 };
 
-/// All parameters but the plan, in the order in which they are best explained.
+/// All parameters except the plan, in the order in which documentation lists them.
 std::span<const ParameterInfo> parameter_infos();
 
-/// The parameter of that name; nullptr where there is none.
+/// The parameter of that name; nullptr if there is none.
 const ParameterInfo* find_parameter(std::string_view name);
 
-/// Objective that a mechanism with these parameters is made for; the largest error by default.
+/// Objective that a mechanism with these parameters minimises; the max error by default.
 inline Objective objective_of(const StrategyParameters& parameters) {
   return parameters.plan ? parameters.plan->objective
                          : parameters.objective.value_or(Objective::max);
@@ -137,19 +139,19 @@ struct StrategyOptions {
   std::int64_t num_steps = 0;
   /// Default: the prefix sums of num_steps steps. Its horizon must be num_steps.
   std::optional<Workload> workload = {};
-  /// The encoder is made for this workload, while the prefix sums are decoded from it, for callers
-  /// that compute the one from the other. Default: it is made for `workload`.
+  /// Workload for which the encoder is made, while prefix sums are decoded, for callers that
+  /// compute that workload from the prefix sums. Default: `workload`.
   std::optional<Workload> encoder_workload = {};
   StrategyParameters parameters = {};
-  /// Participation to optimise for, in the families that search for their parameters and have a
-  /// search for it: `optimal` (fixed epochs), `blt`, `banded-toeplitz`, `banded`. It is no part of
-  /// the strategy: sensitivities are computed for any participation.
+  /// Participation to optimise for, in families whose parameter search supports it: `optimal`
+  /// (fixed epochs), `blt`, `banded-toeplitz`, `banded`. It is not part of the strategy;
+  /// sensitivities are computed for any participation.
   Participation participation = Participation::single();
 };
 
-/// How a family serves workloads other than prefix sums. `adapted`: Toeplitz workloads get an
-/// encoder made for them, the others are decoded. `decoded`: the encoder is that for prefix sums,
-/// and those are decoded further, B = A_workload A^-1 B_prefix.
+/// How a family supports workloads other than prefix sums. `adapted`: Toeplitz workloads have an
+/// encoder made for them, others are decoded. `decoded`: the encoder for prefix sums is used, and
+/// the prefix sums are decoded further, B = A_workload A^-1 B_prefix.
 enum class WorkloadSupport { adapted, decoded };
 
 struct StrategyInfo {
@@ -157,12 +159,12 @@ struct StrategyInfo {
   std::string_view summary;      ///< one line
   std::string_view step_cost;    ///< time per step and coordinate
   std::string_view memory_cost;  ///< vectors of state
-  std::string_view parameters;   ///< names of the parameters it takes, comma-separated; or empty
+  std::string_view parameters;   ///< names of the parameters it accepts, comma-separated; or empty
   WorkloadSupport workloads;
   std::int64_t max_steps;  ///< longest horizon of its formulas
   bool is_causal;          ///< see Strategy::is_causal
-  /// Laplace noise in the place of the Gaussian gives pure differential privacy, for records chosen
-  /// in the light of releases, too: l1_sensitivity.
+  /// True if Laplace instead of Gaussian noise gives pure differential privacy, also for adaptively
+  /// chosen records; see l1_sensitivity.
   bool allows_pure_dp = true;
 };
 

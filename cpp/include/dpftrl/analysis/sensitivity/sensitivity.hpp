@@ -37,7 +37,7 @@ struct Sensitivity {
 };
 
 /// l2-sensitivity of a strategy: how far C G moves when one user's rows of G change by norm 1 each.
-/// The first of these that is exact, else the smallest:
+/// Returns the first of these that is exact, else the smallest:
 ///
 ///     one participation          largest column norm
 ///     dyadic trees               exact search over the tree, else a bound level by level
@@ -53,15 +53,16 @@ struct Sensitivity {
 /// @checked-by     sensitivity_test "never below brute force, and equal to it where called exact".
 Sensitivity sensitivity(const Strategy& strategy, const Participation& participation);
 
-/// Lower-triangular Toeplitz encoder with the given first column, num_steps = coefficients.size().
-/// Exact for one participation, for non-negative coefficients in fixed epochs (the first phase is
-/// the worst), and for non-negative non-increasing ones at a minimum separation (the pattern 0, b,
-/// 2b, ... is the worst). For others in fixed epochs the root of the sum of |X_ij| over the first
-/// phase, X = C^T C: an upper bound, exact where none of these X_ij is negative; where that takes
-/// more than 2^27 operations, the bound for |c_j|. At a minimum separation an upper bound: that for
-/// the non-increasing majorant max_{j >= i} |c_j|. O(num_steps) and as many pairs of doubles as the
-/// separation; with both signs over epochs p / b times O(p + k), p coefficients up to the last that
-/// is not 0.
+/// Sensitivity of the lower-triangular Toeplitz encoder with the given first column,
+/// num_steps = coefficients.size(). Exact for one participation, for non-negative coefficients in
+/// fixed epochs (the first phase is the worst), and for non-negative non-increasing ones at a
+/// minimum separation (the pattern 0, b, 2b, ... is the worst). For other coefficients in fixed
+/// epochs, the result is the square root of the sum of |X_ij| over the first phase, X = C^T C: an
+/// upper bound, exact if none of these X_ij is negative. If that takes more than 2^27 operations,
+/// it is the bound for |c_j|. For other coefficients at a minimum separation, it is an upper bound:
+/// that for the non-increasing majorant max_{j >= i} |c_j|. Takes O(num_steps) time and as many
+/// pairs of doubles as the separation; with both signs over epochs, p / b times O(p + k), where p
+/// counts the coefficients up to the last non-zero one.
 /// @source  Kalinin, Lampert, arXiv 2405.13763, Theorem 2; docs/math/sensitivity.md.
 Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
                                  const Participation& participation);
@@ -69,36 +70,38 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
 /// max_{j >= i} |c_j| for every i.
 std::vector<double> non_increasing_majorant(std::span<const double> coefficients);
 
-/// Largest sum of values over an allowed pattern. The values must not be negative. With squared
-/// column norms: the squared sensitivity of an encoder whose columns are orthogonal at the allowed
-/// distances (b-banded and square, b <= separation). O(n) for fixed epochs and for non-increasing
-/// values, else a dynamic program in O(n k).
+/// Largest sum of values over an allowed pattern. The values must not be negative. For squared
+/// column norms, this is the squared sensitivity of an encoder whose columns are orthogonal at the
+/// allowed distances (b-banded and square, b <= separation). O(n) for fixed epochs and for
+/// non-increasing values, else a dynamic program in O(n k).
 /// @throws Error{unsupported} a dynamic program with n k > 2^30.
 /// @source  Choquette-Choo et al., arXiv 2306.08153, Algorithm 3.
 double largest_pattern_sum(std::span<const double> values, const Participation& participation);
 
-/// From the Gram matrix X = C^T C. Single and fixed epoch: max over patterns of sum |X_ij|, exact
-/// if no X_ij involved is negative. Min separation: the same where the worst pattern can be found
-/// in 2^20 steps of a dynamic program, because few columns have inner products or k is small; exact
-/// also if signs of the contributions attain it. Else the bound of Choquette-Choo et al., arXiv
-/// 2306.08153: v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v). O(n^2 k).
+/// Sensitivity from the Gram matrix X = C^T C. Its square is the max over patterns of sum |X_ij|
+/// for single participation and fixed epochs, exact if no X_ij involved is negative. For a minimum
+/// separation, the same if 2^20 steps of a dynamic program find the worst pattern, because few
+/// columns have non-zero inner products or k is small; also exact if signs of the contributions
+/// attain it. Otherwise the bound of Choquette-Choo et al., arXiv 2306.08153:
+/// v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v). O(n^2 k).
 Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation);
 
-/// How far C G moves in l1-norm, entries of measurements added up, when one user's rows of G change
-/// by l1-norm 1 each: the largest sum of the l1-norms of columns of C over a pattern. With
-/// independent Laplace noise of scale l1_sensitivity / epsilon (twice that if records of l1-norm 1
-/// are replaced rather than left out) in the entries of Z the releases are epsilon-differentially
-/// private, for records chosen in the light of releases and encoders that read later steps, too.
+/// l1-sensitivity of a strategy: how far C G moves in l1-norm, over all entries of all
+/// measurements, when one user's rows of G change by l1-norm 1 each. It is the largest sum of the
+/// l1-norms of columns of C over a pattern. With independent Laplace noise of scale
+/// l1_sensitivity / epsilon (twice that if records of l1-norm 1 are replaced rather than left out)
+/// in the entries of Z, the releases are epsilon-differentially private, also for adaptively chosen
+/// records and for encoders that read later steps.
 ///
-/// @exactness   for one participation; else an upper bound, exact if C has no negative entry; of
-///              k-ary trees with many steps and participations an upper bound
-/// @throws Error{unsupported} more than kMaxDenseSteps steps, but for k-ary trees
+/// @exactness   exact for one participation, and for more if C has no negative entry; else an upper
+///              bound, as for k-ary trees with many steps and participations
+/// @throws Error{unsupported} more than kMaxDenseSteps steps, except for k-ary trees
 /// @source      docs/math/mechanisms.md, "Pure differential privacy"
 /// @checked-by  sensitivity_test "Laplace noise of this scale is purely private, against adaptive
 ///              adversaries, too"
 Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& participation);
 
-/// The oracle: max over ALL patterns of sum_{i,j in pi} |X_ij|, and whether X is non-negative on
+/// Test oracle: max over ALL patterns of sum_{i,j in pi} |X_ij|, and whether X is non-negative on
 /// the patterns (then exact for every dimension; else an upper bound).
 /// @throws Error{unsupported} more than 2^22 patterns.
 Sensitivity brute_force_sensitivity(const Matrix& encoder, const Participation& participation);
