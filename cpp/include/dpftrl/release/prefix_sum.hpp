@@ -4,10 +4,10 @@
 /// Private running totals: clip -> grid -> accumulate -> add noise -> release; or, in mode lattice,
 /// clip -> grid -> measure -> add noise -> decode -> release.
 ///
-/// A step is one record, or any number of contributions. Here alone a sum meets noise. With a
-/// mechanism for a sliding window, totals are those of the last steps: differences of running
-/// totals, with noise made for them. With one for decay, momentum, rates or a matrix they are sums
-/// with weights. A PeopleSum takes contributions of people, of whom each is protected.
+/// A step is one record, or any number of contributions. Noise is added to sums only here. With a
+/// mechanism for a sliding window, totals cover the last steps: they are differences of running
+/// totals, with noise made for these. With one for decay, momentum, rates or a matrix, they are
+/// weighted sums. A PeopleSum takes contributions of people and protects each person.
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
@@ -75,35 +75,34 @@ struct StepProbability {
   double probability;
 };
 
-/// The sums are those of the mechanism's workload: prefix sums, or in mode grid without a pure
-/// mechanism any other. A sliding window keeps `width * dimension` integers of 8 bytes, a matrix
-/// those of all steps; other weights keep 40 bytes for every coordinate, with momentum 80. They are
-/// in checkpoints.
+/// Releases the sums of the mechanism's workload: prefix sums or, in mode grid with a mechanism
+/// that is not pure, any other. A sliding window keeps `width * dimension` integers of 8 bytes, a
+/// matrix those of all steps; other weights keep 40 bytes per coordinate, or 80 with momentum.
+/// Checkpoints include them.
 ///
 /// A mechanism for k workloads (Mechanism::make_stack) takes a dimension of k d: a record is d
-/// numbers and then zeros, and a release the d sums of the first workload, those of the second, ...
-/// StackSum has records of d numbers.
+/// numbers followed by zeros, and a release is the d sums of the first workload, then those of the
+/// second, ... StackSum takes records of d numbers.
 class PrefixSum {
  public:
   /// @throws Error{invalid_argument} dimension < 1, a noise std below 2^-900, a grid that is not a
-  ///         power of two or is too coarse or too fine for 62-bit sums, or for sums with weights a
-  ///         grid above the noise of a release, or weights above 2^20; in mode lattice as
-  ///         LatticeMechanism::make;
-  ///         Error{unsupported} mode lattice of a mechanism without an integer encoder, or for
-  ///         another workload; Error{resource_exhausted} see NoiseStream; in mode lattice a state,
-  ///         and for other workloads sums and records, of more than 1 GiB.
+  ///         power of two or is too coarse or too fine for 62-bit sums, or for weighted sums a grid
+  ///         above the noise of a release, or weights above 2^20; in mode lattice as
+  ///         LatticeMechanism::make; Error{unsupported} mode lattice of a mechanism without an
+  ///         integer encoder, or for another workload; Error{resource_exhausted} see NoiseStream;
+  ///         in mode lattice a state, and for other workloads sums and records, of more than 1 GiB.
   PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
   ~PrefixSum();
   PrefixSum(PrefixSum&&) noexcept;
   PrefixSum& operator=(PrefixSum&&) noexcept;
 
-  /// Takes one record, clips it, and writes the private running total, or that of the window.
+  /// Takes one record, clips it, and writes the private running total, or the total of the window.
   ///
   /// @param record  dimension entries, input units.
   /// @param noisy   dimension entries, input units: multiples of grid(), or in mode lattice a
   ///                function of the noisy measurements so far. May be `record` itself, but
   ///                no other part of it.
-  /// @param sink    is given the release, too, unless it is null.
+  /// @param sink    also receives the release, unless null.
   /// @guarantee     mode grid: given ideal random bits, the releases are those of the ideal
   /// Gaussian
   ///                mechanism rounded to the grid, so the sequence is mu-GDP for the mechanism's mu
@@ -130,13 +129,13 @@ class PrefixSum {
   /// The same for a record that is not written out; no part of it in `noisy`.
   void release(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink = nullptr);
 
-  /// Adds a contribution to the step that the next release ends. Each is clipped and put on the
-  /// grid by itself, so that a step may be the sum of many people's.
+  /// Adds a contribution to the step that the next release ends. Each one is clipped and put on the
+  /// grid separately, so a step may be the sum of many people's contributions.
   ///
   /// @param contribution  dimension entries, input units.
-  /// @guarantee     that of `release`, for streams that differ in contributions of one user, of
-  ///                whom there is at most one at a step and at steps that the mechanism's
-  ///                participation allows. PeopleSum makes sure of that.
+  /// @guarantee     that of `release`, for streams that differ in contributions of one user, who
+  ///                makes at most one per step and only at steps that the mechanism's participation
+  ///                allows. PeopleSum enforces that.
   /// @checked-by    prefix_sum_test, people_sum_test
   /// @throws Error{wrong_length, invalid_argument} the contribution is refused; Error{past_horizon}
   ///         after num_steps releases; Error{resource_exhausted} after max_contributions() of them.
@@ -144,76 +143,79 @@ class PrefixSum {
   void contribute(std::span<const double> contribution);
   void contribute(const ProductRecord& contribution);
 
-  /// Ends the step of the contributions made since the last release; there may be none.
+  /// Ends the step of the contributions made since the last release, if any.
   /// @throws Error{wrong_length}, Error{past_horizon}: nothing changes.
   void release(std::span<double> noisy, ReleaseSink* sink = nullptr);
 
-  /// The releases of num_records records, one after the other: those of as many calls of release.
+  /// Releases num_records records in turn, with the same results as one call of `release` for each.
   ///
   /// @param records  num_records * dimension entries.
-  /// @param noisy    as many.
-  /// @throws as release. All records are looked at first, so that a refused call changes nothing.
+  /// @param noisy    num_records * dimension entries.
+  /// @throws as release. All records are checked first, so a refused call changes nothing.
   /// @checked-by prefix_sum_test "a batch is its releases one by one"
   void release_batch(std::span<const double> records, std::span<double> noisy,
                      std::int64_t num_records);
 
-  /// Bytes from which `restore_without_ledger` goes on, as NoiseStream::checkpoint, also between
-  /// two contributions to one step. They contain the TRUE sums: as secret as the records.
+  /// Returns bytes from which `restore_without_ledger` continues, as NoiseStream::checkpoint, also
+  /// between two contributions to one step. They contain the TRUE sums and are as secret as the
+  /// records.
   /// @throws std::bad_alloc.
   std::vector<std::byte> checkpoint();
 
-  /// Continues where `checkpoint` was called. Records released since then would meet the same noise
-  /// again, and two releases of one step with different records reveal the difference of the
-  /// records: restore only the newest bytes. ReleaseLedger makes sure of that.
+  /// Continues where `checkpoint` was called. Records released since then would be released with
+  /// the same noise again, and two releases of one step with different records reveal the
+  /// difference of the records, so restore only the newest bytes. ReleaseLedger enforces that.
   /// @throws as NoiseStream::restore; also for another clip norm, noise or grid.
   /// @checked-by checkpoint_test
   void restore_without_ledger(std::span<const std::byte> bytes);
 
-  /// In mode lattice its noise is not that of the releases.
+  /// In mode lattice, its noise is not the noise of the releases.
   const Mechanism& mechanism() const { return *mechanism_; }
-  /// Mechanism behind the claims of mode lattice; nullptr in mode grid.
+  /// Mechanism that states the claims of mode lattice; nullptr in mode grid.
   const LatticeMechanism* lattice() const { return lattice_.get(); }
-  /// Std of the noise of each coordinate of the release at a step, input units, in either mode and
-  /// with the rounding of noise to integers. Clipping, and the truncation of records to the grid,
-  /// add a bias that this std does not include: see docs/math/grid.md, section 7.
+  /// Std of the noise of each coordinate of the release at a step, input units, in either mode,
+  /// including the rounding of noise to integers. Clipping, and the truncation of records to the
+  /// grid, add a bias that this std does not include: see docs/math/grid.md, section 7.
   /// @checked-by  prefix_sum_test "the predicted std is that of the releases, on coarse grids too"
   double release_stddev(std::int64_t step) const;
-  /// The same of one coordinate: for a stack they differ, and the former is that of the first.
+  /// The same for one coordinate. In a stack they differ, and release_stddev returns that of the
+  /// first.
   double release_stddev_of(const ReleaseEntry& entry) const;
   /// Pure mechanisms: smallest x, input units, that the magnitude of the noise of a coordinate of
   /// the release at a step exceeds with at most this probability.
-  /// @exactness   of the sum of the noises themselves, not of a bound on it: docs/math/pure.md.
+  /// @exactness   exact for the sum of the noises, not for a bound on it: docs/math/pure.md.
   /// @throws Error{unsupported} a mechanism with a delta; Error{invalid_argument} step out of
   /// range,
   ///         or a probability that is not between 1e-290 and 1.
-  /// @cost        the square of the number of nodes, 25 or so.
+  /// @cost        the square of the number of nodes, about 25.
   /// @checked-by  pure_sum_test "the tail of a release is that of the convolution"
   double release_half_width(const StepProbability& wanted) const;
-  /// Pure mechanisms: x, input units, that the noise of no coordinate of any release exceeds in
-  /// magnitude but with at most this probability, all of them together.
+  /// Pure mechanisms: x, input units, such that with at most this probability the noise of some
+  /// coordinate of some release exceeds x in magnitude.
   /// @exactness   an upper bound: the union over steps and coordinates, each with the tail of the
-  ///              sum of its noises. Beyond 2^20 steps each counts as one with the most nodes, and
-  ///              numbers of nodes above 64 are rounded up, by a thirty-second at most.
+  ///              sum of its noises. Beyond 2^20 steps, each step is assumed to have the most
+  ///              nodes, and numbers of nodes above 64 are rounded up by at most a thirty-second.
   /// @guarantee   over all steps of the horizon, released or not, rounding included.
   /// @throws Error{unsupported} a mechanism with a delta; Error{invalid_argument} a probability
   ///         that is not between 1e-200 and 1.
   /// @cost        O(num_steps) up to 2^20 steps.
   /// @checked-by  pure_sum_test "all releases keep to their bound together"
   double simultaneous_half_width(double probability) const;
-  /// Law of the noise of a node of a pure mechanism; empty for others.
+  /// Law of the noise of a node of a pure mechanism; empty for other mechanisms.
   std::optional<LaplaceNoise> laplace() const;
   std::int64_t dimension() const { return dimension_; }
   std::int64_t num_steps() const { return mechanism_->num_steps(); }
   /// Releases already made.
   std::int64_t step() const { return step_; }
   double grid() const { return grid_; }
-  /// Records and contributions that the sums have room for, at least num_steps() and 2^31, also of
-  /// those that have left a window; in mode lattice those to one step.
+  /// Number of records and contributions that the sums have room for, at least num_steps() and
+  /// 2^31, including those that have left a window; in mode lattice, contributions to one step.
   std::int64_t max_contributions() const { return max_contributions_; }
-  /// Mode lattice: the noisy integers that the last release made, measurement after measurement.
+  /// Mode lattice: the noisy integers of the last release, measurement after measurement.
   std::span<const std::int64_t> measurements() const;
-  /// Entries of noise that were recomputed because double precision left their rounding open.
-  /// For tests and statistics: like the time of a release, it is not covered by the guarantee.
+  /// Number of noise entries that were recomputed because double precision left their rounding
+  /// open. For tests and statistics; like the time of a release, it is not covered by the
+  /// guarantee.
   std::int64_t num_recomputed() const;
 
  private:
@@ -226,7 +228,7 @@ class PrefixSum {
   void end_step_with(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink);
   /// Sum of the integers of contributions, dimension() entries each.
   std::vector<std::int64_t> integers_of(std::span<const double> contributions) const;
-  /// Releases a step of that sum. A call that throws changes nothing.
+  /// Releases a step with that sum. A call that throws changes nothing.
   void release_integers(std::vector<std::int64_t> integers, std::int64_t num_contributions,
                         std::span<double> noisy);
   void end_step();
@@ -243,7 +245,7 @@ class PrefixSum {
 };
 
 struct GradientNoiseOptions {
-  MechanismOptions mechanism;  ///< for prefix sums; `clip_norm` is what the caller promises
+  MechanismOptions mechanism;  ///< for prefix sums; the caller guarantees `clip_norm`
   Key key;
   std::int64_t dimension = 1;
   /// Spacing of the results, a power of two. Default: default_grid, or finer: at most clip_norm /
@@ -252,41 +254,41 @@ struct GradientNoiseOptions {
 };
 
 /// Noise for sums of clipped gradients that callers keep themselves: row t of C^-1 Z for the sum of
-/// step t. Sums of the results are running totals with the noise of PrefixSum, bit for bit; but
-/// encoders whose inverse has few bands round each row by itself (NoiseIncrements), and those sums
-/// are off by at most a unit a step.
+/// step t. Sums of the results are running totals with the noise of PrefixSum, bit for bit, except
+/// that encoders whose inverse has few bands round each row separately (NoiseIncrements), so those
+/// sums are off by at most a unit per step.
 ///
 ///     sum of step t --truncate--> q_t     (q_t + round(row of totals t) - round(that before)) grid
 ///
-/// @guarantee  mode grid of PrefixSum, for neighbouring streams whose sums, as they are given here,
-///             differ at each step of the user by at most the promised norm. What truncating a sum
-///             adds to that, below sqrt(dimension) grid, is in mechanism().clip_norm(), for which
-///             the noise is made: docs/math/grid.md, section 8. Clipping is the caller's, and so is
-///             the rounding of the sums.
+/// @guarantee  that of mode grid of PrefixSum, for neighbouring streams whose sums, as passed in
+///             here, differ at each step of the user by at most the promised norm. The noise is
+///             made for mechanism().clip_norm(), which includes what truncating a sum adds to that
+///             norm, below sqrt(dimension) grid: docs/math/grid.md, section 8. The caller is
+///             responsible for clipping, and for the rounding of the sums.
 /// @checked-by gradient_noise_test
 class GradientNoise {
  public:
   /// @throws as Mechanism::make, PrefixSum and NoiseIncrements.
   explicit GradientNoise(const GradientNoiseOptions& options);
 
-  /// Adds the noise of a step, and goes to the next one. Steps may be left out; none is given
-  /// twice, unless noise() goes back.
+  /// Adds the noise of a step and advances to the next one. Steps may be skipped; none is used
+  /// twice, unless noise() seeks back.
   ///
   /// @param sum  dimension entries, input units; becomes a multiple of grid().
   /// @param step  step() .. num_steps() - 1.
   /// @throws Error{wrong_length} sum; Error{past_horizon} step; Error{already_released} a step
-  ///         before step(): two sums with the same noise show their difference;
+  ///         before step(): two sums with the same noise reveal their difference;
   ///         Error{invalid_argument} an entry that is not finite, or beyond 2^52 grids. Nothing
   ///         changes in any of these cases.
   void add_noise_to(std::span<double> sum, std::int64_t step);
 
-  /// Rows, checkpoints and `seek`, which goes back also: for callers who know that nothing was
-  /// shown of the steps that follow.
+  /// Rows, checkpoints and `seek`, which can also go back: for callers who know that no later step
+  /// was released.
   NoiseIncrements& noise() { return noise_; }
   const NoiseIncrements& noise() const { return noise_; }
-  /// The mechanism for the norm with what truncation adds.
+  /// The mechanism for the promised norm plus the effect of truncation.
   const Mechanism& mechanism() const { return *mechanism_; }
-  double clip_norm() const { return clip_norm_; }  ///< that was promised
+  double clip_norm() const { return clip_norm_; }  ///< as promised by the caller
   double grid() const { return grid_; }
 
  private:
@@ -299,8 +301,9 @@ class GradientNoise {
   std::vector<std::int64_t> row_;
 };
 
-/// A step is the time until the next release, an hour say, and any number of people contribute to
-/// it. Contributions of one person to a step are added up and clipped together.
+/// Private running totals of people's contributions. A step is the time until the next release, for
+/// example an hour, and any number of people contribute to it. Contributions of one person to a
+/// step are added up and clipped together.
 ///
 ///     person, values -> counts? -> added to the person's part of the open step
 ///     release        -> each part clipped and on the grid -> PrefixSum
@@ -311,27 +314,29 @@ class PeopleSum {
 
   /// Adds to a person's part of the open step.
   ///
-  /// @param person  one number a person. Two persons with one number are not protected.
-  /// @param values  dimension entries, input units. Sums beyond the doubles stay at the largest.
-  /// @return        false: the pattern is used up, and this does not count. Not private.
+  /// @param person  a number that identifies the person. Two people who share a number are not
+  ///                protected.
+  /// @param values  dimension entries, input units. Sums beyond the range of double saturate at the
+  ///                largest double.
+  /// @return        false if the pattern is used up and this does not count. Not private.
   /// @throws Error{wrong_length, invalid_argument} refused; Error{past_horizon} after num_steps
   ///         releases. Nothing changes in any of these cases.
   bool contribute(std::int64_t person, std::span<const double> values);
 
-  /// The same where the person has no part of the open step yet: what one person brings to a step
-  /// after that does not count, for values that must not be added up before they are clipped.
+  /// The same if the person has not contributed to the open step yet. Later contributions to that
+  /// step do not count. For values that must not be added up before they are clipped.
   /// @checked-by people_statistics_test
   bool contribute_first(std::int64_t person, std::span<const double> values);
 
   /// Ends the step.
   ///
-  /// @param noisy   dimension entries: as of PrefixSum::release.
+  /// @param noisy   dimension entries, as for PrefixSum::release.
   /// @guarantee     given ideal random bits, mu-GDP for the mechanism's mu (in mode lattice what
   ///                its certificate claims) when all contributions
   ///                of one person are left out (zero-out), or their values changed (replace-one),
   ///                with nothing to add to delta, for contributions chosen after seeing releases.
   /// @exactness     that of PrefixSum::release.
-  /// @throws        as PrefixSum::release; after Error{resource_exhausted} a second call goes on.
+  /// @throws        as PrefixSum::release; after Error{resource_exhausted} a second call continues.
   /// @checked-by    people_sum_test "leaving one person out is within the sensitivity"
   void release(std::span<double> noisy);
 
@@ -351,7 +356,7 @@ class PeopleSum {
   /// Releases already made.
   std::int64_t step() const { return sums_.step(); }
   double grid() const { return sums_.grid(); }
-  /// Contributions that did not count. Not private.
+  /// Number of contributions that did not count. Not private.
   std::int64_t num_dropped() const { return bound_.num_dropped() + num_repeated_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Records on their way to a release: how they are clipped, what is asked for, who takes it.
+/// Records before a release: options, clipping, and sinks that receive the release.
 ///
 /// ```cpp
 /// std::array<double, 2> record{3, 4};
@@ -22,7 +22,7 @@
 
 namespace dpftrl {
 
-/// How a release is made safe against the low-order bits of floating-point numbers.
+/// How releases are protected against leaks through the low-order bits of floating-point numbers.
 enum class ReleaseMode {
   grid,     ///< integer sums plus exactly rounded noise: the exact release, rounded to the grid
   lattice,  ///< noisy integer measurements, decoded afterwards: see lattice.hpp
@@ -34,61 +34,62 @@ struct PrefixSumOptions {
   ReleaseMode mode = ReleaseMode::grid;
   /// Spacing of the released values, a power of two; default `default_grid`.
   std::optional<double> grid = {};
-  /// Every entry of noise is computed digit by digit: the same releases, slowly.
+  /// Computes every entry of noise digit by digit: the same releases, but slowly.
   bool exact_only = false;
-  /// Mode lattice only, where the mechanism's own noise is not used: see LatticeOptions.
+  /// Mode lattice only, which does not use the mechanism's own noise: see LatticeOptions.
   LatticeNoise lattice_noise = LatticeNoise::discrete_gaussian;
   std::optional<int> precision_bits = {};
 };
 
-/// Largest power of two that is at most 1, so that integers lose nothing; 1/64 of the smallest
-/// release std; clip_norm / (64 sqrt(dimension)), so that small entries survive; and 1 / (4 n) of
-/// the typical (root mean square) release std, n = num_steps (or the width of a window) up to 2^18,
-/// so that what truncation takes from n records stays below a quarter of the noise. Coarser where
-/// 62-bit sums require it.
+/// Largest power of two that is at most 1, so that integers are kept exactly; at most 1/64 of the
+/// smallest release std; at most clip_norm / (64 sqrt(dimension)), so that small entries survive;
+/// and at most 1 / (4 n) of the RMS release std, n = num_steps (or the width of a window) up to
+/// 2^18, so that the truncation of n records stays below a quarter of the noise. Coarser if 62-bit
+/// sums require it.
 double default_grid(const Mechanism& mechanism, std::int64_t dimension);
 
-/// min(1, clip_norm / ||record||) * record, in place.
+/// Scales the record by min(1, clip_norm / ||record||), in place.
 /// @throws Error{invalid_argument} an entry is not finite.
 void clip_to_norm(std::span<double> record, double clip_norm);
 
-/// A record of scales.size() * features.size() entries that is not written out: entry
-/// k * features.size() + i is scales[k] * features[i]. A gradient of a linear model is one.
+/// A record of scales.size() * features.size() entries that is not materialised: entry
+/// k * features.size() + i is scales[k] * features[i]. Gradients of linear models have this form.
 struct ProductRecord {
   std::span<const double> scales;
   std::span<const double> features;
   std::int64_t size() const { return std::int64_t{std::ssize(scales)} * std::ssize(features); }
 };
 
-/// Noise of each node of the tree of a pure mechanism, and of each coordinate: the integer k with
+/// Noise of each node of a pure mechanism's tree and of each coordinate: the integer k with
 /// probability proportional to exp(-|k| / scale). docs/math/pure.md.
 struct LaplaceNoise {
   std::int64_t scale;     ///< grids; at least distance / epsilon
-  std::int64_t distance;  ///< most by which a user moves all nodes and coordinates together, grids
+  std::int64_t distance;  ///< largest change by one user over all nodes and coordinates, l1, grids
   std::int64_t max_norm;  ///< largest l1-norm of a record, grids
 
-  /// Std of the sum of so many, grids.
+  /// Std of the sum of num_nodes independent noises, in grids.
   double stddev(double num_nodes) const;
-  /// Smallest integer that the magnitude of their sum exceeds with at most this probability.
+  /// Smallest integer that the magnitude of that sum exceeds with at most this probability.
   std::int64_t half_width(double num_nodes, double probability) const;
 };
 
-/// A coordinate of the release at a step.
+/// One coordinate of the release at a step.
 struct ReleaseEntry {
   std::int64_t step;
   std::int64_t coordinate;
 };
 
 /// Receives a release block by block, each while it is in the cache, so that a learner updates its
-/// iterate without a second pass over memory. Must not throw, as the release is spent, and must not
-/// write to the record, whose later blocks are still to be read.
+/// iterate without a second pass over memory. Must not throw, because the release is spent, and
+/// must not write to the record, whose later blocks are still to be read.
 class ReleaseSink {
  public:
   virtual ~ReleaseSink() = default;
-  /// Coordinates of a block in mode grid, except the last; other releases have a single block.
+  /// Coordinates per block in mode grid, except for the last block; other releases have a single
+  /// block.
   static constexpr std::size_t kBlock = 1024;
-  /// Coordinates first, first + 1, ...: in order, each once; in mode grid before they are written
-  /// to where the release goes.
+  /// Takes coordinates first, first + 1, ..., in order and each once; in mode grid before they are
+  /// written to the output of the release.
   virtual void take(std::size_t first, std::span<const double> block) = 0;
 };
 

@@ -40,73 +40,77 @@ namespace dpftrl {
 ///     decide(step, record) -> state() -> [a store makes the bytes last] -> acknowledge(n)
 ///                                                                      -> released(step)
 ///
-/// A release is given out only once the bytes that record it are safe. If the process dies before
-/// that, the release was never seen and the step is free again; if it dies later, the step has that
-/// release and no other. ReleaseLedger decides records, PeopleLedger what persons contribute.
+/// A release is returned only after the bytes that record it are durable. If the process dies
+/// before that, the release was never seen and the step is free again; if it dies later, the step
+/// has that release and no other. ReleaseLedger is for records, PeopleLedger for contributions of
+/// people.
 ///
-/// A store that appends need not write all of state() again for every release. Frames that follow
-/// its bytes, each with what came since the last one, cost what is in them:
+/// A store that can append need not write all of state() again for every release. It can append
+/// frames to its bytes, each with only the decisions since the last one:
 ///
 ///     log_tag(base) -> [decide, log_frame -> append -> acknowledge]*      base | frame | frame ...
 ///     restore(state) -> replay(log)
 ///
-/// A ledger cannot tell whether its bytes are the newest, or whether another process continues from
-/// the same ones. Both are up to the store; the stores of the package ensure them.
+/// A ledger cannot detect whether its bytes are the newest, or whether another process continues
+/// from the same ones. The store must ensure both; the stores of the package do.
 class Ledger {
  public:
   virtual ~Ledger();
 
-  /// Identifies the key, and so this ledger, without revealing it.
+  /// Identifies the key, and thereby this ledger, without revealing it.
   std::array<std::byte, 16> key_commitment() const { return sums_.commitment_; }
 
-  /// Returns bytes that record every decision. They contain the TRUE sums, as secret as the
-  /// records, but not the key.
+  /// Returns bytes that record every decision. They contain the TRUE sums and are as secret as the
+  /// records, but do not contain the key.
   /// @cost  (checkpoint + num_decided() * (8 dimension + 16)) bytes.
   virtual std::vector<std::byte> state();
 
-  /// Authenticates bytes and all before them in a store: see log_frame.
+  /// Authenticates bytes and everything before them in a store: see log_frame.
   using LogTag = std::array<std::byte, 16>;
-  /// Tag of the bytes that a log follows: those of state(), and what else is stored with them.
+  /// Tag of the bytes that a log follows: those of state(), and anything else stored with them.
   LogTag log_tag(std::span<const std::byte> base) const;
 
   struct LogPart {
     std::vector<std::byte> bytes;
-    LogTag tag;  ///< of these bytes, and all before them
+    LogTag tag;  ///< of these bytes and everything before them
   };
-  /// Bytes that record the decisions since the last acknowledged one, to be appended to those that
-  /// `before` is the tag of. They contain the sums of their steps, as secret as the records. A
-  /// crash may leave a part of the last frame only: sync one before the next is appended.
-  /// @param memo  is stored with them, if it is given.
+  /// Returns bytes that record the decisions since the last acknowledged one, to be appended to the
+  /// bytes whose tag is `before`. They contain the sums of their steps and are as secret as the
+  /// records. Sync each frame before appending the next, so that a crash can truncate only the last
+  /// one.
+  /// @param memo  stored with them, if given.
   /// @cost  8/7 of 40 bytes, the memo, and 24 + 16 dimension() bytes a step.
   virtual LogPart log_frame(const LogTag& before,
                             std::optional<std::span<const std::byte>> memo = {});
 
   struct LogEnd {
     LogTag tag;        ///< of the last whole frame
-    std::size_t size;  ///< bytes of whole frames; what follows is a torn one, to be cut off
+    std::size_t size;  ///< bytes of whole frames; the rest is a torn frame, to be cut off
     std::optional<std::vector<std::byte>> memo;  ///< the last one
   };
   struct LogOptions {
     LogTag before;              ///< tag of what precedes the log
-    std::int64_t position = 0;  ///< bytes that do: where the sectors of its disk begin
+    std::int64_t position = 0;  ///< length of that: where the sectors of its disk begin
   };
-  /// Repeats the decisions of a log after those of `restore`, with their noise. All of it counts as
-  /// acknowledged.
-  /// @guarantee  what a crash left of the last frame is found and not repeated; another change of
-  ///             the bytes is refused, as is a step whose release would have other bits.
-  /// @throws Error{bad_state}; the ledger is of no use then.
+  /// Replays the decisions of a log after those of `restore`, with their noise. All of them count
+  /// as acknowledged.
+  /// @guarantee  a torn last frame is detected and not replayed; any other change of the bytes is
+  ///             refused, as is a step whose release would have different bits.
+  /// @throws Error{bad_state}; the ledger is unusable afterwards.
   /// @checked-by release_ledger_test, ledger_log_test, people_ledger_test
   LogEnd replay(std::span<const std::byte> log, const LogOptions& options);
 
-  /// Bytes of `state` or `log_frame`, the last ones, with num_steps decisions are where they last.
-  /// @throws Error{invalid_argument} more than were decided.
+  /// Confirms that the latest bytes of `state` or `log_frame`, with num_steps decisions, are
+  /// durable.
+  /// @throws Error{invalid_argument} more steps than were decided.
   virtual void acknowledge(std::int64_t num_steps);
 
-  /// The release of a step that was acknowledged.
+  /// The release of an acknowledged step.
   /// @throws Error{invalid_argument} it was not.
   std::span<const double> released(std::int64_t step) const;
 
-  /// Goes to where `state` was called. All of it counts as acknowledged.
+  /// Restores the ledger as it was when `state` was called. All its decisions count as
+  /// acknowledged.
   /// @throws Error{bad_state} see PrefixSum::restore_without_ledger.
   virtual void restore(std::span<const std::byte> bytes);
 
@@ -134,7 +138,7 @@ class Ledger {
   using Code = std::array<std::byte, 16>;
   using Bytes = std::vector<std::byte>;
 
-  /// A decision that is not acknowledged: sum of the integers of so many contributions.
+  /// A decision not yet acknowledged: the sum of the integers of num_contributions contributions.
   struct Pending {
     std::int64_t num_contributions;
     std::vector<std::int64_t> integers;
@@ -154,9 +158,9 @@ class Ledger {
   std::array<std::byte, 16> fingerprint() const { return sums_.fingerprint(); }
 
  private:
-  /// Takes the memo of a frame, before the steps of that frame are repeated.
+  /// Takes the memo of a frame, before the steps of that frame are replayed.
   virtual void take_memo(std::span<const std::byte> memo, LogEnd& end);
-  /// Is told of a step that is about to be repeated.
+  /// Called before a step is replayed.
   virtual void begin_repeat(const Pending& step);
   std::size_t step_size() const;
   void repeat(std::span<const std::byte> step);
@@ -169,16 +173,16 @@ class Ledger {
   std::int64_t num_acknowledged_ = 0;
 };
 
-/// Decides each step for one record, ever: the same record gets the same release again, and another
-/// one is refused. Keeps keyed codes of records (HMAC-SHA256, cut to 128 bits, of the step and the
-/// record's bits), never the records themselves.
+/// Decides each step for one record only: the same record gets the same release again, and a
+/// different one is refused. Keeps keyed codes of records (HMAC-SHA256, truncated to 128 bits, of
+/// the step and the record's bits), never the records themselves.
 class ReleaseLedger : public Ledger {
  public:
   /// @throws as PrefixSum.
   ReleaseLedger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options)
       : Ledger(std::move(mechanism), options) {}
 
-  /// Decides the release of `step`, or finds it decided for the same record.
+  /// Decides the release of `step`; no-op if it is already decided for the same record.
   ///
   /// @param step    0 .. num_decided().
   /// @param record  dimension() entries, as in PrefixSum::release; -0 counts as 0.
@@ -190,37 +194,38 @@ class ReleaseLedger : public Ledger {
   /// @checked-by release_ledger_test
   void decide(std::int64_t step, std::span<const double> record);
 
-  /// The same for a step that several contribute to.
+  /// The same for a step with several contributions.
   ///
-  /// @param contributions  dimension() entries each, any number of them, none included; each is
-  ///                clipped by itself, as in PrefixSum::contribute.
+  /// @param contributions  dimension() entries each, any number of them, including none; each is
+  ///                       clipped separately, as in PrefixSum::contribute.
   /// @throws        as decide; Error{wrong_length} a part of a contribution;
   ///                Error{resource_exhausted} as PrefixSum::contribute.
   void decide_step(std::int64_t step, std::span<const double> contributions);
 };
 
-/// Says what the totals of a PeopleLedger are of.
+/// Options that define what a PeopleLedger totals.
 struct PeopleLedgerOptions {
-  /// Counts the first of several contributions of one person to one step, and no others, as
-  /// PeopleSum::contribute_first: for columns of statistics. By default they are added up.
+  /// Counts only the first of several contributions of one person to one step, as
+  /// PeopleSum::contribute_first, for columns of statistics. By default they are added up.
   bool first_only = false;
-  /// Tells what is counted in words of the caller: "moments of ages from 0 to 100", say.
+  /// Describes what is counted in the caller's words, for example "moments of ages from 0 to 100".
   std::string_view about = {};
 };
 
-/// Totals of a PeopleSum that survive a crash, and who counted when.
+/// Totals of a PeopleSum that survive a crash, with a record of who counted when.
 ///
 ///     contribute(person, values)* -> log_frame -> append -> acknowledge(num_acknowledged())
 ///     decide(step)                -> log_frame -> append -> acknowledge(step + 1) ->
 ///     released(step)
 ///
-/// Whether contributions are stored one by one or only with the release of their step is up to who
-/// calls log_frame; num_contributions() says which is the next to be given after a crash. A frame
-/// has the whole part of each person whose part of the open step changed. Persons are stored as
-/// keyed codes (HMAC-SHA256, cut to 128 bits), parts as they were given: as secret as the records.
+/// The caller of log_frame chooses whether contributions are stored one by one or only with the
+/// release of their step; after a crash, num_contributions() is the number of the next one to pass.
+/// A frame has the whole part of each person whose part of the open step changed. People are stored
+/// as keyed codes (HMAC-SHA256, truncated to 128 bits), parts as they were passed, so frames are as
+/// secret as the records.
 class PeopleLedger : public Ledger {
  public:
-  /// A state is continued by a ledger of the same people options, and by no other.
+  /// A state can be restored only by a ledger with the same people options.
   /// @throws Error{invalid_argument} a mechanism for fixed epochs, and as PrefixSum.
   PeopleLedger(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options,
                const PeopleLedgerOptions& people = {});
@@ -229,16 +234,17 @@ class PeopleLedger : public Ledger {
   /// PeopleSum::contribute_first.
   ///
   /// @param person  the same bytes for the same person, also after a restart.
-  /// @return        false: the pattern is used up, or with `first_only` the person has a part, and
-  ///                this does not count. Not private.
-  /// @guarantee     of one person counts what the pattern allows, over all restarts.
+  /// @return        false if the pattern is used up, or with `first_only` the person already has a
+  ///                part, so that this does not count. Not private.
+  /// @guarantee     for each person, only contributions that the pattern allows count, across all
+  ///                restarts.
   /// @throws Error{wrong_length, invalid_argument} refused, also while a decided step is not
   ///         acknowledged; Error{past_horizon}. Nothing changes in any of these cases, nor after
   ///         std::bad_alloc.
   /// @checked-by people_ledger_test
   bool contribute(std::string_view person, std::span<const double> values);
 
-  /// Decides the release of the open step, or finds an earlier step decided.
+  /// Decides the release of the open step; no-op for a step that is already decided.
   ///
   /// @param step    0 .. num_decided().
   /// @guarantee     a step has one release, and a decision is never undone: that of PeopleSum.
@@ -246,21 +252,21 @@ class PeopleLedger : public Ledger {
   ///         Error{resource_exhausted} as PrefixSum::contribute. Nothing changes.
   void decide(std::int64_t step);
 
-  /// Calls of `contribute` that returned, those of earlier processes included as far as they were
-  /// stored: the number of the next contribution. Not private.
+  /// Number of calls of `contribute` that returned, including those of earlier processes that were
+  /// stored. This is the number of the next contribution. Not private.
   std::int64_t num_contributions() const { return num_contributions_; }
-  /// Contributions that did not count. Not private.
+  /// Number of contributions that did not count. Not private.
   std::int64_t num_dropped() const { return num_dropped_; }
 
-  /// See Ledger::state; 32 bytes a person beside, and the parts of the open step.
+  /// See Ledger::state; plus 32 bytes per person, and the parts of the open step.
   std::vector<std::byte> state() override;
   /// See Ledger::log_frame; a frame has the changed parts of the open step, 16 + 8 dimension()
   /// bytes a person, and 16 bytes.
-  /// @param memo  must be left out: its place is taken.
+  /// @param memo  must be omitted; the ledger uses the memo itself.
   LogPart log_frame(const LogTag& before,
                     std::optional<std::span<const std::byte>> memo = {}) override;
-  /// Acknowledges contributions, too, unless some came since the last state() or log_frame(): then
-  /// the next one has all of them again.
+  /// Also acknowledges contributions, unless some came after the last state() or log_frame(); then
+  /// the next frame has all of them again.
   void acknowledge(std::int64_t num_steps) override;
   void restore(std::span<const std::byte> bytes) override;
 
@@ -270,7 +276,7 @@ class PeopleLedger : public Ledger {
     std::vector<double> part = {};  ///< of the open step; empty where there is none
     bool is_changed = false;        ///< in changed_
   };
-  /// Ordered, so that a state does not tell who came first.
+  /// Ordered, so that a state does not reveal who came first.
   using People = std::map<Code, Person>;
   using Entry = People::value_type;
 
@@ -286,7 +292,7 @@ class PeopleLedger : public Ledger {
   std::string about_;
   People people_;
   std::vector<Entry*> open_;     ///< who counts in the open step
-  std::vector<Entry*> changed_;  ///< of these, whose part is not acknowledged
+  std::vector<Entry*> changed_;  ///< those of them whose part is not acknowledged
   std::optional<Bytes> noted_;   ///< changes of a decided step that is not acknowledged
   std::int64_t noted_step_ = 0;
   std::int64_t num_contributions_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Mode `lattice`: private running totals by noisy integers. PrefixSum, and every class built on
-/// it, releases in this mode when its options say so.
+/// Mode `lattice`: private running totals from noisy integers. PrefixSum, and every class built on
+/// it, releases in this mode if its options select it.
 ///
 ///     record --clip, grid--> integers q --C, integers--> C q --+ integer noise--> y --> total
 ///                                                                                decoding
@@ -33,18 +33,18 @@
 
 namespace dpftrl {
 
-// Encoders C of integers: what mode `lattice` measures, and how far one user moves it.
+// Integer encoders C: the measurements of mode `lattice`, and how far one user moves them.
 //
-// Measurements are integers; one counts 2^-precision_bits of what a record entry counts.
+// Measurements are integers in units of 2^-precision_bits of the unit of record entries.
 
-/// Sums over dyadic intervals, as DyadicDecoder has them; precision_bits = 0.
+/// Sums over dyadic intervals, as in DyadicDecoder; precision_bits = 0.
 struct DyadicEncoder {
   std::vector<double> node_weights;  ///< of the decoder
 };
 
 /// y_t = sum_j coefficients_j q_{t-j}; the first coefficient is positive.
 struct ToeplitzEncoder {
-  std::vector<std::int64_t> coefficients;  ///< num_steps, or fewer: a band
+  std::vector<std::int64_t> coefficients;  ///< num_steps, or fewer for a band
 };
 
 /// With p = precision_bits and round(x) = floor(x + 1/2):
@@ -57,9 +57,9 @@ struct BufferedEncoder {
 };
 inline constexpr int kFactorBits = 31;
 
-/// The largest l2 norm of C u over what one user can contribute with rows of norm 1, the roundings
-/// of a BufferedEncoder left out: sqrt(squared) / 2^fraction_bits, in measurements whose unit is
-/// that of the record entries.
+/// Largest l2 norm of C u over all contributions u of one user with rows of norm 1, ignoring the
+/// roundings of a BufferedEncoder. It is sqrt(squared) / 2^fraction_bits, for measurements in units
+/// of record entries.
 struct IntegerSensitivity {
   std::int64_t squared;
   int fraction_bits;
@@ -67,54 +67,55 @@ struct IntegerSensitivity {
   std::string_view method;
 };
 
-/// Squared sensitivities are below this.
+/// Exclusive upper limit on squared sensitivities.
 inline constexpr std::int64_t kMaxSquaredSensitivity = std::int64_t{1} << 62;
 
 class IntegerEncoder {
  public:
   using Form = std::variant<DyadicEncoder, ToeplitzEncoder, BufferedEncoder>;
 
-  /// The encoder of a strategy for prefix sums, coefficients rounded to precision_bits. Unset: 0
-  /// for trees, 30 for buffers, else 16.
+  /// The encoder of a strategy for prefix sums, with coefficients rounded to precision_bits.
+  /// Default: 0 for trees, 30 for buffers, else 16.
   ///
   ///     tree, honaker          DyadicEncoder
   ///     blt, blt-rational      BufferedEncoder
   ///     any other Toeplitz C   ToeplitzEncoder: a band where C is banded, else all coefficients
   ///
-  /// @throws Error{unsupported} any other strategy, by name and with the reason, another workload,
-  /// a
-  ///         negative weight of a buffer or one above 1; Error{invalid_argument} precision_bits
-  ///         outside 0 .. 30, not 0 where there is nothing to round, or so few that the first
-  ///         coefficient becomes 0; more than 2^24 steps, but for trees and C = I.
+  /// @throws Error{unsupported} any other strategy (the message names it and the reason), another
+  ///         workload, a negative weight of a buffer or one above 1; Error{invalid_argument}
+  ///         precision_bits outside 0 .. 30, not 0 if there is nothing to round, or so small that
+  ///         the first coefficient becomes 0; more than 2^24 steps, except for trees and C = I.
   static IntegerEncoder of(const Strategy& strategy, std::optional<int> precision_bits = {});
 
   const Form& form() const { return form_; }
   std::int64_t num_steps() const { return num_steps_; }
   std::int64_t num_measurements() const { return num_measurements_before(num_steps_); }
-  /// Measurements that the steps before `step` make.
+  /// Number of measurements of the steps before `step`.
   std::int64_t num_measurements_before(std::int64_t step) const;
   int precision_bits() const { return precision_bits_; }
 
-  /// Integers only: no coefficient is read but the rounded ones. Nothing if it is 2^62 or more.
+  /// Computes the sensitivity in integers, from the rounded coefficients only. Empty if it is 2^62
+  /// or more.
   ///
   /// @exactness   exact for trees where sensitivity() is, and for Toeplitz encoders with one
   ///              participation, with bands up to the separation, without negative coefficients in
-  ///              fixed epochs, or without negative and increasing ones; else an UPPER bound. Of
-  ///              buffers always an UPPER bound: of coefficients that were rounded up.
+  ///              fixed epochs, or without negative and increasing ones; else an UPPER bound. For
+  ///              buffers always an UPPER bound, for coefficients that are rounded up.
   /// @guarantee   never below the true value.
   /// @throws Error{invalid_argument} a fixed-epoch schema of another horizon.
   /// @cost        O(num_steps) and as much memory.
   /// @checked-by  integer_encoder_test "sensitivity is that of all patterns"
   std::optional<IntegerSensitivity> sensitivity(const Participation& participation) const;
 
-  /// Two streams of records move any coordinate of any measurement by what the matrix says, to
-  /// within this: 0 for a matrix. In units of a measurement.
+  /// Bound on how much the difference of any coordinate of any measurement between two streams can
+  /// deviate from that of the matrix, in units of a measurement; 0 for a matrix.
   /// @guarantee  sum_i (1 + weights_i min(num_steps, 1 / (1 - decays_i))), rounded up
   ///             (docs/math/lattice.md).
   /// @checked-by integer_encoder_test "roundings deviate by no more than the bound"
   double rounding_deviation() const;
 
-  /// Bound on every integer on the way for records with entries up to 1 (units of a record entry).
+  /// Bound on every intermediate integer for records with entries up to 1 (units of a record
+  /// entry).
   double largest_number() const;
 
  private:
@@ -133,7 +134,7 @@ constexpr std::int64_t scale_rounded(std::int64_t value, std::int64_t factor) {
          (((value & (kOne - 1)) * factor + kOne / 2) >> kFactorBits);
 }
 
-/// Law of the integer noise, and with it the kind of privacy.
+/// Law of the integer noise, which determines the kind of privacy.
 enum class LatticeNoise {
   discrete_gaussian,  ///< rho-zCDP, converted to (epsilon, delta): more noise for the same target
   rounded_gaussian,   ///< exactly rounded normals: mu-GDP, as in mode `grid`
@@ -143,15 +144,16 @@ std::string_view to_string(LatticeNoise noise);
 struct LatticeOptions {
   std::int64_t dimension = 1;
   LatticeNoise noise = LatticeNoise::discrete_gaussian;
-  /// Unit in which record entries are counted, a power of two; default `default_grid`.
+  /// Unit of record entries, a power of two; default `default_grid`.
   std::optional<double> grid = {};
-  /// Bits after the point of the encoder's coefficients. Default: IntegerEncoder's; down to 16 of
-  /// them if that gives a step room for 2^20 contributions, and fewer where the widths of the
-  /// integers leave no more.
+  /// Bits after the point of the encoder's coefficients. Default: that of IntegerEncoder, reduced
+  /// to as few as 16 to leave room for 2^20 contributions per step, and further if the integer
+  /// widths require it.
   std::optional<int> precision_bits = {};
 };
 
-/// Everything the privacy claim rests on. Lengths in units of a measurement, unless they say input.
+/// Everything the privacy claim rests on. Lengths are in units of a measurement unless marked as
+/// input units.
 struct LatticeCertificate {
   std::string strategy;
   std::string participation;
@@ -169,15 +171,15 @@ struct LatticeCertificate {
   int precision_bits;
   IntegerSensitivity sensitivity;
   double rounding_deviation;       ///< IntegerEncoder::rounding_deviation
-  double distance;                 ///< bound on ||C q - C q'|| of neighbours, with the roundings
+  double distance;                 ///< bound on ||C q - C q'|| of neighbours, roundings included
   double noise_variance;           ///< sigma^2 of the integer noise
   double measurement_unit;         ///< grid / 2^precision_bits, input units
-  std::int64_t max_contributions;  ///< to one step, so that no integer overflows
+  std::int64_t max_contributions;  ///< limit for one step, so that no integer overflows
 };
 
 class LatticeMechanism {
  public:
-  /// @param mechanism  strategy, participation and target; its noise is that of mode grid.
+  /// @param mechanism  strategy, participation and target; its own noise is for mode grid.
   /// @guarantee  noise_variance is at least distance^2 / (2 rho) (discrete Gaussian) or
   ///             (distance / mu)^2 (rounded Gaussian), where rho and mu do not exceed what the
   ///             target allows; distance is never below the true value.
@@ -193,8 +195,8 @@ class LatticeMechanism {
   const IntegerEncoder& encoder() const { return encoder_; }
   std::int64_t num_steps() const { return encoder_.num_steps(); }
 
-  /// Std of each coordinate of the release at a step, input units: that of the integer noise of a
-  /// measurement times the norm of the decoder's row.
+  /// Std of each coordinate of the release at a step, input units: the std of a measurement's
+  /// integer noise times the norm of the decoder's row.
   /// @throws Error{invalid_argument} step out of range; as PrefixSum.
   /// @cost   trees O(log n), others as much as the releases up to the latest step requested.
   /// @checked-by lattice_test "the predicted std is that of the releases, of small integers too"
@@ -202,8 +204,8 @@ class LatticeMechanism {
   /// The same with real noise: sqrt(noise_variance) times the norm of the decoder's row.
   double ideal_stddev(std::int64_t step) const;
 
-  /// How far the totals of a BufferedEncoder can be from the true ones for want of exact buffers,
-  /// without noise, input units; 0 for the other encoders.
+  /// Bound on the error of the totals of a BufferedEncoder without noise, because its buffers are
+  /// rounded, input units; 0 for the other encoders.
   /// @guarantee  an upper bound, to the rounding of doubles.
   /// @cost       num_steps releases.
   /// @checked-by lattice_test "totals of buffers stay within the stated bias"
@@ -218,7 +220,7 @@ class LatticeMechanism {
   std::shared_ptr<const Mechanism> real_;  ///< the strategy with real coefficients
   IntegerEncoder encoder_;
   LatticeCertificate certificate_;
-  std::shared_ptr<DecoderNorms> norms_;  ///< of Toeplitz decoders, as far as they were asked for
+  std::shared_ptr<DecoderNorms> norms_;  ///< of Toeplitz decoders, computed on demand
 };
 
 }  // namespace dpftrl
