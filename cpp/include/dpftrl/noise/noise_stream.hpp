@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Rows of B Z, one a step, Z i.i.d. standard normal addressed by (key, measurement, coordinate);
-/// and the level that all of them keep to together, from drawn streams.
+/// Rows of B Z, one per step, with Z i.i.d. standard normal addressed by (key, measurement,
+/// coordinate); and a simultaneous error level estimated from sampled streams.
 ///
 /// ```cpp
 /// #include "dpftrl/strategy/catalogue.hpp"
@@ -51,23 +51,24 @@ struct RowErrorBound {
 /// Marks an entry whose rounding double precision cannot decide, in the output of next_rounded.
 inline constexpr std::int64_t kUndecided = INT64_MIN;
 
-/// Generator of the random bits. Those of fewer rounds are quicker, and meant for simulations.
+/// Generator of the random bits. Those with fewer rounds are faster and meant for simulations.
 enum class Generator { chacha20, chacha12, chacha8 };
 
 struct NoiseStreamOptions {
   Key key;
   std::int64_t dimension = 1;
-  std::int64_t first_coordinate = 0;  ///< a shard starts here and has the same bits as the whole
-  /// next_rounded decides nothing, rounded_entry computes every digit: the same integers, slowly.
+  std::int64_t first_coordinate = 0;  ///< start of a shard, whose bits are those of the whole
+  /// next_rounded leaves every entry undecided, and rounded_entry computes every digit: the same
+  /// integers, but slowly.
   bool exact_only = false;
-  /// Rows of C^-1 Z, what a step adds to the noise of its sum, in place of rows of A C^-1 Z: for
-  /// callers that add noise to each gradient. Their sums are the noise of sums, up to rounding. For
-  /// encoders whose inverse has few bands (`independent`, banded-inverse-square-root, lambda-cgd),
-  /// as they are for prefix sums: rows draw their normals again, so nothing is kept, seeking costs
-  /// nothing, a checkpoint has 64 bytes, and a row costs as many normals as the inverse has bands.
-  /// NoiseIncrements has them for every encoder, as integers.
+  /// Returns rows of C^-1 Z, the increments of the noise, instead of rows of A C^-1 Z, for callers
+  /// that add noise to each gradient. Sums of these rows are the noise of the sums, up to rounding.
+  /// Only for encoders for prefix sums whose inverse has few bands (`independent`,
+  /// banded-inverse-square-root, lambda-cgd). Rows draw their normals again, so nothing is kept,
+  /// seeking costs nothing, a checkpoint has 64 bytes, and a row costs as many normals as the
+  /// inverse has bands. NoiseIncrements provides increments for every encoder, as integers.
   bool increments = false;
-  Generator generator = Generator::chacha20;  ///< others: FloatNoiseStream only
+  Generator generator = Generator::chacha20;  ///< others for FloatNoiseStream only
 
   operator detail::NoiseShard() const;  ///< for recomputation
 };
@@ -76,7 +77,7 @@ class NoiseStream {
  public:
   /// @throws Error{invalid_argument} dimension or first_coordinate out of range, a decoder form
   ///         that is malformed or has too few rows, a generator other than ChaCha20;
-  ///         Error{unsupported} increments of an encoder that has none of that kind;
+  ///         Error{unsupported} increments for an encoder that does not support them;
   ///         Error{resource_exhausted} noise generated in advance, or the rows that a recursion or
   ///         a filter keeps, would need more than 1 GiB.
   NoiseStream(const Strategy& strategy, const NoiseStreamOptions& options);
@@ -89,70 +90,70 @@ class NoiseStream {
   /// Steps already given out; the next row is row `step()`.
   std::int64_t step() const { return step_; }
 
-  /// Makes row `step` the next one, with the bits of a stream that walked there. Rows do not
-  /// change: seeking back gives out the same noise again.
+  /// Makes row `step` the next one, with the same bits as in a stream that was read up to there.
+  /// Rows do not change, so seeking back returns the same noise again.
   ///
   /// @param step  0 .. num_steps(); num_steps() is the end.
-  /// @cost  In rows: O(1) for `output` (rows that share nothing) and for noise generated in
-  ///        advance (square root); with `increments` O(bands of C^-1), for `independent` O(1);
-  ///        O(log n) tree, trees of arity k, smooth, Haar, and blocks of those. Elsewhere a row
-  ///        adds up noise of all earlier steps: the stream makes and drops the rows from here on,
-  ///        or from the start if `step` lies behind (for blocks, from the first block whose total
-  ///        takes that). Column scales and workloads other than prefix sums always walk.
+  /// @cost  In rows: O(1) for `output` (rows that share nothing) and for noise generated in advance
+  ///        (square root); with `increments` O(bands of C^-1), for `independent` O(1); O(log n) for
+  ///        tree, trees of arity k, smooth, Haar, and blocks of those. Otherwise a row adds up
+  ///        noise of all earlier steps, so the stream generates and discards rows from the current
+  ///        step, or from the start when seeking back (for blocks, from the first block whose total
+  ///        needs that). So do column scales and workloads other than prefix sums, always.
   /// @throws Error{invalid_argument} step out of range; std::bad_alloc.
   /// @checked-by noise_seek_test "a stream that seeks has the bits of one that walks"
   void seek(std::int64_t step);
 
   /// Returns bytes for `restore`: a header (docs/math/checkpoints.md) and the state, at most 64
   /// bytes more than the state itself; 64 bytes for forms that seek without one. They do not
-  /// contain the key, but the state is noise, and as secret as the key.
-  /// @cost  one copy of the state. The first call may walk, as `seek` does; from then on every
-  ///        window keeps a second copy of the state.
+  /// contain the key, but the state is noise and as secret as the key.
+  /// @cost  one copy of the state. The first call may generate and discard rows, as `seek` does;
+  ///        from then on every window keeps a second copy of the state.
   /// @throws std::bad_alloc.
   std::vector<std::byte> checkpoint();
 
   /// Continues where `checkpoint` was called: the same rows follow, natively and in WebAssembly.
   /// The bytes do not record later releases: restoring old ones repeats noise. ReleaseLedger
   /// protects releases against that.
-  /// @throws Error{bad_state} damaged or truncated bytes, those of another version, strategy,
-  ///         dimension, range of coordinates or key; nothing has changed then. std::bad_alloc.
+  /// @throws Error{bad_state} damaged or truncated bytes, or bytes of another version, strategy,
+  ///         dimension, range of coordinates or key; nothing changes then. std::bad_alloc.
   /// @cost  reading the state and up to 64 rows; forms whose steps differ (trees and blocks with
-  ///        weights, varying buffers, column scales) look through the steps before, without
+  ///        weights, varying buffers, column scales) also pass over the earlier steps, without
   ///        normals.
   /// @checked-by checkpoint_test
   void restore(std::span<const std::byte> bytes);
 
   /// Writes row step() of B Z (unit noise) and advances.
-  /// @throws Error{past_horizon} all rows were given; Error{wrong_length} row.size() != dimension.
-  ///         The stream is unchanged by a refused call.
-  ///         std::bad_alloc: the next call makes the same row, at the cost of a seek.
-  /// @cost   several rows are made at once and kept, up to 16 and 64 MiB (64 rows up to dimension
-  ///         64). A form with blocks sets up each one at its first step, as a stream of its own
-  ///         would.
+  /// @throws Error{past_horizon} after the last row; Error{wrong_length} row.size() != dimension. A
+  ///         refused call leaves the stream unchanged. std::bad_alloc: the next call generates the
+  ///         same row, at the cost of a seek.
+  /// @cost   several rows are generated at once and kept, up to 16 and 64 MiB (64 rows up to
+  ///         dimension 64). A form with blocks sets up each block at its first step, as a separate
+  ///         stream would.
   void next(std::span<double> row);
 
-  /// Writes rows step() .. step() + num_rows - 1, one after the other, and advances: the same bits
-  /// as next, without another copy in memory.
+  /// Writes rows step() .. step() + num_rows - 1, one after the other, and advances. The bits are
+  /// those of `next`, without another copy in memory.
   /// @throws as next; rows.size() must be num_rows * dimension.
   /// @checked-by noise_stream_test "rows do not depend on how many are asked for at once"
   void next_rows(std::span<double> rows, std::int64_t num_rows);
 
   /// Writes floor(scale * entry + 1/2) of the ideal entries of rows step() .. step() + num_rows - 1
-  /// and advances. An entry that double precision leaves open is kUndecided: see rounded_entry.
+  /// and advances. An entry that double precision cannot decide is kUndecided: see rounded_entry.
   ///
   /// @param scale  0 <= scale <= 2^60.
-  /// @return whether all of them are decided.
-  /// @exactness    integers that are written are those of the ideal entries (docs/math/grid.md,
-  ///               section 2).
+  /// @return true if all of them are decided.
+  /// @exactness    the integers written are those of the ideal entries (docs/math/grid.md, section
+  ///               2).
   /// @throws as next_rows; Error{invalid_argument} scale out of range.
   /// @checked-by noise_rounding_test
   bool next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
 
-  /// Bound for the row last written, against the ideal B Z: B as its stored doubles define it, Z
-  /// the transform of infinite uniforms.
+  /// Error bound of the row last written, relative to the ideal B Z, with B as its stored doubles
+  /// define it and Z the transform of infinitely precise uniforms.
   /// @guarantee never below the true error, given that no u1 begins with 192 zeros (probability
   ///            2^-192 a normal, below 2^-100 in all the noise of a key; docs/math/grid.md).
-  ///            Infinite or NaN where a recursion amplifies its roundings too much to say.
+  ///            Infinite or NaN if a recursion amplifies its roundings too much for a bound.
   /// @throws Error{invalid_argument} no row was written since the last seek.
   /// @checked-by noise_stream_test "rows stay within their error bound", noise_kernels_test "rows
   ///             are the matrix of the form times the normals within the bound"
@@ -163,16 +164,16 @@ class NoiseStream {
   ///
   /// @param coordinate  0 <= coordinate < dimension().
   /// @param scale       0 <= scale <= 2^60.
-  /// @exactness   exact, but for an event of probability below 2^-400 an entry. An entry of
+  /// @exactness   exact, except for an event of probability below 2^-400 per entry. An entry of
   ///              2^61 or more throws Error{unsupported}.
   /// @throws Error{invalid_argument} an argument out of range, or no row was written yet;
   ///         Error{unsupported} the strategy's recursion leaves the range of 62 bits;
   ///         std::bad_alloc.
-  /// @cost        1.5 us a normal that enters the row (see docs/math/grid.md).
+  /// @cost        1.5 us per normal that enters the row (see docs/math/grid.md).
   /// @checked-by  exact_entry_test
   std::int64_t rounded(std::int64_t coordinate, double scale) const;
 
-  /// An entry of a row that was written.
+  /// Position of an entry of a row that was written.
   struct Entry {
     std::int64_t step;
     std::int64_t coordinate;
@@ -180,13 +181,13 @@ class NoiseStream {
   /// The same for any row that was written.
   std::int64_t rounded_entry(const Entry& entry, double scale) const;
 
-  /// Rows that one call of next_rows makes at once; a longer call takes several rounds.
+  /// Number of rows that next_rows generates at once; a longer call takes several rounds.
   std::int64_t window_size() const;
 
  private:
   class Maker;
-  friend class detail::RoundedRows;  // for checkpoints that contain that of the noise
-  friend class detail::JointRows;    // and for entries that are rounded with a sum
+  friend class detail::RoundedRows;  // for checkpoints that contain the noise checkpoint
+  friend class detail::JointRows;    // for entries that are rounded together with a sum
 
   RowErrorBound bound_of_row() const;
   std::array<std::byte, 16> fingerprint() const;
@@ -202,24 +203,24 @@ class NoiseStream {
 
   std::int64_t num_steps_;
   NoiseStreamOptions options_;
-  std::unique_ptr<const DecoderForm> form_;  ///< stays where it is: programs refer to it
+  std::unique_ptr<const DecoderForm> form_;  ///< has a stable address, because programs refer to it
   std::int64_t step_ = 0;
   std::unique_ptr<Maker> maker_;
 };
 
-/// Rounded rows of C^-1 Z, what a step adds to the noise of its sum, of every mechanism for prefix
-/// sums: for callers that add noise to the gradient of a step and keep no sums.
+/// Rounded rows of C^-1 Z, the increments of the noise, for every mechanism for prefix sums: for
+/// callers that add noise to the gradient of a step and keep no sums.
 ///
 ///     row t = round(scale (B Z)_t) - round(scale (B Z)_{t-1}),    row 0 = round(scale (B Z)_0)
 ///
-/// Sums of these rows are the integers that PrefixSum adds to its sums, one by one; what was proved
-/// of those holds for these (docs/math/grid.md, section 8). Encoders whose inverse has few bands
-/// have the rows of NoiseStreamOptions::increments, each rounded by itself.
+/// Sums of these rows are the integers that PrefixSum adds to its sums, one by one, so the same
+/// proofs hold (docs/math/grid.md, section 8). Encoders whose inverse has few bands use the rows of
+/// NoiseStreamOptions::increments, each rounded separately.
 ///
 /// @checked-by noise_increments_test
 class NoiseIncrements {
  public:
-  /// `options.increments` is not looked at.
+  /// `options.increments` is ignored.
   /// @throws as NoiseStream; Error{unsupported} a strategy for another workload.
   NoiseIncrements(const Strategy& strategy, const NoiseStreamOptions& options);
   ~NoiseIncrements();
@@ -231,23 +232,23 @@ class NoiseIncrements {
   /// Steps already given out; the next row is row `step()`.
   std::int64_t step() const;
 
-  /// Makes row `step` the next one. The work is done when that row is asked for: for differences
-  /// that of NoiseStream::seek to the row before, and two rows.
+  /// Makes row `step` the next one. The work is deferred until that row is read. For differences,
+  /// it is a NoiseStream::seek to the row before, plus two rows.
   /// @throws Error{invalid_argument} step out of range.
   void seek(std::int64_t step);
 
-  /// As those of NoiseStream; a state of differences holds the row of totals before `step()` too.
+  /// As in NoiseStream; a state of differences also holds the row of totals before `step()`.
   std::vector<std::byte> checkpoint();
   void restore(std::span<const std::byte> bytes);
 
   /// Writes rows step() .. step() + num_rows - 1, one after the other, all decided, and advances.
   ///
-  /// @param scale  0 <= scale <= 2^60. Another one than before costs as much as `seek`.
-  /// @exactness    exact: differences of integers that are those of the ideal entries. At most one
-  ///               unit, and for few bands half a unit, from scale (C^-1 Z)_t.
-  /// @throws as NoiseStream::next_rounded and rounded_entry; the same call may be made again.
-  /// @cost         that of the rows of totals, and one subtraction an entry; one more row of
-  /// memory.
+  /// @param scale  0 <= scale <= 2^60. Changing it costs as much as `seek`.
+  /// @exactness    exact: differences of the integers of the ideal entries. At most one unit from
+  ///               scale (C^-1 Z)_t, for few bands half a unit.
+  /// @throws as NoiseStream::next_rounded and rounded_entry; the call may be repeated.
+  /// @cost         that of the rows of totals, plus one subtraction per entry; one more row of
+  ///               memory.
   void next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
 
  private:
@@ -255,8 +256,8 @@ class NoiseIncrements {
   std::unique_ptr<Rows> rows_;
 };
 
-/// Rows of B Z in single precision for `simulation`: noise of the same law from bits of its own
-/// (Stream::noise_float), without a bound of its error. Never for a release.
+/// Rows of B Z in single precision for `simulation`: noise of the same law from separate bits
+/// (Stream::noise_float), without an error bound. Never for a release.
 class FloatNoiseStream {
  public:
   /// @throws as NoiseStream; every generator is accepted.
@@ -273,7 +274,7 @@ class FloatNoiseStream {
   void seek(std::int64_t step);
 
   /// The same as NoiseStream::next and next_rows. A convolution in advance (ToeplitzDecoder) is
-  /// made from the doubles of NoiseStream, by ChaCha20 always, and rounded.
+  /// computed from the doubles of NoiseStream, always with ChaCha20, and rounded.
   void next(std::span<float> row);
   void next_rows(std::span<float> rows, std::int64_t num_rows);
 
@@ -287,34 +288,34 @@ class FloatNoiseStream {
   std::unique_ptr<Maker> maker_;
 };
 
-/// Z itself, num_rows x dimension: the oracle of every stream.
+/// The matrix Z, num_rows x dimension: the test oracle of every stream.
 Matrix noise_matrix(const NoiseStreamOptions& options, std::int64_t num_rows);
 
-/// Most paths, and most rows of noise, that one call draws.
+/// Largest number of paths, and of noise rows, that one call draws.
 inline constexpr std::int64_t kMaxSampledPaths = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMaxSampledRows = std::int64_t{1} << 33;
-/// Probability, over the seed, that a level is too low.
+/// Probability, over the seed, that a sampled level is too low.
 inline constexpr double kSampledRisk = 1e-6;
 
 struct SampledErrorOptions {
   double beta;                     ///< probability of a larger error, 0 < beta < 1
   std::int64_t dimension = 1;      ///< entries of a record, 1..kMaxDimension
-  std::int64_t num_paths = 20000;  ///< streams of one coordinate that are drawn
-  std::uint64_t seed = 0;          ///< of the noise that is drawn: the same level again
+  std::int64_t num_paths = 20000;  ///< number of one-coordinate streams to draw
+  std::uint64_t seed = 0;          ///< of the sampled noise, for a reproducible level
 };
 
-/// Upper bound on the error that every coordinate keeps to at every step with probability
-/// 1 - beta, unit noise: an order statistic of the largest errors of `num_paths` streams. It says
-/// the same as SimultaneousError::value, and is mostly lower, but it is itself drawn: over the
-/// seeds, it is too low with probability at most kSampledRisk.
+/// Upper bound on the error of every coordinate at every step with probability 1 - beta, at unit
+/// noise: an order statistic of the largest errors of `num_paths` streams. It bounds the same
+/// quantity as SimultaneousError::value and is usually lower, but is itself random: over the seeds,
+/// it is too low with probability at most kSampledRisk.
 ///
-/// @return     empty where so many paths prove nothing: about 14 / beta for one coordinate, times
-///             the dimension, are the least.
-/// @guarantee  as said, given that the bits of a seed are as good as random; the counts of the
+/// @return     empty if that many paths prove nothing; about 14 / beta times the dimension are
+///             needed.
+/// @guarantee  as stated, provided that the bits of a seed are as good as random; the counts of the
 ///             binomial law, the entries of noise and the result are rounded up.
 /// @throws Error{invalid_argument} an option outside its range; Error{unsupported} more than
 ///         kMaxSampledRows rows; as NoiseStream.
-/// @cost       num_paths streams of noise: natively some 40 ns an entry.
+/// @cost       num_paths streams of noise, natively about 40 ns per entry.
 /// @source     Clopper, Pearson, Biometrika 26 (1934); docs/math/simultaneous.md.
 /// @checked-by sampled_error_test
 std::optional<double> sampled_error(const Strategy& strategy, const Participation& participation,

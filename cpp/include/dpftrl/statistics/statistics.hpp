@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Private statistics of a stream, of one budget: moments (count, means, variances, covariances),
-/// histograms (counts, total and shares of categories), and sums of several workloads (a total and
-/// windows, say). Each is columns of records, private sums of them, and a reading.
+/// Private statistics of a stream under one budget: moments (count, means, variances, covariances),
+/// histograms (counts, total and shares of categories), and sums of several workloads (for example
+/// a total and windows). Each statistic turns records into columns, sums the columns privately, and
+/// reads its estimates off the sums.
 ///
 /// ```cpp
 /// #include <array>
@@ -59,18 +60,18 @@
 
 namespace dpftrl {
 
-/// A number with an interval for what it would be without noise.
+/// A number, with a confidence interval for its value without noise.
 struct Estimate {
   double value;
   double low;
   double high;
-  double stddev;  ///< of the noise in `value`, predicted; for ratios to first order
+  double stddev;  ///< predicted std of the noise in `value`; for ratios to first order
 };
 
-/// Sums after a step, as PrefixSum releases them, and what was added.
+/// Sums after a step, as PrefixSum releases them, with the std of their noise.
 struct NoisyColumns {
   std::span<const double> sums;
-  double stddev;  ///< of the noise of each, which may be 0
+  double stddev;  ///< of the noise of each sum; may be 0
 };
 
 namespace detail {
@@ -80,14 +81,15 @@ struct ColumnScale {
   double grid;
 };
 
-/// The mechanism for columns whose neighbours are that far apart, whatever neighbours are.
+/// The mechanism for columns that differ between neighbours by at most that distance, for any
+/// neighbouring relation.
 /// @throws Error{invalid_argument} a workload that is neither prefix sums nor a window, an epsilon
-///         whose noise has no room on the grid.
+///         whose noise does not fit the grid.
 std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
                                                      const ColumnScale& columns,
                                                      std::string_view where);
 
-/// The common part of statistics: columns of records, private sums of them, and a reading.
+/// Common base of the statistics: columns of records, private sums of them, and a reading.
 template <class Columns, class Sums>
 class StatisticOf {
  public:
@@ -95,13 +97,14 @@ class StatisticOf {
   using Record = typename Columns::Record;
   using Reading = typename Columns::Reading;
 
-  /// Ends the step of what was contributed since the last release.
+  /// Ends the step of the contributions since the last release.
   Reading release() {
     sums_.release(noisy_);
     return read();
   }
 
-  /// Returns the claim about records: for replace-one clip_norm is half their largest distance.
+  /// Returns the privacy claim for records. With replace-one, clip_norm is half their largest
+  /// distance.
   Certificate certificate() const {
     Certificate certificate = sums_.mechanism().certificate();
     certificate.neighbours = columns_.neighbours();
@@ -111,7 +114,7 @@ class StatisticOf {
 
   const Columns& columns() const { return columns_; }
   const Sums& sums() const { return sums_; }
-  /// Sums of the columns that the last release was made of; zeros before there is one.
+  /// Private sums of the columns at the last release; zeros before the first.
   std::span<const double> noisy_sums() const { return noisy_; }
   std::int64_t step() const { return sums_.step(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }
@@ -142,12 +145,12 @@ class StatisticOf {
 
 }  // namespace detail
 
-/// A private statistic of a stream, with the verbs of PrefixSum. For those that survive their
-/// process, give a ReleaseLedger the mechanism and the grid of this, and as records what the
-/// columns make of them.
+/// A private statistic of a stream, with the interface of PrefixSum. To survive a restart, use a
+/// ReleaseLedger with the mechanism and grid of this object, and pass it the columns of the
+/// records.
 ///
-/// @tparam Columns  turns a Record into columns by `write`, whose neighbours are at most `distance`
-///                  apart, and sums of them into a Reading by `read`.
+/// @tparam Columns  `write` turns a Record into columns, at most `distance` apart for neighbours;
+///                  `read` turns sums of columns into a Reading.
 template <class Columns>
 class StatisticSum : public detail::StatisticOf<Columns, PrefixSum> {
   using Base = detail::StatisticOf<Columns, PrefixSum>;
@@ -157,18 +160,19 @@ class StatisticSum : public detail::StatisticOf<Columns, PrefixSum> {
   using typename Base::Reading;
   using typename Base::Record;
 
-  /// @param mechanism  clip_norm and neighbours are replaced: the latter by those of the statistic.
+  /// @param mechanism  clip_norm and neighbours are overridden, the latter by those of the
+  ///                   statistic.
   /// @throws as Mechanism::make, Columns and PrefixSum.
   StatisticSum(const MechanismOptions& mechanism, typename Base::Options statistic, const Key& key)
       : Base(mechanism, std::move(statistic), key) {}
 
-  /// Takes one record, and returns what all so far say, or those in the window.
+  /// Takes one record, and returns the statistic of all records so far, or of those in the window.
   ///
-  /// @guarantee   mu-GDP for the mechanism's mu, and so (epsilon, delta)-DP, of all releases
-  ///              together, for streams that differ in records of one user as the participation
-  ///              allows, each against none (zero-out) or against any other or none (replace-one);
-  ///              for records chosen in the light of releases; nothing to add to delta.
-  /// @exactness   of the sums: that of PrefixSum::release.
+  /// @guarantee   all releases together are mu-GDP for the mechanism's mu, and so (epsilon,
+  ///              delta)-DP with nothing to add to delta, for streams that differ in records of one
+  ///              user as the participation allows, each removed (zero-out) or replaced by any
+  ///              other or removed (replace-one), also for adaptively chosen records.
+  /// @exactness   the sums are as exact as those of PrefixSum::release.
   /// @throws      as PrefixSum::release, and nothing has changed.
   /// @checked-by  moments_test, histograms_test
   Reading release(Record record) {
@@ -176,14 +180,15 @@ class StatisticSum : public detail::StatisticOf<Columns, PrefixSum> {
     return this->read();
   }
 
-  /// Adds a record to the step that the next `release` ends. The caller ensures that of one user
-  /// there is at most one in a step; PeopleStatisticSum ensures it by itself.
+  /// Adds a record to the step that the next `release` ends. The caller must ensure that each user
+  /// has at most one record per step; PeopleStatisticSum enforces it.
   /// @throws as PrefixSum::contribute.
   void contribute(Record record) { this->sums_.contribute(this->columns_of(record)); }
 };
 
-/// A private statistic of people's records, with the verbs of PeopleSum: of each person count the
-/// earliest records that keep the participation, and of several to one step the first.
+/// A private statistic of people's records, with the interface of PeopleSum. The records of a
+/// person that count are the earliest ones that the participation allows; of several in one step,
+/// the first.
 template <class Columns>
 class PeopleStatisticSum : public detail::StatisticOf<Columns, PeopleSum> {
   using Base = detail::StatisticOf<Columns, PeopleSum>;
@@ -198,8 +203,9 @@ class PeopleStatisticSum : public detail::StatisticOf<Columns, PeopleSum> {
 
   /// Adds a record to the step that the next `release` ends, if it counts.
   ///
-  /// @param person  one number a person. Two persons with one number are not protected.
-  /// @return        false: it does not count. Not private.
+  /// @param person  a number that identifies the person. Two people who share a number are not
+  ///                protected.
+  /// @return        false if the record does not count. Not private.
   /// @guarantee     that of StatisticSum for streams in which all records of one person are left
   ///                out (zero-out), or those that count replaced by any others or none
   ///                (replace-one).
@@ -210,17 +216,17 @@ class PeopleStatisticSum : public detail::StatisticOf<Columns, PeopleSum> {
   }
 };
 
-/// Numbers outside are clipped to it. It is public.
+/// Public range of a number; values outside are clipped to it.
 struct ColumnRange {
   double low;
   double high;
 };
 
 struct MomentsOptions {
-  std::vector<ColumnRange> ranges;  ///< one a number of a record
-  bool covariance = false;          ///< of every two of them
+  std::vector<ColumnRange> ranges;  ///< one for each number of a record
+  bool covariance = false;          ///< of every pair of numbers
   double confidence = 0.95;         ///< of each interval by itself, between 0 and 1
-  /// zero_out: a record against none. replace_one: a record against any other, or none.
+  /// zero_out: a record is removed. replace_one: it is replaced by any other, or removed.
   Neighbours neighbours = Neighbours::zero_out;
 };
 
@@ -228,15 +234,15 @@ struct Moments {
   Estimate count;
   std::vector<Estimate> mean;      ///< input units
   std::vector<Estimate> variance;  ///< divided by the count, not by one less
-  /// Pairs (0, 1), (0, 2), ..., (1, 2), ...; empty where they are not asked for.
+  /// Pairs (0, 1), (0, 2), ..., (1, 2), ...; empty unless requested.
   std::vector<Estimate> covariance;
-  /// Roots of the variances, input units: as confident as they are, but their values are not
-  /// unbiased where the noise is large beside them.
+  /// Square roots of the variances, input units, with the same confidence. The values are biased if
+  /// the noise is large compared with them.
   std::vector<Estimate> standard_deviation;
 };
 
-/// Turns records into columns whose private sums tell all moments: with u = x mapped from its range
-/// to [-1, 1], clipped,
+/// Turns records into columns whose private sums determine all moments. With u = x clipped and
+/// mapped from its range to [-1, 1], the columns are
 ///
 ///     (kappa;  u_1, ..., u_d;  lambda (u_1^2 - c), ...;  nu u_1 u_2, nu u_1 u_3, ...)
 ///
@@ -252,27 +258,28 @@ class MomentColumns {
   static constexpr std::string_view kName = "moments";
   static constexpr std::int64_t kMaxColumns = 1000;
 
-  /// @throws Error{invalid_argument} no range or more than kMaxColumns; one that is empty, beyond
-  ///         1e150, or shorter than 1e-6 of its ends; a confidence that is not between 0 and 1.
+  /// @throws Error{invalid_argument} no range or more than kMaxColumns; a range that is empty,
+  ///         beyond 1e150, or shorter than 1e-6 of its ends; a confidence that is not between 0 and
+  ///         1.
   explicit MomentColumns(MomentsOptions options);
 
-  /// Numbers of a record.
+  /// Number of entries of a record.
   std::int64_t num_columns() const { return static_cast<std::int64_t>(options_.ranges.size()); }
   Neighbours neighbours() const { return options_.neighbours; }
-  /// Entries of what a record becomes: 1 + 2 d, and d (d - 1) / 2 with covariances.
+  /// Number of columns: 1 + 2 d, plus d (d - 1) / 2 with covariances.
   std::int64_t dimension() const;
-  /// Largest l2-distance of what PrefixSum makes of two neighbouring records on `grid()`, where
-  /// neighbours are those of the options.
+  /// Largest l2-distance between the columns of two neighbouring records, as PrefixSum rounds them
+  /// to `grid()`, for the neighbours of the options.
   ///
   /// @exactness   the supremum over all records, times 1 + 2^-14, which covers roundings.
   /// @guarantee   an upper bound for the integers themselves, also against no record.
-  /// @source      docs/math/moments.md; arXiv 2502.06597 has the idea for records in a ball.
+  /// @source      docs/math/moments.md; the idea, for records in a ball, is from arXiv 2502.06597.
   /// @checked-by  moments_test "no two records are farther apart than the distance, and some are
   ///              that far"
   double distance() const { return distance_; }
   /// Spacing of the sums: a power of two, at most 2^-16 distance() / sqrt(dimension()).
   double grid() const { return grid_; }
-  /// kappa, entry 0 of every record: noise of that std / kappa is in the count.
+  /// kappa, entry 0 of every record. The noise std of the count is that of this column / kappa.
   double count_weight() const { return count_weight_; }
 
   /// @param record   num_columns() entries, input units.
@@ -282,12 +289,12 @@ class MomentColumns {
 
   /// Moments of all records that are in the sums, clipped to their ranges.
   ///
-  /// @guarantee   post-processing. Each interval by itself contains what it would be without noise
-  ///              with the confidence of the options at least, whatever the records are, if there
-  ///              is one at all; it covers the rounding of records to the grid.
-  /// @exactness   the interval of a count is that of the Gaussian, and that of a mean Fieller's but
+  /// @guarantee   post-processing. Each interval individually contains the value without noise with
+  ///              at least the confidence of the options, for any records, if there is at least
+  ///              one; it covers the rounding of records to the grid.
+  /// @exactness   the interval of a count is the Gaussian one, and that of a mean Fieller's, except
   ///              for the grid; those of variances and covariances are a union over intervals of
-  ///              the means, wider by some percent; those of standard deviations are their
+  ///              the means, a few percent wider; those of standard deviations are their square
   ///              roots, and fail when they do.
   /// @throws Error{wrong_length, invalid_argument}.
   /// @source      docs/math/moments.md, section 4.
@@ -298,36 +305,36 @@ class MomentColumns {
   MomentsOptions options_;
   double count_weight_;   ///< kappa
   double square_weight_;  ///< lambda
-  double centre_;         ///< c, for which both ends of u^2 are as long
+  double centre_;         ///< c, at which both ends of u^2 have the same length
   double pair_weight_;    ///< nu
   double distance_;
   double grid_;
 };
 
-/// The private moments of a stream, of records or of people.
+/// Private moments of a stream of records, or of people's records.
 using MomentSum = StatisticSum<MomentColumns>;
 using PeopleMomentSum = PeopleStatisticSum<MomentColumns>;
 
 struct HistogramOptions {
-  std::int64_t num_categories = 0;  ///< of a domain that is public
-  /// Measures the number of all records, too: with zero_out it is more precise by about the fourth
-  /// root of the number of categories, and counts less by up to 7.1 %; with replace_one it always
-  /// is.
+  std::int64_t num_categories = 0;  ///< of a public domain
+  /// Also measures the total number of records. With zero_out, this makes the total more precise by
+  /// about the fourth root of the number of categories, and the counts less precise by up to 7.1 %;
+  /// with replace_one it is always measured.
   bool total = false;
   double confidence = 0.95;  ///< of each interval by itself, between 0 and 1
-  /// zero_out: a record against none. replace_one: a record against one of another category, or
-  /// none.
+  /// zero_out: a record is removed. replace_one: it is replaced by one of another category, or
+  /// removed.
   Neighbours neighbours = Neighbours::zero_out;
 };
 
-/// Numbers are unbiased, and may be negative; shares are in [0, 1].
+/// Counts and total are unbiased and may be negative; shares are in [0, 1].
 struct Histogram {
-  std::vector<Estimate> count;  ///< one a category
+  std::vector<Estimate> count;  ///< one per category
   Estimate total;               ///< its value is the sum of the counts
-  std::vector<Estimate> share;  ///< a count by the total
+  std::vector<Estimate> share;  ///< count / total
 };
 
-/// Turns a category j into columns, `a` in entry j and, where there is one, `b` in the last:
+/// Turns a category j into columns: `a` in entry j and, if the total is measured, `b` in the last:
 ///
 ///                                    a^2               b^2                           distance
 ///     zero-out                       1                                               1
@@ -349,17 +356,18 @@ class HistogramColumns {
 
   std::int64_t num_categories() const { return options_.num_categories; }
   Neighbours neighbours() const { return options_.neighbours; }
-  /// Entries of what a record becomes: the categories, and the total where it is measured.
+  /// Number of columns: the categories, and the total if it is measured.
   std::int64_t dimension() const { return num_categories() + (total_weight_ > 0 ? 1 : 0); }
-  /// Largest l2-distance of what PrefixSum makes of two neighbouring records.
+  /// Largest l2-distance between the columns of two neighbouring records, as PrefixSum rounds them.
   ///
-  /// @exactness   exact but for zero-out with a total, where it is above by less than 2^-14.
+  /// @exactness   exact, except for zero-out with a total, where it is too large by less than
+  ///              2^-14.
   /// @guarantee   an upper bound for the integers themselves, also against no record.
   /// @source      docs/math/histograms.md
   /// @checked-by  histograms_test "all streams of three steps are within the noise of their
   ///              neighbours"
   double distance() const;
-  /// Spacing of the sums, of which weights are multiples: no record is rounded.
+  /// Spacing of the sums. The weights are multiples of it, so no record is rounded.
   double grid() const { return 0x1p-16; }
 
   /// @param category  0 to num_categories() - 1.
@@ -369,11 +377,11 @@ class HistogramColumns {
 
   /// Counts, total and shares of all records that are in the sums.
   ///
-  /// @guarantee   post-processing, which is linear for counts and total, the best that is unbiased.
-  ///              Each interval by itself contains what it would be without noise with the
-  ///              confidence of the options at least, whatever the records are; those of shares if
-  ///              there is a record at all.
-  /// @exactness   intervals are those of the Gaussian, and for shares Fieller's, but for the grid.
+  /// @guarantee   post-processing, which for counts and total is the best linear unbiased estimate.
+  ///              Each interval individually contains the value without noise with at least the
+  ///              confidence of the options, for any records; those of shares if there is at least
+  ///              one record.
+  /// @exactness   intervals are Gaussian, and for shares Fieller's, except for the grid.
   /// @throws Error{wrong_length, invalid_argument}.
   /// @source      docs/math/histograms.md
   /// @checked-by  histograms_test "intervals cover what they are for"
@@ -385,17 +393,17 @@ class HistogramColumns {
   double total_weight_ = 0;     ///< b
 };
 
-/// The private counts of categories of a stream, of records or of people.
+/// Private counts of categories of a stream of records, or of people's records.
 using HistogramSum = StatisticSum<HistogramColumns>;
 using PeopleHistogramSum = PeopleStatisticSum<HistogramColumns>;
 
-/// Non-negative numbers that never fall from one step to the next, closest to these counts of one
-/// category in prefix sums: post-processing, which makes them consistent and biased.
+/// Closest non-negative, non-decreasing sequence to the prefix-sum counts of one category over the
+/// steps. This is post-processing, which makes the counts consistent and biased.
 ///
-/// @param counts  values of all steps from the first on. What is returned for a step depends on
-/// all.
-/// @guarantee     neither the sum of squared errors over the steps nor the largest error is more
-///                than that of `counts`, whatever the noise was.
+/// @param counts  values of all steps from the first on. The result for each step depends on all of
+///                them.
+/// @guarantee     neither the sum of squared errors over the steps nor the largest error exceeds
+///                that of `counts`, for any noise.
 /// @throws Error{invalid_argument} a count that is not finite.
 /// @cost          O(steps).
 /// @source        docs/math/histograms.md; pool adjacent violators.
@@ -403,13 +411,13 @@ using PeopleHistogramSum = PeopleStatisticSum<HistogramColumns>;
 /// truth"
 std::vector<double> monotone_counts(std::span<const double> counts);
 
-/// Records of a stack: d numbers, then zeros, as PrefixSum takes them with a mechanism for k
-/// workloads; and k d private sums as estimates.
+/// Columns of a stack: records of d numbers followed by zeros, as PrefixSum takes them with a
+/// mechanism for k workloads; reads the k d private sums as estimates.
 class StackColumns {
  public:
   struct Options {
-    std::int64_t record_size = 1;     ///< d, numbers of a record
-    std::optional<double> grid = {};  ///< default: the finest of those of the workloads
+    std::int64_t record_size = 1;     ///< d, entries of a record
+    std::optional<double> grid = {};  ///< default: the finest of the workloads' grids
     double confidence = 0.95;         ///< of each interval by itself, between 0 and 1
   };
   /// @throws Error{invalid_argument} a record size of 0, a confidence that is not between 0 and 1.
@@ -427,10 +435,10 @@ class StackColumns {
   /// @throws Error{wrong_length}.
   void write(std::span<const double> record, std::span<double> columns) const;
 
-  /// Estimates of the sums of a step: those of the first workload, then of the second, ...
+  /// Estimates of the sums at a step: those of the first workload, then of the second, ...
   /// @param sums     dimension() entries, as they were released at the step.
-  /// @guarantee      each interval by itself contains the sum without noise of the clipped records
-  ///                 on the grid, with the confidence of the options at least.
+  /// @guarantee      each interval individually contains the sum without noise of the clipped
+  ///                 records on the grid, with at least the confidence of the options.
   /// @checked-by     stack_sum_test "intervals cover what they are for"
   std::vector<Estimate> read(std::int64_t step, std::span<const double> sums) const;
 
@@ -446,7 +454,7 @@ struct StackSumOptions {
   StackColumns::Options columns = {};
 };
 
-/// Private sums of several workloads of one stream, of one budget and one noise.
+/// Private sums of several workloads of one stream, with one budget and one noise.
 class StackSum {
  public:
   /// @throws as Mechanism::make_stack, StackColumns and PrefixSum.
