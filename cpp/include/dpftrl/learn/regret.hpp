@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The best fixed point in hindsight, with a certificate; and what theorems say of the regret
-/// against it, with constants.
+/// The best fixed point in hindsight, with a certificate; and theorems on the regret against it,
+/// with explicit constants.
 ///
 /// ```cpp
 /// dpftrl::ComparatorSolver solver({.loss = dpftrl::make_loss("squared")});
@@ -37,16 +37,16 @@ struct OptimizeResult;
 
 enum class ComparatorStatus {
   certified,            ///< gap <= gap_tolerance
-  gap_above_tolerance,  ///< work limit reached: the point is feasible, the gap still a bound
+  gap_above_tolerance,  ///< work limit reached; the point is feasible, and the gap is still a bound
 };
 std::string_view to_string(ComparatorStatus status);
 
 struct [[nodiscard]] Comparator {
   ComparatorStatus status;
-  Vector point;              ///< a point of the set
-  double value;              ///< average loss at `point`
-  double gap;                ///< value - minimum <= gap
-  double multiplier;         ///< of the ball's constraint, nu >= 0, estimated; about 0: not binding
+  Vector point;       ///< a point of the set
+  double value;       ///< average loss at `point`
+  double gap;         ///< value - minimum <= gap
+  double multiplier;  ///< of the ball's constraint, nu >= 0, estimated; about 0 if not binding
   std::int64_t evaluations;  ///< passes over the examples
 };
 
@@ -54,7 +54,7 @@ struct ComparatorOptions {
   std::shared_ptr<const VectorLoss> loss;
   std::int64_t dimension = 1;  ///< features of an example
   double radius = 1;           ///< D > 0
-  /// Set of the comparators. Nothing, or the whole space: the ball of that radius.
+  /// Set of the comparators. If null or the whole space, the ball of that radius.
   std::shared_ptr<const Domain> domain = nullptr;
   double gap_tolerance = 1e-6;  ///< > 0, in units of the average loss
 };
@@ -62,18 +62,18 @@ struct ComparatorOptions {
 /// min over w in K of f(w) = (1/t) sum_{s<=t} l(W x_s, y_s), for growing t; w has dimension entries
 /// for each score of the loss.
 ///
-/// Losses without kinks over a ball: the minimiser is w_nu = argmin f(w) + (nu/2) ||w||^2 for the
-/// nu >= 0 at which ||w_nu|| = D, or for nu = 0 if that one is shorter. w_nu comes from L-BFGS; nu
-/// from a safeguarded secant on 1/||w_nu|| - 1/D, which is nearly straight, inside
-/// 0 <= nu <= ||grad f(0)|| / D. Everything else: projected Newton steps on the Moreau envelopes of
-/// the losses (projected gradients beyond 256 weights or for several scores), whose width shrinks
-/// until the gap is met. All start from the answer for the previous t.
+/// For losses without kinks over a ball, the minimiser is w_nu = argmin f(w) + (nu/2) ||w||^2 for
+/// the nu >= 0 at which ||w_nu|| = D, or for nu = 0 if w_0 is shorter. w_nu is found by L-BFGS, and
+/// nu by a safeguarded secant on 1/||w_nu|| - 1/D, which is nearly straight, inside
+/// 0 <= nu <= ||grad f(0)|| / D. Everything else is solved by projected Newton steps on the Moreau
+/// envelopes of the losses (projected gradients beyond 256 weights or for several scores), whose
+/// width shrinks until the gap is met. Each solve starts from the solution for the previous t.
 ///
 /// @exactness   certified: value - gap <= minimum <= value. For slopes a_s of the envelopes with
 ///              mean g = (1/t) sum a_s x_s, Fenchel's duality gives
 ///              f(w) - min f <= <g, w> + max_{v in K} <-g, v> + mean of l + l*(a_s) - a_s p_s,
 ///              which without kinks is the Frank-Wolfe gap.
-/// @cost        O(t d) a pass, O(t d^2) a Newton step; memory t (d + 1) doubles.
+/// @cost        O(t d) per pass, O(t d^2) per Newton step; memory t (d + 1) doubles.
 /// @source      More and Sorensen, Computing a trust region step, 1983 (the secant on 1/||w||);
 ///              Jaggi, Revisiting Frank-Wolfe, ICML 2013 (the gap); Lee, Sun and Saunders, SIAM J.
 ///              Optim. 24 (2014) (proximal Newton).
@@ -96,7 +96,7 @@ class ComparatorSolver {
   /// @throws Error{invalid_argument} no examples yet.
   Comparator solve();
 
-  /// f at any point, and its gradient (a subgradient where it has a kink).
+  /// f at any point, and its gradient (a subgradient at a kink).
   double average_loss(const Vector& point, Vector& gradient) const;
 
  private:
@@ -120,25 +120,26 @@ class ComparatorSolver {
 /// For convex f and ||point|| <= radius never below f(point) - min f.
 double frank_wolfe_gap(const Vector& point, const Vector& gradient, double radius);
 
-/// Prefix lengths at which to measure regret: `count` of them (all, if num_steps is smaller),
-/// strictly increasing, the last one num_steps, cubically spaced so that small ones are resolved.
+/// Returns `count` prefix lengths at which to measure regret (all, if num_steps is smaller). They
+/// are strictly increasing, end at num_steps, and are cubically spaced so that small ones are
+/// resolved.
 /// @throws Error{invalid_argument} num_steps < 1 or count outside 0 .. 65536.
 std::vector<std::int64_t> regret_prefixes(std::int64_t num_steps, std::int64_t count);
 
-// The regret theorem of follow the regularised leader on noisy sums, with constants.
+// The regret theorem of follow-the-regularised-leader on noisy sums, with explicit constants.
 
 /// Inputs of the regret theorem.
 struct RegretSetting {
   std::int64_t num_steps = 0;  ///< n >= 1
   double gradient_bound = 1;   ///< L > 0: every gradient has norm at most L (the clip norm)
-  double radius = 1;           ///< D > 0: comparators have R(w*) <= D^2 / 2; within D of w_1
+  double radius = 1;  ///< D > 0: comparators have R(w*) <= D^2 / 2, so they are within D of w_1
   std::int64_t dimension = 1;  ///< d
-  /// Root mean square over the steps of the std of one coordinate of the release, in units of L:
-  /// neighbour distance * noise multiplier * mean_error / batch size. 0: exact sums.
+  /// RMS over the steps of the std of one coordinate of the release, in units of L: neighbour
+  /// distance * noise multiplier * mean_error / batch size. 0 for exact sums.
   double release_noise = 0;
   Regulariser regulariser = Regulariser::euclidean;
-  /// > 0: at least ||B||_op / ||B||_F, B the decoder of the releases. See the function of that
-  /// name.
+  /// > 0: at least ||B||_op / ||B||_F, where B is the decoder of the releases. See the function of
+  /// the same name.
   double deviation_share = 1;
   /// >= 0: `penalty_slope` of the learner's penalty psi. The regret is then that of the composite
   /// losses l_t + psi. 0 for descent and the entropic regulariser.
@@ -148,21 +149,21 @@ struct RegretSetting {
 /// The setting of a learner that reads the releases of a mechanism; L is its clip norm.
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension, double radius);
 
-/// The same for a domain: D is its diameter where it has one, else `radius`.
+/// The same for a domain: D is its diameter if it has one, else `radius`.
 /// @param dimension  of the model.
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
                              const Domain& domain, double radius);
 
-/// The setting of the same learner with a penalty.
-/// @throws Error{invalid_argument} the penalty, for this shape; Error{unsupported} it has none on
-///         this domain.
+/// The same setting with a penalty.
+/// @throws Error{invalid_argument} the penalty is invalid for this shape; Error{unsupported} the
+///         domain does not support it.
 RegretSetting with_penalty(RegretSetting setting, const Penalty& penalty, const ModelShape& shape,
                            const Domain& domain);
 
-/// Share of release_noise by which chance can move all releases at once: an upper bound on the
+/// Share of release_noise by which chance can move all releases together: an upper bound on the
 /// largest singular value of B over its Frobenius norm; 1 if no better bound is known.
-/// @exactness   upper bound. For a ToeplitzDecoder the sum of the |coefficients|, an upper bound on
-///              the rows and columns of |B|, over ||B||_F, and 2^-20 for their rounding.
+/// @exactness   upper bound. For a ToeplitzDecoder, the sum of the |coefficients|, which bounds the
+///              row and column sums of |B|, over ||B||_F, plus 2^-20 for their rounding.
 /// @source      Schur's test.
 /// @checked-by  regret_bound_test "deviation share is at least that of the dense decoder"
 double deviation_share(const Strategy& strategy);
@@ -171,7 +172,7 @@ double deviation_share(const Strategy& strategy);
 /// most this, in the norm dual to that in which R is strongly convex.
 double noise_growth(const RegretSetting& setting);
 
-/// Terms of the bound on the AVERAGE regret.
+/// Terms of a bound on the AVERAGE regret.
 struct RegretBound {
   double regularisation;  ///< lambda D^2 / (2 n)
   double stability;       ///< L^2 / (2 lambda)
@@ -186,7 +187,8 @@ struct RegretBound {
 /// for every w* with R(w*) <= D^2 / 2. Proof idea: the iterate w'_t of the same algorithm on exact
 /// sums of the same gradients has regret at most the first two terms, and since the leader is
 /// 1/lambda-Lipschitz in the sum ||w_t - w'_t|| <= ||Z_{t-1}||_* / lambda, Z the noise of the
-/// release. With a penalty the same holds of l_t + psi, the noise costing L + G in place of L.
+/// release. With a penalty the same holds of l_t + psi, with the noise term having L + G instead of
+/// L.
 ///
 /// @exactness   upper bound.
 /// @source      McMahan, A survey of algorithms and analysis for adaptive online learning, JMLR
@@ -195,24 +197,24 @@ struct RegretBound {
 ///              below the expected bound"
 RegretBound regret_bound(const RegretSetting& setting, double lambda);
 
-/// The same for `lambda_at(first_lambda, true, step)`: the terms are (lambda_n D^2) / (2 n), the
-/// mean of L^2 / (2 lambda_t), and L^2 noise_growth release_noise times the root mean square of the
-/// 1 / lambda_t.
+/// The same for lambda_t = lambda_at(first_lambda, true, step). The terms are lambda_n D^2 / (2 n),
+/// the mean of L^2 / (2 lambda_t), and L^2 noise_growth release_noise times the root mean square of
+/// the 1 / lambda_t.
 /// @cost  O(log n).
 RegretBound doubling_regret_bound(const RegretSetting& setting, double first_lambda);
 
 struct HighProbabilityOptions {
   double lambda = 1;                  ///< > 0
   double failure_probability = 0.05;  ///< beta, between 0 and 1
-  bool doubling = false;              ///< `lambda` is the first, as of `doubling_regret_bound`
+  bool doubling = false;              ///< `lambda` is the first one, as in `doubling_regret_bound`
 };
 
 /// Bound that the average regret exceeds with probability at most beta over the noise, for all
-/// losses, including those chosen in response to the iterates. Only the noise term differs
-/// from `regret_bound` or `doubling_regret_bound`: noise_growth becomes
-/// noise_growth + deviation_share sqrt(2 ln(1 / beta)), because the mean of ||Z_t|| / lambda_t is a
-/// Lipschitz function of the normals, with constant at most deviation_share release_noise times the
-/// root mean square of the 1 / lambda_t.
+/// losses, including those chosen in response to the iterates. Only the noise term differs from
+/// `regret_bound` or `doubling_regret_bound`: noise_growth becomes noise_growth + deviation_share
+/// sqrt(2 ln(1 / beta)), because the mean of ||Z_t|| / lambda_t is a Lipschitz function of the
+/// normals, with constant at most deviation_share release_noise times the root mean square of the
+/// 1 / lambda_t.
 ///
 /// @exactness   upper bound.
 /// @source      Gaussian concentration: Boucheron, Lugosi and Massart, theorem 5.6.
@@ -221,37 +223,37 @@ struct HighProbabilityOptions {
 RegretBound high_probability_regret_bound(const RegretSetting& setting,
                                           const HighProbabilityOptions& options);
 
-/// The bound in the shape of Henzinger, Upadhyay and Upadhyay (arXiv 2211.05006, theorem 6), which
-/// goes through Hazan's lecture notes: 2 L^2 / lambda in place of L^2 / (2 lambda). Here with the
+/// The bound in the form of Henzinger, Upadhyay and Upadhyay (arXiv 2211.05006, theorem 6), which
+/// follows Hazan's lecture notes: 2 L^2 / lambda instead of L^2 / (2 lambda). Here it is for the
 /// noise of any mechanism. Never below `regret_bound`.
 RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda);
 
-/// The lambda that makes `regret_bound` smallest:
+/// The lambda that minimises `regret_bound`:
 ///     (L / D) sqrt(n (1 + 2 noise_growth release_noise (1 + G / L))),
 /// with which the bound is (L D / sqrt(n)) times the same root without n.
 /// @checked-by  regret_bound_test "theorem_lambda minimises the bound"
 double theorem_lambda(const RegretSetting& setting);
 
-/// The lambda that makes `hazan_regret_bound` smallest.
+/// The lambda that minimises `hazan_regret_bound`.
 double hazan_lambda(const RegretSetting& setting);
 
-/// Expected regret of projected gradient descent with the rate 1 / lambda, no momentum, on
-/// gradients each with noise of its own, for a Euclidean regulariser:
+/// Expected regret of projected gradient descent with rate 1 / lambda and no momentum, on gradients
+/// with independent noise, for a Euclidean regulariser:
 ///
 ///     lambda D^2 / (2 n)  +  L^2 / (2 lambda)  +  d nu^2 / (2 lambda),
 ///
-/// nu the std of the noise of one coordinate of a gradient. The noise costs its second moment only:
-/// it is independent of the iterate that it meets.
+/// nu the std of the noise of one coordinate of a gradient. The noise contributes only its second
+/// moment, because it is independent of the iterate at which the gradient is taken.
 ///
 /// @param strategy  the encoder of the releases, C = I.
-/// @return      nothing for other encoders, whose noise the iterates depend on.
+/// @return      empty for other encoders, because the iterates depend on their noise.
 /// @exactness   upper bound.
 /// @source      Zinkevich, ICML 2003; docs/math/learning.md.
 /// @checked-by  descent_test
 std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
                                                 const Strategy& strategy, double lambda);
 
-/// The lambda that makes `descent_regret_bound` smallest, (1 / D) sqrt(n (L^2 + d nu^2)); for other
+/// The lambda that minimises `descent_regret_bound`, (1 / D) sqrt(n (L^2 + d nu^2)); for other
 /// encoders `theorem_lambda`.
 double descent_lambda(const RegretSetting& setting, const Strategy& strategy);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The true and the private, side by side.
+/// Simulations: true and private sums, and learners on both, side by side.
 ///
 /// FOR DEMONSTRATION AND STUDY: a Simulation holds and shows the true sums and everything computed
 /// from them, which a deployment must keep secret. Nothing else in the library does.
@@ -37,36 +37,36 @@ class UpdateRule;
 
 // Streams of examples (features, label), addressed by step.
 
-/// Example `step` is a pure function of the stream: two learners see the same examples, and any
-/// step can be made again.
+/// Example `step` is a pure function of the stream, so two learners see the same examples, and any
+/// step can be reproduced.
 class ExampleStream {
  public:
   virtual ~ExampleStream() = default;
   virtual std::int64_t dimension() const = 0;
-  /// Number of examples, or nothing if the stream does not end.
+  /// Number of examples; empty if the stream is infinite.
   virtual std::optional<std::int64_t> num_examples() const = 0;
   /// Writes the features of example `step` (0-based) and returns its label.
   /// @throws Error{wrong_length} features; Error{invalid_argument} step not in the stream.
   virtual double example(std::int64_t step, std::span<double> features) const = 0;
 };
 
-/// How the true parameter moves.
+/// Movement of the true parameter.
 enum class StreamKind {
   stationary,    ///< not at all
-  drifting,      ///< once round a square in a random plane in `period` steps, scaled to unit length
+  drifting,      ///< around a square in a random plane in `period` steps, scaled to unit length
   switching,     ///< changes sign every `period` / 2 steps; no label noise: a model learned in one
                  ///< interval is as wrong as possible in the next
   heavy_tailed,  ///< stationary, but features and linear labels are u^(-1/2) times as long, u
-                 ///< uniform in (0, 1): of infinite variance, so that clipping matters
+                 ///< uniform in (0, 1); infinite variance makes clipping matter
   sparse,        ///< stationary, but about 7 in 8 features are 0, never all of them
 };
 
 std::string_view to_string(StreamKind kind);
-/// "stationary", "drifting", "switching", "heavy-tailed", "sparse"; anything else throws
-/// Error{invalid_argument}.
+/// Parses "stationary", "drifting", "switching", "heavy-tailed" or "sparse".
+/// @throws Error{invalid_argument} any other name.
 StreamKind stream_kind_from_string(std::string_view name);
 
-/// How labels follow from the margin m = <true parameter, x>, |m| <= 1.
+/// Law of a label given the margin m = <true parameter, x>, |m| <= 1.
 enum class LabelModel {
   logistic,  ///< +1 with probability 1 / (1 + exp(-signal m)), else -1
   linear,    ///< m + label_noise N(0, 1), clamped to [-1, 1]
@@ -82,8 +82,8 @@ struct SyntheticStreamOptions {
   double label_noise = 0.1;    ///< >= 0; linear
 };
 
-/// Examples with ||x|| = 1 (slightly less, never more, except with heavy tails), uniform on the
-/// sphere or on the sphere of the nonzero features.
+/// Random examples with ||x|| = 1 (slightly less, never more, except with heavy tails), uniform on
+/// the sphere or on the sphere of the nonzero features.
 ///
 /// @exactness  the same bits on every platform: the arithmetic is +, -, *, / and sqrt, and the
 ///             logistic model has its own polynomial for the exponential instead of libm's.
@@ -105,7 +105,7 @@ class SyntheticStream final : public ExampleStream {
   Vector second_;
 };
 
-/// Given examples, n x d, with a label each or none at all.
+/// Given examples, n x d, with one label each or without labels.
 struct Table {
   Matrix features;
   std::optional<Vector> labels;
@@ -114,12 +114,12 @@ struct Table {
 class TableStream final : public ExampleStream {
  public:
   /// @throws Error{invalid_argument} no rows, no columns, or an entry that is not finite (named);
-  ///         Error{wrong_length} another number of labels than rows.
+  ///         Error{wrong_length} the number of labels is not that of rows.
   explicit TableStream(Table table);
   std::int64_t dimension() const override { return table_.features.cols(); }
   std::optional<std::int64_t> num_examples() const override { return table_.features.rows(); }
   bool has_labels() const { return table_.labels.has_value(); }
-  /// The label is 0 when the table has none.
+  /// The label is 0 if the table has no labels.
   double example(std::int64_t step, std::span<double> features) const override;
 
  private:
@@ -134,7 +134,7 @@ struct TwinOptions {
   std::int64_t dimension = 1;  ///< features of an example
   std::shared_ptr<const VectorLoss> loss = {};
   std::shared_ptr<const Domain> domain = {};
-  double radius = 1;                  ///< as DpFtrlOptions, like all that follow
+  double radius = 1;                  ///< as in DpFtrlOptions, also for the following
   std::optional<double> lambda = {};  ///< default: that of the theorem without noise
   std::optional<DescentSchedule> descent = {};
   bool doubling = false;
@@ -142,8 +142,8 @@ struct TwinOptions {
   std::int64_t batch_size = 1;
 };
 
-/// The same algorithm as DpFtrl on exact sums of its own clipped gradients. Everything it shows
-/// reveals its examples.
+/// The same algorithm as DpFtrl on exact sums of its own clipped gradients. All its outputs reveal
+/// its examples.
 /// @checked-by twin_test, simulation_test
 class TwinLearner {
  public:
@@ -153,9 +153,9 @@ class TwinLearner {
   TwinLearner(TwinLearner&&) noexcept;
   TwinLearner& operator=(TwinLearner&&) noexcept;
 
-  /// Predicts, then learns from the example; the last one of a batch ends the step.
-  /// @param label   as the loss knows it.
-  /// @param scores  num_scores() entries: W x with the W from before this batch.
+  /// Predicts, then learns from the example; the last example of a batch ends the step.
+  /// @param label   as the loss defines it.
+  /// @param scores  num_scores() entries: W x, with W from before this batch.
   /// @throws Error{wrong_length, invalid_argument} the example is refused and nothing changes.
   void step(std::span<const double> features, double label, std::span<double> scores);
   /// Ends the step before the batch is full.
@@ -164,7 +164,7 @@ class TwinLearner {
   std::int64_t dimension() const { return dimension_; }
   std::int64_t num_scores() const { return loss_->num_scores(); }
   const UpdateRule& rule() const { return *rule_; }
-  /// Weights that the next batch meets, class after class; valid until the next step.
+  /// Weights used for the next batch, class after class; valid until the next step.
   const Vector& iterate() const;
 
  private:
@@ -172,7 +172,7 @@ class TwinLearner {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   double clip_norm_;
-  std::unique_ptr<UpdateRule> rule_;  ///< on sums, of lambda * batch_size_
+  std::unique_ptr<UpdateRule> rule_;  ///< on sums, with lambda * batch_size_
   std::int64_t num_waiting_ = 0;
   std::vector<double> slopes_;
   std::vector<double> gradient_;
@@ -182,55 +182,56 @@ class TwinLearner {
 struct SimulationOptions {
   MechanismOptions mechanism;
 
-  /// Features of a synthetic example. With a table: its number of columns, the default.
+  /// Number of features of a synthetic example. With a table, its number of columns, the default.
   std::optional<std::int64_t> dimension;  ///< default 4
-  /// Fixed seed of the noise, which anyone can recompute; without one: operating system entropy.
+  /// Fixed seed of the noise, which anyone can then recompute. Default: operating system entropy.
   std::optional<std::uint64_t> insecure_noise_seed;
   /// Spacing of the releases, a power of two; default: see PrefixSumOptions.
   std::optional<double> grid;
 
-  /// Own data instead of a synthetic stream. Without labels: sums only, no learner.
+  /// Data to use instead of a synthetic stream. Without labels, only sums are simulated, no
+  /// learner.
   std::optional<Table> table;
-  /// A StreamKind, or "adversarial": see Adversary, which answers the private learner's iterates.
+  /// A StreamKind, or "adversarial": see Adversary, which reacts to the private learner's iterates.
   std::string stream = "stationary";
   std::uint64_t stream_seed = 1;
   /// Default: the horizon for "drifting", a quarter of it for "switching", at least 2.
   std::optional<std::int64_t> stream_period;
 
   std::string loss = "logistic";   ///< see make_loss
-  LossParameters loss_parameters;  ///< of the losses that need some
-  std::string domain = "ball";     ///< see make_domain; the comparators', too, if it is bounded
+  LossParameters loss_parameters;  ///< of the losses that have some
+  std::string domain = "ball";     ///< see make_domain; also the comparators' if bounded
   double radius = 1;               ///< of the domain, or of the comparators
-  std::optional<double> lambda;    ///< for both learners; default: each its theorem's
-  std::optional<DescentSchedule> descent = {};  ///< both learners descend, instead of FTRL
-  bool doubling = false;                        ///< of both learners' lambda, see DpFtrlOptions
-  /// Examples of a step, or records; a batch that a table does not fill is left out. 1 .. 2^20.
+  std::optional<double> lambda;    ///< for both learners; default: from each one's theorem
+  std::optional<DescentSchedule> descent = {};  ///< for both learners, instead of FTRL
+  bool doubling = false;                        ///< for both learners, see DpFtrlOptions
+  /// Examples or records per step, 1 .. 2^20; an incomplete batch at the end of a table is omitted.
   std::int64_t batch_size = 1;
-  std::int64_t num_regret_prefixes = 64;  ///< 0 .. 65536; 0: regret is not measured
+  std::int64_t num_regret_prefixes = 64;  ///< 0 .. 65536; 0 measures no regret
   double comparator_gap_tolerance = 1e-6;
 };
 
-/// Average regret after `num_steps` steps against the best fixed point of the domain, or of norm <=
-/// radius if that is the whole space.
+/// Average regret after `num_steps` steps against the best fixed point of the domain, or of
+/// norm <= radius if the domain is the whole space.
 struct RegretPoint {
   std::int64_t num_steps;
   double private_regret;
   double twin_regret;
-  double comparator_gap;  ///< the regrets are at most this much above the values given
+  double comparator_gap;  ///< the true regrets exceed the values by at most this
 };
 
 /// Results of k consecutive steps of b = batch_size examples. Row i belongs to step first_step + i.
 ///
-/// noisy - true is the noise of the release, which `stddev` describes, and the truncation of each
-/// record toward zero to the grid: at most b (step + 1) * grid a coordinate, which no std
-/// describes.
+/// noisy - true is the noise of the release, described by `stddev`, plus the truncation of each
+/// record toward zero to the grid, at most b (step + 1) * grid per coordinate, which `stddev` does
+/// not include.
 struct SimulationChunk {
   std::int64_t first_step = 0;
   std::int64_t num_steps = 0;  ///< k
   Matrix true_sums;            ///< k x d. SECRET in a deployment.
   Matrix noisy_sums;           ///< k x d, the releases
   Vector stddev;               ///< k: predicted std of the noise of each coordinate of a release
-  // The rest is empty without a learner, and SECRET in a deployment.
+  // Everything below is empty without a learner, and SECRET in a deployment.
   Vector private_loss;  ///< k: mean loss of the predictions made before learning
   Vector twin_loss;     ///< k
   /// k b entries 0 or 1, step after step; empty if there are no classes.
@@ -239,9 +240,9 @@ struct SimulationChunk {
   std::vector<RegretPoint> regret;  ///< measured at the end of one of these steps
 };
 
-/// Average loss of fixed models of this run on held-out examples, which none of them learned from.
+/// Average loss of fixed models of this run on held-out examples, from which none of them learned.
 struct HeldOutRisk {
-  double private_average;  ///< of the average of the points played: what online-to-batch is about
+  double private_average;  ///< of the average of the points played (online-to-batch)
   double private_last;     ///< of the latest point
   double twin_average;
   double twin_last;
@@ -249,41 +250,41 @@ struct HeldOutRisk {
 
 /// The regret theorems applied to the learners of a simulation.
 struct SimulationTheory {
-  double private_lambda;  ///< used; of doubling the first
-  double twin_lambda;     ///< used; of doubling the first
-  /// Bounds on the expected average regret after the last step. Nothing for descent with rates,
+  double private_lambda;  ///< as used; with doubling, the first
+  double twin_lambda;     ///< as used; with doubling, the first
+  /// Bounds on the expected average regret after the last step. Empty for descent with rates,
   /// momentum or correlated noise.
   std::optional<RegretBound> private_bound;
   std::optional<RegretBound> twin_bound;
-  /// No gradient of this run can exceed the clip norm, which the theorem assumes. False: the bounds
-  /// are those of the clipped problem and may be exceeded.
+  /// True if no gradient of this run can exceed the clip norm, which the theorem assumes. If false,
+  /// the bounds are those of the clipped problem and may be exceeded.
   bool clipping_impossible;
 };
 
-/// Form (a), with a learner: DpFtrl on a stream, and its non-private twin (the same algorithm on
-/// exact sums of its own clipped gradients, with its own lambda) on the same stream. The sums shown
-/// are those of the private learner's clipped gradients.
-/// Form (b), a table without labels: the sums of its clipped records.
+/// Form (a), with a learner, runs DpFtrl on a stream and its non-private twin (the same algorithm
+/// on exact sums of its own clipped gradients, with its own lambda) on the same stream. The sums
+/// shown are those of the private learner's clipped gradients. Form (b), for a table without
+/// labels, shows the sums of its clipped records.
 ///
 /// Ends at the horizon, or earlier at the end of the table.
 class Simulation {
  public:
   /// @throws Error{invalid_argument, wrong_length} any option out of range, a table that is empty,
-  ///         not finite, or has a label the loss does not know: the message names it.
+  ///         not finite, or has a label that the loss does not accept; the message names it.
   explicit Simulation(const SimulationOptions& options);
   ~Simulation();
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;
 
-  /// Runs at most `max_steps` steps, fewer if the chunk would have more than 2^26 sums; an empty
-  /// chunk when finished. The numbers do not depend on how
-  /// a run is cut into chunks.
+  /// Runs at most `max_steps` steps, fewer if the chunk would have more than 2^26 sums. Returns an
+  /// empty chunk when finished. The results do not depend on how a run is divided into chunks.
   /// @throws Error{invalid_argument} max_steps < 1.
   SimulationChunk advance(std::int64_t max_steps);
 
-  /// Steps done.
+  /// Number of steps done.
   std::int64_t step() const;
-  /// Steps this simulation will run: the horizon, or the batches of the table if those are fewer.
+  /// Number of steps of the whole simulation: the horizon, or the batches of the table if those are
+  /// fewer.
   std::int64_t num_steps() const;
   bool finished() const { return step() == num_steps(); }
   bool learns() const;
@@ -291,7 +292,7 @@ class Simulation {
   std::int64_t dimension() const;
   double grid() const;
   const Mechanism& mechanism() const;
-  /// The theory; nothing without a learner.
+  /// The regret theory; empty without a learner.
   const std::optional<SimulationTheory>& theory() const;
   /// The learners' next points to play; empty without a learner.
   Vector private_iterate() const;
@@ -301,7 +302,7 @@ class Simulation {
   /// of the average over any fixed point is at most the expected average regret against it: w_t is
   /// independent of example t, and the loss is convex.
   /// @throws Error{invalid_argument} num_examples outside 1 .. 2^20; Error{unsupported} without a
-  ///         learner, or where there are no such examples: a table, the adversary.
+  ///         learner, or for a table or the adversary, which have no examples after the horizon.
   /// @checked-by simulation_test
   HeldOutRisk held_out_risk(std::int64_t num_examples) const;
 

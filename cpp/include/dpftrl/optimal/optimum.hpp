@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The factorization of least error, with a proof of how close to least it is.
+/// The factorization of least error, with a certificate of its distance from the optimum.
 ///
 /// ```cpp
 /// const dpftrl::Optimum best =
@@ -38,22 +38,22 @@ struct OptimumProblem {
   std::vector<double> query_weights = {};  ///< rho_i, positive; empty: all 1. Mean objective only
 };
 
-/// Longest horizon with momentum, which takes a hundred times as long.
+/// Longest horizon with momentum, which takes about a hundred times as long.
 inline constexpr std::int64_t kMaxMomentumSteps = 1 << 16;
 
-/// With momentum, or decay over many times its memory, and the max objective some weights tend to 0
-/// and convergence is slow: the solver stops at this gap, with status `stopped`, even if a smaller
-/// one is requested. It took 15 to 230 iterations for momentum 0.5 to 0.99, with and without decay,
-/// up to 10^4 steps.
+/// Gap at which the solver stops, with status `stopped`, even if a smaller one is requested, for
+/// the max objective with momentum, or with decay over many times its memory. Some weights then
+/// tend to 0 and convergence is slow. It took 15 to 230 iterations for momentum 0.5 to 0.99, with
+/// and without decay, up to 10^4 steps.
 inline constexpr double kBarrierGap = 1e-4;
 
 enum class SolverStatus {
   converged,
-  stopped,        ///< before the end
-  not_converged,  ///< the iterations were used up
-  /// The request cannot be met: a gap below what rounding lets be proved, or a family that cannot
-  /// be optimised for the participation. The result is the best that can be had, as close as can be
-  /// proved.
+  stopped,        ///< ended early
+  not_converged,  ///< ran out of iterations
+  /// The request cannot be met: the gap is below what rounding allows to prove, or the family
+  /// cannot be optimised for the participation. The result is the best available, as close as can
+  /// be proved.
   infeasible,
 };
 
@@ -63,29 +63,30 @@ struct OptimumProgress {
 };
 
 struct OptimumOptions {
-  double gap = 1e-10;  ///< stop when the bounds are this close, relative
+  double gap = 1e-10;  ///< relative gap of the bounds at which to stop
   std::int64_t max_iterations = 500;
-  /// Called once an iteration; false stops.
+  /// Called once per iteration; return false to stop.
   std::function<bool(const OptimumProgress&)> progress = {};
 };
 
 struct Optimum {
   SolverStatus status;
   std::int64_t iterations;
-  /// Certified: lower_bound <= least error of any factorization <= upper_bound. Mean objective:
-  /// root mean square; max: largest. Single participation, unit noise.
-  /// Both allow for rounding and for the quadrature's error, each with a proved bound
+  /// Certified: lower_bound <= least error of any factorization <= upper_bound. The error is the
+  /// RMS error for the mean objective and the largest for max, under single participation with unit
+  /// noise. Both bounds allow for rounding and for the quadrature's error, each with a proved bound
   /// (docs/math/optimal.md).
   /// @checked-by  optimum_test "its certificates hold for the dense matrices"
   double lower_bound;
   double upper_bound;
-  /// v, the dual variables of the columns, sum num_steps: those of the best lower bound, or (max)
-  /// of the best upper one, on which the error of a mechanism depends to first order.
+  /// v, the dual variables of the columns, with sum num_steps. They belong to the best lower bound
+  /// or, for the max objective, to the best upper bound, on which the error of a mechanism depends
+  /// to first order.
   std::vector<double> column_weights;
-  std::vector<double> row_weights;  ///< u, those of the rows
+  std::vector<double> row_weights;  ///< u, the dual variables of the rows
 };
 
-/// The iteration, one evaluation at a time, so that the caller can do something else in between.
+/// Solver that runs one evaluation at a time, so that the caller can do other work in between.
 class OptimumSolver {
  public:
   /// @throws Error{invalid_argument} a number out of range; Error{wrong_length};
@@ -120,76 +121,79 @@ struct OptimumBounds {
 /// one evaluation. The bounds hold for any positive numbers; they are close if the numbers are
 /// close to the optimal ones.
 ///
-/// @param column_weights  v, one a step. Max objective: the rows have the same in reverse.
-/// @param accuracy        what the quadrature may add to the distance, relative.
-/// @guarantee   as those of Optimum. Numbers too far apart for double precision give the interval
-///              from 0 to infinity.
+/// @param column_weights  v, one per step. For the max objective, the rows have the same in
+///                        reverse.
+/// @param accuracy        relative amount that the quadrature may add to the distance.
+/// @guarantee   as for Optimum. Numbers too far apart for double precision give the interval from 0
+///              to infinity.
 /// @throws Error{wrong_length}; Error{invalid_argument} a number out of range.
 /// @cost        that of one iteration of the solver.
 /// @checked-by  optimum_test "any dual variables give bounds, perturbed ones worse bounds"
 OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const double> column_weights,
                              double accuracy);
 
-// The factorization of least error of any matrix, with a proof of how close to least it is: by
-// dense eigendecompositions, for what the linear-time solver of optimum.hpp does not cover.
+// The factorization of least error of any matrix, with a certificate, by dense eigendecompositions.
+// It covers the problems that the linear-time solver above does not.
 
 inline constexpr std::int64_t kMaxDenseOptimumColumns = 2048;
 inline constexpr std::int64_t kMaxDenseOptimumRows = std::int64_t{1} << 16;
 inline constexpr std::int64_t kMaxFixedEpochOptimumSteps = 1024;
 
-/// Dual variables to start from, positive; what they are changes how long the solver takes.
+/// Positive dual variables to start from; they only affect how long the solver takes.
 struct DenseOptimumStart {
   std::vector<double> column_weights = {};  ///< one a column; empty: all equal
-  std::vector<double> row_weights = {};     ///< one a row, with the former and the max objective
+  std::vector<double> row_weights = {};     ///< one per row; only with column_weights and max
 };
 
-/// Minimise over all factorizations F = B C the sensitivity of C times
+/// Minimises over all factorizations F = B C the sensitivity of C times
 ///
 ///     mean    ||B||_F / sqrt(num rows)        (single participation: gamma_F / sqrt(num rows))
 ///     max     max_i ||B_i||                   (gamma_2)
 struct DenseOptimumProblem {
-  /// F: a workload, or one linear query a row. No row and no column of zeros.
+  /// F: a workload, or one linear query per row. No row or column may be zero.
   Matrix queries;
   Objective objective = Objective::max;
-  /// Single, or fixed epochs: column s, s + b, ... belong to one user.
+  /// Single participation, or fixed epochs, where columns s, s + b, ... belong to one user.
   Participation participation = Participation::single();
-  /// Only for one participation. Those of find_optimum save all but one iteration.
+  /// Only for one participation. Starting from the result of find_optimum leaves one iteration.
   DenseOptimumStart start = {};
 };
 
-/// Dual variables in the form from which a lower bound is proved, k steps a user and n columns.
+/// Dual variables in the form from which a lower bound is proved, for k steps per user and n
+/// columns.
 struct DenseDuals {
   /// M, Lambda = M M^T: a k x k matrix for each phase s, s + b, ... of a user's steps, column after
-  /// column, n k numbers; one participation: the roots of v.
+  /// column, n k numbers; for one participation, the square roots of v.
   std::vector<double> columns = {};
-  std::vector<double> rows = {};  ///< max objective: roots of u, one a row; mean: empty
+  std::vector<double> rows = {};  ///< max objective: square roots of u, one per row; mean: empty
 };
 
 struct DenseOptimum {
   SolverStatus status;
   std::int64_t iterations;
   /// Certified: lower_bound <= least error of any factorization <= upper_bound, for records of
-  /// least_dimension_of_duals(k) numbers or more; for fewer the least error can be smaller.
+  /// dimension least_dimension_of_duals(k) or more; for smaller ones the least error can be
+  /// smaller.
   /// @exactness   rounding included, no quadrature: the lower bound is an inner product with an
   ///              explicit matrix whose norm is bounded, the upper one the error of an explicit
   ///              factorization whose residual is factorized, too (docs/math/optimal.md).
   /// @checked-by  dense_optimum_test "certificates are verified by singular values"
   double lower_bound;
-  /// The same for records of every dimension, numbers too; lower_bound up to 2 epochs, 0 where
-  /// there are more than kMaxSignedEpochs.
+  /// Lower bound for records of every dimension, including scalars. Equals lower_bound up to 2
+  /// epochs; 0 for more than kMaxSignedEpochs.
   double every_dimension_bound;
   double upper_bound;
-  /// C, num columns x num columns, of sensitivity 1 to rounding; rows of zeros where F has not full
-  /// column rank. Best together with B = F C^+. Only C^T C matters: C is not triangular.
+  /// C, num columns x num columns, of sensitivity 1 to rounding; with zero rows if F does not have
+  /// full column rank. Best together with B = F C^+. Only C^T C matters: C is not triangular.
   Matrix encoder;
-  /// The dual variables behind the lower bound: Lambda of the columns, square, positive, with
-  /// entries only between steps of one user, and u of the rows (mean objective: 1).
+  /// Dual variables that prove the lower bound: Lambda of the columns, square, positive, with
+  /// entries only between steps of one user, and u of the rows (1 for the mean objective).
   Matrix column_weights;
   std::vector<double> row_weights;
-  DenseDuals duals;  ///< the same, as dense_lower_bounds takes them
+  DenseDuals duals;  ///< the same in the form that dense_lower_bounds takes
 };
 
-/// The iteration, one evaluation at a time.
+/// Solver that runs one evaluation at a time.
 class DenseOptimumSolver {
  public:
   /// @throws Error{invalid_argument} sizes or entries out of range, a zero row or column, a
@@ -204,7 +208,7 @@ class DenseOptimumSolver {
 
   /// One iteration. False when there is nothing left to do: converged, or the iterations used up.
   bool advance();
-  /// The gap is that of the computed bounds; those of result() also allow for rounding.
+  /// The gap is that of the computed bounds; the bounds of result() also allow for rounding.
   OptimumProgress progress() const;
   /// The best bounds so far. Status `stopped` before the end.
   /// @cost  that of four iterations.
@@ -226,25 +230,25 @@ class DenseOptimumSolver {
 [[nodiscard]] DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem,
                                               const OptimumOptions& options = {});
 
-/// The least dimension of records in which the worst contributions of a user to k steps can have
-/// any inner products: the least d with (d + 1)(d + 2) / 2 > k (docs/math/optimal.md, section 5).
+/// Smallest dimension of records in which the worst contributions of a user to k steps can have any
+/// inner products: the smallest d with (d + 1)(d + 2) / 2 > k (docs/math/optimal.md, section 5).
 std::int64_t least_dimension_of_duals(std::int64_t num_participations);
 
-/// Up to so many epochs the signs of a user's contributions are gone through.
+/// Largest number of epochs for which all signs of a user's contributions are enumerated.
 inline constexpr std::int64_t kMaxSignedEpochs = 8;
 
 /// Lower bounds on the error of every factorization.
 struct DenseLowerBounds {
-  double value;            ///< for records of least_dimension_of_duals(k) numbers or more
-  double every_dimension;  ///< for records of every dimension; 0: not known
+  double value;            ///< for records of dimension least_dimension_of_duals(k) or more
+  double every_dimension;  ///< for records of every dimension; 0 if unknown
 };
 
-/// Returns the lower bounds that dual variables prove, however they were found. Those of a
-/// DenseOptimum give its lower bounds, to the bit.
+/// Returns the lower bounds that dual variables prove, regardless of their origin. Those of a
+/// DenseOptimum give its lower bounds, bit for bit.
 ///
-/// @param problem  the function ignores its start.
-/// @guarantee   at most the least errors, for any numbers; 0 where they prove nothing.
-/// @throws Error{invalid_argument} a problem that the solver does not take, a number that is not
+/// @param problem  its `start` is ignored.
+/// @guarantee   at most the least errors, for any numbers; 0 if they prove nothing.
+/// @throws Error{invalid_argument} a problem that the solver does not accept, a number that is not
 ///         finite, row duals with the mean objective; Error{wrong_length}.
 /// @cost        that of one iteration.
 /// @checked-by  dense_optimum_test "any duals give bounds, its own the bound it stated", "a
@@ -255,18 +259,18 @@ namespace detail {
 class PackedNumbers;
 }
 
-/// Numbers of a buffered recursion that changes from step to step; see VaryingBufferedDecoder.
+/// Coefficients of a buffered recursion that change from step to step; see VaryingBufferedDecoder.
 struct VaryingBuffers {
   std::int64_t num_buffers;            ///< q
   std::vector<double> inverse_scales;  ///< 1 / c_t, one a step, positive
   std::vector<double> gains;           ///< g_t, q a step
   std::vector<double> factors;         ///< phi_t, q a step, in (0, 1]
-  /// Numbers that the error bounds of its noise are computed from: the largest standard deviations
-  /// of a row w_0 + ... + w_t and of a state, or more.
+  /// Upper bounds on the standard deviations of a row w_0 + ... + w_t and of a state. The error
+  /// bounds of the noise are computed from them.
   double max_row_stddev;
   double max_state_stddev;
-  /// Gains and factors of long recursions that the library made, in a sixth of the memory; the two
-  /// lists above are then empty.
+  /// Packed gains and factors of long recursions made by the library, in a sixth of the memory; the
+  /// two lists above are then empty.
   std::shared_ptr<const detail::PackedNumbers> packed = nullptr;
 };
 
@@ -276,8 +280,8 @@ struct VaryingBands {
   std::int64_t num_bands;  ///< p, with the main diagonal
   /// C_{t,t} > 0, C_{t,t-1}, ..., C_{t,t-p+1}: p a step, 0 left of the matrix.
   std::vector<double> entries;
-  /// Number that the error bounds of its noise are computed from: the largest standard deviation of
-  /// a row w_0 + ... + w_t, or more.
+  /// Upper bound on the standard deviation of a row w_0 + ... + w_t. The error bounds of the noise
+  /// are computed from it.
   double max_row_stddev;
 };
 

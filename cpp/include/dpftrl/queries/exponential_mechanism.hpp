@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The exponential mechanism on integer utilities, with its law exactly:
+/// The exponential mechanism on integer utilities, sampled exactly:
 ///
 ///     P[i] ~ exp(epsilon u_i / (2 sensitivity))
 ///
-/// By rejection: a candidate drawn uniformly is taken with probability exp(-epsilon (max u - u_i) /
-/// (2 sensitivity)), a coin that is tossed in integer arithmetic. Nothing is rounded, so there is
-/// nothing of what Mironov (2012) and Ilvento (2020) warn of: epsilon is the fraction that the
-/// double is. How LONG a draw takes depends on the utilities: do not let it be seen.
+/// Samples by rejection: a candidate drawn uniformly is accepted with probability exp(-epsilon (max
+/// u - u_i) / (2 sensitivity)), by a coin tossed in integer arithmetic. Nothing is rounded, so the
+/// attacks of Mironov (2012) and Ilvento (2020) do not apply; epsilon is exactly the fraction that
+/// the double represents. How LONG a draw takes depends on the utilities, so do not let it be
+/// observed.
 ///
 /// @source  McSherry, Talwar, Mechanism Design via Differential Privacy (2007); the coin: Canonne,
 ///          Kamath, Steinke, arXiv 2004.00010, Algorithm 1. Ilvento, arXiv 1912.04222, reaches
@@ -34,54 +35,55 @@ namespace dpftrl {
 
 struct ExponentialOptions {
   double epsilon;            ///< 2^-30 .. 2^20
-  std::int64_t sensitivity;  ///< how much one utility can change between neighbours; below 2^31
-  /// Between neighbours all utilities change in the same direction: the law then is
+  std::int64_t sensitivity;  ///< largest change of a utility between neighbours; below 2^31
+  /// True if all utilities change in the same direction between neighbours. The law is then
   /// exp(epsilon u_i / sensitivity), without the 2.
   bool is_monotone = false;
 };
 
-/// Index of a candidate.
+/// Draws the index of a candidate.
 ///
 /// @param utilities  up to 2^53 in magnitude, up to 2^24 of them.
-/// @param key        a fresh one for every draw.
+/// @param key        must be fresh for every draw.
 /// @exactness   the law is exact given ideal random bits.
-/// @guarantee   epsilon-DP if `sensitivity` and `is_monotone` are what they say.
+/// @guarantee   epsilon-DP if `sensitivity` and `is_monotone` are correct.
 /// @throws Error{invalid_argument} no utilities, or a number out of range.
 /// @cost        about one coin per candidate, divided by the number of best candidates.
 /// @checked-by  exponential_mechanism_test
 std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
                                    const ExponentialOptions& options, const Key& key);
 
-/// The law, to rounding.
+/// Probabilities of the candidates, to rounding.
 std::vector<double> exponential_probabilities(std::span<const std::int64_t> utilities,
                                               const ExponentialOptions& options);
 
 struct WinnerOptions {
   double epsilon;
   Neighbours neighbours = Neighbours::zero_out;
-  /// Records of one person. zero_out: a person more or less, with up to so many. replace_one: up to
-  /// so many records in the place of up to so many others, and their number is not public.
+  /// Largest number of records of one person. zero_out: one person more or less, with up to that
+  /// many records. replace_one: up to that many records are replaced by up to that many others, and
+  /// the number of records is not public.
   std::int64_t max_contributions = 1;
 };
 
-/// Which value has the most records. Utility: the count, of sensitivity max_contributions; with
-/// zero_out monotone.
+/// Selects a value with nearly the most records. The utility is the count, with sensitivity
+/// max_contributions, monotone with zero_out.
 /// @checked-by  exponential_mechanism_test "replace_one protects persons whatever their numbers"
 std::int64_t private_winner(std::span<const std::int64_t> histogram, const WinnerOptions& options,
                             const Key& key);
 
 struct QuantileOptions {
   double epsilon;
-  std::int64_t numerator;    ///< of the quantile: 1 of 2 is the median
+  std::int64_t numerator;    ///< of the quantile; 1 of 2 is the median
   std::int64_t denominator;  ///< below 2^20
   Neighbours neighbours = Neighbours::zero_out;
-  std::int64_t max_contributions = 1;  ///< records of one person, as in WinnerOptions
+  std::int64_t max_contributions = 1;  ///< as in WinnerOptions
 };
 
-/// Utilities of values as quantiles: minus `denominator` times by how many records the ranks that
-/// value v covers miss the rank n numerator / denominator.
-/// @return  with their sensitivity: denominator, or with zero_out the larger of numerator and
-///          denominator - numerator; that times max_contributions.
+/// Utilities of values as quantiles: minus `denominator` times the number of records by which the
+/// ranks that value v covers miss the rank n numerator / denominator.
+/// @return  the utilities and their sensitivity: max_contributions times denominator or, with
+///          zero_out, times the larger of numerator and denominator - numerator.
 struct QuantileUtilities {
   std::vector<std::int64_t> utilities;
   std::int64_t sensitivity;
@@ -89,16 +91,16 @@ struct QuantileUtilities {
 QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
                                      const QuantileOptions& options);
 
-/// A value at about that quantile of the records.
+/// Selects a value near that quantile of the records.
 std::int64_t private_quantile(std::span<const std::int64_t> histogram,
                               const QuantileOptions& options, const Key& key);
 
-/// Randomised response: reports a bit as it is with probability e^epsilon / (1 + e^epsilon), else
-/// the other one. For one who trusts nobody with the bit: it is the exponential mechanism of the
-/// two.
+/// Randomised response: reports the true bit with probability e^epsilon / (1 + e^epsilon), else the
+/// other one. This is the exponential mechanism on the two bits, for users who do not trust anyone
+/// with theirs.
 ///
 /// @param epsilon  2^-31 .. 2^19
-/// @param key      a fresh one for every report.
+/// @param key      must be fresh for every report.
 /// @exactness   the law is exact given ideal random bits.
 /// @guarantee   epsilon-DP for the bit, against everyone who sees the report.
 /// @throws Error{invalid_argument} epsilon out of range.
@@ -107,15 +109,16 @@ std::int64_t private_quantile(std::span<const std::int64_t> histogram,
 bool randomized_response(bool bit, double epsilon, const Key& key);
 
 struct EstimatedCount {
-  double count;   ///< unbiased; may lie outside of 0 .. num_reports
-  double stddev;  ///< whatever the bits are, for the coins are the same
+  double count;   ///< unbiased; may lie outside 0 .. num_reports
+  double stddev;  ///< the same for any bits, because the coins are the same
 };
-/// Estimates how many of the bits behind `num_reports` reports are 1, by how many reports are.
+/// Estimates how many of the true bits behind `num_reports` reports are 1, from the number of
+/// reports that are 1.
 /// @throws Error{invalid_argument} a number out of range.
 /// @checked-by exponential_mechanism_test "the estimate is unbiased and has its deviation"
 EstimatedCount estimate_count(std::int64_t num_ones, std::int64_t num_reports, double epsilon);
 
-/// Private selection among learners of one table, settings of which nobody knows in advance.
+/// Private selection among learners of one table, whose best settings are not known in advance.
 ///
 ///     held out        h of the n rows, drawn by coins; no candidate learns from them
 ///     candidates      k learners of the n - h other rows, each mu-GDP
@@ -123,37 +126,37 @@ EstimatedCount estimate_count(std::int64_t num_ones, std::int64_t num_reports, d
 ///     the choice      of those by the exponential mechanism, from how many of the h rows each
 ///                     reads right
 ///
-/// A row is learned from or held out, so it pays for the learners or for the choice, never for
-/// both. Coins make the learners cheap: whoever sees the model does not know which candidates it
-/// was compared with, so k of them cost much less than k releases. Which ones took part is a
-/// secret.
+/// A row is either learned from or held out, so it is charged for the learners or for the choice,
+/// never for both. The coins make the learners cheap: an observer of the model does not know which
+/// candidates it was compared with, so k of them cost much less than k releases. The set of
+/// candidates that took part must stay secret.
 ///
 /// @source  the coins are those of Papernot and Steinke, arXiv 2110.03620, tossed for each
-///          candidate instead of drawing a number of them; the bound by way of the privacy profile
-///          is in the manner of Koskela, Redberg and Wang, arXiv 2402.06701. Proof:
-///          docs/math/learning.md, section 12.
+///          candidate instead of drawing a number of them; the bound via the privacy profile
+///          follows Koskela, Redberg and Wang, arXiv 2402.06701. Proof: docs/math/learning.md,
+///          section 12.
 inline constexpr std::int64_t kMaxCandidates = 64;
 
 struct TuningTarget {
-  ApproximateDp target;         ///< of the model that is chosen
+  ApproximateDp target;         ///< of the chosen model
   std::int64_t num_candidates;  ///< 2 .. kMaxCandidates
-  /// Whether the choice may cost an account (of mu or rho) no more than the learners do: for models
-  /// that are composed with other releases.
+  /// True if the choice may not cost a budget account (of mu or rho) more than the learners do. For
+  /// models that are composed with other releases.
   bool composes = false;
 };
 
-/// Budget of the parts.
+/// Budgets of the parts.
 struct TuningPlan {
   double learner_epsilon;    ///< of each learner, at the target's delta
-  double selection_epsilon;  ///< of the choice, which has no delta
-  double mu;                 ///< Gaussian DP of the whole: what an account is charged
+  double selection_epsilon;  ///< of the choice, which is pure DP
+  double mu;                 ///< Gaussian DP of the whole, to charge to a budget account
   double rho;                ///< zero-concentrated DP of the whole
 };
 
-/// Plans a model that is chosen from candidates at (epsilon, delta).
+/// Splits the (epsilon, delta) of a model chosen from candidates between learners and choice.
 ///
-/// @exactness   learner_epsilon is short of the largest that the bound admits by about 1e-5 for
-///              each candidate.
+/// @exactness   learner_epsilon is below the largest that the bound admits by about 1e-5 for each
+///              candidate.
 /// @guarantee   learners that are (learner_epsilon, delta)-DP with Gaussian noise and choose_tuned
 ///              with selection_epsilon give an (epsilon, delta)-DP model. mu and rho hold as well.
 /// @throws Error{invalid_argument} a number out of range.
@@ -161,13 +164,14 @@ struct TuningPlan {
 /// @checked-by  tuning_test, tests/reference/tuning_oracle.py
 TuningPlan plan_tuning(const TuningTarget& target);
 
-/// Greatest factor, from above, by which the chance that no other candidate takes part and is
+/// Upper bound on the factor by which the probability that no other candidate takes part and is
 /// better can change between neighbours, for one other candidate that is mu-GDP: the maximum over x
 /// of (1 - 3/4 Phi(x)) / (1 - 3/4 Phi(x + mu)).
 /// @checked-by  tuning_test "the ratio is at least that at every point and hardly more"
 double tuning_ratio(double mu);
 
-/// Delta of the chosen model at `epsilon`, from above, for learners that are mu-GDP.
+/// Arguments of tuning_delta, an upper bound on the delta of the chosen model at `epsilon`, for
+/// learners that are mu-GDP.
 struct TuningLoss {
   double mu;
   double epsilon;
@@ -175,9 +179,9 @@ struct TuningLoss {
 };
 double tuning_delta(const TuningLoss& loss);
 
-/// Draws which rows are held out: a tenth of them, rounded up, every set with the same chance.
-/// @param num_rows  2 .. 2^31; both parts then have a row.
-/// @param key       a fresh one; those of the learners are others.
+/// Draws the rows to hold out: a tenth of them, rounded up, with every set equally likely.
+/// @param num_rows  2 .. 2^31, so that neither part is empty.
+/// @param key       must be fresh, and different from those of the learners.
 /// @return          rows in ascending order.
 std::vector<std::int64_t> draw_held_out(std::int64_t num_rows, const Key& key);
 
@@ -186,18 +190,18 @@ struct TunedChoice {
   Neighbours neighbours = Neighbours::zero_out;
 };
 
-/// Tosses the coins and chooses: the index of a candidate.
+/// Tosses the coins, chooses a candidate and returns its index.
 ///
-/// @param num_right  how many rows that are held out each candidate reads right; a row that is
-///                   zeroed out is read right by none.
-/// @param key        a fresh one; that of draw_held_out may be the same.
+/// @param num_right  number of held-out rows that each candidate predicts correctly; a zeroed-out
+///                   row counts for none.
+/// @param key        must be fresh; may be the key of draw_held_out.
 /// @exactness   the law is exact given ideal random bits.
-/// @guarantee   selection_epsilon-DP for a row that is held out.
+/// @guarantee   selection_epsilon-DP for a held-out row.
 /// @checked-by  tuning_test
 std::int64_t choose_tuned(std::span<const std::int64_t> num_right, const TunedChoice& options,
                           const Key& key);
 
-/// The law of choose_tuned, to rounding; up to 16 candidates.
+/// Probabilities of the results of choose_tuned, to rounding; up to 16 candidates.
 std::vector<double> tuned_probabilities(std::span<const std::int64_t> num_right,
                                         const TunedChoice& options);
 

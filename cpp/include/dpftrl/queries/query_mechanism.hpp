@@ -5,11 +5,11 @@
 ///
 ///     measurements  y = M h + integer noise        answers  R y = F h + R noise
 ///
-/// With replace_one the number n of records is public: a measurement c n with a constant c, from a
-/// row of M with equal entries, gets no noise.
+/// With replace_one, the number n of records is public, so a measurement c n with a constant c,
+/// from a row of M with equal entries, gets no noise.
 ///
 /// M and h are integers, so privacy rests on integer arithmetic alone; everything computed from y
-/// afterwards, in floating point, is post-processing.
+/// in floating point is post-processing.
 ///
 /// ```cpp
 /// const dpftrl::QueryMechanism mechanism(
@@ -42,74 +42,75 @@ namespace dpftrl {
 
 using IntegerMatrix = Eigen::Matrix<std::int64_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Choice of the measurements.
+/// Choice of measurements.
 enum class QueryStrategy {
-  optimal,   ///< of least error, for Gaussian noise with a proof
+  optimal,   ///< least error, certified for Gaussian noise
   identity,  ///< every count of the histogram
-  queries,   ///< every answer by itself; up to kMaxQueryValues of them a factor
+  queries,   ///< every answer individually; up to kMaxQueryValues per factor
 };
 
 enum class QueryNoise { gaussian, laplace };
 
 struct QueryFactorizationOptions {
   QueryStrategy strategy = QueryStrategy::optimal;
-  /// Noise that the measurements will get. With laplace, as large as the l1 norm of a column,
-  /// QueryStrategy::optimal is the best of several that are known to be good, and not proved to be
-  /// the best of all.
+  /// Noise that the measurements will get. With laplace, whose scale follows the l1 norm of a
+  /// column, QueryStrategy::optimal is the best of several good strategies and not proved to be
+  /// optimal.
   QueryNoise noise = QueryNoise::gaussian;
-  /// Neighbours it is optimal for. replace_one: noise is as large as the largest distance of two
-  /// columns, and the number of records is public. For one factor with up to 512 different columns,
-  /// or a product of up to 512 values (kMaxQueryEntries / 4 numbers); larger ones get the optimum
-  /// for zero_out.
+  /// Neighbours for which it is optimal. With replace_one, the noise scale follows the largest
+  /// distance of two columns, and the number of records is public. Supported for one factor with up
+  /// to 512 different columns, or a product of up to 512 values (kMaxQueryEntries / 4 numbers);
+  /// larger ones get the optimum for zero_out.
   Neighbours neighbours = Neighbours::zero_out;
-  /// mean: root mean square over queries; max: the worst one.
+  /// mean: RMS error over the queries; max: error of the worst query.
   Objective objective = Objective::mean;
   OptimumOptions solver = {.gap = 1e-6};
 };
 
-/// How far apart the measurements of two neighbouring histograms can be, in units of M.
+/// Largest distance of the measurements of two neighbouring histograms, in units of M.
 ///
-/// @exactness   add_remove exact. replace_one exact for up to kMaxQueryValues values (l2), or while
-///              num_values^2 num_measurements <= 2^30 (l1); else it is the textbook bound. Squares
-///              of l2 are rounded up by at most 2^-37 of the largest squared column.
+/// @exactness   add_remove is exact. replace_one is exact for up to kMaxQueryValues values (l2), or
+///              if num_values^2 num_measurements <= 2^30 (l1); else it is the textbook bound.
+///              Squares of l2 are rounded up by at most 2^-37 of the largest squared column.
 /// @guarantee   never below the true value.
 /// @checked-by  query_factorization_test "sensitivity is that of all neighbouring histograms"
 struct QuerySensitivity {
   double add_remove;   ///< one record more or less: norm of the largest column
-  double replace_one;  ///< one record of another value: largest distance of two columns
-  /// Usual bound for replace_one: twice the norm of the largest column, here without rows that are
-  /// alike in all columns.
+  double replace_one;  ///< one record changes its value: largest distance of two columns
+  /// Usual bound for replace_one: twice the norm of the largest column, here without rows whose
+  /// entries are all equal.
   double textbook;
 };
 
-/// F = R M, kept as a product of factorizations of the factors of F.
+/// F = R M, stored as a product of factorizations of the factors of F.
 struct QueryFactorization {
   struct Factor {
     IntegerMatrix encoder;  ///< M
     Matrix decoder;         ///< R: R M = F to rounding, about 1e-11 of the largest entry
-    /// The decoder makes prefix sums, and answers are row j less row i - 1 of them for all i <= j.
+    /// The decoder yields prefix sums, and the answers are row j minus row i - 1 of them for all
+    /// i <= j.
     bool is_ranges = false;
   };
   std::vector<Factor> factors;
 
-  /// Certified: the error of ANY factorization, with noise as large as its largest column in l2,
-  /// and all the more in l1, is at least this. Mean: gamma_F / sqrt(num_queries), max: gamma_2.
-  /// Strategies that are not optimal have the Schatten bound, ||F||_* / sqrt(num_queries
+  /// Certified lower bound on the error of ANY factorization with noise scaled to its largest
+  /// column in l2, and hence also in l1. Mean: gamma_F / sqrt(num_queries), max: gamma_2.
+  /// Strategies other than `optimal` have the Schatten bound, ||F||_* / sqrt(num_queries
   /// num_values).
-  /// @guarantee   never above it, rounding included; products: gamma_F and gamma_2 are
+  /// @guarantee   never above that error, rounding included. For products, gamma_F and gamma_2 are
   ///              multiplicative, and so are the proofs.
   /// @checked-by  query_factorization_test "known optima", dense_optimum_test
   double lower_bound;
-  /// The same for noise as large as the largest distance of two columns, where the number of
-  /// records is public. Tight if the factorization is optimal for replace_one; else 1.05 to 2 times
-  /// below the best known error.
+  /// The same for noise scaled to the largest distance of two columns, with a public number of
+  /// records. Tight if the factorization is optimal for replace_one; else 1.05 to 2 times below the
+  /// best known error.
   /// @checked-by  query_factorization_test "the bound for replace_one holds ..."
   double replace_one_lower_bound;
-  /// Error of this factorization with noise as large as its largest column.
+  /// Error of this factorization with noise scaled to its largest column.
   double unit_error;
   Objective objective;
 
-  /// Checks what sensitivities, measurements and noise rely on.
+  /// Checks the properties that sensitivities, measurements and noise rely on.
   /// @throws Error{invalid_argument} not 1 to 3 factors, sizes that do not fit, an entry of M
   ///         beyond 2^30 or columns whose l1 norms multiply to more than 2^60, an R that is not
   ///         finite.
@@ -117,14 +118,14 @@ struct QueryFactorization {
 
   std::int64_t num_measurements() const;
   std::int64_t num_values() const;
-  /// M and R as one matrix each.
+  /// M and R, each as one matrix.
   /// @throws Error{resource_exhausted} more than kMaxQueryEntries entries.
   IntegerMatrix encoder() const;
   Matrix decoder() const;
-  /// Norms of the rows of R; for replace_one over the measurements that get noise.
+  /// Norms of the rows of R; for replace_one, only over the measurements that get noise.
   Vector row_norms(Neighbours neighbours = Neighbours::zero_out) const;
-  /// Marks the measurements that tell the number of records and nothing else, their row of M being
-  /// alike in all columns: with replace_one they are public, and get no noise.
+  /// Marks the measurements that depend only on the number of records, because all entries of their
+  /// row of M are equal. With replace_one, they are public and get no noise.
   /// @exactness   exact.
   /// @checked-by  query_mechanism_test "what gets no noise is the same for all neighbours"
   std::vector<bool> public_measurements() const;
@@ -133,19 +134,19 @@ struct QueryFactorization {
 
   /// M h.
   /// @exactness   exact.
-  /// @throws Error{wrong_length}; Error{invalid_argument} a negative count; Error{unsupported} so
-  ///         many records that integers could overflow.
+  /// @throws Error{wrong_length}; Error{invalid_argument} a negative count; Error{unsupported}
+  ///         enough records that integers could overflow.
   std::vector<std::int64_t> measure(std::span<const std::int64_t> histogram) const;
   /// R y.
   Vector decode(std::span<const double> measurements) const;
 };
 
 struct QueryFactorizerProgress {
-  std::int64_t iterations;  ///< of the factor that is worked on
-  double fraction;          ///< part of the way to the end, 0 to 1
+  std::int64_t iterations;  ///< on the current factor
+  double fraction;          ///< progress, 0 to 1
 };
 
-/// The search, one iteration at a time, so that the caller can do something else in between.
+/// Search that runs one iteration at a time, so that the caller can do other work in between.
 /// @throws as factorize_queries, at the latest by the end.
 class QueryFactorizer {
  public:
@@ -154,11 +155,11 @@ class QueryFactorizer {
   QueryFactorizer(QueryFactorizer&&) noexcept;
   QueryFactorizer& operator=(QueryFactorizer&&) noexcept;
 
-  /// Makes one iteration, or finishes a factor (about five). Returns false at the end.
+  /// Runs one iteration, or finishes a factor (about five iterations). Returns false at the end.
   bool advance();
   QueryFactorizerProgress progress() const;
   const QueryWorkload& workload() const;
-  /// Finishes the search, if it has not ended.
+  /// Returns the factorization, after finishing the search if it has not ended.
   QueryFactorization result();
 
  private:
@@ -166,14 +167,14 @@ class QueryFactorizer {
   std::unique_ptr<State> state_;
 };
 
-/// @cost    of every factor: a few products where columns or rows are orthogonal and for prefixes
-///          (1 s at 1024 values, 9 s at 2048); else its optimum (find_dense_optimum) and up to
-///          eight products (3 s at 512, 20 s at 1024). Laplace noise: up to thirteen
-///          eigendecompositions more. replace_one: an eigendecomposition for each of 15 to 200
-///          iterations (2 s at 256 values, 10 s at 512).
+/// @cost    per factor, a few products for orthogonal columns or rows and for prefixes (1 s at 1024
+///          values, 9 s at 2048); else its optimum (find_dense_optimum) and at most eight products
+///          (3 s at 512, 20 s at 1024). Laplace noise: up to thirteen more eigendecompositions.
+///          replace_one: an eigendecomposition for each of 15 to 200 iterations (2 s at 256 values,
+///          10 s at 512).
 /// @throws Error{unsupported} Objective::max for more than 361 ranges, whose rows it needs; more
-///         than three factors (combine small ones by to_matrix()), too many
-///         queries for QueryStrategy::queries; as find_dense_optimum.
+///         than three factors (combine small ones with to_matrix()), too many queries for
+///         QueryStrategy::queries; as find_dense_optimum.
 /// @source  Edmonds, Nikolov, Ullman, arXiv 1911.08339; Henzinger, Upadhyay, Upadhyay, arXiv
 ///          2211.05006 (Lemmas 1, 45, 48). Proofs: docs/math/queries.md.
 [[nodiscard]] QueryFactorization factorize_queries(const QueryWorkload& workload,
@@ -186,14 +187,14 @@ double schatten_query_bound(const QueryWorkload& workload);
 
 struct QueryPrivacy {
   double epsilon;  ///< > 0
-  /// 0: pure differential privacy, by discrete Laplace noise; else by Gaussian noise.
+  /// 0 for pure differential privacy, with discrete Laplace noise; else Gaussian noise is used.
   double delta;
-  /// zero_out: one record more or less, so that their number is protected, too. replace_one: one
-  /// record of another value; the number of records is public then.
+  /// zero_out: one record more or less, so the number of records is also protected. replace_one:
+  /// one record changes its value, and the number of records is public.
   Neighbours neighbours = Neighbours::zero_out;
-  /// Number of records that one person may have: neighbours are a person more or less, with up to
-  /// so many. The caller must enforce it. replace_one takes 1 only: persons with several records
-  /// can have different numbers of them, and the number of all records is released without noise.
+  /// Largest number of records of one person. Neighbours differ by one person with up to that many
+  /// records. The caller must enforce it. replace_one requires 1, because people can have different
+  /// numbers of records, and the total number of records is released without noise.
   std::int64_t max_contributions = 1;
 
   QueryNoise noise() const { return delta == 0 ? QueryNoise::laplace : QueryNoise::gaussian; }
@@ -210,48 +211,48 @@ struct QueryRelease {
 
 class QueryMechanism {
  public:
-  /// @throws Error{invalid_argument} epsilon or delta out of range, one value only or columns alike
-  ///         with replace_one, a factorization that require_sound refuses; Error{unsupported} so
-  ///         much privacy that the noise leaves the integers.
+  /// @throws Error{invalid_argument} epsilon or delta out of range, a single value or all columns
+  ///         equal with replace_one, a factorization that require_sound refuses; Error{unsupported}
+  ///         so much privacy that the noise overflows integers.
   QueryMechanism(QueryFactorization factorization, const QueryPrivacy& privacy);
 
-  /// Makes one release. Every release needs a fresh key: two with the same key have the same noise,
-  /// and their difference has none.
+  /// Makes one release. Every release needs a fresh key: two releases with the same key have the
+  /// same noise, so their difference has none.
   ///
-  /// @param histogram  counts, one a value.
-  /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, mu()-GDP
-  ///              (round(M h + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with
-  ///              nothing added to delta, except for an event of probability below 2^-400 a
-  ///              measurement, in which 512 bits leave the rounding open. delta = 0: exactly
-  ///              epsilon-DP; with probability e^-16384 a measurement, nothing is released. All
-  ///              given ideal random bits.
+  /// @param histogram  counts, one per value.
+  /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, and mu()-GDP (round(M
+  ///              h + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with nothing added
+  ///              to delta, except for an event of probability below 2^-400 per measurement, in
+  ///              which 512 bits leave the rounding open. delta = 0: exactly epsilon-DP; with
+  ///              probability e^-16384 per measurement, nothing is released. All given ideal random
+  ///              bits.
   /// @throws as QueryFactorization::measure. A refusal reveals something about the histogram.
-  /// @cost   2 us a measurement (Gaussian).
+  /// @cost   2 us per measurement (Gaussian).
   /// @checked-by  query_mechanism_test "likelihood ratios", "noise has the law it claims"
   QueryRelease release(std::span<const std::int64_t> histogram, const Key& key) const;
 
   const QueryFactorization& factorization() const { return factorization_; }
   const QueryPrivacy& privacy() const { return privacy_; }
   QueryNoise noise() const { return noise_; }
-  /// Sensitivity that the noise was made for, in units of M: l2 (Gaussian) or l1 (Laplace).
-  /// max_contributions times that of one record, which for zero_out is exact.
+  /// Sensitivity to which the noise is scaled, in units of M: l2 (Gaussian) or l1 (Laplace). It is
+  /// max_contributions times that of one record, which is exact for zero_out.
   double sensitivity() const { return sensitivity_; }
   /// The textbook bound for the same neighbours.
   double textbook_sensitivity() const { return textbook_; }
   /// Error at unit noise (standard deviation / distance by one record, in l2 for Gaussian noise and
   /// in l1 for Laplace noise), by the objective of the factorization, and a lower bound on that of
-  /// any factorization. With Laplace noise that bound holds, as l1 norms are the larger ones, and
-  /// is not tight.
+  /// any factorization. With Laplace noise, the bound holds because l1 norms are larger, and is not
+  /// tight.
   double unit_error() const { return unit_error_; }
   double lower_bound() const;
-  /// mu of Gaussian differential privacy; for Laplace noise the mu of every epsilon-DP mechanism.
+  /// mu of Gaussian differential privacy; for Laplace noise, the mu that epsilon-DP implies.
   double mu() const { return mu_; }
   /// Standard deviation of the Gaussian before rounding, or scale of the discrete Laplace law.
   double noise_scale() const { return noise_scale_; }
-  /// Standard deviation of one measurement's noise, unless it is public: rounding included.
+  /// Standard deviation of the noise of a measurement that is not public, rounding included.
   /// @checked-by  query_mechanism_test "the predicted std is that of the measurements"
   double noise_stddev() const;
-  /// Standard deviations of the answers, one a query.
+  /// Standard deviations of the answers, one per query.
   Vector standard_errors() const;
 
  private:
@@ -261,45 +262,47 @@ class QueryMechanism {
   double sensitivity_ = 0;
   double textbook_ = 0;
   double unit_error_ = 0;
-  Vector row_norms_;             ///< of R, over what gets noise
-  std::vector<bool> is_public_;  ///< measurements that get none
+  Vector row_norms_;             ///< of R, over measurements that get noise
+  std::vector<bool> is_public_;  ///< marks measurements that get no noise
   double mu_ = 0;
   double noise_scale_ = 0;
 };
 
-/// Lower bounds on errors, as the objective of the factorization measures them, of mechanisms that
-/// need not be factorizations, for the same privacy; in counts.
+/// Lower bounds on the errors, in counts and by the objective of the factorization, of mechanisms
+/// that need not be factorizations, for the same privacy.
 struct QueryBounds {
   double added_noise;              ///< F h + Z, Z of any law that does not depend on h
   std::optional<double> unbiased;  ///< any noise, mean F h for every h; only with delta = 0
-  /// Every mechanism, at its worst histogram; only with delta = 0 and zero_out.
+  /// Any mechanism, at its worst histogram; only with delta = 0 and zero_out.
   std::optional<double> every;
 };
 
-/// @guarantee  no such mechanism has a smaller error, rounding included.
+/// @guarantee  no mechanism of that kind has a smaller error, rounding included.
 /// @cost       O(1); for `every` that of schatten_query_bound.
 /// @source     docs/math/mechanism-bounds.md, section 4.
 /// @checked-by query_bounds_test
 QueryBounds any_mechanism_bounds(const QueryWorkload& workload, const QueryMechanism& mechanism);
 
-// Histograms that noisy measurements could come from: post-processing, which costs no privacy.
+// Histograms consistent with noisy measurements: post-processing, which costs no privacy.
 
 struct ConsistencyOptions {
-  bool integer = false;  ///< counts rounded to integers of the same sum
-  /// Sum of the counts. Only with replace_one, where the number of records is public; where the
-  /// release tells it (QueryFactorization::public_measurements), by default that.
+  bool integer = false;  ///< rounds the counts to integers with the same sum
+  /// Sum of the counts. Only with replace_one, where the number of records is public. Default: that
+  /// number if the release contains it (QueryFactorization::public_measurements).
   std::optional<std::int64_t> total = std::nullopt;
 };
 
-/// The non-negative histogram x with the least ||M x - y||: answers F x agree with each other.
+/// The non-negative histogram x with the least ||M x - y||, so that the answers F x are consistent
+/// with each other.
 ///
-/// @return     one count a value; where measurements leave x open, one of the best.
+/// @return     one count per value; if the measurements do not determine x, one of the best.
 /// @exactness  projected gradients with momentum, until a step moves no count by 1e-7 of a standard
-///             error or 2000 steps are done: an approximation, of noisy numbers. Their error is not
-///             that of QueryMechanism::standard_errors(), and they are biased upwards near 0.
-/// @throws Error{wrong_length} another number of measurements; Error{invalid_argument} a negative
+///             error or 2000 steps are done: an approximation, from noisy numbers. The errors are
+///             not those of QueryMechanism::standard_errors(), and the counts are biased upwards
+///             near 0.
+/// @throws Error{wrong_length} wrong number of measurements; Error{invalid_argument} a negative
 ///         total; Error{unsupported} a total with zero_out, where it would be secret.
-/// @cost       4 num_measurements num_values operations a step, for products less.
+/// @cost       4 num_measurements num_values operations per step, fewer for products.
 Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease& release,
                             const ConsistencyOptions& options = {});
 

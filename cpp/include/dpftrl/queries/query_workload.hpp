@@ -5,9 +5,9 @@
 ///
 ///     answers = F h,    h_v the number of records with value v,    F = F_1 x F_2 x ...
 ///
-/// A product (Kronecker) is kept by its factors: value (v_1, v_2, ...) of a table with several
-/// attributes has index (v_1 m_2 + v_2) m_3 + ..., the first attribute counting slowest; the same
-/// order for queries.
+/// A Kronecker product is stored by its factors: value (v_1, v_2, ...) of a table with several
+/// attributes has index (v_1 m_2 + v_2) m_3 + ..., with the first attribute varying slowest;
+/// queries have the same order.
 ///
 /// ```cpp
 /// const auto domain = dpftrl::QueryDomain::categories({"red", "green", "blue"});
@@ -31,7 +31,7 @@
 
 namespace dpftrl {
 
-/// Limits of one factor: its optimum takes an eigendecomposition of so many columns.
+/// Limits of one factor; its optimum takes an eigendecomposition with that many columns.
 inline constexpr std::int64_t kMaxQueryValues = 2048;
 inline constexpr std::int64_t kMaxQueryRows = std::int64_t{1} << 16;
 /// Limits on the entries of a factor, and on the values and the queries of a product.
@@ -46,19 +46,19 @@ struct QueryPredicate {
 
 struct MarginalsOptions {
   std::vector<std::int64_t> attribute_sizes;  ///< number of values of each attribute
-  std::int64_t order;                         ///< k: one table of counts for every k attributes
+  std::int64_t order;                         ///< k; one table of counts for every k attributes
 };
 
 struct ParitiesOptions {
   std::int64_t num_bits;
-  std::int64_t order;              ///< parities of that many bits
-  bool with_lower_orders = false;  ///< and of fewer, down to none
+  std::int64_t order;              ///< number of bits of each parity
+  bool with_lower_orders = false;  ///< also parities of fewer bits, down to none
 };
 
 class QueryWorkload {
  public:
-  /// One query, with a name for its answer, each row. All ranges are kept as prefixes: row j less
-  /// row i - 1 asks for values i .. j.
+  /// One query per row, with a label for its answer. All ranges are stored as prefixes: row j minus
+  /// row i - 1 is the query for values i .. j.
   struct Factor {
     Matrix queries;
     std::vector<std::string> labels;  ///< none for ranges
@@ -66,35 +66,35 @@ class QueryWorkload {
 
     std::int64_t num_queries() const;
     std::string label(std::int64_t query) const;
-    /// Writes the matrix out, one row a query.
+    /// Materialises the matrix, one row per query.
     /// @throws Error{resource_exhausted} more than kMaxQueryEntries numbers.
     Matrix matrix() const;
   };
 
-  /// How many have value v: F = I.
+  /// Number of records with value v, for every v: F = I.
   static QueryWorkload identity(std::int64_t num_values);
-  /// How many have a value of at most v.
+  /// Number of records with a value of at most v, for every v.
   static QueryWorkload prefix(std::int64_t num_values);
-  /// How many have a value from i to j, for all i <= j: num_values (num_values + 1) / 2 queries,
-  /// which only Objective::max writes out.
+  /// Number of records with a value from i to j, for all i <= j: num_values (num_values + 1) / 2
+  /// queries, which only Objective::max materialises.
   static QueryWorkload all_ranges(std::int64_t num_values);
   /// All tables of counts of `order` attributes.
   static QueryWorkload marginals(const MarginalsOptions& options);
-  /// Sum of (-1)^(x_i + x_j + ...) over the records, bit 0 of a value being the lowest: rows of the
-  /// Hadamard matrix.
+  /// Sum of (-1)^(x_i + x_j + ...) over the records, where bit 0 of a value is the lowest: rows of
+  /// the Hadamard matrix.
   static QueryWorkload parities(const ParitiesOptions& options);
-  /// Any matrix, one query a row.
-  /// @param labels  one a row; empty: "0", "1", ...
+  /// Any matrix, with one query per row.
+  /// @param labels  one per row; default "0", "1", ...
   static QueryWorkload matrix(Matrix queries, std::vector<std::string> labels = {});
   /// Truth tables of the predicates over values 0 .. num_values - 1.
   static QueryWorkload predicates(std::int64_t num_values,
                                   std::span<const QueryPredicate> predicates);
-  /// Every query of one on its attribute, and of the next on the next: implicit.
+  /// Kronecker product of the parts, each on its own attribute, stored implicitly.
   static QueryWorkload kronecker(std::span<const QueryWorkload> parts);
-  /// The queries of all parts, about the same values.
+  /// The queries of all parts, over the same values.
   static QueryWorkload union_of(std::span<const QueryWorkload> parts);
 
-  // All of them:
+  // All factory functions:
   // @throws Error{invalid_argument} a number out of range, an entry that is not finite, a query
   //         that is 0 for every value; Error{wrong_length} labels or parts of another size.
 
@@ -119,28 +119,28 @@ class QueryWorkload {
   std::int64_t num_values_ = 1;
 };
 
-// Histograms of values over a domain that is declared beforehand. A domain read off the data would
-// itself tell something about them.
+// Histograms of values over a domain that is declared in advance. A domain derived from the data
+// would itself reveal something about them.
 
-/// Which values there are, in which order.
+/// Ordered list of the possible values.
 class QueryDomain {
  public:
-  /// Texts, each a value.
-  /// @param other  one of them, for every text that is none of them; none: those are refused.
-  /// @throws Error{invalid_argument} no texts, one twice, or `other` not among them.
+  /// Values given by their texts.
+  /// @param other  the label that stands for every other text. If unset, other texts are refused.
+  /// @throws Error{invalid_argument} no labels, a repeated label, or `other` not among them.
   static QueryDomain categories(std::vector<std::string> labels,
                                 std::optional<std::string> other = std::nullopt);
-  /// The integers first .. last as decimal texts, and "other" after them if declared.
+  /// The integers first .. last as decimal texts, followed by "other" if requested.
   /// @throws Error{invalid_argument} last < first, or more than 2^24 values.
   static QueryDomain integers(std::int64_t first, std::int64_t last, bool with_other = false);
 
   std::int64_t num_values() const { return static_cast<std::int64_t>(labels_.size()); }
   const std::vector<std::string>& labels() const { return labels_; }
 
-  /// @throws Error{invalid_argument} a text outside the domain, where no value is declared for it.
+  /// @throws Error{invalid_argument} a text outside the domain, if no value stands for other texts.
   std::int64_t index_of(std::string_view text) const;
 
-  /// How many of the texts have each value: every text is counted once or refused.
+  /// Counts the texts with each value. Every text is counted once or refused.
   std::vector<std::int64_t> histogram(std::span<const std::string> texts) const;
 
  private:

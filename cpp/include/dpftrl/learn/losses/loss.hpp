@@ -27,32 +27,33 @@
 
 namespace dpftrl {
 
-/// A convex loss of a vector of scores (W x, one row of W for each) against a label: what learners
-/// and comparators know of a loss.
+/// A convex loss of a vector of scores (W x, one row of W for each) against a label. Learners and
+/// comparators use losses through this interface.
 class VectorLoss {
  public:
   virtual ~VectorLoss() = default;
 
   virtual std::string_view name() const = 0;
-  /// Parameters it was made with; they tell losses of one name apart.
+  /// Parameters of the loss, which distinguish losses of the same name.
   virtual std::vector<double> parameters() const { return {}; }
   virtual std::int64_t num_scores() const = 0;
-  /// The loss, for a label as `label` returns it; overwrites `slopes` by its gradient in the
-  /// scores.
+  /// Returns the loss, for a label as `label` returns it, and overwrites `slopes` with its gradient
+  /// in the scores.
   /// @guarantee  never NaN for finite scores; the slopes are finite for scores up to 1e300. A value
   ///             beyond the range of double is +infinity.
   virtual double evaluate(std::span<const double> scores, double label,
                           std::span<double> slopes) const = 0;
-  /// sup of the norm of the slopes, or nothing if there is none.
+  /// sup of the norm of the slopes; empty if unbounded.
   virtual std::optional<double> lipschitz() const = 0;
-  /// sup of the largest eigenvalue of the Hessian in the scores; nothing if the loss has kinks.
+  /// sup of the largest eigenvalue of the Hessian in the scores; empty if the loss has kinks.
   virtual std::optional<double> curvature() const = 0;
-  /// Labels are classes.
+  /// True if labels are classes.
   virtual bool classifies() const = 0;
-  /// The label in the form this loss works with.
-  /// @throws Error{invalid_argument} a label this loss does not know, NaN and infinity included.
+  /// Converts a label to the form this loss uses.
+  /// @throws Error{invalid_argument} a label that this loss does not accept, NaN and infinity
+  ///         included.
   virtual double label(double raw) const = 0;
-  /// The scores say the class `label`. False for losses that do not classify.
+  /// True if the scores predict the class `label`. False for losses that do not classify.
   virtual bool says(std::span<const double> scores, double label) const = 0;
 };
 
@@ -62,12 +63,12 @@ struct LossAt {
   double slope;
 };
 
-/// A smooth loss below l, and its second derivative.
+/// A smooth lower approximation of l, with its derivatives.
 struct SmoothedLossAt {
   double value;
-  double slope;  ///< of the smoothed loss, and a slope of l itself close by
+  double slope;  ///< of the smoothed loss; also a slope of l at a nearby point
   double curvature;
-  /// l(p) + l*(slope) - slope p >= 0, l* the conjugate: 0 where `slope` is a slope of l at p.
+  /// l(p) + l*(slope) - slope p >= 0, where l* is the conjugate; 0 if `slope` is a slope of l at p.
   double excess;
 };
 
@@ -89,7 +90,7 @@ class Loss : public VectorLoss {
   double slope(double prediction, double label) const { return at(prediction, label).slope; }
 
   /// The Moreau envelope min_q l(q, y) + (p - q)^2 / (2 width), with its derivatives. Losses
-  /// without kinks ignore `width` and return themselves, with excess 0.
+  /// without kinks ignore `width` and return the loss itself, with excess 0.
   ///
   /// @param width  > 0.
   /// @source  Rockafellar, Convex Analysis, section 31: with slope a and the minimising q, the
@@ -99,20 +100,21 @@ class Loss : public VectorLoss {
   /// sup of |dl/dp| over |p| <= max_prediction and |y| <= max_label.
   virtual double max_slope(double max_prediction, double max_label) const = 0;
 
-  /// A prediction >= 0 says +1. False for losses that do not classify.
+  /// True if the prediction has the sign of the label, where a prediction >= 0 means +1. False for
+  /// losses that do not classify.
   bool correct(double prediction, double label) const {
     return classifies() && (prediction >= 0) == (label > 0);
   }
 };
 
-/// Losses of real labels: any finite y.
+/// Losses of real labels, any finite y.
 class RegressionLoss : public Loss {
  public:
   bool classifies() const final { return false; }
   double label(double raw) const final;
 };
 
-/// Losses of two classes, -1 and +1. 0 is taken as -1.
+/// Losses of two classes, -1 and +1; 0 is treated as -1.
 class MarginLoss : public Loss {
  public:
   bool classifies() const final { return true; }
@@ -195,7 +197,7 @@ class HingeLoss final : public MarginLoss {
   double max_slope(double max_prediction, double max_label) const override;
 };
 
-/// Parameters that some losses need beside their name.
+/// Parameters that some losses need besides their name.
 struct LossParameters {
   double quantile = 0.5;         ///< level of "quantile", between 0 and 1
   double huber_threshold = 1.0;  ///< of "huber", > 0
@@ -206,8 +208,9 @@ struct LossParameters {
 ///         this loss out of range.
 std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameters& parameters = {});
 
-/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip_norm / ||slope * x||), when it
-/// is clipped shorter by (16 + entries) 2^-51 of that, so that rounding never makes it longer.
+/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip_norm / ||slope * x||), and if it
+/// is clipped, also shortened by (16 + entries) 2^-51 of its length, so that rounding never makes
+/// it longer.
 ///
 /// @param slope      finite.
 /// @param features   x, finite.
@@ -224,7 +227,7 @@ void clipped_gradient(double slope, std::span<const double> features, double cli
 void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                       double clip_norm, std::span<double> out);
 
-/// The same without writing it out: row k is scales[k] * x.
+/// The same without materialising the gradient: its row k is scales[k] * x.
 /// @param scales  as long as `slopes`, or `slopes` itself.
 void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                                 double clip_norm, std::span<double> scales);
@@ -240,28 +243,27 @@ class SoftmaxLoss final : public VectorLoss {
   explicit SoftmaxLoss(std::int64_t num_classes);
   std::string_view name() const override { return "softmax"; }
   std::int64_t num_scores() const override { return num_classes_; }
-  /// @guarantee  the largest score is subtracted first: nothing overflows.
+  /// @guarantee  the largest score is subtracted first, so nothing overflows.
   double evaluate(std::span<const double> scores, double label,
                   std::span<double> slopes) const override;
   std::optional<double> lipschitz() const override;
   std::optional<double> curvature() const override { return 0.5; }
   bool classifies() const override { return true; }
   double label(double raw) const override;
-  /// The first of the largest scores is that of the label.
+  /// True if the first of the largest scores is that of the label.
   bool says(std::span<const double> scores, double label) const override;
 
  private:
   std::int64_t num_classes_;
 };
 
-// A loss given by its user as a function.
+// A loss given by the caller as a function.
 
-/// Constants of a loss, stated by the user. One that is too small invalidates bounds on regret, but
-/// not privacy: gradients of every loss are clipped.
+/// Constants of a loss, stated by the caller. One that is too small invalidates bounds on regret,
+/// but not privacy, because gradients of every loss are clipped.
 struct FunctionLossOptions {
   std::optional<double> lipschitz = {};  ///< sup of |dl/dp|; >= 0
-  std::optional<double> curvature =
-      {};  ///< sup of the second derivative; nothing: there may be kinks
+  std::optional<double> curvature = {};  ///< sup of the second derivative; unset: kinks allowed
 };
 
 /// l(p, y) from a callable `LossAt function(double prediction, double label)`, convex in p. Labels
@@ -283,7 +285,7 @@ class FunctionLoss final : public RegressionLoss {
   }
 
   std::string_view name() const override { return "function"; }
-  /// @throws Error{invalid_argument} the function gave NaN, or a slope that is not finite.
+  /// @throws Error{invalid_argument} the function returned NaN, or a slope that is not finite.
   LossAt at(double prediction, double label) const override {
     const LossAt found = function_(prediction, label);
     if (std::isnan(found.value)) fail_argument("function_loss", "value", "a number", "NaN");
@@ -297,20 +299,20 @@ class FunctionLoss final : public RegressionLoss {
   }
 
   /// Without kinks the second derivative is a difference of slopes. Otherwise the envelope comes
-  /// from its minimising q, where slope(q) = (p - q) / width: the slopes increase, so that
-  /// bisection finds it.
+  /// from its minimising q, where slope(q) = (p - q) / width; bisection finds it, because the
+  /// slopes increase.
   SmoothedLossAt smoothed(double prediction, double label, double width) const override {
     const LossAt here = at(prediction, label);
     if (options_.curvature) return {here.value, here.slope, bend(prediction, label), 0};
     double near = prediction;
-    double far = prediction - width * here.slope;  // at or beyond q, for slopes increase
+    double far = prediction - width * here.slope;  // at or beyond q, because slopes increase
     for (int i = 0; i < kBisections; ++i) {
       const double middle = near + (far - near) / 2;
-      // Far out a slope may overflow, to the right side.
+      // Far out a slope may overflow, which still gives the right sign.
       const double pull = function_(middle, label).slope - (prediction - middle) / width;
       ((pull > 0) == (here.slope > 0) ? near : far) = middle;
     }
-    // Clamps between the slopes of l on both sides of q: a slope of l at q despite rounding.
+    // Clamped between the slopes of l on both sides of q, it is a slope of l at q despite rounding.
     const double low = std::min(slope(near, label), slope(far, label));
     const double high = std::max(slope(near, label), slope(far, label));
     const double tilt = std::clamp((prediction - far) / width, low, high);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Convex sets a learner may play from: projection, support function, and the leader of the
-/// regularised past; penalties that make weights 0; and the sizes of the steps of one that
-/// descends.
+/// Convex sets of iterates, with projection, support function and regularised leader; penalties
+/// that make weights sparse; and step sizes of gradient descent.
 ///
 /// ```cpp
 /// const auto ball = dpftrl::make_domain("ball", /*radius=*/1);
@@ -24,79 +23,81 @@
 
 namespace dpftrl {
 
-/// Which strongly convex function R keeps the leader near its start w_1.
+/// Strongly convex function R that keeps the leader near its start w_1.
 enum class Regulariser {
   euclidean,  ///< ||w - w_1||^2 / 2
   entropic,   ///< r sum_i w_i ln(w_i / w_1i) on the simplex of sum r: 1-strongly convex in ||.||_1
 };
 std::string_view to_string(Regulariser regulariser);
 
-/// Term psi of a composite loss: the mean loss of a step plus psi(w) is what is to be small. The
-/// weights of all scores of a feature belong to it.
+/// Term psi of a composite loss: the learner minimises the mean loss of a step plus psi(w). The
+/// weights of a feature are those of all scores.
 struct Penalty {
   double strength = 0;  ///< alpha >= 0; 0: no penalty
-  /// Without groups psi = alpha sum_i |w_i|. With them psi = alpha sum_g ||w_g||_2: sizes of groups
-  /// of consecutive features, the first group first, which together are all that are penalised.
+  /// Sizes of groups of consecutive features, in order, which together are all penalised features.
+  /// With groups psi = alpha sum_g ||w_g||_2; without, psi = alpha sum_i |w_i|.
   std::vector<std::int64_t> groups = {};
-  std::int64_t num_unpenalised = 0;  ///< last features that psi leaves out, such as an intercept
+  std::int64_t num_unpenalised = 0;  ///< last features, left out of psi: an intercept
 };
 
-/// A model is a row of weights, one a feature, for each score.
+/// A model has a row of weights, one per feature, for each score.
 struct ModelShape {
   std::int64_t num_features = 1;
   std::int64_t num_scores = 1;
 };
 
 /// psi(weights).
-/// @throws Error{invalid_argument} the penalty, for this shape; Error{wrong_length} weights.
+/// @throws Error{invalid_argument} the penalty is invalid for this shape; Error{wrong_length}
+///         weights.
 double penalty_value(const Penalty& penalty, const ModelShape& shape,
                      std::span<const double> weights);
 
-/// Least G with |psi(v) - psi(w)| <= G ||v - w||_2: alpha times the square root of the number of
+/// Smallest G with |psi(v) - psi(w)| <= G ||v - w||_2: alpha times the square root of the number of
 /// weights in psi, or of groups.
-/// @throws Error{invalid_argument} the penalty, for this shape; a slope beyond the doubles.
+/// @throws Error{invalid_argument} the penalty is invalid for this shape, or the slope overflows.
 double penalty_slope(const Penalty& penalty, const ModelShape& shape);
 
 /// One closed convex set K with its regulariser R. A new set is one small class and one line in
-/// `make_domain`. Functions that change a point neither throw nor allocate.
+/// `make_domain`. Functions that modify a point neither throw nor allocate.
 class Domain {
  public:
   virtual ~Domain() = default;
 
   virtual std::string_view name() const = 0;
-  /// Parameters it was made with; they tell sets of one name apart.
+  /// Parameters of the set, which distinguish sets of the same name.
   virtual std::vector<double> parameters() const { return {}; }
-  /// Overwrites the point by the nearest point of K.
+  /// Overwrites the point with the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
   virtual void project(std::span<double> point) const = 0;
-  /// The same in part: returns the factor that is still missing from every coordinate, so that a
-  /// caller that reads them anyway can apply it. Here 1.
-  /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 where that is not safe.
+  /// Projects up to a factor that every coordinate is still to be multiplied by, and returns that
+  /// factor, so that a caller that reads the coordinates anyway can apply it. Here 1.
+  /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 if the exact value
+  ///                        overflows or underflows.
   virtual double project_up_to_factor(std::span<double> point, double sum_of_squares) const;
-  /// Whether `factor_of` has an answer for all points but the extreme ones.
+  /// True if `factor_of` has a value for all points except extreme ones.
   virtual bool projects_by_factor() const { return false; }
-  /// The factor that alone projects a point of this sum of squares, if there is one and it is safe
-  /// to say so: project_up_to_factor without a look at the point.
+  /// The factor that alone projects a point with this sum of squares, if there is one and it is
+  /// numerically safe: project_up_to_factor without reading the point.
   virtual std::optional<double> factor_of(double /*sum_of_squares*/) const { return std::nullopt; }
-  /// max over K of <direction, w>, which certifies comparators; +infinity if there is none.
+  /// max over K of <direction, w>, which certifies comparators; +infinity if unbounded.
   virtual double support(std::span<const double> direction) const = 0;
-  /// max over K of ||w||, or nothing if K is unbounded.
+  /// max over K of ||w||, or empty if K is unbounded.
   virtual std::optional<double> max_norm(std::int64_t dimension) const = 0;
-  /// The point to begin from: the origin if it is in K, else where R is smallest.
+  /// The starting point: the origin if it is in K, else the minimiser of R.
   virtual Vector start(std::int64_t dimension) const;
-  /// D with R(w) <= D^2 / 2 for all w in K, R kept near `start`; nothing if K is unbounded.
+  /// D with R(w) <= D^2 / 2 for all w in K, with R centred at `start`; empty if K is unbounded.
   virtual std::optional<double> diameter(std::int64_t dimension) const = 0;
 
   virtual Regulariser regulariser() const { return Regulariser::euclidean; }
-  /// Whether, for every point v, shrinking and then projecting minimises ||w - v||^2 / 2 + psi(w)
+  /// True if, for every point v, shrinking and then projecting minimises ||w - v||^2 / 2 + psi(w)
   /// over K.
   /// @source      docs/math/learning.md, section 11.
   /// @checked-by  penalty_test "the leader minimises the composite sum over the domain"
   virtual bool projects_what_shrank(const Penalty& /*penalty*/) const { return false; }
   /// Overwrites `point`, a point w_1 of K, by the leader argmin_{w in K} <sums, w> + lambda R(w),
-  /// R kept near w_1, in two parts: `lead`, for all coordinates or for some at a time, then
-  /// `finish_leader`. Here w_1 - sums / lambda, and its projection.
-  /// @param sums  not `point`; w_1 - sums / lambda must be finite.
+  /// with R centred at w_1, in two parts: `lead`, for all coordinates or for some at a time, then
+  /// `finish_leader`. Here these are w_1 - sums / lambda, and its projection.
+  /// @param sums  must not be `point`; w_1 - sums / lambda must be finite.
   virtual void lead(std::span<const double> sums, double lambda, std::span<double> point) const;
   /// @return  as `project_up_to_factor`.
   virtual double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
@@ -161,14 +162,14 @@ class Box final : public Domain {
   Bounds bounds_;
 };
 
-/// K = {w : w_i >= 0, sum_i w_i = radius}, from the centre.
+/// K = {w : w_i >= 0, sum_i w_i = radius}, starting from the centre.
 class Simplex final : public Domain {
  public:
   /// @throws Error{invalid_argument} radius not positive and finite.
   explicit Simplex(double radius, Regulariser regulariser = Regulariser::euclidean);
   std::string_view name() const override;
   std::vector<double> parameters() const override { return {radius_}; }
-  /// @cost    O(d) for each of a few rounds, which leave out the coordinates that become 0.
+  /// @cost    O(d) for each of a few rounds, which skip the coordinates that have become 0.
   /// @source  Michelot, J. Optim. Theory Appl. 50 (1986).
   void project(std::span<double> point) const override;
   double support(std::span<const double> direction) const override;
@@ -176,8 +177,8 @@ class Simplex final : public Domain {
   Vector start(std::int64_t dimension) const override;
   std::optional<double> diameter(std::int64_t dimension) const override;
   Regulariser regulariser() const override { return regulariser_; }
-  /// Entropic: nothing, then radius * softmax(ln w_1 - sums / (lambda radius)), whose largest
-  /// exponent is 0.
+  /// In the entropic case, `lead` does nothing and `finish_leader` computes radius * softmax(ln
+  /// w_1 - sums / (lambda radius)), whose largest exponent is 0.
   void lead(std::span<const double> sums, double lambda, std::span<double> point) const override;
   double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
                        double sum_of_squares) const override;
@@ -187,20 +188,20 @@ class Simplex final : public Domain {
   Regulariser regulariser_;
 };
 
-/// "whole-space" (the radius is checked and then unused), "ball", "box" (from -radius to radius),
-/// "simplex" or "simplex-entropic" (of sum radius).
+/// Makes "whole-space" (the radius is checked but unused), "ball", "box" (from -radius to radius),
+/// "simplex" or "simplex-entropic" (with sum radius).
 /// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad radius.
 std::shared_ptr<const Domain> make_domain(std::string_view name, double radius);
 
-/// Parameters of gradient descent beside its rate.
+/// Parameters of gradient descent besides its rate 1 / lambda.
 struct DescentSchedule {
-  /// chi_1, chi_2, ...: the rate of step t is chi_t / lambda. Positive and finite; all 1 where
-  /// there are none, and from their end on the last one.
+  /// chi_1, chi_2, ...: the rate of step t is chi_t / lambda. Positive and finite; all 1 if empty.
+  /// The last one also applies to later steps.
   std::vector<double> rates = {};
   double momentum = 0;  ///< beta, 0 <= beta < 1
 };
 
-/// A of the schedule: prefix sums, with momentum, or with rates and momentum.
+/// Workload A of the schedule: prefix sums, with momentum, or with rates and momentum.
 /// @throws Error{invalid_argument} num_steps, rates or momentum out of range.
 Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t num_steps);
 
@@ -208,7 +209,7 @@ Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t num_s
 /// the square root of the least power of two that is at least step + 1, for unknown horizons.
 double lambda_at(double first, bool doubling, std::int64_t step);
 
-/// The `first` of a doubling lambda that is about `last` at the horizon.
+/// The `first` for which a doubling lambda is about `last` at the horizon.
 double first_lambda(double last, std::int64_t num_steps);
 
 }  // namespace dpftrl
