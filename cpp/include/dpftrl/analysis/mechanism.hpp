@@ -117,7 +117,7 @@ struct Proof {
 
 class Mechanism {
  public:
-  /// @throws Error{invalid_argument} any option out of range, the message names it.
+  /// @throws Error{invalid_argument} an option out of range; the message names it.
   static std::shared_ptr<const Mechanism> make(const MechanismOptions& options);
 
   /// Makes a mechanism for pure differential privacy, for PrefixSum and the classes built on it.
@@ -126,7 +126,7 @@ class Mechanism {
   ///             sensitivity * clip_norm * neighbour_distance / epsilon, where sensitivity is never
   ///             below the l1 sensitivity of the tree. The releases are epsilon-DP, also for
   ///             adaptively chosen records.
-  /// @throws Error{invalid_argument} any option out of range, the message names it.
+  /// @throws Error{invalid_argument} an option out of range; the message names it.
   /// @cost   10 ms without an arity, for the search among all arities up to 1023.
   /// @source docs/math/pure.md; Andersson, Pagh, Steiner, Torkamani, arXiv 2408.07021.
   /// @checked-by pure_mechanism_test, pure_sum_test
@@ -136,10 +136,10 @@ class Mechanism {
   /// noisy measurement C x + z, of which every release is post-processing, A_i C^-1 (C x + z), so
   /// one budget covers all of them.
   ///
-  ///     optimal             up to 2048 steps the optimum of the stack: least weighted mean square
-  ///     families that have encoders for Toeplitz workloads
-  ///                         the best of those for prefix sums, for each workload, and for what
-  ///                         they have in common, by the errors of up to 2048 steps
+  ///     optimal             up to 2048 steps, the optimum of the stack (least weighted mean
+  ///     square) families that have encoders for Toeplitz workloads
+  ///                         the best of those for prefix sums, for each workload, and for the
+  ///                         part common to all, by the errors of up to 2048 steps
   ///     others              the encoder for prefix sums
   ///
   /// @param options  `workload` and `encoder_workload` must be unset, and the objective mean, if

@@ -36,7 +36,7 @@ struct PlannerOptions {
   /// 1. The loss from using few buffers comes on top. Default: 1e-7, for dense matrices 1e-4.
   std::optional<double> gap = {};
   /// `optimal` only, with the mean objective, one participation and a workload of has_optimum:
-  /// weights rho_i of the steps, 2^-40 .. 2^40. The search minimises sqrt(sum_i rho_i
+  /// weights rho_i of the steps, 2^-40 .. 2^40. The search then minimises sqrt(sum_i rho_i
   /// e_i^2 / num_steps), e_i the error of step i; the objective error and the lower bound refer to
   /// that. Empty: all 1.
   std::vector<double> query_weights = {};

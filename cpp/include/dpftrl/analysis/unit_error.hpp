@@ -83,7 +83,7 @@ struct SimultaneousError {
 SimultaneousError simultaneous_error(const Strategy& strategy, const Participation& participation,
                                      const SimultaneousOptions& options);
 
-/// How a lower bound was found.
+/// Method that proved a lower bound.
 enum class LowerBoundMethod {
   dual,        ///< dual variables of the optimum, in linear time
   dense_dual,  ///< the same from dense matrices
@@ -283,8 +283,8 @@ struct MechanismBounds {
 /// @checked-by mechanism_bounds_test
 MechanismBounds mechanism_bounds(const MechanismBoundOptions& options);
 
-/// Proved lower bound on the variance of noise that makes changes of a number by 1 (epsilon,
-/// delta)-private. The noise may have any law, but the same law for every number.
+/// Proved lower bound on the variance of noise that makes a number (epsilon, delta)-private under
+/// changes by 1. The noise may have any law, but the same law for every number.
 /// @guarantee  no law has less, rounding included. Two functions prove it, which are best for
 ///             integers (for pure epsilon, 2 e^-epsilon / (1 - e^-epsilon)^2); 0 if they prove
 ///             nothing.

@@ -20,7 +20,7 @@ using Vector = Eigen::VectorXd;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// Largest horizon. The noise has addresses for 2^48 rows, and the dyadic mechanisms use fewer than
-/// two rows a step.
+/// two rows per step.
 inline constexpr std::int64_t kMaxNumSteps = std::int64_t{1} << 40;
 /// Largest number of steps for which matrices are materialised; everything else streams.
 inline constexpr std::int64_t kMaxDenseSteps = 4096;

@@ -42,7 +42,7 @@ struct DpFtrlOptions {
   std::int64_t dimension = 1;  ///< features of an example
   std::shared_ptr<const VectorLoss> loss = {};
   std::shared_ptr<const Domain> domain = {};
-  double radius = 1;  ///< D of the regret theorem where the domain has no diameter, > 0
+  double radius = 1;  ///< D of the regret theorem if the domain has no diameter, > 0
   std::optional<double> lambda = {};  ///< > 0; default: that of the theorem
   /// Gradient descent instead of FTRL.
   std::optional<DescentSchedule> descent = {};
@@ -166,7 +166,7 @@ class DpFtrl {
  private:
   /// Adds the gradient of one more example, whose slopes are `scales_`.
   void take_gradient(std::span<const double> features);
-  /// Ends the batch by a release.
+  /// Ends the batch with a release.
   template <class Release>
   void end_step(Release&& release);
   void require_going();
@@ -285,10 +285,10 @@ class SecondMoments {
   SecondMoments(std::span<const double> features, const SecondMomentsOptions& options);
 
   /// Overwrites rows of features with their coordinates.
-  /// @throws Error{wrong_length} entries that are no whole rows.
+  /// @throws Error{wrong_length} a size that is not a whole number of rows.
   void transform(std::span<double> rows) const;
   /// Overwrites weights of the coordinates, one row per score, with weights of the features.
-  /// @throws Error{wrong_length} entries that are no whole rows.
+  /// @throws Error{wrong_length} a size that is not a whole number of rows.
   void restore(std::span<double> weights) const;
 
  private:

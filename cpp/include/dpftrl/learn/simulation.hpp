@@ -52,7 +52,7 @@ class ExampleStream {
 
 /// Movement of the true parameter.
 enum class StreamKind {
-  stationary,    ///< not at all
+  stationary,    ///< fixed
   drifting,      ///< around a square in a random plane in `period` steps, scaled to unit length
   switching,     ///< changes sign every `period` / 2 steps; no label noise: a model learned in one
                  ///< interval is as wrong as possible in the next

@@ -152,7 +152,7 @@ class NoiseStream {
   /// Error bound of the row last written, relative to the ideal B Z, with B as its stored doubles
   /// define it and Z the transform of infinitely precise uniforms.
   /// @guarantee never below the true error, given that no u1 begins with 192 zeros (probability
-  ///            2^-192 a normal, below 2^-100 in all the noise of a key; docs/math/grid.md).
+  ///            2^-192 per normal, below 2^-100 in all the noise of a key; docs/math/grid.md).
   ///            Infinite or NaN if a recursion amplifies its roundings too much for a bound.
   /// @throws Error{invalid_argument} no row was written since the last seek.
   /// @checked-by noise_stream_test "rows stay within their error bound", noise_kernels_test "rows

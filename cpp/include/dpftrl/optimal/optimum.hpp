@@ -107,9 +107,9 @@ class OptimumSolver {
   std::unique_ptr<State> state_;
 };
 
-/// Runs a solver to its end, or until options.progress says stop.
-/// @cost  O(num_steps * nodes) an iteration, 24-60 nodes, 30-70 iterations: a second for 10^5
-///        steps; memory 13 doubles a step, below 2^17 steps 33.
+/// Runs a solver to its end, or until options.progress returns false.
+/// @cost  O(num_steps * nodes) per iteration, 24-60 nodes, 30-70 iterations: a second for 10^5
+///        steps; memory 13 doubles per step, below 2^17 steps 33.
 [[nodiscard]] Optimum find_optimum(const OptimumProblem& problem, const OptimumOptions& options);
 
 struct OptimumBounds {
@@ -141,7 +141,7 @@ inline constexpr std::int64_t kMaxFixedEpochOptimumSteps = 1024;
 
 /// Positive dual variables to start from; they only affect how long the solver takes.
 struct DenseOptimumStart {
-  std::vector<double> column_weights = {};  ///< one a column; empty: all equal
+  std::vector<double> column_weights = {};  ///< one per column; empty: all equal
   std::vector<double> row_weights = {};     ///< one per row; only with column_weights and max
 };
 
@@ -219,10 +219,10 @@ class DenseOptimumSolver {
   std::unique_ptr<State> state_;
 };
 
-/// Runs a solver to its end, or until options.progress says stop.
+/// Runs a solver to its end, or until options.progress returns false.
 ///
-/// @cost    an eigendecomposition of a matrix of num columns an iteration, 5 to 60 iterations to a
-///          gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s an iteration at 256 columns
+/// @cost    one eigendecomposition of a matrix of num columns per iteration, 5 to 60 iterations to
+///          a gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s per iteration at 256 columns
 ///          and 2 s at 1024. The max objective of workloads with inactive rows (momentum) takes 15
 ///          to 100 iterations to a gap of 1e-4; smaller ones take long.
 /// @source  docs/math/optimal.md; the problem: Denisov et al., arXiv 2202.08312, and
@@ -262,9 +262,9 @@ class PackedNumbers;
 /// Coefficients of a buffered recursion that change from step to step; see VaryingBufferedDecoder.
 struct VaryingBuffers {
   std::int64_t num_buffers;            ///< q
-  std::vector<double> inverse_scales;  ///< 1 / c_t, one a step, positive
-  std::vector<double> gains;           ///< g_t, q a step
-  std::vector<double> factors;         ///< phi_t, q a step, in (0, 1]
+  std::vector<double> inverse_scales;  ///< 1 / c_t, one per step, positive
+  std::vector<double> gains;           ///< g_t, q per step
+  std::vector<double> factors;         ///< phi_t, q per step, in (0, 1]
   /// Upper bounds on the standard deviations of a row w_0 + ... + w_t and of a state. The error
   /// bounds of the noise are computed from them.
   double max_row_stddev;
@@ -278,7 +278,7 @@ struct VaryingBuffers {
 /// VaryingBandedDecoder.
 struct VaryingBands {
   std::int64_t num_bands;  ///< p, with the main diagonal
-  /// C_{t,t} > 0, C_{t,t-1}, ..., C_{t,t-p+1}: p a step, 0 left of the matrix.
+  /// C_{t,t} > 0, C_{t,t-1}, ..., C_{t,t-p+1}: p per step, 0 left of the matrix.
   std::vector<double> entries;
   /// Upper bound on the standard deviation of a row w_0 + ... + w_t. The error bounds of the noise
   /// are computed from it.

@@ -40,7 +40,7 @@ class Workload {
     std::int64_t width;  ///< W >= 1
   };
   struct Rates {
-    std::vector<double> rates;  ///< chi, one a step, non-zero and finite
+    std::vector<double> rates;  ///< chi, one per step, non-zero and finite
     double momentum = 0;        ///< beta, 0 <= beta < 1
   };
 

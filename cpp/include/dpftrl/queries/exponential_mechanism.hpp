@@ -5,10 +5,10 @@
 ///
 ///     P[i] ~ exp(epsilon u_i / (2 sensitivity))
 ///
-/// Samples by rejection: a candidate drawn uniformly is accepted with probability exp(-epsilon (max
-/// u - u_i) / (2 sensitivity)), by a coin tossed in integer arithmetic. Nothing is rounded, so the
-/// attacks of Mironov (2012) and Ilvento (2020) do not apply; epsilon is exactly the fraction that
-/// the double represents. How LONG a draw takes depends on the utilities, so do not let it be
+/// Samples by rejection: a candidate drawn uniformly is accepted with the probability exp(-epsilon
+/// (max u - u_i) / (2 sensitivity)), by a coin tossed in integer arithmetic. Nothing is rounded, so
+/// the attacks of Mironov (2012) and Ilvento (2020) do not apply; epsilon is exactly the fraction
+/// that the double represents. How LONG a draw takes depends on the utilities, so do not let it be
 /// observed.
 ///
 /// @source  McSherry, Talwar, Mechanism Design via Differential Privacy (2007); the coin: Canonne,

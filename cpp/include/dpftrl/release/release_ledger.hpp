@@ -79,7 +79,7 @@ class Ledger {
   /// records. Sync each frame before appending the next, so that a crash can truncate only the last
   /// one.
   /// @param memo  stored with them, if given.
-  /// @cost  8/7 of 40 bytes, the memo, and 24 + 16 dimension() bytes a step.
+  /// @cost  8/7 of 40 bytes, the memo, and 24 + 16 dimension() bytes per step.
   virtual LogPart log_frame(const LogTag& before,
                             std::optional<std::span<const std::byte>> memo = {});
 
@@ -106,11 +106,10 @@ class Ledger {
   virtual void acknowledge(std::int64_t num_steps);
 
   /// The release of an acknowledged step.
-  /// @throws Error{invalid_argument} it was not.
+  /// @throws Error{invalid_argument} the step is not acknowledged.
   std::span<const double> released(std::int64_t step) const;
 
-  /// Restores the ledger as it was when `state` was called. All its decisions count as
-  /// acknowledged.
+  /// Continues from where `state` was called. All its decisions count as acknowledged.
   /// @throws Error{bad_state} see PrefixSum::restore_without_ledger.
   virtual void restore(std::span<const std::byte> bytes);
 
@@ -167,8 +166,8 @@ class Ledger {
 
   PrefixSum sums_;
   std::array<std::byte, 64> secret_;  ///< of the codes
-  std::vector<Code> codes_;           ///< of the records, one a step
-  std::vector<double> releases_;      ///< dimension() a step
+  std::vector<Code> codes_;           ///< of the records, one per step
+  std::vector<double> releases_;      ///< dimension() per step
   std::vector<Pending> pending_;      ///< from step num_acknowledged_ on
   std::int64_t num_acknowledged_ = 0;
 };
@@ -189,8 +188,8 @@ class ReleaseLedger : public Ledger {
   /// @guarantee     a step has one release, and a decision is never undone.
   /// @throws Error{already_released} decided for another record; Error{invalid_argument} a step
   ///         after num_decided(), or a record that is not finite; Error{wrong_length};
-  ///         Error{past_horizon}. Nothing changes in any of these cases. std::bad_alloc: the same
-  ///         call may be made again.
+  ///         Error{past_horizon}. Nothing changes in any of these cases. std::bad_alloc: the call
+  ///         may be repeated.
   /// @checked-by release_ledger_test
   void decide(std::int64_t step, std::span<const double> record);
 
@@ -261,7 +260,7 @@ class PeopleLedger : public Ledger {
   /// See Ledger::state; plus 32 bytes per person, and the parts of the open step.
   std::vector<std::byte> state() override;
   /// See Ledger::log_frame; a frame has the changed parts of the open step, 16 + 8 dimension()
-  /// bytes a person, and 16 bytes.
+  /// bytes per person, and 16 bytes.
   /// @param memo  must be omitted; the ledger uses the memo itself.
   LogPart log_frame(const LogTag& before,
                     std::optional<std::span<const std::byte>> memo = {}) override;
@@ -273,7 +272,7 @@ class PeopleLedger : public Ledger {
  private:
   struct Person {
     ContributionBound::Counted counted;
-    std::vector<double> part = {};  ///< of the open step; empty where there is none
+    std::vector<double> part = {};  ///< of the open step; empty if there is none
     bool is_changed = false;        ///< in changed_
   };
   /// Ordered, so that a state does not reveal who came first.

@@ -168,7 +168,7 @@ class StatisticSum : public detail::StatisticOf<Columns, PrefixSum> {
 
   /// Takes one record, and returns the statistic of all records so far, or of those in the window.
   ///
-  /// @guarantee   all releases together are mu-GDP for the mechanism's mu, and so (epsilon,
+  /// @guarantee   all releases together are mu-GDP for the mechanism's mu, hence (epsilon,
   ///              delta)-DP with nothing to add to delta, for streams that differ in records of one
   ///              user as the participation allows, each removed (zero-out) or replaced by any
   ///              other or removed (replace-one), also for adaptively chosen records.
@@ -207,7 +207,7 @@ class PeopleStatisticSum : public detail::StatisticOf<Columns, PeopleSum> {
   ///                protected.
   /// @return        false if the record does not count. Not private.
   /// @guarantee     that of StatisticSum for streams in which all records of one person are left
-  ///                out (zero-out), or those that count replaced by any others or none
+  ///                out (zero-out), or those that count are replaced by any others or removed
   ///                (replace-one).
   /// @throws        as PeopleSum::contribute and the columns, and nothing has changed.
   /// @checked-by    people_statistics_test
@@ -225,7 +225,7 @@ struct ColumnRange {
 struct MomentsOptions {
   std::vector<ColumnRange> ranges;  ///< one for each number of a record
   bool covariance = false;          ///< of every pair of numbers
-  double confidence = 0.95;         ///< of each interval by itself, between 0 and 1
+  double confidence = 0.95;         ///< of each interval individually, between 0 and 1
   /// zero_out: a record is removed. replace_one: it is replaced by any other, or removed.
   Neighbours neighbours = Neighbours::zero_out;
 };
@@ -272,7 +272,7 @@ class MomentColumns {
   /// to `grid()`, for the neighbours of the options.
   ///
   /// @exactness   the supremum over all records, times 1 + 2^-14, which covers roundings.
-  /// @guarantee   an upper bound for the integers themselves, also against no record.
+  /// @guarantee   an upper bound for the integers themselves, also for a removed record.
   /// @source      docs/math/moments.md; the idea, for records in a ball, is from arXiv 2502.06597.
   /// @checked-by  moments_test "no two records are farther apart than the distance, and some are
   ///              that far"
@@ -321,7 +321,7 @@ struct HistogramOptions {
   /// about the fourth root of the number of categories, and the counts less precise by up to 7.1 %;
   /// with replace_one it is always measured.
   bool total = false;
-  double confidence = 0.95;  ///< of each interval by itself, between 0 and 1
+  double confidence = 0.95;  ///< of each interval individually, between 0 and 1
   /// zero_out: a record is removed. replace_one: it is replaced by one of another category, or
   /// removed.
   Neighbours neighbours = Neighbours::zero_out;
@@ -362,7 +362,7 @@ class HistogramColumns {
   ///
   /// @exactness   exact, except for zero-out with a total, where it is too large by less than
   ///              2^-14.
-  /// @guarantee   an upper bound for the integers themselves, also against no record.
+  /// @guarantee   an upper bound for the integers themselves, also for a removed record.
   /// @source      docs/math/histograms.md
   /// @checked-by  histograms_test "all streams of three steps are within the noise of their
   ///              neighbours"
@@ -418,7 +418,7 @@ class StackColumns {
   struct Options {
     std::int64_t record_size = 1;     ///< d, entries of a record
     std::optional<double> grid = {};  ///< default: the finest of the workloads' grids
-    double confidence = 0.95;         ///< of each interval by itself, between 0 and 1
+    double confidence = 0.95;         ///< of each interval individually, between 0 and 1
   };
   /// @throws Error{invalid_argument} a record size of 0, a confidence that is not between 0 and 1.
   StackColumns(std::shared_ptr<const Mechanism> mechanism, const Options& options);

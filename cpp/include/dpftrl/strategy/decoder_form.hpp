@@ -149,7 +149,7 @@ struct BlockDecoder {
 ///     w_t = column_scales_t (r_t - r_{t-1}),    row t = (A_workload w)_t.
 struct FilteredDecoder {
   std::shared_ptr<const DecoderForm> base;
-  std::vector<double> column_scales;  ///< D, one a step, positive; empty: all 1
+  std::vector<double> column_scales;  ///< D, one per step, positive; empty: all 1
   Workload workload;
 };
 

@@ -41,7 +41,7 @@ class VaryingBufferedStrategy : public Strategy {
   struct Parts {
     std::string_view name;  ///< static storage
     std::shared_ptr<const VaryingBuffers> buffers;
-    std::vector<double> column_scales;  ///< D, one a step, positive
+    std::vector<double> column_scales;  ///< D, one per step, positive
     std::vector<PlanNumbers> parameters = {};
   };
   /// @param workload  prefix sums, decay without momentum, rates without momentum.
@@ -92,8 +92,8 @@ VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffer
 struct OptimalPlan {
   Objective objective = Objective::max;
   double decay = 1;
-  std::vector<double> column_weights;  ///< v of the prefix sums, rates included; one a step
-  std::vector<double> row_weights;     ///< u, one a step
+  std::vector<double> column_weights;  ///< v of the prefix sums, rates included; one per step
+  std::vector<double> row_weights;     ///< u, one per step
   std::vector<double> shifts;          ///< of the rational inverse root, positive
   std::vector<double> weights;         ///< as many, positive
   double direct = 0;                   ///< its constant term, positive

@@ -126,7 +126,7 @@ class Strategy {
   virtual double column_norm_squared(std::int64_t step) const = 0;
   /// Largest squared column norm: the squared l2-sensitivity under single participation.
   virtual double max_column_norm_squared() const = 0;
-  /// ||B_{step,:}||^2: the variance of the release at that step with unit noise.
+  /// ||B_{step,:}||^2, the variance of the release at that step with unit noise.
   /// @throws Error{unsupported} no formula at this size; the message says which sizes have one.
   virtual double row_norm_squared(std::int64_t step) const = 0;
   virtual RowNorms row_norms() const = 0;

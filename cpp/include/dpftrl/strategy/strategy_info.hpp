@@ -39,15 +39,15 @@ inline constexpr std::string_view kRowDuals = "row_duals";
 /// applied to them, so a plan gives the same noise, bit for bit, on every platform.
 ///
 ///     mechanism              lists, in this order
-///     optimal                column_weights, row_weights (one number a step), shifts, weights (one
-///                            a buffer), direct, decay (one number); or columns, where it was
-///                            found with dense matrices (num_steps a step), alone or with what
-///                            proves its lower bound: column_duals (one a step; k a step for k
-///                            epochs), row_duals (max: one a step)
-///     blt, blt-normalized    decays, weights (one a buffer)
-///     blt-scaled             the same, row_scales (one a step)
-///     banded-toeplitz        coefficients (one a band)
-///     banded                 columns (one a band, of the first step, the second, ...)
+///     optimal                column_weights, row_weights (one per step), shifts, weights (one
+///                            per buffer), direct, decay (one number); or, if found with dense
+///                            matrices, columns (num_steps per step), alone or with the duals that
+///                            prove its lower bound: column_duals (one per step; k per step for k
+///                            epochs), row_duals (max: one per step)
+///     blt, blt-normalized    decays, weights (one per buffer)
+///     blt-scaled             the same, row_scales (one per step)
+///     banded-toeplitz        coefficients (one per band)
+///     banded                 columns (one per band, of the first step, the second, ...)
 ///
 /// @guarantee   The column norms of the strategy are computed from these numbers, so a damaged or
 ///              invented plan costs accuracy, never privacy. Bounds are proved again from the dual

@@ -177,8 +177,8 @@ class Simplex final : public Domain {
   Vector start(std::int64_t dimension) const override;
   std::optional<double> diameter(std::int64_t dimension) const override;
   Regulariser regulariser() const override { return regulariser_; }
-  /// In the entropic case, `lead` does nothing and `finish_leader` computes radius * softmax(ln
-  /// w_1 - sums / (lambda radius)), whose largest exponent is 0.
+  /// In the entropic case, `lead` does nothing and `finish_leader` returns, in `point`,
+  /// radius * softmax(ln w_1 - sums / (lambda radius)), whose largest exponent is 0.
   void lead(std::span<const double> sums, double lambda, std::span<double> point) const override;
   double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
                        double sum_of_squares) const override;
