@@ -95,7 +95,7 @@ class SyntheticStream final : public ExampleStream {
   std::int64_t dimension() const override { return options_.dimension; }
   std::optional<std::int64_t> num_examples() const override { return std::nullopt; }
   double example(std::int64_t step, std::span<double> features) const override;
-  /// The unit vector that the labels at `step` follow (one coordinate of it when dimension is 1).
+  /// The unit vector that the labels at `step` follow (one coordinate of it if dimension is 1).
   Vector true_parameter(std::int64_t step) const;
 
  private:

@@ -87,7 +87,7 @@ class NoiseStream {
 
   std::int64_t num_steps() const { return num_steps_; }
   std::int64_t dimension() const { return options_.dimension; }
-  /// Steps already given out; the next row is row `step()`.
+  /// Position of the stream; the next row is row `step()`.
   std::int64_t step() const { return step_; }
 
   /// Makes row `step` the next one, with the same bits as in a stream that was read up to there.
@@ -114,7 +114,7 @@ class NoiseStream {
 
   /// Continues where `checkpoint` was called: the same rows follow, natively and in WebAssembly.
   /// The bytes do not record later releases: restoring old ones repeats noise. ReleaseLedger
-  /// protects releases against that.
+  /// prevents that for releases.
   /// @throws Error{bad_state} damaged or truncated bytes, or bytes of another version, strategy,
   ///         dimension, range of coordinates or key; nothing changes then. std::bad_alloc.
   /// @cost  reading the state and up to 64 rows; forms whose steps differ (trees and blocks with
@@ -229,7 +229,7 @@ class NoiseIncrements {
 
   std::int64_t num_steps() const;
   std::int64_t dimension() const;
-  /// Steps already given out; the next row is row `step()`.
+  /// Position of the stream; the next row is row `step()`.
   std::int64_t step() const;
 
   /// Makes row `step` the next one. The work is deferred until that row is read. For differences,

@@ -96,10 +96,10 @@ class OptimumSolver {
   OptimumSolver(OptimumSolver&&) noexcept;
   OptimumSolver& operator=(OptimumSolver&&) noexcept;
 
-  /// One iteration. False when there is nothing left to do: converged, or the iterations used up.
+  /// Runs one iteration. Returns false at the end: converged, or out of iterations.
   bool advance();
   OptimumProgress progress() const;
-  /// The best bounds so far. Status `stopped` before the end.
+  /// Returns the best bounds so far, with status `stopped` before the end.
   Optimum result() const;
 
  private:
@@ -206,11 +206,11 @@ class DenseOptimumSolver {
   DenseOptimumSolver(DenseOptimumSolver&&) noexcept;
   DenseOptimumSolver& operator=(DenseOptimumSolver&&) noexcept;
 
-  /// One iteration. False when there is nothing left to do: converged, or the iterations used up.
+  /// Runs one iteration. Returns false at the end: converged, or out of iterations.
   bool advance();
   /// The gap is that of the computed bounds; the bounds of result() also allow for rounding.
   OptimumProgress progress() const;
-  /// The best bounds so far. Status `stopped` before the end.
+  /// Returns the best bounds so far, with status `stopped` before the end.
   /// @cost  that of four iterations.
   DenseOptimum result() const;
 

@@ -271,7 +271,7 @@ class QueryMechanism {
 /// Lower bounds on the errors, in counts and by the objective of the factorization, of mechanisms
 /// that need not be factorizations, for the same privacy.
 struct QueryBounds {
-  double added_noise;              ///< F h + Z, Z of any law that does not depend on h
+  double added_noise;              ///< F h + Z, for Z with any law that does not depend on h
   std::optional<double> unbiased;  ///< any noise, mean F h for every h; only with delta = 0
   /// Any mechanism, at its worst histogram; only with delta = 0 and zero_out.
   std::optional<double> every;

@@ -104,18 +104,18 @@ class PrefixSum {
   ///                no other part of it.
   /// @param sink    also receives the release, unless null.
   /// @guarantee     mode grid: given ideal random bits, the releases are those of the ideal
-  /// Gaussian
-  ///                mechanism rounded to the grid, so the sequence is mu-GDP for the mechanism's mu
-  ///                and neighbouring relation, for adaptively chosen records, with nothing to add
-  ///                to delta. (Probability of another value: below 2^-100 in a key's lifetime.)
-  ///                Mode lattice: all measurements of the stream are rho-zCDP (discrete Gaussian)
-  ///                or mu-GDP (rounded Gaussian) for rho and mu of lattice()->certificate().
-  ///                Mechanism::make_pure: the sequence is epsilon-DP, with no delta, for adaptively
-  ///                chosen records, which are clipped in l1-norm over all entries.
+  ///                Gaussian mechanism rounded to the grid, so the sequence is mu-GDP for the
+  ///                mechanism's mu and neighbouring relation, for adaptively chosen records, with
+  ///                nothing to add to delta. (Probability of another value: below 2^-100 in a key's
+  ///                lifetime.) Mode lattice: all measurements of the stream are rho-zCDP (discrete
+  ///                Gaussian) or mu-GDP (rounded Gaussian) for rho and mu of
+  ///                lattice()->certificate(). Mechanism::make_pure: the sequence is epsilon-DP,
+  ///                with no delta, for adaptively chosen records, which are clipped in l1-norm over
+  ///                all entries.
   /// @exactness     every entry is rounded as the ideal real number would be; an entry that double
-  ///                precision leaves open is recomputed from more of its random bits. Mode
-  ///                lattice: without noise the totals are those of the clipped integer records, to
-  ///                the rounding of doubles; of buffers to decoding_bias() beside.
+  ///                precision leaves open is recomputed from more of its random bits. Mode lattice:
+  ///                without noise the totals are those of the clipped integer records, to the
+  ///                rounding of doubles; with buffers, also to decoding_bias().
   /// @cost          that of NoiseStream::next_rounded, several rows at a time; for a recomputed
   ///                entry NoiseStream::rounded_entry. Whether one is recomputed depends on the
   ///                noise alone, never on a record. Mode lattice: that of the encoder, and about
@@ -126,7 +126,7 @@ class PrefixSum {
   ///         num_steps releases. Nothing changes in any of these cases.
   void release(std::span<const double> record, std::span<double> noisy,
                ReleaseSink* sink = nullptr);
-  /// The same for a record that is not written out; no part of it in `noisy`.
+  /// The same for a record that is not materialised; `noisy` must not overlap any part of it.
   void release(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink = nullptr);
 
   /// Adds a contribution to the step that the next release ends. Each one is clipped and put on the
@@ -205,7 +205,7 @@ class PrefixSum {
   std::optional<LaplaceNoise> laplace() const;
   std::int64_t dimension() const { return dimension_; }
   std::int64_t num_steps() const { return mechanism_->num_steps(); }
-  /// Releases already made.
+  /// Number of releases made so far.
   std::int64_t step() const { return step_; }
   double grid() const { return grid_; }
   /// Number of records and contributions that the sums have room for, at least num_steps() and
@@ -226,7 +226,7 @@ class PrefixSum {
   void require_left(std::int64_t num_records) const;
   void add(const ProductRecord& contribution);
   void end_step_with(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink);
-  /// Sum of the integers of contributions, dimension() entries each.
+  /// Sum of the contributions' integers, dimension() entries each.
   std::vector<std::int64_t> integers_of(std::span<const double> contributions) const;
   /// Releases a step with that sum. A call that throws changes nothing.
   void release_integers(std::vector<std::int64_t> integers, std::int64_t num_contributions,
@@ -331,10 +331,10 @@ class PeopleSum {
   /// Ends the step.
   ///
   /// @param noisy   dimension entries, as for PrefixSum::release.
-  /// @guarantee     given ideal random bits, mu-GDP for the mechanism's mu (in mode lattice what
-  ///                its certificate claims) when all contributions
-  ///                of one person are left out (zero-out), or their values changed (replace-one),
-  ///                with nothing to add to delta, for contributions chosen after seeing releases.
+  /// @guarantee     given ideal random bits, mu-GDP for the mechanism's mu (in mode lattice, what
+  ///                its certificate claims) if all contributions of one person are left out
+  ///                (zero-out), or their values changed (replace-one), with nothing to add to
+  ///                delta, for contributions chosen after seeing releases.
   /// @exactness     that of PrefixSum::release.
   /// @throws        as PrefixSum::release; after Error{resource_exhausted} a second call continues.
   /// @checked-by    people_sum_test "leaving one person out is within the sensitivity"
@@ -353,7 +353,7 @@ class PeopleSum {
   }
   std::int64_t dimension() const { return sums_.dimension(); }
   std::int64_t num_steps() const { return sums_.num_steps(); }
-  /// Releases already made.
+  /// Number of releases made so far.
   std::int64_t step() const { return sums_.step(); }
   double grid() const { return sums_.grid(); }
   /// Number of contributions that did not count. Not private.
