@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The story, the laboratory and the histograms are views of one document; the address says which one
-// is shown.
-// Each is made when it is first shown, and nothing of the other runs before.
+// The story, the laboratory and the histograms are views of one document; the address says which
+// one is shown. Each is created when it is first shown and runs nothing before.
 
 import './style.css';
 import { givenTable } from './data/given_table.ts';
@@ -21,7 +20,7 @@ class Page {
   private story: Story | null = null;
   private lab: Promise<App> | null = null;
   private queries: Promise<QueriesPage> | null = null;
-  /** The laboratory as it was left. */
+  /** Address of the laboratory when it was last shown. */
   private labAddress = '';
   private readonly toLab = document.querySelectorAll<HTMLAnchorElement>('a.to-lab');
 
@@ -53,7 +52,7 @@ class Page {
     this.open();
   }
 
-  /** Goes to a part of the view, which no address names: what is in the address are settings. */
+  /** Moves focus to a part of the view. Its id cannot go into the address, which holds settings. */
   private skip(event: Event, id: string): void {
     event.preventDefault();
     const target = byId(id);
@@ -106,6 +105,6 @@ class Page {
   }
 }
 
-// The build that is one file runs this very script in its worker as well.
+// The single-file build runs this same script in its worker.
 if (typeof document === 'undefined') void serveAsWorker();
 else new Page();

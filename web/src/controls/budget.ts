@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The share of a total budget that a release takes, and that of several like it: shares of the squared
-// mu, in which Gaussian releases add up exactly.
+// Share of a total budget taken by one release, and by several like it. Shares are of mu squared,
+// in which Gaussian releases add up exactly.
 
 import type { Certificate, Composition } from 'dp-ftrl';
 import { roundedUp } from '../../../wasm/src/shared/number.ts';
@@ -11,18 +11,18 @@ import { count, percent, quantity } from '../page/format.ts';
 import { maxReleases, type Settings } from './settings.ts';
 
 export interface BudgetEvents {
-  /** An epsilon that follows from a share. */
+  /** Called with the epsilon that corresponds to a share. */
   chosen(epsilon: number): void;
 }
 
 type Library = Pick<Engine, 'calibrate' | 'compose'>;
 
-/** Releases that are all like one, and what they spend of a budget. */
+/** Budget spent by several equal releases. */
 export interface Spent {
-  /** Share that one takes, 1 being all of it. */
+  /** Share of the budget taken by one release; 1 is all of it. */
   share: number;
   together: Composition;
-  /** How many fit; all above `maxReleases` are one more than that. */
+  /** Number of releases that fit; `maxReleases + 1` stands for any larger number. */
   numFitting: number;
   limitMu: number;
 }
@@ -39,13 +39,13 @@ export async function spentOf(
   };
   const { mu: limitMu } = await library.calibrate(limit);
   const share = (mu / limitMu!) ** 2;
-  // Rounding decides about the last one; of more than the page adds up, one is enough to say so.
+  // Rounding decides whether the last one fits; beyond `maxReleases`, one more is enough to say so.
   let numFitting = Math.min(Math.floor(1 / share), maxReleases) + 1;
   while (numFitting > 0 && !(await together(numFitting)).fits) numFitting -= 1;
   return { share, together: await together(releases), numFitting, limitMu: limitMu! };
 }
 
-/** Returns the greatest epsilon of five digits at which so many releases of equal cost fit. */
+/** Returns the largest epsilon of five digits at which a release takes at most this share. */
 async function epsilonOfShare(
   library: Library,
   { share, limitMu, delta }: { share: number; limitMu: number; delta: number },
@@ -105,7 +105,7 @@ export class BudgetMeter {
     this.element.append(this.text, this.divide);
   }
 
-  /** A certificate of what is shown; all mechanisms side by side have the same mu. */
+  /** Shows the budget for this certificate; mechanisms compared side by side have the same mu. */
   show({ budget, releases }: Settings, { mu, delta }: Certificate): void {
     const asked = JSON.stringify([budget, releases, mu, delta]);
     if (asked === this.asked) return;
@@ -123,7 +123,7 @@ export class BudgetMeter {
           this.shown = { spent, delta, budget, releases };
           this.draw(this.shown);
         }),
-      // Hides what was said of other numbers: it does not hold for these.
+      // Hides the text for other numbers, which does not hold for these.
       () =>
         settled(() => {
           this.asked = '';
@@ -132,7 +132,7 @@ export class BudgetMeter {
     );
   }
 
-  /** Says again what holds for what is shown, whatever was entered since. */
+  /** Shows the numbers of the current run again, whatever was entered since. */
   restore(): void {
     if (this.shown !== null) this.draw(this.shown);
   }

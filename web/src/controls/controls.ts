@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The form: a control a setting, its explanation beside it, its error below it.
+// The form: one control per setting, with its explanation beside it and its error below it.
 
 import { NEIGHBOURS, OBJECTIVES } from '../../../wasm/src/shared/defaults.ts';
 import { h, setText } from '../page/dom.ts';
@@ -56,7 +56,7 @@ const labels: Partial<Record<Key, string>> = {
 
 const isParameter = (key: Key): key is ParameterKey => /^[ab]_/.test(key);
 
-/** Controls whose options depend on the data, which shows their values. */
+/** Controls whose options depend on the data; the data panel sets their values. */
 const ofData: ReadonlySet<Key> = new Set(['source', 'label', 'person', 'time', 'measured', 'category']);
 
 const spoken: Partial<Record<Key, string>> = {
@@ -114,7 +114,7 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
   ),
 };
 
-/** Mechanisms by what they have in common. */
+/** Returns the options of a mechanism control, grouped by family. */
 function mechanismOptions(): HTMLElement[] {
   return mechanismGroups.map(({ title, names }) =>
     h('optgroup', { label: title }, ...names.map((value) => h('option', { value }, value))),
@@ -126,7 +126,7 @@ const typingPause = 350;
 
 interface Slider {
   input: HTMLInputElement;
-  /** Shows its value. */
+  /** Element that displays the value; null if a field does. */
   said: HTMLElement | null;
 }
 
@@ -134,13 +134,13 @@ export class Controls {
   private readonly controls = new Map<Key, Control>();
   private readonly sliders: Slider[] = [];
 
-  /** `prefix`: of ids, which two forms of one document do not share. */
+  /** `prefix` of the ids, which must differ between two forms of one document. */
   constructor(
     private readonly changed: (key: Key, text: string) => void,
     private readonly prefix = 'set',
   ) {}
 
-  /** A titled group of controls. */
+  /** Creates a titled group of controls. */
   group(title: string, keys: readonly Key[], ...extra: Node[]): HTMLElement {
     const legend = h('legend', {}, title);
     return h('fieldset', {}, legend, ...extra, ...this.fields(keys));
@@ -150,17 +150,17 @@ export class Controls {
     return keys.map((key) => this.make(key).element);
   }
 
-  /** Puts elements below a control. */
+  /** Inserts elements below a control. */
   follow(key: Key, elements: readonly HTMLElement[]): void {
     this.controls.get(key)?.element.after(...elements);
   }
 
-  /** Registers a control that was made elsewhere, for its errors. */
+  /** Registers a control created elsewhere, so that it can show errors. */
   adopt(key: Key, control: Control): void {
     this.controls.set(key, control);
   }
 
-  /** The values in force everywhere, whatever was typed or refused meanwhile. */
+  /** Resets every control to the current value, discarding what was typed or refused. */
   restore(settings: Settings): void {
     for (const [key, control] of this.controls) {
       if (isListed(key) || control.input instanceof HTMLFieldSetElement) continue;
@@ -170,13 +170,13 @@ export class Controls {
     this.show(settings);
   }
 
-  /** Shows the values in force, except where a refused text still waits to be corrected. */
+  /** Shows the current values, except where a refused text still waits to be corrected. */
   show(settings: Settings): void {
     for (const [key, control] of this.controls) {
       if (isListed(key) || ofData.has(key)) continue;
       if (control.input instanceof HTMLFieldSetElement) continue;
       if (control.input.getAttribute('aria-invalid') === 'true') continue;
-      // Leaves alone the text that is being typed.
+      // Does not overwrite the text being typed.
       if (control.input === document.activeElement && control.input.type === 'text') continue;
       const text = (rules[key] as Rule).write(settings[key]);
       const same = control.input.value !== '' && sameValue(key, control.input.value, text);
@@ -191,7 +191,7 @@ export class Controls {
     this.hint('neighbours', neighboursText[settings.neighbours]);
   }
 
-  /** Offers columns of a table. */
+  /** Fills a select with the columns of a table. */
   offer(key: 'measured' | 'category', names: readonly string[], chosen: string): void {
     const { input } = this.controls.get(key)!;
     const texts = names.includes(chosen) ? names : [chosen, ...names];
@@ -200,7 +200,7 @@ export class Controls {
     (input as HTMLSelectElement).value = chosen;
   }
 
-  /** Shows what holds while nothing is typed. */
+  /** Shows the value that applies while the field is empty. */
   placeholder(key: PublicText, text: string): void {
     (this.controls.get(key)!.input as HTMLInputElement).placeholder = text;
   }
@@ -210,7 +210,7 @@ export class Controls {
     if (control) setText(control.hint, text);
   }
 
-  /** Shows or hides what does not apply; what is hidden takes no error along. */
+  /** Shows or hides a control; hiding clears its error. */
   setShown(key: Key, shown: boolean): void {
     const control = this.controls.get(key);
     if (!control) return;
@@ -218,7 +218,7 @@ export class Controls {
     control.element.hidden = !shown;
   }
 
-  /** Marks a control, or takes its mark away; false if there is no such control to be seen. */
+  /** Sets or clears the error of a control; false if the control is missing or hidden. */
   error(key: Key, message: string | null, text?: string): boolean {
     const control = this.controls.get(key);
     if (!control || (message !== null && control.element.hidden)) return false;
@@ -231,7 +231,7 @@ export class Controls {
     return true;
   }
 
-  /** After a good run: only what still cannot be read stays marked. */
+  /** Clears errors after a successful run, except on texts that still cannot be read. */
   clearResolved(): void {
     for (const [key, { input }] of this.controls) {
       if (isListed(key) || input instanceof HTMLFieldSetElement) this.error(key, null);
@@ -291,15 +291,15 @@ export class Controls {
   }
 
   /**
-   * A slider of epsilon, from 0.05 to 20 in equal ratios; all of them move together. `said` shows its
-   * value where no field does.
+   * Creates a slider of epsilon, from 0.05 to 20 in equal ratios; all sliders move together. `said`
+   * displays the value if no field does.
    */
   makeSlider(said: HTMLElement | null = null): HTMLInputElement {
     const input = h('input', {
       type: 'range',
       min: Math.log10(0.05),
       max: Math.log10(20),
-      step: 0.05, // Less would be the same number with two digits.
+      step: 0.05, // A smaller step would give the same two-digit number.
       'aria-label': 'epsilon, on a logarithmic scale',
     });
     input.addEventListener('input', () => {
@@ -313,7 +313,9 @@ export class Controls {
   }
 }
 
-/** The text is what is read out: a logarithm means nothing to anyone. */
+/**
+ * Sets a slider. Screen readers announce the text, because the logarithm means nothing to users.
+ */
 function setSlider({ input, said }: Slider, epsilon: number, moves = true): void {
   if (moves) input.value = String(Math.log10(epsilon));
   input.setAttribute('aria-valuetext', `epsilon ${quantity(epsilon)}`);
@@ -329,7 +331,7 @@ function readable(key: Exclude<Key, 'columns' | 'units'>, text: string): boolean
   }
 }
 
-/** Two spellings of one value: what was typed stays as it was typed. */
+/** True if two texts spell the same value; the text as typed is then kept. */
 function sameValue(key: Key, typed: string, text: string): boolean {
   if (isListed(key)) return false;
   try {

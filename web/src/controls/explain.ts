@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The sentences beside the controls.
+// Explanations shown beside the controls.
 
 import type { StreamName } from 'dp-ftrl';
 import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
@@ -86,7 +86,7 @@ const workloadTexts: Record<Settings['workload'], string> = {
     'with momentum has moved to. The noise is made for exactly these weights.',
 };
 
-/** Says what a release adds up, or why the choice changes nothing. */
+/** Explains what a release adds up, or why the choice has no effect. */
 export function workloadText(settings: Settings): string {
   if (!learnsFrom(settings)) return workloadTexts[settings.workload];
   const how =
@@ -97,12 +97,12 @@ export function workloadText(settings: Settings): string {
   return `${ignored} need running totals. ${how}.`;
 }
 
-/** Says of which records a statistic is. */
+/** Names the records that a statistic is computed from. */
 export const statisticText = ({ source }: Settings): string =>
   (source === 'synthetic' ? 'Of visitors whom the page makes up, one a step' : 'Of the records of Figure 1') +
   ', with the mechanism, ε, δ and noise seed of the settings above.';
 
-/** Follows the text about a mechanism, which speaks of totals. */
+/** Qualifies the text about a mechanism, which is about running totals. */
 export const aboutMechanism = (settings: Settings): string =>
   workloadOf(settings).workload === undefined
     ? ''
@@ -110,7 +110,9 @@ export const aboutMechanism = (settings: Settings): string =>
 
 type Lambda = Readonly<{ private: number; twin: number }>;
 
-/** `given`: what was asked for, null for the theorem's value; `used`: what is in force, rule by rule. */
+/**
+ * `given` is the requested value, null for the theorem's; `used` are the values in effect, by rule.
+ */
 export function lambdaText(given: number | null, [first, second]: readonly Lambda[]): string {
   const meaning = 'How strongly the model is pulled towards its start, against the sums';
   if (given !== null) {

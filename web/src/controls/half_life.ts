@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The half-life of a decaying sum, another way to say its decay.
+// Field for the half-life of a decaying sum, as an alternative to its decay.
 
 import { h, setText } from '../page/dom.ts';
 import { quantity } from '../page/format.ts';
@@ -14,7 +14,7 @@ export class HalfLifeField {
   private readonly input: HTMLInputElement;
   private readonly error = h('p', { class: 'error', id: ids.error, role: 'alert', hidden: true });
 
-  /** `chosen` gets the decay of a half-life. */
+  /** `chosen` is called with the decay of the entered half-life. */
   constructor(private readonly chosen: (decay: number) => void) {
     this.input = h('input', {
       id: ids.input,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The mechanisms as the page offers them: in groups, each with the sentence beside its control.
+// The mechanisms offered on the page: grouped, each with the text beside its control.
 
 import type { MechanismName } from 'dp-ftrl';
 
 interface Entry {
-  /** Title of its group. */
+  /** Title of the group. */
   group: string;
   text: string;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parameters of mechanisms as settings of the page. Their table is that of the package; which
-// mechanism takes which is for the library's catalogue to say.
+// Parameters of mechanisms as settings of the page. The table of parameters is the package's; the
+// library's catalogue says which mechanism takes which.
 
 import type { MechanismParameters } from 'dp-ftrl';
 import {
@@ -22,7 +22,9 @@ export const sides: readonly Side[] = ['a', 'b'];
 
 export type ParameterKey = `${Side}_${ParameterName}`;
 
-/** Lists stay text, one space between two numbers; null: the library's choice. */
+/**
+ * Lists are kept as text with single spaces between numbers; null leaves the choice to the library.
+ */
 export type ParameterValue = number | boolean | string | null;
 
 export interface ParameterSpec {
@@ -33,7 +35,7 @@ export interface ParameterSpec {
   hint: string;
 }
 
-/** Labels that are not the name of the option. */
+/** Labels that differ from the name of the option. */
 const labels: Partial<Record<ParameterName, string>> = {
   subtractive: 'Subtract',
   weight: 'Ones',
@@ -50,7 +52,7 @@ function specOf(name: ParameterName): ParameterSpec {
   const option = optionOf(name);
   const words = option.replaceAll('-', ' ');
   return {
-    // The learner has a lambda of its own.
+    // The learner has its own lambda.
     name: name === 'lambda' ? 'cgd-lambda' : option,
     label: labels[name] ?? words.charAt(0).toUpperCase() + words.slice(1),
     kind: PARAMETERS[name],
@@ -62,7 +64,7 @@ export const parameterSpecs = Object.fromEntries(
   PARAMETER_NAMES.map((name) => [name, specOf(name)]),
 ) as Readonly<Record<ParameterName, ParameterSpec>>;
 
-/** Parameters that mean nothing without each other. */
+/** Parameters that must be given together. */
 export const pairs: readonly (readonly [ParameterName, ParameterName])[] = [
   ['decays', 'weights'],
   ['height', 'weight'],
@@ -80,7 +82,7 @@ export function partsOf(key: ParameterKey): { side: Side; name: ParameterName } 
 
 const numbersOf = (text: string): number[] => text.split(' ').map(Number);
 
-/** As the library takes them: what is left to it is left out. */
+/** Returns the parameters as options of the library; null ones are left out. */
 export function libraryParameters(
   values: (name: ParameterName) => ParameterValue,
 ): MechanismParameters {
@@ -94,7 +96,7 @@ export function libraryParameters(
   return Object.fromEntries(chosen) as MechanismParameters;
 }
 
-/** The other way: settings that stand for given parameters. */
+/** Returns the settings that represent given parameters. */
 export function settingsOf(
   side: Side,
   parameters: MechanismParameters,
@@ -108,7 +110,7 @@ export function settingsOf(
   ) as Record<ParameterKey, ParameterValue>;
 }
 
-/** In a few words; empty when all is left to the library. */
+/** Describes the parameters briefly; empty if all are left to the library. */
 export function parametersText(
   parameters: MechanismParameters,
   print: (value: number) => string,

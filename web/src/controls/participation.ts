@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// To how many records one user may contribute, as the library takes it and in words.
+// The number of records that one user may contribute, as the library's option and in words.
 
 import type { Certificate, Participation } from 'dp-ftrl';
 import { count, quantity } from '../page/format.ts';
@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 
 type Wanted = Pick<Settings, 'participation' | 'participations' | 'minSeparation'>;
 
-/** Returns the library's option; none where each user has one record, its default. */
+/** Returns the library's option; empty if each user has one record, the default. */
 export function participationOf(wanted: Wanted): { participation?: Participation } {
   const { participation, participations, minSeparation } = wanted;
   if (participation === 'single' || (participation === 'separated' && participations === 1)) return {};
@@ -17,7 +17,10 @@ export function participationOf(wanted: Wanted): { participation?: Participation
     : { participation: { participations, minSeparation } };
 }
 
-/** States the promise about every user; `enforced` by a column that says whose row it is. */
+/**
+ * Describes the participation bound. `enforced` is true if a column identifies the person of each
+ * row.
+ */
 export function participationText(wanted: Wanted, numSteps: number, enforced: boolean): string {
   const { participation, participations, minSeparation } = wanted;
   const times = `${count(participations)} ${participations === 1 ? 'record' : 'records'}`;
@@ -43,7 +46,7 @@ export function participationText(wanted: Wanted, numSteps: number, enforced: bo
   return `A user has ${one}${apart}, as you promise, and the noise hides ${all}.`;
 }
 
-/** States what the promise costs in each mechanism. */
+/** States what the bound costs in each mechanism. */
 export function sensitivityText(certificates: readonly Certificate[]): string {
   const texts = certificates.map(({ sensitivity, sensitivityExactness, noiseStddev }) => {
     const exact = sensitivityExactness === 'exact' ? 'exact' : 'an upper bound';

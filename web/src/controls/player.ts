@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The clock: turns time into steps, and asks for no frame when there is nothing to show.
+// The clock: converts time to steps, and requests frames only while there is something to draw.
 
 import type { Run } from '../page/run.ts';
 
 export type PlayerState = 'loading' | 'playing' | 'paused' | 'finished';
 
 export interface PlayerEvents {
-  /** New steps are there to be drawn. */
+  /** Called when there are new steps to draw. */
   draw(): void;
-  /** The state, or being suspended, has changed. */
+  /** Called when the state, or whether the player is suspended, has changed. */
   changed(): void;
   failed(error: unknown): void;
 }
 
-/** Longest time between two frames that is made up for, in seconds. */
+/** Longest gap between two frames that is made up for, in seconds. */
 const maxLag = 0.1;
 
 export class Player {
@@ -31,17 +31,19 @@ export class Player {
 
   constructor(private readonly events: PlayerEvents) {}
 
-  /** Time stands still, though the state stays. */
+  /** True if the clock is paused although the state is unchanged. */
   get suspended(): boolean {
     return this.reasons.size > 0;
   }
 
-  /** Why time stands still; empty if it does not. */
+  /** Reasons for the suspension; empty if there is none. */
   get waitsFor(): string {
     return [...this.reasons].join(', ');
   }
 
-  /** The charts cannot be seen, or another run is being made. */
+  /**
+   * Suspends or resumes the clock: the charts are not visible, or another run is being prepared.
+   */
   suspend(reason: 'hidden' | 'off screen' | 'preparing', holds: boolean): void {
     if (holds === this.reasons.has(reason)) return;
     if (holds) this.reasons.add(reason);
@@ -50,7 +52,7 @@ export class Player {
     this.events.changed();
   }
 
-  /** Goes on with another run; `playing` says whether time goes on too. */
+  /** Switches to another run; `playing` says whether it starts playing. */
   load(run: Run, playing: boolean): void {
     this.run = run;
     this.due = 0;
@@ -62,7 +64,7 @@ export class Player {
     if (this.state === 'paused') this.set('playing');
   }
 
-  /** To the end of the run, as fast as it goes. */
+  /** Plays to the end of the run at full speed. */
   finish(): void {
     if (this.run === null || this.run.finished) return;
     this.set('playing');
@@ -73,7 +75,7 @@ export class Player {
     if (this.state === 'playing') this.set('paused');
   }
 
-  /** One step for every call, then rest. */
+  /** Advances by one step for each call, then pauses. */
   step(): void {
     const run = this.run;
     if (run === null || run.finished) return;
@@ -87,7 +89,7 @@ export class Player {
     if (state !== 'playing') this.due = 0;
     this.last = 0;
     this.rushing = false;
-    // When `changed` reports that time stands still, the last step must be on the page.
+    // When `changed` reports a stop, the last step must already be drawn.
     if (state !== 'playing') this.draw();
     this.wake();
     this.events.changed();
@@ -114,7 +116,7 @@ export class Player {
     if (this.state === 'playing' && !this.suspended && this.run !== null) {
       const elapsed = this.last === 0 ? 1 / 60 : Math.min(maxLag, (now - this.last) / 1000);
       this.last = now;
-      // Steps that the machine could not make in time are not made up for later.
+      // Steps that the machine could not compute in time are dropped, not made up for later.
       this.due =
         this.rushing || this.speed === Infinity
           ? Infinity
@@ -125,7 +127,7 @@ export class Player {
     this.wake();
   }
 
-  /** Asks for the steps that are due, one request at a time. */
+  /** Requests the steps that are due, one request at a time. */
   private async work(run: Run): Promise<void> {
     if (this.busy) return;
     this.busy = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The buttons between the figures, and the space bar.
+// Playback buttons between the figures, and the space bar.
 
 import { byId, h, setText } from '../page/dom.ts';
 import { count } from '../page/format.ts';
@@ -9,13 +9,13 @@ import type { Player } from './player.ts';
 import { rules, speeds } from './settings.ts';
 
 export interface PlayerBarEvents {
-  /** From the first step again. */
+  /** Restarts from the first step. */
   restart(playing: boolean): void;
 }
 
 const words = { loading: 'Play', paused: 'Play', playing: 'Pause', finished: 'Replay' };
 
-/** The button between the figures, and the one beside the small chart. */
+/** The play button between the figures, and the one beside the miniature chart. */
 const plays = ['play', 'mini-play'];
 
 export class PlayerBar {
@@ -34,7 +34,7 @@ export class PlayerBar {
     document.addEventListener('keydown', (event) => this.key(event));
   }
 
-  /** `data-state` and `data-waits-for` are there for style and for tests. */
+  /** Shows the state. `data-state` and `data-waits-for` are for styles and tests. */
   showState(): void {
     const { state, waitsFor } = this.player;
     const box = byId('player');
@@ -66,7 +66,7 @@ export class PlayerBar {
     else this.player.play();
   }
 
-  /** Space plays and pauses, except where it already means something. */
+  /** Plays or pauses on space, except where space already has a meaning. */
   private key(event: KeyboardEvent): void {
     if (event.key !== ' ' || event.ctrlKey || event.altKey || event.metaKey) return;
     const target = event.target as HTMLElement;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The bar of a search that takes its time, with a button that gives it up.
+// Progress bar of a slow search, with a button that cancels it.
 
 import { byId, setText } from '../page/dom.ts';
 import { count } from '../page/format.ts';
 import type { SearchOptions } from './strategies.ts';
 
-/** Shorter searches do not show the bar, in milliseconds. */
+/** Searches shorter than this do not show the bar, in milliseconds. */
 const patience = 300;
 
 export class SearchBar {
@@ -22,7 +22,7 @@ export class SearchBar {
     });
   }
 
-  /** Ends the search that is going on, if there is one: its promise rejects. */
+  /** Cancels the current search, if any; its promise rejects. */
   cancel(): void {
     this.current?.abort();
   }
@@ -40,7 +40,7 @@ export class SearchBar {
       const { mechanism, numSteps } = what;
       setText(byId('search-text'), `Searching for ${mechanism}, ${count(numSteps)} steps…`);
       this.box.hidden = false;
-      delete document.documentElement.dataset['loading']; // There is something to look at.
+      delete document.documentElement.dataset['loading']; // The page has something to show.
     }, patience);
     try {
       return await search({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything the page can be set to, and how each setting is read from and written as text. The
-// controls and the address bar share these rules, so that both report the same mistakes.
+// All settings of the page, and how each is parsed from and formatted as text. The controls and the
+// address bar share these rules, so that both report the same errors.
 
 import type {
   LossName,
@@ -48,7 +48,7 @@ const participationNames = ['single', 'epochs', 'separated'] as const;
 const workloadNames = ['total', 'window', 'decay', 'momentum'] as const;
 const statisticNames = ['moments', 'histogram', 'sums'] as const;
 
-/** Most releases of which the page adds up the costs. */
+/** Largest number of releases whose costs the page adds up. */
 export const maxReleases = 10_000;
 
 export interface Settings extends Record<ParameterKey, ParameterValue>, StatisticChoice {
@@ -59,38 +59,38 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   neighbours: Neighbours;
   /** Pattern of the steps to which one user may contribute. */
   participation: (typeof participationNames)[number];
-  /** Most records of one user, or number of epochs; no matter where it is 'single'. */
+  /** Most records of one user, or number of epochs; ignored for 'single'. */
   participations: number;
   /** Least distance j - i of two steps of one user; for 'separated'. */
   minSeparation: number;
-  /** Sums that are released: of all records so far, of the latest ones, of ones that fade or build up. */
+  /** Sums to release: of all records so far, of the latest ones, of ones that fade or build up. */
   workload: (typeof workloadNames)[number];
-  /** Steps of a window. */
+  /** Number of steps in a window. */
   window: number;
   /** Factor by which a decaying sum shrinks from one step to the next. */
   decay: number;
-  /** Share of what a step added that the next one adds again, to a sum with momentum. */
+  /** Momentum of a sum: share of a step's increment that the next step adds again. */
   sumMomentum: number;
-  /** Epsilon that all releases may spend together, at the same delta; null: none is stated. */
+  /** Epsilon that all releases may spend together, at the same delta; null if no budget is set. */
   budget: number | null;
-  /** Releases like this one. */
+  /** Number of releases like this one. */
   releases: number;
   clipNorm: number;
   /** 'synthetic', 'own', or the name of an example. */
   source: string;
-  /** Columns to sum; empty: the page's choice. */
+  /** Columns to sum; empty for the page's choice. */
   columns: string[];
   /** Units of measure, by column. */
   units: Units;
-  /** Column to learn; '-': none; '': the page's choice. */
+  /** Column to learn; '-' for none, '' for the page's choice. */
   label: string;
-  /** Column that says whose row it is; '': none, a row is protected. */
+  /** Column that identifies the person of a row; '' for none, which protects single rows. */
   person: string;
-  /** Column with the time of a row; '': none, every row is a step. */
+  /** Column with the time of a row; '' for none, which makes every row a step. */
   time: string;
-  /** All rows of which are one step, where there is a time. */
+  /** Length of time whose rows form one step, if there is a time column. */
   bucket: Bucket;
-  /** Times in the first and the last bucket; '' for those of the rows. */
+  /** Times in the first and the last bucket; '' to take those of the rows. */
   from: string;
   to: string;
   stream: StreamName;
@@ -98,42 +98,42 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   dimension: number;
   streamSeed: number;
   loss: LossName;
-  /** By what rule weights are made of the totals; 'both' beside each other. */
+  /** Learning rule applied to the totals; 'both' compares the two. */
   rule: 'ftrl' | 'descent' | 'both';
-  /** Share of its last move that descent repeats. */
+  /** Share of its last move that gradient descent repeats. */
   momentum: number;
-  /** null: the value of the regret theorem. */
+  /** null for the value of the regret theorem. */
   lambda: number | null;
   noiseSeed: number;
-  /** Steps a second; Infinity: as many as the machine can. */
+  /** Steps per second; Infinity for full speed. */
   speed: number;
-  /** 0: the norm; otherwise the 1-based coordinate. */
+  /** 0 for the norm, otherwise a 1-based coordinate. */
   sums: number;
   learning: 'loss' | 'regret' | 'accuracy';
-  /** Hide what a deployment keeps secret. */
+  /** Hides what a deployment keeps secret. */
   deployed: boolean;
-  /** The noise of other runs is drawn beside that of this one. */
+  /** Draws the noise of other runs beside that of this one. */
   ghosts: boolean;
-  /** The band that holds every step at once is drawn around that of each step. */
+  /** Draws the simultaneous band around the band of each step. */
   simultaneous: boolean;
   /** Horizontal axis of the errors. */
   errors: 'linear' | 'log';
-  /** The counter of randomised response is drawn among the errors. */
+  /** Draws the counter of randomised response among the errors. */
   local: boolean;
-  /** Error by which the mechanisms are ranked. */
+  /** Error that ranks the mechanisms. */
   ranking: 'max' | 'mean';
-  /** Counts with commas between them. */
+  /** Counts, separated by commas. */
   histogram: string;
   /** Kind of queries on the histogram. */
   queries: QueryKind;
   queriesView: 'answers' | 'errors';
-  /** Statistic of the same records that is drawn beside their sums. */
+  /** Statistic of the same records, drawn beside their sums. */
   statistic: (typeof statisticNames)[number];
 }
 
 export type Key = keyof Settings;
 
-/** Settings that are no single text: several parts of the address make them. */
+/** True for settings that are not one text but several parts of the address. */
 export const isListed = (key: Key): key is 'columns' | 'units' => ['columns', 'units'].includes(key);
 
 /** A value that a setting cannot take. */
@@ -146,17 +146,19 @@ export class SettingError extends Error {
   }
 }
 
-/** A setting that means nothing without another one, which is not there yet. */
+/** A setting that is incomplete without another one, which has not been entered yet. */
 export class IncompleteError extends SettingError {}
 
-/** Mechanisms have longer horizons; the page shows every step, and more would fill its memory. */
+/**
+ * Mechanisms allow longer horizons, but the page shows every step, and more would fill its memory.
+ */
 const maxSteps = 1_000_000;
 const maxDimension = 64;
-/** The page remembers every number it may show: 8 bytes each, true and noisy. */
+/** The page keeps every number it may show: 8 bytes each, true and noisy. */
 const maxEntries = 4_000_000;
 export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
 
-/** The page's choice of columns, of which it knows what is public. */
+/** Leaves the column to the page, which knows what is public about its own choice. */
 export const noStatistic: Readonly<StatisticChoice> = { measured: '', range: '', category: '', domain: '', together: '' };
 
 export const defaults: Readonly<Settings> = {
@@ -247,7 +249,7 @@ export function viewsOf(settings: Settings): Pick<Settings, ViewKey> {
   >;
 }
 
-/** The laboratory opens with this: two mechanisms count the same customers. */
+/** Initial settings of the laboratory: two mechanisms count the same customers. */
 export const opening: Readonly<Settings> = {
   ...defaults,
   compare: 'independent',
@@ -309,7 +311,7 @@ function choice<K extends Key, T extends string>(key: K, name: string, values: r
   };
 }
 
-/** Something is shown or hidden; `meaning` is the value of a setting that shows it. */
+/** Rule of a setting that shows or hides something; `meaning` is the value that shows it. */
 function shown<K extends Key>(key: K, name: string, meaning: boolean) {
   const { read } = choice(key, name, ['shown', 'hidden']);
   return {
@@ -319,7 +321,7 @@ function shown<K extends Key>(key: K, name: string, meaning: boolean) {
   };
 }
 
-/** Texts that say what is public about a statistic; empty where nobody has said it. */
+/** Texts that state what is public about a statistic; empty if not given. */
 export const publicTexts = ['range', 'domain', 'together'] as const;
 export type PublicText = (typeof publicTexts)[number];
 
@@ -350,7 +352,7 @@ function readList(key: ParameterKey, name: string): (text: string) => string {
   };
 }
 
-/** Empty is “auto” in a text: that is what its placeholder says. Ranges are for the library. */
+/** Empty text means “auto”, as the placeholder says. The library checks ranges. */
 function parameterRule(key: ParameterKey): Rule<ParameterKey> {
   const { side, name } = partsOf(key);
   const spec = parameterSpecs[name];
@@ -517,13 +519,13 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   ),
 };
 
-/** A mechanism with its parameters, as the library takes it. */
+/** A mechanism with its parameters, as options of the library. */
 export interface Choice {
   mechanism: MechanismName;
   parameters: MechanismParameters;
 }
 
-/** The mechanisms that are looked at: one, or two to compare. */
+/** Returns the selected mechanisms: one, or two to compare. */
 export function choicesOf(settings: Settings): Choice[] {
   const { mechanism, compare } = settings;
   const names = compare === 'none' ? [mechanism] : [mechanism, compare];
@@ -533,7 +535,10 @@ export function choicesOf(settings: Settings): Choice[] {
   }));
 }
 
-/** A mechanism with parameters, put on one side; by default with none. */
+/**
+ * Returns the settings that select a mechanism on one side, with default parameters if none are
+ * given.
+ */
 export function choose(
   side: Side,
   mechanism: Settings['compare'],
@@ -545,7 +550,7 @@ export function choose(
   } as Partial<Settings>;
 }
 
-/** Throws if two settings, each valid alone, are not valid together. */
+/** Throws if two settings are valid separately but not together. */
 export function checkTogether(settings: Settings, dimension: number): void {
   for (const side of sides) {
     for (const [one, other] of pairs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Optimised mechanisms, searched for once and remembered: every figure uses the same numbers.
+// Cache of optimised mechanisms: each is searched for once, and every figure uses the same numbers.
 
 import type { CatalogueEntry, OptimizeProgress, Participation, SavedStrategy, Workload } from 'dp-ftrl';
 import type { Engine } from '../page/engine.ts';
@@ -12,7 +12,7 @@ export interface SearchOptions {
   onProgress: (progress: OptimizeProgress) => void;
 }
 
-/** Parameters that leave nothing to search for, or vary what was found. */
+/** Parameters that make a search unnecessary, or modify its result. */
 const notSearched: readonly ParameterName[] = [
   'decays',
   'weights',
@@ -21,7 +21,7 @@ const notSearched: readonly ParameterName[] = [
   'completeEpochs',
 ];
 
-/** Two mechanisms side by side, and the two before them. */
+/** Two mechanisms side by side, and the previous two. */
 const maxRemembered = 4;
 
 export class Strategies {
@@ -36,7 +36,7 @@ export class Strategies {
     this.searched = new Set(names.map(({ name }) => name));
   }
 
-  /** The strategy for a choice; null where there is nothing to search for. */
+  /** Returns the strategy for a choice; null if it needs no search. */
   async find(
     { mechanism, parameters }: Choice,
     problem: { numSteps: number; workload?: Workload; participation?: Participation },

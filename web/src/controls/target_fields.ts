@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Epsilon, the noise and the error are three ways to say one thing: each can be entered, and the
-// others follow.
+// Epsilon, the noise and the error determine each other: any of them can be entered, and the others
+// follow.
 
 import type { Certificate } from 'dp-ftrl';
 import { inUnit } from '../data/units.ts';
@@ -30,7 +30,7 @@ export interface TargetEvents {
   chosen(epsilon: number): void;
 }
 
-/** A target that a certificate reaches. */
+/** Returns the values of both targets for a certificate. */
 function targetsOf(certificate: Certificate): Record<Target, number> {
   const { noiseStddev, sensitivity, maxError } = certificate;
   return { noise: noiseStddev, worst: (2 * noiseStddev * maxError) / sensitivity };
@@ -72,7 +72,7 @@ export class TargetFields {
     }
   }
 
-  /** Says in what unit they are; '' where there is none. */
+  /** Shows the unit of the targets; '' if there is none. */
   measure(unit: string): void {
     for (const target of ['noise', 'worst'] as const) {
       setText(this.hints[target], texts[target].hint(unit));

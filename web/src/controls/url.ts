@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The state of the page as the part of the address after `#`, which browsers do not send to anyone.
+// The state of the page in the fragment of the address, which browsers do not send to anyone.
 
 import { maxUnit, unitOf } from '../data/units.ts';
 import { laboratory, queriesNames } from '../story/route.ts';
@@ -10,12 +10,15 @@ export interface ReadAddress {
   settings: Settings;
   /** Texts that could not be used, by setting. */
   refused: Map<Key, { text: string; message: string }>;
-  /** Names that mean nothing here. */
+  /** Unknown names. */
   unknown: string[];
 }
 
 const keys = Object.keys(rules) as (keyof typeof rules)[];
-/** Settings of the view of histograms, the kind of queries left out; the last five are shared. */
+/**
+ * Settings of the histogram view except the kind of queries; the last five are shared with the
+ * laboratory.
+ */
 const queriesKeys = [
   'histogram',
   'queriesView',
@@ -63,15 +66,16 @@ export function readAddress(hash: string): ReadAddress {
 }
 
 /**
- * Only what differs from the defaults, in a fixed order; `lab` for what the laboratory opens with.
- * The mechanism is always named where nothing else would be: without settings there is the story.
+ * Returns the settings that differ from the defaults, in a fixed order; `lab` for the initial
+ * settings of the laboratory. Names the mechanism if nothing else differs, because an address
+ * without settings shows the story.
  */
 export function writeAddress(settings: Settings): string {
   const text = written(settings, labKeys);
   return text === written(opening, labKeys) ? laboratory : text || `mechanism=${settings.mechanism}`;
 }
 
-/** As above, for the view of histograms, which is named by one of its settings. */
+/** The same for the histogram view, which is named by one of its settings. */
 export function writeQueriesAddress(settings: Settings): string {
   const text = written({ ...settings, source: 'synthetic' }, ['queries', ...queriesKeys]);
   return settings.queries === defaults.queries ? `queries${text && `&${text}`}` : text;

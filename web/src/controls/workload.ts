@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The choice of what is summed: all records so far, the latest ones, ones that fade, or ones that
+// The choice of sums: of all records so far, of the latest ones, of ones that fade, or of ones that
 // build up.
 
 import type { Participation, Workload } from 'dp-ftrl';
@@ -10,19 +10,19 @@ import { count, quantity } from '../page/format.ts';
 import { participationOf } from './participation.ts';
 import type { Settings } from './settings.ts';
 
-/** Choice of the label where no column is learned. */
+/** Label setting that learns no column. */
 export const noLabel = '-';
 
-/** Whether a learner runs: on made-up records, and on a table with a label column. */
+/** True if a learner runs: on synthetic records, and on a table with a label column. */
 export function learnsFrom({ source, label }: Settings): boolean {
   return source === 'synthetic' || (label !== '' && label !== noLabel);
 }
 
-/** The sums in force: learners need running totals, whatever is chosen. */
+/** Returns the sums in effect; learners need running totals, so they override the setting. */
 const summedOf = (settings: Settings): Settings['workload'] =>
   learnsFrom(settings) ? 'total' : settings.workload;
 
-/** Returns the library's option; none for running totals, its default. */
+/** Returns the library's option; empty for running totals, the default. */
 export function workloadOf(settings: Settings): { workload?: Workload } {
   const { window, decay, sumMomentum: momentum } = settings;
   const workloads = {
@@ -34,7 +34,9 @@ export function workloadOf(settings: Settings): { workload?: Workload } {
   return workloads[summedOf(settings)];
 }
 
-/** Returns the library's options about the sums and the users, horizon and privacy aside. */
+/**
+ * Returns the library's options for the sums and the participation, without horizon and privacy.
+ */
 export const problemOf = (
   settings: Settings,
 ): { workload?: Workload; participation?: Participation } => ({
@@ -52,7 +54,7 @@ export function weightsOf(settings: Settings): Weights {
   };
 }
 
-/** Settings whose Figure 1 would be of one of several sums, without a learner. */
+/** Returns settings whose Figure 1 would show one of several sums, without a learner. */
 export const settingsOfSum = (settings: Settings, { workload, value }: SumKind): Settings => ({
   ...settings,
   source: 'own',
@@ -62,13 +64,13 @@ export const settingsOfSum = (settings: Settings, { workload, value }: SumKind):
 });
 
 interface Words {
-  /** At the beginning of a title. */
+  /** Begins a title. */
   title: string;
-  /** Names several. */
+  /** Plural form. */
   plural: string;
-  /** One of them, after an adjective. */
+  /** Singular form, after an adjective. */
   noun: string;
-  /** Says which records count in one of them. */
+  /** Names the records that count in one sum. */
   counted: string;
 }
 
@@ -94,7 +96,7 @@ export function wordsOf(settings: Settings): Words {
   return words[summedOf(settings)];
 }
 
-/** Steps after which a record counts half as much. */
+/** Number of steps after which a record counts half as much. */
 export const halfLifeOf = (decay: number): number => Math.LN2 / -Math.log(decay);
 
 function halfLifeText(decay: number): string {
@@ -102,5 +104,5 @@ function halfLifeText(decay: number): string {
   return `${halfLife} step${halfLife === '1' ? '' : 's'}`;
 }
 
-/** Rounded, to be said; more digits than anyone enters. */
+/** Returns the decay of a half-life, rounded for display; more digits than anyone enters. */
 export const decayOf = (halfLife: number): number => Number((2 ** (-1 / halfLife)).toPrecision(12));

@@ -2,7 +2,10 @@
 
 import uPlot from 'uplot';
 
-/** A range that grows with the data and never shrinks: a chart that breathes is hard to read. */
+/**
+ * A range that grows with the data and never shrinks, because a chart that keeps rescaling is hard
+ * to read.
+ */
 export class GrowingRange {
   private low = Infinity;
   private high = -Infinity;
@@ -17,7 +20,7 @@ export class GrowingRange {
     if (value > this.high) this.high = value;
   }
 
-  /** Round numbers around all values so far, with room for the next ones. */
+  /** Returns round limits around all values so far, with room for the next ones. */
   get(): [number, number] {
     if (this.low > this.high) return this.start;
     if (this.low < this.shown[0] || this.high > this.shown[1] || this.shown === this.start) {

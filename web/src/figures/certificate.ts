@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The certificate of each mechanism in force, as a table.
+// Table of the certificate of each mechanism in use.
 
 import type { Certificate, CheckedCertificate } from 'dp-ftrl';
 import type { Analyst } from '../page/analyst.ts';
@@ -16,7 +16,7 @@ interface Row {
   value(certificate: Certificate, lane: Lane): string;
 }
 
-/** A row that is only known once the mechanism has been checked. */
+/** A row that is only known after the mechanism has been checked. */
 interface CheckedRow {
   name: string;
   note: string;
@@ -117,7 +117,7 @@ const rows: (Row | CheckedRow)[] = [
   { name: 'Grid', note: 'spacing of the releases', value: (_, { history }) => power(history.info.grid) },
 ];
 
-/** The error that was aimed at, and the best lower bound on it that is known. */
+/** Returns the error that the mechanism aims at, and the best known lower bound on it. */
 function goalOf(
   certificate: CheckedCertificate,
   { saved }: Lane,
@@ -134,13 +134,16 @@ function goalOf(
   };
 }
 
-/** In input units; and for noise multiplier and clip norm 1, as mechanisms are compared. */
+/**
+ * Formats an error in input units, and at noise multiplier and clip norm 1, as mechanisms are
+ * compared.
+ */
 function error(certificate: Certificate, unit: number): string {
   const scale = certificate.noiseStddev / certificate.sensitivity;
   return `${quantity(scale * unit, 6)} (${quantity(unit, 6)})`;
 }
 
-/** Writes a power of two as such. */
+/** Formats a power of two as one. */
 function power(value: number): string {
   const exponent = Math.log2(value);
   if (!Number.isInteger(exponent) || Math.abs(exponent) < 4) return quantity(value);

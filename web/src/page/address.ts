@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The address bar: it follows the settings, and Back undoes what was changed on purpose.
+// Keeps the address bar in step with the settings; Back undoes deliberate changes.
 
 import { setText } from './dom.ts';
 
-/** Changes of one setting that follow each other faster than this are one change, in ms. */
+/** Changes of one setting within this many milliseconds share a history entry. */
 const sameChange = 1500;
 
-/** Addresses of what there is a text for. */
+/** Mirrors a state in the fragment of the address. */
 export class Address<Shown> {
   private last = { what: '', time: -Infinity };
 
-  /** `textOf`: what stands after `#`. */
+  /** `textOf` returns the fragment, without `#`. */
   constructor(private readonly textOf: (shown: Shown) => string) {}
 
-  /** Whether the page wrote the address in force, rather than someone who entered it or came by it. */
+  /** True if the page wrote the current address; false if the user typed it or followed a link. */
   get isOwn(): boolean {
     return (history.state as { own?: boolean } | null)?.own === true;
   }
 
-  /** Takes the address in force as if the page had written it. */
+  /** Marks the current address as written by the page. */
   adopt(): void {
     history.replaceState({ own: true }, '');
   }
 
-  /** `what`: names of the settings that were changed on purpose; empty if none were. */
+  /** `what` names the settings that the user changed; empty if none. */
   write(shown: Shown, what: string): void {
     const text = this.textOf(shown);
     const goesOn = what === this.last.what && performance.now() - this.last.time < sameChange;
@@ -35,7 +35,7 @@ export class Address<Shown> {
   }
 }
 
-/** The button that copies the address; `note` is added to what it says. */
+/** Connects the button that copies the address; `note` is appended to its confirmation. */
 export function connectShare(button: HTMLElement, note: () => string): void {
   const label = button.textContent ?? '';
   let timer = 0;

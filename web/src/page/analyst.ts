@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The library once more, in a worker of its own that starts when it is first asked: a long analysis
-// keeps no simulation waiting.
+// A second instance of the library in a separate worker, started lazily, so that a long analysis
+// does not hold up a simulation.
 
 import { startEngine, type Engine } from './engine.ts';
 
 export class Analyst {
   private starting: Promise<Engine> | null = null;
 
-  /** A worker that did not start is tried again the next time. */
+  /** Returns the engine; a worker that failed to start is retried on the next call. */
   engine(): Promise<Engine> {
     this.starting ??= startEngine().catch((error: unknown) => {
       this.starting = null;

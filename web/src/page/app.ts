@@ -47,11 +47,11 @@ import { keepInPlace, keepStageInReach, watchVisibility } from './visibility.ts'
 export class App {
   private wanted: Settings = { ...defaults };
   private run: Run | null = null;
-  /** The first run could not be made, and the one of the defaults was tried. */
+  /** True if the first run failed and the defaults were tried instead. */
   private fellBack = false;
-  /** Entered last: it makes the run that is being made. */
+  /** Last entry, which triggered the run now being prepared. */
   private typed: { key: Key; text: string } | null = null;
-  /** Names of the settings that were changed on purpose since the address was written. */
+  /** Names of the settings that the user changed since the address was last written. */
   private changed = '';
   private readonly player: Player;
   private readonly controls: Controls;
@@ -105,8 +105,8 @@ export class App {
   private readonly bar: PlayerBar;
 
   /**
-   * Takes the settings in the address, and reports those that cannot be used. Going back to an
-   * address that the page wrote itself undoes a choice, and starts nothing anew.
+   * Applies the settings in the address and reports those that cannot be used. Going back to an
+   * address that the page wrote undoes a change and keeps the current step.
    */
   open(): void {
     const undoes = this.run !== null && this.address.isOwn;
@@ -120,7 +120,10 @@ export class App {
     this.views.restyle();
   }
 
-  /** Starts anew with what is wanted: at rest and at the end for those who want no motion. */
+  /**
+   * Starts a run of the wanted settings, or shows its end at rest for users who prefer reduced
+   * motion.
+   */
   private begin(): void {
     this.start(this.calm.matches ? Infinity : 0, !this.calm.matches);
   }
@@ -153,24 +156,24 @@ export class App {
     else showNotice('Part of this address was not understood; the rest is in force.', messages);
   }
 
-  /** Another mechanism: what was set or mistyped for the one before it is forgotten. */
+  /** Changes the mechanism; what was set or mistyped for the previous one is discarded. */
   private changeMechanism(side: Side, patch: Partial<Settings>): void {
     for (const name of parameterNames) this.controls.error(parameterKey(side, name), null, '');
     this.change(patch);
   }
 
-  /** Another column: its range or categories are not those of the one before. */
+  /** Changes the column; errors about the range or categories of the previous one are cleared. */
   private changeColumn(patch: Partial<StatisticChoice>): void {
     for (const key of ['range', 'domain'] as const) if (key in patch) this.controls.error(key, null, '');
     this.change(patch);
   }
 
-  /** Other sums of data are a choice against learning, which needs running totals. */
+  /** Changes the workload. Learning needs running totals, so other sums of a table turn it off. */
   private changeWorkload(workload: Settings['workload']): void {
     const { source, label, mechanism, numSteps, window } = this.wanted;
     const isData = source !== 'synthetic';
     const summed = { workload, label: isData && workload !== 'total' ? noLabel : label };
-    // The search for the best mechanism of a window takes long, and the library takes another one.
+    // Searching for the best mechanism of a window is slow, so the library defaults to another one.
     const isLong = workload === 'momentum' || (workload === 'window' && window < numSteps);
     const quick = defaultMechanism(numSteps, !isLong);
     const isSlow = isData && mechanism === DEFAULT_MECHANISM && quick !== mechanism;
@@ -178,7 +181,7 @@ export class App {
     else this.change(summed);
   }
 
-  /** A number that follows from one that was entered elsewhere: epsilon from a noise or an error, say. */
+  /** Enters a number derived from another field, such as epsilon from a noise or error target. */
   private enterNumber(key: Key, value: number): void {
     this.controls.error(key, null, String(value));
     this.enter(key, String(value));
@@ -237,14 +240,14 @@ export class App {
     } else this.startAsBefore();
   }
 
-  /** Another run, at the step of this one. */
+  /** Starts another run at the step of the current one. */
   private startAsBefore(): void {
     const finished = this.player.state === 'finished';
     const step = finished ? Infinity : (this.run?.step ?? 0);
     this.start(step, this.player.state === 'playing');
   }
 
-  /** Has a run of the wanted settings made; the old one stays until it is there. */
+  /** Requests a run of the wanted settings; the current one stays until it is ready. */
   private start(step: number, playing: boolean): void {
     try {
       const settings = { ...this.wanted };
@@ -252,7 +255,7 @@ export class App {
       checkTogether(settings, records?.table.numColumns ?? settings.dimension);
       this.runs.start({ settings, records, step, playing });
     } catch (error) {
-      // A run that is on its way would take back what has been typed since, and this message.
+      // A run still being prepared would overwrite what has been typed since, and this message.
       if (this.run !== null) this.runs.abandon();
       this.fail(error);
     }
@@ -280,11 +283,11 @@ export class App {
     });
     this.writeAddress();
     this.player.load(run, playing);
-    // The settings become visible in the place where they stay.
+    // The settings are revealed only now, in their final place.
     delete document.documentElement.dataset['loading'];
   }
 
-  /** Draws the run, and says its targets, in the units of the columns. */
+  /** Draws the run and shows its targets, in the units of the columns. */
   private showMeasured(run: Run): void {
     const { wanted } = this;
     const columns = this.data.columnsOf(wanted);
@@ -292,7 +295,10 @@ export class App {
     this.views.show(run, wanted, columns, this.data.tableOf({ ...run.settings, ...viewsOf(wanted) }));
   }
 
-  /** A search was cancelled: back to what was there before, or to what needs no search. */
+  /**
+   * Handles a cancelled search: returns to the previous run, or to a mechanism that needs no
+   * search.
+   */
   private giveUp(): void {
     if (this.run !== null) {
       this.goBackTo(this.run);
@@ -304,7 +310,7 @@ export class App {
     this.begin();
   }
 
-  /** The controls say again what the figures show. */
+  /** Resets the controls to what the figures show. */
   private goBackTo(run: Run): void {
     this.wanted = { ...run.settings, ...viewsOf(this.wanted) };
     this.controls.restore(this.wanted);
@@ -314,7 +320,7 @@ export class App {
     this.writeAddress();
   }
 
-  /** Says what went wrong; what ran before stays, in the controls as well. */
+  /** Reports an error; the previous run stays, in the controls as well. */
   private fail(error: unknown): void {
     if (this.run === null && !this.fellBack) {
       this.fellBack = true;

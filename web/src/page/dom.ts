@@ -2,7 +2,7 @@
 
 type Child = Node | string | null | undefined | false;
 
-/** An element with attributes and children. A listener is an attribute `onclick` and so on. */
+/** Creates an element with attributes and children. Attributes such as `onclick` add listeners. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Record<string, unknown> = {},
@@ -18,14 +18,14 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The element with this id; the page is wrong if there is none. */
+/** Returns the element with this id, which must exist. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`the page has no #${id}`);
   return element as T;
 }
 
-/** An element of a picture, with attributes and children. */
+/** Creates an SVG element with attributes and children. */
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Record<string, string | number> = {},
@@ -37,7 +37,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/** A picture defined in index.html. */
+/** Creates an icon from a picture defined in index.html. */
 export function icon(id: string): SVGSVGElement {
   const use = svg('use', { href: `#icon-${id}` });
   return svg('svg', { class: 'icon', 'aria-hidden': 'true' }, use);

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The library in a worker; on this thread, in short slices, where no worker can be had.
+// The library in a worker, or on this thread in short slices if no worker can be started.
 
 import { connect, type Client } from 'dp-ftrl/worker-client';
 import { serveCsv } from '../data/csv_worker.ts';
 
 export type { Client as Engine, RemoteSimulation } from 'dp-ftrl/worker-client';
 
-/** In one file there is no other script to start: the page's own one knows both roles. */
+/**
+ * Starts a worker from the page's own script: the single-file build has no other, and it serves
+ * both roles.
+ */
 function ownScriptWorker(): Worker {
   const source = document.querySelector('script[type="module"]')?.textContent ?? '';
   const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
   return new Worker(url);
 }
 
-/** A worker of the page, which plays all their roles where the page is one file. */
+/**
+ * Starts a worker of the page; in the single-file build, the page's script, which serves every
+ * role.
+ */
 export function startWorker(make: () => Worker): Worker {
   return SINGLE_FILE ? ownScriptWorker() : make();
 }
@@ -38,12 +44,12 @@ export async function startEngine(): Promise<Client> {
   try {
     return await inWorker();
   } catch {
-    // Whatever kept the worker away; a reason that also holds here is reported from here.
+    // Falls back for any reason; one that also applies on this thread is reported from here.
     return onThisThread();
   }
 }
 
-/** The workers' roles of the page's script. */
+/** Runs the page's script as a worker, in every role. */
 export async function serveAsWorker(): Promise<void> {
   serveCsv();
   await import('dp-ftrl/worker');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Says what went wrong, and where: beside the control it is about, and in a box at the lower edge of
-// the window, wherever the page has been scrolled to.
+// Shows an error beside the control concerned, and in a box at the lower edge of the window that
+// stays visible when the page is scrolled.
 
 import type { Refusal } from 'dp-ftrl';
 import type { Controls } from '../controls/controls.ts';
@@ -10,7 +10,7 @@ import { SettingError, type Key } from '../controls/settings.ts';
 import { byId, h } from './dom.ts';
 import { LaneError } from './run.ts';
 
-/** Option of the library -> control. */
+/** Maps an option of the library to its control. */
 const controlOf: Record<string, Key> = {
   epsilon: 'epsilon',
   delta: 'delta',
@@ -48,7 +48,7 @@ export class Failures {
 
   constructor(private readonly controls: Controls) {}
 
-  /** `typed`: what was entered last, which stays in its control to be corrected. */
+  /** `typed` is the last entry, which stays in its control to be corrected. */
   show(error: unknown, typed: { key: Key; text: string } | null, remains: string): void {
     const message = messageOf(error);
     for (const key of this.controlsOf(error)) {
@@ -85,7 +85,7 @@ export class Failures {
   }
 }
 
-/** Says above the figures what has become of an address or a search, and lists the reasons. */
+/** Shows a notice above the figures about an address or a search, and lists the reasons. */
 export function showNotice(text: string, reasons: string[] = []): void {
   const box = byId('notice');
   box.hidden = false;

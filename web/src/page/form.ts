@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The settings as a form: which controls there are, and which of them apply.
+// The form of settings: its controls, and which of them apply.
 
 import type { CatalogueEntry, Certificate, MechanismName } from 'dp-ftrl';
 import type { BudgetMeter } from '../controls/budget.ts';
@@ -25,7 +25,7 @@ import { byId, h } from './dom.ts';
 import { count } from './format.ts';
 import type { Learner } from './run.ts';
 
-/** Parameters of single mechanisms, those that vary any mechanism left out. */
+/** Parameters of individual mechanisms, without the variants that apply to any mechanism. */
 const ownParameters = parameterNames.filter((name) => !variants.includes(name));
 
 export class Form {
@@ -56,7 +56,7 @@ export class Form {
     byId('statistics-controls').append(...all.fields(['statistic', 'measured', 'range', 'category', 'domain', 'together']));
   }
 
-  /** Takes out parameters that the mechanism does not have, and names them. */
+  /** Removes parameters that the mechanism does not have, and returns a message for each. */
   dropForeign(settings: Settings): string[] {
     const messages: string[] = [];
     for (const key of parameterKeys) {
@@ -71,7 +71,7 @@ export class Form {
     return messages;
   }
 
-  /** Shows settings, and the controls that apply to them. */
+  /** Shows the settings and the controls that apply to them. */
   show(settings: Settings): void {
     this.controls.show(settings);
     this.data.show(settings);
@@ -103,20 +103,20 @@ export class Form {
     this.controls.hint('numSteps', `${hints.numSteps}${ends}`);
   }
 
-  /** Says what is promised of every user, and what that costs. */
+  /** Explains the participation bound and what it costs. */
   showParticipation(settings: Settings, certificates: readonly Certificate[]): void {
     const text = participationText(settings, settings.numSteps, settings.person !== '');
     this.controls.hint('participation', `${text}${sensitivityText(certificates)}`);
   }
 
-  /** Says what “auto” has come to. */
+  /** Shows the value that “auto” resolved to. */
   showLambda(settings: Settings, learners: readonly Learner[]): void {
     if (!learnsFrom(settings)) return;
     const used = learners.map(({ history }) => history.info.lambda);
     this.controls.hint('lambda', lambdaText(settings.lambda, used));
   }
 
-  /** Offers the columns of the table, and says what the page knows of one. */
+  /** Offers the columns of the table, and shows the defaults derived from it as placeholders. */
   private showStatistic(settings: Settings): void {
     const isHistogram = settings.statistic === 'histogram';
     for (const key of ['measured', 'range'] as const) this.controls.setShown(key, !isHistogram);

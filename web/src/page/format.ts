@@ -2,16 +2,19 @@
 
 const minus = (text: string): string => text.replace('-', '−');
 
-/** A whole number with groups of three. */
+/** Formats a whole number with thousands separators. */
 export function count(value: number): string {
   return minus(value.toLocaleString('en-US'));
 }
 
-/** Decimals with which a positive number has so many significant digits, or more. */
+/** Number of decimals that gives a positive number at least this many significant digits. */
 const decimalsOf = (size: number, digits: number): number =>
   Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
 
-/** A measured quantity, to `digits` significant ones; never more than it needs. */
+/**
+ * Formats a number to `digits` significant digits, or all its integer digits, without trailing
+ * zeros.
+ */
 export function quantity(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return value === Infinity ? '∞' : '–';
   if (value === 0) return '0';
@@ -21,13 +24,13 @@ export function quantity(value: number, digits = 4): string {
   return minus(value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits }));
 }
 
-/** The same with all its digits, zeros as well, for a column of a table. */
+/** The same with trailing zeros, for a column of a table. */
 export function digits(value: number, num = 4): string {
   const size = Math.abs(value);
   return size >= 1e-4 && size < 1e7 ? fixed(value, decimalsOf(size, num)) : quantity(value, num);
 }
 
-/** The same number of decimals whatever the value, so that a changing number does not dance. */
+/** Formats with a fixed number of decimals, so that a changing number does not jump. */
 export function fixed(value: number, decimals: number): string {
   if (!Number.isFinite(value)) return '–';
   return minus(
@@ -42,19 +45,19 @@ export function percent(value: number): string {
   return Number.isFinite(value) ? `${fixed(100 * value, 1)} %` : '–';
 }
 
-/** A share without decimals. */
+/** Formats a share as a percentage without decimals. */
 export function roundPercent(value: number): string {
   return `${fixed(100 * value, 0)} %`;
 }
 
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
-/** A whole number above the line. */
+/** Formats a whole number as superscript. */
 export function raised(value: number): string {
   return String(value).replace(/[-\d]/g, (c) => (c === '-' ? '⁻' : (superscripts[Number(c)] ?? c)));
 }
 
-/** 1e-6 as 10⁻⁶, 2.5e-7 as 2.5 × 10⁻⁷. */
+/** Formats 1e-6 as 10⁻⁶, 2.5e-7 as 2.5 × 10⁻⁷. */
 export function scientific(value: number, digits = 3): string {
   if (value === 0) return '0';
   const [mantissa = '0', exponent = '0'] = value.toExponential(digits - 1).split('e');
@@ -63,7 +66,7 @@ export function scientific(value: number, digits = 3): string {
   return short === '1' ? `10${power}` : `${minus(short)} × 10${power}`;
 }
 
-/** For which records a lower bound is one, where it is not one for all. */
+/** Names the records for which a lower bound holds; empty if it holds for all. */
 export function boundRecords(minDimension: number): string {
   return minDimension === 1 ? '' : `, for records of ${minDimension} numbers or more`;
 }

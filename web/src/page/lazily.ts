@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Work that waits until the element it is for can be seen.
+// Defers work until the element that it is for is visible.
 
 export class Lazily {
   private wanted = false;
   private visible = false;
   private busy = false;
 
-  /** `work` runs once for all requests made before it begins, and never twice at a time. */
+  /**
+   * `work` runs once for all requests made before it starts, and never concurrently with itself.
+   */
   constructor(
     element: Element,
     private readonly work: () => Promise<void>,

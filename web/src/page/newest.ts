@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Says that the host has a newer build than the one that is open. It is never loaded unasked.
+// Announces that the host has a newer build than the open one. It is never loaded automatically.
 
 import { byId, h } from './dom.ts';
 
-/** Shows a notice in every view, or takes it back. */
+/** Shows the notice in every view, or removes it. */
 export function sayWhetherNewest(isNewest: boolean): void {
   const box = byId('newer');
   const dismiss = (): void => box.replaceChildren();

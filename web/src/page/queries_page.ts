@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The view of histograms: a figure, and the few settings that it has.
+// The histogram view: one figure and its few settings.
 
 import 'uplot/dist/uPlot.min.css';
 import { Controls } from '../controls/controls.ts';
@@ -38,7 +38,7 @@ export class QueriesPage {
     connectShare(byId('queries-share'), () => (this.figure.hasOwn ? ', without your data' : ''));
   }
 
-  /** Takes the settings in the address, and reports those that cannot be used. */
+  /** Applies the settings in the address and reports those that cannot be used. */
   open(): void {
     const { settings, refused, unknown } = readAddress(location.hash);
     this.wanted = settings;

@@ -13,32 +13,35 @@ import { learnsFrom, problemOf, weightsOf, workloadOf } from '../controls/worklo
 import { weightedSums } from '../data/weighted_sums.ts';
 import { WeightedRun, type Simulated } from './weighted_run.ts';
 
-/** A mechanism as it is run. */
+/** A mechanism with the settings of one run. */
 interface Chosen {
   mechanism: MechanismName;
   parameters: MechanismParameters;
-  /** Result of a search; null for a mechanism that is made by name. */
+  /** Result of a search; null for a mechanism created by name. */
   saved: SavedStrategy | null;
 }
 
 type RuleName = Exclude<Settings['rule'], 'both'>;
 
-/** Weights made of the totals by a rule. */
+/** A learner that applies one rule to the totals. */
 export interface Learner {
   rule: RuleName;
   history: History;
 }
 
 export interface Lane extends Chosen {
-  /** One for each rule; one as well where nothing is learned. */
+  /** One for each rule; a single one if nothing is learned. */
   learners: readonly Learner[];
-  /** The history of the first of them. */
+  /** History of the first learner. */
   history: History;
-  /** Totals of the same records for all learners; those of `history` unless some are compared. */
+  /**
+   * Totals of the same records for all learners; the same as `history` unless learners are
+   * compared.
+   */
   sums: History;
 }
 
-/** A simulation, and what is kept of it. */
+/** A simulation and its recorded history. */
 interface Stream {
   simulation: Simulated;
   history: History;
@@ -47,7 +50,7 @@ interface Stream {
 /** Regularisation so strong that a learner never leaves its start, weights 0. */
 const holding = 1e100;
 
-/** The same with a learner that stays where it starts. */
+/** The same for a learner that never updates. */
 const heldOf = ({ descent: _, ...options }: SimulationOptions): SimulationOptions => ({
   ...options,
   lambda: holding,
@@ -63,7 +66,7 @@ export class LaneError extends Error {
   }
 }
 
-/** A mechanism with its parameters; what a search has found brings its own. */
+/** Returns a mechanism with its parameters; a saved strategy includes its own. */
 export function strategyOf({
   mechanism,
   parameters,
@@ -92,7 +95,7 @@ function rulesOf(settings: Settings): RuleName[] {
   return settings.rule === 'both' ? ['ftrl', 'descent'] : [settings.rule];
 }
 
-/** Learners are compared, which make gradients of their own. */
+/** True if several learners are compared; each computes its own gradients. */
 const compares = (settings: Settings): boolean =>
   learnsFrom(settings) && choicesOf(settings).length * rulesOf(settings).length > 1;
 
@@ -124,16 +127,19 @@ function optionsOf(
   };
 }
 
-/** Steps of the first request, which shows what mechanism takes longest. */
+/** Number of steps of the first request, which shows which mechanism is slowest. */
 const firstSteps = 64;
-/** Milliseconds of work that are asked of the worker at once, least and most. */
+/** Smallest and largest amount of work, in milliseconds, requested from the worker at once. */
 const shortest = 6;
 const longest = 100;
 
 export class Run {
-  /** Milliseconds of the next request: as long as the way to the worker and back has taken. */
+  /**
+   * Time limit of the next request in milliseconds; it settles at the round-trip time to the
+   * worker.
+   */
   private budget = shortest;
-  /** The stream that takes longest: it is bounded by time, and the others follow it. */
+  /** Index of the slowest stream, which is limited by time; the others run as many steps. */
   private slowest = 0;
   private disposed = false;
 
@@ -144,7 +150,7 @@ export class Run {
     readonly lanes: readonly Lane[],
   ) {}
 
-  /** `find` searches for the mechanisms that have to be searched for. */
+  /** `find` searches for the mechanisms that need a search. */
   static async create(
     engine: Engine,
     settings: Settings,
@@ -159,7 +165,7 @@ export class Run {
     };
     const start = async (options: SimulationOptions, kept: Kept): Promise<History> =>
       add(await engine.simulation(options), kept);
-    /** A learner for each rule, or none that learns where sums are all there is. */
+    /** Creates a learner for each rule, or one that only sums if nothing is learned. */
     const learnersOf = async (chosen: Chosen): Promise<Learner[]> => {
       const rules = rulesOf(settings);
       if (records !== null && workloadOf(settings).workload !== undefined) {
@@ -200,13 +206,13 @@ export class Run {
     return new Run(settings, records, streams, lanes);
   }
 
-  /** Options that make the totals of a lane, its mechanism by name. */
+  /** Returns the options that reproduce the totals of a lane, with its mechanism by name. */
   optionsOf({ mechanism, parameters }: Lane): SimulationOptions {
     const options = optionsOf(this.settings, { mechanism, parameters, saved: null }, this.records);
     return this.sharesStart ? heldOf(options) : options;
   }
 
-  /** Learners are compared: the totals are those of gradients at the start that they share. */
+  /** True if learners are compared; the totals are then of gradients at their shared start. */
   get sharesStart(): boolean {
     const { history, sums } = this.lanes[0]!;
     return history !== sums;
@@ -226,9 +232,9 @@ export class Run {
   }
 
   /**
-   * Runs at most `maxSteps` steps in all streams, fewer if they would take long. The worker looks at
-   * the clock, and works for as long as its answer is on its way: a busy page, which is slow to ask
-   * again, still gets half of what the library can do.
+   * Runs at most `maxSteps` steps in all streams, fewer if they would take long. The worker watches
+   * the clock and computes for as long as messages are in transit, so that a busy page, which is
+   * slow to ask again, still gets half of the library's throughput.
    */
   async advance(maxSteps: number): Promise<void> {
     const first = this.step === 0 ? firstSteps : Infinity;
@@ -260,8 +266,8 @@ export class Run {
   }
 
   /**
-   * Sums of all rows before they are clipped, by coordinate (from 1) or as norms (0); null
-   * where no row is clipped or left out, and for learners, which sum gradients.
+   * Returns the sums of all rows before clipping, of one coordinate (from 1) or as norms (0). Null
+   * if no row is clipped or left out, and for learners, which sum gradients.
    */
   unclipped(view: number): Float64Array | null {
     const { records, settings, first } = this;

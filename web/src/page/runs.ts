@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes runs one after the other. A newer request replaces those before it, also while one is made.
+// Prepares runs one at a time. A newer request replaces earlier ones, even one in progress.
 
 import type { Strategies } from '../controls/strategies.ts';
 import type { SearchBar } from '../controls/search_bar.ts';
@@ -10,7 +10,7 @@ import type { Records } from '../data/contributions.ts';
 import type { Engine } from './engine.ts';
 import { LaneError, Run } from './run.ts';
 
-/** A run that is wanted: a step to go to at once, and whether time then goes on. */
+/** A requested run, the step to advance it to at once, and whether it plays from there. */
 export interface Request {
   settings: Settings;
   /** Null for a synthetic stream. */
@@ -20,11 +20,11 @@ export interface Request {
 }
 
 export interface RunsEvents {
-  /** A run is being made, or none is. */
+  /** Called when the preparation of runs begins or ends. */
   busy(isBusy: boolean): void;
   made(run: Run, request: Request): void;
   failed(error: unknown): void;
-  /** The search was cancelled, and nothing else has been asked for. */
+  /** Called when a search was cancelled and no other run was requested. */
   givenUp(): void;
 }
 
@@ -35,7 +35,7 @@ function isAbort(error: unknown): boolean {
 
 export class Runs {
   private next: Request | null = null;
-  /** The one that is still wanted, also while it is made. */
+  /** Latest request, kept while its run is prepared. */
   private latest: Request | null = null;
   private working = false;
 
@@ -53,7 +53,7 @@ export class Runs {
     if (!this.working) void this.work();
   }
 
-  /** Gives up what is being made. */
+  /** Abandons the run being prepared. */
   abandon(): void {
     this.next = null;
     this.latest = null;

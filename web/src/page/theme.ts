@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The theme: light, dark, or as the system is set.
+// Theme of the page: light, dark, or the system's setting.
 
 type Theme = 'system' | 'light' | 'dark';
 const order: readonly Theme[] = ['system', 'light', 'dark'];
@@ -19,13 +19,13 @@ function remember(theme: Theme): void {
   try {
     localStorage.setItem(storageKey, theme);
   } catch {
-    // Then it holds for this visit.
+    // Without storage, the theme lasts for this visit only.
   }
 }
 
 export function setUpTheme(button: HTMLButtonElement, changed: () => void): void {
   let theme = remembered();
-  /** Colours that the system forces come with a theme of their own. */
+  /** True if the system forces its own colours, which override the theme. */
   const forced = matchMedia('(forced-colors: active)');
   const apply = (): void => {
     if (theme === 'system' || forced.matches) delete document.documentElement.dataset['theme'];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The figures: what they show of a run, and the cursor that goes through all of them.
+// Connects the figures to a run and shares one cursor among them.
 
 import type { MechanismName, MechanismParameters } from 'dp-ftrl';
 import type { PlayerBar } from '../controls/player_bar.ts';
@@ -40,13 +40,13 @@ interface Shown {
   settings: Settings;
   /** Names of the entries of a record; empty for a synthetic stream. */
   names: string[];
-  /** The table of the statistics; null where it is not there. */
+  /** Table for the statistics; null if there is none. */
   table: StatisticTable | null;
 }
 
 const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** Milliseconds between two updates of an open table while time goes on. */
+/** Milliseconds between two updates of an open table while playing. */
 const tableInterval = 500;
 
 export class Views {
@@ -88,14 +88,14 @@ export class Views {
     watchMini(() => this.drawMini());
   }
 
-  /** Another run, before it is shown. */
+  /** Resets the cursor and the summary for another run. */
   take(run: Run): void {
     if (this.shown?.run === run) return;
     this.quarter = -1;
     this.cursor = null;
   }
 
-  /** Redraws everything that depends on what is shown rather than on what is computed. */
+  /** Shows a run with these settings and redraws every figure. */
   show(run: Run, settings: Settings, names: string[], table: StatisticTable | null): void {
     this.take(run);
     this.shown = { run, settings, names, table };
@@ -122,7 +122,7 @@ export class Views {
     this.draw();
   }
 
-  /** Draws the steps that are new. */
+  /** Draws new steps. */
   draw(): void {
     if (this.shown === null) return;
     const { run, settings } = this.shown;
@@ -139,12 +139,12 @@ export class Views {
     this.quarter = quarter;
   }
 
-  /** The bands for every step at once, by lane; undefined while none are shown. */
+  /** Simultaneous bands by lane; undefined while none are shown. */
   get simultaneousBands(): readonly SimultaneousBand[] | undefined {
     return this.added.simultaneous;
   }
 
-  /** Pictures of the figures that are drawn by now, by a name for their files. */
+  /** Returns pictures of the figures drawn so far, by a name for their files. */
   pictures(): Map<string, Picture> {
     const { totals, errors } = this.sums.pictures();
     const matrices = this.factorization.pictures();
@@ -166,12 +166,12 @@ export class Views {
     );
   }
 
-  /** The numbers of Figure 6; null before it is drawn. */
+  /** Returns the numbers of Figure 6, or null before it is drawn. */
   statisticNumbers(deployed: boolean): StatisticNumbers | null {
     return this.statistics.numbers(deployed);
   }
 
-  /** Time stands still: says where. */
+  /** Updates the summary and the tables when playback stops. */
   rest(): void {
     this.summarise();
     this.drawTables(true);
@@ -191,7 +191,7 @@ export class Views {
     this.sums.show(run, { view, deployed, unit }, this.added);
   }
 
-  /** Draws more once it is made, unless something else is shown by then. */
+  /** Draws an addition once it is ready, unless something else is shown by then. */
   private add(shown: Shown, addition: Additions): void {
     if (shown !== this.shown) return;
     Object.assign(this.added, addition);
@@ -199,7 +199,7 @@ export class Views {
     this.draw();
   }
 
-  /** Draws the noise of other runs once it is there. It has no place among norms. */
+  /** Draws the noise of other runs once it is ready. It does not apply to norms. */
   private showGhosts(shown: Shown): void {
     const { run, settings } = shown;
     const box = byId<HTMLInputElement>('ghosts');
@@ -209,7 +209,7 @@ export class Views {
     void this.ghosts.of(run).then((ghosts) => this.add(shown, { ghosts }));
   }
 
-  /** Draws the band for every step at once when it is computed, and says what it is. */
+  /** Draws the simultaneous band once it is computed, and explains it. */
   private showSimultaneous(shown: Shown): void {
     const { run, settings } = shown;
     byId<HTMLInputElement>('simultaneous').checked = settings.simultaneous;
@@ -252,7 +252,7 @@ export class Views {
     setText(note, recordsText(run));
   }
 
-  /** The live region speaks at rest and at each quarter, not at every step. */
+  /** Updates the live region, when paused and at each quarter rather than at every step. */
   private summarise(): void {
     if (this.shown === null) return;
     const { run, settings } = this.shown;
@@ -324,7 +324,7 @@ export class Views {
       timer = window.setTimeout(() => {
         if (innerWidth !== width && this.shown !== null) {
           const { run, settings, names, table } = this.shown;
-          this.show(run, settings, names, table); // As many points as pixels.
+          this.show(run, settings, names, table); // Redraws with as many points as pixels.
           this.errors.resize();
           this.statistics.resize();
         }

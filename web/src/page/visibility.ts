@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Whether anybody can see the figures.
+// Tracks whether the figures are visible.
 
 import type { Player } from '../controls/player.ts';
 import { byId } from './dom.ts';
 
-/** Lets time stand still while the tab is hidden or both figures are off screen. */
+/** Suspends the player while the tab is hidden or the main figures are off screen. */
 export function watchVisibility(player: Player): void {
   const hidden = (): void => player.suspend('hidden', document.hidden);
   document.addEventListener('visibilitychange', hidden);
@@ -21,7 +21,7 @@ export function watchVisibility(player: Player): void {
   for (const id of ['sums', 'learning', 'mini']) observer.observe(byId(id));
 }
 
-/** Shows the small chart in a narrow window while the first figure is out of sight above. */
+/** Shows the miniature chart in a narrow window while the first figure is scrolled out above. */
 export function watchMini(shown: () => void): void {
   const mini = byId('mini');
   const narrow = matchMedia('(max-width: 1080px)');
@@ -38,7 +38,9 @@ export function watchMini(shown: () => void): void {
   }).observe(byId('sums'));
 }
 
-/** A stage taller than the window sticks by its lower edge, so that no part is out of reach. */
+/**
+ * Makes a stage taller than the window stick by its lower edge, so that every part is reachable.
+ */
 export function keepStageInReach(): void {
   const stage = byId('stage');
   const stick = (): void => {
@@ -50,8 +52,8 @@ export function keepStageInReach(): void {
 }
 
 /**
- * Changes the page without moving what someone looks at: the focused element, or what stands in the
- * middle of the window.
+ * Changes the page without moving what the user looks at: the focused element if it is visible,
+ * else the one in the middle of the window.
  */
 export function keepInPlace(change: () => void): void {
   const { activeElement: focused } = document;

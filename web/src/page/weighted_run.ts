@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums of a table with weights, in the shape of a simulation, which has running totals alone.
+// Weighted sums of a table behind the interface of a simulation, which has running totals only.
 
 import type { ErrorOptions, PrefixSumOptions, SimulationChunk } from 'dp-ftrl';
 import type { RemotePrefixSum, SimulationInfo } from 'dp-ftrl/worker-client';
@@ -8,10 +8,10 @@ import type { Records } from '../data/contributions.ts';
 import { clippedSteps, weightedSums, type Weights } from '../data/weighted_sums.ts';
 import type { Engine, RemoteSimulation } from './engine.ts';
 
-/** Members of a simulation that a run needs. */
+/** Members of a simulation that a run uses. */
 export type Simulated = SimulationInfo & Pick<RemoteSimulation, 'advance' | 'dispose'>;
 
-/** A stream of sums, and what is known of it. */
+/** Options of a weighted run. */
 export interface WeightedOptions {
   options: Omit<PrefixSumOptions, 'dimension'> & { clipNorm: number };
   /** The part of the options that the errors depend on. */
@@ -21,7 +21,7 @@ export interface WeightedOptions {
 }
 
 const none = new Float64Array();
-/** Longest part between two looks at the clock, in milliseconds. */
+/** Target time between two checks of the clock, in milliseconds. */
 const longestPart = 8;
 
 export class WeightedRun {
@@ -64,7 +64,7 @@ export class WeightedRun {
     }
   }
 
-  /** As a simulation does; it looks at the clock between parts of some milliseconds. */
+  /** Advances like a simulation; checks the clock every few milliseconds. */
   async advance(
     maxSteps: number,
     { maxMilliseconds = Infinity }: { maxMilliseconds?: number } = {},
@@ -104,7 +104,7 @@ export class WeightedRun {
     this.sums.dispose();
   }
 
-  /** Releases the steps before `to`; asks for all of them before it waits. */
+  /** Releases the steps before `to`; sends all requests before awaiting any. */
   private release(to: number): Promise<Float64Array[]> {
     const { sums, records } = this;
     const { table, batchSize } = records;
@@ -121,10 +121,14 @@ export class WeightedRun {
     );
   }
 
-  /** Returns the deviation of a release from its error at noise multiplier and clip norm 1. */
+  /**
+   * Returns the standard deviation of a release, given its error at noise multiplier and clip norm
+   * 1.
+   */
   private stddevOf(error: number): number {
     const { noiseStddev, sensitivity } = this.certificate;
-    // The default grid is fine beside the noise, so that rounding adds what a uniform error has.
+    // The default grid is fine relative to the noise, so rounding adds the deviation of a uniform
+    // error.
     return Math.hypot((noiseStddev / sensitivity) * error, this.grid / Math.sqrt(12));
   }
 }

@@ -10,7 +10,7 @@ import type { SumsFigure } from '../figures/sums_figure.ts';
 import { count, percent, quantity } from './format.ts';
 import type { Run } from './run.ts';
 
-/** How the band and the learner have done; all of it is secret. */
+/** Describes how the band and the learner have done; all of it is secret. */
 export function factsOf(run: Run, sums: SumsFigure): string {
   const two = run.lanes.length > 1;
   const name = (lane: number): string => (two ? `${lane === 0 ? 'A' : 'B'} ` : '');
@@ -40,7 +40,7 @@ export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string
   return `After ${count(run.step)} steps${inUnit(sums.unit)}: ${parts.join('; ')}.`;
 }
 
-/** Whose gradients are added up, where learners make them. */
+/** Explains whose gradients are summed when learners compute them. */
 export function recordsText(run: Run): string {
   if (!run.sharesStart) {
     return (
