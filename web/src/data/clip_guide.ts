@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The choice of a clip norm for a table: three that are offered, with what each does to its rows.
+// Choice of a clip norm for a table: offers three, with the effect of each on its rows.
 
 import { h } from '../page/dom.ts';
 import { percent, quantity } from '../page/format.ts';
@@ -8,13 +8,13 @@ import type { Records } from './contributions.ts';
 
 export interface ClipOffer {
   clipNorm: number;
-  /** Share of the rows that are longer. */
+  /** Share of rows that are longer than the clip norm. */
   shareClipped: number;
-  /** Share of the sum of lengths that stays. */
+  /** Share of the sum of lengths that remains after clipping. */
   shareKept: number;
 }
 
-/** Lengths of the records that count, in l2; zeros, which fill up steps, come last. */
+/** Returns the l2 norms of the records that count; zero rows, which pad steps, come last. */
 export function recordNorms({ table, numContributions }: Records): Float64Array {
   const { numRows, numColumns, values } = table;
   const norms = new Float64Array(numContributions);
@@ -27,7 +27,7 @@ export function recordNorms({ table, numContributions }: Records): Float64Array 
   return norms;
 }
 
-/** Two digits, rounded up: a number that can be said. */
+/** Rounds up to two digits, a number that is easy to say. */
 function roundedUp(value: number): number {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   return Number((Math.ceil(value / unit - 1e-9) * unit).toPrecision(2));
@@ -49,27 +49,27 @@ function effectOf(norms: Float64Array, clipNorm: number): ClipOffer {
   };
 }
 
-/** The length of the longest row, that of nine rows in ten and that of every second; no two alike. */
+/** Returns offers at the longest row, the 90 % quantile and the median, all distinct. */
 function clipOffers(norms: Float64Array): ClipOffer[] {
   const lengths = norms.filter((norm) => norm > 0).sort();
   if (lengths.length === 0) return [effectOf(norms, 1)];
   const at = (share: number): number => lengths[Math.ceil(share * lengths.length) - 1]!;
   const clips = [1, 0.9, 0.5].map((share) => roundedUp(at(share)));
-  // Rows that are all alike: a half and a quarter of their length show what clipping does.
+  // If rows are all alike, a half and a quarter of their length show the effect of clipping.
   const [longest] = clips as [number];
   if (new Set(clips).size < 3) clips.splice(1, 2, roundedUp(longest / 2), roundedUp(longest / 4));
   return [...new Set(clips)].map((clip) => effectOf(norms, clip));
 }
 
 interface ClipWords {
-  /** Names what is clipped. */
+  /** Noun for what is clipped. */
   noun: 'row' | 'record';
   /** Unit of its length; '' if there is none. */
   unit: string;
   inForce: number | null;
 }
 
-/** Offers as buttons; the one in force is pressed. */
+/** Creates a button for each offer; the current clip norm's is pressed. */
 export function clipButtons(
   norms: Float64Array,
   { noun, unit, inForce }: ClipWords,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The columns of a table: which are summed, what each comes to, and what keeps one from being summed.
+// List of the columns of a table: which are summed, their totals, and the faults that prevent
+// summing.
 
 import { h, setText } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
@@ -10,13 +11,13 @@ import { maxUnit, unitOf, type Units } from './units.ts';
 
 export interface ColumnsEvents {
   chosen(names: string[]): void;
-  /** A column was given a unit of measure; '' for none. */
+  /** Called when a column gets a unit of measure; '' for none. */
   measured(name: string, unit: string): void;
-  /** A way to read faulty cells was taken. */
+  /** Called when the user accepts a way to read faulty cells. */
   repaired(reading: Reading): void;
 }
 
-/** The sum of a column as it stands, before anything is clipped. */
+/** Returns the sum of a column before clipping. */
 function unclippedTotal(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
@@ -37,7 +38,7 @@ interface ColumnRow {
   column: Column;
   box: HTMLInputElement;
   said: HTMLElement;
-  /** Only of columns that are summed. */
+  /** Unit field; null if the column is not summed. */
   field: HTMLInputElement | null;
 }
 
@@ -49,14 +50,15 @@ export class ColumnsField {
   readonly faults = h('ul', { class: 'faults' });
 
   private rows: ColumnRow[] = [];
-  /** Table and choice that the list was made for. */
+  /** Table and choice for which the list was made. */
   private csv: Csv | null = null;
   private choice = '';
 
   constructor(private readonly events: ColumnsEvents) {}
 
   show(csv: Csv, chosen: readonly string[], label: string, units: Units): void {
-    // The list stays while a unit is typed: the focus is in it, or on its way to what comes next.
+    // Keeps the list while a unit is typed, because it has the focus or is about to lose it to the
+    // next field.
     const choice = JSON.stringify([chosen, label]);
     if (csv !== this.csv || choice !== this.choice) this.fill(csv, chosen, label);
     [this.csv, this.choice] = [csv, choice];
@@ -100,12 +102,12 @@ export class ColumnsField {
     }
   }
 
-  /** How many columns have no number yet, but something that can be read as one. */
+  /** Returns the number of columns that hold no numbers yet, but can be read as numbers. */
   numRepairable(csv: Csv): number {
     return csv.columns.filter((column) => readingsOf(csv, column).length > 0).length;
   }
 
-  /** How many columns are texts, and stay out of the list. */
+  /** Returns the number of text columns, which are not in the list. */
   numTexts(csv: Csv): number {
     return csv.columns.length - offered(csv).length;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A line chart that the keyboard can read: uPlot draws, a slider over it holds the cursor.
+// A line chart with keyboard access: uPlot draws, and a slider over it holds the cursor.
 
 import uPlot from 'uplot';
 import { h } from '../page/dom.ts';
@@ -8,22 +8,22 @@ import { count, quantity } from '../page/format.ts';
 import { readColours, type Colour, type Colours } from './colours.ts';
 
 export interface Line {
-  /** Absent: an invisible line that only bounds a band. */
+  /** If absent, the line is invisible and only bounds a band. */
   colour?: Colour;
   width?: number;
   dash?: number[];
   faint?: boolean;
-  /** A mark for every value instead of a line. */
+  /** Draws a mark for every value instead of a line. */
   marks?: boolean;
   shown: boolean;
 }
 
-/** The area between two lines, given by their places in the list of lines. */
+/** The area between two lines, given by their indices. */
 export interface Band {
   upper: number;
   lower: number;
   colour: Colour;
-  /** Half as strong as others. */
+  /** Drawn at half the opacity of other bands. */
   pale?: boolean;
 }
 
@@ -32,9 +32,9 @@ export interface Level {
   value: number;
   colour: Colour;
   text: string;
-  /** End of the text, as a share of the width. Default 1. */
+  /** Right end of the text, as a share of the width. Default 1. */
   at?: number;
-  /** The text stands below the line. */
+  /** Draws the text below the line. */
   below?: boolean;
 }
 
@@ -42,14 +42,14 @@ export interface ChartOptions {
   name: string;
   /** Word for a step. Default 'step'. */
   unit?: string;
-  /** Text of a step on the axis. Default: its number, after the word for it at the first. */
+  /** Text of a step on the axis. Default: its number, preceded by the unit at the first. */
   tick?(step: number): string;
   lines: Line[];
   bands: Band[];
   numSteps: number;
-  /** Steps on a logarithmic axis. */
+  /** Draws the steps on a logarithmic axis. */
   logarithmic?: boolean;
-  /** Returns what a screen reader says about the cursor's step. */
+  /** Returns the text that a screen reader announces for the cursor's step. */
   describe(step: number): string;
   moved(step: number | null): void;
   /** Range of the vertical axis. */
@@ -58,7 +58,7 @@ export interface ChartOptions {
 
 const alpha = { light: 0.16, dark: 0.22 };
 
-/** Resolved colours and fonts; read again when the theme changes. */
+/** Returns the resolved colours and fonts; called again when the theme changes. */
 function readPalette(): Colours & { font: string; alpha: number } {
   const style = getComputedStyle(document.documentElement);
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim();
@@ -69,7 +69,7 @@ function readPalette(): Colours & { font: string; alpha: number } {
   };
 }
 
-/** #rgb or #rrggbb with an opacity. */
+/** Adds an opacity to a colour #rgb or #rrggbb. */
 function translucent(colour: string, opacity: number): string {
   if (colour.length === 4) colour = colour.replace(/[^#]/g, '$&$&');
   return `${colour}${Math.round(opacity * 255)
@@ -108,7 +108,7 @@ export class Chart {
     this.describe();
   }
 
-  /** Draws columns: the steps, then the values of each line. */
+  /** Draws columns, first the steps, then the values of each line. */
   setData(columns: ArrayLike<number>[]): void {
     const steps = columns[0]!;
     this.last = steps.length === 0 ? 0 : (steps[steps.length - 1] ?? 0);
@@ -120,7 +120,7 @@ export class Chart {
     this.levels = levels;
   }
 
-  /** Puts the cursor at a step (from 1), or takes it away. */
+  /** Moves the cursor to a step (from 1), or removes it. */
   setCursor(step: number | null): void {
     this.cursor = step;
     this.moving = true;
@@ -130,7 +130,7 @@ export class Chart {
     this.describe();
   }
 
-  /** Reads colours and fonts again, and redraws. */
+  /** Reloads colours and fonts, and redraws. */
   restyle(): void {
     this.palette = readPalette();
     this.plot.redraw(false, true);
@@ -218,7 +218,7 @@ export class Chart {
         grid: { show: false },
         space: 70,
         border: { show: true, stroke: this.colour('muted'), width: 1 },
-        // On a logarithmic axis uPlot leaves out labels for which there is no room.
+        // On a logarithmic axis, uPlot omits labels that do not fit.
         values: (_, splits: (number | null)[]) =>
           splits.map((step, i) => {
             if (step === null || !Number.isInteger(step)) return '';
@@ -241,7 +241,7 @@ export class Chart {
       width: 600,
       height: 200,
       legend: { show: false },
-      // Half of the last step's label may stand beyond the last step.
+      // Half of the last step's label may extend beyond the plot.
       padding: [8, 6 + 3.5 * this.tick(this.options.numSteps).length, 0, 0],
       cursor: {
         y: false,
@@ -284,7 +284,7 @@ export class Chart {
     this.options.moved(step >= 1 && step <= this.last ? step : null);
   }
 
-  /** A finger along the chart: uPlot itself follows a mouse only. Up and down scrolls. */
+  /** Moves the cursor with a finger, because uPlot follows a mouse only. Vertical moves scroll. */
   private dragged(event: PointerEvent): void {
     if (event.pointerType === 'mouse' || this.last === 0) return;
     const { left } = this.plot.over.getBoundingClientRect();
@@ -312,7 +312,7 @@ export class Chart {
       const wanted = plot.bbox.left + (level.at ?? 1) * plot.bbox.width - 4 * ratio;
       const right = Math.max(wanted, plot.bbox.left + ctx.measureText(level.text).width);
       const place = level.below ? y + 4 * ratio : y - 3 * ratio;
-      // A rim of paper, to be read in front of curves.
+      // Outlines the text in the colour of the paper, to keep it readable in front of curves.
       ctx.setLineDash([]);
       ctx.lineJoin = 'round';
       ctx.lineWidth = 4 * ratio;

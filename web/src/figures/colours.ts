@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Colours by their names; style.css says what they are.
+// Colours by name; style.css defines them.
 
 const names = [
   'paper',
@@ -17,10 +17,10 @@ const names = [
 export type Colour = (typeof names)[number];
 export type Colours = Readonly<Record<Colour, string>>;
 
-/** Custom property of a colour that is not called like it. */
+/** Custom properties of colours whose names differ. */
 const properties: Partial<Record<Colour, string>> = { honaker: 'map-negative' };
 
-/** Returns what the colours are in the theme that the page has now. */
+/** Returns the colours of the current theme. */
 export function readColours(): Colours {
   const style = getComputedStyle(document.documentElement);
   const valueOf = (name: Colour): string =>
@@ -28,7 +28,7 @@ export function readColours(): Colours {
   return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Colour, string>;
 }
 
-/** Returns what they are on white paper, whatever the theme. Nothing is drawn in between. */
+/** Returns the colours on white paper in any theme. The page does not repaint meanwhile. */
 export function readPaperColours(): Colours {
   const { dataset } = document.documentElement;
   const theme = dataset['theme'];

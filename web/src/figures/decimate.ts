@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// As many points as the chart has pixels, kept up to date step by step: a bucket of steps is drawn
-// as its least and its greatest value, in the order in which they came.
+// Reduces a series to about as many points as the chart has pixels, step by step. A bucket of steps
+// is drawn as its smallest and its largest value, in the order in which they occurred.
 
-/** An upper edge is drawn at the greatest value of a bucket, a lower one at the least. */
+/** An upper edge is drawn at the largest value of a bucket, a lower one at the smallest. */
 export type Edge = 'line' | 'upper' | 'lower';
 
 export class Decimated {
-  /** Steps taken in. */
+  /** Number of steps so far. */
   step = 0;
   private readonly bucket: number;
   private readonly ratio: number;
@@ -15,13 +15,13 @@ export class Decimated {
   private readonly low: Float64Array;
   private readonly high: Float64Array;
   private readonly lowFirst: boolean[];
-  /** Steps up to which the bucket at hand goes, and where it is drawn. */
+  /** End of the current bucket in steps, and the indices of its points. */
   private end = 0;
   private first = 0;
   private second = 0;
   private points = 0;
 
-  /** `spacing`: buckets of equal length, or of equal ratio as on a logarithmic axis. */
+  /** `spacing` makes buckets of equal length, or of equal ratio as on a logarithmic axis. */
   constructor(
     readonly numSteps: number,
     readonly edges: readonly Edge[],
@@ -38,7 +38,7 @@ export class Decimated {
     this.lowFirst = edges.map(() => true);
   }
 
-  /** Takes in the next step: one value a column. */
+  /** Appends the next step, with one value per column. */
   push(values: ArrayLike<number>): void {
     const fresh = this.step === this.end;
     if (fresh) {
@@ -79,7 +79,7 @@ export class Decimated {
     column[second] = edge === 'upper' || (edge === 'line' && lowFirst) ? high : low;
   }
 
-  /** Steps (from 1) and columns so far; views, valid until the next push. */
+  /** Returns steps (from 1) and columns so far, as views valid until the next push. */
   data(): Float64Array[] {
     return this.columns.map((column) => column.subarray(0, this.points));
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 5: what a delta buys. Gaussian noise for every delta beside Laplace noise, which has none,
-// and errors that no mechanism of a kind can go below. Running totals alone are released without one.
+// Figure 5: what a delta buys. Compares Gaussian noise for every delta with Laplace noise, which
+// has none, and with errors that no mechanism of a kind can beat. Only running totals can be
+// released without a delta.
 
 import type { ErrorBounds } from 'dp-ftrl';
 import type { Settings } from '../controls/settings.ts';
@@ -21,9 +22,9 @@ import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { Panel } from './picture.ts';
 
-/** Deltas go from 10^-1 to this power of ten. */
+/** Deltas range from 10^-1 to 10^-lastPower. */
 const lastPower = 16;
-/** Times that the powers between which the curves cross are divided, and into so many parts. */
+/** Number of times that the interval around the crossing is divided, and parts of each division. */
 const numDivisions = 3;
 const numParts = 15;
 
@@ -31,30 +32,30 @@ const pureName = 'without δ';
 
 interface Floor {
   name: string;
-  /** At the delta in force. */
+  /** Value at the current delta. */
   value: number;
-  /** Says which mechanisms it is about. */
+  /** Names the mechanisms that it covers. */
   covers: string;
-  /** At each power; null where no line is drawn. */
+  /** Value at each power; null if no line is drawn. */
   line: number[] | null;
 }
 
-/** A curve through values at powers -log10 delta, and what lies across it. */
+/** Curve through the errors at powers -log10 delta, and the errors it is compared with. */
 interface Found {
   mechanism: string;
   epsilon: number;
-  /** -log10 of the delta in force. */
+  /** -log10 of the current delta. */
   chosen: number;
   powers: number[];
   gaussian: number[];
-  /** At the delta in force. */
+  /** Value at the current delta. */
   now: number;
   pure: number;
   tree: string;
-  /** -log10 of the delta at which both are equal; null where none of the chart is. */
+  /** -log10 of the delta at which both errors are equal; null if outside the chart. */
   crossing: number | null;
   floors: Floor[];
-  /** Says why floors are missing; '' where they are there. */
+  /** Explains why floors are missing; '' if they are there. */
   missing: string;
 }
 
@@ -66,8 +67,9 @@ const errorOf = (objective: Settings['ranking'], both: { maxError: number; meanE
   objective === 'max' ? both.maxError : both.meanError;
 
 /**
- * Returns where a rising function takes a value; null where it does not between the two. It asks for
- * many of its values at once, as a worker may have to end something long before it answers.
+ * Returns the point at which an increasing function takes a value, or null if it does not within
+ * the interval. It requests many function values at once, because a worker may have to finish long
+ * work before it answers.
  */
 export async function crossingOf(
   at: (power: number) => Promise<number>,
@@ -88,13 +90,14 @@ export async function crossingOf(
   return low + ((value - below) / (above - below)) * (high - low);
 }
 
-/** The bounds of a user with one record that is there or not. */
+/** Returns the lower bounds for users with one record, which is present or not. */
 async function floorsOf(engine: Engine, settings: Settings, noiseMultiplier: number, powers: number[]): Promise<Floor[]> {
   const { numSteps, epsilon, delta, clipNorm, ranking } = settings;
   const bounds = await engine.bounds(numSteps, { epsilon });
   const { unbiased, every } = bounds.mechanisms!;
   const of = ({ max, mean }: Pick<ErrorBounds, 'max' | 'mean'>): number => clipNorm * (ranking === 'max' ? max : mean);
-  // It is that of factorizations times the deviation of a single number, which takes no time.
+  // The bound is that of factorizations times the deviation of a single number, which is fast to
+  // compute.
   const added = async (given: number): Promise<number> => {
     const { addedNoise } = await engine.bounds(1, { epsilon, delta: given });
     return of(bounds) * Math.sqrt(addedNoise!.variance);
@@ -190,7 +193,7 @@ export class DeltaFigure {
     this.chart?.restyle();
   }
 
-  /** The chart as it is drawn; null before it is. */
+  /** Returns the chart as drawn; null before it is drawn. */
   picture(): Panel | null {
     const { found } = this;
     if (this.chart === null || found === null || this.figure.hidden) return null;
@@ -238,7 +241,7 @@ export class DeltaFigure {
     byId('floors').replaceChildren();
   }
 
-  /** Colours of the two errors, and of the floors that are drawn. */
+  /** Returns the colours of the two errors and of the floors drawn. */
   private colours({ mechanism }: Found): { first: Colour; second: Colour; floors: Colour[] } {
     const [first, second] = laneColours([mechanism, pureName]) as [Colour, Colour];
     return { first, second, floors: ['ink', second, 'muted'] };
@@ -315,7 +318,7 @@ export class DeltaFigure {
   }
 }
 
-/** Says where the two cross. */
+/** Explains where the two errors cross. */
 function noteOf({ mechanism, gaussian, pure, tree, crossing, floors }: Found, objective: Settings['ranking']): string {
   const error = objective === 'max' ? 'worst step' : 'root mean square';
   const where =

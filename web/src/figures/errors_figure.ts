@@ -34,10 +34,10 @@ export class ErrorsFigure {
   private settings: Settings | null = null;
   private lanes: readonly Lane[] = [];
   private asked = '';
-  /** How it was drawn. */
+  /** Options with which it was last drawn. */
   private drawn = '';
   private curves: Curve[] = [];
-  /** Errors of the counter of randomised response, by step; null where they are not drawn. */
+  /** Errors of the counter of randomised response, by step; null if they are not drawn. */
   private local: ((step: number) => number) | null = null;
   private chart: Chart | null = null;
   private legend: Legend | null = null;
@@ -58,13 +58,13 @@ export class ErrorsFigure {
     this.chart?.restyle();
   }
 
-  /** As many points as pixels: another width, another drawing. */
+  /** Redraws with as many points as pixels for a new width. */
   resize(): void {
     this.drawn = '';
     this.lazily.request();
   }
 
-  /** The chart as it is drawn; null before it is. */
+  /** Returns the chart as drawn; null before it is drawn. */
   picture(): Panel | null {
     const { chart, curves, points, settings, colours } = this;
     if (chart === null || settings === null) return null;
@@ -184,7 +184,7 @@ export class ErrorsFigure {
     return laneColours(this.local === null ? names : [...names, localName]);
   }
 
-  /** Heights of the lines at a step. */
+  /** Returns the values of the lines at a step. */
   private valuesAt(step: number): number[] {
     const values = this.curves.map(({ stddev }) => stddev[step - 1] ?? NaN);
     if (this.local !== null) values.push(this.local(step));
@@ -203,12 +203,15 @@ export class ErrorsFigure {
     return this.curves[0]?.error.lowerBound ?? null;
   }
 
-  /** Which of the errors the bound is about. */
+  /** Returns the short name of the error that the bound applies to. */
   private aim(): string {
     return this.curves[0]?.error.objective === 'mean' ? 'rms' : 'max';
   }
 
-  /** Their texts end at different places, for their heights are often close. */
+  /**
+   * Returns the horizontal lines. Their texts end at different places, as their heights are often
+   * close.
+   */
   private levels(): Level[] {
     const { colours } = this;
     const levels: Level[] = this.curves.flatMap(({ error }, i) => [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 3: the matrices of the mechanisms, for a horizon short enough to see every entry.
+// Figure 3: the matrices of the mechanisms, at a horizon short enough to show every entry.
 
 import type { MechanismName } from 'dp-ftrl';
 import type { Analyst } from '../page/analyst.ts';
@@ -16,7 +16,7 @@ import { choicesOf, type Settings } from '../controls/settings.ts';
 import { problemOf, weightsOf, workloadOf } from '../controls/workload.ts';
 
 const maxPictureSteps = 64;
-/** Rows and columns of the tables. */
+/** Number of rows and columns in the tables. */
 const tableSize = 8;
 
 interface Shown {
@@ -58,7 +58,7 @@ export class FactorizationFigure {
     for (const map of this.maps) map.restyle();
   }
 
-  /** Lights the row of a step (from 1) in every matrix whose rows are steps. */
+  /** Highlights the row of a step (from 1) in every matrix whose rows are steps. */
   setCursor(step: number | null): void {
     this.step = step;
     for (const map of this.maps) map.light(step);
@@ -68,7 +68,7 @@ export class FactorizationFigure {
     if (shown) setText(note, `${stepText(row, step)}`);
   }
 
-  /** The matrices that are drawn, mechanism after mechanism. */
+  /** Returns the matrices drawn, mechanism by mechanism. */
   pictures(): MapPanel[] {
     if (this.shown.length === 0) return [];
     const extents = this.extents();
@@ -77,7 +77,7 @@ export class FactorizationFigure {
     );
   }
 
-  /** Matrices of one kind share their scale. */
+  /** Returns the scale of each kind of matrix, shared by all mechanisms. */
   private extents(): Extent[] {
     return [0, 1, 2, 3].map((i) => extentOf(this.shown.map((one) => one.matrices[i]!)));
   }
@@ -200,12 +200,12 @@ export class FactorizationFigure {
   }
 }
 
-/** Epochs of the horizon have no place in a shorter one. */
+/** True if epochs are ignored because the pictures have a shorter horizon. */
 function isShorterSingle({ numSteps, participation }: Settings): boolean {
   return numSteps > maxPictureSteps && participation === 'epochs';
 }
 
-/** Says which earlier noise a step takes back. Steps and noise count from 1. */
+/** Describes which earlier noise a step cancels. Steps and noise count from 1. */
 function stepText({ values, numColumns, symbol }: Matrix, step: number): string {
   const row = values.subarray((step - 1) * numColumns, step * numColumns);
   const taken = [...row.keys()]
@@ -217,7 +217,7 @@ function stepText({ values, numColumns, symbol }: Matrix, step: number): string 
   return `Step ${count(step)}, a row of ${symbol}: ${back}.`;
 }
 
-/** The first rows and columns. */
+/** Returns a table of the first rows and columns. */
 function cornerTable(matrix: Matrix, mechanism: string): HTMLElement {
   const numRows = Math.min(tableSize, matrix.numRows);
   const numColumns = Math.min(tableSize, matrix.numColumns);

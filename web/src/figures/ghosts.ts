@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The noise of other runs: what else might have been released, for the same records.
+// Noise of other runs: other releases that the same records could have had.
 
 import type { Analyst } from '../page/analyst.ts';
 import { strategyOf, type Lane, type Run } from '../page/run.ts';
 import { problemOf } from '../controls/workload.ts';
 
 const numGhosts = 30;
-/** Longer horizons would take the page's memory and time for lines that are a smear. */
+/** Longer horizons would cost memory and time for lines that only blur together. */
 export const maxGhostSteps = 20_000;
 
-/** Noise is made in whole multiples of this share of its standard deviation. */
+/** Noise is drawn in whole multiples of this share of its standard deviation. */
 const resolution = 2 ** -20;
 
 export class Ghosts {
@@ -18,7 +18,7 @@ export class Ghosts {
 
   constructor(private readonly analyst: Analyst) {}
 
-  /** For each lane the noise of one coordinate of the totals, run by run. */
+  /** Returns for each lane the noise of one coordinate of the totals, by run. */
   of(run: Run): Promise<Float64Array[][]> {
     let ghosts = this.made.get(run);
     if (ghosts === undefined) {

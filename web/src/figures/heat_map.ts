@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A matrix as a square of colours, with its scale below it. The pointer reads an entry, and so does
-// the keyboard: a slider over the picture holds the cursor.
+// A matrix as a heat map with its scale below it. Entries are read with the pointer, or with the
+// keyboard through a slider over the picture that holds the cursor.
 
 import { describeMatrix, shadeOf, type Extent, type Matrix } from '../data/matrix.ts';
 import { h, setText } from '../page/dom.ts';
@@ -10,7 +10,7 @@ import type { MapPanel } from './picture.ts';
 
 type Rgb = readonly [number, number, number];
 
-/** Colours from weak to strong; blue and yellow differ for the colour-blind as well. */
+/** Colours from weak to strong; blue and yellow are distinct for colour-blind users too. */
 interface Palette {
   zero: Rgb;
   positive: readonly [Rgb, Rgb, Rgb];
@@ -45,7 +45,7 @@ function paint(palette: Palette, shade: number, pixels: Uint8ClampedArray, at: n
   pixels[at + 3] = 255;
 }
 
-/** Fills a canvas that has a pixel for every shade. */
+/** Fills a canvas that has one pixel per shade. */
 function fill(canvas: HTMLCanvasElement, palette: Palette, shade: (at: number) => number): void {
   const context = canvas.getContext('2d')!;
   const image = context.createImageData(canvas.width, canvas.height);
@@ -58,7 +58,7 @@ function fill(canvas: HTMLCanvasElement, palette: Palette, shade: (at: number) =
 const scaleWidth = 201;
 let lastId = 0;
 
-/** The room that a heat map will take. */
+/** Returns a placeholder of the size of a heat map. */
 export function blankMap(): HTMLElement {
   return h(
     'div',
@@ -81,7 +81,7 @@ export class HeatMap {
   private readonly summary: string;
   private cursor: [row: number, column: number] | null = null;
 
-  /** `extent` is that of all matrices with which this one shares its scale. */
+  /** `extent` is that of all matrices that share the scale. */
   constructor(
     private readonly matrix: Matrix,
     private readonly extent: Extent,
@@ -125,7 +125,7 @@ export class HeatMap {
     this.move(null);
   }
 
-  /** Lights a row (from 1), if there is one. */
+  /** Highlights a row (from 1), or none. */
   light(row: number | null): void {
     const { numRows } = this.matrix;
     this.lit.hidden = row === null || row > numRows;
@@ -133,7 +133,7 @@ export class HeatMap {
     this.lit.style.height = `${100 / numRows}%`;
   }
 
-  /** Draws; again when the theme changes. */
+  /** Draws the map; called again when the theme changes. */
   restyle(): void {
     const palette = readPalette();
     const { values } = this.matrix;
@@ -146,7 +146,10 @@ export class HeatMap {
     });
   }
 
-  /** A quarter of the greatest stands in the middle: the scale is that of square roots. */
+  /**
+   * Returns the tick labels. A quarter of the maximum is in the middle, as the scale is of square
+   * roots.
+   */
   private ticks(): HTMLElement {
     const { size, least } = this.extent;
     const shares = least < 0 ? [-1, -0.25, 0, 0.25, 1] : [0, 0.25, 1];
@@ -208,7 +211,7 @@ export class HeatMap {
   }
 }
 
-/** A matrix as a picture to take away. */
+/** Returns a matrix as a picture for download. */
 export function matrixPanel(
   { symbol, name, numColumns, values }: Matrix,
   { size, least }: Extent,

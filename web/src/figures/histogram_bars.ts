@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A histogram that is drawn: the pointer drags the bars, and each is a slider for the keyboard.
+// An editable histogram: bars are dragged with the pointer, and each is a slider for the keyboard.
 
 import { maxCount } from '../data/histogram.ts';
 import { h, setText } from '../page/dom.ts';
 import { count } from '../page/format.ts';
 
-/** The tallest bar at rest leaves so much of the height free, to be drawn into. */
+/** Height of the chart relative to the tallest bar at rest, which leaves room to draw above it. */
 const headroom = 1.25;
 const leastTop = 20;
 
 export interface BarsEvents {
-  /** While a bar is moved, too. */
+  /** Called also while a bar is being dragged. */
   changed(counts: number[]): void;
 }
 
@@ -32,10 +32,10 @@ export class HistogramBars {
   private readonly at = h('p', { class: 'bars-at' });
   private counts: number[] = [];
   private bars: HTMLElement[] = [];
-  /** Records at the upper edge; does not move under a pointer that draws. */
+  /** Number of records at the upper edge; fixed while the pointer draws. */
   private top = leastTop;
   private drawing = false;
-  /** The bar that the tab key stops at. */
+  /** Index of the bar that the tab key stops at. */
   private current = 0;
 
   constructor(private readonly events: BarsEvents) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything one simulation has shown so far, so that another view of it needs no second run.
+// Everything that one simulation has shown so far, so that another view of it needs no second run.
 
 import type { SimulationChunk } from 'dp-ftrl';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
@@ -12,11 +12,11 @@ export interface Regret {
   gap: number[];
 }
 
-/** Part of the chunks that is kept. */
+/** The part of each chunk that is kept. */
 export type Kept = 'all' | 'sums' | 'learning';
 
 export class History {
-  /** Steps recorded. */
+  /** Number of steps recorded. */
   step = 0;
   /** Row-major, numSteps x dimension. */
   readonly trueSums: Float64Array;
@@ -25,7 +25,7 @@ export class History {
   /** Running averages; empty without a learner. */
   readonly privateLoss: Float64Array;
   readonly twinLoss: Float64Array;
-  /** Running share of right predictions; empty unless the learner classifies. */
+  /** Running share of correct predictions; empty unless the learner classifies. */
   readonly privateAccuracy: Float64Array;
   readonly twinAccuracy: Float64Array;
   readonly regret: Regret = { steps: [], private: [], twin: [], gap: [] };
@@ -75,7 +75,7 @@ export class History {
   }
 }
 
-/** Continues the running average in `into` by the values of steps `first`, `first` + 1, … */
+/** Continues the running average in `into` with the values of steps `first`, `first` + 1, … */
 function average(into: Float64Array, first: number, values: ArrayLike<number>): void {
   let mean = first > 0 ? (into[first - 1] ?? 0) : 0;
   for (let i = 0; i < values.length; ++i) {

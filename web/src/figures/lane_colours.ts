@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Colours of mechanisms that are drawn beside each other. Those of the story have one of their own,
-// the same in both views.
+// Colours of mechanisms shown side by side. Those in the story have their own colour, the same in
+// both views.
 
 import type { Colour } from './colours.ts';
 
@@ -13,13 +13,13 @@ const own = {
   optimal: 'private',
 } as const satisfies Record<string, Colour>;
 
-/** The colour of a mechanism that has its own. */
+/** Returns the colour of a mechanism that has its own. */
 export const colourOf = (mechanism: keyof typeof own): Colour => own[mechanism];
 
-/** Colours that any mechanism may have. */
+/** Colours available to any mechanism. */
 const common: readonly Colour[] = ['private', 'second', 'fresh', 'root', 'honaker'];
 
-/** A colour for each lane, no two alike. */
+/** Returns a distinct colour for each lane. */
 export function laneColours(mechanisms: readonly string[]): Colour[] {
   const taken = new Set<Colour>();
   const take = (colour: Colour | undefined): Colour | undefined => {
@@ -27,7 +27,7 @@ export function laneColours(mechanisms: readonly string[]): Colour[] {
     taken.add(colour);
     return colour;
   };
-  // No other mechanism takes the colour of one that has its own.
+  // Mechanisms with their own colour choose first, so that no other takes it.
   const colours = mechanisms.map((name) => take((own as Record<string, Colour>)[name]));
   return colours.map((colour) => colour ?? take(common.find((one) => !taken.has(one)))!);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The learners of a run: what they are called, and how they are told apart.
+// Names and colours of the learners of a run.
 
 import type { Run } from '../page/run.ts';
 import type { Colour } from './colours.ts';
@@ -8,13 +8,13 @@ import type { History } from './history.ts';
 import { laneColours } from './lane_colours.ts';
 
 export interface LearnerCurve {
-  /** In a key. */
+  /** Name in a legend. */
   name: string;
-  /** In a sentence. */
+  /** Name in a sentence. */
   short: string;
-  /** In a picture, which has no controls beside it. */
+  /** Name in a picture, which has no controls beside it. */
   full: string;
-  /** Column of a table, after what is measured. */
+  /** Suffix of a table column, after the measured quantity. */
   column: string;
   who: 'private' | 'twin';
   history: History;
@@ -25,13 +25,15 @@ const ruleNames = { ftrl: 'FTRL', descent: 'descent' } as const;
 const joined = (parts: readonly string[], between: string): string =>
   parts.filter((part) => part !== '').join(between);
 
-/** Private learners, lane after lane, and their twins without noise, which all lanes have in common. */
+/**
+ * Returns the private learners, lane by lane, and their non-private twins, which all lanes share.
+ */
 export function curvesOf({ lanes }: Run): LearnerCurve[] {
   const two = lanes.length > 1;
   const several = lanes[0]!.learners.length > 1;
   const all = lanes.flatMap((lane, i) => lane.learners.map((learner) => ({ ...learner, lane, i })));
   const mechanisms = lanes.map(({ mechanism }) => mechanism);
-  // A lane has its colour in all figures; further learners of it have those that are left.
+  // A lane has the same colour in all figures; its further learners take the remaining ones.
   const colours = laneColours([...mechanisms, ...all.slice(lanes.length).map(() => '')]);
   let further = lanes.length;
   const curves = all.map(({ rule, history, lane, i }): LearnerCurve => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 2: what learning from the noisy totals costs, beside a twin that learns from exact ones.
+// Figure 2: the cost of learning from noisy totals, compared with a twin that learns from exact
+// ones.
 
 import type { Settings } from '../controls/settings.ts';
 import { h } from '../page/dom.ts';
@@ -21,7 +22,7 @@ const names: Record<View, string> = {
   accuracy: 'accuracy',
 };
 
-/** Last entry of `steps` that is at most `step`; -1 if there is none. */
+/** Returns the index of the last entry of `steps` that is at most `step`; -1 if there is none. */
 function lastAtMost(steps: ArrayLike<number>, step: number): number {
   let low = 0;
   let high = steps.length;
@@ -33,7 +34,7 @@ function lastAtMost(steps: ArrayLike<number>, step: number): number {
   return low - 1;
 }
 
-/** One value of a learner after `step` steps (from 1); NaN if there is none yet. */
+/** Returns one value of a learner after `step` steps (from 1); NaN if there is none yet. */
 export function learningAt(
   { history, who }: Pick<LearnerCurve, 'history' | 'who'>,
   view: View,
@@ -48,7 +49,7 @@ export function learningAt(
 
 const isPrivate = ({ who }: LearnerCurve): boolean => who === 'private';
 
-/** A bound, and which of several learners it is of. */
+/** A bound, and the learner that it is for if there are several. */
 interface Bound extends Level {
   of: string;
 }
@@ -124,7 +125,7 @@ export class LearningFigure {
     this.chart?.restyle();
   }
 
-  /** The chart as it is drawn now; null where there is none. */
+  /** Returns the chart as drawn; null if there is none. */
   picture(): Panel | null {
     const { run, view, deployed } = this;
     if (this.chart === null || run === null || run.step === 0) return null;

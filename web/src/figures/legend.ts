@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The key of a figure: what each line is, its value at the cursor, and whether it is published or
+// Legend of a figure: the lines, their values at the cursor, and whether they are published or
 // secret. Secret lines are dashed and carry a lock, here and in the drawing.
 
 import { h, icon, setText } from '../page/dom.ts';
@@ -16,7 +16,7 @@ export class Legend {
   readonly element: HTMLElement;
   private readonly at = h('span', { class: 'key-at' });
   private readonly values: HTMLElement[] = [];
-  /** Characters of the longest text that each value has had: it keeps that room. */
+  /** Longest text of each value so far, in characters; the value keeps that width. */
   private readonly widths: number[] = [];
 
   constructor(published: KeyEntry[], secret: KeyEntry[]) {
@@ -25,7 +25,7 @@ export class Legend {
     if (secret.length > 0) this.element.append(this.group('secret', secret));
   }
 
-  /** The step, and the values in the order of the entries, published ones first. */
+  /** Shows the step and the values in the order of the entries, published ones first. */
   update(at: string, values: { text: string; value?: number }[]): void {
     setText(this.at, at);
     for (const [i, cell] of this.values.entries()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The counter that trusts nobody: it adds up bits that their owners flip now and then, which is
+// A counter without a trusted party: it adds up bits that their owners sometimes flip, which is
 // randomised response. docs/math/queries.md has the formula.
 
 import type { UnitError } from 'dp-ftrl';
@@ -8,14 +8,14 @@ import { sumOfSquares, type Weights } from '../data/weighted_sums.ts';
 import { count } from '../page/format.ts';
 import type { Lane } from '../page/run.ts';
 
-/** Standard deviation of a count of `numReports` reports. */
+/** Returns the standard deviation of a count of `numReports` reports. */
 export function localStddev(epsilon: number, numReports: number): number {
   return Math.sqrt(numReports) / (2 * Math.sinh(epsilon / 2));
 }
 
 /**
- * The deviation of a step in the units of `error`, at the epsilon of a lane: its owner divides it by
- * the number of reports, each of which is 0 or the clip norm.
+ * Returns the standard deviation at a step in the units of `error`, at the epsilon of a lane. A
+ * user divides epsilon by the number of their reports, each of which is 0 or the clip norm.
  */
 export function localUnitStddev(
   { history }: Lane,
@@ -28,20 +28,23 @@ export function localUnitStddev(
   return (step) => unit * Math.sqrt(sumOfSquares(weights, step));
 }
 
-/** First step (from 1) from which on the counter has the larger errors; null: not in the end. */
+/**
+ * Returns the first step (from 1) after which the counter's error stays larger; null if it ends
+ * smaller.
+ */
 export function overtakes(local: (step: number) => number, stddev: Float64Array): number | null {
   let from = stddev.length + 1;
   while (from > 1 && local(from - 1) > stddev[from - 2]!) from -= 1;
   return from > stddev.length ? null : from;
 }
 
-/** Says how far it grows. */
+/** Says until when the error grows. */
 function until({ window, decay }: Weights): string {
   if (window < Infinity) return ', until the window is full';
   return decay < 1 ? ', until as much fades as is added' : '';
 }
 
-/** Says what the curve is; `name` is that of the lane with `stddev`. */
+/** Explains the curve; `name` is that of the lane with `stddev`. */
 export function localText(
   name: string,
   { history }: Lane,

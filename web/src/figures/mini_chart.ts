@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The running total once more, small: it stays at the upper edge of a narrow window while the figure
-// is out of sight, with what changes it.
+// Miniature of the running total, kept with its controls at the upper edge of a narrow window while
+// the figure is out of view.
 
 import type { Colour } from './colours.ts';
 
 export interface MiniLine {
   colour: Colour;
   dashed: boolean;
-  /** Steps and values, as a chart draws them. */
+  /** Steps and values, as in a chart. */
   steps: ArrayLike<number>;
   values: ArrayLike<number>;
 }

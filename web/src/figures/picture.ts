@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures as pictures to take away, drawn by the writer that the command has, in the page's colours.
+// Figures as pictures for download, drawn by the SVG writer of the command, in the page's colours.
 
 import type * as written from '../../../wasm/src/plot/picture.ts';
 import { plot as write } from '../../../wasm/src/plot/plot.ts';
@@ -18,7 +18,7 @@ export interface Picture extends written.Picture {
   panels: (Panel | written.MapPanel)[];
 }
 
-/** The picture as SVG text. It is white whatever the theme: so are its colours. */
+/** Returns the picture as SVG text, on white and in light colours in any theme. */
 export function plot(picture: Picture): string {
   const colours = readPaperColours();
   const painted = (one: Series): written.Series =>
@@ -29,7 +29,9 @@ export function plot(picture: Picture): string {
   return write({ ...picture, panels });
 }
 
-/** A horizontal line across a picture of `numSteps` steps, in the colour of another one. */
+/**
+ * Returns a horizontal line across a picture of `numSteps` steps, in the colour of another series.
+ */
 export function levelLine(name: string, of: string, value: number, numSteps: number): Series {
   return { name, of, x: [1, numSteps], y: [value, value] };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Many counts of one histogram at once, with noise on each answer and with noise on what
-// is best measured for them.
+// Figure of many counts of one histogram: with noise on each answer, and with noise on the
+// measurements that suit the queries best.
 
 import type { QueryMatrices, QueryWorkload } from 'dp-ftrl';
 import type { RemoteQueries } from 'dp-ftrl/worker-client';
@@ -22,10 +22,12 @@ import type { Picture } from './picture.ts';
 import { queriesPanels, type Answer } from './queries_picture.ts';
 import { defaults, type Settings } from '../controls/settings.ts';
 
-/** Queries in the table. */
+/** Largest number of queries in the table. */
 const maxTableRows = 40;
 
-/** Mechanisms for a workload and a privacy target: each query measured, or the best for them. */
+/**
+ * Mechanisms for one workload and privacy target: measuring each query, and the best factorization.
+ */
 interface Found {
   each: RemoteQueries;
   best: RemoteQueries;
@@ -62,7 +64,7 @@ export class QueriesFigure {
   private readonly plot = h('div', { class: 'queries-plot' });
   private readonly maps = h('div', { class: 'maps' });
   private settings: Settings | null = null;
-  /** Counts of a table of one's own, which the address does not have. */
+  /** Counts of the user's own table, which are not in the address. */
   private own: number[] | null = null;
   private asked = '';
   private found: Found | null = null;
@@ -123,7 +125,7 @@ export class QueriesFigure {
     this.lazily.request();
   }
 
-  /** Whether the counts are those of a table of one's own, which no address has. */
+  /** True if the counts come from the user's own table, which is not in the address. */
   get hasOwn(): boolean {
     return this.own !== null;
   }
@@ -133,7 +135,7 @@ export class QueriesFigure {
     this.chart?.restyle();
   }
 
-  /** Histogram, answers and matrices as they are drawn; null before they are. */
+  /** Returns the histogram, answers and matrices as drawn; null before they are. */
   picture(): Picture | null {
     const { settings, answers, counts } = this;
     if (settings === null || this.chart === null) return null;
@@ -147,7 +149,10 @@ export class QueriesFigure {
     return this.own ?? readCounts(this.settings!.histogram)!;
   }
 
-  /** Drawn bars are in the address, unless they began as a table of one's own. */
+  /**
+   * Handles a drawn bar. Drawn counts go into the address, unless they began as the user's own
+   * table.
+   */
   private draw(counts: number[]): void {
     if (this.own === null) {
       this.events.changed({ histogram: writeCounts(counts) });
@@ -354,7 +359,7 @@ export class QueriesFigure {
     this.read(query);
   }
 
-  /** Reads out the cursor's query, or all queries together if the cursor is at none. */
+  /** Shows the values of the cursor's query, or of all queries together if there is no cursor. */
   private read(query: number | null): void {
     const isError = this.settings!.queriesView === 'errors';
     const columns = isError ? this.errorColumns() : this.answerColumns();

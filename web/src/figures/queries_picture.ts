@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The histogram, its queries and their matrices as a picture to take away.
+// The histogram, its queries and their matrices as a picture for download.
 
 import { extentOf, type Matrix } from '../data/matrix.ts';
 import { matrixPanel } from './heat_map.ts';
@@ -19,9 +19,9 @@ export interface Answer {
 export interface Shown {
   counts: readonly number[];
   answers: readonly Answer[];
-  /** Errors of the answers, not the answers. */
+  /** Shows the errors of the answers instead of the answers. */
   isError: boolean;
-  /** Leaves out the histogram and the true answers, which nobody sees. */
+  /** Leaves out the histogram and the true answers, which stay secret. */
   deployed: boolean;
 }
 

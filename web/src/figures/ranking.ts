@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// All mechanisms at the horizon in force, best first; a click on one chooses it.
+// All mechanisms at the current horizon, best first; a click on one selects it.
 
 import type { ComparedMechanism, Comparison, MechanismName, MechanismParameters } from 'dp-ftrl';
 import type { Analyst } from '../page/analyst.ts';
@@ -104,7 +104,7 @@ export class Ranking {
     const parameters = parametersText(one.parameters, (value) => quantity(value));
     const name = h('button', { type: 'button', class: 'plain' }, one.mechanism);
     const bar = h('span', { class: 'bar', 'aria-hidden': 'true' });
-    // Logarithmic, from the bound itself: ratios run from just above one to hundreds.
+    // Logarithmic, starting at the bound, because ratios range from just above one to hundreds.
     if (one.ratio !== null && worst > 1) {
       bar.style.width = `${(100 * Math.log(Math.max(1, one.ratio))) / Math.log(worst)}%`;
     }
@@ -130,7 +130,7 @@ export class Ranking {
     );
   }
 
-  /** Highlights what is chosen, with these very parameters. */
+  /** Highlights the selected mechanisms, if their parameters match too. */
   private mark(settings: Settings): void {
     const { mechanisms } = this.comparison!;
     const choices = choicesOf(settings);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The band that holds the noise of every step at once, beside the one that holds it step by step.
+// The simultaneous band, which holds the noise of every step at once, beside the band for single
+// steps.
 
 import type { Analyst } from '../page/analyst.ts';
 import { count, quantity } from '../page/format.ts';
@@ -8,15 +9,15 @@ import { strategyOf, type Lane, type Run } from '../page/run.ts';
 import { twoSigmaCoverage } from '../data/chi.ts';
 import { problemOf } from '../controls/workload.ts';
 
-/** Probability with which some step may lie outside. */
+/** Probability that some step lies outside. */
 const beta = 0.05;
 
 /** Half widths that the noise of no step exceeds, with probability 1 - beta. */
 export interface SimultaneousBand {
   beta: number;
-  /** Around every coordinate of every total. */
+  /** Half width around every coordinate of every total. */
   coordinate: number;
-  /** Around the norm of every total. */
+  /** Half width around the norm of every total. */
   norm: number;
 }
 
@@ -25,7 +26,7 @@ export class SimultaneousBands {
 
   constructor(private readonly analyst: Analyst) {}
 
-  /** One for each lane. */
+  /** Returns one band for each lane. */
   of(run: Run): Promise<SimultaneousBand[]> {
     let bands = this.made.get(run);
     if (bands === undefined) {
@@ -47,7 +48,7 @@ export class SimultaneousBands {
   }
 }
 
-/** Says what lies in which band. */
+/** Explains what each band holds. */
 export function bandsText({ numSteps, first }: Run, view: number): string {
   const { dimension } = first.info;
   const single = quantity(100 * twoSigmaCoverage, 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A statistic of a table, released step by step by the library, beside the same without noise.
+// Releases a statistic of a table step by step, and computes the same without noise.
 
 import type { Estimate } from 'dp-ftrl';
 import type { RemoteStatistic } from 'dp-ftrl/worker-client';
@@ -26,26 +26,26 @@ import type { Engine } from '../page/engine.ts';
 import { count, quantity } from '../page/format.ts';
 import { strategyOf, type Lane } from '../page/run.ts';
 
-/** One number of each step. */
+/** One number per step. */
 export interface Track {
   name: string;
   /** Name of its columns in the table. */
   key: string;
   estimates: readonly Estimate[];
   truth: Float64Array;
-  /** Says how large its errors are; absent where its interval says it. */
+  /** Describes its errors; absent if its interval does. */
   errors?: string;
-  /** The same by the number of all records, from 0 to 1. */
+  /** The same divided by the number of all records, from 0 to 1. */
   share?: { estimates: readonly Estimate[]; truth: Float64Array };
 }
 
 export interface Released {
   tracks: Track[];
-  /** Says which mechanism is taken, where that may be another than that of the settings; '' for nothing. */
+  /** Names the mechanism if it may differ from that of the settings; '' otherwise. */
   about: string;
-  /** Says what was done to the records; secret, as it depends on them. '' for nothing. */
+  /** Describes what was done to the records; secret, as it depends on them. '' if nothing. */
   secret: string;
-  /** Says when a step is, from 0; null where steps are no times. */
+  /** Returns the time of a step, from 0; null if steps have no times. */
   timeOf: CountedRows['timeOf'];
 }
 
@@ -58,10 +58,13 @@ export interface Wanted {
   limit: Limit;
 }
 
-/** The calls of a statistic that make steps. */
+/** The methods of a statistic that release steps. */
 type Takes<Records, Reading> = Pick<RemoteStatistic<never, Records, Reading>, 'releaseMany' | 'contribute' | 'endSteps'>;
 
-/** Releases all steps, with all requests made before the first is answered. `part`: of the records. */
+/**
+ * Releases all steps, sending all requests before awaiting the first. `part` returns a range of
+ * records.
+ */
 async function readingsOf<Records, Reading>(
   statistic: Takes<Records, Reading>,
   part: (from: number, to: number) => Records,
@@ -87,7 +90,7 @@ function stepsOf({ settings }: Wanted, { starts }: CountedRows): Steps {
   return { starts, window: weightsOf(settings).window };
 }
 
-/** Numbers of records, clipped to their range. */
+/** Values of the records, clipped to their range. */
 interface Clipped {
   measured: string;
   range: Range;
@@ -180,22 +183,22 @@ async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): 
   }
 }
 
-/** Longest horizon at which the encoder that suits several sums is found in about a second. */
+/** Largest horizon at which the best encoder for several sums is found in about a second. */
 const maxSearchedSteps = 512;
 
 type Taken = ReturnType<typeof strategyOf>;
 const quickAlone: Taken = { mechanism: 'normalized-square-root' };
 
-/** The mechanism for all sums, and the one that each would have alone. */
+/** Returns the mechanism for all sums together, and the one that each would have alone. */
 function mechanismsOf({ settings: { numSteps }, lane }: Wanted): Record<'together' | 'alone', Taken> {
   const isSlow = lane.mechanism === 'optimal' && numSteps > MAX_QUICK_DENSE_STEPS;
   const chosen = isSlow ? quickAlone : strategyOf(lane);
   const together: Taken = numSteps > maxSearchedSteps && lane.mechanism !== 'blt' ? { mechanism: 'blt' } : chosen;
-  // The encoder of blt is that of totals, whatever is released.
+  // The encoder of blt is that for totals, whatever the workload.
   return { together, alone: together.mechanism === 'blt' ? quickAlone : together };
 }
 
-/** Says which mechanism is taken, if it is not the one of the settings. */
+/** Names the mechanism and explains it, if it is not the one of the settings. */
 function takenText({ settings: { numSteps }, lane }: Wanted, { together, alone }: Record<'together' | 'alone', Taken>): string {
   const nameOf = ({ mechanism }: Taken): string => (typeof mechanism === 'string' ? mechanism : lane.mechanism);
   const taken = nameOf(together);
@@ -209,7 +212,7 @@ function takenText({ settings: { numSteps }, lane }: Wanted, { together, alone }
   return `The mechanism is ${taken}${why}${other}.`;
 }
 
-/** Returns what every step adds. */
+/** Returns the sum of the values of each step. */
 function stepSums(values: Float64Array, starts: readonly number[]): Float64Array {
   return Float64Array.from(starts.slice(1), (end, step) =>
     values.subarray(starts[step]!, end).reduce((sum, value) => sum + value, 0),
@@ -237,7 +240,7 @@ async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promi
     const scale = noiseStddev / sensitivity;
     const tracks = each.map((one, i): Track => {
       const all = scale * statistic.workloads[i]!.meanError;
-      // Takes the encoder of all where it is better for one.
+      // The encoder for all may be better for one sum; then that one counts.
       const own = Math.min(all, scale * errors[i]!.meanError);
       const share = `1/${each.length}`;
       return {
@@ -257,8 +260,8 @@ async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promi
 }
 
 /**
- * Releases what the settings ask for.
- * @throws Wanting where something has to be said first.
+ * Releases the statistic that the settings select.
+ * @throws Wanting if a setting must be entered first.
  */
 export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<Released> {
   const { settings, table, limit } = wanted;

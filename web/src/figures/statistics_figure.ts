@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 6: mean and spread of a column, counts of categories, or several sums, after every step: a small
-// chart for each number, with the interval that the library gives for it and the number without noise.
+// Figure 6: mean and spread of a column, counts of categories, or several sums, after every step.
+// Each number has a small chart with the interval that the library returns and the value without
+// noise.
 
 import type { Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
@@ -23,13 +24,15 @@ import { makeTable, type TableColumn } from './tables.ts';
 
 /** Confidence of the intervals, the default of the library. */
 const confidence = 0.95;
-/** Share of the steps that the axes are not made for: first intervals may be as wide as the range. */
+/**
+ * Share of the first steps that the axes ignore, as their intervals may be as wide as the range.
+ */
 const early: Record<Settings['statistic'], number> = { moments: 0.1, histogram: 0.1, sums: 0 };
 const colour = 'private';
 
 const ends = ({ low, high }: { low: number; high: number }): string => `${quantity(low, 3)} to ${quantity(high, 3)}`;
 
-/** The chart of one number, with its key. */
+/** Chart of one number, with its legend. */
 class Panel {
   readonly element: HTMLElement;
   readonly chart: Chart;
@@ -77,7 +80,7 @@ class Panel {
     }
   }
 
-  /** Draws once the range knows all panels that share it. */
+  /** Draws the chart; called when the range covers all panels that share it. */
   draw(): void {
     this.chart.setData(this.points.data());
     this.setCursor(null);
@@ -99,7 +102,7 @@ class Panel {
     if (this.track.share !== undefined) setText(this.hint!, this.shareText(shown));
   }
 
-  /** Says what share of all records a count is. */
+  /** Describes a count as a share of all records. */
   private shareText(step: number): string {
     const { value, low, high } = this.track.share!.estimates[step - 1]!;
     return `Share of all records: ${percent(value)}, ${percent(low)} to ${percent(high)}`;
@@ -133,7 +136,7 @@ class Panel {
   }
 }
 
-/** A table, and the run whose settings and mechanism are used for it. */
+/** A table, and the settings and mechanism of the run that are used for it. */
 interface Shown {
   settings: Settings;
   lane: Lane;
@@ -162,7 +165,7 @@ export class StatisticsFigure {
   show(settings: Settings, lanes: readonly Lane[], table: StatisticTable | null): void {
     if (table === null) return;
     this.shown = { settings: { ...settings }, lane: lanes[0]!, table };
-    // Secrets are hidden at once, also where nobody looks.
+    // Hides secrets at once, even while the figure is off screen.
     if (this.panels.length > 0 && this.drawn !== 'true' && settings.deployed) this.draw(settings);
     this.lazily.request();
   }
@@ -171,7 +174,7 @@ export class StatisticsFigure {
     for (const { chart } of this.panels) chart.restyle();
   }
 
-  /** As many points as pixels: another width, another drawing. */
+  /** Redraws with as many points as pixels for a new width. */
   resize(): void {
     this.drawn = '';
     this.lazily.request();
@@ -181,12 +184,12 @@ export class StatisticsFigure {
     for (const panel of this.panels) panel.setCursor(step);
   }
 
-  /** The charts as they are drawn; none before they are. */
+  /** Returns the charts as drawn; empty before they are. */
   pictures(): PicturePanel[] {
     return this.panels.map((panel) => panel.picture());
   }
 
-  /** The numbers that the charts are of; null before they are drawn. */
+  /** Returns the numbers shown in the charts; null before they are drawn. */
   numbers(deployed: boolean): StatisticNumbers | null {
     const { released, shown, panels } = this;
     if (released === null || panels.length === 0) return null;
@@ -198,7 +201,7 @@ export class StatisticsFigure {
   private async update(): Promise<void> {
     if (this.shown === null) return;
     const { settings, lane, table } = this.shown;
-    // Another lane is another run: of other records, or with other noise.
+    // Another lane means another run, with other records or other noise.
     const asked = JSON.stringify([settings.statistic, table.choice]);
     const isSame = lane === this.askedLane && asked === this.asked;
     const drawn = String(settings.deployed);
@@ -213,7 +216,7 @@ export class StatisticsFigure {
         this.released = await releaseStatistic(engine, { settings, lane, table, limit: limitOf(settings) });
       }
       [this.asked, this.askedLane] = [asked, lane];
-      // Secrets may have been hidden meanwhile.
+      // Secrets may have been switched off meanwhile.
       this.draw({ ...settings, deployed: this.shown.settings.deployed });
     } catch (error) {
       this.fail(error);
@@ -263,7 +266,10 @@ export class StatisticsFigure {
 
 type Part = 'value' | 'low' | 'high' | 'stddev';
 
-/** The columns of a number: its estimate, and where secrets are shown the number without noise. */
+/**
+ * Returns the table columns of a number: its estimate, and the value without noise, marked as
+ * secret.
+ */
 function columnsOf(name: string, key: string, { estimates, truth }: Pick<Track, 'estimates' | 'truth'>, print: TableColumn['print']): TableColumn[] {
   const parts: Record<Part, string> = { value: '', low: ', from', high: ', to', stddev: ', std' };
   const published = (Object.keys(parts) as Part[]).map((part) => ({
@@ -297,7 +303,7 @@ export interface StatisticNumbers {
   columns: TableColumn[];
 }
 
-/** Says whose records are hidden, and what of them. */
+/** Describes whose records are protected, and which of their properties. */
 function hiddenText({ neighbours, person, participation, participations }: Settings): string {
   const isOne = participation === 'single' || participations === 1;
   const counted = person === '' ? '' : isOne ? ' that counts' : ' that count';
@@ -310,7 +316,7 @@ function hiddenText({ neighbours, person, participation, participations }: Setti
     : `whether ${whose}, what ${says}, and which of any two it was`;
 }
 
-/** Says what is protected, what the intervals mean, and what this costs beside Figure 1. */
+/** Explains what is protected, what the intervals mean, and the cost in addition to Figure 1. */
 function noteOf(settings: Settings, { tracks, about, secret }: Released): string {
   const { epsilon, delta, deployed, source, statistic } = settings;
   const { counted } = wordsOf(settings);

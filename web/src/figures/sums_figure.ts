@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 1: the private sums and the true ones, and beside them the error alone. All
-// mechanisms sum the same records, and share one true curve.
+// Figure 1: the private and the true sums, and beside them the error alone. All mechanisms sum the
+// same records and share one true curve.
 
 import { inUnit } from '../data/units.ts';
 import { wordsOf } from '../controls/workload.ts';
@@ -19,23 +19,23 @@ import type { Panel as PicturePanel, Series } from './picture.ts';
 import type { SimultaneousBand } from './simultaneous.ts';
 import { SumsView, Track, type SumsAt } from './sums_view.ts';
 
-/** A line in a chart: how it is drawn, and its value. */
+/** A line in a chart: its style and its value. */
 interface Curve {
   name: string;
-  /** Absent: the lower edge of the band of the curve before it. */
+  /** Absent for the lower edge of the band whose upper edge comes before it. */
   kind?: KeyEntry['kind'] | 'ghost';
   colour: Colour;
   edge: Edge;
   secret: boolean;
   value(at: readonly SumsAt[], step: number): number;
-  /** In the key, where that is not the height of the line. */
+  /** Value in the legend, if it is not the height of the line. */
   keyed?(at: readonly SumsAt[]): number;
   text(value: number): string;
 }
 
 interface PanelSetup {
   title: string;
-  /** Name of the vertical axis of a picture. */
+  /** Label of the vertical axis of a picture. */
   axis: string;
   /** Unit of its values; '' if there is none. */
   unit: string;
@@ -46,7 +46,7 @@ interface PanelSetup {
   deployed: boolean;
 }
 
-/** One chart with its key. */
+/** One chart with its legend. */
 class Panel {
   readonly element: HTMLElement;
   readonly chart: Chart;
@@ -95,7 +95,7 @@ class Panel {
     this.element = h('div', attributes, this.legend.element, this.chart.element);
   }
 
-  /** Takes in the steps that are new. */
+  /** Adds new steps. */
   collect(): void {
     const { tracks } = this.setup;
     const { step: last } = tracks[0]!.view.history;
@@ -123,7 +123,7 @@ class Panel {
     this.legend.update(`step ${count(step)}${inUnit(this.setup.unit)}`, cells);
   }
 
-  /** The lines, for a smaller drawing. */
+  /** Returns the lines for the miniature. */
   lines(): MiniLine[] {
     const [steps, ...columns] = this.points.data();
     return this.curves.flatMap(({ kind, colour }, i) =>
@@ -133,7 +133,7 @@ class Panel {
     );
   }
 
-  /** The chart as it is drawn now; null before the first step. */
+  /** Returns the chart as drawn; null before the first step. */
   picture(): PicturePanel | null {
     const [steps, ...columns] = this.points.data().map((column) => [...column]);
     if (steps!.length === 0) return null;
@@ -181,16 +181,16 @@ class Panel {
   }
 }
 
-/** How a run is shown. */
+/** Options of how a run is shown. */
 interface SumsLook {
-  /** 0: the norm; otherwise the 1-based coordinate. */
+  /** 0 for the norm, otherwise a 1-based coordinate. */
   view: number;
   /** Leaves out what is secret. */
   deployed: boolean;
   unit: string;
 }
 
-/** Parts that take time to make, by lane; absent where they are not shown, or not there yet. */
+/** Layers that take time to compute, by lane; absent while hidden or not ready. */
 export interface Additions {
   /** Noise of other runs. */
   ghosts?: Float64Array[][];
@@ -199,7 +199,7 @@ export interface Additions {
 
 const isBand = (kind: Curve['kind']): boolean => kind === 'band' || kind === 'wide';
 
-/** Secret lines are dashed; those that tell mechanisms apart with long dashes. */
+/** Returns the dashes of a line: short for the truth, long where colours tell mechanisms apart. */
 function dashOf(kind: Curve['kind'], colour: Colour): { dash?: number[] } {
   if (kind === 'dash') return { dash: colour === 'secret' ? [6, 4] : [10, 3] };
   return kind === 'dot' ? { dash: [2, 3] } : {};
@@ -208,7 +208,7 @@ function dashOf(kind: Curve['kind'], colour: Colour): { dash?: number[] } {
 const plain = (value: number): string => quantity(value);
 const plusMinus = (value: number): string => `± ${quantity(value, 3)}`;
 
-/** `i`: place of the lane among those of the panel; `name`: A or B, if there are two. */
+/** `i` is the index of the lane in the panel; `name` is A or B, if there are two. */
 function laneCurves(track: Track, i: number, name: string, colour: Colour): Curve[] {
   const { view } = track;
   const release: Curve = {
@@ -226,7 +226,7 @@ function laneCurves(track: Track, i: number, name: string, colour: Colour): Curv
 
 type Edges = (at: SumsAt, half: number) => [upper: number, lower: number];
 
-/** The edges of the bands of a lane; the key shows half their widths. */
+/** Returns the edges of the bands of a lane; the legend shows their half widths. */
 function bandsOf(view: SumsView, lane: string, i: number, colour: Colour, edges: Edges): Curve[] {
   const bandOf = (kind: 'band' | 'wide', what: string): Curve[] => {
     const common = {
@@ -253,7 +253,10 @@ function truthCurve(name: string, kind: 'dash' | 'dot', value: Curve['value']): 
   return { name, kind, colour: 'secret', edge: 'line', secret: true, value, text: plain };
 }
 
-/** Release minus truth; the band is where it lies in 95.4 % of the steps of many runs. */
+/**
+ * Returns the error, release minus truth, and the band that holds it in 95.4 % of the steps of many
+ * runs.
+ */
 function errorCurves({ view }: Track, i: number, name: string, colour: Colour): Curve[] {
   const error: Curve = {
     name: name === '' ? 'release − truth' : `${name} release − truth`,
@@ -267,7 +270,7 @@ function errorCurves({ view }: Track, i: number, name: string, colour: Colour): 
   return [error, ...bandsOf(view, name, i, colour, (_, half) => [half, -half])];
 }
 
-/** The noise of another run: made by the page, whatever the records are. */
+/** Returns the noise of another run, which the page generates independently of the records. */
 function ghostCurve(noise: Float64Array, colour: Colour): Curve {
   const value = (_: readonly SumsAt[], step: number): number => noise[step]!;
   return { name: '', kind: 'ghost', colour, edge: 'line', secret: false, value, text: plain };
@@ -281,14 +284,14 @@ export class SumsFigure {
   private errors: Panel | null = null;
   private range = new GrowingRange([0, 1]);
 
-  /** `host` gets the totals, `errorHost` the errors. */
+  /** `host` receives the totals, `errorHost` the errors. */
   constructor(
     private readonly host: HTMLElement,
     private readonly errorHost: HTMLElement,
     private readonly moved: (step: number | null) => void,
   ) {}
 
-  /** Shows another run, or the same one in another way. */
+  /** Shows another run, or the same one with other options. */
   show(run: Run, { view, deployed, unit }: SumsLook, added: Additions): void {
     for (const panel of this.all()) panel.chart.destroy();
     this.unit = unit;
@@ -340,12 +343,12 @@ export class SumsFigure {
     for (const panel of this.all()) panel.chart.restyle();
   }
 
-  /** The totals, for a smaller drawing. */
+  /** Returns the totals for the miniature. */
   miniature(): { lines: MiniLine[]; range: [number, number] } {
     return { lines: this.totals?.lines() ?? [], range: this.range.get() };
   }
 
-  /** The charts as they are drawn now. */
+  /** Returns the charts as drawn. */
   pictures(): { totals: PicturePanel | null; errors: PicturePanel | null } {
     return { totals: this.totals?.picture() ?? null, errors: this.errors?.picture() ?? null };
   }
@@ -354,7 +357,7 @@ export class SumsFigure {
     return [this.totals, this.errors].filter((panel) => panel !== null);
   }
 
-  /** All lanes over one truth. */
+  /** Returns the chart of all lanes with their common truth. */
   private totalSetup(run: Run, two: boolean): Pick<PanelSetup, 'title' | 'axis' | 'curves'> {
     const { tracks } = this;
     const colours = laneColours(tracks.map(({ name }) => name));

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The total that Figure 1 shows of a run, step by step: its release, its band, the truth.
+// The total that Figure 1 shows of a run, step by step: its release, its band and the truth.
 
 import { twoSigmaRadius } from '../data/chi.ts';
 import type { History } from './history.ts';
 import type { SimultaneousBand } from './simultaneous.ts';
 
-/** One step of the total that is shown: a coordinate, or the norm of all. */
+/** One step of the shown total, which is a coordinate or the norm of all. */
 export interface SumsAt {
   release: number;
-  /** Half the width of the band. */
+  /** Half width of the band. */
   band: number;
-  /** Half the width of the one that holds every step at once; NaN where there is none. */
+  /** Half width of the simultaneous band; NaN if there is none. */
   wide: number;
   truth: number;
 }
 
 /**
- * View of a history: coordinate `view` (from 1), or the norm if `view` is 0; `simultaneous`: its band
- * for every step at once, if it is shown.
+ * View of a history: coordinate `view` (from 1), or the norm if `view` is 0. `simultaneous` is its
+ * simultaneous band, if shown.
  */
 export class SumsView {
   private readonly radius: number;
@@ -33,7 +33,7 @@ export class SumsView {
     this.radius = view === 0 ? twoSigmaRadius(history.info.dimension) : 2;
   }
 
-  /** At a 0-based step. */
+  /** Returns the values at a 0-based step. */
   at(step: number): SumsAt {
     const { trueSums, noisySums, stddev } = this.history;
     return {
@@ -44,12 +44,12 @@ export class SumsView {
     };
   }
 
-  /** The band is centred on the release: an observer knows no other place. */
+  /** Returns the upper edge. The band is centred on the release, all that an observer knows. */
   upper(at: SumsAt, half: number): number {
     return at.release + half;
   }
 
-  /** The band around a norm starts at 0. */
+  /** Returns the lower edge; the band around a norm is cut off at 0. */
   lower(at: SumsAt, half: number): number {
     return this.view === 0 ? Math.max(0, at.release - half) : at.release - half;
   }
@@ -63,10 +63,10 @@ export class SumsView {
   }
 }
 
-/** A lane's total, and in how many steps its bands held the truth. */
+/** A lane's total, and the number of steps at which its bands held the truth. */
 export class Track {
   numInside = 0;
-  /** Steps outside of the band for every step at once. */
+  /** Number of steps outside the simultaneous band. */
   numBeyond = 0;
   private counted = 0;
 
@@ -75,7 +75,7 @@ export class Track {
     readonly view: SumsView,
   ) {}
 
-  /** Counts the steps that are new. */
+  /** Counts new steps. */
   count(): void {
     for (; this.counted < this.view.history.step; ++this.counted) {
       const at = this.view.at(this.counted);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The figures as tables: some thirty steps, evenly spaced, and the last one. Every cell is a <data>
-// element whose value has all digits.
+// The figures as tables of about thirty evenly spaced steps, and the last one. Each cell is a
+// <data> element whose value has all digits.
 
 import type { Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
@@ -15,7 +15,7 @@ import { SumsView } from './sums_view.ts';
 
 const numRows = 32;
 
-/** Steps that there will be, and those that are there. */
+/** Number of steps in total, and so far. */
 type Progress = Pick<Run, 'numSteps' | 'step'>;
 
 function stepsToShow(run: Progress): number[] {
