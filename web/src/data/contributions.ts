@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From the rows of a table to what counts in each step: as the command does with a user column and a
-// time column, and `peopleSum` of the library.
+// Turns the rows of a table into the records of each step, like the command with a user column and
+// a time column, and like `peopleSum` of the library.
 
 import type { Table } from 'dp-ftrl';
 import {
@@ -15,26 +15,26 @@ import { CsvError, findColumn, placeOf, textsOf, type Column, type Csv } from '.
 
 export { BUCKETS as buckets, type Bucket } from '../../../wasm/src/shared/calendar.ts';
 
-/** Roles of columns that are not summed; '' where there is no such column. */
+/** Roles of columns that are not summed; '' if there is no such column. */
 export interface Roles {
-  /** Column that says whose row it is. */
+  /** Column that identifies the person of a row. */
   person: string;
-  /** Column with the time of a row: all rows of a bucket are one step. */
+  /** Column with the time of a row; all rows of a bucket form one step. */
   time: string;
   bucket: Bucket;
-  /** Times in the first and the last bucket, said beforehand; '' for those of the rows. */
+  /** Times in the first and the last bucket, declared beforehand; '' to take those of the rows. */
   from: string;
   to: string;
 }
 
-/** How many rows of a person count. */
+/** Limit on the rows of one person that count. */
 export interface Limit {
   maxContributions: number;
-  /** Steps between two of them, j - i. */
+  /** Fewest steps between two of them, j - i. */
   minSeparation: number;
 }
 
-/** A column in a role that it cannot have. */
+/** Error for a column that cannot have its role. */
 export class RoleError extends CsvError {
   constructor(
     readonly role: 'person' | 'time',
@@ -44,20 +44,20 @@ export class RoleError extends CsvError {
   }
 }
 
-/** Records to be added up: step by step as many as the fullest step has, and zeros. */
+/** Records to sum. Each step has as many as the fullest one, padded with zeros. */
 export interface Records {
   table: Table;
-  /** Records of a step. */
+  /** Number of records per step. */
   batchSize: number;
-  /** Sums of all rows of each step, whether they count or not, before anything is clipped. */
+  /** Sums of all rows of each step, including those that do not count, before clipping. */
   raw: Float64Array;
   numSteps: number;
   numContributions: number;
-  /** Rows that do not count, because their person has others. */
+  /** Number of rows left out because their person has reached the limit. */
   numDropped: number;
   /** Null without a user column. */
   numPersons: number | null;
-  /** First and last step as times; null without a time column. */
+  /** Times of the first and the last step; null without a time column. */
   span: [string, string] | null;
 }
 
@@ -76,7 +76,10 @@ function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: strin
   throw new RoleError(role, `${placeOf(csv, row)}, column “${name}”: ${what}`);
 }
 
-/** The cells of a column as they are written: two texts are two persons, also where a number is one. */
+/**
+ * Returns the cells of a column as text: two texts are two persons, even if they denote the same
+ * number.
+ */
 function personsOf(csv: Csv, name: string): string[] {
   const column = columnOf(csv, name, 'person');
   const persons = textsOf(column);
@@ -87,7 +90,7 @@ function personsOf(csv: Csv, name: string): string[] {
 
 const knownTimes = new WeakMap<Column, Float64Array>();
 
-/** Milliseconds since 1970 of each row; NaN where a cell is no time. */
+/** Returns the time of each row in milliseconds since 1970; NaN for a cell that is no time. */
 function timesOf(column: Column): Float64Array {
   let times = knownTimes.get(column);
   if (times === undefined) {
@@ -98,7 +101,7 @@ function timesOf(column: Column): Float64Array {
   return times;
 }
 
-/** The bucket of a time that is said beforehand; null where none is. */
+/** Returns the bucket of a declared time; null if none is declared. */
 function edgeOf({ bucket, ...edges }: Roles, name: 'from' | 'to'): number | null {
   const text = edges[name].trim();
   if (text === '') return null;
@@ -107,7 +110,7 @@ function edgeOf({ bucket, ...edges }: Roles, name: 'from' | 'to'): number | null
   return bucketOf(time, bucket);
 }
 
-/** First and last bucket that are said beforehand, as the command takes --from and --to. */
+/** Returns the declared first and last bucket, like --from and --to of the command. */
 function edgesOf(roles: Roles): { first: number | null; last: number | null } {
   const [first, last] = [edgeOf(roles, 'from'), edgeOf(roles, 'to')];
   if (first === null && last !== null) throw new RoleError('time', 'to needs from');
@@ -117,7 +120,10 @@ function edgesOf(roles: Roles): { first: number | null; last: number | null } {
   return { first, last };
 }
 
-/** Number of the bucket of each row, which must not go back nor lie outside of what was said. */
+/**
+ * Returns the bucket number of each row; buckets must not decrease nor lie outside the declared
+ * range.
+ */
 function bucketsOf(csv: Csv, roles: Roles): Float64Array {
   const { time, bucket } = roles;
   const column = columnOf(csv, time, 'time');
@@ -139,7 +145,7 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
   });
 }
 
-/** Decides row by row which of them count. */
+/** Decides row by row which rows count. */
 class Counting {
   private readonly seen = new Map<string, { count: number; last: number }>();
 
@@ -149,7 +155,7 @@ class Counting {
     return this.seen.size;
   }
 
-  /** All rows of a person in a step that counts do. */
+  /** True if a row counts. In a step that counts, all rows of the person do. */
   takes(person: string, step: number): boolean {
     const { maxContributions, minSeparation } = this.limit;
     const known = this.seen.get(person);
@@ -165,17 +171,17 @@ class Counting {
   }
 }
 
-/** Steps and persons of the rows. */
+/** Step and person of each row. */
 interface Layout {
   numSteps: number;
   stepOf(row: number): number;
   /** Null without a user column. */
   persons: string[] | null;
-  /** Number of the first bucket; that of a row, where there is no time. */
+  /** Number of the first bucket; 0, the first row, if there is no time column. */
   origin: number;
 }
 
-/** Without roles every row is a step. */
+/** Returns the layout of a table; without a time column, every row is a step. */
 function layoutOf(csv: Csv, roles: Roles): Layout {
   const indices = roles.time === '' ? null : bucketsOf(csv, roles);
   const persons = roles.person === '' ? null : personsOf(csv, roles.person);
@@ -186,19 +192,20 @@ function layoutOf(csv: Csv, roles: Roles): Layout {
   return { numSteps: end - origin + 1, stepOf, persons, origin };
 }
 
-/** Rows that count, each for itself. */
+/** Rows that count, as separate records. */
 export interface CountedRows {
   rows: number[];
-  /** Place in `rows` of the first one of each step, and behind the last one of all. */
+  /** Index in `rows` of the first row of each step, followed by the length of `rows`. */
   starts: number[];
   numDropped: number;
-  /** Says when a step is, from 0; null where steps are no times. */
+  /** Returns the time of a step, from 0; null if steps have no times. */
   timeOf: ((step: number) => string) | null;
 }
 
 /**
- * Returns the rows of the first `maxSteps` steps that count. Of several of a person in a step the
- * first does, as in `peopleStatistic` of the library: added up they would be nobody's record.
+ * Returns the rows of the first `maxSteps` steps that count. If a person has several in a step,
+ * only the first counts, as in `peopleStatistic` of the library, because their sum would be no
+ * actual record.
  */
 export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: number): CountedRows {
   const { numSteps, stepOf, persons, origin } = layoutOf(csv, roles);
@@ -224,7 +231,7 @@ export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: numb
   return { rows, starts, numDropped, timeOf };
 }
 
-/** The rows as records of steps. */
+/** Returns the rows as records of steps. */
 export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limit: Limit): Records {
   if (names.length === 0) throw new CsvError('choose at least one column to sum');
   const columns = names.map((name) => findColumn(csv, name).values);
@@ -233,7 +240,7 @@ export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limi
   checkSize(numSteps * width);
   const counting = new Counting(limit);
   const raw = new Float64Array(numSteps * width);
-  /** Records of each step, one after the other. */
+  /** Records in the order of their steps. */
   const steps: number[] = [];
   const values: number[] = [];
   let open = new Map<string, number>();
@@ -294,7 +301,7 @@ interface Sparse {
   batchSize: number;
 }
 
-/** Zeros fill up every step: they add nothing, and a person who is absent counts as much. */
+/** Pads every step with zeros, which add nothing and are what an absent person contributes. */
 function padded({ steps, values, width, numSteps, batchSize }: Sparse): Table {
   checkSize(numSteps * batchSize * width);
   const full = new Float64Array(numSteps * batchSize * width);
@@ -308,10 +315,10 @@ function padded({ steps, values, width, numSteps, batchSize }: Sparse): Table {
   return { numRows: numSteps * batchSize, numColumns: width, values: full };
 }
 
-/** Words in the names of columns that say whose row it is. */
+/** Words in the names of columns that identify a person. */
 const personWords = /user|person|member|customer|client|patient|visitor|student|employee|account/i;
 
-/** A column that is called so, and whose texts come again and again. '' if there is none. */
+/** Returns a text column named like a person whose values repeat; '' if there is none. */
 export function suggestPerson(csv: Csv): string {
   const person = csv.columns.find((column) => {
     const { name, faults } = column;
@@ -323,7 +330,7 @@ export function suggestPerson(csv: Csv): string {
   return person?.name ?? '';
 }
 
-/** A column of times, in their order. '' if there is none. */
+/** Returns a column of times; '' if there is none. */
 export function suggestTime(csv: Csv): string {
   return csv.columns.find((column) => isTimeColumn(csv, column))?.name ?? '';
 }

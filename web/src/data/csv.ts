@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A CSV text as named columns of numbers. Nothing is repaired silently: a cell that is not a number
-// makes its column unusable until someone says how to read it.
+// Parses CSV text to named columns of numbers. Nothing is repaired silently: a cell that is not a
+// number makes its column unusable until the user chooses how to read it.
 
 import type { LossName, Table } from 'dp-ftrl';
 import { csvCell, CsvFault, CsvParser, isBlank, seenSeparators } from '../../../wasm/src/shared/csv.ts';
@@ -9,7 +9,7 @@ import { parseNumber } from '../../../wasm/src/shared/number.ts';
 
 export class CsvError extends Error {}
 
-/** Rows that have more or fewer cells than the header. */
+/** Error for rows with more or fewer cells than the header. */
 export class RaggedError extends CsvError {
   constructor(
     message: string,
@@ -19,7 +19,7 @@ export class RaggedError extends CsvError {
   }
 }
 
-/** A cell as it is written. */
+/** A cell as written. */
 export interface Cell {
   /** Row 0 is the first below the header. */
   row: number;
@@ -28,15 +28,17 @@ export interface Cell {
 
 export interface Column {
   name: string;
-  /** NaN where a cell is not a number. */
+  /** NaN for a cell that is not a number. */
   values: Float64Array;
-  /** Cells that are not numbers, in the order of their rows. */
+  /** Cells that are not numbers, by row. */
   faults: Cell[];
-  /** Cells whose texts their values do not tell: two texts may be one number. */
+  /**
+   * Cells whose text cannot be recovered from the value, because several texts denote one number.
+   */
   written: Cell[];
 }
 
-/** A number of at most 15 digits as `String` writes it. */
+/** Matches a number of at most 15 digits as `String` writes it. */
 const shortest = /^(?!-0$)-?(?:(?:0|[1-9]\d{0,8})(?:\.\d{0,5}[1-9])?|[1-9]\d{9,14})$/;
 
 export interface Csv {
@@ -56,12 +58,12 @@ export function showCell(cell: string): string {
   return `“${cell.length > 24 ? `${cell.slice(0, 24)}…` : cell}”`;
 }
 
-/** "row 3 (line 4 of the text)". Row 1 is the first below the header. */
+/** Returns a place such as "row 3 (line 4 of the text)". Row 1 is the first below the header. */
 export function placeOf(csv: Csv, row: number): string {
   return `row ${row + 1} (line ${csv.lines[row]} of the text)`;
 }
 
-/** Why a column cannot be summed as it is; null if it can. */
+/** Returns why a column cannot be summed as it is; null if it can. */
 function faultText(csv: Csv, { name, faults }: Column): string | null {
   const [first] = faults;
   if (first === undefined) return null;
@@ -82,7 +84,7 @@ function checkHeader(names: string[]): void {
   }
 }
 
-/** Columns that grow row by row. */
+/** Builds columns row by row. */
 class Builder {
   private readonly columns: (Omit<Column, 'values'> & { values: number[] })[];
   private readonly lines: number[] = [];
@@ -132,14 +134,14 @@ class Builder {
 }
 
 export interface ParseOptions {
-  /** Rows with more or fewer cells than the header are left out instead of refused. */
+  /** Leaves out rows with more or fewer cells than the header, instead of refusing the text. */
   leaveOutRagged?: boolean;
 }
 
-/** Characters between two looks at the clock. */
+/** Number of characters between two checks of the clock. */
 const piece = 1 << 14;
 
-/** Yields the records that are not blank, a piece of the text at a time, with the share so far. */
+/** Yields the non-blank records, one piece of text at a time, with the share read so far. */
 function* recordsOf(text: string) {
   const parser = new CsvParser({ separator: seenSeparators(text).most, trims: true });
   for (let at = 0; at < text.length; at += piece) {
@@ -150,8 +152,8 @@ function* recordsOf(text: string) {
 }
 
 /**
- * Reads in pieces, and says between them what share has been read.
- * @throws CsvError with a message for the person who gave the text.
+ * Parses in pieces, and yields the share read so far between them.
+ * @throws CsvError with a message for the user who supplied the text.
  */
 export function* csvInPieces(text: string, options: ParseOptions = {}): Generator<number, Csv> {
   if (text.length > maxBytes) {
@@ -178,7 +180,7 @@ export function* csvInPieces(text: string, options: ParseOptions = {}): Generato
   }
 }
 
-/** All at once: for a text that is short. */
+/** Parses a short text at once. */
 export function parseCsv(text: string, options: ParseOptions = {}): Csv {
   const pieces = csvInPieces(text, options);
   let piece = pieces.next();
@@ -186,7 +188,7 @@ export function parseCsv(text: string, options: ParseOptions = {}): Csv {
   return piece.value;
 }
 
-/** Columns worth offering: at least one number in them. */
+/** Returns the columns worth offering, with at least one number. */
 export function offered(csv: Csv): Column[] {
   return csv.columns.filter((column) => column.faults.length < csv.numRows);
 }
@@ -197,7 +199,7 @@ function isCounter(values: Float64Array): boolean {
   return step > 0 && values.every((v, i) => i === 0 || Math.abs(v - values[i - 1]! - step) < 1e-9);
 }
 
-/** Columns to begin with: clean ones that do not just count the rows. */
+/** Suggests columns to sum: clean ones that do not merely count the rows. */
 export function suggestColumns(csv: Csv, label: string): string[] {
   const clean = csv.columns.filter(({ name, faults }) => faults.length === 0 && name !== label);
   const telling = clean.filter((column) => !isCounter(column.values));
@@ -215,7 +217,7 @@ export function findColumn(csv: Csv, name: string): Column {
   return column;
 }
 
-/** The cells of a column as they are written. */
+/** Returns the cells of a column as text. */
 export function textsOf({ values, faults, written }: Column): string[] {
   const texts = Array.from(values, String);
   for (const { row, text } of written) texts[row] = text;
@@ -223,7 +225,10 @@ export function textsOf({ values, faults, written }: Column): string[] {
   return texts;
 }
 
-/** The table with numbers as they were read, and the cells that tell persons apart as they stand. */
+/**
+ * Returns the table as CSV, with the numbers as parsed and the cells that identify persons as
+ * written.
+ */
 export function csvText(csv: Csv, person: string): string {
   const columns = csv.columns.map((column) =>
     textsOf(column.name === person ? column : { ...column, written: [] }),
@@ -233,12 +238,12 @@ export function csvText(csv: Csv, person: string): string {
   return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
 }
 
-/** Row of the first label that the logistic loss cannot learn; -1 if there is none. */
+/** Returns the row of the first label that the logistic loss cannot learn; -1 if there is none. */
 export function firstUnfit(values: Float64Array): number {
   return values.findIndex((value) => ![0, 1, -1].includes(value));
 }
 
-/** The labels a loss can learn. */
+/** Returns a column of labels that the loss can learn. */
 export function labelColumn(csv: Csv, name: string, loss: LossName): Float64Array {
   const { values } = findColumn(csv, name);
   const wrong = loss === 'logistic' ? firstUnfit(values) : -1;
@@ -251,7 +256,7 @@ export function labelColumn(csv: Csv, name: string, loss: LossName): Float64Arra
   return values;
 }
 
-/** Chosen columns, row after row. */
+/** Returns the chosen columns, row-major. */
 export function makeTable(csv: Csv, names: string[], labels: Float64Array | null): Table {
   if (names.length === 0) throw new CsvError('choose at least one column to sum');
   const columns = names.map((name) => findColumn(csv, name));
@@ -267,7 +272,7 @@ export function makeTable(csv: Csv, names: string[], labels: Float64Array | null
   };
 }
 
-/** How many rows are longer than the clip norm, in l2. */
+/** Returns the number of rows longer than the clip norm, in l2. */
 export function numClipped(table: Table, clipNorm: number): number {
   let clipped = 0;
   for (let i = 0; i < table.numRows; ++i) {

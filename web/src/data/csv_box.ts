@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Input for one's own CSV: pasted, dropped anywhere on the page, or chosen.
+// Input for the user's own CSV: pasted, dropped anywhere on the page, or chosen.
 
 import { h } from '../page/dom.ts';
 import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './csv.ts';
@@ -8,7 +8,7 @@ import { loadCsv } from './csv_source.ts';
 
 export interface CsvBoxEvents {
   taken(csv: Csv): void;
-  /** Nothing is wrong any more if the message is null. */
+  /** Reports an error; null clears it. */
   refused(message: string | null): void;
 }
 
@@ -21,7 +21,7 @@ export interface CsvBoxOptions {
   /** Prefix of ids. */
   id: string;
   describedBy: string;
-  /** Also takes what is dropped anywhere on the page. */
+  /** Accepts files dropped anywhere on the page. */
   anywhere: boolean;
 }
 
@@ -30,7 +30,7 @@ export class CsvBox {
   private readonly text: HTMLTextAreaElement;
   private readonly progress: HTMLProgressElement;
   private readonly offer = h('button', { type: 'button', hidden: true });
-  /** Given last: an answer to an earlier text is not wanted any more. */
+  /** Latest source; answers for earlier ones are ignored. */
   private source: string | File = '';
 
   constructor(

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ways to read cells that are not numbers. Each is offered, and none is taken by itself.
+// Ways to read cells that are not numbers. Each is offered, and none is applied automatically.
 
 import { placeOf, showCell, type Cell, type Column, type Csv } from './csv.ts';
 
 /** A way to read the faulty cells of a column. */
 export interface Reading {
-  /** Says what it would do, as the text of a button. */
+  /** Describes the effect; the text of a button. */
   text: string;
   apply(csv: Csv): Csv;
 }
 
-/** Shown of the cells of a column that are not numbers. */
+/** Largest number of faulty cells listed. */
 const maxListed = 5;
 
 const thousands = /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/;
@@ -25,7 +25,7 @@ function withColumn(csv: Csv, name: string, change: (column: Column) => Column):
   return { ...csv, columns };
 }
 
-/** Reads those faulty cells that `pattern` fits. */
+/** Reads the faulty cells that match `pattern`. */
 function reread(
   { name, values, faults, written }: Column,
   pattern: RegExp,
@@ -48,7 +48,7 @@ function asZero({ name, values, faults, written }: Column): Column {
   return { name, values: fixed, faults: [], written: [...written, ...faults] };
 }
 
-/** The table without the rows in which the column has a fault. */
+/** Returns the table without the rows in which the column has a fault. */
 function without(csv: Csv, { faults }: Column): Csv {
   const isOut = new Set(faults.map(({ row }) => row));
   const place = new Int32Array(csv.numRows);
@@ -73,7 +73,10 @@ function without(csv: Csv, { faults }: Column): Csv {
   };
 }
 
-/** Ways to read a column, best first; none if it needs no repair or has nothing like a number. */
+/**
+ * Returns ways to read a column, best first; empty if it needs no repair or holds nothing like a
+ * number.
+ */
 export function readingsOf(csv: Csv, column: Column): Reading[] {
   const { name, faults } = column;
   if (faults.length === 0) return [];
@@ -100,7 +103,7 @@ export function readingsOf(csv: Csv, column: Column): Reading[] {
   return readings;
 }
 
-/** Names the cells of a column that are not numbers, with their rows. */
+/** Lists the cells of a column that are not numbers, with their rows. */
 export function faultsText(csv: Csv, { name, faults }: Column): string {
   const cells = faults
     .slice(0, maxListed)

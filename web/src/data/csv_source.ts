@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A long CSV is read in a worker, a short one at once.
+// Reads a long CSV in a worker, and a short one at once.
 
 import { startWorker } from '../page/engine.ts';
 import { CsvError, parseCsv, RaggedError, type Csv, type ParseOptions } from './csv.ts';
 import { readCsv, type CsvAnswer, type CsvRequest } from './csv_worker.ts';
 
-/** Shorter texts take less time than starting a worker does. */
+/** Texts shorter than this parse faster than a worker starts. */
 const shortText = 200_000;
 
 const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-/** @throws CsvError for a text that is no table; `report` gets the share that has been read. */
+/**
+ * @throws CsvError for a text that is no table; `report` is called with the share read so far.
+ */
 export async function loadCsv(
   source: string | File,
   options: ParseOptions,
@@ -29,7 +31,7 @@ export async function loadCsv(
     return await ask(worker, request, report);
   } catch (error) {
     if (error instanceof CsvError) throw error;
-    return readCsv(request, report, nextTask); // No worker can be had: in slices, on this thread.
+    return readCsv(request, report, nextTask); // Without a worker, reads in slices on this thread.
   } finally {
     worker?.terminate();
   }

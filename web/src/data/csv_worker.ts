@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads a CSV away from the thread of the page: bytes or text come in, columns go back.
+// Parses a CSV off the main thread: takes bytes or text, and returns columns.
 
 import { CsvError, csvInPieces, RaggedError, type Csv, type ParseOptions } from './csv.ts';
 
@@ -19,7 +19,7 @@ export type CsvAnswer =
 /** Milliseconds between two reports. */
 const interval = 50;
 
-/** Decodes and reads; `pause` is waited for now and then. */
+/** Decodes and parses; awaits `pause` between pieces. */
 export async function readCsv(
   { csv, name, options }: CsvRequest,
   report: (share: number) => void,

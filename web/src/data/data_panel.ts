@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The choice of records: made up, an example, or one's own CSV, which stays here.
+// The choice of records: synthetic ones, an example, or the user's own CSV, which stays in the tab.
 
 import type { Control, Controls } from '../controls/controls.ts';
 import { defaults, noStatistic, SettingError, type Settings } from '../controls/settings.ts';
@@ -43,16 +43,19 @@ import { unitOf } from './units.ts';
 import type { SnippetSource } from '../share/source.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
 
-/** Choices for own data that come before its clip: nothing runs on it until then. */
+/**
+ * Choices for the user's own data before its clip norm is chosen; nothing runs on the data until
+ * then.
+ */
 interface Draft extends RoleChoice {
   columns: string[];
 }
 
-/** No column has a role of its own. */
+/** Settings in which no column has a role. */
 const noRoles = { person: '', time: '', bucket: 'day', from: '', to: '' } as const;
 
 export interface DataEvents {
-  /** Settings that a choice here changes. */
+  /** Called with the settings that a choice changes. */
   changed(settings: Partial<Settings>): void;
 }
 
@@ -63,7 +66,7 @@ export class DataPanel {
     'aria-describedby': 'set-source-error set-source-hint',
   });
   private readonly box: CsvBox;
-  /** Own data was asked for and is not there yet. */
+  /** True if the user's own data was requested but is not loaded yet. */
   private asking = false;
   private draft: Draft | null = null;
   private readonly columns = new ColumnsField({
@@ -130,7 +133,7 @@ export class DataPanel {
     );
   }
 
-  /** The records that the settings describe; null for a synthetic stream. */
+  /** Returns the records that the settings describe; null for a synthetic stream. */
   records(settings: Settings): Records | null {
     this.load(settings.source);
     const role = (['person', 'time'] as const).find((key) => settings[key] !== '');
@@ -151,7 +154,7 @@ export class DataPanel {
     return learned(attempt(() => makeTable(csv, this.columnsOf(settings), labels)));
   }
 
-  /** Made again only for other columns, roles or limits. */
+  /** Builds the records, cached until the columns, roles or limits change. */
   private makeRecords(csv: Csv, columns: readonly string[], roles: Roles, limit: Limit): Records {
     const { person, time, bucket, from, to } = roles;
     const only = { person, time, bucket, from, to };
@@ -177,7 +180,9 @@ export class DataPanel {
     } else this.showNothing();
   }
 
-  /** Steps of the data in use; null for a synthetic stream, and where they are not known. */
+  /**
+   * Returns the number of steps of the current data; null for a synthetic stream, or if unknown.
+   */
   numSteps(settings: Settings): number | null {
     if (this.csvSource !== settings.source || this.csv === null) return null;
     try {
@@ -188,7 +193,7 @@ export class DataPanel {
     }
   }
 
-  /** Says what the clip norm does to the records, or to the gradients if they are learned from. */
+  /** Shows the effect of the clip norm on the records, or on the gradients if a learner runs. */
   showClipped(records: Records | null, clipNorm: number, info: SimulationInfo): void {
     this.clipped.textContent = records === null ? '' : clippedText(records, clipNorm, info);
   }
@@ -220,7 +225,7 @@ export class DataPanel {
     return settings.label === '' ? noLabel : settings.label;
   }
 
-  /** The table that statistics are of, and what of it; null where it is not there. */
+  /** Returns the table for statistics and the choices about it; null if it is not loaded. */
   tableOf(settings: Settings): StatisticTable | null {
     const { source, numSteps, streamSeed, stream } = settings;
     let csv = this.csvSource === source ? this.csv : null;
@@ -234,7 +239,7 @@ export class DataPanel {
     return csv === null ? null : { csv, choice: choiceOf(settings, csv, knownTables[source]) };
   }
 
-  /** Names of the columns in use; none for a synthetic stream. */
+  /** Returns the names of the columns in use; empty for a synthetic stream. */
   columnsOf(settings: Settings): string[] {
     if (this.csv === null) return [];
     const label = this.labelOf(settings);
@@ -242,7 +247,7 @@ export class DataPanel {
     return chosen.length === 0 ? suggestColumns(this.csv, label) : chosen;
   }
 
-  /** The file of a run and what it takes from it; null for made-up records. */
+  /** Returns the file of a run and the columns it reads; null for synthetic records. */
   fileOf(settings: Settings): SnippetSource['file'] {
     const { csv } = this;
     if (settings.source === 'synthetic' || csv === null) return null;
@@ -298,7 +303,7 @@ export class DataPanel {
     this.begin(csv);
   }
 
-  /** Shows what the columns come to; the figures wait until someone has chosen a clip. */
+  /** Shows the totals of the columns; the figures wait until the user chooses a clip norm. */
   private begin(csv: Csv): void {
     this.own = csv;
     this.asking = false;
@@ -318,7 +323,7 @@ export class DataPanel {
     }
   }
 
-  /** The unit of a column stands in the address behind its name. */
+  /** Sets the unit of a column, which follows the column's name in the address. */
   private measure(name: string, unit: string): void {
     const settings = this.settings!;
     const units = { ...settings.units, [name]: unit };
@@ -326,7 +331,7 @@ export class DataPanel {
     this.events.changed({ units, ...(isNamed ? {} : { columns: this.columnsOf(settings) }) });
   }
 
-  /** Other roles, or another limit; what runs follows at once, a draft waits for its clip. */
+  /** Changes the roles or limits; the run follows at once, a draft waits for its clip norm. */
   private chooseRoles(patch: Partial<RoleChoice>): void {
     for (const key of ['person', 'time'] as const) this.controls.error(key, null);
     if (this.draft !== null) {
@@ -340,7 +345,7 @@ export class DataPanel {
     this.events.changed({ ...wanted, ...(numSteps === null ? {} : { numSteps }) });
   }
 
-  /** Why these columns of own data cannot be summed; null if they can. */
+  /** Returns why these columns of the user's own data cannot be summed; null if they can. */
   private faultOf(names: string[]): string | null {
     try {
       for (const name of names) findColumn(this.own!, name);
@@ -351,7 +356,7 @@ export class DataPanel {
     }
   }
 
-  /** Labels that are no classes can be learned by the squared loss alone. */
+  /** Chooses a label; one that is not a class can only be learned with the squared loss. */
   private chooseLabel(label: string): void {
     const values = this.csv?.columns.find(({ name }) => name === label)?.values;
     const isClass = values === undefined || firstUnfit(values) < 0;
@@ -381,7 +386,7 @@ export class DataPanel {
     });
   }
 
-  /** Reads faulty cells of own data in a way that was chosen. */
+  /** Applies a chosen way to read faulty cells of the user's own data. */
   private repair(reading: Reading): void {
     const isInUse = this.draft === null;
     this.own = reading.apply(this.own!);
@@ -416,12 +421,12 @@ export class DataPanel {
     for (const one of [columnsField, labelField, personField, timeField, guide]) one.hidden = true;
   }
 
-  /** `clipNorm`: null while it has not been chosen. */
+  /** `clipNorm` is null until it is chosen. */
   private showColumns(csv: Csv, choice: Draft, label: string, clipNorm: number | null): void {
     const { columns: chosen } = choice;
     this.columnsField.hidden = false;
     this.labelField.hidden = clipNorm === null;
-    if (clipNorm === null) this.clipped.textContent = ''; // It is about what runs.
+    if (clipNorm === null) this.clipped.textContent = ''; // The text describes the current run.
     this.columns.show(csv, chosen, label, this.settings!.units);
     const skipped = this.columns.numTexts(csv);
     const note = skipped > 0 ? `${skipped} more without numbers. ` : '';
@@ -437,7 +442,10 @@ export class DataPanel {
     this.showGuide(records, choice, clipNorm);
   }
 
-  /** The records as far as they can be made of what is chosen; null for a learner, too. */
+  /**
+   * Shows the roles, and returns the records if they can be built from the choices; null for a
+   * learner, too.
+   */
   private showRoles(csv: Csv, choice: Draft, label: string, isDraft: boolean): Records | null {
     const learns = label !== noLabel;
     this.personField.hidden = learns || csv.columns.length === 1;
@@ -499,7 +507,7 @@ export class DataPanel {
   }
 }
 
-/** Suggests columns and roles for own data that has just been read. */
+/** Suggests columns and roles for data that the user has just loaded. */
 function draftOf(csv: Csv, settings: Settings | null): Draft {
   const { participations, minSeparation } = settings ?? defaults;
   const person = suggestPerson(csv);
@@ -513,13 +521,16 @@ function roleChoiceOf(settings: Settings): RoleChoice {
   return { person, time, bucket, from, to, participations, minSeparation };
 }
 
-/** A user column comes with a limit for each person, a time column alone protects a row. */
+/**
+ * Returns the participation that a role implies: a user column limits the rows of each person, a
+ * time column alone protects a row.
+ */
 function participationFor({ person, time }: Roles): Pick<Settings, 'participation'> | undefined {
   if (person !== '') return { participation: 'separated' };
   return time === '' ? undefined : { participation: 'single' };
 }
 
-/** How many rows of a person count. */
+/** Returns the limit on the rows of one person that count. */
 export function limitOf(settings: Settings): Limit {
   const { participation, participations, minSeparation, person, time } = settings;
   if (person === '' && time !== '' && participation !== 'single') {
@@ -535,7 +546,7 @@ export function limitOf(settings: Settings): Limit {
     : { maxContributions: participations, minSeparation };
 }
 
-/** Every row of a table to learn from is a step. */
+/** Returns the records of a learner, for which every row is a step. */
 function learned(table: Table): Records {
   const { numRows, values } = table;
   return {
@@ -565,7 +576,7 @@ function clippedText(records: Records, clipNorm: number, info: SimulationInfo): 
   return `${rows}; ${share} are longer than the clip norm and are scaled down.`;
 }
 
-/** Runs `make`, and shows faults of the data at the control `key`, or at that of a role. */
+/** Runs `make`, and attributes faults of the data to the control `key`, or to that of a role. */
 function attempt<T>(make: () => T, key: 'columns' | 'label' = 'columns'): T {
   try {
     return make();

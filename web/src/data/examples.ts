@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tables of examples/, part of the page so that it needs no network.
+// The tables of examples/, bundled with the page so that it needs no network.
 
 const files = import.meta.glob('../../../examples/{shop_day,tide,calendar,pendulum}.csv', {
   query: '?raw',
@@ -14,11 +14,11 @@ export interface Example {
   columns: string[];
   label: string;
   clipNorm: number;
-  /** Coordinate to look at first. */
+  /** Coordinate shown first. */
   sums: number;
 }
 
-/** How each table is best met; clip norms as examples/README.md derives them. */
+/** Initial settings for each table; examples/README.md derives the clip norms. */
 const known: readonly Example[] = [
   {
     name: 'shop_day',

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A table that came with the page: dp-ftrl page writes one into what it serves.
+// A table delivered with the page: `dp-ftrl page` writes one into the page that it serves.
 
-/** The table as if it had been chosen; null where there is none. */
+/** Returns the table as a file that the user might have chosen; null if there is none. */
 export function givenTable(): File | null {
   const element = document.getElementById('given-table');
   if (element === null) return null;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A histogram to ask questions about: counts of 4 to 32 values, as numbers and as text, and what
-// can be asked of so many values.
+// A histogram for queries: counts of 4 to 32 values, as numbers and as text, and the workloads for
+// them.
 
 import type { QueryWorkload } from 'dp-ftrl';
 import type { Column } from './csv.ts';
 
 export const sizes = [4, 8, 16, 32] as const;
-/** Largest count to which a bar can be drawn or typed. */
+/** Largest count that can be drawn or typed. */
 export const maxCount = 999_999;
 
 export const queryKinds = [
@@ -29,7 +29,10 @@ export const queryNames: Readonly<Record<QueryKind, string>> = {
   rectangles: 'rectangles of a grid',
 };
 
-/** The values are also numbers of bits, and places of a grid about as wide as it is high. */
+/**
+ * Returns the workload of a kind. Values also serve as bit strings, and as cells of a grid about as
+ * wide as it is high.
+ */
 export function workloadOf(kind: QueryKind, numValues: number): QueryWorkload {
   const bits = Math.log2(numValues);
   const width = 2 ** Math.ceil(bits / 2);
@@ -49,7 +52,7 @@ export function workloadOf(kind: QueryKind, numValues: number): QueryWorkload {
   }
 }
 
-/** The counts of a text; null if it is none. */
+/** Returns the counts in a text; null if it has none. */
 export function readCounts(text: string): number[] | null {
   const parts = text.split(',');
   const known: readonly number[] = sizes;
@@ -61,7 +64,10 @@ export function writeCounts(counts: readonly number[]): string {
   return counts.join(',');
 }
 
-/** As many records over another number of values: neighbours are joined, or halved. */
+/**
+ * Resizes a histogram and keeps the number of records: neighbouring counts are merged, or split in
+ * halves.
+ */
 export function resized(counts: readonly number[], size: number): number[] {
   let result = [...counts];
   while (result.length > size) {
@@ -77,11 +83,13 @@ export function resized(counts: readonly number[], size: number): number[] {
 
 export interface Binned {
   counts: number[];
-  /** Rows outside the range, which are in the outermost bars. */
+  /** Number of rows outside the range, counted in the outermost bars. */
   numOutside: number;
 }
 
-/** How many rows lie in each of `size` intervals of equal length. The column has no gaps. */
+/**
+ * Returns the number of rows in each of `size` intervals of equal length. The column has no gaps.
+ */
 export function binned(
   { values }: Column,
   { low, high, size }: { low: number; high: number; size: number },

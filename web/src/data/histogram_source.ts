@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A histogram from a column of a CSV, over a range that is said beforehand.
+// A histogram from a column of a CSV, over an editable range that is first suggested by the data.
 
 import { h, setText } from '../page/dom.ts';
 import { count, quantity } from '../page/format.ts';
@@ -21,7 +21,7 @@ export class HistogramSource {
   private columns: Column[] = [];
   private size = 0;
 
-  /** `taken` gets counts of the size asked for last. */
+  /** `taken` receives counts of the size requested last. */
   constructor(private readonly taken: (counts: number[]) => void) {
     this.box = new CsvBox(
       { taken: (csv) => this.take(csv), refused: (message) => this.refuse(message) },
@@ -53,7 +53,7 @@ export class HistogramSource {
     return this.columns.length > 0;
   }
 
-  /** Counts anew, over another number of values. */
+  /** Counts again, over another number of values. */
   resize(size: number): void {
     this.size = size;
     if (this.hasData) this.count();

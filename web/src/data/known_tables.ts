@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranges and categories of the tables that come with the page. They follow from how these were made
-// (examples/README.md, data/made_up.ts), not from their rows.
+// Ranges and categories of the tables that come with the page. They follow from how the tables were
+// made (examples/README.md, data/made_up.ts), not from their rows.
 
 import type { KnownTable } from './statistic_choice.ts';
 
-/** By the name of the source. */
+/** Keyed by the name of the source. */
 export const knownTables: Readonly<Record<string, KnownTable>> = {
   synthetic: { measured: 'minutes', range: '0:90', category: 'drink', domain: 'tea,coffee,water' },
   shop_day: { measured: 'revenue', range: '0:20', category: 'items', domain: '0,1,2,3,4' },

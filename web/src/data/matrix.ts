@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A matrix to be looked at: what it is called, its entries, and what can be said of them in words.
+// A matrix to display: its name, its entries, and a description in words.
 
 import { count, quantity } from '../page/format.ts';
 
 export interface Matrix {
-  /** Letters of the formula, such as C. */
+  /** Symbol in formulas, such as C. */
   symbol: string;
-  /** In words, such as encoder. */
+  /** Name in words, such as encoder. */
   name: string;
   numRows: number;
   numColumns: number;
@@ -15,12 +15,12 @@ export interface Matrix {
   values: Float64Array;
 }
 
-/** Entries below this share of the greatest one are rounding errors of zeros. */
+/** Entries below this share of the largest one are rounding errors of zeros. */
 const roundingShare = 1e-13;
 
 export interface Extent {
   least: number;
-  /** Greatest absolute value. */
+  /** Largest absolute value. */
   size: number;
 }
 
@@ -37,8 +37,9 @@ export function extentOf(matrices: readonly Matrix[]): Extent {
 }
 
 /**
- * Place of a value on the scale of colours, from -1 to 1: its square root, signed, as a share of
- * that of the greatest. Small entries, which make most of the structure, are seen that way.
+ * Returns the position of a value on the colour scale, from -1 to 1: its signed square root,
+ * relative to that of the largest. This makes small entries visible, which hold most of the
+ * structure.
  */
 export function shadeOf(value: number, size: number): number {
   if (!(Math.abs(value) > roundingShare * size)) return 0;

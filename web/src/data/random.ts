@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Uniform numbers in [0, 1) from a seed, for records and shuffles: Marsaglia's xorshift32. Never for noise. */
+/**
+ * Returns a generator of uniform numbers in [0, 1) for records and shuffles: Marsaglia's
+ * xorshift32. Never for noise.
+ */
 export function generator(seed: number): () => number {
   let state = seed >>> 0 || 1;
   return () => {
@@ -11,7 +14,7 @@ export function generator(seed: number): () => number {
   };
 }
 
-/** Brings a list into an order that the generator decides: Fisher and Yates's shuffle. */
+/** Shuffles a list in place with Fisher and Yates's algorithm. */
 export function shuffle<T>(list: T[], random: () => number): T[] {
   for (let i = list.length - 1; i > 0; --i) {
     const j = Math.floor((i + 1) * random());

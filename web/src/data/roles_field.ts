@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Columns that are not summed: whose row it is, and when it was.
+// Columns that are not summed: the person and the time of a row.
 
 import { h } from '../page/dom.ts';
 import { count, percent } from '../page/format.ts';
 import { buckets, isTimeColumn, type Bucket, type Records, type Roles } from './contributions.ts';
 import type { Csv } from './csv.ts';
 
-/** Roles of columns, and how many rows of a person count. */
+/** Roles of columns, and the limit on the rows of one person. */
 export interface RoleChoice extends Roles {
   participations: number;
   minSeparation: number;
@@ -15,7 +15,7 @@ export interface RoleChoice extends Roles {
 
 export interface RolesEvents {
   chosen(patch: Partial<RoleChoice>): void;
-  /** A text that is no number of records or steps; null: it is one again. */
+  /** Reports a text that is not a number of records or steps; null clears the error. */
   refused(message: string | null): void;
 }
 
@@ -28,9 +28,9 @@ export class RolesField {
     'aria-describedby': 'set-person-error set-person-hint',
   });
   readonly time = h('select', { id: 'set-time', 'aria-describedby': 'set-time-error set-time-hint' });
-  /** Stands below the user column. */
+  /** Shown below the user column. */
   readonly limits: HTMLElement;
-  /** Stands below the time column. */
+  /** Shown below the time column. */
   readonly bucketLine: HTMLElement;
   private readonly bucket = h('select', { id: 'set-bucket' });
   private readonly from = this.edge('from');
@@ -62,7 +62,7 @@ export class RolesField {
     );
   }
 
-  /** Whether there is a column that could say when a row was. */
+  /** True if a column could hold the times of the rows. */
   hasTimes(csv: Csv): boolean {
     return csv.columns.some((column) => isTimeColumn(csv, column));
   }
@@ -93,7 +93,7 @@ export class RolesField {
     }
   }
 
-  /** Says what becomes of the rows; `records` is null while that is not known. */
+  /** Describes the effect on the rows; `records` is null while unknown. */
   effects(csv: Csv, { bucket, from, to }: Roles, records: Records | null): { person: string; time: string } {
     const { numPersons = null, numDropped = 0, span = null, numSteps = 0 } = records ?? {};
     const counted = csv.numRows - numDropped;
@@ -134,7 +134,9 @@ export class RolesField {
   }
 }
 
-/** Says which ends of the range the rows decide: whoever sees them learns of the first or last row. */
+/**
+ * Explains which ends of the range depend on the rows and so reveal when the first or last row was.
+ */
 function edgesText(from: string, to: string): string {
   if (from !== '' && to !== '') return 'Both were set beforehand, whatever the rows are.';
   const which = from === '' ? 'The range depends' : 'Where it ends depends';

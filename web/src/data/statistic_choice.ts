@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which column a statistic is of, and what is public about it: the range of its numbers, or the
-// categories of its texts. Neither is ever found in the records. And which sums are released together.
+// The column of a statistic and what is public about it: the range of its numbers, or the
+// categories of its texts. Neither is ever derived from the records. Also the sums that are
+// released together.
 
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import type { Roles } from './contributions.ts';
 import { suggestColumns, type Csv } from './csv.ts';
 
-/** Category of everything that is in no other. */
+/** Category of everything outside the others. */
 export const otherCategory = 'other';
-/** Charts of categories; the one for others is one of them. */
+/** Largest number of categories with a chart, including that for others. */
 export const maxCategories = 6;
 
-/** Readings of more would fill the memory of the page. */
+/** Largest horizon of a statistic; the readings of more steps would fill the memory of the page. */
 export const maxStatisticSteps = 20_000;
 
 export interface StatisticChoice {
-  /** Column of numbers whose mean and spread are released; '' where there is none. */
+  /** Column of numbers whose mean and spread are released; '' if there is none. */
   measured: string;
-  /** Lowest and highest value, "0:90"; '' where nobody has said them. */
+  /** Lowest and highest value, "0:90"; '' if not given. */
   range: string;
-  /** Column of texts whose counts are released; '' where there is none. */
+  /** Column of texts whose counts are released; '' if there is none. */
   category: string;
-  /** Categories with commas between them, without the one for others; '' where nobody has said them. */
+  /** Categories separated by commas, without the one for others; '' if not given. */
   domain: string;
-  /** Sums that are released together, "total,window=30,decay=0.98"; '' where nobody has said them. */
+  /** Sums that are released together, "total,window=30,decay=0.98"; '' if not given. */
   together: string;
 }
 
-/** Says what is known of a table that comes with the page. */
+/** Public facts about a table that comes with the page. */
 export type KnownTable = Omit<StatisticChoice, 'together'>;
 
 export interface StatisticTable {
@@ -38,28 +39,30 @@ export interface StatisticTable {
 
 export type Range = readonly [low: number, high: number];
 
-/** Returns the ends of "low:high", or null where the text is no range. */
+/** Returns the ends of "low:high", or null if the text is no range. */
 export function readRange(text: string): Range | null {
   const ends = text.split(':').map((part) => parseNumber(part.trim()) ?? NaN);
   const [low, high] = ends as [number, number];
   return ends.length === 2 && low < high && Number.isFinite(high - low) ? [low, high] : null;
 }
 
-/** Returns the names between commas, or null where some are missing, twice there or too many. */
+/**
+ * Returns the names between commas, or null if there are too many or one is missing or repeated.
+ */
 export function readDomain(text: string): string[] | null {
   const names = text.split(',').map((name) => name.trim());
   const isFull = names.length < maxCategories && names.every((name) => name !== '');
   return isFull && new Set([...names, otherCategory]).size === names.length + 1 ? names : null;
 }
 
-/** A sum of the records so far, by what is done to the older ones. */
+/** A kind of sum of the records so far, by its weights of older ones. */
 export interface SumKind {
   workload: 'total' | 'window' | 'decay' | 'momentum';
-  /** Steps of the window, or the factor; 0 for a total. */
+  /** Number of steps in the window, or the factor; 0 for a total. */
   value: number;
 }
 
-/** Returns the kind that a text such as "window=30" says, or null. */
+/** Returns the kind given by a text such as "window=30", or null. */
 function readSum(text: string): SumKind | null {
   if (text === 'total') return { workload: 'total', value: 0 };
   const [workload, number, ...rest] = text.split('=').map((part) => part.trim());
@@ -69,27 +72,32 @@ function readSum(text: string): SumKind | null {
   return (workload === 'decay' || workload === 'momentum') && value > 0 && value < 1 ? { workload, value } : null;
 }
 
-/** Returns the sums between commas, or null where one cannot be read, is twice there, or has no other beside it. */
+/**
+ * Returns the sums between commas, or null if one is unreadable or repeated, or if there is only
+ * one.
+ */
 export function readTogether(text: string): SumKind[] | null {
   const kinds = text.split(',').flatMap((part) => readSum(part.trim()) ?? []);
   const isFull = kinds.length === text.split(',').length && kinds.length > 1 && kinds.length <= maxCategories;
   return isFull && new Set(kinds.map((kind) => Object.values(kind).join())).size === kinds.length ? kinds : null;
 }
 
-/** Column of texts that is neither the time nor the person of a row. */
+/**
+ * Returns a column of texts that is neither the time nor the person of a row; '' if there is none.
+ */
 function suggestCategory(csv: Csv, { time, person }: Roles): string {
   const isText = ({ name, faults }: Csv['columns'][number]): boolean =>
     faults.length === csv.numRows && name !== time && name !== person;
   return csv.columns.find(isText)?.name ?? '';
 }
 
-/** A statistic is wanted of which something has to be said first: the message says what. */
+/** Error for a statistic that needs another setting first, which the message names. */
 export class Wanting extends Error {}
 
-/** Choices, some of them not made yet, beside the columns that are summed. */
+/** Choices, possibly incomplete, with the columns that are summed. */
 type Chosen = StatisticChoice & Roles & { columns: readonly string[]; window: number; decay: number };
 
-/** Returns what was chosen, and where nothing was, what is known of a table that comes with the page. */
+/** Returns the user's choices, completed from what is known of a table that comes with the page. */
 export function choiceOf(chosen: Chosen, csv: Csv, known?: KnownTable): StatisticChoice {
   const measured = chosen.measured || (known?.measured ?? chosen.columns[0] ?? suggestColumns(csv, '')[0] ?? '');
   const category = chosen.category || (known?.category ?? suggestCategory(csv, chosen));

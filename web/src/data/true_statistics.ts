@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics without noise, of the records so far or of those of a window. They are secret.
+// Statistics without noise, of the records so far or of a window. They are secret.
 
-/** Records step by step: those of step t are the ones from `starts[t]` to before `starts[t + 1]`. */
+/** Records by step: those of step t are `starts[t]` to before `starts[t + 1]`. */
 export interface Steps {
   starts: readonly number[];
-  /** Latest steps whose records count. */
+  /** Number of latest steps whose records count. */
   window: number;
 }
 
-/** Returns the sum of one value a record over the records that count in each step. */
+/** Returns for each step the sum of `valueOf` over the records that count. */
 function windowed({ starts, window }: Steps, valueOf: (record: number) => number): Float64Array {
   const numSteps = starts.length - 1;
   const before = new Float64Array(starts[numSteps]! + 1);
@@ -22,12 +22,15 @@ function windowed({ starts, window }: Steps, valueOf: (record: number) => number
 
 export interface TrueMoments {
   count: Float64Array;
-  /** NaN where no record counts. */
+  /** NaN if no record counts. */
   mean: Float64Array;
   standardDeviation: Float64Array;
 }
 
-/** `centre`: a number that the values are near to, so that their squares lose no digits. */
+/**
+ * Returns moments without noise. `centre` is a number near the values, so that their squares lose
+ * no digits.
+ */
 export function trueMoments(steps: Steps, values: Float64Array, centre: number): TrueMoments {
   const count = windowed(steps, () => 1);
   const sums = windowed(steps, (i) => values[i]! - centre);
@@ -40,7 +43,7 @@ export function trueMoments(steps: Steps, values: Float64Array, centre: number):
   return { count, mean, standardDeviation: spread };
 }
 
-/** Counts of each category, in their order. */
+/** Returns the counts of each category, in their order. */
 export function trueCounts(steps: Steps, names: readonly string[], categories: readonly string[]): Float64Array[] {
   return categories.map((category) => windowed(steps, (i) => Number(names[i] === category)));
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Units of measure of columns: they say what numbers are of, and change none.
+// Units of measure of columns. They label numbers and change none.
 
 export type Units = Readonly<Record<string, string>>;
 
-/** Letters of a unit, at most. */
+/** Largest length of a unit, in letters. */
 export const maxUnit = 20;
 
-/** The unit that columns have in common; '' if there is none. */
+/** Returns the unit that columns have in common; '' if there is none. */
 export function unitOf(columns: readonly string[], units: Units): string {
   const all = new Set(columns.map((name) => (Object.hasOwn(units, name) ? units[name]! : '')));
   const [unit = ''] = all;
   return all.size === 1 ? unit : '';
 }
 
-/** Follows the name of a number: ", in minutes". */
+/** Returns a suffix for the name of a quantity, such as ", in minutes". */
 export const inUnit = (unit: string): string => (unit === '' ? '' : `, in ${unit}`);

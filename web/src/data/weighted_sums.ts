@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The true sums of a stream, whose records leave or fade.
+// True sums of a stream whose records expire or fade.
 
 import type { Records } from './contributions.ts';
 
 /**
- * Every step multiplies the sum by `decay`; a record leaves it `window` steps after it came. What a
- * step adds is its records, and `momentum` times what the step before added.
+ * Every step multiplies the sum by `decay`, and a record leaves it `window` steps after it came. A
+ * step adds its records and `momentum` times what the previous step added.
  */
 export interface Weights {
   window: number;
@@ -14,7 +14,7 @@ export interface Weights {
   momentum: number;
 }
 
-/** Returns the sums of all steps, row-major like the sums of the single steps that are given. */
+/** Returns the sums after each step, row-major, given the sum of each single step. */
 export function weightedSums(
   steps: Float64Array,
   dimension: number,
@@ -30,11 +30,11 @@ export function weightedSums(
   return sums;
 }
 
-/** Returns the square of the deviation of a sum whose records each have noise of deviation 1. */
+/** Returns the variance of a sum whose records each have noise of variance 1. */
 export function sumOfSquares({ window, decay, momentum }: Weights, step: number): number {
   const geometric = (ratio: number): number => (1 - ratio ** step) / (1 - ratio);
   if (momentum > 0) {
-    // A record of k steps ago counts (1 - momentum^(k + 1)) / (1 - momentum).
+    // A record from k steps ago has weight (1 - momentum^(k + 1)) / (1 - momentum).
     const first = momentum * geometric(momentum);
     const second = momentum ** 2 * geometric(momentum ** 2);
     return (step - 2 * first + second) / (1 - momentum) ** 2;
@@ -42,7 +42,7 @@ export function sumOfSquares({ window, decay, momentum }: Weights, step: number)
   return decay === 1 ? Math.min(step, window) : geometric(decay ** 2);
 }
 
-/** The inverse of `weightedSums`: what every step adds, in rows that need not be of sums. */
+/** Inverse of `weightedSums`: returns what every step adds. The rows need not be sums. */
 export function stepsOf(
   sums: Float64Array,
   dimension: number,
@@ -57,7 +57,7 @@ export function stepsOf(
   return steps;
 }
 
-/** Sums of the records of each step, each of which is clipped; row-major. */
+/** Returns the sum of the clipped records of each step, row-major. */
 export function clippedSteps({ table, batchSize, numSteps }: Records, clipNorm: number): Float64Array {
   const { numColumns, values } = table;
   const steps = new Float64Array(numSteps * numColumns);

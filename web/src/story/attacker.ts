@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The promise of privacy as a game: who knows everyone else's record guesses whether one person came.
+// The privacy guarantee as a game: an attacker who knows everyone else's record guesses whether one
+// person came.
 
 import './attacker.css';
 import { h, setText } from '../page/dom.ts';
@@ -14,29 +15,29 @@ import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
 import { positionIn } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
-/** Stops of the handle. */
+/** Values of epsilon that the slider can take. */
 const epsilons = [
   0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10,
 ] as const;
-/** The stops that also stand as numbers below it. */
+/** Values that also have a button below the slider. */
 const listed = [0.1, 1, 3, 10] as const;
-/** Rounds that the machine plays at a press. */
+/** Number of rounds that the machine plays per press. */
 const manyRounds = 1000;
-/** Pixels between a word and the stem of the dot. */
+/** Distance in pixels between a word and the stem of the dot. */
 const gap = 8;
-/** Past rounds that stay in the picture. */
+/** Number of past rounds that stay in the picture. */
 const remembered = 80;
-/** Noise comes as multiples of 2^-20 standard deviations. */
+/** Noise is drawn in multiples of 2^-20 standard deviations. */
 const scale = 2 ** 20;
 const sides = { from: -3.4, to: 5.2 } as const;
 
 interface Round {
   came: boolean;
-  /** The published count without everyone else, in standard deviations of its noise. */
+  /** The published count minus everyone else, in standard deviations of its noise. */
   left: number;
 }
 
-/** Coins and noise: secret, fresh, and from the library. */
+/** Source of coins and noise: secret, fresh, and from the library. */
 class Rounds {
   private numbers: Float64Array = new Float64Array();
   private at = 0;
@@ -44,7 +45,7 @@ class Rounds {
   private constructor(private readonly draw: () => Promise<Float64Array>) {}
 
   static async create({ engine, queue }: Context): Promise<Rounds> {
-    // Two numbers a round: the sign of the first is the coin.
+    // Two numbers per round; the sign of the first is the coin.
     const noise = await queue(() =>
       engine.noise({ mechanism: 'output', numSteps: 2 ** 30, dimension: 2 }),
     );
@@ -70,7 +71,7 @@ class Rounds {
   }
 }
 
-/** The bells, the round that is being played, and those before it. */
+/** The two bell curves, the current round, and previous ones. */
 class Picture {
   readonly plane: Plane;
   private readonly parts: Record<'away' | 'came' | 'right', SVGPathElement>;
@@ -94,7 +95,7 @@ class Picture {
     this.parts = { right: path('right'), away: path('bell away'), came: path('bell came') };
     this.past = this.plane.add('g', { class: 'past' });
     this.stem = this.plane.add('line', { class: 'stem' });
-    // In front of the line, which may cross them.
+    // Words are in front of the line, which may cross them.
     const word = (text: string, kind: string, anchor: string): SVGTextElement => {
       const element = this.plane.add('text', { class: `word ${kind}`, 'text-anchor': anchor });
       element.textContent = text;
@@ -135,8 +136,8 @@ class Picture {
   }
 
   /**
-   * Moves a word that the stem at `x` would cross beyond it, to the side away from the bells. Where
-   * there is no room, its rim cuts the stem.
+   * Moves a word that the stem at `x` would cross beyond it, on the side away from the bells. If
+   * there is no room, the outline of the word interrupts the stem.
    */
   private clear(word: SVGTextElement, x: number, side: 1 | -1): void {
     const length = word.getComputedTextLength();
@@ -195,7 +196,7 @@ function tick(x: number, y: number, height: number, kind: string): SVGRectElemen
   return rect;
 }
 
-/** The bells at some privacy, and what the best guess gains. */
+/** Returns the bells at some epsilon, and the gain of the best guess. */
 function panelOf(epsilon: number, mu: number): Panel {
   const x = Array.from({ length: 161 }, (_, i) => sides.from + (i / 160) * (sides.to - sides.from));
   const bell = (centre: number): number[] => x.map((at) => density(at - centre));
@@ -213,7 +214,7 @@ function panelOf(epsilon: number, mu: number): Panel {
   };
 }
 
-/** Right guesses out of all. */
+/** Count of right guesses. */
 class Tally {
   right = 0;
   rounds = 0;
@@ -239,7 +240,7 @@ class Tally {
   }
 }
 
-/** The game: a dot, two answers, and who was right how often. */
+/** The game: a dot, two answers, and the score of each player. */
 class Game {
   readonly element: HTMLElement;
   private readonly yours = new Tally();
@@ -280,7 +281,7 @@ class Game {
     );
   }
 
-  /** Another epsilon is another game. */
+  /** Starts a new game, because another epsilon changes the odds. */
   restart(mu: number): void {
     this.mu = mu;
     this.yours.clear();
@@ -303,7 +304,7 @@ class Game {
     this.picture.play(this.round);
   }
 
-  /** The best guess: whichever bell is higher at the dot. */
+  /** Plays rounds with the best guess, which is the bell that is higher at the dot. */
   private async playMany(): Promise<void> {
     await this.rounds.refill();
     while (!this.rounds.empty) {
@@ -322,7 +323,7 @@ async function distances({ engine, queue }: Context): Promise<number[]> {
   return queue(() => Promise.all(epsilons.map((epsilon) => mu(epsilon, engine))));
 }
 
-/** Says why all counts together tell no more than one dot. */
+/** Explains why all counts together reveal no more than one dot. */
 const sameForAll = (mu: number): string =>
   'The attacker sees not one count but all 1,024. That does not help: however the noise is made, ' +
   'there is enough of it that all counts together reveal exactly as much as this one dot. That is ' +

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Handles: elements that are sliders for the pointer, the keyboard and screen readers.
+// Handles: elements that act as sliders for the pointer, the keyboard and screen readers.
 
 import { h } from '../page/dom.ts';
 
 export interface HandleOptions {
-  /** Name of what it sets. */
+  /** Accessible name. */
   readonly label: string;
   readonly min: number;
   readonly max: number;
   readonly value: number;
-  /** Distance of one press of an arrow key. */
+  /** Change per press of an arrow key. */
   readonly step: number;
-  /** Distance of a page key. Default: ten steps. */
+  /** Change per press of a page key. Default: ten steps. */
   readonly page?: number;
-  /** Whether dragging goes along the screen or up. */
+  /** Direction of dragging, horizontal or vertical. */
   readonly along: 'x' | 'y';
-  /** The value in words. */
+  /** Returns the value in words. */
   say(value: number): string;
-  /** The value under a point of the window. */
+  /** Returns the value under a point of the window. */
   valueAt(point: { clientX: number; clientY: number }): number;
   moved(value: number): void;
-  /** The pointer has let go, or a key was pressed. */
+  /** Called when the pointer is released or a key was pressed. */
   settled?(value: number): void;
 }
 
@@ -32,7 +32,7 @@ const directions: Readonly<Record<string, number>> = {
   ArrowUp: 1,
 };
 
-/** Makes `element` a slider. It should measure 24 px or more. */
+/** Turns `element` into a slider. It should measure at least 24 px. */
 export class Handle {
   private now: number;
 
@@ -62,14 +62,14 @@ export class Handle {
     return this.now;
   }
 
-  /** Puts it somewhere without telling anyone; for a scene that moves it itself. */
+  /** Sets the value without an event, for scenes that move the handle themselves. */
   put(value: number): void {
     const { min, max } = this.options;
     this.now = Math.min(max, Math.max(min, value));
     this.announce();
   }
 
-  /** The nearest whole step from the least value, without the dust of binary fractions. */
+  /** Returns the nearest step counted from `min`, rounded to hide binary fractions. */
   private onStep(value: number): number {
     const { min, step } = this.options;
     return Number((min + Math.round((value - min) / step) * step).toPrecision(12));
@@ -124,11 +124,11 @@ export interface SliderOptions
     HandleOptions,
     'label' | 'min' | 'max' | 'value' | 'step' | 'say' | 'moved' | 'settled'
   > {
-  /** Words below the two ends. */
+  /** Labels below the two ends. */
   readonly ends?: readonly [string, string];
 }
 
-/** A slider beside a picture: the browser's own, with its value in words. */
+/** A native slider beside a picture, with its value in words. */
 export class Slider {
   readonly element: HTMLElement;
   private readonly input = h('input', { type: 'range', class: 'slider' });
@@ -154,7 +154,7 @@ export class Slider {
     return this.input.valueAsNumber;
   }
 
-  /** Puts it somewhere without telling anyone. */
+  /** Sets the value without an event. */
   put(value: number): void {
     this.input.value = String(value);
     this.announce();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The bars of C^-1, each with a handle: how much of a draw is in the noise of a step.
+// The bars of C^-1, each with a handle: the share of each draw in the noise of a step.
 
 import { quantity } from '../../page/format.ts';
 import { Handle } from '../handle.ts';
@@ -8,11 +8,11 @@ import { Plane } from '../plane.ts';
 import { squareRootBars } from './floor_numbers.ts';
 import { makeGrip, place } from './parts.ts';
 
-/** The fresh draw, and the earlier ones whose bars can be dragged. */
+/** Number of bars: the fresh draw, and the earlier ones whose bars can be dragged. */
 const numShown = 9;
 const rootBars = squareRootBars(numShown);
 
-/** Marks beside the bars are those of the square root. */
+/** Draggable bars; the marks beside them are those of the square root. */
 export class BarsPicture {
   readonly plane: Plane;
   readonly bars = Float64Array.from(rootBars);
@@ -44,7 +44,7 @@ export class BarsPicture {
     this.handles = this.grips.map((grip, i) => this.makeHandle(grip, i + 1, moved, settled));
   }
 
-  /** Sets all bars; those that are missing are zero. */
+  /** Sets all bars; missing ones are zero. */
   put(bars: Float64Array): void {
     for (let bar = 1; bar < numShown; ++bar) {
       this.bars[bar] = bars[bar] ?? 0;

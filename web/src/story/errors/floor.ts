@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The floor: bars that say how much of each earlier draw a step takes back, the error that follows,
-// and the proved bound below which no factorization gets.
+// The floor: bars that set how much of each earlier draw a step takes back, the resulting error,
+// and the proved bound that no factorization beats.
 
 import './errors.css';
 import type { UnitError } from 'dp-ftrl';
@@ -22,7 +22,7 @@ const bufferCounts = [1, 2, 3, 4, 8] as const;
 const rootBars = squareRootBars(numSteps);
 const rootErrors = errorsOfBars(rootBars, numSteps);
 const freshErrors = errorsOfBars(Float64Array.of(1), numSteps);
-/** Errors beyond this one are not told apart. */
+/** Errors beyond this one are shown as "over a million". */
 const hopeless = 1e6;
 
 interface Optimum {
@@ -84,7 +84,9 @@ class FloorScene implements SceneView {
     this.changed();
   }
 
-  /** The bars that can be dragged, those beyond, and the buffers drawn; `r` as in the square root. */
+  /**
+   * The draggable bars, those beyond them, and the buffers drawn; `r` means as in the square root.
+   */
   readonly position: Position = {
     read: () => {
       const bars = [...this.bars.bars].map((bar, i) => (bar === rootBars[i] ? 'r' : bar));
@@ -108,7 +110,7 @@ class FloorScene implements SceneView {
     },
   };
 
-  /** Has the library find the optima, and the floor with them. */
+  /** Computes the optima with the library, and the floor from them. */
   async compute(): Promise<void> {
     const { engine, queue } = this.context;
     const find = async (buffers: number): Promise<[number, Optimum]> => {

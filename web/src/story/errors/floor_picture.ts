@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The error of every step for some bars, for the square root and for an optimum, above the floor.
+// The error at every step for the user's bars, the square root and an optimum, above the floor.
 
 import { count, fixed } from '../../page/format.ts';
 import { lineThrough, Plane, setLines } from '../plane.ts';
 import { place } from './parts.ts';
 
-/** Errors beyond the top of the picture are drawn at its edge. */
+/** Top of the picture; larger errors are drawn at its edge. */
 const topError = 40;
 const lineNames = ['square-root', 'optimal', 'own'] as const;
 type LineName = (typeof lineNames)[number];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Hands a file to the laboratory: opens it, and puts the file where its reader would have put it.
+// Hands a file to the laboratory: opens it and puts the file into its own file input.
 
 import { h } from '../../page/dom.ts';
 import { laboratory, routeOf } from '../route.ts';
 
-/** The laboratory's own input for a file, once it is there. */
+/** Resolves to the file input of the laboratory once it exists. */
 function fileInput(): Promise<HTMLInputElement> {
   const find = (): HTMLInputElement | null => document.querySelector('#csv-file');
   return new Promise((resolve) => {
@@ -30,7 +30,7 @@ export async function handOver(file: File): Promise<void> {
   input.dispatchEvent(new Event('change'));
 }
 
-/** Offers to choose a file; one can be dropped anywhere on the story. */
+/** Returns a control to choose a file. Files can also be dropped anywhere on the story. */
 export function dropPlace(): HTMLElement {
   const accept = '.csv,text/csv,text/plain';
   const input = h('input', { type: 'file', accept, id: 'yours-file' });

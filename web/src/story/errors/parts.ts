@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Small parts that scenes share.
+// Small components shared by scenes.
 
 import { h, svg } from '../../page/dom.ts';
 import type { Plane } from '../plane.ts';
 
-/** A knob with room around it for a finger; its centre is moved by `transform`. */
+/** Creates a knob with a margin for touch; `transform` moves its centre. */
 export function makeGrip(plane: Plane): SVGGElement {
   const grip = plane.add('g', { class: 'grip' });
   grip.append(svg('circle', { class: 'reach', r: 14 }), svg('circle', { class: 'knob', r: 6 }));
@@ -16,12 +16,12 @@ export function place(element: SVGElement, geometry: Record<string, string | num
   for (const [name, value] of Object.entries(geometry)) element.setAttribute(name, String(value));
 }
 
-/** A number in a text, with all its digits for those who look. */
+/** Creates a number within text, with all its digits as the machine-readable value. */
 export function number(name: string, value: number, text: string): HTMLDataElement {
   return h('data', { class: name, value }, text);
 }
 
-/** A row of a table: a swatch and a name, then cells. */
+/** Creates a table row: a swatch and a name, then cells. */
 export function row(
   swatch: string,
   name: string,
@@ -36,7 +36,7 @@ export function headRow(...names: string[]): HTMLTableSectionElement {
   return h('thead', {}, h('tr', {}, ...cells));
 }
 
-/** Radio buttons in a row. */
+/** A row of radio buttons. */
 export class Choices<T extends string | number> {
   readonly element: HTMLFieldSetElement;
   private readonly inputs = new Map<T, HTMLInputElement>();
@@ -58,7 +58,7 @@ export class Choices<T extends string | number> {
     this.put(chosen);
   }
 
-  /** Chooses one without telling anyone. */
+  /** Selects one without an event. */
   put(value: T): void {
     this.inputs.get(value)!.checked = true;
   }

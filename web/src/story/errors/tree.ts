@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tree: blocks of steps with one noisy sum each, and which of them a total adds up.
+// The tree: blocks of steps with one noisy sum each, and the blocks that a total adds up.
 
 import './errors.css';
 import { h, setText } from '../../page/dom.ts';
@@ -14,7 +14,7 @@ import { evenTicks, lineThrough, Plane, type Scale } from '../plane.ts';
 import { joined, placesOf, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 
-/** Horizons that can be drawn, and the step that is lit at first: one with some blocks. */
+/** Horizons on offer, each with the step selected at first, one with several blocks. */
 const firstSteps: ReadonlyMap<number, number> = new Map([
   [16, 11],
   [64, 46],
@@ -31,7 +31,10 @@ const words: Readonly<Record<CurveName, string>> = {
   honaker: 'the tree, each block averaged with the shorter ones inside it (Honaker)',
 };
 
-/** Blocks narrower than this are drawn as one bar, and a lit one is at least as wide. */
+/**
+ * Smallest width of a block; narrower ones are merged to one bar, and a highlighted one is at least
+ * as wide.
+ */
 const narrowest = 3;
 
 class TreeScene implements SceneView {
@@ -198,7 +201,7 @@ class TreeScene implements SceneView {
     return `${blocks}, noise ${tree} against ${fresh}`;
   }
 
-  /** A mouse over the pictures lights the blocks of the step under it; a tap does as well. */
+  /** Highlights the blocks of the step under the mouse, or of a tapped step. */
   private followPointer(): void {
     for (const plane of [this.blocks, this.errors]) {
       plane.element.classList.add('followed');
@@ -251,15 +254,15 @@ class TreeScene implements SceneView {
     place(this.grip, { transform: `translate(${plane.x(this.step)} ${plane.bottom})` });
   }
 
-  /** True if blocks are too narrow to be drawn apart. */
+  /** True if blocks are too narrow to be drawn separately. */
   private isDense(height: number): boolean {
     return this.blocks.x(2 ** height) - this.blocks.x(0) < narrowest + 1;
   }
 
-  /** A box with a gap around it, as wide as the narrowest one at least. */
+  /** Returns a box with a gap around it, at least as wide as the narrowest. */
   private box(height: number, start: number, size: number): string {
     const plane = this.blocks;
-    // At whole pixels, or the gap would be a shade of the blocks.
+    // Uses whole pixels, because antialiasing would blur the gap.
     const [from, right] = [start, start + size].map((step) => Math.round(plane.x(step)));
     const left = right! - Math.max(narrowest, right! - from! - 1);
     const top = plane.y(height + 1) + 1;
@@ -324,7 +327,7 @@ class TreeScene implements SceneView {
   }
 }
 
-/** The blocks of a total, above each other by their length. */
+/** Returns a picture of the blocks of a total, stacked by length. */
 function blocksPanel(numSteps: number, step: number): Panel {
   const name = `blocks of the total after step ${count(step)}`;
   const box = ({ height, start }: { height: number; start: number }): Series => ({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The reader's own horizon and error: what each mechanism makes of them, and the way to the
-// laboratory.
+// The reader's own horizon and error: the epsilon that each mechanism needs for them, and a link to
+// the laboratory.
 
 import './errors.css';
 import { parseNumber } from '../../../../wasm/src/shared/number.ts';
@@ -25,7 +25,7 @@ import { joined, placesOf, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 
 const delta = 1e-6;
-/** Errors that make sense for a count, in persons. */
+/** Sensible range of errors for a count, in persons. */
 const leastMargin = 0.1;
 const greatestMargin = 1e6;
 
@@ -75,7 +75,7 @@ class YoursScene implements SceneView {
   private readonly link = h('a', { class: 'button', id: 'yours-lab', hidden: true });
   private readonly handle: Handle;
 
-  /** `noiseMultiplier` is that of epsilon 1. */
+  /** `noiseMultiplier` is the one at epsilon 1. */
   constructor(
     stage: HTMLElement,
     private readonly context: Context,
@@ -155,7 +155,7 @@ class YoursScene implements SceneView {
     ];
   }
 
-  /** The steps of the stream, and the error that can be borne. */
+  /** The length of the stream and the acceptable error. */
   readonly position: Position = {
     read: () => joined(this.horizon.numSteps, this.margin),
     put: (text) => {
@@ -235,7 +235,7 @@ class YoursScene implements SceneView {
     void this.refresh();
   }
 
-  /** Has the epsilons computed, and once more if something has changed meanwhile. */
+  /** Computes the epsilons, and repeats if anything changed meanwhile. */
   async refresh(): Promise<void> {
     this.stale = true;
     if (this.busy) return;
@@ -289,7 +289,7 @@ class YoursScene implements SceneView {
     this.writeLink(numSteps, epsilons.at(-2)!);
   }
 
-  /** The laboratory with this horizon, at the epsilon for the error. */
+  /** Links to the laboratory with this horizon, at the epsilon for the error. */
   private writeLink(numSteps: number, exact: number): void {
     const epsilon = Number(Math.max(exact, 1e-3).toPrecision(3));
     this.link.setAttribute('href', `#compare=independent&epsilon=${epsilon}&steps=${numSteps}`);
@@ -298,13 +298,13 @@ class YoursScene implements SceneView {
   }
 }
 
-/** The error in a text, or null if it is none that makes sense. */
+/** Returns the error in a text, or null if it is not a sensible one. */
 function marginOf(text: string): number | null {
   const value = parseNumber(text) ?? NaN;
   return value >= leastMargin && value <= greatestMargin ? value : null;
 }
 
-/** A logarithmic axis from the first tick to the last. */
+/** Returns a logarithmic axis from the first tick to the last. */
 function logarithmic(ticks: readonly number[]): Omit<Scale, 'text'> {
   return { from: ticks[0]!, to: ticks.at(-1)!, logarithmic: true, ticks };
 }
@@ -313,13 +313,13 @@ function steps(number: number): string {
   return number === 1 ? 'one step' : `${count(number)} steps`;
 }
 
-/** A power of ten where there is little room. */
+/** Formats a power of ten for narrow axes. */
 function shortCount(value: number): string {
   if (value >= 1e6) return `${value / 1e6}M`;
   return value >= 1e4 ? `${value / 1e3}k` : count(value);
 }
 
-/** Three digits. */
+/** Formats a number with about three digits. */
 function short(value: number): string {
   return value >= 100 ? count(Math.round(value)) : fixed(value, value >= 10 ? 1 : 2);
 }

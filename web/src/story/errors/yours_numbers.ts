@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The largest error of a few mechanisms over the horizon, as the library found it beforehand.
+// Largest error of some mechanisms at many horizons, precomputed with the library.
 
 import type { MechanismName } from 'dp-ftrl';
 import { errorRows } from './yours_table.ts';
 
-/** In the order of the table's columns. */
+/** Mechanisms in the order of the table's columns. */
 export const rankedMechanisms = [
   'independent',
   'tree',
@@ -16,20 +16,23 @@ export const rankedMechanisms = [
 
 export interface HorizonErrors {
   readonly numSteps: number;
-  /** Standard deviation of the worst total at noise multiplier 1, as `rankedMechanisms` are. */
+  /**
+   * Standard deviation of the worst total at noise multiplier 1, in the order of
+   * `rankedMechanisms`.
+   */
   readonly errors: readonly number[];
-  /** Every factorization of the prefix sums has at least this one, each person in one step. */
+  /** Lower bound for every factorization of the prefix sums, each person in one step. */
   readonly floor: number;
 }
 
-/** By growing horizon. */
+/** Errors by increasing horizon. */
 export const horizons: readonly HorizonErrors[] = errorRows.map((row) => ({
   numSteps: row[0],
   errors: row.slice(1, -1),
   floor: row.at(-1)!,
 }));
 
-/** Index of the horizon that is nearest on a logarithmic scale. */
+/** Returns the index of the nearest horizon on a logarithmic scale. */
 export function nearestHorizon(numSteps: number): number {
   const distance = (index: number): number =>
     Math.abs(Math.log(horizons[index]!.numSteps / numSteps));
@@ -38,10 +41,13 @@ export function nearestHorizon(numSteps: number): number {
   return best;
 }
 
-/** Deviations of a normal number that 95 of 100 stay within. */
+/** Number of standard deviations that 95 of 100 normal numbers stay within. */
 export const deviationsShown = 2;
 
-/** Noise multiplier at which twice the standard deviation of the worst total is `margin`. */
+/**
+ * Returns the noise multiplier at which twice the standard deviation of the worst total is
+ * `margin`.
+ */
 export function bearableMultiplier(margin: number, error: number): number {
   return margin / (deviationsShown * error);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Share of held-out images that are read right, while the learners learn: a line for the mean of
-// the seeds and a band from the worst of them to the best.
+// Share of held-out images read correctly during training: a line for the mean over the seeds, and
+// a band from the worst to the best.
 
 import { svg } from '../../page/dom.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
@@ -17,7 +17,7 @@ interface Parts {
   name: SVGTextElement;
 }
 
-/** Curves of the same learner, one a seed; all have looked at the same times, or not yet. */
+/** Curves of one learner, one per seed, evaluated at the same times; some may be behind. */
 export type Curves = readonly (readonly Look[])[];
 
 export interface Spread {
@@ -34,7 +34,7 @@ export function spreadOf(accuracies: readonly number[]): Spread {
   };
 }
 
-/** Share of the chart that a name may take. */
+/** Largest share of the chart's width for a name. */
 const widestName = 0.25;
 
 export class AccuracyChart {
@@ -57,7 +57,7 @@ export class AccuracyChart {
       const name = svg('text', { class: `name ${noise}`, 'text-anchor': 'end' });
       this.parts.set(noise, { band, line, name });
     }
-    // Names lie over all lines.
+    // Names are drawn above all lines.
     for (const { name } of this.parts.values()) this.plane.element.append(name);
   }
 
@@ -113,11 +113,11 @@ export class AccuracyChart {
     name.textContent = '';
     if (last === undefined) return;
     const share = spreadOf(complete.map((looks) => looks.at(-1)!.accuracy)).mean;
-    // A name that would reach over to the steep part of its line is left to the legend.
+    // A name that would reach the steep part of its line is left to the legend.
     name.textContent = `${NAMES[noise]} ${percent(share)}`;
     if (name.getComputedTextLength() > widestName * plane.width) name.textContent = percent(share);
     name.setAttribute('x', String(last.x));
-    // The uppermost line has its name above it, the others below.
+    // The top line has its name above it, the others below.
     name.setAttribute('y', String(noise === 'none' ? last.y - 9 : last.y + 22));
   }
 }

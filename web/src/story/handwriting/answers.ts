@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How sure each model is of each digit: a table with a bar in every cell.
+// Confidence of each model in each digit: a table with a bar in every cell.
 
 import { h, setText, svg } from '../../page/dom.ts';
 import { roundPercent } from '../../page/format.ts';
 import { NOISES, type Noise } from './numbers/learners.ts';
 import { answer, largestOf, NUM_CLASSES } from './numbers/softmax.ts';
 
-/** Names of the learners wherever they are shown. */
+/** Names of the learners, used everywhere. */
 export const NAMES: Readonly<Record<Noise, string>> = {
   optimal: 'noise taken back',
   independent: 'fresh noise',
@@ -40,7 +40,7 @@ export class Answers {
   readonly element: HTMLElement;
   private readonly heads = new Map<Noise, HTMLElement>();
   private readonly cells = new Map<Noise, Cell[]>();
-  /** The answers in a sentence, for those who do not see the bars. */
+  /** The answers as a sentence, for users who cannot see the bars. */
   private readonly said = h('p', { class: 'visually-hidden', 'aria-live': 'polite' });
 
   constructor() {
@@ -77,7 +77,7 @@ export class Answers {
     );
   }
 
-  /** Asks the models what they make of some features; one that still learns says nothing. */
+  /** Shows the models' answers for some features; a model still in training has none. */
   ask(models: ReadonlyMap<Noise, Float64Array>, features: Float64Array | null): void {
     const said: string[] = [];
     for (const noise of NOISES) {
