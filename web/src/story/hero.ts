@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One day in a shop, counted twice with the same privacy; a handle goes from the worst way of making
-// noise to the best, and the day can be watched again.
+// One day in a shop, counted twice with the same privacy. A slider moves from the worst mechanism
+// to the best, and the day can be replayed.
 
 import { setText } from '../page/dom.ts';
 import { count } from '../page/format.ts';
@@ -14,14 +14,16 @@ import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
 import { positionIn, type Position } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
-/** Milliseconds that the day takes, and before it begins by itself. */
+/**
+ * Durations in milliseconds: of a replay, of the pause before the first one, and of a transition.
+ */
 const replayTime = 4500;
 const pauseBefore = 900;
 const morphTime = 500;
-/** With reduced motion the day goes on in this many jumps. */
+/** Number of jumps in a replay with reduced motion. */
 const jumps = 8;
 
-/** Calls `draw` with the part of the time that has passed, until it is 1 or `still` says no. */
+/** Calls `draw` with the elapsed share of the time, until it is 1 or `still` returns false. */
 function animate(time: number, draw: (part: number) => void, still: () => boolean): void {
   const start = performance.now();
   const frame = (now: number): void => {
@@ -77,7 +79,7 @@ class Hero {
     return this.plane.element;
   }
 
-  /** Goes over to another mechanism. */
+  /** Animates the transition to another mechanism. */
   choose(lane: Lane): void {
     this.lane = lane;
     const from = this.shown;
@@ -133,7 +135,7 @@ class Hero {
 
   private points(values: (i: number) => number): Point[] {
     const { plane } = this;
-    // As many points as pixels.
+    // Draws about as many points as pixels.
     const stride = Math.max(1, Math.floor(numPeople / (plane.right - plane.left)));
     const points = [{ x: plane.x(0), y: plane.y(0) }];
     for (let i = stride - 1; i < numPeople; i += stride) {
@@ -160,7 +162,7 @@ class Hero {
     this.drawTime();
   }
 
-  /** Draws a veil over the part of the day that has not come yet. */
+  /** Draws a veil over the part of the day that is still to come. */
   private drawTime(): void {
     const { plane, part } = this;
     const x = plane.x(part * numPeople);
@@ -178,7 +180,9 @@ class Hero {
   }
 }
 
-/** The handle: one stop for each mechanism; its numbers stand below it already. */
+/**
+ * Adds the slider, with one stop per mechanism, above the numbers that are in the markup already.
+ */
 function addHandle(
   stage: HTMLElement,
   day: Day,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One day in a shop, counted with several mechanisms: the same people, the same privacy.
+// One day in a shop, counted by several mechanisms: the same people, the same privacy.
 
 import type { MechanismName, SimulationChunk, SimulationOptions } from 'dp-ftrl';
 
-/** The privacy of the whole story, unless the reader drags something. */
+/** Privacy parameters of the whole story, unless the user changes them. */
 export const privacy = { epsilon: 1, delta: 1e-6 } as const;
-/** People who pass the shop, each of whom is one step. */
+/** Number of people who pass the shop, each of whom is one step. */
 export const numPeople = 1024;
 
 export interface Stop {
@@ -16,7 +16,7 @@ export interface Stop {
   readonly noise: string;
 }
 
-/** From the worst to the best. */
+/** Mechanisms from the worst to the best. */
 const stops: readonly Stop[] = [
   { mechanism: 'independent', name: 'fresh', noise: 'fresh noise' },
   { mechanism: 'tree', name: 'tree', noise: 'noise on blocks of people' },
@@ -32,17 +32,17 @@ export interface Lane extends Stop {
   readonly release: Float64Array;
   /** Two standard deviations of the noise after each person. */
   readonly band: Float64Array;
-  /** The largest of them. */
+  /** Largest value of `band`. */
   readonly worst: number;
 }
 
 export interface Day {
-  /** People in the shop after each passer-by. */
+  /** Number of people in the shop after each passer-by. */
   readonly truth: Float64Array;
   readonly lanes: readonly Lane[];
 }
 
-/** The library, in this thread or in a worker. */
+/** The library, on this thread or in a worker. */
 export interface Simulator {
   simulation(options: SimulationOptions): Result<{
     advance(maxSteps: number): Result<SimulationChunk>;
@@ -51,7 +51,7 @@ export interface Simulator {
 }
 type Result<T> = T | Promise<T>;
 
-/** Who came in: 1 or 0 for each passer-by, with a morning, a noon and an evening rush. */
+/** Returns who came in: 1 or 0 for each passer-by, with a morning, a noon and an evening rush. */
 function passersBy(): Float64Array {
   let state = 20_240_229;
   // Marsaglia's xorshift32; never for noise.

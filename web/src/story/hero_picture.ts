@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The first picture as markup, made when the page is built: it is seen before any script has run,
-// and by those who run none.
+// The first picture as markup, generated when the page is built, so that it is visible before
+// scripts run, and without them.
 
 import { fixed } from '../page/format.ts';
 import { numPeople, type Day, type Lane } from './hero_numbers.ts';
 
-/** The counts that the picture has room for. */
+/** Range of counts in the picture. */
 export const range = { from: -100, to: 800 } as const;
 export const ticks = { people: [0, 200, 400, 600, 800], steps: [0, 256, 512, 768, 1024] } as const;
 
 export const names = { people: 'people who came in', steps: 'people who passed the shop' } as const;
 
-/** Neighbouring values are less than a pixel apart: every second one is enough, and the last. */
+/** Neighbouring values are less than a pixel apart, so every second one is enough, and the last. */
 const stride = 2;
 const chosen = Array.from({ length: numPeople / stride }, (_, i) => stride * (i + 1) - 1);
 
 const height = (value: number): number => Math.round(range.to - value);
 
-/** A line in relative steps, which are shorter. */
+/** Returns a path in relative coordinates, which are shorter. */
 function line(values: ArrayLike<number>, steps: readonly number[] = chosen): string {
   let before = height(0);
   let at = 0;
@@ -39,7 +39,7 @@ function band(truth: Float64Array, { band: width }: Lane): string {
 
 const whole = (value: number): string => fixed(value, 0);
 
-/** The two mechanisms that are seen first. */
+/** Returns the two mechanisms shown first. */
 export function ends({ lanes }: Day): { worst: Lane; best: Lane } {
   return { worst: lanes[0]!, best: lanes.at(-1)! };
 }
@@ -47,7 +47,7 @@ export function ends({ lanes }: Day): { worst: Lane; best: Lane } {
 export const published = ({ noise }: Lane): string => `Published with ${noise}`;
 export const within = ({ worst }: Lane): string => `within ± ${fixed(worst, 1)} people`;
 
-/** The lines above the picture: whose curves these are, and how wide their bands. */
+/** Returns the legend above the picture: the curves and the widths of their bands. */
 function legend(day: Day): string {
   const { worst, best } = ends(day);
   const last = numPeople - 1;
@@ -74,12 +74,12 @@ export function describe(lane: Lane, day: Day): string {
   return `${within(lane)}${less}`;
 }
 
-/** The mechanism in a sentence, and how near its counts are. */
+/** Describes a mechanism in a sentence, and its error. */
 export function explain(lane: Lane, day: Day): string {
   return `${explanations[lane.mechanism]} Now the count is ${describe(lane, day)}.`;
 }
 
-/** The room of the handle, with the numbers of its stops. */
+/** Returns the placeholder of the slider, with the numbers of its stops. */
 function handle(day: Day): string {
   const last = day.lanes.length - 1;
   const stops = day.lanes.map(
@@ -97,7 +97,7 @@ function handle(day: Day): string {
 export function heroMarkup(day: Day): string {
   const { worst, best } = ends(day);
   const label = (value: number): string => `<span>${whole(value)}</span>`;
-  // One for every hundred, from the top down to the bottom; the hundreds between have no text.
+  // One label per hundred, from top to bottom; every other one is empty.
   const hundreds = ticks.people.flatMap((value) => ['<span></span>', label(value)]).reverse();
   const path = (kind: string, d: string): string => `<path class="${kind}" d="${d}"/>`;
   const curves = [

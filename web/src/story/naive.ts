@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The two ways that come to mind first: fresh noise for every person, and noise on each total.
+// The two obvious ways: fresh noise for every person, and noise on each total.
 
 import './naive.css';
 import { h, setText } from '../page/dom.ts';
@@ -13,16 +13,16 @@ import { positionIn } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
 const numGhosts = 30;
-/** Steps at which a ghost is drawn, whatever the horizon. */
+/** Number of points of a ghost, at any horizon. */
 const numPoints = 256;
 const horizons: readonly number[] = [
   ...Array.from({ length: 16 }, (_, i) => 2 ** (i + 4)),
   1_000_000,
 ];
-/** Noise comes as multiples of 2^-20 of its standard deviation. */
+/** Noise is drawn in multiples of 2^-20 of its standard deviation. */
 const scale = 2 ** 20;
 
-/** Runs of accumulated fresh noise, numPoints rows of numGhosts entries. */
+/** Returns runs of accumulated fresh noise, numPoints rows of numGhosts entries. */
 async function drawGhosts({ engine, queue }: Context, seed: number): Promise<Float64Array> {
   return queue(async () => {
     const noise = await engine.noise({
@@ -37,7 +37,10 @@ async function drawGhosts({ engine, queue }: Context, seed: number): Promise<Flo
   });
 }
 
-/** The axes grow by leaps, so that the funnel is seen to grow within them. */
+/**
+ * Returns the range of the horizontal axis. It grows in jumps, so that the funnel visibly grows
+ * within it.
+ */
 function roomFor(numSteps: number): number {
   return 4 ** Math.ceil(Math.log(numSteps) / Math.log(4) - 1e-9);
 }
@@ -81,7 +84,7 @@ class Funnel {
     this.plane.redraw();
   }
 
-  /** Runs within the band when the horizon is reached. */
+  /** Number of runs within the band at the horizon. */
   get numInside(): number {
     const last = this.rows.subarray(-numGhosts);
     return last.filter((value) => Math.abs(value) <= 2 * Math.sqrt(numPoints)).length;
@@ -134,7 +137,7 @@ class Funnel {
         return { x: plane.x(step), y: plane.y(sign * unit * Math.sqrt(step)) };
       });
     this.band.setAttribute('d', areaBetween(edge(1), edge(-1)));
-    // The noise of a step of a ghost stands for that of many people: the same law, step by step.
+    // One step of a ghost represents the noise of many people, which has the same distribution.
     const stretch = (unit / 2) * Math.sqrt(numSteps / numPoints);
     for (const [ghost, path] of this.ghosts.entries()) {
       const points = [{ x: plane.x(0), y: plane.y(0) }];
@@ -156,7 +159,10 @@ class Funnel {
   }
 }
 
-/** Noise after all steps, in noises of one person, for both ways: the library says it. */
+/**
+ * Returns the noise after all steps for both ways, relative to that of one person, from the
+ * library.
+ */
 function errorsOf({ engine, queue }: Context): (numSteps: number) => Promise<number> {
   const errors = new Map<number, number>();
   return async (numSteps) => {
@@ -168,7 +174,7 @@ function errorsOf({ engine, queue }: Context): (numSteps: number) => Promise<num
   };
 }
 
-/** Says how far off the count of so many people is. */
+/** Describes the error of the count of so many people. */
 function claimText(numSteps: number, band: number, error: number): (string | HTMLElement)[] {
   const times = Number.isInteger(error) ? count(error) : fixed(error, 1);
   return [

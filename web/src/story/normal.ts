@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The bell, for pictures and percentages.
+// The normal distribution, for pictures and percentages.
 
-/** Density of the standard normal law. */
+/** Returns the density of the standard normal distribution. */
 export function density(x: number): number {
   return Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
 }
 
-/** Probability that a standard normal number is at most `x`: its Taylor series over the density. */
+/**
+ * Returns the probability that a standard normal number is at most `x`, by its Taylor series over
+ * the density.
+ */
 function probability(x: number): number {
   if (x < -8) return 0;
   if (x > 8) return 1;
@@ -20,7 +23,10 @@ function probability(x: number): number {
   return 0.5 + sum * density(x);
 }
 
-/** How often the best guess between two normal laws is right, `mu` standard deviations apart. */
+/**
+ * Returns the probability that the best guess between two normal distributions, `mu` standard
+ * deviations apart, is right.
+ */
 export function bestGuess(mu: number): number {
   return probability(mu / 2);
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Printing. A browser does not wait for what a page computes once it has begun to print: scenes that
-// were not reached are made first, and then the page prints.
+// Prints the story. Once printing has begun, a browser does not wait for computations, so scenes
+// that were not reached are finished first.
 
 import { byId, setText } from '../page/dom.ts';
 
 export interface Paper {
-  /** Scenes without their finished frame. */
+  /** Returns the number of scenes without a finished frame. */
   numOpen(): number;
-  /** Makes them; `advanced` is called after each. */
+  /** Finishes them; `advanced` is called after each. */
   finish(advanced: () => void): Promise<void>;
 }
 
-/** The button, and the keys that print; `isShown` says whether the story is what is printed. */
+/** Connects the button and the keys that print; `isShown` is true if the story would be printed. */
 export function connectPaper(paper: Paper, isShown: () => boolean): void {
   const button = byId<HTMLButtonElement>('print');
   const note = byId('print-note');
@@ -38,7 +38,7 @@ export function connectPaper(paper: Paper, isShown: () => boolean): void {
     event.preventDefault();
     void print();
   });
-  // From a menu: this print cannot wait, and says what it lacks; the next one is whole.
+  // A print from the menu cannot wait, and says what is missing; the next one is complete.
   window.addEventListener('beforeprint', () => {
     if (isShown()) void paper.finish(() => {});
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A crowd: phones teach a model without their images leaving them, one group a round.
+// A crowd: phones train a model together while their images stay on them, one group per round.
 
 import './crowd.css';
 import type { MapPanel, Panel } from '../../figures/picture.ts';
@@ -30,16 +30,19 @@ import { NUM_CLASSES } from './numbers/softmax.ts';
 import { digitsPanel, largestIn, Picture } from './picture.ts';
 
 const EPSILONS = [0.5, 1, 2, 4, 8];
-/** Place in the list at which the slider begins. */
+/** Index at which the slider starts. */
 const START = 2;
 const SEED = 1;
 
-/** Phones side by side. */
+/** Number of phones per row. */
 const COLUMNS = 50;
-/** Phones of a group stand apart: a stride without a common factor with their number. */
+/**
+ * Stride between phones of a group, coprime to their number, which spreads the group over the
+ * picture.
+ */
 const STRIDE = 203;
 
-/** All phones as dots, those of the round lit. */
+/** All phones as dots, with those of the round highlighted. */
 class Phones {
   readonly element: SVGSVGElement;
   private readonly dots: SVGCircleElement[];
@@ -74,7 +77,7 @@ class Phones {
   }
 }
 
-/** Ten pictures in a row with words before them. */
+/** A row of ten pictures with a text before them. */
 class Row {
   readonly element: HTMLElement;
   private readonly text = h('p', {});
@@ -103,7 +106,7 @@ class Row {
     return digitsPanel(this.title, this.values);
   }
 
-  /** On a scale of its own. */
+  /** Shows values on their own scale. */
   show(values: Float64Array, text: string): void {
     setText(this.text, text);
     this.values = values;
@@ -114,7 +117,7 @@ class Row {
   }
 }
 
-/** Held-out images read right after every round. */
+/** Returns a chart of the held-out images read correctly after each round. */
 function progressPanel(rounds: readonly Round[], at: number): Panel {
   const accuracies = rounds.map(({ accuracy }) => accuracy);
   const here = `after round ${at + 1}: ${percent(accuracies[at]!)}`;
@@ -129,13 +132,13 @@ function progressPanel(rounds: readonly Round[], at: number): Panel {
   };
 }
 
-/** Root mean square of the noise in one number of what a round publishes. */
+/** Returns the root mean square of the noise per number that a round publishes. */
 function noiseOf({ sum, published }: Round): number {
   const squares = published.reduce((total, value, i) => total + (value - sum[i]!) ** 2, 0);
   return Math.sqrt(squares / sum.length);
 }
 
-/** How many held-out images the model reads right, round by round. */
+/** Chart of the held-out images that the model reads correctly, by round. */
 class Progress {
   readonly plane: Plane;
   private readonly line: SVGPathElement;
@@ -188,7 +191,7 @@ class CrowdView {
   private rounds: readonly Round[] = [];
   private at = 0;
   private member = 0;
-  /** The round that the reader has gone to, from 1; null for the latest. */
+  /** Round that the user selected, from 1; null for the latest. */
   chosen: number | null = null;
 
   constructor(
@@ -236,7 +239,7 @@ class CrowdView {
     );
   }
 
-  /** Shows the round that is chosen, or the latest of those that are there. */
+  /** Shows the selected round, or the latest available. */
   show(rounds: readonly Round[]): void {
     this.rounds = rounds;
     this.go((this.chosen ?? rounds.length) - 1);
@@ -253,7 +256,7 @@ class CrowdView {
     this.go((round ?? this.rounds.length) - 1);
   }
 
-  /** Says what the noise of all rounds comes to. */
+  /** Describes the noise of all rounds together. */
   finish({ rounds, stddev, freshStddev }: Crowd): void {
     this.show(rounds);
     const times = quantity(freshStddev / stddev, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Handwriting: three models learn to read digits from the same images, two of them privately, and
-// then read what somebody draws.
+// then read what the user draws.
 
 import './handwriting.css';
 import { h, setText } from '../../page/dom.ts';
@@ -19,12 +19,12 @@ import { WeightPictures } from './weight_pictures.ts';
 
 const EPSILONS = [0.25, 0.5, 1, 2, 4, 8];
 const LISTS = { epsilon: EPSILONS, batch: BATCH_SIZES };
-/** Places in the two lists at which the sliders begin. */
+/** Indices at which the two sliders start. */
 const START = { epsilon: 2, batch: 2 };
 
 type Field = Pick<SliderOptions, 'label' | 'ends' | 'say'>;
 
-/** The accuracies in words: the mean of the seeds that are done, and how far they are apart. */
+/** The accuracies in words: the mean of the finished seeds, and their spread. */
 class Results {
   readonly element: HTMLElement;
   private readonly cells = new Map<Noise, HTMLElement>();
@@ -84,13 +84,13 @@ function origin({ training, heldOut }: DigitSet): HTMLElement {
   );
 }
 
-/** Two sliders: how private, and how often a new model. */
+/** Two sliders: the privacy, and how often a new model is published. */
 class Wishes {
   readonly element: HTMLElement;
   private readonly said = h('p', { class: 'wish', 'aria-live': 'polite' });
   private at = { ...START };
   private readonly sliders = new Map<keyof typeof START, Slider>();
-  /** Epsilon, and the images of a batch. */
+  /** Epsilon and the batch size. */
   readonly position: Position = {
     read: () => joined(this.wish.epsilon, this.wish.batchSize),
     put: (text) => {

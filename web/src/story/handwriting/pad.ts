@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Paper to draw a digit on, with the pointer.
+// Drawing area for a digit.
 
 import { svg } from '../../page/dom.ts';
 import { lineThrough } from '../plane.ts';
@@ -26,7 +26,7 @@ export class Pad {
   });
   private strokes: Point[][] = [];
 
-  /** `drawn` gets all strokes so far, whenever there is more of them. */
+  /** `drawn` is called with all strokes so far, whenever they change. */
   constructor(private readonly drawn: (strokes: readonly Point[][]) => void) {
     this.hint.textContent = 'here, from 0 to 9';
     this.element.append(this.hint, this.ink);
@@ -50,7 +50,7 @@ export class Pad {
   private go(event: PointerEvent): void {
     if (!this.element.hasPointerCapture(event.pointerId)) return;
     const box = this.element.getBoundingClientRect();
-    // One event may stand for several places.
+    // One event may combine several positions.
     const places = event.getCoalescedEvents?.() ?? [];
     for (const { clientX, clientY } of places.length > 0 ? places : [event]) {
       this.strokes
@@ -66,7 +66,7 @@ export class Pad {
 
   private draw(): void {
     const path = this.strokes.map((stroke) => {
-      // A point alone is a line to itself, which the round end of the pen shows.
+      // A single point is drawn as a line to itself, which the round line cap makes visible.
       const points = stroke.length === 1 ? [stroke[0]!, stroke[0]!] : stroke;
       return lineThrough(points.map(([x, y]) => ({ x, y })));
     });

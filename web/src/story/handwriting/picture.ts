@@ -9,20 +9,20 @@ import { quantity } from '../../page/format.ts';
 import { NUM_PIXELS, SIDE } from './numbers/image.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
 
-/** Shades that a picture tells apart. */
+/** Number of shades of each sign in a picture. */
 const NUM_SHADES = 15;
 
-/** Squares of one shade as one path. */
+/** Returns the squares of one shade as one path. */
 function squares(places: readonly number[]): string {
   return places.map((at) => `M${at % SIDE} ${Math.floor(at / SIDE)}h1v1h-1z`).join('');
 }
 
-/** Size of the largest of some values. */
+/** Returns the largest absolute value. */
 export function largestIn(values: Float64Array): number {
   return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }
 
-/** Pictures of the ten digits in two rows, on one scale of their own. */
+/** Returns pictures of the ten digits in two rows, on a common scale. */
 export function digitsPanel(title: string, values: Float64Array): MapPanel {
   const full = largestIn(values) || 1;
   const perRow = NUM_CLASSES / 2;
@@ -48,7 +48,10 @@ export class Picture {
     });
   }
 
-  /** Shows values between -`full` and `full`: none is the colour of paper, `full` the strongest. */
+  /**
+   * Shows values between -`full` and `full`; zero is the colour of paper, `full` the strongest
+   * shade.
+   */
   show(values: ArrayLike<number>, full: number): void {
     const shades = new Map<number, number[]>();
     for (let at = 0; at < SIDE * SIDE; ++at) {

@@ -10,7 +10,7 @@ import { imageOf, type Stroke } from './numbers/strokes.ts';
 import { Pad } from './pad.ts';
 import { Picture } from './picture.ts';
 
-/** Paper to draw on, images to choose from, and what the learners read. */
+/** Drawing area, images to choose from, and the learners' answers. */
 export class Reading {
   readonly element: HTMLElement;
   private readonly pad: Pad;

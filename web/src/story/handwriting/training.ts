@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains the learners one after the other, in the worker: one seed of each first, then the others.
+// Trains the learners one after the other in the worker: first one seed of each, then the other
+// seeds.
 
 import type { Context } from '../scene.ts';
 import type { Curves } from './accuracy_chart.ts';
@@ -8,10 +9,10 @@ import type { DigitSet } from './numbers/digits.ts';
 import { mannerOf, NOISES, NUM_LOOKS, train } from './numbers/learners.ts';
 import type { BatchSize, Look, Noise, Trained } from './numbers/learners.ts';
 
-/** Seeds of the noise; the models of the first are the ones that are shown. */
+/** Seeds of the noise; the models of the first seed are shown. */
 const SEEDS = [1, 2, 3, 4, 5];
 
-/** Settings that the reader chooses. */
+/** Settings chosen by the user. */
 export interface Wish {
   epsilon: number;
   batchSize: BatchSize;
@@ -23,12 +24,12 @@ interface Job extends Wish {
   signal: AbortSignal;
 }
 
-/** The two kinds of noise, and none, with what is known of each so far. */
+/** Training with two kinds of noise and with none, and the results so far. */
 export class Training {
   private readonly done = new Map<Noise, Trained[]>();
   private open: { noise: Noise; looks: readonly Look[] } | null = null;
   private running = new AbortController();
-  /** With which all that is done was done. */
+  /** Batch size of all results so far. */
   private batchSize: BatchSize | null = null;
 
   constructor(
@@ -37,7 +38,7 @@ export class Training {
     private readonly changed: (share: number) => void,
   ) {}
 
-  /** Models of the first seed. */
+  /** Returns the models of the first seed. */
   get models(): Map<Noise, Float64Array> {
     const models = new Map<Noise, Float64Array>();
     for (const [noise, [first]] of this.done) if (first) models.set(noise, first.weights);
@@ -56,11 +57,11 @@ export class Training {
     return curves;
   }
 
-  /** Learns anew; resolves when all seeds are done, or something else is wished for. */
+  /** Restarts the training; resolves when all seeds are done or another setting is chosen. */
   async start(wish: Wish): Promise<void> {
     this.running.abort();
     const { signal } = (this.running = new AbortController());
-    // Without noise nothing depends on epsilon.
+    // Without noise, nothing depends on epsilon.
     const kept = wish.batchSize === this.batchSize ? this.done.get('none') : undefined;
     this.batchSize = wish.batchSize;
     this.done.clear();
@@ -86,7 +87,7 @@ export class Training {
     this.running.abort();
   }
 
-  /** Trains one learner; null if something else was wished for meanwhile. */
+  /** Trains one learner; null if another setting was chosen meanwhile. */
   private async one(job: Job, looked: (looks: readonly Look[]) => void): Promise<Trained | null> {
     const { noise, epsilon, batchSize, seed, signal } = job;
     const manner = mannerOf(noise, batchSize);

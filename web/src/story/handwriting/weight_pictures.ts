@@ -8,7 +8,7 @@ import { NOISES, type Noise } from './numbers/learners.ts';
 import { NUM_CLASSES, NUM_WEIGHTS } from './numbers/softmax.ts';
 import { digitsPanel, largestIn, Picture } from './picture.ts';
 
-/** Pictures of the ten rows of weights, one learner's at a time. */
+/** Pictures of the ten rows of weights of one learner at a time. */
 export class WeightPictures {
   readonly element: HTMLElement;
   private readonly pictures: Picture[] = [];

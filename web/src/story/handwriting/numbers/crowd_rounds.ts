@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Five hundred simulated phones that teach one model: each sends the gradient of its own images,
-// clipped by itself, and a server adds one row of correlated noise a round.
+// Five hundred simulated phones that train one model: each sends the clipped gradient of its own
+// images, and a server adds one row of correlated noise per round.
 
 import type { Engine } from '../../../page/engine.ts';
 import type { DigitSet, Examples } from './digits.ts';
 import { accuracy, gradientSum, lateMean, NUM_WEIGHTS } from './softmax.ts';
 
 export const NUM_PHONES = 500;
-/** Phones of a round. */
+/** Number of phones per round. */
 export const GROUP = 25;
-/** Rounds until the same phones come again. */
+/** Number of rounds until the same phones return. */
 export const SEPARATION = NUM_PHONES / GROUP;
-/** Rounds that a phone takes part in. */
+/** Number of rounds that a phone takes part in. */
 export const PARTICIPATIONS = 5;
 export const NUM_ROUNDS = SEPARATION * PARTICIPATIONS;
 export const DELTA = 1e-6;
 
-/** How the crowd goes about it. */
+/** Training parameters of the crowd. */
 export interface CrowdManner {
   clipNorm: number;
   /** Regularisation of the mean over a group. */
   lambda: number;
 }
 
-/** Settings that served best on the stand-in, at epsilon 2: docs/handwriting.md. */
+/** Settings that worked best on the stand-in data, at epsilon 2: docs/handwriting.md. */
 export const CROWD_MANNER: CrowdManner = { clipNorm: 0.1, lambda: 0.1 / 3 };
 
-/** Everything of one round. What is published is public; all else stays secret in earnest. */
+/**
+ * Everything in one round. What is published is public; in a real deployment all else stays secret.
+ */
 export interface Round {
-  /** Numbers of the phones. */
+  /** Indices of the phones. */
   group: number[];
-  /** The model that the phones were sent. */
+  /** The model sent to the phones. */
   weights: Float64Array;
-  /** Sum of what they sent, each clipped by itself. */
+  /** Sum of their contributions, each clipped separately. */
   sum: Float64Array;
-  /** The same with this round's noise. */
+  /** The sum with this round's noise. */
   published: Float64Array;
   /** The model after this round: the mean of the later half of all models so far. */
   model: Float64Array;
-  /** Share of held-out images that it reads right. */
+  /** Share of held-out images that it reads correctly. */
   accuracy: number;
 }
 
@@ -47,7 +49,7 @@ export interface Crowd {
   rounds: Round[];
   /** Standard deviation of the noise in one number of the total over all rounds. */
   stddev: number;
-  /** The same if the noise of each round were fresh, at the same privacy. */
+  /** The same for fresh noise in each round, at the same privacy. */
   freshStddev: number;
 }
 
@@ -56,17 +58,17 @@ export interface CrowdOptions {
   seed: number;
   manner: CrowdManner;
   signal?: AbortSignal;
-  /** Called after each round with all so far. */
+  /** Called after each round with all rounds so far. */
   made?(rounds: readonly Round[]): void;
 }
 
-/** Places of a phone's images within those that are learned from. */
+/** Returns the indices of a phone's images in the training set. */
 export function imagesOfPhone(phone: number, { labels }: Examples): number[] {
   const numImages = Math.floor(labels.length / NUM_PHONES);
   return Array.from({ length: numImages }, (_, i) => phone * numImages + i);
 }
 
-/** Phones of a round: everyone comes once before anyone comes again. */
+/** Returns the phones of a round; every phone takes part once before any does again. */
 export function groupOf(round: number): number[] {
   const first = (round % SEPARATION) * GROUP;
   return Array.from({ length: GROUP }, (_, i) => first + i);
@@ -75,7 +77,7 @@ export function groupOf(round: number): number[] {
 const lengthOf = (vector: Float64Array): number =>
   Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
 
-/** Mean gradient over a phone's images, and the same no longer than the clip norm. */
+/** Returns the mean gradient over a phone's images, clipped, and its norm before clipping. */
 export function contributionOf(
   phone: number,
   weights: Float64Array,

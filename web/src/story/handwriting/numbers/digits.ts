@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The page's handwriting, loaded when somebody looks at it.
+// The handwritten digits of the page, loaded when first needed.
 
 import { featuresOf, NUM_PIXELS } from './image.ts';
 import { unpack } from './packing.ts';
 
-/** Images with their digits, and the features that a learner reads, one image after the other. */
+/** Images with their labels, and the features that a learner reads, image by image. */
 export interface Examples {
   images: Uint8Array[];
   labels: Float64Array;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Images of digits: as MNIST prepares them, reduced for this page, and as a learner reads them.
+// Images of digits: as prepared by MNIST, as reduced for this page, and as features for a learner.
 
-/** Pixels along a side of an image as MNIST has it. */
+/** Side of an MNIST image in pixels. */
 export const FULL_SIDE = 28;
-/** Pixels along a side of a reduced image. */
+/** Side of a reduced image in pixels. */
 export const SIDE = 14;
 export const NUM_PIXELS = SIDE * SIDE;
 /** Shades of a reduced image, from 0 for paper to 15 for ink. */
@@ -25,8 +25,8 @@ export function reduce(full: ArrayLike<number>): Uint8Array {
 }
 
 /**
- * Features of a reduced image: its pixels less their mean, scaled to length 1. It looks at no other
- * image, so it costs no privacy. A blank image has features 0.
+ * Returns the features of a reduced image: its pixels minus their mean, scaled to norm 1. They
+ * depend on no other image, so they cost no privacy. A blank image has features 0.
  */
 export function featuresOf(image: ArrayLike<number>): Float64Array {
   const features = Float64Array.from({ length: NUM_PIXELS }, (_, i) => image[i]!);

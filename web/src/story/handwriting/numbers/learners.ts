@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The learners of the scene: the same pass over the same images with two kinds of noise, and
-// without any.
+// The learners of the scene: the same pass over the same images with two kinds of noise, and with
+// none.
 
 import type { Engine } from '../../../page/engine.ts';
 import type { DigitSet } from './digits.ts';
@@ -13,22 +13,25 @@ export const NOISES: readonly Noise[] = ['optimal', 'independent', 'none'];
 
 export const DELTA = 1e-6;
 
-/** How a learner goes about it. */
+/** Training parameters of a learner. */
 export interface Manner {
-  /** Images of a step. */
+  /** Number of images per step. */
   batchSize: number;
   clipNorm: number;
   lambda: number;
 }
 
-/** Images after which a learner goes on to its next model, and how many models that makes. */
+/** Numbers of images on offer after which a learner moves on to its next model. */
 export const BATCH_SIZES = [700, 280, 70, 28] as const;
 export type BatchSize = (typeof BATCH_SIZES)[number];
 
 /** Clip norm, and how many clip norms a mean gradient of that length moves the weights. */
 type Chosen = readonly [clipNorm: number, rate: number];
 
-/** Settings that served each learner best on the stand-in, at epsilon 1: docs/handwriting.md. */
+/**
+ * Settings that worked best for each learner on the stand-in data, at epsilon 1:
+ * docs/handwriting.md.
+ */
 const CHOSEN: Readonly<Record<Noise, Readonly<Record<BatchSize, Chosen>>>> = {
   optimal: { 700: [1, 30], 280: [0.3, 30], 70: [0.3, 10], 28: [0.3, 3] },
   independent: { 700: [1, 30], 280: [0.1, 30], 70: [0.3, 3], 28: [0.1, 1] },
@@ -40,13 +43,13 @@ export function mannerOf(noise: Noise, batchSize: BatchSize): Manner {
   return { batchSize, clipNorm, lambda: clipNorm / rate };
 }
 
-/** Looks at the model while it learns, at most. */
+/** Largest number of evaluations of a model during training. */
 export const NUM_LOOKS = 20;
 
-/** A model after it has read some images. */
+/** Evaluation of a model after some images. */
 export interface Look {
   numRead: number;
-  /** Share of the held-out images that it gets right. */
+  /** Share of held-out images that it reads correctly. */
   accuracy: number;
 }
 
@@ -55,7 +58,7 @@ export interface Trained {
   weights: Float64Array;
 }
 
-/** A learner of the worker, whichever it is. */
+/** Common interface of the worker's learners. */
 interface Pupil {
   learn(features: Float64Array, labels: Float64Array): Promise<void>;
   weights(): Promise<Float64Array>;
@@ -68,7 +71,7 @@ export interface TrainOptions {
   epsilon: number;
   seed: number;
   signal?: AbortSignal;
-  /** Called after each look. */
+  /** Called after each evaluation. */
   looked?(looks: readonly Look[]): void;
 }
 
@@ -105,7 +108,7 @@ async function makePupil(
   };
 }
 
-/** Makes one pass over the images that are learned from. */
+/** Trains a learner in one pass over the training images. */
 export async function train(
   engine: Engine,
   { training, heldOut }: DigitSet,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A set of reduced images as bytes: two pixels in each.
+// Packs sets of reduced images to bytes, two pixels in each.
 
 import { NUM_PIXELS } from './image.ts';
 
 const BYTES = NUM_PIXELS / 2;
 
-/** Packs images of 16 shades, one after the other, two pixels in a byte. */
+/** Packs images of 16 shades, one after the other, two pixels per byte. */
 export function pack(images: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(images.length * BYTES);
   images.forEach((image, i) => {
@@ -17,7 +17,7 @@ export function pack(images: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** The images that were packed. */
+/** Returns the images that were packed. */
 export function unpack(bytes: Uint8Array): Uint8Array[] {
   if (bytes.length % BYTES !== 0) throw new RangeError(`${bytes.length} bytes are no images`);
   return Array.from({ length: bytes.length / BYTES }, (_, i) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A linear model of ten classes: one row of weights for each digit.
+// A linear model for ten classes, with one row of weights per digit.
 
 import type { Examples } from './digits.ts';
 import { NUM_PIXELS } from './image.ts';
@@ -8,7 +8,7 @@ import { NUM_PIXELS } from './image.ts';
 export const NUM_CLASSES = 10;
 export const NUM_WEIGHTS = NUM_CLASSES * NUM_PIXELS;
 
-/** Scores of one image, given by the place of its features within those of many. */
+/** Returns the scores of one image, whose features start at `at`. */
 function scoresAt(weights: Float64Array, features: Float64Array, at: number): Float64Array {
   const scores = new Float64Array(NUM_CLASSES);
   for (let digit = 0; digit < NUM_CLASSES; ++digit) {
@@ -21,7 +21,7 @@ function scoresAt(weights: Float64Array, features: Float64Array, at: number): Fl
   return scores;
 }
 
-/** Shares that add up to 1: the larger the score, the larger the share. */
+/** Returns the softmax of the scores. */
 function sharesOf(scores: Float64Array): Float64Array {
   const largest = Math.max(...scores);
   const powers = scores.map((score) => Math.exp(score - largest));
@@ -29,7 +29,7 @@ function sharesOf(scores: Float64Array): Float64Array {
   return powers.map((power) => power / sum);
 }
 
-/** How sure the model is of each digit; the shares add up to 1. */
+/** Returns the model's confidence in each digit; the shares add up to 1. */
 export function answer(weights: Float64Array, features: Float64Array): Float64Array {
   return sharesOf(scoresAt(weights, features, 0));
 }
@@ -40,7 +40,7 @@ export function largestOf(values: ArrayLike<number>): number {
   return best;
 }
 
-/** Share of the examples whose digit has the largest score. */
+/** Returns the share of examples whose digit has the largest score. */
 export function accuracy(weights: Float64Array, { labels, features }: Examples): number {
   let numRight = 0;
   labels.forEach((label, i) => {
@@ -49,7 +49,7 @@ export function accuracy(weights: Float64Array, { labels, features }: Examples):
   return numRight / labels.length;
 }
 
-/** Sum of the gradients of the loss over some examples. */
+/** Returns the sum of the gradients of the loss over some examples. */
 export function gradientSum(
   weights: Float64Array,
   { labels, features }: Examples,
@@ -68,7 +68,10 @@ export function gradientSum(
   return sum;
 }
 
-/** Mean of the second half of some models: made of what is private already, so as private as it. */
+/**
+ * Returns the mean of the second half of some models. It is post-processing of private models, so
+ * it is as private as they are.
+ */
 export function lateMean(models: readonly Float64Array[]): Float64Array {
   const late = models.slice(Math.floor(models.length / 2));
   const mean = new Float64Array(NUM_WEIGHTS);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Digits drawn by hand, as strokes: turned into images the way MNIST was made.
+// Converts digits drawn by hand, as strokes, to images in the way MNIST was made.
 
 import { FULL_SIDE } from './image.ts';
 
 export type Point = readonly [x: number, y: number];
-/** Places of a pen from where it was put down to where it was lifted; y grows downwards. */
+/** Positions of a pen from where it was put down to where it was lifted; y grows downwards. */
 export type Stroke = readonly Point[];
 
 /** MNIST scales each digit to fit a square of this side. */
@@ -23,7 +23,7 @@ function place(strokes: readonly Stroke[], { scale, dx, dy }: Placement): Stroke
   return strokes.map((stroke) => stroke.map(([x, y]): Point => [x * scale + dx, y * scale + dy]));
 }
 
-/** Distance of a point from the segment between two others. */
+/** Returns the distance of a point from the segment between two others. */
 function distance([x, y]: Point, [ax, ay]: Point, [bx, by]: Point): number {
   const [vx, vy] = [bx - ax, by - ay];
   const length = vx * vx + vy * vy;
@@ -32,7 +32,7 @@ function distance([x, y]: Point, [ax, ay]: Point, [bx, by]: Point): number {
   return Math.hypot(x - ax - along * vx, y - ay - along * vy);
 }
 
-/** Ink of each pixel, 0 to 1, of strokes that are placed; an edge is one pixel wide. */
+/** Returns the ink of each pixel, 0 to 1, for placed strokes; an edge is one pixel wide. */
 function ink(strokes: readonly Stroke[], pen: number): Float64Array {
   const image = new Float64Array(FULL_SIDE * FULL_SIDE);
   const reach = pen / 2 + 0.5;
@@ -55,7 +55,7 @@ function ink(strokes: readonly Stroke[], pen: number): Float64Array {
   return image;
 }
 
-/** Mean place of the ink of an image. */
+/** Returns the centre of mass of the ink of an image. */
 export function centreOfMass(image: ArrayLike<number>): Point {
   let [sum, sumX, sumY] = [0, 0, 0];
   for (let at = 0; at < image.length; ++at) {
@@ -67,9 +67,9 @@ export function centreOfMass(image: ArrayLike<number>): Point {
 }
 
 /**
- * Turns strokes into an image of 28 x 28 as MNIST prepares them: scaled to fit 20 x 20, their
- * centre of mass in the middle. However large or thick they looked, the pen is as wide in every image.
- * Returns undefined if nothing was drawn.
+ * Converts strokes to an image of 28 x 28 as MNIST prepares them: scaled to fit 20 x 20, with their
+ * centre of mass in the middle. The pen has the same width in every image, regardless of the size
+ * of the strokes. Returns undefined if nothing was drawn.
  */
 export function imageOf(strokes: readonly Stroke[], pen = PEN): Float64Array | undefined {
   const points = strokes.flat();
@@ -77,7 +77,7 @@ export function imageOf(strokes: readonly Stroke[], pen = PEN): Float64Array | u
   const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
   const [left, top] = [Math.min(...xs), Math.min(...ys)];
   const size = Math.max(Math.max(...xs) - left, Math.max(...ys) - top);
-  // A dot stays a dot.
+  // A single dot is not scaled.
   const scale = size === 0 ? 1 : (BOX - pen) / size;
   const corner = (FULL_SIDE - size * scale) / 2;
   const first = { scale, dx: corner - left * scale, dy: corner - top * scale };
