@@ -4,7 +4,7 @@ import { defineConfig, mergeConfig } from 'vite';
 import { offline } from './vite.offline.ts';
 import { filesPolicy, shared } from './vite.shared.ts';
 
-/** The page as files, for any static host and any path. */
+/** Builds the page as files, for any static host and any path. */
 export default defineConfig(
   mergeConfig(shared, {
     define: { SINGLE_FILE: 'false' },

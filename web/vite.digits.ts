@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes the module `virtual:digits` while building: the page's handwriting, small enough to send.
+// Generates the module `virtual:digits` during the build: handwritten digits small enough to send.
 // docs/handwriting.md
 
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { FULL_SIDE, reduce } from './src/story/handwriting/numbers/image.ts';
 import { pack } from './src/story/handwriting/numbers/packing.ts';
 import { generator, shuffle } from './src/data/random.ts';
 
-/** Images of each digit that are learned from, and that are held out. */
+/** Numbers of training and held-out images of each digit. */
 export const NUM_TRAINING = 700;
 export const NUM_HELD_OUT = 150;
 const SEED = 18;
@@ -21,7 +21,7 @@ export interface Digit {
   label: number;
 }
 
-/** The same number of images of each digit, in an order that says nothing about them. */
+/** Returns the same number of images of each digit, in an order that is independent of them. */
 export function split(byDigit: readonly (readonly Uint8Array[])[]): {
   training: Digit[];
   heldOut: Digit[];
@@ -40,7 +40,7 @@ export function split(byDigit: readonly (readonly Uint8Array[])[]): {
   return { training: shuffle(training, random), heldOut: shuffle(heldOut, random) };
 }
 
-/** The images of one digit that the package `mnist` has, reduced. */
+/** Returns the images of one digit in the package `mnist`, reduced. */
 function imagesOf(digit: number): Uint8Array[] {
   const file = createRequire(import.meta.url).resolve(`mnist/src/digits/${digit}.json`);
   const { data } = JSON.parse(readFileSync(file, 'utf8')) as { data: number[] };
@@ -51,7 +51,7 @@ function imagesOf(digit: number): Uint8Array[] {
   );
 }
 
-/** Source of the module: labels as digits, images deflated and in base64. */
+/** Returns the source of the module: labels as digits, images deflated and in base64. */
 function moduleSource(): string {
   const { training, heldOut } = split(Array.from({ length: 10 }, (_, digit) => imagesOf(digit)));
   const all = [...training, ...heldOut];

@@ -16,7 +16,7 @@ interface Line {
 
 const SIDE = 64;
 const background: Colour = [11, 95, 165];
-/** Within the middle circle of 80 %, which is all that some systems leave of an icon. */
+/** Lines within the central circle of 80 %, all that some systems show of an icon. */
 const lines: readonly Line[] = [
   {
     points: [[13, 46], [20, 27], [26, 47], [32, 20], [39, 42], [45, 17], [51, 34]],
@@ -37,7 +37,7 @@ export function iconSvg(): string {
   );
 }
 
-/** Distance from a point to the piece between two others. */
+/** Returns the distance of a point from the segment between two others. */
 function distance([x, y]: Point, [ax, ay]: Point, [bx, by]: Point): number {
   const [dx, dy] = [bx - ax, by - ay];
   const along = ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy);
@@ -45,7 +45,7 @@ function distance([x, y]: Point, [ax, ay]: Point, [bx, by]: Point): number {
   return Math.hypot(x - ax - t * dx, y - ay - t * dy);
 }
 
-/** Share of a pixel, whose width is given, that a line covers. */
+/** Returns the share of a pixel of the given width that a line covers. */
 function coverage({ points, width }: Line, at: Point, pixel: number): number {
   const pieces = points.slice(1).map((end, i) => distance(at, points[i]!, end));
   return Math.min(1, Math.max(0, (width / 2 - Math.min(...pieces)) / pixel + 0.5));
@@ -68,11 +68,11 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, check]);
 }
 
-/** The icon as a PNG with `size` pixels a side. */
+/** Returns the icon as a PNG with `size` pixels per side. */
 export function iconPng(size: number): Buffer {
   const pixel = SIDE / size;
   const rows = Array.from({ length: size }, (_, y) => {
-    // A row begins with its filter: none.
+    // Each row begins with its filter type, 0 for none.
     const row = [0];
     for (let x = 0; x < size; ++x) row.push(...colourAt([(x + 0.5) * pixel, (y + 0.5) * pixel], pixel));
     return Buffer.from(row);

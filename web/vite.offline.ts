@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Adds to the page made of files what makes it installable and keeps it without a network: a
-// manifest with icons, and a service worker that knows the files of this build.
+// Makes the page of files installable and usable offline: adds a manifest with icons, and a service
+// worker that knows the files of this build.
 
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,7 @@ function named(name: string, ending: string, source: string | Buffer): File {
   return { name: `assets/${name}-${hash([source])}.${ending}`, source };
 }
 
-/** Icons as files, and the manifest that names them; it stands in the same folder. */
+/** Returns icons as files, and the manifest that names them, which is in the same folder. */
 function installable(): { icons: File[]; touch: File; manifest: File } {
   const pictures = [192, 512].map((size) => ({ size, file: named('icon', 'png', iconPng(size)) }));
   const drawing = named('icon', 'svg', iconSvg());
@@ -68,14 +68,17 @@ function serviceWorker(files: readonly string[], build: string): string {
   return outputFiles[0]!.text;
 }
 
-/** Whether a file plays the worker's part where there are no workers: then none keeps it either. */
+/**
+ * True for the module that replaces the worker in browsers without workers, in which no service
+ * worker caches it either.
+ */
 const isStandIn = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): boolean =>
   file.type === 'chunk' && /\/dist\/worker\.js$/.test(file.facadeModuleId ?? '');
 
 const contentOf = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): string | Uint8Array =>
   file.type === 'chunk' ? file.code : file.source;
 
-/** Writes into the page which build it is of, so that an open one knows when another is kept. */
+/** Writes the build into the page, so that an open page can tell when another is cached. */
 function sign(page: Rolldown.OutputChunk | Rolldown.OutputAsset | undefined, build: string): void {
   if (page?.type !== 'asset') throw new Error('the build has no page');
   const text = page.source.toString();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Shared by the two builds of the page: the package under its own name, formulas turned into
-// MathML while building, and the policy that the page asks of the browser.
+// Shared by the two builds of the page: resolves the package under its own name, converts formulas
+// to MathML, and sets the page's content security policy.
 
 import { createHash } from 'node:crypto';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -13,7 +13,9 @@ import { digits } from './vite.digits.ts';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 
-/** `<tex>…</tex>` in index.html becomes MathML; `<tex display>` a formula on its own line. */
+/**
+ * Converts `<tex>…</tex>` in index.html to MathML; `<tex display>` is a formula on its own line.
+ */
 function formulas(): Plugin {
   return {
     name: 'formulas',
@@ -29,14 +31,17 @@ function formulas(): Plugin {
             displayMode: display !== undefined,
             throwOnError: true,
           });
-          // The policy of the page allows no style attributes; these only move glyphs by a hair.
+          // The policy forbids style attributes; these only shift glyphs slightly.
           return math.replace(/ style="[^"]*"/g, '').replace(/ class="[^"]*"/g, '');
         }),
     },
   };
 }
 
-/** `<!-- first picture -->` in index.html becomes the story's, computed by the built package. */
+/**
+ * Replaces `<!-- first picture -->` in index.html by the story's first picture, computed by the
+ * built package.
+ */
 function firstPicture(): Plugin {
   return {
     name: 'first-picture',
@@ -74,7 +79,7 @@ function policyTag(script: string, style: string, worker: string, more: string[]
 
 const charset = '<meta charset="utf-8">';
 
-/** Policy of the page made of files. */
+/** Sets the policy of the page of files. */
 export function filesPolicy(): Plugin {
   return {
     name: 'files-policy',
@@ -86,7 +91,7 @@ export function filesPolicy(): Plugin {
   };
 }
 
-/** Policy of the single file, by hashes of what it contains, and that file's name. */
+/** Sets the policy of the single file, by hashes of its contents, and the file's name. */
 export function singlePolicy(fileName: string): Plugin {
   return {
     name: 'single-policy',
@@ -105,7 +110,7 @@ export function singlePolicy(fileName: string): Plugin {
         const tag = policyTag(`${hashes('script')} blob:`, hashes('style'), 'blob:');
         page.source = html.replace(charset, () => `${charset}\n    ${tag}`);
         page.fileName = fileName;
-        // The worker that the package would start; here the page's own script plays that part.
+        // Removes the package's worker; here the page's own script takes its role.
         for (const name of Object.keys(bundle)) if (name !== 'index.html') delete bundle[name];
       },
     },
@@ -123,6 +128,6 @@ export const shared: UserConfig = {
     ],
   },
   plugins: [formulas(), firstPicture(), digits()],
-  // The package's worker is one module; a classic script runs wherever workers do.
+  // The package's worker is one module; a classic script runs in every browser with workers.
   worker: { format: 'iife' },
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The bytes by which a build is known: those of all parts, each after its length, so that no two lists
-// are alike. Names and contents of the files of a build, in the order of the names, are such parts.
+// Concatenates parts to the bytes that identify a build, each preceded by its length, so that
+// different lists give different bytes. The parts are the names and contents of the files of a
+// build, ordered by name.
 
 import { joined } from '../../../wasm/src/shared/joined.ts';
 
@@ -15,5 +16,5 @@ export function framed(parts: readonly (string | Uint8Array)[]): Uint8Array<Arra
   return joined(pieces);
 }
 
-/** Digits of a SHA-256 that stand for it. */
+/** Number of leading hexadecimal digits of a SHA-256 that identify a build. */
 export const digits = 16;

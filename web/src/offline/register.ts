@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Has the browser keep the page for use without a network, and finds out when the host has a newer
-// build than the one that is open.
+// Caches the page for offline use, and detects when the host has a newer build than the open one.
 
 import { newestPage } from './kept.ts';
 
-/** Milliseconds until it is tried again. */
+/** Milliseconds before a retry. */
 const pause = 3000;
-/** Milliseconds between two looks for a newer build while the page is seen. */
+/** Milliseconds between two checks for a newer build while the page is visible. */
 const hour = 3_600_000;
 
-/** The build that a page is of; undefined for one that the build made no files of. */
+/** Returns the build of a page; undefined if the page does not come from a build into files. */
 const buildOf = (page: Document): string | undefined =>
   page.querySelector<HTMLMetaElement>('meta[name=build]')?.content;
 
 class Keeper {
   private registration: ServiceWorkerRegistration | null = null;
   private readonly own = buildOf(document);
-  /** The newest build that was spoken of. */
+  /** Newest build reported so far. */
   private told = this.own;
 
   constructor(private readonly heard: (isNewest: boolean) => void) {}
 
-  /** Once more where it fails: the host may have been given a new build meanwhile. */
+  /**
+   * Registers the worker; `again` retries once after a failure, as the host may have received a new
+   * build meanwhile.
+   */
   start(again: boolean): void {
     void this.keep(again).catch(() => {});
   }
 
-  /** Asks the host for a newer build, if somebody may be looking. */
+  /** Checks the host for a newer build if the page is visible. */
   look(): void {
     if (document.hidden || this.registration === null) return;
     const { registration } = this;
     const looked = registration.update().then(async () => {
-      // One may have come while the page slept and heard nothing.
+      // A build may have arrived while the page was suspended.
       if (registration.installing === null) await this.compare();
     });
-    looked.catch(() => {}); // Without a network there is nothing newer.
+    looked.catch(() => {}); // Without a network, no newer build can be found.
   }
 
   private async keep(again: boolean): Promise<void> {
@@ -49,7 +51,7 @@ class Keeper {
     this.found();
   }
 
-  /** Follows a worker that keeps its build now. */
+  /** Tracks a worker that is installing its build. */
   private readonly found = (): void => {
     const worker = this.registration?.installing;
     worker?.addEventListener('statechange', () => {
@@ -58,8 +60,9 @@ class Keeper {
   };
 
   /**
-   * Says whether this page is of the newest build that is kept. That a worker waits does not tell: the
-   * page comes from the host, and may be as new; nor does one wait for a page that none serves yet.
+   * Reports whether this page is the newest cached build. A waiting worker is no evidence: the page
+   * comes from the host and may be just as new. Nor does a worker wait if no worker serves the page
+   * yet.
    */
   private async compare(): Promise<void> {
     const page = await newestPage(this.registration!.scope);
@@ -72,8 +75,8 @@ class Keeper {
 }
 
 /**
- * Does so once the page has loaded; where browsers or hosts do not allow it, the page works as
- * before, with a network. `heard` is told whether this page is the newest, whenever that changes.
+ * Caches the page once it has loaded. If browser or host do not allow it, the page works as before,
+ * with a network. `heard` is called whenever it changes whether this page is the newest.
  */
 export function keepForOffline(heard: (isNewest: boolean) => void): void {
   if (!/^https?:$/.test(location.protocol) || navigator.serviceWorker === undefined) return;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Keeps the files of one build of the page, so that it opens without a network. Nothing but these
-// files is ever stored; what an open page asks for of another build is passed on. The build fills in
-// the names: vite.offline.ts.
+// Caches the files of one build of the page, so that it opens without a network. Nothing but these
+// files is ever stored; requests of an open page for files of another build are passed on. The
+// build fills in the names: vite.offline.ts.
 
 import { digits, framed } from './framed.ts';
 import { familyOf, keptBuilds, newestPage } from './kept.ts';
 
 /** The files of this build other than the page itself, relative to this script. */
 declare const FILES: readonly string[];
-/** Hash of the names and contents of all files of this build, the page among them. */
+/** Hash of the names and contents of all files of this build, including the page. */
 declare const BUILD: string;
 
 interface Lifetime {
@@ -28,7 +28,7 @@ interface Scope {
 const worker = globalThis as unknown as Scope;
 const { scope } = worker.registration;
 const cacheName = familyOf(scope) + BUILD;
-/** Files of all builds stand in this folder. */
+/** Folder of the files of all builds. */
 const folder = new URL('assets/', scope).href;
 const pageName = 'index.html';
 const pages = new Set([scope, new URL(pageName, scope).href]);
@@ -40,7 +40,10 @@ interface Fetched {
   readonly bytes: Uint8Array;
 }
 
-/** `name` is that of the build; the page is asked for by the address at which it is opened. */
+/**
+ * Fetches a file by its `name` in the build; the page is fetched from the address at which it is
+ * opened.
+ */
 async function fetchFile(name: string): Promise<Fetched> {
   const isPage = name === pageName;
   const address = isPage ? scope : new URL(name, scope).href;
@@ -50,8 +53,8 @@ async function fetchFile(name: string): Promise<Fetched> {
 }
 
 /**
- * All files of this build. Rejects where the host has put another one in their place meanwhile, or
- * answers with something else: neither has the hash.
+ * Fetches all files of this build. Rejects if the host has replaced it meanwhile or answers with
+ * anything else, because the hash then differs.
  */
 async function fetchBuild(): Promise<Fetched[]> {
   const names = [...FILES, pageName].sort();
@@ -63,10 +66,13 @@ async function fetchBuild(): Promise<Fetched[]> {
   return fetched;
 }
 
-/** Touches no cache before everything is there. The page comes last: a cache that has it is whole. */
+/**
+ * Changes no cache until all files are fetched. Stores the page last, so that a cache with the page
+ * is complete.
+ */
 async function install(): Promise<void> {
   const fetched = await fetchBuild();
-  // A build that comes back is the newest one again.
+  // A build that returns becomes the newest one again.
   await caches.delete(cacheName);
   const cache = await caches.open(cacheName);
   const keep = ({ address, response }: Fetched): Promise<void> => cache.put(address, response);
@@ -80,7 +86,7 @@ async function install(): Promise<void> {
   }
 }
 
-/** Later builds may be on their way already. */
+/** Removes older builds only, as later ones may be installing already. */
 async function removeOlder(): Promise<void> {
   const names = await keptBuilds(scope);
   const older = names.slice(0, Math.max(0, names.indexOf(cacheName)));
@@ -88,14 +94,14 @@ async function removeOlder(): Promise<void> {
 }
 
 /**
- * Files have a hash in their name, so the kept one is the right one. It may be of a later build, whose
- * page was opened while this worker still serves: pages of its own are open.
+ * Answers with the cached file, which is the right one because names contain a hash. It may belong
+ * to a later build, whose page was opened while pages of this build keep this worker alive.
  */
 async function fileOf(request: Request): Promise<Response> {
   return (await caches.match(request, { ignoreVary: true })) ?? fetch(request);
 }
 
-/** The host's page where it can be reached, else the newest that is kept. */
+/** Returns the host's page if it can be reached, else the newest cached one. */
 async function pageOf(request: Request): Promise<Response> {
   try {
     return await fetch(request);

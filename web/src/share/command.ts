@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The run on the page as a command.
+// Writes the run on the page as a command.
 
 import type { Participation, Workload } from 'dp-ftrl';
 import type { Roles } from '../data/contributions.ts';
 import type { SnippetSource } from './source.ts';
 
-/** One word of a POSIX shell. */
+/** Returns a word quoted for a POSIX shell. */
 const quoted = (text: string): string =>
   /^[\w.\-/]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Flags of the command whose names are not those of the options. */
+/** Flags of the command whose names differ from the options. */
 const flags: Readonly<Record<string, string>> = {
   numSteps: 'steps',
   clipNorm: 'clip',
@@ -21,20 +21,25 @@ const flags: Readonly<Record<string, string>> = {
 const flagOf = (name: string): string =>
   flags[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** A pattern of participation as the command has it: `--epochs 4`, or its two counts. */
+/** Returns a participation pattern as flags of the command: `--epochs 4`, or its two counts. */
 const participationFlags = (participation: Participation): string[] =>
   Object.entries(participation).map(([name, value]) => `--${flagOf(name)} ${value}`);
 
-/** Windows, decaying sums and momentum as the command has them; the page has no others. */
+/**
+ * Returns a workload as the command's flag has it; the page has only windows, decaying sums and
+ * momentum.
+ */
 const workloadText = (workload: Workload): string => {
   const [name, value] = Object.entries(workload)[0]!;
   return name === 'decay' ? `momentum=0,decay=${value}` : `${name}=${value}`;
 };
 
-/** Options that mean nothing to a release. */
+/** Options that do not apply to a release. */
 const unused = ['loss', 'lambda', 'descent', 'table', 'batchSize'];
 
-/** Whose rows they are, of which so many count, and the time that makes steps of them. */
+/**
+ * Returns the flags for the user column and its limits, and for the time column that defines steps.
+ */
 function roleFlags(
   { person, time, bucket, from, to }: Roles,
   participation?: Participation,
@@ -50,12 +55,12 @@ function roleFlags(
   return flags;
 }
 
-/** A command that writes all releases; null where the command cannot do it. */
+/** Returns a command that writes all releases; null if the command does not support the run. */
 export function commandOf({ options, file }: SnippetSource): string | null {
   if (file === null || file.label !== '' || typeof options.mechanism === 'object') return null;
   const parts = ['dp-ftrl release'];
   for (const [name, value] of Object.entries(options)) {
-    // The command counts the buckets up to --to by itself.
+    // The command derives the number of buckets from --to.
     const isCounted = name === 'numSteps' && file.time !== '' && file.to !== '';
     if (unused.includes(name) || isCounted) continue;
     if (name === 'participation') {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The run on the page as a program for the C++ library.
+// Writes the run on the page as a program for the C++ library.
 
 import type { DescentOptions, Participation, SimulationOptions, Workload } from 'dp-ftrl';
 import type { Bucket } from '../data/contributions.ts';
 import { numRowsOf, saved, seeded, sumsAlone, type SnippetSource, type Source } from './source.ts';
 
-/** Members of the core's options whose names are not those of the package in its spelling. */
+/** Members of the core's options whose names do not follow from those of the package. */
 const members: Readonly<Record<string, string>> = {
   mechanism: 'mechanism.strategy',
   noiseSeed: 'insecure_noise_seed',
@@ -14,10 +14,10 @@ const members: Readonly<Record<string, string>> = {
   bands: 'mechanism.parameters.num_bands',
   buffers: 'mechanism.parameters.num_buffers',
 };
-/** Options of a mechanism, and of a simulation; all others are parameters. */
+/** Options of a mechanism and of a simulation; all others are parameters. */
 const ofMechanism = ['numSteps', 'clipNorm', 'neighbours', 'participation', 'workload'];
 const ofSimulation = ['dimension', 'stream', 'streamSeed', 'loss', 'lambda', 'descent'];
-/** Options whose values are names of an enumeration. */
+/** Options whose values are enumerators. */
 const enumerations: Readonly<Record<string, string>> = {
   neighbours: 'Neighbours',
   objective: 'Objective',
@@ -33,7 +33,7 @@ function memberOf(name: string): string {
   return `${owner}.${underscored(name)}`;
 }
 
-/** A pattern of participation as the core has it. */
+/** Returns the core's form of a participation pattern. */
 function schemaOf(participation: Participation, numSteps: number): string {
   if (participation === 'single') return 'dpftrl::Participation::single()';
   if ('epochs' in participation) {
@@ -48,7 +48,7 @@ function schemaOf(participation: Participation, numSteps: number): string {
   );
 }
 
-/** Windows, decaying sums and momentum as the core has them; the page has no others. */
+/** Workloads in the core; the page has only windows, decaying sums and momentum. */
 const workloads: Readonly<Record<string, readonly [made: string, member: string]>> = {
   window: ['sliding_window', '.width'],
   decay: ['momentum', '.momentum = 0, .decay'],
@@ -77,7 +77,7 @@ function valueOf(name: string, value: unknown, numSteps: number): string {
   return String(value);
 }
 
-/** Reads a file, for programs in C++. */
+/** C++ code that reads a file. */
 const readRows = `using Row = std::vector<std::string>;
 
 /// Cells with commas between them, which may stand in quotation marks; the first row has the names.
@@ -109,7 +109,7 @@ std::size_t place(const std::vector<Row>& rows, const std::string& name) {
 
 `;
 
-/** Makes a table of columns, with the labels of one where they are learned. */
+/** Returns C++ code that builds a table from columns, with labels for a learner. */
 const makeTable = (label: string): string => `dpftrl::Table table_of(const std::vector<Row>& rows, const std::vector<std::string>& columns) {
   const std::size_t num_rows = rows.size() - 1;
   dpftrl::Table table{.features = dpftrl::Matrix(num_rows, columns.size()), .labels = {}};
@@ -139,7 +139,7 @@ const indented = (line: string): string => line && `  ${line}`;
 
 const listOf = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(', ');
 
-/** A program for the C++ library: prints the last release. Null where it cannot be written down. */
+/** Returns a C++ program that prints the last release, or null if it cannot be expressed. */
 export function cppOf({ options, file }: SnippetSource): string | null {
   if (typeof options.mechanism === 'object') return null;
   return file !== null && sumsAlone(options, file)
@@ -169,7 +169,7 @@ function simulationOf(options: SimulationOptions, file: Source | null): string {
   );
 }
 
-/** Number of the bucket of a time, as it stands in a program. Weeks begin on Mondays. */
+/** C++ code for the bucket number of a time. Weeks begin on Mondays. */
 const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
   minute: 'return time.time_since_epoch().count();',
   hour: 'return floor<hours>(time).time_since_epoch().count();',
@@ -201,7 +201,10 @@ std::int64_t bucket_of(const std::string& text) {
 
 `;
 
-/** A program of sums alone: steps have any number of contributions, of persons or not. */
+/**
+ * Returns a program for plain sums, whose steps have any number of contributions, from persons or
+ * not.
+ */
 function eventsOf(options: SimulationOptions, file: Source): string {
   const { noiseSeed, loss, lambda, descent, table, batchSize, epsilon, delta, ...rest } = options;
   const { columns, person, time, bucket, from, to } = file;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Takes numbers and pictures away: a CSV whose first line says how they were made, the figures as SVG,
-// and the same run as programs and as a command.
+// Exports numbers and pictures: a CSV whose first line records how they were made, the figures as
+// SVG, and the same run as programs and as a command.
 
 import { byId, h } from '../page/dom.ts';
 import type { Run } from '../page/run.ts';
@@ -23,15 +23,18 @@ export interface Exported {
   version: string;
   address: string;
   file: SnippetSource['file'];
-  /** The figures that are drawn, by a name for their files. */
+  /** The figures drawn so far, by a name for their files. */
   pictures: ReadonlyMap<string, Picture>;
-  /** By lane, if they are shown. */
+  /** Bands by lane; undefined if they are not shown. */
   simultaneousBands: readonly SimultaneousBand[] | undefined;
-  /** Numbers of Figure 6, if it is drawn. */
+  /** Numbers of Figure 6; null if it is not drawn. */
   statistics: StatisticNumbers | null;
 }
 
-/** Numbers of all steps so far. The first line is a comment that holds all parameters as JSON. */
+/**
+ * Returns the numbers of all steps so far. The first line is a comment that holds all parameters as
+ * JSON.
+ */
 function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Exported): string {
   const { dimension } = run.first.info;
   const lanes = run.lanes.map(({ mechanism, parameters, history }, i) => ({
@@ -65,21 +68,21 @@ function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Ex
   return `${lines.join('\n')}\n`;
 }
 
-/** The numbers of Figure 6 in the same form. */
+/** Returns the numbers of Figure 6 in the same form. */
 function statisticsOf({ version, address }: Exported, { settings, numSteps, timeOf, columns }: StatisticNumbers): string {
   const header = { library: 'dp-ftrl', version, address, settings };
   const names = ['step', ...(timeOf === null ? [] : ['time']), ...columns.map(({ name }) => name)];
   const lines = [`# ${JSON.stringify(header)}`, names.map(csvCell).join(',')];
   for (let step = 1; step <= numSteps; ++step) {
     const time = timeOf === null ? [] : [timeOf(step - 1)];
-    // A mean of no records is none: its cell is empty.
+    // The mean of no records is undefined, so its cell is empty.
     const numbers = columns.map(({ at }) => (Number.isFinite(at(step)) ? at(step) : ''));
     lines.push([step, ...time, ...numbers].join(','));
   }
   return `${lines.join('\n')}\n`;
 }
 
-/** A button for each figure. */
+/** Returns a button for each figure. */
 function figures(pictures: Exported['pictures']): HTMLElement {
   const buttons = [...pictures].map(([name, picture]) => {
     const button = h('button', { type: 'button', 'data-picture': name }, picture.title);
@@ -103,7 +106,7 @@ function snippet(id: string, title: string, text: string): HTMLElement {
       await navigator.clipboard.writeText(text);
       copy.textContent = 'Copied';
     } catch {
-      getSelection()?.selectAllChildren(code); // Then it can be copied by hand.
+      getSelection()?.selectAllChildren(code); // To be copied by hand.
     }
   });
   return h('section', {}, h('h3', {}, title), copy, code);
@@ -112,7 +115,7 @@ function snippet(id: string, title: string, text: string): HTMLElement {
 const withoutCommand = (file: Source | null): string =>
   file === null ? 'there is none here' : 'what is summed here are gradients';
 
-/** Offers the file that the programs read, unless they find it beside them. */
+/** Offers the file that the programs read; null if it comes with them. */
 function tableOf({ name, text }: Source): HTMLElement | null {
   if (text === null) return null;
   const save = h('button', { type: 'button', id: 'export-table' }, 'Download the table as the page read it');
@@ -131,7 +134,9 @@ function tableOf({ name, text }: Source): HTMLElement | null {
   );
 }
 
-/** Opens the dialog; `taken` says what is on the page at that time, null if there is nothing. */
+/**
+ * Connects the export dialog; `taken` returns what is on the page at that time, null if nothing.
+ */
 export function connectExport(taken: () => Exported | null): void {
   const dialog = byId<HTMLDialogElement>('export');
   byId('export-open').addEventListener('click', () => {

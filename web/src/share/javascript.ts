@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The run on the page as a program for Node or a browser.
+// Writes the run on the page as a program for Node or a browser.
 
 import type { SimulationOptions } from 'dp-ftrl';
 import type { Bucket } from '../data/contributions.ts';
 import { numRowsOf, saved, seeded, sumsAlone, type SnippetSource, type Source } from './source.ts';
 
-/** Options as they stand in a program, with further lines of them at the end. */
+/** Returns options as an object literal, with `more` lines at the end. */
 const objectOf = (options: object, ...more: readonly string[]): string =>
   JSON.stringify(options, null, 2)
     .replace(/^(\s*)"(\w+)":/gm, '$1$2:')
     .replace(/\n}$/, ['', ...more].join(',\n  ') + ',\n}');
 
-/** Reads a file whose rows a program sums. */
+/** Returns code that reads a file whose rows a program sums. */
 const readRows = (file: Source): string =>
   `import { readFileSync } from 'node:fs';\n\n` +
   '/** Cells have commas between them, and may stand in quotation marks, but in one line. */\n' +
@@ -24,7 +24,7 @@ const readRows = (file: Source): string =>
   `const columns = ${JSON.stringify(file.columns)};\n` +
   `const valuesOf = (row) => columns.map((name) => Number(row[names.indexOf(name)]));\n`;
 
-/** Makes a table of such rows, with labels where they are learned. */
+/** Returns code that builds a table from these rows, with labels for a learner. */
 const makeTable = ({ label }: Source): string => {
   const labels =
     label === ''
@@ -36,7 +36,7 @@ const makeTable = ({ label }: Source): string => {
   );
 };
 
-/** A program for Node or a browser: prints the last release. */
+/** Returns a program for Node or a browser that prints the last release. */
 export function javascriptOf({ options, file }: SnippetSource): string {
   if (file !== null && sumsAlone(options, file)) return eventsOf(options, file);
   const { table, ...rest } = options;
@@ -51,7 +51,7 @@ export function javascriptOf({ options, file }: SnippetSource): string {
 }
 
 const minute = 60_000;
-/** Number of the bucket of a time in milliseconds, as it stands in a program. Weeks begin on Mondays. */
+/** Code for the bucket number of a time in milliseconds. Weeks begin on Mondays. */
 const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
   minute: `Math.floor(time / ${minute})`,
   hour: `Math.floor(time / ${60 * minute})`,
@@ -61,7 +61,7 @@ const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
   year: 'new Date(time).getUTCFullYear()',
 };
 
-/** Reads times into numbers of buckets, the first and the last among them. */
+/** Returns code that converts times to bucket numbers, including the first and the last. */
 function readTimes({ time, bucket, from, to }: Source): string {
   const edge = (said: string, at: string): string =>
     said === '' ? `timeOf(rows.at(${at}))` : JSON.stringify(said);
@@ -78,7 +78,10 @@ function readTimes({ time, bucket, from, to }: Source): string {
   );
 }
 
-/** A program of sums alone: steps have any number of contributions, of persons or not. */
+/**
+ * Returns a program for plain sums, whose steps have any number of contributions, from persons or
+ * not.
+ */
 function eventsOf(options: SimulationOptions, file: Source): string {
   const { noiseSeed, mechanismLambda, loss, lambda, descent, table, batchSize, ...mechanism } = options;
   const asked = {

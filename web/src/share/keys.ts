@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The keys, shown by one of them.
+// The list of keyboard shortcuts, itself opened by one.
 
 import { byId } from '../page/dom.ts';
 
-/** Opens the list of keys on `?`, except where a text is being written. */
+/** Opens the list of shortcuts on `?`, except while a text is being typed. */
 export function connectKeys(): void {
   const dialog = byId<HTMLDialogElement>('keys');
   const open = (): void => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Describes a run on the page to the writers of programs and of the command, which print its numbers.
+// Describes a run on the page for the writers of programs and of the command, which print its
+// numbers.
 
 import type { SimulationOptions } from 'dp-ftrl';
 import type { Roles } from '../data/contributions.ts';
@@ -8,32 +9,35 @@ import type { Roles } from '../data/contributions.ts';
 interface SourceFile extends Roles {
   name: string;
   columns: readonly string[];
-  /** Column that is learned from the others; '' where columns are only summed. */
+  /** Column that is learned from the others; '' if columns are only summed. */
   label: string;
-  /** Writes the file as the page read it; null for one that the programs find beside them. */
+  /** Returns the file as the page read it; null for a file that comes with the programs. */
   text: (() => string) | null;
 }
 
 export interface SnippetSource {
   options: SimulationOptions;
-  /** File and columns that are summed or learned from; null where records are made up. */
+  /** File and columns that are summed or learned from; null for synthetic records. */
   file: SourceFile | null;
 }
 
 export type Source = NonNullable<SnippetSource['file']>;
 
-/** True if rows have persons or times, so that a step has any number of them. */
+/** True if rows have persons or times, so that a step can have any number of rows. */
 const hasRoles = ({ person, time }: Source): boolean => person !== '' || time !== '';
 
-/** True if programs release sums: of steps with any number of rows, of windows, or of what decays. */
+/**
+ * True if programs release plain sums: of steps with any number of rows, of windows, or of decaying
+ * records.
+ */
 export const sumsAlone = ({ workload }: SimulationOptions, file: Source): boolean =>
   hasRoles(file) || workload !== undefined;
 
-/** Rows that a horizon has room for, where each is a step; null where it has room for all. */
+/** Returns the number of rows within the horizon if each is a step; null if all rows are. */
 export const numRowsOf = ({ numSteps, table, batchSize = 1 }: SimulationOptions): number | null =>
   table !== undefined && table.numRows / batchSize > numSteps ? numSteps : null;
 
-/** Comment in programs about a file that the page writes. */
+/** Comment in programs that read a file written by the page. */
 export const saved = ({ text }: Source): string =>
   text === null ? '' : '// The table as the page read it, which it saves beside this program.\n';
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A small plane: two axes, and what a scene draws on it as elements that classes give their looks.
-// A scene makes its elements once and sets their geometry in `draw`, so that a handle keeps its
-// focus. Style sheets give the plane its size, so that its room is there before it is.
+// A small plane with two axes, on which a scene draws elements that are styled by class. A scene
+// creates its elements once and sets their geometry in `draw`, so that a handle keeps its focus.
+// Style sheets size the plane, so that its space is reserved before it exists.
 
 import { svg } from '../page/dom.ts';
 
@@ -11,20 +11,20 @@ export interface Scale {
   readonly to: number;
   readonly logarithmic?: boolean;
   readonly ticks: readonly number[];
-  /** Text of a tick. */
+  /** Returns the text of a tick. */
   text(value: number): string;
 }
 
 export interface PlaneOptions {
-  /** The picture in words, for those who do not see it. */
+  /** Accessible name of the picture. */
   readonly label: string;
   /** Name of the horizontal axis. */
   readonly xName: string;
-  /** Name of the vertical axis, which stands above it. */
+  /** Name of the vertical axis, shown above it. */
   readonly yName: string;
   readonly x: Scale;
   readonly y: Scale;
-  /** A handle moves along the horizontal axis: its texts stand lower. */
+  /** Leaves space for a handle on the horizontal axis, which moves its texts down. */
   readonly gripped?: boolean;
   /** Sets the geometry of the scene's elements. */
   draw(plane: Plane): void;
@@ -35,13 +35,13 @@ export interface Point {
   readonly y: number;
 }
 
-/** Room for the texts of the axes, in pixels. */
+/** Margins for the texts of the axes, in pixels. */
 const margin = { left: 48, right: 14, top: 26, bottom: 40 };
-/** Room of a handle on the horizontal axis, above the texts of its ticks. */
+/** Height of a handle on the horizontal axis, above the tick texts. */
 const gripRoom = 8;
-/** Room on the left without ticks. */
+/** Left margin without ticks. */
 const bare = 14;
-/** From one line of a text to the next. */
+/** Distance between lines of text. */
 const lineHeight = 16;
 
 function fraction(scale: Scale, value: number): number {
@@ -55,7 +55,7 @@ function valueOf(scale: Scale, part: number): number {
   return logarithmic ? from * Math.pow(to / from, part) : from + part * (to - from);
 }
 
-/** `draw` is called as soon as the plane stands in the document, and when its size changes. */
+/** A plane calls `draw` once it is in the document, and when its size changes. */
 export class Plane {
   readonly element = svg('svg', { class: 'plane', role: 'group' });
   width = 640;
@@ -75,7 +75,7 @@ export class Plane {
     this.watch.observe(this.element);
   }
 
-  /** Adds an element in front of those that are there. */
+  /** Adds an element in front of the existing ones. */
   add<K extends keyof SVGElementTagNameMap>(
     tag: K,
     attributes: Record<string, string | number> = {},
@@ -110,7 +110,7 @@ export class Plane {
     return this.bottom - fraction(this.scales.y, value) * (this.bottom - this.top);
   }
 
-  /** The values under a point of the window. */
+  /** Returns the values under a point of the window. */
   at({ clientX, clientY }: { clientX: number; clientY: number }): Point {
     const box = this.element.getBoundingClientRect();
     const px = ((clientX - box.left) / box.width) * this.width;
@@ -121,7 +121,7 @@ export class Plane {
     };
   }
 
-  /** Other scales; draws again. */
+  /** Changes the scales and redraws. */
   rescale(scales: { x?: Scale; y?: Scale }): void {
     this.scales = { ...this.scales, ...scales };
     this.redraw();
@@ -140,7 +140,7 @@ export class Plane {
     const { clientWidth, clientHeight } = this.element;
     if (clientWidth > 0) this.width = clientWidth;
     if (clientHeight > 0) this.height = clientHeight;
-    // With a view box the picture also fits the paper it is printed on.
+    // A view box makes the picture fit printed paper, too.
     this.element.setAttribute('viewBox', `0 0 ${this.width} ${this.height}`);
     this.numNameLines = setLines(this.yName, this.options.yName, this.width);
     this.redraw();
@@ -173,10 +173,13 @@ export class Plane {
   }
 }
 
-/** Breaks a text that stands in the document into lines that fit the room; returns their number. */
+/**
+ * Breaks the text of an element in the document into lines of at most `room` pixels; returns their
+ * number.
+ */
 export function setLines(element: SVGTextElement, content: string, room: number): number {
   const asked = `${room} ${content}`;
-  if (element.dataset['asked'] === asked) return element.childElementCount; // Measuring takes time.
+  if (element.dataset['asked'] === asked) return element.childElementCount; // Measuring is slow.
   if (element.isConnected) element.dataset['asked'] = asked;
   const lines: string[] = [];
   let line = '';
@@ -198,18 +201,18 @@ export function setLines(element: SVGTextElement, content: string, room: number)
   return spans.length;
 }
 
-/** A line through points, as the geometry of a path. */
+/** Returns the path data of a line through points. */
 export function lineThrough(points: readonly Point[]): string {
   return points.map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('');
 }
 
-/** The area between two lines. */
+/** Returns the path data of the area between two lines. */
 export function areaBetween(upper: readonly Point[], lower: readonly Point[]): string {
   if (upper.length === 0) return '';
   return `${lineThrough([...upper, ...[...lower].reverse()])}Z`;
 }
 
-/** Whole round numbers from 0 to at most `to`, about `count` of them. */
+/** Returns round numbers from 0 to at most `to`, about `count` of them. */
 export function evenTicks(to: number, count = 5): number[] {
   const rough = to / count;
   const power = Math.pow(10, Math.floor(Math.log10(rough)));

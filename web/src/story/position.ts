@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Positions of handles as texts for the address, so that a scene is shared as it was left and Back
-// undoes what was moved.
+// Positions of handles as texts in the address, so that a scene can be shared as it is and Back
+// undoes a move.
 
 export interface Position {
-  /** Values with `_` between them. */
+  /** Returns the values, separated by `_`. */
   read(): string;
-  /** Moves the handles there; false for a text that means nothing to the scene. */
+  /** Moves the handles; false if the scene cannot parse the text. */
   put(text: string): boolean;
 }
 
 export const joined = (...values: readonly (number | string)[]): string => values.join('_');
 
 /**
- * Places of the values in their lists, or null where a value is in none or there are not as many as
- * lists.
+ * Returns the index of each value in its list, or null if a value is not in its list or the numbers
+ * of values and lists differ.
  */
 export function placesOf(
   text: string,
@@ -26,7 +26,7 @@ export function placesOf(
   return places.includes(-1) ? null : places;
 }
 
-/** Position of one handle with a list of stops. */
+/** Returns the position of one handle with a list of stops. */
 export function positionIn(
   list: readonly (number | string)[],
   place: () => number,

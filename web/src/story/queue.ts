@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The order in which scenes compute.
+// Schedules the computations of scenes.
 
 import type { Context } from './scene.ts';
 
-/** Runs what it is given one after the other, also after one that failed; patient work comes last. */
+/** Returns a queue that runs work one at a time, even after a failure; patient work comes last. */
 export function makeQueue(): Context['queue'] {
   const waiting: { run: () => Promise<void>; patient: boolean }[] = [];
   let busy = false;

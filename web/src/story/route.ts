@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which part of the page an address opens.
+// Maps an address to the part of the page that it opens.
 
-/** Opens the laboratory with its defaults: an address without settings opens the story. */
+/** Address of the laboratory with its defaults; an address without settings opens the story. */
 export const laboratory = 'lab';
 
-/** Names in the address of what is asked of a histogram; each of them opens that view. */
+/** Address names of the settings of a histogram; each of them opens the histogram view. */
 export const queriesNames = {
   histogram: 'histogram',
   queries: 'queries',
@@ -14,18 +14,18 @@ export const queriesNames = {
 
 export interface Route {
   view: 'story' | 'lab' | 'queries';
-  /** The scene to go to, or null for the beginning. */
+  /** Scene to go to; null for the beginning. */
   scene: string | null;
-  /** Whether that scene is shown alone, for other pages to embed. */
+  /** True if only that scene is shown, for other pages to embed. */
   embedded: boolean;
   /** Positions of handles, by scene. */
   positions: ReadonlyMap<string, string>;
 }
 
 /**
- * `?embed=ID`, `#scene=ID` and nothing at all are the story, `#queries` and settings of a histogram
- * the view of its own; other settings are the laboratory. Beside the scene to go to stand positions of
- * handles, each under the name of its scene.
+ * `?embed=ID`, `#scene=ID` and an empty address open the story, `#queries` and settings of a
+ * histogram open the histogram view, and other settings open the laboratory. Besides the scene, the
+ * address may hold positions of handles, each under the name of its scene.
  */
 export function routeOf({ search, hash }: { search: string; hash: string }): Route {
   const embedded = new URLSearchParams(search).get('embed');
@@ -45,7 +45,7 @@ export function routeOf({ search, hash }: { search: string; hash: string }): Rou
   };
 }
 
-/** The address of a scene, with the positions of handles that were moved. */
+/** Returns the address of a scene, with the positions of handles that were moved. */
 export function addressOf(scene: string, positions: ReadonlyMap<string, string>): string {
   return new URLSearchParams([['scene', scene], ...positions]).toString();
 }

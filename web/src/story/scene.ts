@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The shapes of a scene. The words of a scene stand in the list of story.ts, so that headings and
-// addresses are there before its module is loaded; the module exports `mount`.
+// Interfaces of scenes. The texts of a scene are in the list of story.ts, so that headings and
+// addresses exist before its module is loaded; the module exports `mount`.
 
 import type { MapPanel, Panel } from '../figures/picture.ts';
 import type { Engine } from '../page/engine.ts';
@@ -9,37 +9,37 @@ import type { Position } from './position.ts';
 
 export interface Context {
   readonly engine: Engine;
-  /** Reduced motion: finished frames, and steps instead of movements. */
+  /** True for reduced motion: finished frames, and steps instead of animations. */
   readonly calm: boolean;
   /**
-   * Scenes compute one at a time, in the order in which they ask. Patient work, which takes seconds,
-   * lets all other work go first.
+   * Runs computations one at a time, in the order of the requests. Patient work, which takes
+   * seconds, lets all other work go first.
    */
   queue<T>(work: () => Promise<T>, options?: { patient?: boolean }): Promise<T>;
-  /** The reader has let go of a handle: the address takes its position. */
+  /** Called when the user releases a handle, to put its position into the address. */
   settled(): void;
 }
 
 export interface SceneView {
-  /** Called when the theme has changed; figures styled by classes have nothing to do. */
+  /** Called when the theme has changed; figures styled by classes need not react. */
   restyle(): void;
-  /** Its figures as they are now, to be taken away. */
+  /** Returns the figures as they are now, for download. */
   panels(): (Panel | MapPanel)[];
-  /** Position of its handles, which the reader moves. */
+  /** Position of the scene's handles. */
   readonly position: Position;
-  /** Work after `mount` that its finished frame waits for; another one once it begins anew. */
+  /** Work after `mount` that the finished frame waits for; replaced when the work restarts. */
   readonly working?: Promise<void>;
   dispose?(): void;
 }
 
-/** Fills the stage of a scene. Called once, when the scene is about to be seen. */
+/** Fills the stage of a scene. Called once, when the scene is about to become visible. */
 export type Mount = (stage: HTMLElement, context: Context) => Promise<SceneView>;
 
 export interface Scene {
   /** Name in addresses. */
   readonly id: string;
   readonly title: string;
-  /** The one sentence. */
+  /** Introductory sentence. */
   readonly sentence: string;
   load(): Promise<{ readonly mount: Mount }>;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The story: scenes below each other, each of which is loaded and computed when it is about to be
-// seen. Another scene is one entry of this list.
+// The story: a sequence of scenes, each loaded and computed when it is about to become visible. To
+// add a scene, add an entry to this list.
 
 import './story.css';
 import { Address } from '../page/address.ts';
@@ -15,7 +15,7 @@ import type { Context, Scene, SceneView } from './scene.ts';
 const scenes: readonly Scene[] = [
   {
     id: 'hero',
-    // These words stand in index.html as well, to be read before any script has run.
+    // The same words are in index.html, to be read before any script has run.
     title: 'Same privacy, eleven times less noise',
     sentence: 'The same day is counted twice, with exactly the same privacy.',
     load: () => import('./hero.ts'),
@@ -75,7 +75,7 @@ const scenes: readonly Scene[] = [
   },
 ];
 
-/** How far below the window a scene is made ready, as a part of its height. */
+/** Distance below the window at which a scene is prepared, as a share of the window's height. */
 const ahead = '60%';
 
 type State = 'waiting' | 'mounting' | 'ready' | 'failed';
@@ -86,9 +86,9 @@ class Section {
   private mounted: Promise<void> | null = null;
   private readonly stage: HTMLElement;
   private readonly note = h('p', { class: 'hint', role: 'status', hidden: true });
-  /** Position of its handles when it is made; null before. */
+  /** Initial position of the handles; null before the scene is mounted. */
   private first: string | null = null;
-  /** Position of its handles in the address; null for the first one. */
+  /** Position of the handles in the address; null for the initial one. */
   private wanted: string | null = null;
 
   constructor(
@@ -96,7 +96,7 @@ class Section {
     root: HTMLElement,
   ) {
     const id = `scene-${scene.id}`;
-    // The first scene stands in the document already: it is read before any script has run.
+    // The first scene is in the document already, to be read before any script has run.
     this.element = root.querySelector<HTMLElement>(`#${id}`) ?? this.make(id);
     this.stage = this.element.querySelector<HTMLElement>('.scene-stage')!;
     this.state = 'waiting';
@@ -150,7 +150,7 @@ class Section {
     }
   }
 
-  /** Hands out the figures of the scene; their writer is loaded when it is asked for. */
+  /** Returns a button that saves the figures; the SVG writer is loaded on demand. */
   private saves(view: SceneView): HTMLElement {
     const { id, title } = this.scene;
     const save = async (): Promise<void> => {
@@ -162,7 +162,7 @@ class Section {
     return h('button', { ...attributes, onclick: () => void save() }, 'Save as SVG');
   }
 
-  /** Waits for its finished frame, also where work begins anew meanwhile. */
+  /** Waits for the finished frame, even if the work restarts meanwhile. */
   async finish(): Promise<void> {
     let awaited: Promise<void> | undefined;
     while (this.view?.working !== awaited) {
@@ -176,14 +176,17 @@ class Section {
     return this.state === 'failed' || (this.state === 'ready' && !isLearning);
   }
 
-  /** Position that its handles were moved to; null for the first one. */
+  /** Returns the current position of the handles; null for the initial one. */
   get position(): string | null {
     if (this.view === null) return this.wanted;
     const now = this.view.position.read();
     return now === this.first ? null : now;
   }
 
-  /** Moves its handles, back to where they were first for null; says so if that cannot be. */
+  /**
+   * Moves the handles, or back to their initial position if null; shows a note if that is
+   * impossible.
+   */
   put(text: string | null): void {
     this.wanted = text;
     if (this.view === null || this.first === null) return;
@@ -197,8 +200,7 @@ class Section {
   }
 
   /**
-   * The reader has let go of a handle: the link to the scene leads to where it is now. False where it
-   * has not moved.
+   * Updates the link to the scene after the user has released a handle. False if it has not moved.
    */
   settle(): boolean {
     const { position, scene } = this;
@@ -217,7 +219,7 @@ class Section {
   }
 }
 
-/** Links to the scenes after the first. */
+/** Returns links to the scenes after the first. */
 function contents(): HTMLElement {
   const links = scenes
     .slice(1)
@@ -226,8 +228,8 @@ function contents(): HTMLElement {
 }
 
 /**
- * A file that is dropped anywhere on the story opens the laboratory: a browser would leave the page
- * for it. Listens below the document, whose own listener is the laboratory's.
+ * Opens the laboratory when a file is dropped on the story, because the browser would otherwise
+ * leave the page. Listens below the document, where the laboratory listens.
  */
 function takeDrops(): void {
   const { classList, dataset } = document.documentElement;
@@ -289,8 +291,8 @@ export class Story {
   }
 
   /**
-   * Takes what an address says: moves handles, and goes to the scene, where there is one. Going back
-   * to an address that the page wrote itself moves handles only.
+   * Applies an address: moves handles, and goes to the scene if it names one. Going back to an
+   * address that the page wrote only moves handles.
    */
   open({ scene, embedded, positions }: Route): void {
     for (const section of this.sections) section.put(positions.get(section.scene.id) ?? null);
@@ -305,7 +307,7 @@ export class Story {
     return this.sections.find((section) => section.scene.id === scene);
   }
 
-  /** A link from scene to scene leaves handles where they are. */
+  /** Follows a link between scenes without moving handles. */
   private follow(event: Event): void {
     const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#scene="]');
     if (link === null || (event as MouseEvent).ctrlKey || (event as MouseEvent).metaKey) return;
@@ -332,7 +334,7 @@ export class Story {
     return this.sections.filter(({ isFinished }) => !isFinished).length;
   }
 
-  /** Makes every scene, and waits for its finished frame. */
+  /** Mounts every scene and waits for its finished frame. */
   private async finish(advanced: () => void): Promise<void> {
     const one = async (section: Section): Promise<void> => {
       await section.mount(() => this.context(section));

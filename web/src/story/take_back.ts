@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Noise that takes back a part of the noise before it. The reader says how much is best, and sees
-// the truth afterwards.
+// Noise that takes back part of the previous noise. The user guesses the best share before the
+// scene reveals it.
 
 import './take_back.css';
 import { h, setText } from '../page/dom.ts';
@@ -13,21 +13,21 @@ import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
 import { positionIn, type Position } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
-/** Parts that may be taken back. */
+/** Shares that can be taken back. */
 const lambdas: readonly number[] = [
   0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98,
   0.985, 0.99, 0.993, 0.996, 0.998, 0.999,
 ];
 const start = 0.5;
-/** Steps whose noise is drawn as bars. */
+/** Number of steps whose noise is drawn as bars. */
 const numBars = 16;
 const scale = 2 ** 20;
 
 interface Kind {
   readonly lambda: number;
-  /** How much larger each noise has to be than one that is never taken back. */
+  /** Factor by which each noise must be larger than one that is never taken back. */
   readonly sensitivity: number;
-  /** Noise of the worst total, in noises that would hide one person once. */
+  /** Noise of the worst total, relative to the noise that hides one person once. */
   readonly error: number;
 }
 
@@ -35,7 +35,7 @@ interface Facts {
   readonly kinds: readonly Kind[];
   /** Standard deviation of one person's noise, in people. */
   readonly unit: number;
-  /** Fresh standard normal numbers, one a step. */
+  /** Fresh standard normal numbers, one per step. */
   readonly fresh: Float64Array;
 }
 
@@ -58,7 +58,7 @@ async function learnFacts({ engine, queue }: Context): Promise<Facts> {
   });
 }
 
-/** Each step's fresh noise, and beside it what it takes back of the one before. */
+/** Each step's fresh noise, and beside it the share it takes back of the previous noise. */
 class Bars {
   readonly plane: Plane;
   private readonly fresh: SVGRectElement[] = [];
@@ -120,7 +120,7 @@ class Bars {
   }
 }
 
-/** The noise of the first steps, and what is taken back of it. */
+/** Returns a picture of the noise of the first steps, and the share of it that is taken back. */
 function barsPanel({ fresh }: Facts, { lambda }: Kind): Panel {
   const steps = Array.from({ length: numBars }, (_, i) => i + 1);
   return {
@@ -146,7 +146,7 @@ function barsPanel({ fresh }: Facts, { lambda }: Kind): Panel {
   };
 }
 
-/** The noise in every total, with twice its standard deviation. */
+/** Returns a picture of the noise in every total, with twice its standard deviation. */
 function totalsPanel({ fresh, unit }: Facts, { lambda, sensitivity }: Kind): Panel {
   const size = unit * sensitivity;
   const x = Array.from(fresh, (_, i) => i + 1);
@@ -170,7 +170,7 @@ function totalsPanel({ fresh, unit }: Facts, { lambda, sensitivity }: Kind): Pan
   };
 }
 
-/** The error of every part that may be taken back, for those who have guessed. */
+/** Returns a picture of the error for every share, shown only after the guess. */
 function errorsPanel({ kinds }: Facts, kind: Kind): Panel {
   const left = ({ lambda }: Kind): number => 1 - lambda;
   const here = `λ = ${kind.lambda}: ${errorText(kind.error)}`;
@@ -185,7 +185,7 @@ function errorsPanel({ kinds }: Facts, kind: Kind): Panel {
   };
 }
 
-/** The noise in every total: all that was added and not yet taken back. */
+/** The noise in every total, which is all noise added and not yet taken back. */
 class Totals {
   readonly plane: Plane;
   private readonly band: SVGPathElement;
@@ -231,7 +231,7 @@ class Totals {
   }
 }
 
-/** Error of every lambda, hidden until the reader has said which one is best. */
+/** Error for every lambda, hidden until the user has guessed. */
 class Errors {
   readonly plane: Plane;
   private readonly curve: SVGPathElement;
@@ -250,7 +250,7 @@ class Errors {
       label: 'Noise of the worst total by the part that is taken back',
       xName: 'part taken back',
       yName: 'noise on the worst total (1 = on a single published count)',
-      // Spaced like the handle's way, evenly by place in the list.
+      // Spaced like the slider, evenly by index in the list.
       x: {
         from: 0,
         to: lambdas.length - 1,
@@ -305,7 +305,7 @@ class Errors {
     if (guess === null) return;
     const guessed = place(guess);
     put(this.guessMark, guessed);
-    // The curve falls and rises again: beside the mark, outside it is free.
+    // The curve falls and then rises, so there is free space beside the mark, on the outside.
     const falls = guess.lambda < bestOf(this.facts).lambda;
     this.guessWord.setAttribute('text-anchor', falls ? 'start' : 'end');
     this.guessWord.setAttribute('x', String(guessed.x + (falls ? 11 : -11)));
@@ -318,7 +318,7 @@ const share = (lambda: number): string => `${Number((100 * lambda).toFixed(1))} 
 const errorText = (error: number): string =>
   error >= 10 ? String(Number(error.toFixed(1))) : fixed(error, 2);
 
-/** Everything that follows the handle. */
+/** Everything that depends on the slider. */
 class TakeBack {
   private readonly pictures: { bars: Bars; totals: Totals; errors: Errors };
   private readonly readout = h('p', { class: 'claim' });
@@ -327,7 +327,7 @@ class TakeBack {
   private kind: Kind;
   private known = false;
   private readonly slider: Slider;
-  /** The guess is the reader's: an address does not reveal the truth. */
+  /** Position of the slider only, so that an address never reveals the answer. */
   readonly position: Position;
 
   constructor(
@@ -447,7 +447,7 @@ class TakeBack {
     this.element.querySelector('.take-numbers')?.removeAttribute('hidden');
   }
 
-  /** The numbers of the curve, which stay hidden as it does. */
+  /** Returns the numbers of the curve, hidden as long as the curve is. */
   private table(): HTMLElement {
     const rows = [0, 0.5, 0.97, 0.999].map((lambda) => this.facts.kinds[lambdas.indexOf(lambda)]!);
     return h(

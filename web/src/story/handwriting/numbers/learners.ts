@@ -25,7 +25,7 @@ export interface Manner {
 export const BATCH_SIZES = [700, 280, 70, 28] as const;
 export type BatchSize = (typeof BATCH_SIZES)[number];
 
-/** Clip norm, and how many clip norms a mean gradient of that length moves the weights. */
+/** Clip norm, and rate, which is the clip norm over lambda. */
 type Chosen = readonly [clipNorm: number, rate: number];
 
 /**
