@@ -10,7 +10,7 @@ interface Entry {
   text: string;
 }
 
-/** In the order of the control. */
+/** Mechanisms in the order of the control. */
 const entries: Readonly<Record<MechanismName, Entry>> = {
   optimal: {
     group: 'The best there is',

@@ -8,7 +8,7 @@ import { defaults, opening, rules, SettingError, type Key, type Settings } from 
 
 export interface ReadAddress {
   settings: Settings;
-  /** Texts that could not be used, by setting. */
+  /** Rejected texts, by setting. */
   refused: Map<Key, { text: string; message: string }>;
   /** Unknown names. */
   unknown: string[];

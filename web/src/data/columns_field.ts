@@ -57,8 +57,7 @@ export class ColumnsField {
   constructor(private readonly events: ColumnsEvents) {}
 
   show(csv: Csv, chosen: readonly string[], label: string, units: Units): void {
-    // Keeps the list while a unit is typed, because it has the focus or is about to lose it to the
-    // next field.
+    // Keeps the list while a unit is typed, so that it or the next field keeps the focus.
     const choice = JSON.stringify([chosen, label]);
     if (csv !== this.csv || choice !== this.choice) this.fill(csv, chosen, label);
     [this.csv, this.choice] = [csv, choice];
@@ -102,7 +101,7 @@ export class ColumnsField {
     }
   }
 
-  /** Returns the number of columns that hold no numbers yet, but can be read as numbers. */
+  /** Returns the number of columns with faulty cells that can be read in some way. */
   numRepairable(csv: Csv): number {
     return csv.columns.filter((column) => readingsOf(csv, column).length > 0).length;
   }

@@ -53,7 +53,7 @@ export interface Records {
   raw: Float64Array;
   numSteps: number;
   numContributions: number;
-  /** Number of rows left out because their person has reached the limit. */
+  /** Number of rows left out by the limits on their person. */
   numDropped: number;
   /** Null without a user column. */
   numPersons: number | null;
@@ -77,7 +77,7 @@ function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: strin
 }
 
 /**
- * Returns the cells of a column as text: two texts are two persons, even if they denote the same
+ * Returns the cells of a column as written: two texts are two persons, even if they denote the same
  * number.
  */
 function personsOf(csv: Csv, name: string): string[] {

@@ -217,7 +217,7 @@ export function findColumn(csv: Csv, name: string): Column {
   return column;
 }
 
-/** Returns the cells of a column as text. */
+/** Returns the cells of a column as written. */
 export function textsOf({ values, faults, written }: Column): string[] {
   const texts = Array.from(values, String);
   for (const { row, text } of written) texts[row] = text;

@@ -52,7 +52,7 @@ export function workloadOf(kind: QueryKind, numValues: number): QueryWorkload {
   }
 }
 
-/** Returns the counts in a text; null if it has none. */
+/** Returns the counts in a text; null if the text is invalid. */
 export function readCounts(text: string): number[] | null {
   const parts = text.split(',');
   const known: readonly number[] = sizes;

@@ -29,8 +29,8 @@ export function localUnitStddev(
 }
 
 /**
- * Returns the first step (from 1) after which the counter's error stays larger; null if it ends
- * smaller.
+ * Returns the first step (from 1) from which the counter's error stays larger; null if it does not
+ * end larger.
  */
 export function overtakes(local: (step: number) => number, stddev: Float64Array): number | null {
   let from = stddev.length + 1;

@@ -44,7 +44,7 @@ function rms(values: ArrayLike<number>): number {
   return Math.sqrt(squares.reduce((sum, square) => sum + square, 0) / squares.length);
 }
 
-/** Returns F h. */
+/** Returns the true answers F h. */
 function trueAnswers({ queries, numQueries, numValues }: QueryMatrices, counts: number[]) {
   return Float64Array.from({ length: numQueries }, (_, i) =>
     counts.reduce((sum, one, v) => sum + queries[i * numValues + v]! * one, 0),

@@ -240,7 +240,7 @@ async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promi
     const scale = noiseStddev / sensitivity;
     const tracks = each.map((one, i): Track => {
       const all = scale * statistic.workloads[i]!.meanError;
-      // The encoder for all may be better for one sum; then that one counts.
+      // Uses the joint encoder if it is better for this sum.
       const own = Math.min(all, scale * errors[i]!.meanError);
       const share = `1/${each.length}`;
       return {

@@ -16,7 +16,7 @@ const buildOf = (page: Document): string | undefined =>
 class Keeper {
   private registration: ServiceWorkerRegistration | null = null;
   private readonly own = buildOf(document);
-  /** Newest build reported so far. */
+  /** Last build reported; at first the page's own. */
   private told = this.own;
 
   constructor(private readonly heard: (isNewest: boolean) => void) {}

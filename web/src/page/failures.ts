@@ -34,7 +34,7 @@ const controlOf: Record<string, Key> = {
   table: 'columns',
 };
 
-/** The first name of a path into a parameter: 'decays' of 'decays[3]'. */
+/** Returns the first name of a path into a parameter: 'decays' of 'decays[3]'. */
 function rootOf(path: string): string {
   const end = [...path].findIndex((letter) => '[(.'.includes(letter));
   return end < 0 ? path : path.slice(0, end);

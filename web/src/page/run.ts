@@ -260,7 +260,7 @@ export class Run {
     this.budget = Math.max(shortest, Math.min(longest, share));
   }
 
-  /** Rows of persons who have others do not count. */
+  /** True if rows were left out by the limits on their person. */
   get leavesOut(): boolean {
     return (this.records?.numDropped ?? 0) > 0;
   }

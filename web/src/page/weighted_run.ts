@@ -14,7 +14,7 @@ export type Simulated = SimulationInfo & Pick<RemoteSimulation, 'advance' | 'dis
 /** Options of a weighted run. */
 export interface WeightedOptions {
   options: Omit<PrefixSumOptions, 'dimension'> & { clipNorm: number };
-  /** The part of the options that the errors depend on. */
+  /** Options that the errors depend on. */
   problem: ErrorOptions;
   records: Records;
   weights: Weights;

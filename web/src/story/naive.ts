@@ -38,8 +38,8 @@ async function drawGhosts({ engine, queue }: Context, seed: number): Promise<Flo
 }
 
 /**
- * Returns the range of the horizontal axis. It grows in jumps, so that the funnel visibly grows
- * within it.
+ * Returns the horizon that the axes have room for. It grows in jumps, so that the funnel visibly
+ * grows within it.
  */
 function roomFor(numSteps: number): number {
   return 4 ** Math.ceil(Math.log(numSteps) / Math.log(4) - 1e-9);

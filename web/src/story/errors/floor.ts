@@ -22,7 +22,7 @@ const bufferCounts = [1, 2, 3, 4, 8] as const;
 const rootBars = squareRootBars(numSteps);
 const rootErrors = errorsOfBars(rootBars, numSteps);
 const freshErrors = errorsOfBars(Float64Array.of(1), numSteps);
-/** Errors beyond this one are shown as "over a million". */
+/** Errors beyond this one are not distinguished. */
 const hopeless = 1e6;
 
 interface Optimum {
