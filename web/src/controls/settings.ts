@@ -102,7 +102,7 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   rule: 'ftrl' | 'descent' | 'both';
   /** Share of its last move that gradient descent repeats. */
   momentum: number;
-  /** null for the value of the regret theorem. */
+  /** Weight of the regulariser; null for the value of the regret theorem. */
   lambda: number | null;
   noiseSeed: number;
   /** Steps per second; Infinity for full speed. */

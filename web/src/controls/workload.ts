@@ -104,5 +104,5 @@ function halfLifeText(decay: number): string {
   return `${halfLife} step${halfLife === '1' ? '' : 's'}`;
 }
 
-/** Returns the decay of a half-life, rounded for display; more digits than anyone enters. */
+/** Returns the decay of a half-life, rounded to more digits than users enter. */
 export const decayOf = (halfLife: number): number => Number((2 ** (-1 / halfLife)).toPrecision(12));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Figure 5: what a delta buys. Compares Gaussian noise for every delta with Laplace noise, which
-// has none, and with errors that no mechanism of a kind can beat. Only running totals can be
-// released without a delta.
+// has none, and with errors that no mechanism of a kind can beat. Only running totals are released
+// without a delta.
 
 import type { ErrorBounds } from 'dp-ftrl';
 import type { Settings } from '../controls/settings.ts';

@@ -18,7 +18,7 @@ export interface Picture extends written.Picture {
   panels: (Panel | written.MapPanel)[];
 }
 
-/** Returns the picture as SVG text, on white and in light colours in any theme. */
+/** Returns the picture as SVG text, on white and in the colours of the light theme. */
 export function plot(picture: Picture): string {
   const colours = readPaperColours();
   const painted = (one: Series): written.Series =>

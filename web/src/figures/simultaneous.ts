@@ -9,7 +9,7 @@ import { strategyOf, type Lane, type Run } from '../page/run.ts';
 import { twoSigmaCoverage } from '../data/chi.ts';
 import { problemOf } from '../controls/workload.ts';
 
-/** Probability that some step lies outside. */
+/** Largest probability that some step lies outside. */
 const beta = 0.05;
 
 /** Half widths that the noise of no step exceeds, with probability 1 - beta. */

@@ -216,7 +216,7 @@ export class StatisticsFigure {
         this.released = await releaseStatistic(engine, { settings, lane, table, limit: limitOf(settings) });
       }
       [this.asked, this.askedLane] = [asked, lane];
-      // Secrets may have been switched off meanwhile.
+      // The user may have hidden secrets meanwhile.
       this.draw({ ...settings, deployed: this.shown.settings.deployed });
     } catch (error) {
       this.fail(error);
