@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The row of a family in the catalogue, which stands in the family's own file. Internal to the
-/// core.
+/// Row of a family in the catalogue, defined in the family's own file. Internal to the core.
 
 #include <memory>
 #include <string_view>
@@ -16,11 +15,11 @@ namespace dpftrl {
 
 using StrategyPointer = std::shared_ptr<const Strategy>;
 
-/// Workloads that the maker of a family takes.
+/// Workloads that the maker of a family supports.
 enum class Makes {
-  prefix_sums,  ///< prefix sums alone
+  prefix_sums,  ///< prefix sums only
   toeplitz,     ///< any ToeplitzRequest
-  any,          ///< every workload, the one of the request
+  any,          ///< every workload, namely `request.workload`
 };
 
 struct FamilyRow {
@@ -29,13 +28,12 @@ struct FamilyRow {
   StrategyPointer (*make)(const ToeplitzRequest& request, const StrategyParameters& parameters);
   /// True if its strategies always have columns scaled to norm 1.
   bool normalizes_columns = false;
-  /// Names of the lists of numbers of its plans; empty: it has no plans.
+  /// Names of the number lists in its plans; empty if it has no plans.
   std::vector<std::string_view> plan_lists = {};
   StrategyPointer (*from_plan)(const StrategyPlan& plan, const Workload& workload) = nullptr;
 };
 
-/// Row of a family of trees for the prefix sums that is made from num_steps alone, with O(log n)
-/// vectors of memory.
+/// Row of a tree family for prefix sums that needs only num_steps and O(log n) vectors of memory.
 template <class Family>
 FamilyRow row_of_tree(std::string_view summary, bool is_causal) {
   return {.info = {.name = Family::kName,
@@ -52,7 +50,7 @@ FamilyRow row_of_tree(std::string_view summary, bool is_causal) {
           }};
 }
 
-/// Row of a family of one vector of memory that serves every Toeplitz workload.
+/// Row of a family that serves every Toeplitz workload with one vector of memory.
 inline FamilyRow row_of_one_vector(std::string_view name, std::string_view summary,
                                    StrategyPointer (*make)(const ToeplitzRequest&,
                                                            const StrategyParameters&)) {

@@ -14,28 +14,29 @@
 
 namespace dpftrl {
 
-/// General bands of least error with columns of norm 1 (find_banded_optimum), for prefix sums.
+/// Bands with free entries that minimise the error with columns of norm 1 (find_banded_optimum),
+/// for prefix sums.
 inline constexpr std::string_view kBanded = "banded";
 
-/// An encoder of few bands, its entries free, for prefix sums. n = 4, two bands:
+/// Encoder with few bands of free entries, for prefix sums. n = 4, two bands:
 ///
 ///     C = [c00            ]
 ///         [c10 c11        ]
 ///         [.   c21 c22    ]
 ///         [.   .   c32 c33]
 ///
-/// Norms of columns are sums of num_bands squares; rows of noise need the last num_bands - 1 of
+/// Column norms are sums of num_bands squares. A row of noise needs the last num_bands - 1 rows of
 /// C^-1 Z.
 ///
-/// @exactness   column norms to num_bands rounding errors; row norms by a recursion that a proven
-///              upper bound confirms, to 2^-10. The noise's error bounds take that bound.
+/// @exactness   column norms up to num_bands rounding errors; row norms by a recursion, confirmed
+///              to 2^-10 by a proven upper bound. Error bounds of the noise use that upper bound.
 /// @checked-by  varying_bands_test "norms are those of the dense factors", catalogue_test
 class VaryingBandedStrategy final : public Strategy {
  public:
   /// @param columns  row j: C_jj, C_{j+1,j}, ...; entries below the matrix are ignored.
-  /// @throws Error{wrong_length} other than one row a step; Error{invalid_argument} more than 2^16
-  ///         steps or 2^24 entries, an entry that is not finite, a diagonal that is not positive;
-  ///         Error{unsupported} columns for which double precision knows no bound.
+  /// @throws Error{wrong_length} not one row per step; Error{invalid_argument} more than 2^16 steps
+  ///         or 2^24 entries, an entry that is not finite, a diagonal that is not positive;
+  ///         Error{unsupported} columns for which double precision proves no bound.
   VaryingBandedStrategy(std::string_view name, std::int64_t num_steps, const Matrix& columns);
 
   const VaryingBands& bands() const { return *bands_; }
@@ -56,7 +57,7 @@ class VaryingBandedStrategy final : public Strategy {
   }
 
  private:
-  /// num_bands a step: at least |X_ij| for all j >= i + 0, i + 1, ...
+  /// Returns num_bands numbers per step i; number m is at least |X_ij| for all j >= i + m.
   std::vector<double> largest_products() const;
 
   std::string_view name_;  ///< static storage
@@ -69,14 +70,15 @@ class VaryingBandedStrategy final : public Strategy {
   mutable std::vector<double> largest_products_;  ///< computed on first use
 };
 
-/// Problem to search: by default 16 bands or as many as the separation. More bands than that are
-/// optimised for one participation, because columns of one user that overlap have no search.
+/// Returns the problem to search, by default with 16 bands, or with the separation if that is less.
+/// More bands than the separation are optimised for one participation, because there is no search
+/// for overlapping columns of one user.
 /// @throws Error{invalid_argument} num_steps or num_bands out of range.
 BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
                              Objective objective, const Participation& participation);
 
-/// "banded" from its columns: streamed with num_bands vectors for prefix sums, as a dense strategy
-/// for other workloads (up to 2048 steps).
+/// Returns "banded" from its columns: streamed with num_bands vectors for prefix sums, or as a
+/// dense strategy for other workloads (up to 2048 steps).
 /// @throws as VaryingBandedStrategy, DenseStrategy.
 std::shared_ptr<const Strategy> banded_strategy(const Workload& workload, const Matrix& columns);
 

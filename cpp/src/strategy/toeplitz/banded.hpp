@@ -7,9 +7,9 @@
 
 namespace dpftrl {
 
-/// Memory for a few past rows is what these keep: the default takes 15 vectors. One user in one
-/// step: the error grows like sqrt(n / num_bands); it pays off with repeated participation, where
-/// as many bands as the separation are a good choice.
+/// Banded strategies keep only a few past rows, 15 vectors by default. For single participation,
+/// the error grows like sqrt(n / num_bands). They pay off with repeated participation, where as
+/// many bands as the separation are a good choice.
 inline constexpr std::int64_t kDefaultNumBands = 16;
 inline constexpr std::int64_t kMaxNumBands = 4096;
 
@@ -30,7 +30,7 @@ inline constexpr std::string_view kBandedToeplitz = "banded-toeplitz";
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
                                                          std::optional<std::int64_t> num_bands,
                                                          Objective objective);
-/// With given coefficients: 1 .. num_steps of them, finite, the first positive.
+/// The same with given coefficients: 1 .. num_steps of them, finite, the first positive.
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
                                                          const std::vector<double>& coefficients);
 

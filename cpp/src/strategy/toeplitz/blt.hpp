@@ -9,8 +9,8 @@
 
 namespace dpftrl {
 
-/// Buffered linear Toeplitz matrices: c_0 = 1, c_j = sum_i weights_i decays_i^(j-1). One vector of
-/// memory a buffer. The stored numbers define C exactly.
+/// Buffered linear Toeplitz matrices: c_0 = 1, c_j = sum_i weights_i decays_i^(j-1). They take one
+/// vector of memory per buffer. The stored numbers define C exactly.
 /// @source  Dvijotham, McMahan, Pillutla, Steinke, Thakurta, arXiv 2404.16706.
 struct BufferParameters {
   std::vector<double> decays;   ///< theta, each in [0, 1), 1 .. kMaxGivenBuffers of them
@@ -22,9 +22,9 @@ inline constexpr std::string_view kBlt = "blt";
 std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
                                              const BufferParameters& parameters);
 
-/// The same for prefix sums of any length, with all norms in closed form and no list of
-/// coefficients: what `blt` is beyond ToeplitzStrategy::kMaxSteps. It has errors and sensitivities,
-/// single and repeated, and makes no noise.
+/// The same for prefix sums of any length, with closed forms of all norms instead of a list of
+/// coefficients. `blt` uses it beyond ToeplitzStrategy::kMaxSteps. It has errors and sensitivities,
+/// for single and repeated participation, but makes no noise.
 ///
 /// @exactness   a few rounding errors, also for decays close to 1
 /// @throws Error{invalid_argument} num_steps outside 1 .. kMaxBufferedSteps; parameters whose
@@ -46,7 +46,7 @@ inline constexpr std::string_view kBltNormalized = "blt-normalized";
 std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
                                                         std::optional<std::int64_t> num_buffers,
                                                         Objective objective);
-/// With given buffers.
+/// The same with given buffers.
 std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
                                                         const BufferParameters& parameters);
 
@@ -55,9 +55,9 @@ std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload
 ///     theta^_k = 1 / (1 + e^(2 h k)),   C^-1 = sum_k e^(hk) (1-x) theta^_k / (1 - theta^_k x)
 ///                                              / sum_k e^(hk) theta^_k,
 ///
-/// for any horizon. `published`: h = pi / sqrt(2 (ceil(d/2) + 1)) and k = -ceil(d/2) + 1 ..
-/// d - ceil(d/2). `shifted`: 1.6 times that h, and every k less by one; much better for few
-/// buffers and long horizons, and the default.
+/// for any horizon. `published` uses h = pi / sqrt(2 (ceil(d/2) + 1)) and k = -ceil(d/2) + 1 .. d -
+/// ceil(d/2). `shifted`, the default, uses 1.6 times that h and lowers every k by one; it is much
+/// better for few buffers and long horizons.
 /// @source  arXiv 2404.16706, Proposition 4.5; the shifted nodes are those of the jax_privacy
 ///          library.
 enum class RationalNodes { published, shifted };
@@ -69,9 +69,9 @@ inline constexpr std::int64_t kDefaultNumBuffers = 10;
 std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& request,
                                                       std::optional<std::int64_t> num_buffers);
 
-/// Weights of the matrix with the given decays whose inverse has decays `inverse_decays`:
-/// weights_i = prod_j (theta_i - theta^_j) / prod_{j != i} (theta_i - theta_j). The decays must be
-/// distinct.
+/// Returns the weights of the matrix with the given decays whose inverse has decays
+/// `inverse_decays`: weights_i = prod_j (theta_i - theta^_j) / prod_{j != i} (theta_i - theta_j).
+/// The decays must be distinct.
 /// @source  arXiv 2404.16706, Lemma 5.2.
 std::vector<double> buffer_weights(std::span<const double> decays,
                                    std::span<const double> inverse_decays);

@@ -12,14 +12,14 @@
 
 namespace dpftrl {
 
-/// Buffers with constant decays, every row scaled and then every column to norm 1:
+/// Buffers with constant decays, every row scaled and then every column scaled to norm 1:
 ///
 ///     C = diag(lambda) T D^-1,    T = [1           ]    c_j = sum_i weights_i decays_i^(j-1)
 ///                                     [c_1 1       ]
 ///                                     [c_2 c_1 1   ]
 ///
-/// The scales are what `blt-normalized` lacks for an error within a percent of the least one. They
-/// are one number a step; decays and weights do not change.
+/// The row scales, one number a step, bring the error within a percent of the least one, which
+/// `blt-normalized` does not reach. Decays and weights are constant.
 /// @source  docs/math/families.md
 inline constexpr std::string_view kBltScaled = "blt-scaled";
 inline constexpr std::int64_t kMaxScaledBltSteps = std::int64_t{1} << 21;
@@ -29,17 +29,17 @@ struct ScaledBuffers {
   std::vector<double> row_scales;  ///< lambda, one a step, positive
 };
 
-/// More gain less than 0.1 %, and their search takes long.
+/// More buffers gain less than 0.1 % and take long to search.
 inline constexpr std::int64_t kDefaultScaledBuffers = 3;
 
-/// Numbers of least error for prefix sums (find_blt_normalized_optimum with scale_rows).
+/// Finds the numbers of least error for prefix sums (find_blt_normalized_optimum with scale_rows).
 ScaledBuffers scaled_buffers(const BltNormalizedProblem& problem);
 ScaledBuffers scaled_buffers(const BltNormalizedOptimum& optimum, std::int64_t num_steps);
 BltNormalizedProblem scaled_problem(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,
                                     Objective objective);
 
-/// As VaryingBufferedStrategy: the norms of the columns are recomputed from the stored numbers.
-/// @throws Error{invalid_argument, wrong_length} numbers out of range, not one scale a step.
+/// Streamed by VaryingBufferedStrategy, which recomputes the column norms from the stored numbers.
+/// @throws Error{invalid_argument, wrong_length} numbers out of range, not one scale per step.
 std::shared_ptr<const Strategy> blt_scaled_strategy(const Workload& workload,
                                                     const ScaledBuffers& numbers);
 

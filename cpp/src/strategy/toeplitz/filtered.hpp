@@ -14,16 +14,17 @@
 
 namespace dpftrl {
 
-/// A strategy for prefix sums made into one for any workload, its columns scaled or not:
+/// Adapts a strategy for prefix sums to any workload, with or without scaling its columns:
 ///
 ///     C = C_base D^-1,      B = A_workload D A^-1 B_base,      D diagonal.
 ///
-/// Norms of the rows of B: in O(n d^2) if the base has d buffers (any horizon, workloads without a
-/// window). For other lower-triangular Toeplitz bases up to kMaxTransformedSteps: in O(n log n) for
-/// `square-root` and prefix sums, in O(n log^2 n) for prefix sums, momentum unlike the decay, and
-/// rates without momentum. In O(n^2) up to kMaxToeplitzSteps for windows and the like, from dense
-/// matrices up to kMaxDenseRowSteps for the rest; else row_norms() is unsupported. They are
-/// computed on first use: noise does not need them.
+/// Row norms of B take O(n d^2) if the base has d buffers (any horizon, workloads without a
+/// window). For other lower-triangular Toeplitz bases, up to kMaxTransformedSteps, they take O(n
+/// log n) for `square-root` and prefix sums, and O(n log^2 n) for prefix sums, momentum unlike the
+/// decay, and rates without momentum. Windows and similar workloads take O(n^2), up to
+/// kMaxToeplitzSteps. The rest uses dense matrices, up to kMaxDenseRowSteps; beyond that,
+/// row_norms() is unsupported. Row norms are computed on first use, because noise does not need
+/// them.
 class FilteredStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;
@@ -34,7 +35,7 @@ class FilteredStrategy final : public Strategy {
   struct Options {
     std::shared_ptr<const Strategy> base;  ///< for the prefix sums
     Workload workload;
-    std::vector<double> column_scales = {};  ///< D, positive; empty: all 1
+    std::vector<double> column_scales = {};  ///< D, positive; all 1 if empty
     std::string name;
   };
   explicit FilteredStrategy(Options options);
@@ -62,11 +63,11 @@ class FilteredStrategy final : public Strategy {
 
  private:
   double scale(std::int64_t step) const;
-  /// Squared norms of all rows of B, or nothing where there is no formula.
+  /// Returns the squared norms of all rows of B; empty if there is no formula.
   std::vector<double> squared_row_norms() const;
-  /// Up to which there is one for a Toeplitz base.
+  /// Largest number of steps with a formula for a Toeplitz base.
   std::int64_t max_toeplitz_steps() const;
-  /// @throws Error{unsupported} where there is none.
+  /// @throws Error{unsupported} there is no formula.
   const std::vector<double>& rows() const;
 
   Options options_;
@@ -74,9 +75,10 @@ class FilteredStrategy final : public Strategy {
   mutable std::vector<double> rows_;
 };
 
-/// Column normalisation: D_j = ||C_j||, so that all columns have norm 1 (to rounding: the norms
+/// Normalises columns: D_j = ||C_j||, so that all columns have norm 1 up to rounding (the norms
 /// returned are those of C D^-1 with the stored D). For a lower-triangular Toeplitz encoder and
-/// prefix sums no release gets a larger error. Called "normalized-" and the name of the base.
+/// prefix sums, no release gets a larger error. The default name is "normalized-" followed by the
+/// name of the base.
 /// @source  Henzinger, Kalinin, Upadhyay, arXiv 2509.14334 (square root).
 /// @checked-by toeplitz_strategies_test "normalising a Toeplitz encoder raises no error"
 std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strategy> base,
@@ -84,11 +86,11 @@ std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strate
                                                     std::string name = {});
 inline constexpr std::string_view kNormalizedSquareRoot = "normalized-square-root";
 
-/// The base's encoder for another workload, under the base's name.
+/// Decodes another workload from the base's encoder, under the base's name.
 std::shared_ptr<const Strategy> decoded_strategy(std::shared_ptr<const Strategy> base,
                                                  const Workload& workload);
 
-/// A Toeplitz encoder for prefix sums, decoded for any workload.
+/// Decodes any workload from a Toeplitz encoder for prefix sums.
 std::shared_ptr<const Strategy> decoded_toeplitz_strategy(
     const Workload& workload,
     const std::function<std::shared_ptr<const Strategy>(const ToeplitzRequest&)>& make);

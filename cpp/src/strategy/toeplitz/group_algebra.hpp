@@ -9,7 +9,7 @@
 namespace dpftrl {
 
 /// Let S be the principal square root of the circulant matrix of order 2n with first column (1, ..,
-/// 1, 0, .., 0), n ones; its upper left block is A. B = the first n rows of S, C = its first n
+/// 1, 0, .., 0), n ones, whose upper left block is A. B is the first n rows of S, and C its first n
 /// columns. With s the first column of S and indices modulo 2n, n = 2:
 ///
 ///         [s0 s3 s2 s1]         [s0 s3]
@@ -17,10 +17,10 @@ namespace dpftrl {
 ///                               [s2 s1]
 ///                               [s3 s2]
 ///
-/// All rows of B and all columns of C have the same norm: every release has the same error,
-/// 1/2 + (1/2n) sum_{j=1..n} 1 / sin((2j-1) pi / (2n)). C reads later steps (it has 2n rows), so
-/// adaptive streams rest on its lower-triangular form. The coefficients are computed on first use:
-/// norms do not need them.
+/// All rows of B and all columns of C have the same norm, so every release has the same error, 1/2
+/// + (1/2n) sum_{j=1..n} 1 / sin((2j-1) pi / (2n)). C reads later steps (it has 2n rows), so the
+/// proof for adaptive streams uses its lower-triangular form. The coefficients are computed on
+/// first use, because norms do not need them.
 /// @source  Henzinger, Upadhyay, arXiv 2412.02840; Mathias, SIAM J. Matrix Anal. Appl. 14, 1993.
 class GroupAlgebraStrategy final : public Strategy {
  public:
@@ -45,7 +45,7 @@ class GroupAlgebraStrategy final : public Strategy {
   struct Coefficients {
     std::vector<double> circulant;  ///< s
     double encoder_slack = 0;
-    /// s_lag, the lag between -2n and 2n.
+    /// Returns s_lag for a lag between -2n and 2n.
     double at_lag(std::int64_t lag) const;
   };
   Coefficients make_coefficients() const;

@@ -6,7 +6,7 @@
 
 namespace dpftrl {
 
-/// Input perturbation: C = I, B = A. Noise on every record; row t adds t + 1 of them.
+/// Input perturbation: C = I, B = A. Every record gets its own noise; row t adds t + 1 of them.
 class IndependentStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "independent";

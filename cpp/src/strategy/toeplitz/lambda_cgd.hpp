@@ -8,8 +8,8 @@
 
 namespace dpftrl {
 
-/// Each row of noise takes back a part of the one before: C^-1 = 1 - lambda x, c_j = lambda^j. With
-/// noise from a counter, the previous row costs no memory. Any horizon, by closed forms:
+/// Each row of noise subtracts a part of the one before: C^-1 = 1 - lambda x, c_j = lambda^j. With
+/// counter-based noise, the previous row takes no memory. Closed forms serve any horizon:
 ///
 ///     ||C_j||^2 = (1 - lambda^(2(n-j))) / (1 - lambda^2)      ||B_t||^2 = 1 + t (1 - lambda)^2
 ///
@@ -39,8 +39,8 @@ class LambdaCgdStrategy final : public Strategy {
   std::vector<double> coefficients_;
 };
 
-/// The lambda of least max error for prefix sums, about 1 - 1/sqrt(num_steps). The same bits on
-/// every platform.
+/// Returns the lambda of least max error for prefix sums, about 1 - 1/sqrt(num_steps), with the
+/// same bits on every platform.
 double best_lambda(std::int64_t num_steps);
 
 /// Default lambda: best_lambda, for every workload.

@@ -8,7 +8,7 @@
 
 namespace dpftrl {
 
-/// Output perturbation: C = A, B = I. Independent noise on every prefix sum; the first record
+/// Output perturbation: C = A, B = I. Every prefix sum gets independent noise. The first record
 /// enters all of them, so the sensitivity is sqrt(num_steps).
 class OutputStrategy final : public Strategy {
  public:
@@ -32,7 +32,8 @@ class OutputStrategy final : public Strategy {
   std::vector<double> coefficients_;
 };
 
-/// C = A, B = I for any Toeplitz workload. (Asked for the prefix sums, the encoder is theirs.)
+/// C = A, B = I for any Toeplitz workload. If `workload` is the prefix sums, so is C, regardless of
+/// `designed_for`.
 std::shared_ptr<const Strategy> output_strategy(const ToeplitzRequest& request);
 
 }  // namespace dpftrl

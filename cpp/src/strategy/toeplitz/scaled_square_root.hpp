@@ -6,16 +6,16 @@
 
 namespace dpftrl {
 
-/// Squared row norms of B = A D R^-1, A the prefix sums, R their square root (square_root.hpp), D
-/// any diagonal.
+/// Returns the squared row norms of B = A D R^-1, A the prefix sums, R their square root
+/// (square_root.hpp), D any diagonal.
 ///
-/// Row t is that before it and D_t times row t of R^-1, and what the two have in common is known in
-/// closed form, so that one convolution makes all norms:
+/// Row t is the previous row plus D_t times row t of R^-1. The inner product of the two is known in
+/// closed form, so one convolution gives all norms:
 ///
 ///     ||B_t||^2 - ||B_{t-1}||^2
 ///         = D_t f_t (D_t f_t - 2 sum_{i<t} (D_i - D_{i+1}) (2i+1) f_i / (2(t-i) - 1)).
 ///
-/// @param column_scales  D, one number a step.
+/// @param column_scales  D, one number per step.
 /// @cost        O(n log n) time, O(n) memory.
 /// @source      docs/math/mechanisms.md, "Normalised columns".
 /// @checked-by  toeplitz_strategies_test "norms of scaled square roots are those of their rows"

@@ -8,19 +8,20 @@
 
 namespace dpftrl {
 
-/// Whether scaled_toeplitz_rows takes the workload: not a window, not a matrix, and with rates or
-/// momentum only one geometric series beside the sums.
+/// True if scaled_toeplitz_rows supports the workload: not a window, not a matrix, and with rates
+/// or momentum only one geometric series beside the sums.
 bool has_scaled_toeplitz_rows(const Workload& workload);
 
-/// Squared row norms of B = A D G, A the workload, D any diagonal, G lower-triangular Toeplitz.
+/// Returns the squared row norms of B = A D G, A the workload, D any diagonal, G lower-triangular
+/// Toeplitz.
 ///
 /// Each row follows from the one before and <G_t, B_{t-1}>, a sum of M_ts = <G_t, G_s>, s < t, with
 /// weights D_s times powers. M is close to a Toeplitz matrix: in the block that begins at step f,
 ///
 ///     M_ts = c_{t-s} + sum_{f < i <= s} g_i g_{i+t-s},    c_k = M_{f+k, f},
 ///
-/// so that the part of the sums that crosses the middle of a block takes convolutions no longer
-/// than the block, as do the c of its second half.
+/// so the part of the sums that crosses the middle of a block takes convolutions no longer than the
+/// block, and so do the c of its second half.
 ///
 /// @param inverse        first column of G, one number a step.
 /// @param column_scales  D, one number a step.

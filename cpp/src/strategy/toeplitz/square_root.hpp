@@ -16,17 +16,19 @@ class SquareRootStrategy final : public ToeplitzStrategy {
   DecoderForm decoder_form() const override;
 };
 
-/// C = the square root of any Toeplitz workload: of momentum and decay ((1-ax)(1-bx))^(-1/2), of a
-/// sliding window ((1-x^W)/(1-x))^(1/2), of a matrix divided by its diagonal, by its first column.
+/// C = the square root of any Toeplitz workload: ((1-ax)(1-bx))^(-1/2) for momentum and decay,
+/// ((1-x^W)/(1-x))^(1/2) for a sliding window, and the root of its first column, divided by its
+/// diagonal, for a matrix.
 /// @source  Kalinin, Lampert, arXiv 2405.13763 (momentum and decay).
 std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& request);
 
-/// True if the workload is a Toeplitz matrix, and the largest error of its own root is no larger
-/// than that of the root of prefix sums. Coefficients of a root can grow exponentially.
+/// True if the workload is a Toeplitz matrix and the largest error of its own root is no larger
+/// than that of the root of prefix sums. It can be larger because coefficients of a root can grow
+/// exponentially.
 bool has_better_root(const Workload& workload);
 
-/// Coefficients of the square root of a Toeplitz workload, or of its inverse; `summed`, for other
-/// workloads than matrices: divided by 1 - x.
+/// Selects the coefficients of the square root of a Toeplitz workload: those of its inverse if
+/// `inverse`, divided by 1 - x if `summed` (workloads other than matrices).
 struct WorkloadRoot {
   bool inverse = false;
   bool summed = false;

@@ -10,12 +10,12 @@ namespace dpftrl {
 
 /// Request to a family of Toeplitz encoders: an encoder made for the workload `designed_for` and
 /// the decoder of `workload`, B = A_workload C^-1. Both are Toeplitz; they are the same, or
-/// `workload` is the prefix sums. Families whose encoder does not depend on the workload ignore the
-/// first.
+/// `workload` is the prefix sums. Families whose encoder does not depend on the workload ignore
+/// `designed_for`.
 struct ToeplitzRequest {
   Workload designed_for;
   Workload workload;
-  Participation participation = Participation::single();  ///< of families that search
+  Participation participation = Participation::single();  ///< used by families that search
 };
 
 /// A lower-triangular Toeplitz encoder C for a Toeplitz workload. n = 4:
@@ -26,17 +26,17 @@ struct ToeplitzRequest {
 ///     [c3 c2 c1 c0]
 ///
 /// B = A C^-1 is of the same kind, with first column b. Columns of C are shifts of the first and
-/// rows of B reversals of b: all norms are prefix sums of the squares of c and of b.
+/// rows of B reversals of b, so all norms are prefix sums of the squares of c and of b.
 class ToeplitzStrategy : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;
-  /// Coefficients of the decoder are kept up to here.
+  /// Largest number of decoder coefficients that are kept.
   static constexpr std::int64_t kMaxDecoderCoefficients = std::int64_t{1} << 16;
 
   struct Parts {
     std::string_view name;             ///< static storage
     std::vector<double> encoder = {};  ///< c, num_steps entries
-    std::vector<double> decoder = {};  ///< b; empty: B = C
+    std::vector<double> decoder = {};  ///< b; empty if B = C
     DecoderForm form = {};
     double encoder_slack = 0;
     std::int64_t num_bands = 0;
@@ -60,7 +60,7 @@ class ToeplitzStrategy : public Strategy {
   double encoder_slack() const override { return parts_.encoder_slack; }
   std::vector<PlanNumbers> parameters() const override { return parts_.parameters; }
 
-  /// The first min(num_steps, kMaxDecoderCoefficients) of b.
+  /// Returns the first min(num_steps, kMaxDecoderCoefficients) entries of b.
   std::span<const double> toeplitz_decoder() const override;
 
  private:
@@ -68,20 +68,22 @@ class ToeplitzStrategy : public Strategy {
 
   Parts parts_;
   std::vector<double> column_sums_;  ///< c_0^2 + ... + c_{j-1}^2 for j = 1 .. n
-  std::vector<double> row_sums_;     ///< the same of b; empty: B = C
+  std::vector<double> row_sums_;     ///< the same for b; empty if B = C
   RowNorms row_norms_;
   bool has_nonnegative_gram_;
 };
 
-/// base, or base filtered for a workload other than prefix sums.
+/// Returns `base`, filtered if the workload is not the prefix sums.
 DecoderForm form_for_workload(DecoderForm base, const Workload& workload);
 
-/// A^-1 w for a Toeplitz workload: undoes Workload::apply, to rounding.
+/// Returns A^-1 w for w = `sequence` and a Toeplitz workload; undoes Workload::apply up to
+/// rounding.
 std::vector<double> solve_workload(const Workload& workload, std::vector<double> sequence);
 
-/// Decoder coefficients that were rounded to doubles, |e_j| <= 2^-52 |b_j|: the exact C = (B+E)^-1
-/// A has columns longer than those of B^-1 A by at most this factor minus 1. docs/math/grid.md.
-/// @param workload  the one that the rounded decoder is for.
+/// Returns the slack of decoder coefficients that were rounded to doubles, |e_j| <= 2^-52 |b_j|:
+/// columns of the exact C = (B+E)^-1 A are longer than those of B^-1 A by at most a factor of 1
+/// plus this. docs/math/grid.md.
+/// @param workload  workload of the rounded decoder.
 double slack_of_rounded_decoder(const Workload& workload, std::span<const double> encoder,
                                 std::span<const double> decoder);
 

@@ -9,7 +9,7 @@
 namespace dpftrl {
 
 /// Strategies that measure Haar coefficients over N = 2^k >= num_steps steps, k = ceil(lg
-/// num_steps), each level with a weight of its own. num_steps = 4, g_l >= 0:
+/// num_steps), with one weight per level. num_steps = 4, g_l >= 0:
 ///
 ///     C = sqrt(g_0) [1  1  1  1]    the mean
 ///         sqrt(g_2) [1  1 -1 -1]    support 4
@@ -17,9 +17,9 @@ namespace dpftrl {
 ///         sqrt(g_1) [      1 -1]
 ///
 /// Every column has squared norm g_0 + g_1 + ... + g_k. Columns past the horizon are cut off, and
-/// coefficients beyond it are not measured. A coefficient reads its support to the end, and is used
-/// inside: not causal as written, as is any other C with this Gram matrix, which gives the same
-/// noise.
+/// coefficients beyond it are not measured. A coefficient reads its whole support but is used
+/// before that ends, so C is not causal as written. A lower-triangular C with this Gram matrix
+/// gives the same noise.
 ///
 /// Stores the scales of HaarDecoder: 1 / (2^l sqrt(g_l)) and 1 / (N sqrt(g_0)).
 class HaarBasisStrategy : public Strategy {
@@ -36,7 +36,7 @@ class HaarBasisStrategy : public Strategy {
   bool has_nonnegative_gram() const override { return has_nonnegative_gram_; }
   bool is_causal() const override { return form_.scales.empty(); }
 
-  /// Norms over the first rows of B. O(log^2 num_rows), any size.
+  /// Returns the norms over the first `num_rows` rows of B, in O(log^2 num_rows) for any size.
   /// @param num_rows  1 <= num_rows <= num_steps().
   /// @checked-by trees_test "row norms are those of the rows"
   RowNorms leading_row_norms(std::int64_t num_rows) const;
@@ -53,7 +53,7 @@ class HaarBasisStrategy : public Strategy {
   bool has_nonnegative_gram_;
 };
 
-/// Levels weighted for the least mean error over num_steps, at columns of norm 1.
+/// Weights the levels for the least mean error over num_steps with columns of norm 1.
 class HaarStrategy final : public HaarBasisStrategy {
  public:
   static constexpr std::string_view kName = "haar";

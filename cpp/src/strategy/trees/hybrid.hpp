@@ -8,10 +8,11 @@
 
 namespace dpftrl {
 
-/// Unknown horizon, by doubling (the hybrid mechanism of Chan, Shi, Song 2011, with another
-/// mechanism inside). Block b holds steps 2^b - 1 .. 2^(b+1) - 2; in it `haar` for 2^b steps, its
-/// columns scaled to squared norm 1/2, and one measurement of the block's total, of squared norm
-/// 1/2. A later row adds the totals of the blocks before. num_steps = 7, H the encoder of `haar`:
+/// Doubling blocks for an unknown horizon (the hybrid mechanism of Chan, Shi, Song 2011, with
+/// another mechanism inside). Block b holds steps 2^b - 1 .. 2^(b+1) - 2. It measures `haar` for
+/// 2^b steps, with columns scaled to squared norm 1/2, and the block's total, also with squared
+/// norm 1/2. Rows of later blocks add the totals of earlier blocks. num_steps = 7, H the encoder of
+/// `haar`:
 ///
 ///     sqrt(2) C = [1            ]  H(1)
 ///                 [1            ]  total
@@ -21,7 +22,7 @@ namespace dpftrl {
 ///                 [      1 1 1 1]  total
 ///
 /// num_steps is only a cap: the noise of a step and the column norms do not depend on it. The last
-/// total is measured, too, though no row within the cap needs it.
+/// total is measured as well, although no row within the cap needs it.
 class HybridStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "hybrid";
@@ -43,7 +44,7 @@ class HybridStrategy final : public Strategy {
   bool is_causal() const override { return blocks_.size() < 2; }
 
  private:
-  /// Steps of block b within the horizon.
+  /// Number of steps of block b within the horizon.
   std::int64_t block_length(std::size_t block) const;
   double block_column_norm_squared(std::size_t block) const;
 

@@ -7,32 +7,33 @@
 
 namespace dpftrl {
 
-/// Tree of arity k: node (l, i) covers steps i k^l .. (i+1) k^l - 1. Plain: row t adds the nodes of
-/// the base-k expansion of t + 1. Subtractive (Andersson, Pagh, Steiner, Torkamani 2024, arXiv
-/// 2408.07021), odd k: digits -(k-1)/2 .. (k-1)/2, a negative digit subtracts nodes that reach
-/// further. num_steps = 4, arity 3, subtractive, and plain:
+/// Tree of arity k: node (l, i) covers steps i k^l .. (i+1) k^l - 1. In the plain tree, row t adds
+/// the nodes of the base-k expansion of t + 1. In the subtractive tree (Andersson, Pagh, Steiner,
+/// Torkamani 2024, arXiv 2408.07021), k is odd, digits are -(k-1)/2 .. (k-1)/2, and a negative
+/// digit subtracts nodes that reach further. num_steps = 4, arity 3, subtractive, and plain:
 ///
 ///     C = [1      ]  node (0, 0)        C = [1      ]  node (0, 0)
 ///         [    1  ]  node (0, 2)            [  1    ]  node (0, 1)
 ///         [1 1 1  ]  node (1, 0)            [1 1 1  ]  node (1, 0)
 ///         [      1]  node (0, 3)            [      1]  node (0, 3)
 ///
-/// A node that no step within the horizon uses is a row of zeros (left out above): it is not
-/// measured. Nodes that reach past the horizon are cut there; nothing was added to their ends.
+/// A node that no step within the horizon uses is not measured; it is a row of zeros (left out
+/// above). Nodes that reach past the horizon are cut off there, because nothing was added beyond
+/// it.
 class KaryStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "tree-k";
   static constexpr std::int64_t kMaxArity = 1023;
   struct Options {
     std::int64_t num_steps;
-    std::int64_t arity = 7;   ///< k in 2 .. kMaxArity; 7 is the best subtractive one far out
+    std::int64_t arity = 7;   ///< k in 2 .. kMaxArity; 7 is best for long subtractive trees
     bool subtractive = true;  ///< needs an odd arity
   };
   /// @throws Error{invalid_argument} a number out of range, or an even arity with `subtractive`.
   explicit KaryStrategy(const Options& options);
 
   std::int64_t arity() const { return arity_; }
-  /// Does a row within the horizon use node (level, index)?
+  /// True if a row within the horizon uses node (level, index).
   bool is_used(std::size_t level, std::int64_t index) const;
 
   std::string_view name() const override { return kName; }
@@ -53,9 +54,9 @@ class KaryStrategy final : public Strategy {
   }
 
  private:
-  /// Digits of t + 1, the lowest first.
+  /// Returns the digits of `count`, lowest first.
   std::vector<std::int64_t> digits(std::int64_t count) const;
-  /// The last node of the level that is used; -1 if none.
+  /// Index of the last used node of the level; -1 if none.
   std::int64_t last_used(std::size_t level) const;
   std::int64_t measurement(std::size_t level, std::int64_t index) const;
   double largest_row() const;

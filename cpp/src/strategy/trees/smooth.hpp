@@ -19,11 +19,11 @@ namespace dpftrl {
 ///         [      1]  1 0 0 *, ends with leaf 3
 ///         [       ]
 ///
-/// Measurement 2 i is the only node that ends with leaf i and has a leaf to its right: leaves i and
-/// i + 1 differ first, from above, in one bit, so one node splits between them.
-/// If a 1-bit has only ones below it, the sibling has no leaf: an empty sum, measured all the same,
-/// so that all rows have variance w. Measurement 2 t + 1 stands for row t's empty siblings, a of
-/// them, with factor sqrt(a).
+/// Measurement 2 i is the only node that ends with leaf i and has a leaf to its right, because one
+/// node splits at the highest bit in which leaves i and i + 1 differ.
+/// If a 1-bit has only ones below it, its sibling has no leaf. This empty sum is measured as well,
+/// so that all rows have variance w: measurement 2 t + 1 stands for the a empty siblings of row t,
+/// with factor sqrt(a).
 class SmoothStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "smooth-tree";
@@ -35,7 +35,8 @@ class SmoothStrategy final : public Strategy {
   /// @throws Error{invalid_argument} a number out of range, or too few leaves.
   SmoothStrategy(std::int64_t num_steps, const Shape& shape);
 
-  /// The shape of least error; of equals, the one with the least weight: fewest nodes a row.
+  /// Returns the shape of least error and, among equals, of least weight, which has the fewest
+  /// nodes per row.
   static Shape best_shape(std::int64_t num_steps);
 
   const Shape& shape() const { return shape_; }

@@ -18,8 +18,8 @@ namespace dpftrl {
 ///     [    1 1]  node (1, 1)
 ///     [1 1 1 1]  node (2, 0)
 ///
-/// The decoder adds the node estimates in the binary expansion of t + 1; how a node is estimated
-/// from its subtree is the node weights of DyadicDecoder.
+/// The decoder adds the node estimates in the binary expansion of t + 1; the node weights of
+/// DyadicDecoder define how a node is estimated from its subtree.
 class DyadicStrategy : public Strategy {
  public:
   std::int64_t num_measurements() const override;
@@ -35,7 +35,7 @@ class DyadicStrategy : public Strategy {
   bool has_nonnegative_gram() const override { return true; }
 
  protected:
-  /// Levels 0 .. floor(lg num_steps).
+  /// Number of levels 0 .. floor(lg num_steps).
   static std::int64_t num_levels(std::int64_t num_steps);
   DyadicStrategy(std::int64_t num_steps, std::vector<double> node_weights);
 
