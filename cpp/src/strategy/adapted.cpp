@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Families for other workloads than prefix sums, in epochs, or with columns of norm 1.
+/// Adapts families to workloads other than prefix sums, to epochs, and to columns of norm 1.
 
 #include <utility>
 
@@ -25,8 +25,8 @@ Encoder encoder_of(const FamilyRow& family, const StrategyOptions& options,
   StrategyOptions plain = options;
   plain.workload.reset();
   plain.parameters.normalize_columns = false;
-  plain.participation = Participation::single();  // that of the horizon, not of an epoch
-  // The epochs of a normalised family have normalised columns by themselves.
+  plain.participation = Participation::single();  // the given one is for the whole horizon
+  // Epochs of a normalised family already have normalised columns.
   return {.base = RestartStrategy::make(plain, make_strategy),
           .is_normalized = options.parameters.normalize_columns};
 }

@@ -25,7 +25,7 @@ const std::vector<FamilyRow>& families() {
 const FamilyRow& find_family(std::string_view name) {
   std::string known;
   std::string_view closest;
-  // With more letters that differ it is another name.
+  // A name that differs in more letters is not suggested.
   std::size_t least = std::min<std::size_t>(2, name.size() / 3) + 1;
   for (const FamilyRow& family : families()) {
     if (family.info.name == name) return family;
@@ -42,7 +42,7 @@ const FamilyRow& find_family(std::string_view name) {
 
 namespace {
 
-/// Is `name` an item of a comma-separated list?
+/// True if `name` is an item of a comma-separated list.
 bool lists(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(", "), list.size());
@@ -82,7 +82,8 @@ void require_horizon(const std::optional<Workload>& workload, const char* name,
                   to_text(workload->num_steps()));
 }
 
-/// Checks that the family makes encoders for that workload, and decodes the prefix sums from them.
+/// Checks that the family makes encoders for the encoder workload from which prefix sums can be
+/// decoded.
 void require_encoder_workload(const FamilyRow& family, const StrategyOptions& options) {
   if (!options.encoder_workload || options.encoder_workload->is_prefix()) return;
   const StrategyParameters& given = options.parameters;

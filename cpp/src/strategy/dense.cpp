@@ -18,10 +18,10 @@ constexpr double kDefaultGap = 1e-4;
 constexpr double kLargestMeanGap = 5e-7;
 constexpr std::int64_t kDefaultIterations = 60;
 constexpr std::int64_t kDefaultEpochIterations = 100;
-/// Limits what the quadrature takes away from the bound of long epochs, relative.
+/// Largest relative amount by which the quadrature may lower the bound of long epochs.
 constexpr double kBoundAccuracy = 1e-9;
 
-/// numerator * lower^-1.
+/// Returns numerator * lower^-1.
 Matrix divide(const Matrix& numerator, const Matrix& lower) {
   Matrix quotient = detail::divide_by_lower(numerator, lower);
   quotient.triangularView<Eigen::StrictlyUpper>().setZero();
@@ -40,10 +40,10 @@ Matrix divide(const Matrix& numerator, const Matrix& lower) {
        "a decoder of condition " + to_text(condition));
 }
 
-/// The encoder of the stored B is C' = B^-1 A = C + B^-1 (A - B C), so a column of it is longer
-/// than that of C by at most ||B^-1|| ||(A - B C)_j||; with G near B^-1 and E = I - G B,
-/// ||B^-1|| <= ||G|| / (1 - ||E||). Frobenius norms; gamma bounds the rounding of an inner product
-/// of n terms, A is known to 2^-52 of itself.
+/// The encoder of the stored B is C' = B^-1 A = C + B^-1 (A - B C), so its columns are longer than
+/// those of C by at most ||B^-1|| ||(A - B C)_j||. With G near B^-1 and E = I - G B, ||B^-1|| <=
+/// ||G|| / (1 - ||E||). Norms are Frobenius norms, gamma bounds the rounding of an inner product of
+/// n terms, and A has a relative error of 2^-52.
 double slack_of(const Matrix& workload, const Matrix& encoder, const Matrix& decoder) {
   const double n = static_cast<double>(encoder.rows());
   const double gamma = (n + 16) * 0x1p-52;
@@ -78,7 +78,8 @@ void require_encoder(const Workload& workload, std::string_view name, const Matr
                      encoder(j, j));
 }
 
-/// Squared sensitivity of every phase s, s + b, ... of columns: the sum of |C_i . C_j| over it.
+/// Returns the squared sensitivity of every phase s, s + b, ... of columns, the sum of |C_i . C_j|
+/// over the phase.
 Vector phase_sums(const Matrix& encoder, Eigen::Index separation) {
   const Eigen::Index n = encoder.cols();
   Vector sums = Vector::Zero(separation);
@@ -103,7 +104,7 @@ EpochOptimumProblem epoch_problem(const Workload& workload, const Participation&
           .decay = workload.decay()};
 }
 
-/// The bounds that dual variables prove.
+/// Returns the bounds that the dual variables prove.
 DenseLowerBounds bounds_of(const Workload& workload, const DenseStrategy::Bound& bound) {
   if (has_long_epochs(workload, bound.objective, bound.participation))
     return epoch_lower_bounds(epoch_problem(workload, bound.participation), bound.duals,
@@ -122,7 +123,7 @@ std::shared_ptr<const Strategy> strategy_of(const Workload& workload, Matrix enc
                                      .lower_bound = std::move(bound)});
 }
 
-/// Result of the solver in linear time where it takes the problem; else nothing.
+/// Returns weights from find_optimum if it supports the problem; else empty.
 DenseOptimumStart start_of(const Workload& workload, const DenseOptimalOptions& options) {
   const bool has_rates = workload.kind() == Workload::Kind::rates;
   const bool is_solved =
@@ -185,7 +186,7 @@ std::vector<double> DenseStrategy::epoch_norms_squared(std::int64_t separation) 
       !has_long_epochs(workload(), objective, participation))
     return {};
   const Vector sums = phase_sums(parts_.encoder, static_cast<Eigen::Index>(separation));
-  // An inner product of n terms is off by at most n 2^-53 times the product of the norms, and the
+  // An inner product of n terms is off by at most n 2^-53 times the product of the norms, and a
   // (sum of k norms)^2 is at most k times the sum of their squares.
   const double n = static_cast<double>(num_steps());
   const double k = n / static_cast<double>(separation);
@@ -198,7 +199,7 @@ Strategy::OwnBound DenseStrategy::certified_lower_bound(Objective objective,
                                                         const Participation& participation) const {
   if (!parts_.lower_bound) return {};
   const Bound& bound = *parts_.lower_bound;
-  // The largest error is at least the mean one; one participation is among any others.
+  // The largest error is at least the mean error, and every participation includes a single one.
   const bool is_for_it = bound.objective == objective || bound.objective == Objective::mean;
   const bool is_weaker = bound.participation == participation ||
                          bound.participation.max_participations_within(num_steps()) == 1;
@@ -242,7 +243,8 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
 
 Matrix optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum) {
   Matrix encoder = optimum.encoder;
-  // All users at sensitivity 1 is best for the mean; for the largest error some stay below it.
+  // The mean error is least if all users have sensitivity 1; for the largest error, some stay
+  // below.
   if (problem.objective == Objective::mean) normalise_phases(encoder, problem.participation);
   return lower_triangular_encoder(encoder);
 }

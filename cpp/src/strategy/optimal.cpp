@@ -15,11 +15,12 @@ namespace {
 using detail::InverseRoot;
 using detail::SpectralInterval;
 
-/// Full accuracy: the loss is of second order in this.
+/// Counts as full accuracy, because the loss is of second order in it.
 constexpr double kFullAccuracy = 1e-12;
 
-/// Returns weights near those of the optimum, without a solver: the duals for prefix sums, to 10^-4
-/// of the mean error and 2.8 * 10^-2 of the largest, up to 2^18 steps (docs/math/optimal.md).
+/// Returns weights close to the optimal ones, without a solver: the duals for prefix sums, to
+/// within 10^-4 of the mean error and 2.8 * 10^-2 of the largest error, up to 2^18 steps
+/// (docs/math/optimal.md).
 std::vector<double> closed_form_weights(std::int64_t num_steps, Objective objective) {
   std::vector<double> weights(static_cast<std::size_t>(num_steps));
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -54,7 +55,7 @@ void require_plan(const Workload& workload, const OptimalPlan& plan) {
     fail_argument("optimal", "decay", "above 0 and at most 1", to_text(plan.decay));
 }
 
-/// The recursion that the plan stands for, its columns scaled to norm 1.
+/// Returns the recursion that the plan defines, with columns scaled to norm 1.
 VaryingBufferedStrategy::Parts parts_of(const Workload& workload, const OptimalPlan& plan) {
   require_plan(workload, plan);
   (void)optimum_problem(workload, plan.objective);
@@ -120,7 +121,7 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
     if (problem.objective == Objective::max)
       plan.row_weights.assign(plan.column_weights.rbegin(), plan.column_weights.rend());
   }
-  // Columns scaled by rates are columns with other weights.
+  // Scaling columns by rates only changes their weights.
   for (std::size_t j = 0; j < problem.rates.size(); ++j)
     plan.column_weights[j] *= problem.rates[j] * problem.rates[j];
   const SpectralInterval interval = detail::spectrum(

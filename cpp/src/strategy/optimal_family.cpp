@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The family `optimal`: streamed where there is a recursion, else from dense matrices.
+/// The family `optimal`: streamed if there is a recursion, else from dense matrices.
 
 #include <algorithm>
 #include <string>
@@ -15,7 +15,7 @@
 namespace dpftrl {
 namespace {
 
-/// True for fixed epochs that there is a search for.
+/// True for repeated fixed epochs for which there is a search.
 bool has_repeated_epochs(const Workload& workload, Objective objective,
                          const Participation& participation) {
   return participation.kind() == Participation::Kind::fixed_epoch &&
@@ -93,7 +93,7 @@ std::shared_ptr<const Strategy> dense_optimum(const Workload& workload, Objectiv
                  .participation = densely_optimised_for(workload, objective, participation)});
 }
 
-/// Finds a plan for the workload, or for prefix sums where that workload has no optimum.
+/// Finds a plan for the workload, or for prefix sums if that workload has no optimum.
 OptimalPlan find_plan(const Workload& workload, std::optional<std::int64_t> num_buffers,
                       Objective objective) {
   require_recursion(workload, num_buffers, objective);
@@ -140,7 +140,7 @@ std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
 
 namespace {
 
-/// Duals of k numbers a step are for k epochs.
+/// Returns the bound of a plan with duals; k numbers per step mean k epochs.
 DenseStrategy::Bound dense_bound(const StrategyPlan& plan, std::int64_t n) {
   DenseDuals duals{.columns = plan.list(kColumnDuals), .rows = {}};
   const std::int64_t size = std::ssize(duals.columns);
@@ -159,7 +159,7 @@ DenseStrategy::Bound dense_bound(const StrategyPlan& plan, std::int64_t n) {
           .duals = std::move(duals)};
 }
 
-/// From dense matrices.
+/// Makes the strategy of a plan that stores a dense matrix.
 StrategyPointer dense_from_plan(const StrategyPlan& plan, const Workload& workload) {
   const std::int64_t n = workload.num_steps();
   const auto stray = std::ranges::find_if(plan.numbers, [](const PlanNumbers& list) {

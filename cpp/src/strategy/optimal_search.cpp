@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Plans of the optimum by its solver, and what they prove.
+/// Plans for the optimum from its solver, and the lower bounds that they prove.
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
@@ -35,7 +35,7 @@ std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, Optim
 
 Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective objective,
                                                           const Participation&) const {
-  // The largest error is at least the mean one; one participation is among any others.
+  // The largest error is at least the mean error, and every participation includes a single one.
   const bool is_for_it = plan_.objective == objective || plan_.objective == Objective::mean;
   if (!is_for_it) return {};
   const OptimumProblem problem = optimum_problem(workload(), plan_.objective);

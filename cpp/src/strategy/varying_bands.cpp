@@ -31,7 +31,7 @@ void require_columns(std::string_view name, std::int64_t num_steps, const Matrix
   }
 }
 
-/// Columns of at most n entries, 0 below the matrix.
+/// Returns columns of at most n entries, with zeros below the matrix.
 Matrix within_matrix(const Matrix& columns) {
   const Eigen::Index n = columns.rows(), bands = std::min(columns.cols(), n);
   Matrix inside = columns.leftCols(bands);
@@ -39,7 +39,7 @@ Matrix within_matrix(const Matrix& columns) {
   return inside;
 }
 
-/// The same entries row by row.
+/// Returns the same entries row by row.
 std::vector<double> entries_of(const Matrix& columns) {
   const Eigen::Index n = columns.rows(), bands = columns.cols();
   std::vector<double> entries;
@@ -57,7 +57,7 @@ VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t
       name_(name),
       max_column_norm_squared_(0),
       is_nonnegative_(true) {
-  constexpr double kSlack = 1 + 0x1p-40;  // for the root
+  constexpr double kSlack = 1 + 0x1p-40;  // covers the rounding of the root
   constexpr double kMostDoubt = 1 + 0x1p-10;
   require_columns(name, num_steps, columns);
   const Matrix inside = within_matrix(columns);

@@ -13,7 +13,7 @@
 namespace dpftrl {
 namespace {
 
-/// The first num_bands coefficients of a root of the workload; more bands than steps are all steps.
+/// Returns the first num_bands coefficients of a root of the workload, at most one per step.
 std::vector<double> leading_root(std::string_view name, const Workload& workload, bool inverse,
                                  std::optional<std::int64_t> num_bands) {
   require_between(name, "num_steps", workload.num_steps(), 1, ToeplitzStrategy::kMaxSteps);

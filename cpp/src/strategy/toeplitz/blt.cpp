@@ -32,7 +32,8 @@ void require_buffers(std::string_view name, const BufferParameters& parameters) 
   }
 }
 
-/// c, in double-double: the sensitivity rests on it, and weights of both signs may cancel.
+/// Returns c, computed in double-double because the sensitivity rests on it and weights of both
+/// signs may cancel.
 std::vector<double> encoder_coefficients(const BufferParameters& parameters, std::int64_t size) {
   std::vector<DoubleDouble> sums(static_cast<std::size_t>(size));
   sums[0].high = 1;
@@ -49,7 +50,7 @@ std::vector<double> encoder_coefficients(const BufferParameters& parameters, std
   return coefficients;
 }
 
-/// Coefficients of C^-1: the response of the recursion of BufferedDecoder to one unit.
+/// Returns the coefficients of C^-1, the impulse response of the recursion of BufferedDecoder.
 std::vector<double> inverse_coefficients(const BufferParameters& parameters, std::int64_t size) {
   std::vector<double> coefficients(static_cast<std::size_t>(size));
   std::vector<double> state(parameters.decays.size());
@@ -69,7 +70,7 @@ std::vector<PlanNumbers> numbers_of(const BufferParameters& parameters) {
           {"weights", parameters.weights}};
 }
 
-/// Beyond this many participations the bound for any strategy has to do.
+/// Beyond this many participations, the bound for any strategy is used.
 constexpr std::int64_t kMaxSpacedColumns = std::int64_t{1} << 20;
 
 [[noreturn]] void fail_interlacing() {
@@ -78,8 +79,8 @@ constexpr std::int64_t kMaxSpacedColumns = std::int64_t{1} << 20;
            to_text(ToeplitzStrategy::kMaxSteps) + " steps: decreasing decays, positive weights");
 }
 
-/// 1 - theta^, of the inverse: the z above complement d_i, below the next or at most 1, with
-/// sum_k weights_k / (z - d_k) = 1. Found as z - d_i, which may be tiny.
+/// Returns 1 - theta^ of the inverse, the z with sum_k weights_k / (z - d_k) = 1 above complement
+/// d_i and below the next one, or at most 1 for the last. Searches for z - d_i, which may be tiny.
 double inverse_complement(const Vector& complements, const Vector& weights, Eigen::Index i) {
   const bool is_last = i + 1 == complements.size();
   const double end = (is_last ? 1 : complements(i + 1)) - complements(i);
@@ -107,7 +108,7 @@ detail::BltPoint point_of(const BufferParameters& parameters) {
   for (Eigen::Index i = 0; i < size; ++i) inverses(i) = inverse_complement(complements, weights, i);
   detail::BltPoint point(detail::BltPoint::log_gaps_of(complements, inverses));
   if (!point.is_finite) fail_interlacing();
-  // Sensitivity is that of the numbers that are given.
+  // The sensitivity must be that of the given numbers.
   point.decay = complements;
   point.weight = weights;
   return point;
@@ -152,7 +153,7 @@ class LongBltStrategy final : public Strategy {
   }
   bool has_nonnegative_gram() const override { return true; }
   std::vector<PlanNumbers> parameters() const override { return numbers_of(parameters_); }
-  /// Coefficients are positive and do not increase.
+  /// Exact, because coefficients are positive and do not increase.
   double spaced_norm_squared(std::int64_t num_participations,
                              std::int64_t separation) const override {
     if (num_participations > kMaxSpacedColumns) return 0;
@@ -191,7 +192,8 @@ bool has_given_buffers(const StrategyParameters& parameters) {
   return !parameters.decays.empty() || !parameters.weights.empty();
 }
 
-/// e^x from + and * alone: parameters have the same bits on every platform. By doubling of e^y - 1.
+/// Returns e^x, by doubling of e^y - 1. Uses basic arithmetic alone, so that parameters have the
+/// same bits on every platform.
 double portable_exp(double x) {
   constexpr int kDoublings = 12;
   const double y = std::ldexp(x, -kDoublings);
@@ -201,8 +203,8 @@ double portable_exp(double x) {
   return 1 + minus_one;
 }
 
-/// The y between two neighbouring poles with sum_k weights_k / (y - poles_k) = 1: the sum falls
-/// from infinity to minus infinity there.
+/// Returns the y between two neighbouring poles with sum_k weights_k / (y - poles_k) = 1; the sum
+/// falls from infinity to minus infinity there.
 double secular_root(std::span<const double> poles, std::span<const double> weights, double low,
                     double high) {
   for (;;) {
@@ -250,7 +252,7 @@ BufferParameters rational_buffers(std::int64_t num_buffers, RationalNodes nodes)
     total += growth * poles[i];
   }
   for (double& weight : pole_weights) weight /= total;
-  // C^-1 has a zero at x = 1, so that C has a pole there; the others interlace.
+  // C^-1 has a zero at x = 1, so C has a pole there; its other poles interlace.
   BufferParameters parameters{.decays = {1}, .weights = {}};
   for (std::size_t i = 1; i < size; ++i)
     parameters.decays.push_back(secular_root(poles, pole_weights, poles[i], poles[i - 1]));
@@ -274,7 +276,7 @@ std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t num_steps,
 BufferParameters optimal_buffers(const BltProblem& problem) {
   require_between(kBlt, "num_steps", problem.num_steps, 1, kMaxBufferedSteps);
   BltOptimum best = find_blt_optimum(problem);
-  // A user in every step: the best decay is 1 to rounding.
+  // For a user in every step, the best decay is 1 up to rounding.
   for (double& decay : best.decays) decay = std::min(decay, kLargestDecay);
   return {.decays = std::move(best.decays), .weights = std::move(best.weights)};
 }

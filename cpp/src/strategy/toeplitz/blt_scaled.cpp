@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kMaxWeight = 0x1p20;
 
-/// As a recursion whose numbers may change: w_t = z_t / lambda_t - gains . s, s <- decays (s + w).
+/// Returns the buffers as a recursion whose numbers may change with t:
+/// w_t = z_t / lambda_t - gains . s, s <- decays (s + w).
 VaryingBuffers recursion(const ScaledBuffers& numbers) {
   const auto& [decays, weights] = numbers.buffers;
   const std::size_t n = numbers.row_scales.size(), d = decays.size();

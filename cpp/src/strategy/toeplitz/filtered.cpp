@@ -19,7 +19,7 @@
 namespace dpftrl {
 namespace {
 
-/// Several partial sums, so that the additions need not wait for each other.
+/// Uses several partial sums, so that additions do not wait for each other.
 double norm_squared(std::span<const double> values) {
   std::array<double, 8> sums{};
   std::size_t i = 0;
@@ -29,8 +29,8 @@ double norm_squared(std::span<const double> values) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-/// Coefficients of the inverse of a lower-triangular Toeplitz encoder; empty for any other, and for
-/// more of them than are kept.
+/// Returns the coefficients of the inverse of a lower-triangular Toeplitz encoder; empty for any
+/// other encoder, and if more are needed than are kept.
 std::vector<double> inverse_encoder(const Strategy& base) {
   const std::int64_t n = base.num_steps();
   const DecoderForm form = base.decoder_form();
@@ -62,17 +62,17 @@ std::vector<double> inverse_encoder(const Strategy& base) {
   return solve_workload(Workload::prefix_sums(n), std::move(decoder));
 }
 
-/// From here on the norms of Toeplitz rows are made by transforms.
+/// Smallest number of steps at which norms of Toeplitz rows are computed by transforms.
 constexpr std::int64_t kMinTransformedSteps = 4096;
 
-/// B = C, both Toeplitz, for prefix sums: the same coefficients stand for both.
+/// True if B = C, both Toeplitz, for prefix sums; one list of coefficients then serves both.
 bool is_square_root(const Strategy& base) {
   const std::span<const double> encoder = base.toeplitz_encoder();
   return !encoder.empty() && base.toeplitz_decoder().data() == encoder.data();
 }
 
-/// Row norms of A_workload D G, G the Toeplitz matrix of `inverse`, one row after the other as a
-/// stream would make them: m <- momentum m + D_t G_t, out <- decay out + rate_t m.
+/// Computes the row norms of A_workload D G, G the Toeplitz matrix of `inverse`, row by row as in a
+/// stream: m <- momentum m + D_t G_t, out <- decay out + rate_t m.
 class ToeplitzRowNorms {
  public:
   ToeplitzRowNorms(const Workload& workload, std::span<const double> column_scales,
@@ -110,7 +110,8 @@ class ToeplitzRowNorms {
     return workload_.rates().empty() ? 1 : workload_.rates()[t];
   }
 
-  /// The simplest workloads, out <- out + rate_t D_t G_t: four rows in one pass over `out`.
+  /// Adds four rows in one pass over `out`, for the simplest workloads, out <- out + rate_t D_t
+  /// G_t.
   void add_several(std::size_t first, std::span<double> out, std::span<double> norms) const {
     std::array<double, kRowsAtOnce> factors;
     std::array<const double*, kRowsAtOnce> rows;
@@ -155,7 +156,7 @@ class ToeplitzRowNorms {
   std::vector<double> reversed_;
 };
 
-/// Row norms of A_workload D C^-1 for a buffered C: variances of the stream
+/// Computes the row norms of A_workload D C^-1 for a buffered C, the variances of the stream
 ///     w = z - weights . s,  s <- decays * s + w,  m <- momentum m + D_t w,
 ///     out <- decay out + rate_t m
 /// by the recursion of the covariance matrix of (s, m, out).
@@ -212,7 +213,7 @@ class BufferedRowNorms {
   double mm_ = 0, mo_ = 0, oo_ = 0;
 };
 
-/// A_workload D A^-1 B_base, row by row as a stream would.
+/// Returns A_workload D A^-1 B_base, computed row by row as in a stream.
 Matrix filtered_decoder(const Strategy& base, const Workload& workload,
                         std::span<const double> column_scales) {
   Matrix rows = base.decoder();
@@ -232,7 +233,7 @@ Matrix filtered_decoder(const Strategy& base, const Workload& workload,
   return rows;
 }
 
-/// Up to how many steps the norms of the rows are known where no columns are equal.
+/// Largest number of steps at which row norms are known if the column scales are not all equal.
 std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
   const bool has_short_state =
       workload.kind() != Workload::Kind::window && workload.kind() != Workload::Kind::matrix;
@@ -244,7 +245,8 @@ std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
                                             : FilteredStrategy::kMaxToeplitzSteps;
 }
 
-/// Names the limit of errors, too: callers that need them must not be sent from one to the other.
+/// Names the limit of errors as well, so that callers who need errors do not meet one limit after
+/// the other.
 void require_steps(std::string_view name, const Strategy& base, const Workload& workload) {
   const std::int64_t n = base.num_steps();
   if (n <= FilteredStrategy::kMaxSteps) return;

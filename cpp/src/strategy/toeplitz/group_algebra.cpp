@@ -20,7 +20,7 @@ struct Point {
   double sin;
 };
 
-/// Taylor's series as products: cos x = 1 - x^2/(1*2) (1 - x^2/(3*4) (...)), sin x = x (1 -
+/// Taylor series as nested products: cos x = 1 - x^2/(1*2) (1 - x^2/(3*4) (...)), sin x = x (1 -
 /// x^2/(2*3) (...)). Nine steps suffice for |x| <= pi/4.
 struct TaylorStep {
   double cosine;
@@ -36,8 +36,8 @@ constexpr std::array<TaylorStep, 9> kSteps = {{{1.0 / 2, 1.0 / 6},
                                                {1.0 / 240, 1.0 / 272},
                                                {1.0 / 306, 1.0 / 342}}};
 
-/// Cosine and sine of 2 pi numerator / denominator, by Taylor's series: the same bits on every
-/// platform, and small sines to full relative accuracy. The denominator is below 2^60.
+/// Returns the cosine and sine of 2 pi numerator / denominator by Taylor series, with the same bits
+/// on every platform and small sines to full relative accuracy. The denominator must be below 2^60.
 Point on_circle(std::int64_t numerator, std::int64_t denominator) {
   const std::int64_t scaled = 8 * (numerator % denominator);
   const std::int64_t octant = scaled / denominator;
@@ -58,9 +58,9 @@ Point on_circle(std::int64_t numerator, std::int64_t denominator) {
   return {octant >= 2 && octant < 6 ? -cosine : cosine, octant >= 4 ? -sine : sine};
 }
 
-/// Fourier coefficients v_l of the part of s that changes its sign after n, without the factor
-/// 1/(2n): the root of 2 / (1 - e^(-i phi)) is e^(i (phi - pi)/4) / sqrt(sin(phi/2)),
-/// phi = (2l+1) pi / n.
+/// Fourier coefficients v_l of the part of s that changes sign after n entries, without the factor
+/// 1/(2n): the root of 2 / (1 - e^(-i phi)) is e^(i (phi - pi)/4) / sqrt(sin(phi/2)), phi = (2l+1)
+/// pi / n.
 Point root_of_eigenvalue(std::int64_t l, std::int64_t n) {
   const std::int64_t odd = 2 * l + 1;
   const double size = 1 / std::sqrt(on_circle(std::min(odd, 2 * n - odd), 4 * n).sin);
@@ -111,10 +111,11 @@ double closed_norm_squared(std::int64_t n) {
 
 /// Bound on how much longer than sqrt(norm_squared) the columns of the exact C can be.
 ///
-/// B and C from the stored s have B C = A - R, R Toeplitz with entries 1 - (s * s)_k for lags
-/// k < n and -(s * s)_k beyond, * cyclic of order 2n. C + B^+ R is an exact encoder. As
-/// B C = A - R, the least singular value of B is at least (1/2 - |R|) / |C|, since |A^-1| <= 2; and
-/// |C|^2 is at most the l1-norm of s * s, a circulant being normal. docs/math/grid.md, section 1.
+/// B and C from the stored s have B C = A - R, R Toeplitz with entries 1 - (s * s)_k for lags k < n
+/// and -(s * s)_k beyond, where * is the cyclic convolution of order 2n. C + B^+ R is an exact
+/// encoder. As B C = A - R, the least singular value of B is at least (1/2 - |R|) / |C|, since
+/// |A^-1| <= 2; and |C|^2 is at most the l1-norm of s * s, because a circulant is normal.
+/// docs/math/grid.md, section 1.
 double measured_slack(std::span<const double> s, double norm_squared) {
   const std::size_t n = s.size() / 2;
   // With p_m = s_m + s_{m+n} and q_m = s_m - s_{m+n}, m < n: (s * s)_k and (s * s)_{k+n} are
@@ -147,7 +148,7 @@ double measured_slack(std::span<const double> s, double norm_squared) {
          "must be so few that coefficients are accurate", to_text(static_cast<std::int64_t>(n)));
   DoubleDouble stored;
   for (const double x : s) stored = add(stored, x * x);
-  // sqrt(1 + x) <= 1 + |x|; the last term is for the rounding of the two norms.
+  // sqrt(1 + x) <= 1 + |x|; the last term covers the rounding of the two norms.
   const double of_norm = std::abs(stored.high / norm_squared - 1) + 0x1p-48;
   return (of_norm + column / least_singular_value / std::sqrt(norm_squared)) * (1 + 0x1p-10);
 }

@@ -22,10 +22,10 @@ DoubleDouble product(const DoubleDouble& a, const DoubleDouble& b) {
   return add(multiply(a, b.high), a.high * b.low);
 }
 
-/// 1 + q + ... + q^(n-1), q = lambda^2, by doubling: nothing cancels near q = 1.
+/// Returns 1 + q + ... + q^(n-1), q = lambda^2, by doubling, so that nothing cancels near q = 1.
 double geometric_sum(double lambda, std::int64_t n) {
   const DoubleDouble q = two_product(lambda, lambda);
-  DoubleDouble sum, power{1, 0};  // of the leading bits of n read so far
+  DoubleDouble sum, power{1, 0};  // for the leading bits of n read so far
   for (int bit = 62; bit >= 0; --bit) {
     sum = product(sum, add(power, 1));
     power = product(power, power);
@@ -85,8 +85,9 @@ Matrix LambdaCgdStrategy::decoder() const {
 
 double best_lambda(std::int64_t num_steps) {
   require_between("best_lambda", "num_steps", num_steps, 1, kMaxNumSteps);
-  // Golden section in e = 1 - lambda for the squared max error, which falls and then rises. Its
-  // minimum is 1.2 / sqrt(n) at most, and flat: lambda is found to about half of its digits.
+  // Golden-section search in e = 1 - lambda for the squared max error, which falls and then rises.
+  // Its minimum is at most at 1.2 / sqrt(n) and flat, so lambda is found to about half of its
+  // digits.
   const auto error = [num_steps](double e) {
     return geometric_sum(1 - e, num_steps) * (1 + static_cast<double>(num_steps - 1) * e * e);
   };

@@ -20,10 +20,10 @@ struct Factors {
 };
 
 struct Node {
-  double place;  ///< in [0, 1/2]; another one is at 1 - place
+  double place;  ///< in [0, 1/2]; its mirror image is at 1 - place
   double weight;
 };
-/// Gauss and Legendre's rule on [0, 1].
+/// Gauss-Legendre rule on [0, 1].
 constexpr std::array<Node, 10> kNodes = {{
     {0.0034357004074525377, 0.0088070035695760589},
     {0.018014036361043106, 0.020300714900193469},
@@ -37,10 +37,10 @@ constexpr std::array<Node, 10> kNodes = {{
     {0.46173673943325133, 0.076376693565362919},
 }};
 
-/// ln(-ln(1-x) / x) = sum_j y_j x^j: j y_j = int_0^1 t (t+1) .. (t+j-1) / j! dt, as
-/// int_0^1 (1-x)^(-t) dt = -x / ((1-x) ln(1-x)). The integrand is about j^(t-1) / Gamma(t), for
-/// which so many nodes are exact to rounding up to 2^24 steps. What is rounded moves encoder and
-/// decoder together.
+/// Returns the y_j of ln(-ln(1-x) / x) = sum_j y_j x^j: j y_j = int_0^1 t (t+1) .. (t+j-1) / j! dt,
+/// as int_0^1 (1-x)^(-t) dt = -x / ((1-x) ln(1-x)). The integrand is about j^(t-1) / Gamma(t), for
+/// which this many nodes are exact up to rounding, up to 2^24 steps. Rounding errors move encoder
+/// and decoder together.
 std::vector<double> logarithm_of_logarithm(std::size_t size) {
   std::array<double, 2 * kNodes.size()> rests, terms;  // 1 - t; weight times integrand
   for (std::size_t i = 0; i < kNodes.size(); ++i) {
@@ -87,9 +87,9 @@ double l2_norm(std::span<const double> values) {
   return std::sqrt(sum.high);
 }
 
-/// How much longer than `encoder` a column of the exact C = B^-1 A can be, A the prefix sums and B
-/// the stored decoder, from the residual r = a - b c: C = c + (b^-1) r. Nothing is assumed about
-/// how the coefficients were obtained. docs/math/grid.md, section 1.
+/// Bounds how much longer than `encoder` a column of the exact C = B^-1 A can be, A the prefix sums
+/// and B the stored decoder, from the residual r = a - b c: C = c + (b^-1) r. Nothing is assumed
+/// about how the coefficients were obtained. docs/math/grid.md, section 1.
 double measured_slack(const Factors& factors) {
   const std::span<const double> c = factors.encoder, b = factors.decoder;
   const BoundedProduct product = multiply_by_fft(b, c);
@@ -115,7 +115,7 @@ class LogPerturbedStrategy final : public ToeplitzStrategy {
         factors_(std::move(factors)),
         capped_norm_squared_(capped_norm_squared) {}
   double max_column_norm_squared() const override { return capped_norm_squared_; }
-  /// Measured when it is first asked for: errors do not need it.
+  /// Measured on first use, because errors do not need it.
   double encoder_slack() const override {
     std::call_once(is_measured_, [this] { slack_ = measured_slack(factors_); });
     return slack_;

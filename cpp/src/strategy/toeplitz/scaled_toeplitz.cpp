@@ -13,7 +13,7 @@ namespace {
 
 using Spectrum = BlockProducts::Spectrum;
 
-/// The sums h_t = sum_{s<t} ratio^(t-1-s) D_s <G_t, G_s>.
+/// Computes the sums h_t = sum_{s<t} ratio^(t-1-s) D_s <G_t, G_s>.
 class WeightedProducts {
  public:
   WeightedProducts(std::span<const double> inverse, std::span<const double> column_scales,
@@ -41,10 +41,10 @@ class WeightedProducts {
   }
 
  private:
-  /// Shorter blocks term by term.
+  /// Base-2 logarithm of the block length that is summed term by term.
   static constexpr int kLog2Direct = 7;
 
-  /// The block that begins at `first`.
+  /// Adds the sums within the block that begins at `first`.
   /// @param products  <G_first, G_{first+k}>, k < its length.
   void fill(std::size_t first, std::size_t level, std::vector<double> products) {
     if (first >= num_steps_) return;
@@ -109,16 +109,16 @@ class WeightedProducts {
   static std::ptrdiff_t at(std::size_t i) { return static_cast<std::ptrdiff_t>(i); }
 
   std::size_t num_steps_;
-  std::vector<double> inverse_, scales_;  ///< g and D, zeros up to a power of two
+  std::vector<double> inverse_, scales_;  ///< g and D, padded with zeros to a power of two
   std::vector<double> powers_;            ///< of the ratio
   std::vector<double> sums_;
-  std::vector<BlockProducts> levels_;  ///< for halves of kDirect steps, twice as many, ...
+  std::vector<BlockProducts> levels_;  ///< for halves of 2^kLog2Direct steps, twice as many, ...
 };
 
 }  // namespace
 
 bool has_scaled_toeplitz_rows(const Workload& workload) {
-  // Powers of two ratios are subtracted from one another.
+  // Powers of the two ratios are subtracted from each other, which cancels if they are close.
   constexpr double kLeastDifference = 0x1p-10;
   switch (workload.kind()) {
     case Workload::Kind::prefix:

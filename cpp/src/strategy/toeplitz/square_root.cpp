@@ -20,7 +20,7 @@ std::vector<double> column_of_matrix(const Workload& workload) {
   return column;
 }
 
-/// Root of the matrix divided by its diagonal, which is in the decoder.
+/// Returns the root of the matrix divided by its diagonal; the decoder contains the diagonal.
 std::vector<double> matrix_root(const Workload& workload, bool inverse) {
   std::vector<double> series = column_of_matrix(workload);
   const double diagonal = series[0];
@@ -35,14 +35,14 @@ double norm_squared(const std::vector<double>& values) {
   return sum;
 }
 
-/// The squared largest error of a root for a matrix, up to rounding; not finite where the root is
-/// not.
+/// Returns the squared largest error of a root for a matrix, up to rounding; not finite if the root
+/// is not.
 double squared_error(const std::vector<double>& column, const std::vector<double>& root) {
   const auto n = static_cast<std::int64_t>(column.size());
   return norm_squared(root) * norm_squared(multiply_series(column, reciprocal_series(root, n)));
 }
 
-/// Few streams have as many bands as steps; matrices have no more steps than fit.
+/// Streams with as many bands as steps, which fits because matrices have a limited number of steps.
 std::shared_ptr<const Strategy> matrix_root_strategy(const ToeplitzRequest& request) {
   const std::int64_t n = request.designed_for.num_steps();
   std::vector<double> root = matrix_root(request.designed_for, false);

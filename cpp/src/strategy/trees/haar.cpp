@@ -24,7 +24,8 @@ double square(double value) {
   return value * value;
 }
 
-/// Sum of a prefix of a Haar function with values 1 and -1 on its halves.
+/// Returns the sum of the first `count` values of the Haar functions of a level, which are 1 and -1
+/// on the halves of their supports.
 std::int64_t height_at(std::int64_t count, std::size_t level) {
   const std::int64_t support = power_of_two(level), inside = count % support;
   return std::min(inside, support - inside);
@@ -47,9 +48,9 @@ double sum_of_squared_heights(std::int64_t num_rows, std::size_t level) {
   return static_cast<double>(num_rows / support) * whole + partial;
 }
 
-/// g_0, g_1, ..., g_k. With m_0 the mean of T^2 and m_l that of the squared heights, the mean
-/// squared error is the sum of m_l / (4^l g_l) (N for 2^l at l = 0), least at a given sum of g
-/// where g_l is proportional to sqrt(m_l) / 2^l.
+/// Returns g_0, g_1, ..., g_k. With m_0 the mean of T^2 and m_l that of the squared heights, the
+/// mean squared error is the sum of m_l / (4^l g_l) (with N in place of 2^l at l = 0). For a given
+/// sum of g, it is least if g_l is proportional to sqrt(m_l) / 2^l.
 std::vector<double> weights_of_least_mean_error(std::int64_t num_steps) {
   const std::size_t top = num_levels(num_steps);
   const double n = static_cast<double>(num_steps);
@@ -65,8 +66,8 @@ std::vector<double> weights_of_least_mean_error(std::int64_t num_steps) {
   return weights;
 }
 
-/// Eigenvalues of the Gram matrix of the complete tree, divided by the squared norms of the Haar
-/// functions: (2 N - 1) / N and (2^l - 1) / 2^l.
+/// Returns the eigenvalues of the Gram matrix of the complete tree, divided by the squared norms of
+/// the Haar functions: (2 N - 1) / N and (2^l - 1) / 2^l.
 std::vector<double> weights_of_the_tree(std::int64_t num_steps) {
   const std::size_t top = num_levels(num_steps);
   std::vector<double> weights = {2 - 1 / static_cast<double>(power_of_two(top))};
@@ -79,10 +80,10 @@ std::vector<double> weights_of_the_tree(std::int64_t num_steps) {
 ///
 /// On a dyadic interval first .. first + 2^m - 1 the levels above m are linear in s = T - first, so
 ///     norm^2(T) = alpha s^2 + (beta s + gamma) + (levels up to m, functions of s alone),
-/// where alpha is the same for all intervals of that length. Of two intervals of equal length only
-/// the lines beta s + gamma differ: one whose line is nowhere on the envelope of the lines cannot
-/// contain the extreme. So all intervals can be halved together, from the longest to the shortest,
-/// and only the envelope kept.
+/// where alpha is the same for all intervals of that length. Intervals of equal length differ only
+/// in their lines beta s + gamma, so one whose line is nowhere on the envelope of the lines cannot
+/// contain the extreme. All intervals are halved together, from the longest to the shortest, and
+/// only the envelope is kept.
 class ExtremeRow {
  public:
   ExtremeRow(const HaarDecoder& form, bool largest) : sign_(largest ? 1 : -1) {
@@ -93,7 +94,7 @@ class ExtremeRow {
     for (std::size_t m = top; m-- > 0;) sums_above_[m] = sums_above_[m + 1] + levels_[m];
   }
 
-  /// T of the extreme among 1 .. last - 1; last >= 2.
+  /// Returns T of the extreme among 1 .. last - 1; last >= 2.
   std::int64_t find(std::int64_t last) {
     const std::size_t leading =
         static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(last)) - 1);
@@ -101,8 +102,8 @@ class ExtremeRow {
     for (std::size_t m = leading + 1; m-- > 0;) {
       if (m < leading) {
         lines = halves(lines, m + 1);
-        // 2^m .. 2^(m+1) - 1 for the leading bit, which makes 1 .. 2^leading - 1 in all; and what
-        // is below `last` from its bit m on.
+        // Adds 2^m .. 2^(m+1) - 1, which together make 1 .. 2^leading - 1, and the interval below
+        // `last` that belongs to its bit m.
         lines.push_back(line(power_of_two(m), m));
         if ((last >> m & 1) != 0) lines.push_back(line((last >> m << m) - power_of_two(m), m));
       }
@@ -114,7 +115,7 @@ class ExtremeRow {
   }
 
  private:
-  /// Times the sign, so that the largest is always sought.
+  /// Line multiplied by the sign, so that the search is always for the largest.
   struct Line {
     double beta, gamma;
     std::int64_t first;
@@ -146,7 +147,7 @@ class ExtremeRow {
     return result;
   }
 
-  /// The lines that are above all others somewhere in 0 <= s <= end.
+  /// Returns the lines that are above all others somewhere in 0 <= s <= end.
   static std::vector<Line> envelope(std::vector<Line> lines, double end) {
     std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
       return a.beta != b.beta ? a.beta < b.beta : a.gamma > b.gamma;
@@ -190,7 +191,7 @@ HaarBasisStrategy::HaarBasisStrategy(std::int64_t num_steps, const std::vector<d
   for (std::size_t level = top; level > 0; --level) {
     const double weight =
         square(1 / (form_.scales[level - 1] * static_cast<double>(power_of_two(level))));
-    // 2^-46: more than k + 4 roundings.
+    // 2^-46 is more than k + 4 rounding errors.
     if (!(shared * (1 - std::ldexp(1.0, -46)) >= weight)) has_nonnegative_gram_ = false;
     shared += weight;
   }

@@ -11,12 +11,12 @@
 namespace dpftrl {
 namespace {
 
-/// Scale of the rows of `haar` and of a total: sqrt(2).
+/// Scale of the rows of `haar` and of a total, sqrt(2).
 double scale() {
   return std::sqrt(2.0);
 }
 
-/// Block b begins at step 2^b - 1 and has as many steps and one.
+/// Block b begins at step 2^b - 1 and has 2^b steps.
 std::int64_t first_step(std::size_t block) {
   return (std::int64_t{1} << block) - 1;
 }

@@ -11,8 +11,8 @@
 namespace dpftrl {
 namespace {
 
-/// Half of the distance between neighbouring numbers whose digits below `place` are zero: how far
-/// balanced lower digits reach.
+/// Returns how far balanced digits below `place` reach: half of the distance between neighbouring
+/// numbers in which these digits are zero.
 std::int64_t reach(std::int64_t place) {
   return (place - 1) / 2;
 }
@@ -27,7 +27,7 @@ KaryStrategy::KaryStrategy(const Options& options)
       smallest_digit_(subtractive_ ? -largest_digit_ : 0) {
   if (subtractive_ && arity_ % 2 == 0)
     fail_argument(kName, "arity", "odd for a subtractive tree", to_text(arity_));
-  // As many levels as num_steps has digits.
+  // There are as many levels as num_steps has digits.
   for (std::int64_t place = 1; (subtractive_ ? reach(place) : place - 1) < num_steps();
        place *= arity_)
     places_.push_back(place);
@@ -50,10 +50,10 @@ std::vector<std::int64_t> KaryStrategy::digits(std::int64_t count) const {
   return digits;
 }
 
-// The nodes (l, q k + r) of one parent: digit d > 0 adds r = 0 .. d - 1 after the steps before the
-// parent, digit -d subtracts r = k - d .. k - 1 from those up to its end. So r is added from digit
-// r + 1 on, and subtracted from digit r - k down; the smallest t + 1 with such a digit has it
-// there, and below it the smallest digits.
+// Consider the nodes (l, q k + r) of one parent. Digit d > 0 adds nodes r = 0 .. d - 1 to the steps
+// before the parent, and digit -d subtracts nodes r = k - d .. k - 1 from the steps up to its end.
+// So digits of at least r + 1 add node r, and digits of at most r - k subtract it. The smallest t +
+// 1 with one of these digits at level l has the smallest digits below it.
 bool KaryStrategy::is_used(std::size_t level, std::int64_t index) const {
   const std::int64_t place = places_[level], position = index % arity_;
   const std::int64_t slack = subtractive_ ? reach(place) : 0;
@@ -89,8 +89,8 @@ double KaryStrategy::column_norm_squared(std::int64_t step) const {
 }
 
 double KaryStrategy::max_column_norm_squared() const {
-  // Step 0 lies in the first node of every level, which row k^l - 1 uses, or the row of the
-  // smallest number with a leading digit 1 at k^l.
+  // Step 0 lies in the first node of every level. Row k^l - 1 uses it, or the row of the smallest
+  // number with leading digit 1 at k^l.
   return static_cast<double>(places_.size());
 }
 
@@ -101,7 +101,7 @@ double KaryStrategy::row_norm_squared(std::int64_t step) const {
   return static_cast<double>(variance);
 }
 
-// A smaller number than num_steps has a smaller digit at the first difference from above, and any
+// A number below num_steps has a smaller digit at the highest place where they differ, and any
 // digits below it.
 double KaryStrategy::largest_row() const {
   const std::vector<std::int64_t> top = digits(num_steps());
@@ -124,7 +124,7 @@ RowNorms KaryStrategy::row_norms() const {
     sizes.push_back(std::abs(digit));
   std::int64_t total = 0;
   for (const std::int64_t place : places_) {
-    // Adding the largest digit at this place and below makes plain digits of balanced ones.
+    // Adding the largest digit at this place and below turns balanced digits into plain ones.
     const std::int64_t shift = subtractive_ ? reach(place * arity_) : 0;
     total +=
         digit_total(shift + num_steps() + 1, place, sizes) - digit_total(shift + 1, place, sizes);
@@ -152,7 +152,7 @@ Matrix KaryStrategy::decoder() const {
   Matrix decoder = Matrix::Zero(rows, static_cast<Eigen::Index>(num_measurements_));
   for (Eigen::Index step = 0; step < rows; ++step) {
     const std::vector<std::int64_t> expansion = digits(std::int64_t{step} + 1);
-    std::int64_t end = 0;  // of the higher digits, in steps
+    std::int64_t end = 0;  // number of steps that the higher digits cover
     for (std::size_t l = expansion.size(); l-- > 0;) {
       const std::int64_t node = end / places_[l], digit = expansion[l];
       for (std::int64_t i = std::min(node, node + digit); i < std::max(node, node + digit); ++i)

@@ -46,7 +46,7 @@ std::shared_ptr<const Strategy> RestartStrategy::make(
     const StrategyOptions& options,
     std::shared_ptr<const Strategy> (*make_epoch)(const StrategyOptions&)) {
   const StrategyParameters& given = options.parameters;
-  // Before anything is made of them.
+  // Checked before anything is computed from them.
   require_between(kName, "num_steps", options.num_steps, 1, kMaxNumSteps);
   const std::int64_t epoch_length =
       require_between(kName, "epoch_length", given.epoch_length.value_or(0), 1, options.num_steps);
@@ -98,7 +98,7 @@ RowNorms RestartStrategy::epoch_row_norms(std::int64_t num_rows) const {
   return norms;
 }
 
-// Row norms of epoch i are i times that of the closing row larger than those of the first epoch.
+// Squared row norms of epoch i exceed those of the first epoch by i times that of the closing row.
 RowNorms RestartStrategy::row_norms() const {
   const double closing = epoch_->row_norm_squared(closing_row());
   const std::int64_t num_whole = num_steps() / epoch_length_;

@@ -13,7 +13,7 @@
 namespace dpftrl {
 namespace {
 
-/// The leaf with this many leaves before it.
+/// Returns the leaf that has `index` leaves before it.
 std::uint64_t leaf(const SmoothStrategy::Shape& shape, std::int64_t index) {
   std::uint64_t bits = 0;
   std::int64_t ones = shape.weight;
@@ -27,12 +27,12 @@ std::uint64_t leaf(const SmoothStrategy::Shape& shape, std::int64_t index) {
   return bits;
 }
 
-/// Position of the highest one of `bits`, which is not 0.
+/// Position of the highest one in `bits`, which must not be 0.
 int highest_one(std::uint64_t bits) {
   return static_cast<int>(std::bit_width(bits)) - 1;
 }
 
-/// Zeros of the string's `length` lowest bits that have a one below them.
+/// Number of zeros among the `length` lowest bits that have a one below them.
 std::int64_t num_zeros_above_a_one(std::uint64_t bits, int length) {
   const std::uint64_t low = bits & ((std::uint64_t{1} << length) - 1);
   return low == 0 ? 0 : length - std::popcount(low) - std::countr_zero(low);
@@ -67,10 +67,11 @@ SmoothStrategy::Shape SmoothStrategy::best_shape(std::int64_t num_steps) {
   return *best;
 }
 
-// Leaf x lies in the left siblings at its zeros. Such a node is used within the horizon n if its
-// right sibling has a leaf up to leaf n. Let q be the first bit from above in which x and leaf n
-// differ; x has a 0 there, as x < n. At q the right sibling holds leaf n; at a zero of both above q
-// it begins after leaf n; below q it is before leaf n, and has a leaf if x has a one to give.
+// Leaf x lies in the left siblings at its zeros. A left sibling is used within the horizon n if its
+// right sibling has a leaf up to leaf n. Let q be the highest bit in which x and leaf n differ; x
+// has a 0 there, because x < n. At q, the right sibling holds leaf n. At a zero of both above q, it
+// begins after leaf n. Below q, it lies before leaf n and has a leaf if x has a one below that
+// zero.
 double SmoothStrategy::column_norm_squared(std::int64_t step) const {
   require_step(step);
   const std::uint64_t own = leaf(shape_, step);
@@ -78,9 +79,9 @@ double SmoothStrategy::column_norm_squared(std::int64_t step) const {
   return static_cast<double>(1 + num_zeros_above_a_one(own, differing));
 }
 
-// Among the steps that leave leaf n at bit q, with a ones above it, one has its w - a >= 1 ones so
-// that all q - (w - a) zeros are above one of them. q + a does not grow from one bit of leaf n to
-// the next, so the highest bit is the best.
+// Among the steps whose leaf first differs from leaf n at bit q, with a ones above it, there is one
+// with its w - a >= 1 ones placed so that all q - (w - a) zeros are above one of them. q + a does
+// not grow from one 1-bit of leaf n to the next, so the highest 1-bit is best.
 double SmoothStrategy::max_column_norm_squared() const {
   return static_cast<double>(highest_one(leaf(shape_, num_steps())) + 1 - shape_.weight);
 }
@@ -119,7 +120,7 @@ Matrix SmoothStrategy::decoder() const {
     for (std::int64_t bit = shape_.height - 1; bit >= 0; --bit) {
       if ((bits >> bit & 1) == 0) continue;
       const std::int64_t in_left = binomial(bit, ones--);
-      if (in_left == 0) break;  // nor has any sibling further below a leaf
+      if (in_left == 0) break;  // siblings further down have no leaf either
       first_leaf += in_left;
       decoder(step, static_cast<Eigen::Index>(2 * (first_leaf - 1))) = 1;
     }

@@ -106,7 +106,8 @@ Matrix DyadicStrategy::encoder() const {
 
 Matrix DyadicStrategy::decoder() const {
   Matrix decoder = Matrix::Zero(dense_size(), dense_measurements());
-  // estimates[l]: weights over the measurements of the last completed node of level l.
+  // estimates[l] holds the weights of all measurements in the estimate of the last completed node
+  // of level l.
   std::vector<Vector> estimates(node_weights_.size(), Vector::Zero(dense_measurements()));
   Eigen::Index measurement = 0;
   for (Eigen::Index step = 0; step < dense_size(); ++step) {
