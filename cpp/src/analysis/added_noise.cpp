@@ -12,12 +12,13 @@ namespace dpftrl {
 namespace {
 
 constexpr const char* kFunction = "added_noise_bounds";
-/// Covers sums of up to 2^14 terms, all positive, and the functions of the C++ library.
+/// Covers the rounding of sums of up to 2^14 positive terms and of the functions of the C++
+/// library.
 constexpr double kRoundDown = 1 - 0x1p-30;
 constexpr double kRoundUp = 1 + 0x1p-30;
-/// A smaller epsilon is one of several records at once, whose epsilon is about this.
+/// A smaller epsilon is replaced by that of several records at once, which is about this.
 constexpr double kLeastEpsilon = 0.01;
-/// The variance is below the smallest double.
+/// Beyond this epsilon, the variance is below the smallest double.
 constexpr double kLargestEpsilon = 700;
 constexpr double kLargestVariance = 1e300;
 /// Powers below e^-50 change nothing.
@@ -53,9 +54,10 @@ class Table {
 /// Returns the largest `value` for which w^2 + y(w) + y(-w) >= value on [-1/2, 1/2], rounded down,
 /// where y has values in [0, top]: y(w) is the least over m of
 ///     g_m(w) = sum_{i=1..m} q^i ((w - i)^2 - value) + q^m top,   w <= 1/2;
-/// 0 where y would be negative.
+/// Returns 0 if y would be negative.
 double proved_value(Table& table, double epsilon, double top, double guess) {
-  // In m, g_m falls while (m + 1 - w)^2 is below value + (e^epsilon - 1) top, and rises beyond.
+  // As m grows, g_m falls while (m + 1 - w)^2 is below value + (e^epsilon - 1) top, and rises
+  // beyond.
   const double turn = top * std::expm1(epsilon);
   const double low = std::floor(std::sqrt(turn)) - 3, high = std::sqrt(turn + guess) + 3;
   const auto first = static_cast<std::size_t>(std::max(0.0, low));
@@ -79,7 +81,7 @@ double proved_value(Table& table, double epsilon, double top, double guess) {
   return value;
 }
 
-/// Lower bound from the best pair of functions for integers.
+/// Returns the lower bound from the best pair of functions for integers.
 double dual_bound(double epsilon, double delta) {
   const double q = std::exp(-epsilon);
   Table table(q);
@@ -89,7 +91,7 @@ double dual_bound(double epsilon, double delta) {
            static_cast<double>(m) * epsilon < kLargestExponent;
   };
   while (goes_on(table.at(m + 1))) ++m;
-  // The top at which m and m + 1 prove the same.
+  // The top at which m and m + 1 prove the same bound.
   const Sums at = table.at(m), next = table.at(m + 1);
   const double i = static_cast<double>(m + 1), both = 1 + 2 * at.ones;
   const double top = q * (i * i * both - 2 * at.squares) / (both * (1 - q) + 2 * next.power);

@@ -24,7 +24,7 @@ constexpr std::int64_t kMaxSummedSteps = std::int64_t{1} << 22;
 /// Longest horizon for which the published bounds were compared with the true values.
 constexpr std::int64_t kMaxCheckedSteps = kMaxSummedSteps;
 constexpr std::int64_t kMaxAutomaticCertificateSteps = 256;
-/// Longer horizons get the certificate of their diagonal blocks; in workloads whose blocks differ,
+/// Longer horizons get the certificate of their diagonal blocks; workloads whose blocks differ,
 /// only up to kMaxBlocksSteps.
 constexpr std::int64_t kBlockSteps = 128;
 constexpr std::int64_t kMaxBlocksSteps = 4096;
@@ -33,11 +33,12 @@ double steps_as_double(const char* function, std::int64_t num_steps) {
   return static_cast<double>(require_between(function, "num_steps", num_steps, 1, kMaxNumSteps));
 }
 
-/// Roughly U V^T for W = U S V^T: an orthogonal matrix whose inner product with W is the nuclear
-/// norm. The certificate is valid for any matrix, and as good as this one is.
+/// Returns roughly U V^T for W = U S V^T, an orthogonal matrix whose inner product with W is the
+/// nuclear norm. The certificate is valid for any matrix, and as tight as this one is accurate.
 ///
-/// Newton-Schulz, singular values s -> r s (3 - r^2 s^2) / 2, with the r that is best for values
-/// from `smallest` to 1 (Chen, Chow 2014): small ones grow by 2.6 a step at first.
+/// Uses Newton-Schulz steps, singular values s -> r s (3 - r^2 s^2) / 2, with the r that is best
+/// for values from `smallest` to 1 (Chen, Chow 2014). Small values grow by a factor of 2.6 a step
+/// at first.
 Matrix polar_factor(const Matrix& w) {
   constexpr int kMaxIterations = 40;
   const double rows = w.cwiseAbs().rowwise().sum().maxCoeff();
@@ -71,7 +72,7 @@ Vector weights(const char* function, const char* parameter, std::span<const doub
   const double largest = std::ranges::max(values);
   if (!(largest > 0))
     fail_argument(function, parameter, "not all zero, and not negative", to_text(largest));
-  // Any weights give a bound, so the scaled and rounded ones may take the place of the given.
+  // Any weights give a bound, so scaled and rounded ones may replace the given ones.
   Vector scaled(static_cast<Eigen::Index>(num_steps));
   for (Eigen::Index i = 0; i < scaled.size(); ++i)
     scaled(i) = values[static_cast<std::size_t>(i)] / largest;
@@ -84,7 +85,7 @@ double certificate(const Workload& workload, const Vector& u, const Vector& v) {
   const double scale = w.cwiseAbs().maxCoeff();
   if (!(scale > 0)) return 0;
   w /= scale;
-  // An entry of A, its scaling by two roots and `scale`: below 8 roundings.
+  // An entry of A, scaled by two roots and `scale`, has fewer than 8 rounding errors.
   const Matrix magnitude = w.cwiseAbs();
   return scale *
          nuclear_norm_bound({.values = w, .magnitude = magnitude, .relative_error = 0x1p-50},
@@ -106,10 +107,11 @@ Vector column_weights_of(const char* function, const Workload& workload,
   return v;
 }
 
-/// Covers the angles, their sines and the sums.
+/// Covers the rounding of the angles, their sines and the sums.
 constexpr double kRoundDown = 1 - 0x1p-48;
 
-/// A bound of the sum of cosecants from 1 / sin x >= 1/x + x/6 + 7 x^3 / 360, every term summed:
+/// Returns a lower bound on the sum of cosecants from 1 / sin x >= 1/x + x/6 + 7 x^3 / 360, summed
+/// term by term:
 /// sum 1 / (2i-1) = H_2n - H_n / 2 >= ln 2 + (ln n + gamma) / 2 - 1 / (48 n^2),
 /// sum (2i-1) = n^2, sum (2i-1)^3 = n^2 (2 n^2 - 1).
 double truncated_cosecants(double n) {
@@ -121,9 +123,9 @@ double truncated_cosecants(double n) {
   return (harmonic / unit + linear + cubic) / (2 * n) * kRoundDown;
 }
 
-/// Sum of the nuclear norms of diagonal blocks A_b, at most
-/// sum ||B_b||_F ||C_b||_F <= ||B||_F ||C||_F. Beyond what certificates take at no great cost
-/// blocks are single steps.
+/// Returns the sum of the nuclear norms of diagonal blocks A_b, at most
+/// sum ||B_b||_F ||C_b||_F <= ||B||_F ||C||_F. Blocks are single steps where certificates would be
+/// too expensive.
 double nuclear_norm_of_blocks(const Workload& workload) {
   const std::int64_t n = workload.num_steps();
   if (!workload.is_toeplitz() && n > kMaxBlocksSteps) {
@@ -145,7 +147,7 @@ double log_of_four_fifths(double n) {
   return 1 + std::log(0.8 * n) * std::numbers::inv_pi;
 }
 
-/// @param holds_from  0: nowhere that was looked at.
+/// @param holds_from  0 if it holds nowhere in the checked range.
 PublishedBound published(double value, std::int64_t num_steps, std::int64_t holds_from) {
   const bool is_within = num_steps >= holds_from && num_steps <= kMaxCheckedSteps;
   return {.value = value,

@@ -12,34 +12,35 @@
 namespace dpftrl {
 namespace {
 
-/// Covers the sums of squares of blocks.
+/// Covers the rounding of the sums of squares over blocks.
 constexpr double kRoundDown = 1 - 0x1p-30;
 /// The bound is below the optimum by about the square of this.
 constexpr double kGap = 1e-3;
 constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
-/// Beyond so many steps three evaluations have to do: what they prove is 10^-5 below the optimum.
+/// Beyond this many steps, only three evaluations are made; the bound they prove is 10^-5 below the
+/// optimum.
 constexpr std::int64_t kMaxWellSolvedSteps = std::int64_t{1} << 14;
-/// Rates further apart, from each other or from 1, are not for double precision.
+/// Largest ratio of rates to each other or to 1 that double precision can handle.
 constexpr double kMaxRateRatio = 1e12;
-/// Limit with momentum on the steps of all iterations together, but at least three iterations are
+/// With momentum, limit on the steps of all iterations together; at least three iterations are
 /// made.
 constexpr std::int64_t kMomentumStepsInAll = 40960;
 constexpr std::int64_t kMaxMomentumIterations = 40;
 constexpr std::int64_t kMaxDenselySolvedSteps = 128;
 constexpr std::int64_t kMaxDenseIterations = 20;
-/// Beyond so many steps over epochs, three evaluations after those for fewer steps prove what is
-/// 10^-4 below the optimum; the proof takes as long.
+/// For epochs of more than kMaxDenselySolvedSteps steps in all, three evaluations after those for
+/// fewer steps prove a bound 10^-4 below the optimum; the proof takes as long.
 constexpr std::int64_t kEpochIterations = 3;
 constexpr double kEpochGap = 1e-2;
-/// Largest n k^2, n steps in k epochs: some seconds.
+/// Largest n k^2 for n steps in k epochs, which takes some seconds.
 constexpr std::int64_t kMaxEpochSize = std::int64_t{1} << 22;
-/// Limit for each block where there are many.
+/// Limit for each block if there are many.
 constexpr std::int64_t kFewDenseIterations = 5;
 /// Longest horizon of workloads whose blocks differ from each other.
 constexpr std::int64_t kMaxDenseBlocksSteps = 4096;
 constexpr std::int64_t kMaxMomentumBlocksSteps = std::int64_t{1} << 17;
 
-/// Solver that finds the dual of one participation.
+/// Solver that finds the dual for one participation.
 enum class Solver { linear, momentum, dense };
 
 Solver solver_for(const Workload& workload) {
@@ -56,7 +57,7 @@ std::int64_t longest_block(Solver solver) {
   return solver == Solver::momentum ? kMaxMomentumSteps : kMaxDenselySolvedSteps;
 }
 
-/// Blocks that differ take too long beyond these limits.
+/// True if bounds of blocks are affordable; blocks that differ take too long beyond these limits.
 bool has_blocks(Solver solver, const Workload& workload) {
   if (workload.is_toeplitz() || solver == Solver::linear) return true;
   return workload.num_steps() <=
@@ -70,7 +71,8 @@ double densely_solved_lower_bound(const Workload& workload, Objective objective,
       .lower_bound;
 }
 
-/// At most so many steps as the solver takes. Rates have the bound of the mean error only.
+/// Computes the bound by find_optimum, for at most as many steps as the solver supports. For rates,
+/// it solves only for the mean error.
 double solved_lower_bound(const Workload& workload, Objective objective, bool has_momentum) {
   const std::int64_t n = workload.num_steps();
   OptimumProblem problem{.num_steps = n,
@@ -78,7 +80,7 @@ double solved_lower_bound(const Workload& workload, Objective objective, bool ha
                          .decay = workload.decay(),
                          .momentum = workload.momentum(),
                          .rates = workload.rates()};
-  // Without momentum a negative rate is a column of the other sign, which no norm sees.
+  // Without momentum, a negative rate only flips the sign of a column, which changes no norm.
   double least = 1, largest = 1;
   for (double& rate : problem.rates) {
     rate = std::abs(rate);
@@ -92,7 +94,8 @@ double solved_lower_bound(const Workload& workload, Objective objective, bool ha
         std::clamp<std::int64_t>(kMomentumStepsInAll / n, 3, kMaxMomentumIterations);
   const double bound = find_optimum(problem, options).lower_bound;
   if (problem.objective == objective || n == 1) return bound;
-  // The largest error over the first half is no larger, but its mean may be.
+  // The largest error over the first half is no larger than that over all steps, but the mean error
+  // of the first half may be larger than the mean error of all steps.
   return std::max(bound, solved_lower_bound(workload.leading(n / 2), objective, has_momentum));
 }
 
@@ -106,15 +109,16 @@ double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objec
   return objective == Objective::max ? largest : std::sqrt(sum) * kRoundDown;
 }
 
-/// One participation, any workload. The rows of B and the columns of C that belong to a diagonal
-/// block of A are a factorization of that block: its least error is at most theirs.
+/// Computes the bound for one participation and any workload. The rows of B and the columns of C
+/// that belong to a diagonal block of A are a factorization of that block, so its least error is at
+/// most theirs.
 LowerBound block_lower_bound(const Workload& workload, Objective objective) {
   const std::int64_t n = workload.num_steps();
   const Solver solver = solver_for(workload);
   const auto method =
       solver == Solver::dense ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual;
   const std::int64_t size = std::min(n, longest_block(solver));
-  // The bound in closed form is better.
+  // The closed-form bound is better.
   if (workload.is_prefix() && n > size) return {0, method};
   if (!has_blocks(solver, workload))
     return {diagonal_lower_bound(workload.rates(), objective), LowerBoundMethod::schatten};
@@ -131,7 +135,7 @@ LowerBound block_lower_bound(const Workload& workload, Objective objective) {
     sum += bound * bound * (static_cast<double>(steps) / static_cast<double>(n));
   });
   if (objective == Objective::mean) return {std::sqrt(sum) * kRoundDown, method};
-  // The bound of the largest error itself, of as many steps as can be.
+  // Bound on the largest error itself, over as many leading steps as possible.
   const bool has_other = !workload.is_toeplitz() && solver != Solver::dense;
   const double dense =
       has_other ? densely_solved_lower_bound(workload.leading(std::min(n, kMaxDenselySolvedSteps)),
@@ -141,8 +145,8 @@ LowerBound block_lower_bound(const Workload& workload, Objective objective) {
   return {largest, method};
 }
 
-/// Fixed epochs that are allowed over all steps or, if the largest error is meant, over the first
-/// ones; single if there are none.
+/// Fixed epochs that the participation allows over all steps or, for the largest error, over the
+/// first ones; single if there are none.
 struct Epochs {
   Participation participation = Participation::single();
   std::int64_t num_steps;
@@ -157,8 +161,8 @@ Epochs epochs_within(std::int64_t num_steps, const Participation& participation,
   return {Participation::fixed_epoch({.num_epochs = k, .epoch_length = b}), k * b};
 }
 
-/// Among the patterns of a least separation: those of as many participations as far apart as the
-/// horizon lets them be. Their bound can be the better one.
+/// Returns, for a minimum separation, the patterns of as many participations that are as far apart
+/// as the horizon allows. Their bound can be better.
 Participation spread(std::int64_t num_steps, const Participation& participation) {
   const std::int64_t k = participation.max_participations();
   if (participation.kind() != Participation::Kind::min_separation ||
@@ -216,7 +220,7 @@ std::string_view to_string(LowerBoundMethod method) {
 std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
                                        const std::optional<LowerBound>& b) {
   if (!a || !b) return a ? a : b;
-  // A bound for more records says more than another of equal size.
+  // Of two equal bounds, the one that holds for more records is better.
   const bool is_second =
       b->value > a->value || (b->value == a->value && b->min_dimension < a->min_dimension);
   LowerBound better = is_second ? *b : *a;
@@ -237,7 +241,7 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
   }
   const double schatten =
       std::max(error_lower_bound(workload, participation), error_lower_bound(workload, wide));
-  // Epochs of the first steps may prove less than one participation in all of them.
+  // Epochs of the first steps may prove less than one participation over all steps.
   return best_of({near,
                   spread_out,
                   block_lower_bound(workload, objective),
@@ -281,8 +285,8 @@ std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
       .method = own.is_of_dense_search ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual,
       .min_dimension = own.min_dimension,
       .every_dimension = own.every_dimension};
-  // A bound for one participation says little about more; and dual variables need not be good ones,
-  // though those of long horizons are trusted to be.
+  // A bound for one participation says little about several, and dual variables need not be good,
+  // although those of long horizons are trusted.
   const std::int64_t n = strategy.num_steps();
   const bool is_repeated = participation.max_participations_within(n) > 1;
   if (!is_repeated && (own.is_of_dense_search || n > kMaxWellSolvedSteps)) return bound;

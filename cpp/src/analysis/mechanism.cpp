@@ -21,7 +21,7 @@ constexpr double kRoundUp = 1 + 0x1p-36;
 /// Sets the std of Z that the sensitivity, the multiplier and the clip norm require.
 void set_noise_stddev(Certificate& certificate, const Strategy& strategy,
                       const Participation& participation) {
-  // The slack is that of one column; a user takes part in so many.
+  // The slack is that of one column, and a user participates in up to this many.
   const double slack =
       strategy.encoder_slack() *
       static_cast<double>(participation.max_participations_within(certificate.num_steps));
@@ -49,7 +49,7 @@ std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
 DecoderResidual decoder_residual(const StrategyOptions& options) {
   StrategyOptions leading = options;
   leading.num_steps = std::min(options.num_steps, kResidualSteps);
-  // Epochs of the whole horizon are not those of a part.
+  // Epochs of the whole horizon do not fit a part of it.
   if (leading.num_steps < options.num_steps) leading.participation = Participation::single();
   leading.workload = options.workload ? options.workload->leading(leading.num_steps)
                                       : Workload::prefix_sums(leading.num_steps);

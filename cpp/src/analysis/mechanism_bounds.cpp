@@ -9,11 +9,11 @@
 namespace dpftrl {
 namespace {
 
-/// Covers the functions of the C++ library and the sums.
+/// Covers the rounding of the functions of the C++ library and of the sums.
 constexpr double kRoundDown = 1 - 0x1p-40;
 
 /// Upper bound on the root of the chi-squared divergence of the outputs on streams that differ in
-/// so many records.
+/// `num_records` records.
 double root_chi(const MechanismBoundOptions& options, double num_records) {
   const double chi_root =
       options.notion == PrivacyNotion::pure
@@ -53,7 +53,8 @@ MechanismBounds mechanism_bounds(const MechanismBoundOptions& options) {
                          .unbiased_mean = least(Objective::mean),
                          .every = 0,
                          .block_length = 1};
-  // Any length gives a bound. Blocks of many times 1 / epsilon, or rho^(-1/2), give none.
+  // Any length gives a valid bound, but it is useless for blocks of many times 1 / epsilon, or
+  // rho^(-1/2).
   for (std::int64_t length = 1; length <= n; length += 1 + length / 8) {
     const std::int64_t num_blocks = (n - length / 2) / length;
     const double size = static_cast<double>(length);

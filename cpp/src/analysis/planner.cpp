@@ -86,7 +86,7 @@ void require_query_weights(const PlannerOptions& options) {
            workload.name());
 }
 
-/// Root mean square over the steps, those of the queries weighted.
+/// RMS error over the steps, with squared errors weighted by `query_weights`.
 double weighted_error(const Strategy& strategy, double sensitivity,
                       const std::vector<double>& query_weights) {
   double sum = 0;
@@ -134,9 +134,10 @@ class Planner::Search {
   /// Lower bound on the error of every factorization, for the requested workload, participation and
   /// objective.
   virtual std::optional<LowerBound> lower_bound() const { return std::nullopt; }
-  /// Largest distance of the mechanism from that bound where it is the optimum, and not near it.
+  /// Largest relative distance from that bound for a mechanism that is the optimum; empty for one
+  /// that is only near it.
   virtual std::optional<double> gap() const { return std::nullopt; }
-  /// How close the bounds on the least error are, where there is a lower one.
+  /// Relative gap between the bounds on the least error; 0 if there is no lower bound.
   virtual double proved_gap() const { return 0; }
 };
 
@@ -167,7 +168,7 @@ class Planner::OptimumSearch final : public Search {
     const bool goes_on = solver_->advance();
     way_.reached(solver_->progress().gap);
     if (goes_on) return true;
-    // Frees what the search needed: the strategy takes its place.
+    // Frees the memory of the search, which the strategy needs.
     optimum_ = solver_->result();
     solver_.reset();
     return false;
@@ -201,7 +202,7 @@ class Planner::OptimumSearch final : public Search {
   std::optional<LowerBound> lower_bound() const override {
     if (!is_for_workload_ || !is_searched()) return std::nullopt;
     if (optimum_) return LowerBound{optimum_->lower_bound, LowerBoundMethod::dual};
-    // No other bound is one of the weighted error.
+    // Only the search bounds a weighted error.
     if (problem_.query_weights.empty()) return std::nullopt;
     return LowerBound{solver_->result().lower_bound, LowerBoundMethod::dual};
   }
@@ -221,16 +222,16 @@ class Planner::OptimumSearch final : public Search {
   bool is_for_workload_;
   OptimumProblem problem_;
   std::int64_t num_buffers_;
-  std::optional<OptimumSolver> solver_;  ///< until it is done
+  std::optional<OptimumSolver> solver_;  ///< empty when it is done
   std::optional<Optimum> optimum_;
   detail::GapProgress way_{gap_};
 };
 
-/// An optimum that is a dense matrix.
+/// Search for an optimum that is a dense matrix.
 template <class Given, class Solver>
 class Planner::MatrixSearch final : public Search {
  public:
-  /// @param num_participations  of a user, for which the least error is searched.
+  /// @param num_participations  participations of a user for which the error is minimised.
   MatrixSearch(Given search, LowerBoundMethod method, std::int64_t num_participations)
       : search_(std::move(search)),
         method_(method),
@@ -359,7 +360,7 @@ Task<Found> search_family(const PlannerOptions& options, const FamilyOptions& fa
 
 }  // namespace
 
-/// The searches of families: a piece is some line searches.
+/// Searches of families, advanced in pieces of a few line searches.
 class Planner::FamilySearches final : public Search {
  public:
   explicit FamilySearches(const PlannerOptions& options)
@@ -458,7 +459,7 @@ Planner::Made Planner::make_planned(const Workload& workload) const {
     auto strategy = planned_strategy(options_.strategy.name, plan, workload);
     return {std::move(plan), std::move(strategy)};
   } catch (const Error& error) {
-    // The optimum is known all the same.
+    // The optimum is known although its strategy cannot be made.
     const std::optional<LowerBound> bound = search_->lower_bound();
     if (error.code() != ErrorCode::unsupported || !bound) throw;
     fail(error.code(), error.function(), error.parameter(),

@@ -19,7 +19,7 @@ constexpr std::string_view kFunction = "pure";
 /// Covers the rounding of the root and of the quotient.
 constexpr double kRoundUp = 1 + 0x1p-50;
 
-/// Mean square of the error times epsilon^2 / 2 for one participation, noise being continuous.
+/// Mean squared error times epsilon^2 / 2 for one participation and continuous noise.
 double unit_variance(const KaryStrategy& tree) {
   const double levels = tree.max_column_norm_squared();
   return levels * levels * tree.row_norms().mean_squared;

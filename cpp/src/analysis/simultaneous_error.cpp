@@ -13,25 +13,25 @@
 #include "dpftrl/base/types.hpp"
 #include "math/linear_algebra.hpp"
 
-// Every probability of a large error is rounded up, and a level is returned only where that of the
-// whole was seen to be at most beta, or follows from a tail below the smallest double.
+// Every probability of a large error is rounded up. A level is returned only if the computed total
+// is at most beta, or if this follows from a tail below the smallest double.
 
 namespace dpftrl {
 namespace {
 
 constexpr double kInvSqrt2 = std::numbers::sqrt2 / 2;
-/// Covers row norms right to 10 digits.
+/// Covers row norms that are correct to 10 digits.
 constexpr double kRoundUp = 1 + 0x1p-34;
-/// Covers tails: erfc at an argument up to 40 is right to 2^-41.
+/// Covers tails, because erfc is accurate to 2^-41 for arguments up to 40.
 constexpr double kTailUp = 1 + 0x1p-38;
 constexpr std::int64_t kMaxListedSteps = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxMatrixSteps = 1024;
-/// Up to so many steps no row is taken for a longer one.
+/// Up to this many steps, no row counts as a longer one.
 constexpr std::int64_t kMaxPlainSteps = 4096;
 constexpr double kMerged = 1 - 0x1p-14;
 /// Steps t, ..., t + t / 512 are one run.
 constexpr std::int64_t kRunFraction = 512;
-/// Tails beyond 40 standard deviations, times 2^71 of them, are below the smallest double.
+/// 2^71 tails beyond 40 standard deviations sum to less than the smallest double.
 constexpr double kFar = 40;
 
 /// Upper bound on P(|N| > h) = Gamma(a, y) / Gamma(a), a = d / 2, y = h^2 / 2, for a vector N of d
@@ -39,7 +39,7 @@ constexpr double kFar = 40;
 ///
 ///     y^(a-1) e^-y / Gamma(a) (1 + (a-1) / y + (a-1)(a-2) / y^2 + ...)  [+ erfc(sqrt y), odd d]
 ///
-/// down to the last factor that is not negative; 1 where terms would grow first.
+/// down to the last factor that is not negative; 1 if terms would grow first.
 double norm_tail(double h, std::int64_t dimension) {
   if (dimension == 1) return std::erfc(h * kInvSqrt2) * kTailUp;
   const double a = static_cast<double>(dimension) / 2;
@@ -75,7 +75,8 @@ std::vector<Rows> by_norm(std::vector<double> stddevs) {
   return rows;
 }
 
-/// A level in (low, high] at which `holds`, near the least one; `high` has to be a level that does.
+/// Returns a level in (0, high] at which `holds` is true, close to the least one. It must be true
+/// at `high`.
 template <class Holds>
 double least_level(double high, double precision, const Holds& holds) {
   double low = 0;
@@ -102,7 +103,7 @@ double cost_of(double tail) {
   return tail < 1 ? -std::log1p(-tail) : std::numeric_limits<double>::infinity();
 }
 
-/// A run of steps, with what holds for all of them.
+/// A run of steps, with numbers that hold for all of them.
 struct Run {
   double count;
   double longest;          ///< norm of B_t
@@ -156,13 +157,13 @@ double both_beyond(double h, double k, double correlation) {
   return 2 * sum * (1 - 0x1p-20);
 }
 
-/// First column of B where it is a Toeplitz matrix and the column is kept whole; else empty.
+/// First column of B if B is a Toeplitz matrix and the whole column is kept; else empty.
 std::span<const double> decoder_column(const Strategy& strategy) {
   const std::span<const double> column = strategy.toeplitz_decoder();
   return std::ssize(column) == strategy.num_steps() ? column : std::span<const double>();
 }
 
-/// <B_t, B_(t-1)> for t = 1, 2, ...; empty where that takes long.
+/// Returns <B_t, B_(t-1)> for t = 1, 2, ...; empty if that takes too long.
 std::vector<double> neighbour_products(const Strategy& strategy, const Matrix& decoder) {
   std::vector<double> products;
   for (Eigen::Index t = 1; t < decoder.rows(); ++t)
@@ -212,7 +213,7 @@ double tail_of_runs(std::span<const Run> runs, double level) {
   return sum * kTailUp;
 }
 
-/// Facts about the eigenvalues of B B^T.
+/// Sums and bounds of the eigenvalues of B B^T.
 struct Spectrum {
   double sum;
   double sum_of_squares;  ///< at least theirs
@@ -234,32 +235,33 @@ Spectrum spectrum_of(const Strategy& strategy, const Matrix& decoder) {
     }
     return {sum, std::min(largest * sum, gram.squaredNorm() * kRoundUp), largest};
   }
-  // A Toeplitz matrix stretches nothing by more than its first column sums up to.
+  // The spectral norm of a lower-triangular Toeplitz matrix is at most the l1-norm of its first
+  // column.
   double total = 0;
   for (const double entry : decoder_column(strategy)) total += std::abs(entry);
   if (total > 0) largest = std::min(largest, total * total * kRoundUp);
   return {sum, largest * sum, largest};
 }
 
-/// Level q with P(sum_i a_i X_i >= q) <= beta, X_i chi-squared of `dimension` degrees. For
-/// 0 < 2 l a_i < 1 the logarithm of the expectation of exp(l a_i (X_i - d)) is
-/// -(d / 2) (ln(1 - u) + u), u = 2 l a_i, and (-ln(1 - u) - u) / u^2 rises: at most that of
-/// nu = d sum a^2 / max a^2 degrees with the largest a. Best l: z - ln(1 + z) = 2 ln(1 / beta) /
-/// nu.
+/// Returns a level q with P(sum_i a_i X_i >= q) <= beta, X_i chi-squared of `dimension` degrees.
+/// For 0 < 2 l a_i < 1, the logarithm of the expectation of exp(l a_i (X_i - d)) is -(d / 2) (ln(1
+/// - u) + u), u = 2 l a_i. (-ln(1 - u) - u) / u^2 rises, so the logarithm for the sum is at most
+/// that of nu = d sum a^2 / max a^2 degrees with the largest a. The best l has z - ln(1 + z) = 2
+/// ln(1 / beta) / nu.
 double chi_squared_level(const Spectrum& spectrum, const SimultaneousOptions& options) {
   const double d = static_cast<double>(options.dimension);
   if (!(spectrum.largest > 0)) return 0;
   const double shape = spectrum.sum_of_squares / spectrum.largest / spectrum.largest;
   const double degrees = d * shape;
   const double x = -std::log(options.beta) / degrees;
-  // Newton's method from above, where it stays: z - ln(1 + z) is convex.
+  // Newton's method from above; it stays above because z - ln(1 + z) is convex.
   double z = 2 * (std::sqrt(x) + x);
   for (int turn = 0; turn < 50; ++turn)
     z -= std::max(0.0, (z - std::log1p(z) - 2 * x) * (1 + z) / z);
   return d * spectrum.sum + spectrum.largest * degrees * z * (1 + 0x1p-20);
 }
 
-/// The bounds on single errors and on norms of rows, at sensitivity 1.
+/// Returns the bounds on single errors and on norms of rows, at sensitivity 1.
 SimultaneousError levels_of(std::span<const double> stddevs, std::span<const Rows> rows,
                             std::span<const double> products, const SimultaneousOptions& options) {
   const double d = static_cast<double>(options.dimension);

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::string_view kFunction = "stack";
 
-/// The encoder is chosen by the errors of no more steps.
+/// Largest number of steps whose errors decide which encoder is chosen.
 constexpr std::int64_t kMaxChoiceSteps = 2048;
 
-/// The stack with weights whose sum is 1.
+/// Checks the arguments and returns the stack with weights whose sum is 1.
 Stack checked_stack(const MechanismOptions& options, const StackOptions& given) {
   if (options.workload || options.encoder_workload)
     fail(ErrorCode::invalid_argument, kFunction, "workload",
@@ -45,7 +45,8 @@ Stack checked_stack(const MechanismOptions& options, const StackOptions& given) 
   return stack;
 }
 
-/// Errors at noise multiplier 1: the largest of all rows of all workloads, and the weighted mean.
+/// Errors at noise multiplier 1: the largest of all rows of all workloads, and the weighted RMS
+/// error.
 UnitError errors_of(const Readers& readers, const Stack& stack,
                     const Participation& participation) {
   const Sensitivity distance = sensitivity(*readers.strategies.front(), participation);
@@ -58,8 +59,8 @@ UnitError errors_of(const Readers& readers, const Stack& stack,
   return {distance, distance.value * std::sqrt(largest), distance.value * std::sqrt(mean)};
 }
 
-/// The workload that the encoder is best made for, by the errors of the first steps of long
-/// streams.
+/// Returns the workload for which the encoder is best made; for long streams, judged by the errors
+/// of the first steps.
 Workload best_design(const StrategyOptions& options, const Stack& stack) {
   std::vector<Workload> designs = designs_for(options, stack);
   if (designs.size() == 1) return designs.front();
@@ -103,7 +104,7 @@ std::shared_ptr<const Mechanism> Mechanism::make_stack(const MechanismOptions& o
       claim(options, *front, errors_of(readers, stack, options.participation));
   certificate.workload = name_of(stack);
   certificate.objective = Objective::mean;
-  // The optimum is that of the matrix that stands for the stack.
+  // The optimum is that of workload_of_stack.
   if (is_dense_optimum_of_stack(strategy_options)) {
     StrategyOptions whole = strategy_options;
     whole.workload = workload_of_stack(stack);
@@ -152,7 +153,7 @@ std::vector<SimultaneousError> simultaneous_errors(const Mechanism& mechanism,
   const auto k = static_cast<double>(mechanism.num_readers());
   require_inside("simultaneous_error", "beta", options.beta, 0, 1);
   SimultaneousOptions each = options;
-  // Rounded down. The quotient keeps what is too small for 1 - beta.
+  // Rounded down. log1p and expm1 keep a beta that is too small for 1 - beta.
   if (k > 1) each.beta = -std::expm1(std::log1p(-options.beta) / k) * (1 - 0x1p-50);
   std::vector<SimultaneousError> errors;
   for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracles of the sensitivities: every pattern is visited.
+// Oracles of the sensitivities, which visit every pattern.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxVisits = std::int64_t{1} << 22;
 
-/// Steps at which a pattern may go on: all of [first, last).
+/// Steps [first, last) at which a pattern may continue.
 struct Range {
   Eigen::Index first;
   Eigen::Index last;
@@ -39,7 +39,7 @@ class PatternSearch {
          participation_.description());
   }
 
-  /// Steps at which the next participation may be, `last` being the latest one so far or -1.
+  /// Steps at which the next participation may be; `last` is the latest one so far, or -1.
   Range next_steps(std::int64_t count, std::int64_t last) const {
     const std::int64_t b = participation_.separation();
     if (count == participation_.max_participations()) return {0, 0};
@@ -94,7 +94,8 @@ class AbsoluteSearch : PatternSearch {
   bool is_nonnegative_ = true;
 };
 
-/// ||C u|| is convex in u, so that it is largest at a corner: signs on a longest pattern.
+/// Tries all signs: ||C u|| is convex in u, so it is largest at a corner, signs on a longest
+/// pattern.
 class SignSearch : PatternSearch {
  public:
   SignSearch(const Matrix& encoder, const Participation& participation)

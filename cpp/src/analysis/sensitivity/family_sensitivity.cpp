@@ -14,7 +14,7 @@
 namespace dpftrl {
 namespace {
 
-/// max over m <= max_participations of (sensitivity to m of them)^2 / m, or more than that.
+/// Upper bound on max over m <= max_participations of (sensitivity to m participations)^2 / m.
 double largest_share(const Strategy& strategy, std::int64_t max_participations,
                      std::int64_t separation) {
   double largest = 0;
@@ -31,7 +31,7 @@ double largest_share(const Strategy& strategy, std::int64_t max_participations,
   return largest;
 }
 
-/// Blocks are orthogonal: squares add up over them.
+/// Blocks are orthogonal, so squared sensitivities add up over them.
 Sensitivity restart_sensitivity(std::int64_t num_steps, const RestartedColumns& columns,
                                 const Participation& participation) {
   const std::int64_t n = num_steps, e = columns.epoch_length;
@@ -60,7 +60,7 @@ Sensitivity scaled_sensitivity(const ScaledColumns& columns, const Participation
           Exactness::upper_bound, "as if every column were scaled up as much as any"};
 }
 
-/// From the bounds that the family has on inner products of columns.
+/// Uses the family's bounds on inner products of columns.
 Sensitivity separated_sensitivity(const Strategy& strategy, const Participation& participation) {
   constexpr std::int64_t kMaxOperations = std::int64_t{1} << 24;
   const std::int64_t n = strategy.num_steps();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Sensitivity under repeated participation of strategies other than Toeplitz, banded ones and
-/// dyadic trees, at any horizon. Internal to the core.
+/// Sensitivity under repeated participation of strategies other than Toeplitz, banded and dyadic
+/// ones, at any horizon. Internal to the core.
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/problem/participation.hpp"
@@ -10,8 +10,8 @@
 
 namespace dpftrl {
 
-/// Columns this far apart are orthogonal: the bands, or the epochs of restarts. 0 if nothing of
-/// that kind is known.
+/// Returns the distance from which on columns are orthogonal, the number of bands or the epoch
+/// length of restarts. 0 if none is known.
 std::int64_t orthogonal_distance(const Strategy& strategy);
 
 /// Sensitivity for more than one participation, from the structure of a family:

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kMaxNodeVisits = std::int64_t{1} << 29;
 constexpr std::int64_t kMaxKeptLeaves = std::int64_t{1} << 23;
 constexpr std::int64_t kNoNode = -1;
-/// Covers the rounding of the weights and of some hundred products and sums.
+/// Covers the rounding of the weights and of a few hundred products and sums.
 constexpr double kRoundUp = 1 + 0x1p-44;
 
 struct Level {
@@ -26,7 +26,7 @@ struct Level {
 };
 
 /// Largest contribution of one participation to sum_v w_v m_v^2.
-/// @param levels_per_step  the most levels on which one step has a node
+/// @param levels_per_step  largest number of levels on which a step has a node
 double largest_share(std::span<const Level> levels, std::size_t levels_per_step,
                      std::int64_t num_steps, const Participation& participation) {
   std::vector<double> shares;
@@ -49,10 +49,10 @@ double bound_by_levels(std::span<const Level> levels, std::size_t levels_per_ste
 }
 
 /// Writes the node of a step on every level, kNoNode for none.
-/// @return the weights of the levels; nodes of other weights are other nodes.
+/// @return the weights of the levels; nodes with different weights are different nodes.
 using NodesOf = std::function<std::span<const double>(std::int64_t, std::span<std::int64_t>)>;
 
-/// max over phases of sum_v w_v m_v^2.
+/// Returns the maximum over phases of sum_v w_v m_v^2.
 double largest_phase(const Participation& participation, std::size_t num_levels,
                      const NodesOf& nodes_of) {
   const std::int64_t k = participation.max_participations(), b = participation.separation();
@@ -121,14 +121,14 @@ std::vector<double> haar_products(const Strategy& strategy) {
   return products;
 }
 
-/// Weights whose sums over the levels from m on are the products.
+/// Returns weights whose sums over levels m and above are the products.
 std::vector<double> differences(std::vector<double> products) {
   for (std::size_t m = 0; m + 1 < products.size(); ++m) products[m] -= products[m + 1];
   return products;
 }
 
-/// Levels of a bound on the size of the products: no weight is negative, no product above its
-/// bound.
+/// Returns levels that bound the sizes of the products: no weight is negative, and no product
+/// exceeds its bound.
 std::vector<Level> binary_levels(std::vector<double> products) {
   for (double& product : products) product = std::abs(product);
   for (std::size_t m = products.size() - 1; m-- > 0;)
@@ -155,7 +155,7 @@ Sensitivity level_sensitivity_of(const HaarColumns&, const Strategy& strategy,
                                     }));
 }
 
-/// Inner products within a block of a hybrid: half of Haar's products for 2^c steps, and of a
+/// Inner products within a block of a hybrid: half of Haar's products for 2^c steps plus half of a
 /// total's.
 std::vector<std::vector<double>> hybrid_products(std::int64_t num_steps) {
   const int num_blocks = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(num_steps)));
@@ -167,8 +167,8 @@ std::vector<std::vector<double>> hybrid_products(std::int64_t num_steps) {
   return all;
 }
 
-/// Columns of different blocks are orthogonal, and a block takes only so many participations: the
-/// best k shares.
+/// Returns the sum of the k largest shares. Columns of different blocks are orthogonal, and a block
+/// has room for a limited number of participations.
 double hybrid_bound(const std::vector<std::vector<double>>& products, std::int64_t num_steps,
                     const Participation& participation) {
   struct Share {
@@ -231,7 +231,7 @@ Sensitivity level_sensitivity_of(const KaryColumns& columns, const Strategy& str
                                     }));
 }
 
-/// Leaves 0 .. num_steps: the next larger number with as many ones.
+/// Returns leaves 0 .. num_steps, each the next larger number with as many ones.
 std::vector<std::uint64_t> smooth_leaves(std::int64_t num_steps, std::int64_t weight) {
   std::vector<std::uint64_t> leaves = {(std::uint64_t{1} << weight) - 1};
   for (std::int64_t step = 0; step < num_steps; ++step) {
@@ -241,7 +241,8 @@ std::vector<std::uint64_t> smooth_leaves(std::int64_t num_steps, std::int64_t we
   return leaves;
 }
 
-/// Level q: leaves with the same bits above bit q, a 0 there, and r ones below it: binomial(q, r).
+/// A node of level q holds the leaves with the same bits above bit q, a 0 there, and r ones below
+/// it, binomial(q, r) in all.
 std::vector<Level> smooth_levels(const SmoothColumns& shape) {
   std::vector<double> binomials = {1};
   std::vector<Level> levels;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Sensitivity of encoders in levels under repeated participation. Internal to the core.
+/// Sensitivity of encoders with levels under repeated participation. Internal to the core.
 
 #include <optional>
 
@@ -10,14 +10,15 @@
 
 namespace dpftrl {
 
-/// Haar bases, hybrids, k-ary and smooth trees: two columns have the inner product
+/// In Haar bases, hybrids, k-ary and smooth trees, two columns have the inner product
 ///
 ///     X_ij = sum of the weights of the levels on which i and j lie in one node,
 ///
-/// a node being a run of steps. With m_v participations in node v of weight w_v a pattern moves the
-/// measurements by at most sum_v w_v m_v^2. Fixed epochs: every phase, node by node, up to 2^29
-/// nodes. Else level by level: k participations, each in a node with min(k, ceil(steps / b)) of
-/// them at the most. Nothing for any other encoder.
+/// where a node is a run of steps. With m_v participations in node v of weight w_v, a pattern moves
+/// the measurements by a squared distance of at most sum_v w_v m_v^2. Fixed epochs are computed
+/// phase by phase and node by node, up to 2^29 nodes. Otherwise the bound goes level by level: k
+/// participations, each in a node with at most min(k, ceil(steps / b)) of them. Returns nothing for
+/// any other encoder.
 ///
 /// @exactness  fixed epochs, where no inner product is negative; else an upper bound
 /// @checked-by sensitivity_test "long horizons agree with brute force"

@@ -15,7 +15,7 @@ double entry(const Matrix& products, std::int64_t i, std::int64_t j) {
   return products(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
 }
 
-/// Largest distance of two columns that have an inner product.
+/// Largest distance of two columns with an inner product other than 0.
 std::int64_t width_of(const Matrix& products) {
   std::int64_t width = 0;
   for (Eigen::Index j = 0; j < products.cols(); ++j)
@@ -24,7 +24,7 @@ std::int64_t width_of(const Matrix& products) {
   return width;
 }
 
-/// Patterns of at most k steps in n steps, or more than kMaxOperations.
+/// Number of patterns of at most k steps within n steps, or a number above kMaxOperations.
 double num_patterns(std::int64_t n, std::int64_t k, std::int64_t b) {
   double all = 1, of_size = 1;
   for (std::int64_t m = 1; m <= k; ++m) {
@@ -60,12 +60,12 @@ class PatternProgram {
   }
 
  private:
-  /// Steps that further ones have inner products with, in order; the last one is always there.
+  /// Steps with which later ones have inner products, in order; always includes the last one.
   using Recent = std::vector<std::int64_t>;
   struct State {
     Recent recent;
     double value;
-    std::size_t before;  ///< in the layer of one step fewer
+    std::size_t before;  ///< index in the layer of one step fewer
   };
   using Layer = std::vector<State>;
   struct Best {
@@ -79,7 +79,7 @@ class PatternProgram {
     const Layer& fewer = layers_.back();
     Layer longer;
     std::map<Recent, std::size_t> places;
-    // States are in the order of their last steps. `best_apart` is the best pattern of those that
+    // States are in the order of their last steps. `best_apart` is the best of those patterns that
     // end too early to meet `step` or a later one.
     std::size_t next = 0, best_apart = kNone;
     for (std::int64_t step = 0; step < products_.cols(); ++step) {
@@ -103,7 +103,7 @@ class PatternProgram {
     for (const std::int64_t earlier : state.recent) {
       if (step - earlier > width_) continue;
       value += 2 * entry(products_, earlier, step);
-      // The next step is separation_ later at least.
+      // The next step is at least separation_ later.
       if (step + separation_ - earlier <= width_) recent.push_back(earlier);
     }
     recent.push_back(step);
@@ -122,7 +122,7 @@ class PatternProgram {
   std::int64_t end_of(const State& state) const {
     return state.recent.empty() ? -separation_ : state.recent.back();
   }
-  /// A step from `step` on has no inner product with any of the state.
+  /// True if no step from `step` on has an inner product with one of the state.
   bool is_apart(const State& state, std::int64_t step) const {
     return end_of(state) + std::max(separation_ - 1, width_) < step || state.recent.empty();
   }
@@ -140,7 +140,7 @@ class PatternProgram {
 
   const Matrix& products_;
   std::int64_t width_, separation_;
-  std::vector<Layer> layers_;  ///< the states after so many steps
+  std::vector<Layer> layers_;  ///< states by number of steps in the pattern
 };
 
 }  // namespace
@@ -149,7 +149,7 @@ std::optional<Pattern> largest_pattern(const Matrix& products, const Participati
   const std::int64_t n = products.cols(), b = participation.separation();
   const std::int64_t k = participation.max_participations_within(n);
   const std::int64_t width = width_of(products);
-  // Patterns that are extended: by their last step, and those before it that matter.
+  // Bound on the number of patterns to extend, by their last step and the relevant ones before it.
   const double states =
       num_patterns(std::max<std::int64_t>(0, width - 2 * b + 1), k - 2, b) * static_cast<double>(n);
   const double next = static_cast<double>(std::max<std::int64_t>(1, width - b + 1));

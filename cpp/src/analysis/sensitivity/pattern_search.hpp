@@ -17,15 +17,15 @@ struct Pattern {
   std::vector<std::int64_t> steps;
 };
 
-/// The pattern of at most k steps, at least b apart, whose sum of entries is largest, if it is
-/// found within a number of operations that the widths of the matrix decide.
+/// Returns the pattern of at most k steps, at least b apart, with the largest sum of entries;
+/// nothing if the width of the matrix makes the search too expensive.
 ///
-/// With X_ij = 0 for |i - j| > w, what a further step adds depends on the steps before it that are
-/// within w: a dynamic program over those. They are few where w / b is small, or k.
+/// If X_ij = 0 for |i - j| > w, the amount that a further step adds depends only on the earlier
+/// steps within w, so a dynamic program over those suffices. They are few if w / b or k is small.
 ///
 /// @param products  X, symmetric, no entry negative.
-/// @exactness       exact, but for the rounding of a sum of k^2 terms.
-/// @cost            at most 2^20 steps of the program, else nothing is tried.
+/// @exactness       exact up to the rounding of a sum of k^2 terms.
+/// @cost            at most 2^20 steps of the program; otherwise no search is tried.
 /// @checked-by      sensitivity_test "the worst pattern is that of brute force"
 std::optional<Pattern> largest_pattern(const Matrix& products, const Participation& participation);
 

@@ -21,7 +21,7 @@ inline bool is_non_increasing(std::span<const double> values) {
   return std::ranges::is_sorted(values, std::ranges::greater());
 }
 
-/// The dynamic program over patterns takes so long at most.
+/// Largest number of operations of the dynamic program over patterns.
 inline constexpr std::int64_t kMaxPatternOperations = std::int64_t{1} << 30;
 inline bool fits_pattern_budget(std::int64_t num_steps, std::int64_t max_participations) {
   return max_participations <= kMaxPatternOperations / num_steps;

@@ -30,7 +30,8 @@ class ScaledToeplitz {
 
   std::int64_t num_steps() const { return std::ssize(coefficients_); }
 
-  /// Calls visit(j, X_{j-l,j}), or with Y_j(l), for j = n - 1 down to l.
+  /// Calls visit(j, X_{j-l,j}), or visit(j, Y_j(l)) if `of_all_longer_lags`, for j = n - 1 down to
+  /// l.
   template <class Visit>
   void visit_products(std::int64_t lag, bool of_all_longer_lags, const Visit& visit) const {
     const std::span<const double> earlier = of_all_longer_lags ? least_scales_ : scales_;
@@ -42,7 +43,7 @@ class ScaledToeplitz {
     }
   }
 
-  /// Y_j(l) backward in time: of step n - 1 first.
+  /// Returns Y_j(l) backward in time, that of step n - 1 first.
   std::vector<double> products(std::int64_t lag) const {
     std::vector<double> products(coefficients_.size());
     visit_products(lag, lag > 0, [&](std::int64_t j, double product) {
@@ -66,7 +67,7 @@ double largest_phase(const ScaledToeplitz& columns, const Participation& partici
   return rounded_up(std::ranges::max(phases), 2 * k * k);
 }
 
-/// r(l) for l < n, and a bound on the error of every one.
+/// Returns r(l) for l < n, and a bound on the error of each.
 BoundedProduct autocorrelation(const std::vector<double>& circulant) {
   const BoundedProduct product =
       multiply_by_fft(circulant, std::vector<double>(circulant.rbegin(), circulant.rend()));
@@ -78,8 +79,9 @@ BoundedProduct autocorrelation(const std::vector<double>& circulant) {
   return result;
 }
 
-/// sum_{d < m} 2 (m - d) |r(d)|' + m r(0), |r(d)|' the largest |r| between the shortest and the
-/// longest distance that m participations can have with d - 1 of them between.
+/// Returns sum_{d < m} 2 (m - d) |r(d)|' + m r(0), with |r(d)|' the largest |r| between the
+/// shortest and the longest distance that two of m participations can have with d - 1 others
+/// between them.
 double windowed_sum(std::span<const double> sizes, std::int64_t m, std::int64_t b) {
   double sum = static_cast<double>(m) * sizes[0];
   for (std::int64_t d = 1; d < m; ++d) {
@@ -116,7 +118,7 @@ Sensitivity circulant_sensitivity(const Strategy& strategy, const Participation&
   const std::int64_t k = participation.max_participations_within(n);
   const std::int64_t b = participation.separation();
   const ToeplitzDecoder form = std::get<ToeplitzDecoder>(strategy.decoder_form());
-  // Lags 1 - 2n .. n - 1; s_m has lag m - 2n, too.
+  // The lags are 1 - 2n .. n - 1; s_m also has lag m - 2n.
   std::vector<double> circulant = {form.coefficients[index_of(form.num_future)]};
   circulant.insert(circulant.end(), form.coefficients.begin(),
                    form.coefficients.begin() + static_cast<std::ptrdiff_t>(form.num_future));

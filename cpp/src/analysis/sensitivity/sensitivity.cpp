@@ -20,11 +20,11 @@ using detail::is_non_increasing;
 using detail::sum_of_squares;
 using Kind = Participation::Kind;
 
-/// Inner products of columns take no more operations than this: half a second.
+/// Largest number of operations for inner products of columns, half a second.
 constexpr std::int64_t kMostProducts = std::int64_t{1} << 27;
 
-/// Norm of sum_{i < k, i b <= t} c_{t - i b} over t. In twice the precision, because what leaves
-/// the window of k terms is subtracted again.
+/// Norm over t of sum_{i < k, i b <= t} c_{t - i b}. Uses twice the precision, because terms that
+/// leave the window of k terms are subtracted again.
 double norm_of_shifts(std::span<const double> coefficients, std::int64_t num_shifts,
                       std::int64_t separation) {
   const std::int64_t n = std::ssize(coefficients);
@@ -47,7 +47,8 @@ std::vector<double> absolute_values(std::span<const double> values) {
   return absolute;
 }
 
-/// f_k(i) = max(f_k(i+1), x_i + f_{k-1}(i+b)): the best over patterns within steps i, i+1, ...
+/// Dynamic program f_k(i) = max(f_k(i+1), x_i + f_{k-1}(i+b)), the best over patterns within steps
+/// i, i+1, ...
 double best_separated_sum(std::span<const double> values, std::int64_t max_participations,
                           std::int64_t separation) {
   const std::int64_t n = std::ssize(values);
@@ -78,7 +79,7 @@ double evenly_spaced_sum(const Matrix& gram, const Participation& participation,
   return sum.high;
 }
 
-/// No two columns that one user may meet in have a negative inner product.
+/// True if no two columns in which one user may participate have a negative inner product.
 bool is_nonnegative_on_patterns(const Matrix& gram, const Participation& participation) {
   const std::int64_t n = gram.rows(), b = participation.separation();
   if (participation.max_participations_within(n) == 1) return true;
@@ -89,13 +90,13 @@ bool is_nonnegative_on_patterns(const Matrix& gram, const Participation& partici
   return true;
 }
 
-/// Whether contributions of one line, with signs, turn every inner product of a pattern to its
-/// absolute value: each step takes the sign that its product with some earlier one asks for.
+/// True if signed contributions along one line turn every inner product of a pattern into its
+/// absolute value. Each step takes the sign that its product with some earlier step requires.
 bool signs_attain(const Matrix& gram, const std::vector<std::int64_t>& steps) {
   std::vector<int> signs(steps.size(), 0);
   for (std::size_t first = 0; first < steps.size(); ++first) {
     if (signs[first] == 0) signs[first] = 1;
-    // Signs spread from `first` to all that are connected to it, however indirectly.
+    // Signs spread from `first` to all steps connected to it, directly or indirectly.
     for (bool is_spreading = true; is_spreading;) {
       is_spreading = false;
       for (std::size_t i = 0; i < steps.size(); ++i)
@@ -181,8 +182,8 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
   const std::int64_t b = participation.separation();
   if (k == 1) return std::ranges::max(values);
 
-  // A fixed epoch tries every phase. Of non-increasing values, the i-th of any pattern is at step
-  // i b or later, so that 0, b, 2b, ... is best.
+  // Fixed epochs try every phase. With non-increasing values, the i-th step of any pattern is i b
+  // or later, so 0, b, 2b, ... is best.
   const bool is_fixed = participation.kind() == Kind::fixed_epoch;
   if (is_fixed || is_non_increasing(values)) {
     double largest = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sensitivities of strategies: the best bound that the structure of the columns gives.
+/// Sensitivities of strategies, by the best bound that the structure of the columns gives.
 
 #include <algorithm>
 #include <cmath>
@@ -46,8 +46,8 @@ Sensitivity dense_sensitivity(const Strategy& strategy, const Participation& par
   Matrix gram = encoder.transpose() * encoder;
   if (strategy.has_nonnegative_gram()) gram = gram.cwiseMax(0);
   Sensitivity result = gram_sensitivity(gram, participation);
-  // An inner product of m terms is off by at most m 2^-53 times the product of the norms, and
-  // (sum of k norms)^2 <= k sens^2: rounded up by that.
+  // An inner product of m terms is off by at most m 2^-53 times the product of the norms, and (sum
+  // of k norms)^2 <= k sens^2, so the result is rounded up by that.
   const auto k = static_cast<double>(participation.max_participations_within(gram.rows()));
   result.value *= 1 + k * static_cast<double>(encoder.rows()) * 0x1p-53;
   return result;
@@ -122,7 +122,7 @@ Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& partic
   const std::int64_t n = strategy.num_steps();
   const std::int64_t k = participation.max_participations_within(n);
   participation.require_horizon(n);
-  // The entries of these trees are 0 and 1: squares of norms are l1-norms.
+  // The entries of these trees are 0 and 1, so squared norms are l1-norms.
   if (std::holds_alternative<KaryColumns>(strategy.columns())) {
     const double largest = strategy.max_column_norm_squared();
     if (k == 1) return {largest, Exactness::exact, "l1: largest number of nodes of a step"};

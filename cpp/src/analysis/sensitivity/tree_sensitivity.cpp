@@ -20,15 +20,15 @@ int num_levels(std::int64_t num_steps) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(num_steps)));
 }
 
-/// Entry p: the most steps that can be left free at the right end of a block if p are to be free at
-/// the left end; kImpossible if that cannot be. Gaps of b - 1 and more constrain nothing beyond the
-/// block and count as b - 1.
+/// Entry p is the largest number of steps that can be left free at the right end of a block if p
+/// must be free at the left end, or kImpossible. Gaps of b - 1 and more constrain nothing beyond
+/// the block and count as b - 1.
 using Gaps = std::vector<std::int32_t>;
 constexpr std::int32_t kImpossible = -1;
 
-/// Ways in which one user can take part within a block of consecutive steps. ways[m - 1], for m
-/// participations, maps a sum of squares to the gaps that reach at least that sum; sums made
-/// superfluous by a larger one are left out.
+/// Ways in which one user can participate within a block of consecutive steps. ways[m - 1], for m
+/// participations, maps a sum of squares to the gaps that reach at least that sum; sums dominated
+/// by a larger one are left out.
 struct Block {
   std::int64_t num_steps = 0;
   std::vector<std::map<std::int64_t, Gaps>> ways = {};
@@ -41,7 +41,8 @@ class TreeSearch {
 
   bool is_within_budget() const { return operations_ <= kMaxOperations; }
 
-  /// A whole subtree of at most `separation` steps: one participation, in a node of every level.
+  /// Returns a whole subtree of at most `separation` steps, with one participation in a node of
+  /// every level.
   Block small_tree(int level) const {
     const std::int64_t size = std::int64_t{1} << level;
     Gaps gaps(static_cast<std::size_t>(separation_), kImpossible);
@@ -50,7 +51,7 @@ class TreeSearch {
     return {size, {{{level + 1, std::move(gaps)}}}};
   }
 
-  /// Two neighbouring blocks; with `is_node` they are the children of a node, which adds m^2.
+  /// Joins two neighbouring blocks; with `is_node` they are the children of a node, which adds m^2.
   Block join(const Block& left, const Block& right, bool is_node) {
     Block joined{left.num_steps + right.num_steps};
     const std::int64_t most =
@@ -99,7 +100,7 @@ class TreeSearch {
     operations_ += separation_ + kOperationsPerSum;
   }
 
-  /// Keeps a sum only where it leaves larger gaps than every larger sum does.
+  /// Keeps a sum only if it leaves larger gaps than every larger sum does.
   Ways undominated(const Ways& ways, std::int64_t added) const {
     Ways kept;
     Gaps best(index(separation_), kImpossible);

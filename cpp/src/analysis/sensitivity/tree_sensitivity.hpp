@@ -11,15 +11,15 @@
 
 namespace dpftrl {
 
-/// Encoder: one row for every dyadic interval (node) completed within num_steps. Its Gram matrix is
-/// not negative, so that
+/// The encoder has one row for every dyadic interval (node) completed within num_steps. Its Gram
+/// matrix has no negative entry, so
 ///     sens^2 = max over patterns of  sum over completed nodes of (participations in the node)^2.
-/// Exact where the search fits its budget (fixed epoch: 2^29 node visits; min separation: see
+/// Exact if the search fits its budget (fixed epoch: 2^29 node visits; min separation: see
 /// largest_tree_sum), else level_by_level_bound.
 Sensitivity tree_sensitivity(std::int64_t num_steps, const Participation& participation);
 
 /// Computes that maximum for a min-separation schema by dynamic programming over the levels;
-/// nothing if it takes more than 2^28 elementary operations.
+/// returns nothing if that takes more than 2^28 elementary operations.
 std::optional<std::int64_t> largest_tree_sum(std::int64_t num_steps,
                                              const Participation& participation);
 
