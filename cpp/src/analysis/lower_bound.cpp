@@ -220,7 +220,7 @@ std::string_view to_string(LowerBoundMethod method) {
 std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
                                        const std::optional<LowerBound>& b) {
   if (!a || !b) return a ? a : b;
-  // Of two equal bounds, the one that holds for more records is better.
+  // If two bounds are equal, the one that holds for more records is better.
   const bool is_second =
       b->value > a->value || (b->value == a->value && b->min_dimension < a->min_dimension);
   LowerBound better = is_second ? *b : *a;
