@@ -24,7 +24,7 @@ constexpr double kLargestVariance = 1e300;
 /// Powers below e^-50 change nothing.
 constexpr double kLargestExponent = 50;
 
-/// Sums over i = 1..m of q^i, i q^i and i^2 q^i, and q^m, for m = 0, 1, ...
+/// Sums over i = 1..m of q^i, i q^i and i^2 q^i, and q^m, for one m.
 struct Sums {
   double ones = 0, firsts = 0, squares = 0, power = 1;
 };

@@ -79,7 +79,7 @@ Vector weights(const char* function, const char* parameter, std::span<const doub
   return scaled;
 }
 
-/// ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v), rounded down.
+/// Returns ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v), rounded down.
 double certificate(const Workload& workload, const Vector& u, const Vector& v) {
   Matrix w = u.cwiseSqrt().asDiagonal() * workload.matrix() * v.cwiseSqrt().asDiagonal();
   const double scale = w.cwiseAbs().maxCoeff();

@@ -297,7 +297,7 @@ namespace {
 using detail::Pieces;
 using detail::Task;
 
-/// Result of the search of a family.
+/// Result of a family's search.
 struct Found {
   FamilySearch search;
   std::vector<PlanNumbers> numbers;

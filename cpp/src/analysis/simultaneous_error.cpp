@@ -216,8 +216,8 @@ double tail_of_runs(std::span<const Run> runs, double level) {
 /// Sums and bounds of the eigenvalues of B B^T.
 struct Spectrum {
   double sum;
-  double sum_of_squares;  ///< at least theirs
-  double largest;         ///< at least theirs
+  double sum_of_squares;  ///< upper bound
+  double largest;         ///< upper bound
 };
 
 Spectrum spectrum_of(const Strategy& strategy, const Matrix& decoder) {

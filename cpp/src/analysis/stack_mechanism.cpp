@@ -141,7 +141,7 @@ double Mechanism::stack_lower_bound() const {
     const double value = bound ? bound->every_dimension : 0;
     sum += (stack_ ? stack_->weights[static_cast<std::size_t>(i)] : 1) * value * value;
   }
-  // Covers the rounding of the sum, and of the matrix that stands for the stack in the search.
+  // Covers the rounding of the sum, and of workload_of_stack in the search.
   return std::max(std::sqrt(sum), stack_ ? stack_->lower_bound : 0) * (1 - 0x1p-30);
 }
 

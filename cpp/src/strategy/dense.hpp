@@ -46,7 +46,7 @@ class DenseStrategy final : public Strategy {
   };
   /// @throws Error{invalid_argument} an encoder of another size, not lower triangular, with a
   ///         diagonal entry that is not positive, not finite; Error{unsupported} more than
-  ///         kMaxSteps steps, or a decoder that rounding leaves unknown.
+  ///         kMaxSteps steps, or a workload or encoder too close to singular for double precision.
   DenseStrategy(Workload workload, Parts parts);
 
   std::string_view name() const override { return parts_.name; }

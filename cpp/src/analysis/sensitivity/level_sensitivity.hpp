@@ -20,7 +20,7 @@ namespace dpftrl {
 /// participations, each in a node with at most min(k, ceil(steps / b)) of them. Returns nothing for
 /// any other encoder.
 ///
-/// @exactness  fixed epochs, where no inner product is negative; else an upper bound
+/// @exactness  exact for fixed epochs if no inner product is negative; else an upper bound
 /// @checked-by sensitivity_test "long horizons agree with brute force"
 std::optional<Sensitivity> level_sensitivity(const Strategy& strategy,
                                              const Participation& participation);

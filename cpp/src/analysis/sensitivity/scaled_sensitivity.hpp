@@ -24,7 +24,7 @@ namespace dpftrl {
 /// which are, backward in time, the bounds that largest_pair_sum needs.
 ///
 /// @param max_operations  tests set it to reach both cases.
-/// @exactness  fixed epochs up to n k = max_operations; else an upper bound
+/// @exactness  exact for fixed epochs up to n k = max_operations; else an upper bound
 /// @return     an infinite value if c does not meet these conditions.
 /// @checked-by sensitivity_test "long horizons agree with brute force"
 Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,

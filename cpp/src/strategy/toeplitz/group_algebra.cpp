@@ -103,7 +103,7 @@ std::vector<double> alternating_part(std::int64_t n) {
 
 /// ||s||^2 = 1/2 + (1/2n) sum_{j=1..n} 1 / sin((2j-1) pi / (2n)), by Parseval.
 double closed_norm_squared(std::int64_t n) {
-  DoubleDouble half;  // the terms of j and of n + 1 - j are the same
+  DoubleDouble half;  // the terms of j and of n + 1 - j are equal
   for (std::int64_t j = 1; j <= n / 2; ++j) half = add(half, 1 / on_circle(2 * j - 1, 4 * n).sin);
   const double middle = n % 2 == 1 ? 1 : 0;
   return 0.5 + (2 * half.high + middle) / static_cast<double>(2 * n);

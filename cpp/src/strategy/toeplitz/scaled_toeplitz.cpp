@@ -110,7 +110,7 @@ class WeightedProducts {
 
   std::size_t num_steps_;
   std::vector<double> inverse_, scales_;  ///< g and D, padded with zeros to a power of two
-  std::vector<double> powers_;            ///< of the ratio
+  std::vector<double> powers_;            ///< ratio^0, ratio^1, ...
   std::vector<double> sums_;
   std::vector<BlockProducts> levels_;  ///< for halves of 2^kLog2Direct steps, twice as many, ...
 };

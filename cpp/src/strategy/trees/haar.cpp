@@ -37,7 +37,7 @@ double sum_of_squares(std::int64_t last) {
   return n * (n + 1) * (2 * n + 1) / 6;
 }
 
-/// Sum over count = 1 .. num_rows of height_at(count, level)^2.
+/// Returns the sum over count = 1 .. num_rows of height_at(count, level)^2.
 double sum_of_squared_heights(std::int64_t num_rows, std::size_t level) {
   const std::int64_t support = power_of_two(level), half = support / 2;
   const std::int64_t rest = num_rows % support;
@@ -134,7 +134,7 @@ class ExtremeRow {
     return {sign_ * beta, sign_ * gamma, first};
   }
 
-  /// Goes from intervals of length 2^m to their halves.
+  /// Returns the lines of the halves of intervals of length 2^m.
   std::vector<Line> halves(const std::vector<Line>& lines, std::size_t m) const {
     const std::int64_t half = power_of_two(m - 1);
     const double width = static_cast<double>(half);

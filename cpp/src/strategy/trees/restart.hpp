@@ -30,9 +30,8 @@ class RestartStrategy final : public Strategy {
     std::shared_ptr<const Strategy> epoch_strategy;
   };
   /// @throws Error{invalid_argument} epoch_length outside 1..num_steps, an epoch_strategy of
-  /// another
-  ///         length, or not a tree if completed; Error{unsupported} more than kMaxEpochs epochs, or
-  ///         another workload.
+  ///         another length, or not a tree if completed; Error{unsupported} more than kMaxEpochs
+  ///         epochs, or another workload.
   explicit RestartStrategy(const Options& options);
 
   /// Restarts the strategy that `make_epoch` makes from the same options with the horizon of an
