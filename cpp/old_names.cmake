@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Programs from before the headers stood in folders include dpftrl/OLD; each line is OLD=NEW. The
-# forwarding headers are made here, for installed copies and for projects that add the sources;
-# this project itself includes the new names only.
+# Programs written before headers were sorted into folders include dpftrl/OLD; each line is OLD=NEW.
+# Forwarding headers are generated here for installed copies and for projects that add the sources;
+# this project itself includes only the new names.
 set(dpftrl_old_names
     analysis/bounds.hpp=analysis/unit_error.hpp
     analysis/integer_encoder.hpp=release/lattice/lattice.hpp
@@ -81,8 +81,8 @@ set(dpftrl_old_names
     unit_error.hpp=analysis/unit_error.hpp
     workload.hpp=problem/workload.hpp)
 
-# Public headers that became internal, cpp/src/NAME: programs from before include dpftrl/NAME, and
-# get a copy. They name other internal headers from this list only.
+# Formerly public headers, now internal at cpp/src/NAME: older programs include dpftrl/NAME and get
+# a copy. Of the internal headers, they include only those in this list.
 set(dpftrl_once_public
     learn/adversary.hpp
     learn/losses/average_loss.hpp
@@ -117,7 +117,7 @@ set(dpftrl_once_public
     strategy/varying_bands.hpp)
 
 set(dpftrl_old_names_folder "${CMAKE_CURRENT_BINARY_DIR}/old_names")
-# A name that an earlier configuration made may be a header again.
+# Forwarding headers of an earlier configuration are removed: their names may be headers again.
 file(GLOB_RECURSE dpftrl_stale_names RELATIVE "${dpftrl_old_names_folder}/dpftrl"
      "${dpftrl_old_names_folder}/dpftrl/*.hpp")
 list(REMOVE_ITEM dpftrl_stale_names ${dpftrl_once_public})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Counts as positions, and binomial coefficients. Internal to the core.
+/// Conversion of counts to indices, and binomial coefficients. Internal to the core.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace dpftrl {
 
-/// A count that is not negative, as a position in a container.
+/// Converts a non-negative count to a container index.
 constexpr std::size_t index_of(std::int64_t count) {
   return static_cast<std::size_t>(count);
 }
@@ -18,7 +18,7 @@ constexpr std::size_t index_of(std::int64_t count) {
 constexpr std::int64_t binomial(std::int64_t n, std::int64_t k) {
   if (k < 0 || k > n) return 0;
   k = std::min(k, n - k);
-  std::uint64_t value = 1;  // of n - k + i choose i, times n at most: below 2^64
+  std::uint64_t value = 1;  // n - k + i choose i, before division at most n times that: below 2^64
   for (std::int64_t i = 1; i <= k; ++i)
     value = value * static_cast<std::uint64_t>(n - k + i) / static_cast<std::uint64_t>(i);
   return static_cast<std::int64_t>(value);

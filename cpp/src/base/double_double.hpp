@@ -53,7 +53,7 @@ inline DoubleDouble divide(const DoubleDouble& a, double b) {
 }
 
 /// Adds x; |x| may be larger or smaller than the sum. Relative error at most 2^-104 when all terms
-/// have one sign; otherwise absolute error at most 2^-104 times the largest partial sum, a term.
+/// have one sign; otherwise absolute error at most 2^-104 times the largest partial sum, per term.
 inline DoubleDouble add(const DoubleDouble& sum, double x) {
   const DoubleDouble s = two_sum(sum.high, x);
   return fast_two_sum(s.high, s.low + sum.low);

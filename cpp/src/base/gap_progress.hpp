@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// How far a search with bounds from both sides has come (internal header).
+/// Progress of a search with upper and lower bounds (internal header).
 
 #include <algorithm>
 #include <cmath>
 
 namespace dpftrl::detail {
 
-/// Bounds come together; how far they have come is measured on a logarithmic scale.
+/// Measures on a logarithmic scale how far the gap between the bounds has closed.
 class GapProgress {
  public:
   explicit GapProgress(double wanted) : wanted_(wanted) {}

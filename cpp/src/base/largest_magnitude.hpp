@@ -8,8 +8,8 @@
 
 namespace dpftrl::detail {
 
-/// max |x_i|, 0 of nothing; infinite or NaN if an entry is. By the order of the bits, which, unlike
-/// that of the numbers, has a place for NaN.
+/// max |x_i|, or 0 if empty; infinite or NaN if an entry is. Compares bit patterns, which, unlike
+/// numbers, also order NaN.
 inline double largest_magnitude(std::span<const double> values) {
   std::uint64_t largest = 0;
   for (const double x : values)

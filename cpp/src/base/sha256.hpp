@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// SHA-256 (FIPS 180-4) and HMAC (RFC 2104) with it: fingerprints, checksums and keyed codes of
-/// what is stored. Never in the path of the noise.
+/// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for fingerprints, checksums and authentication
+/// codes of stored data. Never used to generate noise.
 
 #include <array>
 #include <bit>
@@ -19,13 +19,13 @@ class Sha256 {
   Sha256();
 
   void append(std::span<const std::byte> bytes);
-  /// Numbers enter little-endian, with 8 bytes.
+  /// Appends a number as 8 bytes, little-endian.
   void append(std::uint64_t number);
   void append(std::int64_t number) { append(static_cast<std::uint64_t>(number)); }
   void append(double number) { append(std::bit_cast<std::uint64_t>(number)); }
   void append(std::span<const double> numbers);
 
-  /// Digest of all that was appended; nothing may follow.
+  /// Digest of everything appended; nothing may be appended afterwards.
   /// @checked-by checkpoint_test "gives the digests of its standard"
   Digest finish();
 

@@ -7,9 +7,9 @@
 
 namespace dpftrl::detail {
 
-/// Sum of (factor x_i)^2 in a fixed order, which vector units can follow: the same bits on every
-/// platform. Infinite or NaN if an entry is. An entry is rounded at most size / 8 + 10 times, each
-/// time by at most 2^-53 of the sum.
+/// Sum of (factor x_i)^2 in a fixed order that suits vector units, with the same bits on every
+/// platform. Infinite or NaN if an entry is. Each entry is rounded at most size / 8 + 10 times,
+/// each time by at most 2^-53 of the sum.
 inline double sum_of_squares(std::span<const double> values, double factor = 1) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};

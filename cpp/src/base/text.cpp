@@ -9,7 +9,7 @@
 
 namespace dpftrl {
 
-// Not std::to_chars: in WebAssembly its tables are 100 KB, a quarter of the package.
+// Avoids std::to_chars, whose tables take 100 KB in WebAssembly, a quarter of the package.
 std::string to_text(double value) {
   if (std::isnan(value)) return "NaN";
   std::array<char, 32> buffer{};

@@ -7,7 +7,7 @@
 
 namespace dpftrl::detail {
 
-/// low + 2^64 * high of a * b + c + d, which never overflows.
+/// a * b + c + d = low + 2^64 * high, which never overflows.
 struct Wide {
   std::uint64_t high;
   std::uint64_t low;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// Unsigned integers of a fixed number of 32-bit digits (internal header). Results that do not fit
-/// wrap: callers must show that theirs fit.
+/// wrap around; callers must prove that theirs fit.
 
 #include <array>
 #include <cstddef>

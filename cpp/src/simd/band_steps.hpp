@@ -8,8 +8,9 @@
 namespace dpftrl::simd {
 namespace {
 
-/// `N` vectors (or numbers) from coordinate `first` on, which hide each other's latency. What steps
-/// look back at is side by side in the level-1 cache, oldest first; in the state it is rows apart.
+/// Runs all steps on `N` vectors (or numbers) from coordinate `first` on, which hide each other's
+/// latency. The history is gathered in the level-1 cache, oldest first; in the state it is rows
+/// apart.
 template <std::size_t N, class V, class T>
 inline void band_lanes(const Bands<T>& bands, const Steps<T>& steps, std::size_t first) {
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
@@ -50,7 +51,8 @@ inline void band_lanes(const Bands<T>& bands, const Steps<T>& steps, std::size_t
 
 template <class V, class T>
 void run_bands(const Bands<T>& bands, const Steps<T>& steps, std::size_t width) {
-  // A sum is a chain of additions: eight hide their latency. Shorter vectors gain nothing by them.
+  // A sum is a chain of additions; eight chains hide their latency. Shorter vectors gain nothing
+  // from that many.
   constexpr std::size_t kVectors = kVectorBytes == 32 ? 8 : 4;
   constexpr std::size_t kWidth = kVectors * sizeof(V) / sizeof(T);
   std::size_t i = 0;

@@ -8,8 +8,9 @@
 namespace dpftrl::simd {
 namespace {
 
-/// `N` vectors (or numbers) from coordinate `first` on, which hide each other's latency. Count ==
-/// 0: as many buffers as there are, whose states stay in the level-1 cache instead.
+/// Runs all steps on `N` vectors (or numbers) from coordinate `first` on, which hide each other's
+/// latency. Count == 0 takes the number of buffers at run time; their states then stay in the
+/// level-1 cache instead of registers.
 template <std::size_t Count, std::size_t N, class V, class T>
 inline void buffer_lanes(const Buffers<T>& buffers, const Steps<T>& steps, std::size_t first) {
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
@@ -46,7 +47,7 @@ inline void buffer_lanes(const Buffers<T>& buffers, const Steps<T>& steps, std::
 
 template <std::size_t Count, class V, class T>
 void buffer_steps(const Buffers<T>& buffers, const Steps<T>& steps, std::size_t width) {
-  // Four hide the latency of each other; shorter vectors gain nothing by them (measured).
+  // Four vectors hide each other's latency; shorter vectors gain nothing from that many (measured).
   constexpr std::size_t kVectors = kVectorBytes == 32 ? 4 : 2;
   constexpr std::size_t kWidth = kVectors * sizeof(V) / sizeof(T);
   std::size_t i = 0;
@@ -56,7 +57,7 @@ void buffer_steps(const Buffers<T>& buffers, const Steps<T>& steps, std::size_t 
 
 template <class V, class T>
 void run_buffers(const Buffers<T>& buffers, const Steps<T>& steps, std::size_t width) {
-  // Four are the usual number; others are a tenth slower, and take no code of their own.
+  // Four is the usual number. Other numbers share one loop that is a tenth slower.
   if (buffers.count == 4)
     buffer_steps<4, V>(buffers, steps, width);
   else

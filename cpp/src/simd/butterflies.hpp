@@ -10,7 +10,7 @@
 namespace dpftrl::simd {
 namespace {
 
-/// Lengths that the compiler knows: loops of one or two turns cost more than what they do.
+/// Lengths known at compile time: in a loop of one or two turns, the overhead exceeds the work.
 using One = std::integral_constant<std::size_t, 1>;
 using Two = std::integral_constant<std::size_t, 2>;
 

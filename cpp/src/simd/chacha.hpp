@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChaCha blocks, many side by side. Vectors of the compiler (GCC and Clang alike): SSE2, NEON and
+// ChaCha blocks, several at a time, in vector extensions that GCC and Clang share: SSE2, NEON and
 // wasm SIMD have four lanes of 32 bits, AVX2 has eight. Integer arithmetic only, so every width
 // gives the same words.
 #pragma once
@@ -34,7 +34,7 @@ inline V rotate_left(V x) {
   return (x << Shift) | (x >> (32 - Shift));
 }
 
-// Rotations by whole bytes are one byte shuffle where the machine has one.
+// Rotations by whole bytes are a single byte shuffle where the machine has that instruction.
 #if defined(__SSSE3__) || defined(__wasm_simd128__)
 template <>
 inline Word4 rotate_left<16, Word4>(Word4 x) {
@@ -85,13 +85,13 @@ inline void quarter_round(V& a, V& b, V& c, V& d) {
   b = rotate_left<7>(V(b ^ c));
 }
 
-/// The block function on every lane of each state (V = Word: one block), in place.
+/// Applies the block function to every lane of each state (one block if V = Word), in place.
 ///
 /// Two independent states hide the latency of the vector units (measured on Zen 5: 10 to 20 %
 /// faster than one state, although sixteen registers cannot hold them both).
 template <class V, std::size_t N>
 inline void permute_and_add(States<V, N>& states, int num_rounds) {
-  // Word by word: of the whole GCC makes a `rep movs`, a tenth of the time.
+  // Copied word by word: GCC copies a whole struct by `rep movs`, which costs a tenth of the time.
   States<V, N> x;
   for (std::size_t n = 0; n < N; ++n)
     for (std::size_t i = 0; i < 16; ++i) x.state[n].word[i] = states.state[n].word[i];
@@ -113,7 +113,7 @@ inline void permute_and_add(States<V, N>& states, int num_rounds) {
     for (std::size_t i = 0; i < 16; ++i) states.state[n].word[i] += x.state[n].word[i];
 }
 
-/// The state without words 12..15, the same in every lane.
+/// Fills the state except words 12..15, the same in every lane.
 template <class V>
 inline void set_key(State<V>& state, const Word* key) {
   for (std::size_t i = 0; i < 4; ++i) state.word[i] = V{} + kConstants[i];
@@ -157,8 +157,8 @@ inline V lane_numbers() {
     return V{0, 1, 2, 3, 4, 5, 6, 7};
 }
 
-/// N * lanes consecutive blocks of one row. Not inline, so that compilers give its rounds all the
-/// registers.
+/// Generates N * lanes consecutive blocks of one row. Not inlined, so that compilers give its
+/// rounds all registers.
 template <class V, std::size_t N>
 [[gnu::noinline]] void blocks_of_row_at_once(const Word* key, int num_rounds, Word stream,
                                              std::uint64_t row, Word first_block, Word* out) {
@@ -176,7 +176,7 @@ template <class V, std::size_t N>
   for (std::size_t n = 0; n < N; ++n) store_groups(states.state[n], out + n * 16 * kLanesOf<V>);
 }
 
-/// One block of N * lanes consecutive rows.
+/// Generates one block of each of N * lanes consecutive rows.
 template <class V, std::size_t N>
 [[gnu::noinline]] void block_of_rows_at_once(const Word* key, int num_rounds, Word stream,
                                              std::uint64_t first_row, Word block, Word* out) {

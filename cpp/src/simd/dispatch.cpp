@@ -31,7 +31,7 @@ const Kernels& kernels() {
   static const Kernels& fastest = *all_kernels().back();
   return fastest;
 #else
-  // Known to the linker, which leaves out loops that a module never calls.
+  // A reference the linker can resolve, so that it drops loops a module never calls.
   return baseline_kernels();
 #endif
 }

@@ -36,7 +36,7 @@ inline Sum<D> exact_sum(D a, D b) {
   return {sum, (a - (sum - b_part)) + (b - b_part)};
 }
 
-/// Returns what `product`, a * b rounded, is short of a * b, exactly (Dekker).
+/// Returns a * b - product exactly, where `product` is a * b rounded (Dekker).
 template <class A, class D>
 inline D product_rest(A a, D b, D product) {
   constexpr double kSplit = 134217729.0;  // 2^27 + 1
@@ -78,7 +78,7 @@ inline Sum<D> minus_log_of(const Sum<D>& f, D k) {
   return fast_sum(sum.high, D(sum.low + (k * C::kLn2Low - tail)));
 }
 
-/// (X2) sqrt(2 a); `root` is that of the double 2 a.high.
+/// (X2) sqrt(2 a); `root` is the square root of the double 2 a.high.
 template <class D>
 inline Sum<D> root_of_twice(const Sum<D>& a, D root) {
   const Sum<D> square = exact_product(root, root);
@@ -114,7 +114,7 @@ constexpr std::array<DoubleDouble, 11> kCosineExact = {{
     {0x1.ef6e308d6d1c4p-49, -0x1.c5f7779fbdd48p-103},
 }};
 
-/// (X3) Three coefficients as sums, the others and their powers in doubles.
+/// (X3) Power series, with three coefficients as sums, the others and their powers in doubles.
 template <class D, std::size_t N>
 inline Sum<D> series(const std::array<DoubleDouble, N>& coefficients, const Sum<D>& z) {
   D tail = coefficients[N - 1].high - D{};
@@ -140,7 +140,7 @@ inline Turn<D> turn_of(const Sum<D>& y) {
   return {series(kCosineExact, z), product(y, series(kSineExact, z))};
 }
 
-/// (X4) The normal.
+/// (X4) One normal: radius times cosine or sine.
 template <class D>
 inline Sum<D> normal_of(const Sum<D>& radius, const Sum<D>& turned) {
   const Sum<D> z = product(radius, turned);

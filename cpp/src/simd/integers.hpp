@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between doubles and integers of 64 bits, side by side, where machines have no instruction for it.
-// The bits are those of the conversions of the language.
+// Conversions between doubles and 64-bit integers, several at a time, for machines that have no
+// instruction for them. They give the same bits as the conversions of the language.
 #pragma once
 
 #include "simd/simd.hpp"
@@ -21,7 +21,7 @@ void add_integers(double factor, const double* values, std::size_t width, std::i
     const SignedLongs is_negative = SignedLongs(x < 0.0);
     const Doubles magnitude =
         std::bit_cast<Doubles>(SignedLongs(std::bit_cast<SignedLongs>(x) & without_sign));
-    // To the nearest integer, and one back where that was up.
+    // Rounds to the nearest integer, then subtracts one where that rounded up.
     const Doubles nearest = (magnitude + kTwoTo52) - kTwoTo52;
     const SignedLongs is_above = SignedLongs(nearest > magnitude);
     const Doubles whole = nearest - std::bit_cast<Doubles>(SignedLongs(is_above & one));
@@ -35,8 +35,8 @@ void add_integers(double factor, const double* values, std::size_t width, std::i
 
 void scale_sums(const std::int64_t* a, const std::int64_t* b, std::size_t width, double grid,
                 double* out) {
-  // x = high 2^32 + low: 2^52 + low and 2^84 + 2^63 + high 2^32 have them as their last bits; what
-  // they have too much is subtracted exactly, and the only rounding is that of the sum.
+  // x = high 2^32 + low. The doubles 2^52 + low and 2^84 + 2^63 + high 2^32 have them as their last
+  // bits; the excess is subtracted exactly, so only the sum rounds.
   constexpr double kLow = 0x1p52;
   constexpr double kHigh = 0x1p84 + 0x1p63;
   const SignedLongs low_bits = SignedLongs{} + std::bit_cast<std::int64_t>(kLow);
@@ -46,7 +46,8 @@ void scale_sums(const std::int64_t* a, const std::int64_t* b, std::size_t width,
   for (; i + kDoubleLanes <= width; i += kDoubleLanes) {
     const SignedLongs sum = load<SignedLongs>(a + i) + load<SignedLongs>(b + i);
     const Doubles low = std::bit_cast<Doubles>(SignedLongs((sum & last_32) | low_bits));
-    // Shifted with zeros: the sign is the highest of 32 bits, and is worth -2^63 by the last one.
+    // Shifts in zeros: the sign is the highest of 32 bits, and the exclusive or makes it worth
+    // -2^63.
     const SignedLongs shifted = (sum >> 32) & last_32;
     const Doubles high = std::bit_cast<Doubles>(SignedLongs(shifted ^ high_bits));
     store(out + i, Doubles(((high - (kHigh + kLow)) + low) * grid));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once as it is, and on x86-64 once more for AVX2 with DPFTRL_KERNELS = avx2_kernels, and
-// for AVX-512 with avx512_kernels.
-// The code included here is in unnamed namespaces, but for small templates of
-// simd/normal_arithmetic.hpp whose types differ with the vector length: see
+// Compiled once for the baseline, and on x86-64 again for AVX2 with DPFTRL_KERNELS = avx2_kernels
+// and for AVX-512 with avx512_kernels. The code included here is in unnamed namespaces, except for
+// small templates of simd/normal_arithmetic.hpp whose types differ with the vector length; see
 // tests/cpp/CMakeLists.txt.
 #include "simd/simd.hpp"
 

@@ -32,7 +32,7 @@ static_assert(std::numeric_limits<double>::is_iec559 && std::numeric_limits<floa
 static_assert(std::endian::native == std::endian::little, "words are read as they are");
 
 /// A pair of uniforms is exceptional when the high word of min(i, 2^64 - 1 - i) is below this,
-/// i the 64 bits of u1: then further planes are drawn. Probability 2^-13.
+/// where i is the 64 bits of u1; further planes are then drawn. Probability 2^-13.
 inline constexpr std::uint32_t kExceptionalHighWord = std::uint32_t{1} << 18;
 /// The same for the 32 bits of a float's u1. Probability 2^-17.
 inline constexpr std::uint32_t kExceptionalWordFloat = std::uint32_t{1} << 14;
@@ -94,7 +94,7 @@ inline D log_near_one(D f) {
   return s * (z * horner(Coefficients<T>::kLog, z) + T{2});
 }
 
-/// Powers of two of the reduction: x = m / scale with m in [sqrt(1/2), sqrt(2)), scale = 2^k.
+/// Reduction by a power of two: x = m / scale with m in [sqrt(1/2), sqrt(2)), scale = 2^k.
 template <class T, class D, class U>
 struct Reduction {
   D scale;       // 2^k
@@ -120,13 +120,13 @@ struct Reduced {
   D f;
   D k;
   D scale;  ///< 2^k
-  U sign;   ///< of w in f
+  U sign;   ///< sign of w in f
 };
 
-/// (F) From w = min(u1, 1 - u1) and a mask that is all ones where u1 > 1/2.
+/// (F) Reduces u1, given w = min(u1, 1 - u1) and a mask that is all ones where u1 > 1/2.
 ///
-/// `exponent` turns Reduction::biased_exp into k as a floating number. f comes out EXACT: it is
-/// 2^k w - 1 for small u1, and (2^k - 1) - 2^k w with k = 0 or 1 for large u1.
+/// `exponent` converts Reduction::biased_exp to k in floating point. f is EXACT: it is 2^k w - 1
+/// for small u1, and (2^k - 1) - 2^k w with k = 0 or 1 for large u1.
 template <class T, class D, class U, class Exponent>
 inline Reduced<D, U> reduce_uniform(D w, U upper_half, Exponent exponent) {
   using Bits = typename Coefficients<T>::Bits;
@@ -140,7 +140,7 @@ inline Reduced<D, U> reduce_uniform(D w, U upper_half, Exponent exponent) {
   return {(scale_or_zero - T{1}) + r.scale * signed_w, exponent(r.biased_exp), r.scale, sign};
 }
 
-/// (L) -ln u1, of what reduce_uniform takes.
+/// (L) -ln u1, from the arguments of reduce_uniform.
 template <class T, class D, class U, class Exponent>
 inline D minus_log(D w, U upper_half, Exponent exponent) {
   using C = Coefficients<T>;

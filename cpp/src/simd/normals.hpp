@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normals from random words, many side by side; docs/math/gaussian.md explains every line.
+// Normals from random words, several at a time; docs/math/gaussian.md explains every line.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,8 @@ constexpr int kHalves = 2;
 #endif
 
 #if defined(__AVX2__)
-// Not __builtin_convertvector, of which GCC makes four instructions each, most of them shuffles.
+// Avoids __builtin_convertvector, for which GCC emits four instructions each, most of them
+// shuffles.
 inline Longs widen(Word4 words) {
   return std::bit_cast<Longs>(_mm256_cvtepu32_epi64(std::bit_cast<__m128i>(words)));
 }
@@ -110,12 +111,12 @@ inline bool any(V mask) {
   return all != 0;
 }
 
-/// k of the exponent that reduce_uniform found.
+/// k from the biased exponent of reduce_uniform.
 inline Doubles exponent_of(Longs biased) {
   return (0x1p52 + 1023) - std::bit_cast<Doubles>(Longs(biased | (Long{kTwoTo52} << 32)));
 }
 
-/// Quarter turns by the top two bits of j_high: a cosine and a sine each time it is called.
+/// Rotates a cosine and a sine by the quarter turns in the top two bits of j_high.
 template <int Half>
 struct Quarters {
   explicit Quarters(Word4 j_high)
@@ -153,7 +154,7 @@ inline void double_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low
   store(out + 4 + 2 * Half, z_sin);
 }
 
-/// The same with w and y, exactly, and all that follows from them as sums of two doubles.
+/// The same with exact w and y, and everything computed from them, as sums of two doubles.
 template <int Half>
 inline void extended_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low, Word4 j_high,
                            double* out) {
@@ -186,8 +187,8 @@ inline void extended_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_l
   }
 }
 
-/// Calls fill(v_low, v_high, upper_half, j_low, j_high) for every 16 words: four pairs. Returns
-/// whether a pair was exceptional.
+/// Calls fill(v_low, v_high, upper_half, j_low, j_high) for every 16 words, which are four pairs.
+/// Returns whether a pair was exceptional.
 template <class Fill>
 inline bool for_four_pairs(const Word* words, std::size_t num_words, Word exceptional_word,
                            Fill fill) {
@@ -253,7 +254,8 @@ inline std::pair<Floats, Floats> float_lanes(Words i, Words j, Ints& exceptional
 bool normals_float(const Word* words, std::size_t num_words, float* out) {
   Ints exceptional{};
 #if defined(__AVX2__)
-  // Pairs w and w + 2 of a group side by side: words come as [u1 | u2], normals go as [cos | sin].
+  // Pairs w and w + 2 of a group side by side: words are read as [u1 | u2], normals are
+  // written as [cos | sin].
   for (std::size_t i = 0; i < num_words; i += 16) {
     const Words a = load<Words>(words + i);
     const Words b = load<Words>(words + i + 8);

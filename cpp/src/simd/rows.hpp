@@ -9,7 +9,7 @@
 namespace dpftrl::simd {
 namespace {
 
-/// Four vectors of the row at a time, so that sums stay in registers.
+/// Combines four vectors of the row at a time, so that sums stay in registers.
 template <class V, class T>
 inline void combine_four(T* out, const Factor<T>* factors, std::size_t num_factors,
                          std::size_t begin) {
@@ -60,7 +60,7 @@ void combine_float(float* out, const Factor<float>* factors, std::size_t num_fac
   combine_row<Floats>(out, factors, num_factors, width);
 }
 
-/// high += value; returns what rounding took from it.
+/// high += value; returns what is lost to rounding.
 inline Doubles two_sum(Doubles& high, Doubles value) {
   const detail::Sum<Doubles> sum = detail::exact_sum(high, value);
   high = sum.high;

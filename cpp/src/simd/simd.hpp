@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The loops that all time is spent in, compiled once for the baseline of the platform and, on
-/// x86-64, once more for AVX2 and for AVX-512. All give the same bits: every number is made by the
-/// same IEEE operations in the same order, however many are made side by side.
+/// The hot loops, compiled once for the baseline of the platform and, on x86-64, again for AVX2 and
+/// for AVX-512. All give the same bits: every number results from the same IEEE operations in the
+/// same order, however many are computed at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +29,8 @@ inline constexpr std::size_t kMaxSteps = 64;
 
 inline constexpr std::size_t kMaxBuffers = 8;
 
-/// Operands of w = z + weight_1 s_1 + ... ; s_i = decay_i s_i + w; total = total + w, at one
-/// coordinate after the other.
+/// Operands of w = z + weight_1 s_1 + ... ; s_i = decay_i s_i + w; total = total + w, for each
+/// coordinate.
 template <class T>
 struct Buffers {
   std::size_t count;  ///< 1 .. kMaxBuffers
@@ -42,20 +42,20 @@ struct Buffers {
 
 inline constexpr std::size_t kMaxLags = 31;
 
-/// Operands of w = factor_0 z + factor_1 x_1 + ... ; total = total + w, at one coordinate after the
-/// other, x_i being the w or the z of i steps ago.
+/// Operands of w = factor_0 z + factor_1 x_1 + ... ; total = total + w, for each coordinate, where
+/// x_i is the w or the z of i steps ago.
 template <class T>
 struct Bands {
   std::size_t num_lags;  ///< 1 .. kMaxLags
   T factors[kMaxLags + 1];
   bool keeps_fresh;          ///< x is z
-  std::size_t num_rows;      ///< of the history: num_lags .. kMaxLags + 1
-  T* history[kMaxLags + 1];  ///< where x goes to, one step after the other, round and round
-  std::size_t next;          ///< the row of the first step
+  std::size_t num_rows;      ///< rows of the history: num_lags .. kMaxLags + 1
+  T* history[kMaxLags + 1];  ///< ring buffer of x, one row per step
+  std::size_t next;          ///< row that the first step writes
   T* total;
 };
 
-/// Steps of Buffers or Bands: z is read from `fresh`, and its total written to `rows`, which may be
+/// Steps of Buffers or Bands. They read z from `fresh` and write the total to `rows`, which may be
 /// `fresh`.
 template <class T>
 struct Steps {
@@ -69,7 +69,7 @@ struct Steps {
 /// Factor by which round_row scales a row to integers, and bounds on the errors of the row.
 struct Rounding {
   double scale;
-  double absolute;  ///< of the row, before scaling
+  double absolute;  ///< error of the row, before scaling
   double relative;
 };
 
@@ -78,7 +78,7 @@ inline constexpr std::size_t kPaddedBytes = 32;
 
 /// Pointers to rows need no alignment. Widths of combine are multiples of kPaddedBytes.
 struct Kernels {
-  /// 16 words of the block whose last four state words are given.
+  /// Writes the 16 words of the block whose last four state words are given.
   void (*chacha_block)(const std::uint32_t* key, const std::uint32_t* counter_and_nonce,
                        int num_rounds, std::uint32_t* out);
   /// ChaCha blocks of one row, four to a group; words and lanes as in fill_groups.
@@ -92,7 +92,7 @@ struct Kernels {
   /// See random/normal_pairs.hpp.
   bool (*normals_double)(const std::uint32_t* words, std::size_t num_words, double* out);
   bool (*normals_float)(const std::uint32_t* words, std::size_t num_words, float* out);
-  /// Two doubles each, high and low.
+  /// Writes two doubles for each normal, high and low.
   bool (*normals_extended)(const std::uint32_t* words, std::size_t num_words, double* out);
   /// out = sum of value * row, from the first factor to the last; out may be one of the rows.
   void (*combine_double)(double* out, const Factor<double>* factors, std::size_t num_factors,
@@ -102,16 +102,16 @@ struct Kernels {
   /// The same in unevaluated sums of two doubles.
   void (*combine_pair)(double* out_high, double* out_low, const PairFactor* factors,
                        std::size_t num_factors, std::size_t width);
-  /// All steps for a few coordinates after the other, whose states stay in registers: the
-  /// operations of combine, of any width.
+  /// Run all steps on a few coordinates at a time, whose states stay in registers, with the
+  /// operations of combine, for any width.
   void (*buffers_double)(const Buffers<double>& buffers, const Steps<double>& steps,
                          std::size_t width);
   void (*buffers_float)(const Buffers<float>& buffers, const Steps<float>& steps,
                         std::size_t width);
   void (*bands_double)(const Bands<double>& bands, const Steps<double>& steps, std::size_t width);
   void (*bands_float)(const Bands<float>& bands, const Steps<float>& steps, std::size_t width);
-  /// The rounding test of docs/math/grid.md, section 2: integers, or kUndecided. Returns whether
-  /// all are decided.
+  /// The rounding test of docs/math/grid.md, section 2: writes integers, or kUndecided. Returns
+  /// true if all are decided.
   bool (*round_row)(const Rounding& rounding, const double* row, std::size_t width,
                     std::int64_t* out);
   /// Butterflies of points k and k + half of every 2 half points, in place: (a, b) becomes (a + b,
@@ -120,7 +120,7 @@ struct Kernels {
                         const double* cosine, const double* sine);
   void (*inverse_stage)(double* real, double* imaginary, std::size_t length, std::size_t half,
                         const double* cosine, const double* sine);
-  /// sums += the products factor * value, rounded toward zero, which must be below 2^51.
+  /// sums += factor * value, rounded toward zero; the products must be below 2^51.
   void (*add_integers)(double factor, const double* values, std::size_t width, std::int64_t* sums);
   /// out = double(a + b) * grid, for sums in the range of 64 bits and a grid that is a power of
   /// two.
@@ -130,12 +130,12 @@ struct Kernels {
 
 inline constexpr std::int64_t kUndecided = INT64_MIN;
 
-/// Compiled for what every processor of the platform has.
+/// Kernels that every processor of the platform can run.
 const Kernels& baseline_kernels();
 
-/// All that this processor runs, from the baseline to the fastest.
+/// All kernels that this processor can run, from the baseline to the fastest.
 std::span<const Kernels* const> all_kernels();
-/// The fastest.
+/// The fastest of all_kernels().
 const Kernels& kernels();
 
 }  // namespace dpftrl::simd

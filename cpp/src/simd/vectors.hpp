@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included by kernels.cpp alone, in every of its compilations: nothing here may leave it, so that
-// the linker never takes a function of one compilation for that of another.
+// Included by kernels.cpp only, in each of its compilations. Nothing here has external linkage, so
+// that the linker never substitutes a function of one compilation for that of another.
 #pragma once
 
 #include <bit>
@@ -31,7 +31,7 @@ typedef double Doubles __attribute__((vector_size(kVectorBytes)));
 typedef float Floats __attribute__((vector_size(kVectorBytes)));
 typedef std::int64_t SignedLongs __attribute__((vector_size(kVectorBytes)));
 
-/// A vector anywhere in memory. GCC copies with memcpy in pieces of 16 bytes, by way of the stack.
+/// A vector at any alignment. GCC compiles memcpy to copies of 16 bytes, by way of the stack.
 template <class V>
 struct __attribute__((packed, may_alias)) Unaligned {
   V vector;
