@@ -11,13 +11,13 @@ namespace {
 using Word = std::uint64_t;
 constexpr std::size_t kDirectLength = 32;
 
-/// Polynomials of integers in two's complement, lowest word first: factors of W = `words` words,
-/// products of 2 W.
+/// Multiplies polynomials with integer coefficients in two's complement, lowest word first: W =
+/// `words` words in factors, 2 W in products.
 class Karatsuba {
  public:
   explicit Karatsuba(std::size_t words) : words_(words) {}
 
-  /// out: 2 length entries of 2 W words, zero at first.
+  /// `out` has 2 length entries of 2 W words, which must be zero.
   void multiply(const Word* a, const Word* b, std::size_t length, Word* out) const {
     const std::size_t wide = 2 * words_;
     if (length <= kDirectLength) {
@@ -108,7 +108,7 @@ std::vector<Digits> convolve(const std::vector<Digits>& a, const std::vector<Dig
   std::vector<Word> product(2 * length * 2 * words);
   Karatsuba(words).multiply(flattened(a, length, words).data(), flattened(b, length, words).data(),
                             length, product.data());
-  // The product counts units of 2^-128p; its word p is the last digit.
+  // The product is in units of 2^-128p; its word p is the last digit.
   std::vector<Digits> result(a.size());
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t k = 0; k < words; ++k)

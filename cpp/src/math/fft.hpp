@@ -7,12 +7,12 @@
 
 namespace dpftrl {
 
-/// Complex discrete Fourier transform of length 2^log2_size, the same bits on every platform.
+/// Complex discrete Fourier transform of length 2^log2_size, with the same bits on every platform.
 ///
 /// Real and imaginary parts are separate arrays. `forward` takes natural order and leaves
-/// bit-reversed order, `inverse` the other way round (scaled by 1/size): pointwise products need no
-/// reordering. Library transforms take their sines from libm, whose last bits differ between
-/// platforms; here they come from the sampler's own polynomials.
+/// bit-reversed order, `inverse` the other way round (scaled by 1/size), so pointwise products need
+/// no reordering. Library transforms take sines from libm, whose last bits differ between
+/// platforms; this one uses the polynomials of the normal sampler.
 class Fft {
  public:
   explicit Fft(int log2_size);
@@ -30,7 +30,7 @@ class Fft {
 
  private:
   void forward(double* real, double* imaginary, std::size_t length) const;
-  /// Without the scaling.
+  /// Inverse transform without the scaling.
   void inverse(double* real, double* imaginary, std::size_t length) const;
   const double* cosines(std::size_t half) const { return cosines_.data() + (half - 1); }
   const double* sines(std::size_t half) const { return sines_.data() + (half - 1); }

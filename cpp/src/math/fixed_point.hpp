@@ -4,8 +4,8 @@
 /// Fixed-point numbers of 128 to 512 bits with error bounds, to recompute a normal from more of its
 /// bits (internal header; docs/math/grid.md proves the bounds).
 ///
-/// Integer operations only, apart from the starting values of Newton's iterations. Nothing relies
-/// on these: residuals bound the errors of quotients and roots. No allocation.
+/// Integer operations only, except for the starting values of Newton's iterations. Nothing relies
+/// on those, because residuals bound the errors of quotients and roots. No allocation.
 
 #include <array>
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace dpftrl::detail {
 
-/// Digits of base 2^64 after the point, at most.
+/// Largest number of base-2^64 digits after the point.
 inline constexpr std::size_t kMaxDigits = 8;
 
-/// digit[0] + digit[1] 2^-64 + ... + digit[p] 2^-64p; digits beyond p are not looked at. Where a
-/// number may be negative: two's complement over the p + 1 digits.
+/// digit[0] + digit[1] 2^-64 + ... + digit[p] 2^-64p; digits beyond p are ignored. A number that
+/// may be negative is in two's complement over the p + 1 digits.
 using Digits = std::array<std::uint64_t, kMaxDigits + 1>;
 
 /// A real number within `error` units of the last digit of (+-)digits. The error may be infinite.
@@ -34,10 +34,10 @@ class FixedPoint {
   explicit FixedPoint(std::size_t num_digits);
 
   std::size_t num_digits() const { return p_; }
-  /// 2^-64p, what the last digit counts.
+  /// 2^-64p, the unit of the last digit.
   double unit() const { return unit_; }
 
-  // Digits, modulo 2^64.
+  // Arithmetic on digits, modulo 2^64.
   Digits add(const Digits& a, const Digits& b) const;
   Digits subtract(const Digits& a, const Digits& b) const;
   Digits shift_left(const Digits& a, std::size_t num_bits) const;
@@ -49,23 +49,23 @@ class FixedPoint {
   /// For 0 <= x < 2^63; the error is 0 if x is a multiple of the last unit, else 1.
   Enclosure from_double(double x) const;
 
-  // Sums and products of 2^62 and more have an infinite error: wrapped digits never look certain.
+  // Sums and products of 2^62 and more have an infinite error, so wrapped digits are never trusted.
   Enclosure add(const Enclosure& a, const Enclosure& b) const;
   Enclosure subtract(const Enclosure& a, Enclosure b) const;
   Enclosure multiply(const Enclosure& a, const Enclosure& b) const;
-  /// For a finite factor of either sign, which is taken exactly; quicker than the general product.
+  /// Multiplies by a finite factor of either sign, taken exactly; faster than the general product.
   Enclosure multiply(const Enclosure& a, double factor) const;
   /// 1 / x for 2^-60 <= |x| <= 2^60; infinite error for any other x.
   Enclosure reciprocal(double x) const;
   /// -ln u for 0 < u < 1.
   Enclosure minus_log(const Digits& u) const;
-  /// For a non-negative number; infinite error if its digits are all zero.
+  /// Square root of a non-negative number; infinite error if its digits are all zero.
   Enclosure square_root(const Enclosure& a) const;
   /// cos(2 pi turn) for 0 <= turn < 1.
   Enclosure cosine_of_turn(Digits turn) const;
 
-  /// floor(scale * x + offset + 1/2) if it is the same for all x and offsets enclosed, for 0 <=
-  /// scale < 2^62 and 0 <= offset < 1;
+  /// Returns floor(scale * x + offset + 1/2) if all enclosed x and offsets agree on it, for 0 <=
+  /// scale < 2^62 and 0 <= offset < 1.
   /// @throws Error{unsupported} a magnitude of scale * x of kLargestRounded or more.
   std::optional<std::int64_t> round_scaled(const Enclosure& x, double scale,
                                            const Enclosure& offset = {}) const;
@@ -92,7 +92,7 @@ class FixedPoint {
   std::array<Digits, kMaxTrigTerms> sine_terms_;    ///< 1 / (2k + 1)!
 };
 
-/// Rounded entries are limited to this: sums of 62 bits can be added.
+/// Rounded entries are limited to this, so that sums of 62 bits can be added.
 inline constexpr std::int64_t kLargestRounded = std::int64_t{1} << 61;
 
 }  // namespace dpftrl::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Products and decompositions of dense matrices (internal header). Plain functions over Eigen:
-/// each is compiled once, and takes its bytes once in WebAssembly.
+/// Products and decompositions of dense matrices (internal header). Plain functions over Eigen, so
+/// that each is compiled once and appears once in the WebAssembly module.
 
 #include <optional>
 
@@ -29,7 +29,7 @@ Vector symmetric_eigenvalues(const Matrix& symmetric);
 /// @param positive  symmetric positive definite; only its lower triangle is read.
 Matrix cholesky(const Matrix& positive);
 
-/// A^-1, symmetric to the bit; nothing where Cholesky's factorization of A fails.
+/// A^-1, symmetric to the bit; nothing if Cholesky factorization of A fails.
 /// @param positive  symmetric positive definite.
 std::optional<Matrix> inverse_of_positive(const Matrix& positive);
 
@@ -37,11 +37,11 @@ std::optional<Matrix> inverse_of_positive(const Matrix& positive);
 /// @param lower  lower triangular, without zeros on its diagonal.
 Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower);
 
-/// Lower triangular T with T^T T = G; nothing where Cholesky's factorization fails.
+/// Lower triangular T with T^T T = G; nothing if Cholesky factorization fails.
 /// @param gram  symmetric positive definite; only its upper triangle is read.
 std::optional<Matrix> triangular_of_gram(const Matrix& gram);
 
-/// Lower triangular T with T^T T = M^T M; nothing where M^T M is not positive definite.
+/// Lower triangular T with T^T T = M^T M; nothing if M^T M is not positive definite.
 std::optional<Matrix> triangular_of_equal_gram(const Matrix& m);
 
 }  // namespace dpftrl::detail

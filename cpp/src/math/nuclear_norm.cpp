@@ -12,10 +12,10 @@ namespace {
 
 /// Upper bound on ||Q||_op^2 = ||G||_op, G = Q^T Q.
 ///
-/// The largest row sum of |G|, with gamma_n |Q|^T |Q| for the rounding of the product in any order
-/// of summation, twice over for that of the sums. If that is not close to 1, Q may still be a
-/// partial isometry, whose G is a projector: an eigenvalue l > 1 of G has l - 1 < l (l - 1), which
-/// is at most ||G^2 - G||.
+/// Takes the largest row sum of |G|, plus gamma_n |Q|^T |Q| for the rounding of the product in any
+/// order of summation, doubled for the rounding of the sums. If that is not close to 1, Q may still
+/// be a partial isometry, whose G is a projector: an eigenvalue l > 1 of G has l - 1 < l (l - 1),
+/// which is at most ||G^2 - G||.
 double operator_norm_squared_bound(const Matrix& q) {
   const auto n = static_cast<double>(q.rows());
   Matrix gram = multiply(q.transpose(), q);
@@ -57,7 +57,7 @@ double nuclear_norm_bound(const RoundedMatrix& w, const Matrix& q) {
     }
     error += row_error;
   }
-  // The second term: rounding of the products, and of the sums of magnitudes.
+  // The second term covers rounding of the products and of the sums of magnitudes.
   error *= w.relative_error + 0x1p-50;
   const double bound = (product.high - error) / std::sqrt(operator_norm_squared_bound(q));
   return bound > 0 ? bound * (1 - 0x1p-48) : 0;

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Lower bounds on nuclear norms that rounding cannot spoil (internal header).
+/// Lower bounds on nuclear norms that hold despite rounding (internal header).
 
 #include "dpftrl/base/types.hpp"
 
 namespace dpftrl::detail {
 
-/// The polar factor of a matrix that is nearly a partial isometry: repeats Q <- Q (3 - Q^T Q) / 2,
-/// which doubles the digits each time, up to double precision.
-/// @cost  two products a turn, at most three turns.
+/// Polar factor of a matrix that is nearly a partial isometry. Iterates Q <- Q (3 - Q^T Q) / 2,
+/// which doubles the correct digits each time, up to double precision.
+/// @cost  two products per iteration, at most three iterations.
 Matrix orthogonalized(Matrix q);
 
-/// A matrix W that is known to rounding: |W - values| <= relative_error * magnitude, entrywise.
+/// A matrix W that is known up to rounding: |W - values| <= relative_error * magnitude, entrywise.
 struct RoundedMatrix {
   const Matrix& values;
   const Matrix& magnitude;
   double relative_error;
 };
 
-/// <Q, W> / ||Q||_op, a lower bound on the nuclear norm of the exact W for every Q; the better, the
-/// closer Q is to U V^T of W = U S V^T. 0 where nothing better is proved.
+/// <Q, W> / ||Q||_op, a lower bound on the nuclear norm of the exact W for every Q; it improves as
+/// Q approaches U V^T of W = U S V^T. Returns 0 if nothing better is proved.
 ///
-/// @guarantee   at most ||W||_*: the inner product is rounded down, the norm of Q bounded from
-///              above with the rounding of Q^T Q allowed for.
-/// @cost        O(rows columns^2), one product; another one where W has not full column rank.
+/// @guarantee   at most ||W||_*: the inner product is rounded down, and the norm of Q is bounded
+///              from above, including the rounding of Q^T Q.
+/// @cost        O(rows columns^2), one product; a second one if W does not have full column rank.
 /// @checked-by  bounds_test "is the nuclear norm never above it and hardly below",
-/// dense_optimum_test
-///              "certificates are verified by singular values"
+///              dense_optimum_test "certificates are verified by singular values"
 double nuclear_norm_bound(const RoundedMatrix& w, const Matrix& q);
 
 }  // namespace dpftrl::detail

@@ -8,7 +8,7 @@
 namespace dpftrl {
 namespace {
 
-/// `size` entries from `first` on, as far as there are any.
+/// Up to `size` entries from `first` on.
 std::span<const double> part(std::span<const double> values, std::size_t first, std::size_t size) {
   first = std::min(first, values.size());
   return values.subspan(first, std::min(size, values.size() - first));

@@ -10,12 +10,13 @@
 
 namespace dpftrl {
 
-/// Products of a block of `length` numbers x with pieces of a kernel k: the second half of the
-/// product with `2 length` terms of k, by transforms of `length` points.
+/// Multiplies a block x of `length` numbers by pieces of a kernel k: computes the second half of
+/// the product with `2 length` terms of k, by transforms of `length` points.
 ///
-/// In the real polynomials modulo z^(2 length) + 1 what wraps around falls on the first half, which
-/// is not needed. Such a polynomial is given by its remainder modulo z^length - i, complex and of
-/// half as many coefficients; with z = e^(i pi / (2 length)) w the product of these is cyclic.
+/// In real polynomials modulo z^(2 length) + 1, the terms that wrap around fall on the first half,
+/// which is not needed. A polynomial there is determined by its remainder modulo z^length - i,
+/// which is complex with half as many coefficients; with z = e^(i pi / (2 length)) w, the product
+/// of remainders is cyclic.
 class BlockProducts {
  public:
   struct Spectrum {
@@ -24,16 +25,16 @@ class BlockProducts {
 
   BlockProducts(int log2_length, std::size_t num_pieces, std::span<const double> kernel);
 
-  /// The transform of x, shorter ones being filled up with zeros.
+  /// Transform of x, padded with zeros.
   Spectrum transformed(std::span<const double> x) const;
-  /// The transform of another kernel of up to 2 length terms, given by its halves.
+  /// Transform of another kernel of up to 2 length terms, given by its halves.
   Spectrum transformed(std::span<const double> low, std::span<const double> high) const;
-  /// Adds the spectrum of x times the kernel's terms from `piece` * length on.
+  /// Adds the spectrum of x times the kernel's terms from `piece` * length on to `sum`.
   void add_product(const Spectrum& x, std::size_t piece, Spectrum& sum) const;
   static void add_product(const Spectrum& x, const Spectrum& y, Spectrum& sum);
   /// Adds the second half of the product to `sums`, which may be shorter.
   void add_second_half(Spectrum spectrum, std::span<double> sums) const;
-  /// Writes the first half, which is right where the kernel has no more than `length` terms.
+  /// Writes the first half, which is correct if the kernel has at most `length` terms.
   void write_first_half(Spectrum spectrum, std::span<double> terms) const;
   Spectrum zero() const;
 
@@ -45,11 +46,11 @@ class BlockProducts {
   std::vector<Spectrum> pieces_;
 };
 
-/// Online product: finish(j, sum) has to set known[j], given sum = sum_{k < j} known[k]
-/// kernel[j - k], for one j after the other.
+/// Online product: calls finish(j, sum) for j = 0, 1, ..., which must set known[j], given sum =
+/// sum_{k < j} known[k] kernel[j - k].
 ///
-/// Blocks of kNumChildren blocks of kNumChildren blocks ...; what the finished children of a block
-/// add to the next one is found with one transform for each of them.
+/// Blocks consist of kNumChildren blocks, recursively; the contribution of a block's finished
+/// children to the next child is found with one transform for each of them.
 /// @cost  O(n log^2 n / log kNumChildren) time, O(n) memory.
 template <class Finish>
 class OnlineProduct {
@@ -63,7 +64,7 @@ class OnlineProduct {
   }
 
  private:
-  /// Shorter pieces are multiplied term by term.
+  /// Pieces of up to this length are multiplied term by term.
   static constexpr int kLog2DirectTerms = 6;
   static constexpr int kLog2NumChildren = 3;
   static constexpr std::size_t kNumChildren = std::size_t{1} << kLog2NumChildren;
@@ -80,7 +81,7 @@ class OnlineProduct {
     }
   }
 
-  /// The block of that level that begins at `first`.
+  /// Fills the block of level `level` that begins at `first`.
   void fill(std::size_t first, std::size_t level) {
     if (level == 0) return fill_directly(first);
     const BlockProducts& products = levels_[level - 1];
@@ -106,7 +107,7 @@ class OnlineProduct {
   std::span<const double> kernel_;
   const Finish& finish_;
   std::vector<double> sums_;
-  std::vector<BlockProducts> levels_;  ///< for children of kDirectTerms, 8 times as many, ...
+  std::vector<BlockProducts> levels_;  ///< entry i is for children of length_at(i)
 };
 
 }  // namespace dpftrl

@@ -15,7 +15,7 @@
 namespace dpftrl {
 namespace {
 
-/// Unwinds the solver; `Recorder` knows why.
+/// Thrown to unwind the solver; `Recorder` holds the reason.
 struct Stop {};
 
 struct Evaluation {
@@ -24,7 +24,8 @@ struct Evaluation {
   double value = std::numeric_limits<double>::infinity();
 };
 
-/// The objective as LBFGSpp calls it. Remembers the last and the best point and why it stopped.
+/// Objective in the form LBFGSpp calls. Records the last and the best point and the reason for
+/// stopping.
 class Recorder {
  public:
   explicit Recorder(const SmoothFunction& objective) : objective_(objective) {}
@@ -76,8 +77,8 @@ class Recorder {
     }
   }
 
-  /// Stands for +infinity at a trial point: above every value seen, yet of their size, so that the
-  /// interpolation of the line search makes sense.
+  /// Stand-in for +infinity at a trial point: above every value seen but of similar size, so that
+  /// the interpolation of the line search remains meaningful.
   double wall() const {
     return std::min(std::numeric_limits<double>::max(), highest_ + 1 + std::abs(highest_));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Smooth unconstrained minimisation: the one door to L-BFGS.
+/// Smooth unconstrained minimisation; the only interface to L-BFGS.
 
 #include <cstdint>
 #include <functional>
@@ -12,8 +12,8 @@ namespace dpftrl {
 
 enum class OptimizeStatus {
   converged,           ///< gradient_norm <= gradient_tolerance at `point`
-  iteration_limit,     ///< max_iterations were used up first
-  line_search_failed,  ///< no acceptable step was found (often: at the limit of double precision)
+  iteration_limit,     ///< max_iterations were reached first
+  line_search_failed,  ///< no acceptable step was found (often at the limit of double precision)
   not_finite,          ///< the objective or its gradient was NaN, or not finite at the start
 };
 
@@ -36,14 +36,14 @@ using SmoothFunction = std::function<double(const Vector& point, Vector& gradien
 
 /// Minimises a smooth function from `start` by L-BFGS (6 corrections, strong Wolfe line search).
 ///
-/// A value of +infinity at a trial point is a wall that the line search backs away from. Giving up
-/// never looks like convergence: read `status`. An exception thrown by `objective` passes through
-/// unchanged; no exception of the solver does.
+/// The line search backs away from trial points with value +infinity. Check `status`, which never
+/// reports a failure as convergence. An exception thrown by `objective` passes through unchanged;
+/// no exception of the solver does.
 ///
 /// @param start  length >= 1, finite.
 /// @throws Error{invalid_argument} start empty or not finite; an option out of range.
 /// @source       [NW06] Nocedal and Wright, Numerical Optimization, algorithms 7.5, 3.5, 3.6;
-///               the LBFGSpp library does the work.
+///               implemented by the LBFGSpp library.
 /// @checked-by   optimize_test
 OptimizeResult minimize(const SmoothFunction& objective, const Vector& start,
                         const OptimizeOptions& options = {});

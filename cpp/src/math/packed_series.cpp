@@ -12,16 +12,17 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Numbers that share a width.
+/// Number of values that share a width.
 constexpr std::size_t kGroup = 32;
 constexpr int kWordBits = 32;
-/// Header of a piece: its size, then the power of two or kWhole, then a byte of width a group.
+/// Header of a piece: its size, then the power of two or kWhole, then one byte per group for its
+/// width.
 constexpr std::size_t kHeader = 2;
-/// In place of the power of two: doubles follow, in two words each.
+/// Replaces the power of two where doubles follow, in two words each.
 constexpr std::uint32_t kWhole = std::numeric_limits<std::uint32_t>::max();
-/// Power of two that stands for 0 in the header: below those of all doubles.
+/// Power of two that 0 stands for in the header; below those of all doubles.
 constexpr int kLeastPower = -1100;
-/// Powers that scale numbers without leaving the range of double precision.
+/// Largest power that scales numbers without leaving the range of double precision.
 constexpr int kMaxPower = 900;
 
 using Group = std::array<std::uint64_t, kGroup>;
@@ -34,8 +35,8 @@ std::size_t first_group(std::size_t count) {
   return kHeader + (num_groups(count) + 3) / 4;
 }
 
-/// The largest power of two of which all numbers are multiples, by less than 2^63; none if there is
-/// no such, or a number that multiples do not give back.
+/// Largest power of two of which all numbers are multiples, with factors below 2^63; nothing if
+/// none exists, or if a number cannot be restored from its multiple.
 std::optional<int> common_power(std::span<const double> numbers) {
   constexpr int kFractionBits = 52, kBias = 1075;
   int power = kMaxPower;
@@ -65,7 +66,7 @@ std::uint64_t unfolded(std::uint64_t number) {
   return number >> 1 ^ (~(number & 1) + 1);
 }
 
-/// `width` bits of each of 32 numbers, in `width` words.
+/// Appends `width` bits of each of 32 numbers, in `width` words.
 void append_bits(std::vector<std::uint32_t>& words, const Group& group, int width) {
   std::uint64_t pending = 0;
   int num_pending = 0;
@@ -79,7 +80,7 @@ void append_bits(std::vector<std::uint32_t>& words, const Group& group, int widt
   }
 }
 
-/// Reads them; may look at one word more.
+/// Reads what append_bits wrote; may access one word more.
 void read_bits(const std::uint32_t* words, int width, Group& group) {
   if (width == 0) {
     group.fill(0);
@@ -95,7 +96,7 @@ void read_bits(const std::uint32_t* words, int width, Group& group) {
   }
 }
 
-/// As they are.
+/// Stores the numbers unpacked.
 std::vector<std::uint32_t> whole(std::span<const double> numbers) {
   std::vector<std::uint32_t> words{static_cast<std::uint32_t>(numbers.size()), kWhole};
   for (const double number : numbers) {
@@ -134,7 +135,7 @@ std::vector<std::uint32_t> packed(std::span<const double> numbers, int power) {
     }
     append_bits(words, group, width > kWordBits ? width - kWordBits : width);
   }
-  words.push_back(0);  // that the last group may be read with
+  words.push_back(0);  // extra word that read_bits may access after the last group
   return words;
 }
 
@@ -147,7 +148,7 @@ void PackedSeries::pack(std::size_t piece, const double* numbers, std::size_t co
   const std::span<const double> given(line.data(), count);
   const std::optional<int> power = common_power(given);
   const std::vector<std::uint32_t> words = power ? packed(given, *power) : whole(given);
-  pieces_[piece] = std::vector<std::uint32_t>(words.begin(), words.end());  // no larger than it is
+  pieces_[piece] = std::vector<std::uint32_t>(words.begin(), words.end());  // drops spare capacity
 }
 
 void PackedSeries::unpack(std::size_t piece, double* numbers, std::size_t stride) const {

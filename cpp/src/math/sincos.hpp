@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Cosines and sines with the same bits everywhere (internal header).
+/// Cosines and sines with the same bits on every platform (internal header).
 
 #include <cstdint>
 
 namespace dpftrl::detail {
 
-/// Proven bound of |cos - ideal| and |sin - ideal| in sincos_2pi.
+/// Proven bound on |cos - ideal| and |sin - ideal| in sincos_2pi.
 inline constexpr double kSinCosErrorBound = 1.7e-16;
 
 struct SinCos {

@@ -14,7 +14,7 @@
 namespace dpftrl {
 namespace {
 
-/// Below this a product of two doubles is no longer exact.
+/// Below this, a product of two doubles is no longer exact.
 constexpr double kNegligible = 0x1p-800;
 
 DoubleDouble add_both(const DoubleDouble& sum, const DoubleDouble& x) {
@@ -49,8 +49,8 @@ double norm_squared(std::span<const double> values) {
   return sum;
 }
 
-/// a * b, cyclic of the length of the transform, from one transform in each direction: (a + i b)^2
-/// has the imaginary part 2 a b. The results are in `imaginary`.
+/// Cyclic square of a + i b, of the length of the transform, from one transform in each direction.
+/// Its imaginary part is 2 a b.
 struct Square {
   std::vector<double> real;
   std::vector<double> imaginary;
@@ -124,7 +124,7 @@ std::vector<double> window_root_coefficients(const WindowRoot& root,
                   kMaxNumSteps);
   require_between("window_root_coefficients", "width", root.width, 1, kMaxNumSteps);
   // y = (1 - x^W)^(h/2) (1 - x)^(-h/2), h = 1 or -1 for the inverse, obeys
-  // (1-x)(1-x^W) y' = (h/2) ((1 - x^W) - W x^(W-1) (1-x)) y; the same, coefficient by coefficient:
+  // (1-x)(1-x^W) y' = (h/2) ((1 - x^W) - W x^(W-1) (1-x)) y; coefficient by coefficient:
   const double half = root.inverse ? -0.5 : 0.5;
   const double width = static_cast<double>(root.width);
   const std::int64_t period = std::min(root.width, num_coefficients) + 1;
@@ -226,7 +226,7 @@ ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::in
     const double times = lag == 0 ? 1 : 2;  // either order
     DoubleDouble product;
     std::int64_t row = 0;
-    // Columns `column` and `column - lag`, the last one first: it has the fewest rows.
+    // Columns `column` and `column - lag`, starting with the last, which has the fewest rows.
     for (std::int64_t column = (n - 1) / separation * separation; column >= lag;
          column -= separation) {
       for (; row < std::min(n - column, num_bands - lag); ++row)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Lower-triangular Toeplitz matrices as truncated power series: the first column is all there is.
+/// Lower-triangular Toeplitz matrices as truncated power series, given by their first columns.
 
 #include <cstdint>
 #include <span>
@@ -12,15 +12,14 @@
 namespace dpftrl {
 
 /// Coefficients of (1-x)^(-1/2): f_0 = 1, f_j = f_{j-1} (2j-1) / (2j).
-/// @return     num_coefficients values, each within 2^-53 (1 + 2^-24) relative of the exact
-/// fraction.
+/// @return     num_coefficients values within 2^-53 (1 + 2^-24) relative of the exact fractions.
 /// @checked-by toeplitz_test "square-root coefficients are the exact fractions, rounded"
 std::vector<double> square_root_coefficients(std::int64_t num_coefficients);
 
 /// Coefficients of (1-x)^(1/2), the inverse: g_j = f_j - f_{j-1} = -f_j / (2j-1).
 std::vector<double> inverse_square_root_coefficients(std::int64_t num_coefficients);
 
-/// Series with coefficients from a three-term recurrence, in double-double: coefficients come out
+/// Series whose coefficients follow a three-term recurrence, evaluated in double-double: they are
 /// within 2^-53 (1 + 2^-24) relative (those below 2^-800 become 0).
 struct QuadraticRoot {
   double alpha = 0;      ///< 0 <= alpha <= 1
@@ -37,15 +36,16 @@ struct WindowRoot {
   bool inverse = false;  ///< false: ((1 - x^W) / (1 - x))^(1/2), true: its inverse
   bool summed = false;   ///< divided by 1 - x
 };
-/// The same for the square root of 1 + x + ... + x^(W-1); errors of 2^-90 absolute beside, since
-/// these coefficients have both signs and may cancel. O(num_coefficients).
+/// The same for the square root of 1 + x + ... + x^(W-1), with an additional absolute error of
+/// 2^-90, since these coefficients have both signs and may cancel. O(num_coefficients).
 std::vector<double> window_root_coefficients(const WindowRoot& root, std::int64_t num_coefficients);
 
-/// 1 / divisor, divisor[0] != 0, O(num_coefficients * divisor.size()).
+/// Coefficients of 1 / divisor, divisor[0] != 0, in O(num_coefficients * divisor.size()).
 std::vector<double> reciprocal_series(std::span<const double> divisor,
                                       std::int64_t num_coefficients);
 
-/// y with y y = series, y_0 > 0; as many coefficients as the argument has, in O(n^2).
+/// Square root y of a series, y y = series, y_0 > 0; as many coefficients as the argument has, in
+/// O(n^2).
 /// @throws Error{invalid_argument} series[0] is not positive and finite.
 std::vector<double> square_root_of_series(std::span<const double> series);
 
@@ -54,7 +54,7 @@ std::vector<double> square_root_of_series(std::span<const double> series);
 std::vector<double> logarithm_of_series(std::span<const double> series);
 std::vector<double> exponential_of_series(std::span<const double> series);
 
-/// The whole product of two sequences by FFT, O(n log n), and a bound on the error of every term.
+/// Full product of two sequences by FFT, O(n log n), with a bound on the error of every term.
 /// @guarantee  the bound of docs/math/grid.md, section 3.4.
 /// @checked-by toeplitz_test "fast products stay within their error bound"
 struct BoundedProduct {
@@ -71,13 +71,13 @@ struct ColumnSum {
   double sum;
   bool has_negative;  ///< one of the products is negative
 };
-/// @return      the sum over all pairs of columns of the matrix with first column `coefficients`, a
-///              column and itself included, O(n) a column that overlaps with the first one, in
-///              twice the precision
+/// @return      the sum over all pairs of these columns of the matrix with first column
+///              `coefficients`, including each column with itself; in twice the precision, O(n) per
+///              column that overlaps with the first one
 /// @checked-by  toeplitz_test "sums of absolute products are those of the Gram matrix"
 ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::int64_t separation);
 
-/// How many products and columns such a sum goes through, at most.
+/// Upper bound on the number of products and columns that sum_of_absolute_products visits.
 std::int64_t cost_of_absolute_products(std::int64_t num_bands, std::int64_t num_steps,
                                        std::int64_t separation);
 

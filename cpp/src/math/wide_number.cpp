@@ -49,7 +49,7 @@ WideNumber WideFactor::operator()(const WideNumber& x) const {
     product[i + 1] = sum.low;
     carry = sum.high;
   }
-  // Digits of a negative number count 2^64 more than it.
+  // The digits of a negative number, read as unsigned, are 2^64 too large.
   const bool is_below_zero = x.floor() < 0;
   product[0] = is_below_zero ? carry - mantissa_ : carry;
   const std::size_t whole = shift_ / 64, rest = shift_ % 64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Sums with weights, in fixed point (internal header; docs/math/weights.md bounds their errors).
+/// Weighted sums in fixed point (internal header; docs/math/weights.md bounds their errors).
 
 #include <array>
 #include <cstddef>
@@ -28,19 +28,19 @@ struct WideNumber {
   WideNumber operator-() const;
 };
 
-/// The fraction of a number, which is off by at most `error` units of 2^-256.
+/// Fraction of a number, with an error of at most `error` units of 2^-256.
 struct WideFraction {
   WideNumber number;
   double error = 0;
 };
 
-/// A double as a factor of wide numbers.
+/// Multiplies wide numbers by a double.
 class WideFactor {
  public:
   /// @param factor  at most 2^20 in magnitude.
   explicit WideFactor(double factor);
 
-  /// x times the factor, off by at most 2^-256, if it is within 2^63.
+  /// x times the factor, to within 2^-256, if the product is within 2^63.
   /// @checked-by wide_number_test "products are off by a unit at most"
   WideNumber operator()(const WideNumber& x) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads given or asked for as matrices. Modules without such workloads leave this file out.
+// Workloads given or requested as matrices. Modules without them leave this file out.
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"

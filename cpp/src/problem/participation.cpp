@@ -15,7 +15,7 @@ struct Spelling {
   Neighbours neighbours;
 };
 
-/// The first two are ours.
+/// The first two are the names this library uses.
 constexpr std::array<Spelling, 8> kSpellings = {{
     {"zero-out", Neighbours::zero_out},
     {"replace-one", Neighbours::replace_one},

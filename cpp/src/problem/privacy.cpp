@@ -26,7 +26,7 @@ constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
 constexpr double kInvSqrt2Pi = 0.39894228040143267794;
 constexpr double kLogSqrt2Pi = 0.91893853320467274178;
 
-/// Relative error allowed to a density times an integral: about ten times its proven bound.
+/// Relative error allowed for a density times an integral; about ten times its proven bound.
 constexpr double kMargin = 0x1p-46;
 /// Step of the trapezoidal rule in ln t; its relative error is below 1e-17.
 constexpr double kStep = 7.0 / 64.0;
@@ -120,14 +120,14 @@ struct Profile {
 };
 
 /// The tail value at (mu, epsilon), mu > 0, epsilon >= 0. With b = a + mu, e^epsilon phi(b) =
-/// phi(a) turns delta = Phi(-a) - e^epsilon Phi(-b) into phi(a) (R(a) - R(b)); the branches are the
-/// forms of it without cancellation. `ratio` is left 0 where |a| > kFar.
+/// phi(a) turns delta = Phi(-a) - e^epsilon Phi(-b) into phi(a) (R(a) - R(b)); each branch is a
+/// form of this without cancellation. `ratio` is left 0 where |a| > kFar.
 Profile profile(double mu, double epsilon) {
   const DoubleDouble quotient = divide_scaled(epsilon, mu);
   if (!(quotient.high < 1e300)) return {kInfinity, 0, false, 0};
   const DoubleDouble difference = two_sum(quotient.high, -0.5 * mu);
-  // a is rounded towards smaller values, that is, larger delta: this is what epsilon / mu > 2^50
-  // needs to stay on the safe side, and invisible below.
+  // a is rounded down, that is, towards larger delta: epsilon / mu > 2^50 needs this to stay on the
+  // safe side; below, it is invisible.
   const double rest = difference.low + quotient.low - quotient.high * 0x1p-103;
   const DoubleDouble a = two_sum(difference.high, rest);
   const double square = a.high * a.high;
@@ -145,8 +145,8 @@ Profile profile(double mu, double epsilon) {
   return result;
 }
 
-/// Covers the rounding of a subnormal result too, which is absolute: at most 1.5 units, and at most
-/// one where the result is 0.
+/// Also covers the rounding of a subnormal result, which is absolute: at most 1.5 units, and at
+/// most one if the result is 0.
 double up_from_zero(double value) {
   return value > 0 ? up(up(value)) : kSmallest;
 }
@@ -203,8 +203,8 @@ double largest_a(double delta) {
   return delta < 0.5 ? std::sqrt(-2 * std::log(2 * delta)) : 0;
 }
 
-/// Root of delta(mu, epsilon) = delta in mu, to rounding; not certified. Newton in (ln mu,
-/// ln delta), which is concave, so that from the lower bound below it only moves up.
+/// Root of delta(mu, epsilon) = delta in mu, to rounding; not certified. Newton's method in (ln mu,
+/// ln delta), where the function is concave, so from the lower bound used here it only moves up.
 double guess_mu(double epsilon, double delta) {
   const double z = largest_a(delta);
   const double root = std::hypot(z, std::sqrt(2.0) * std::sqrt(epsilon));  // 2 epsilon may overflow
@@ -251,7 +251,7 @@ double bisect(double low, double high, auto&& is_low) {
   return low + 0.5 * (high - low);
 }
 
-/// Bounds of ln(alpha - 1): every alpha gives a valid bound, and outside these none is needed.
+/// Search range of ln(alpha - 1): every alpha gives a valid bound, and none outside is needed.
 constexpr double kLowestLog = -690;
 constexpr double kHighestLog = 400;
 
@@ -276,7 +276,7 @@ double delta_upper_zcdp(double rho, double epsilon) {
 }
 
 /// The optimal beta at a given delta, where ln(1 / delta) = rho beta^2 + ln(1 + beta) (put f' = 0
-/// into f). To rounding; only guesses rest on it.
+/// into f). Accurate to rounding; only guesses depend on it.
 double optimal_beta(double delta, auto&& rho_at) {
   const double target = -std::log(delta);
   return std::exp(bisect(kLowestLog, kHighestLog, [&](double log_beta) {
@@ -292,7 +292,7 @@ double require_delta(std::string_view function, double delta) {
 double require_positive_entry(std::string_view function, const char* name,
                               std::span<const double> values, std::size_t index) {
   const double value = values[index];
-  if (value > 0 && value < kInfinity) return value;  // no text is made for good entries
+  if (value > 0 && value < kInfinity) return value;  // builds no text for valid entries
   return require_positive(function, std::string(name) + "[" + std::to_string(index) + "]", value);
 }
 
@@ -338,12 +338,13 @@ double noise_multiplier(const ApproximateDp& target) {
 double mu_from_pure_dp(double epsilon) {
   require_positive("mu_from_pure_dp", "epsilon", epsilon);
   const double asymptote = up(std::sqrt(8.0) * std::sqrt(epsilon) * (1 + 0x1p-50));
-  // From here on 1 / (1 + e^epsilon) leaves the doubles; Phi(-x) <= e^(-x^2 / 2) / 2 serves.
+  // Beyond this, 1 / (1 + e^epsilon) leaves the range of doubles; Phi(-x) <= e^(-x^2 / 2) / 2
+  // suffices.
   if (epsilon > 700) return asymptote;
-  // tanh x <= x, and mu^2 is below all rounding: sqrt(pi / 2) epsilon, rounded up. The search below
-  // rounds half of a subnormal epsilon down.
+  // tanh x <= x, and mu^2 is below all rounding, so sqrt(pi / 2) epsilon, rounded up, suffices. The
+  // search below would round half of a subnormal epsilon down.
   if (epsilon < 0x1p-900) return up_from_zero(1.2533141373155006 * epsilon);
-  // 1 - 2 Phi(-mu / 2) = delta(mu, 0) is to be at least tanh(epsilon / 2).
+  // 1 - 2 Phi(-mu / 2) = delta(mu, 0) must be at least tanh(epsilon / 2).
   const auto holds = [epsilon](double mu) {
     const Profile tail = profile(mu, 0);
     if (tail.complement)
@@ -356,7 +357,7 @@ double mu_from_pure_dp(double epsilon) {
 
 double rho_from_pure_dp(double epsilon) {
   require_positive("rho_from_pure_dp", "epsilon", epsilon);
-  // tanh by functions whose errors are known: together below 2^-49.
+  // tanh from functions whose errors are known, together below 2^-49.
   const double slope = -std::expm1(-epsilon) / (1 + std::exp(-epsilon));
   const double rho = up_from_zero(epsilon * slope * (1 + 0x1p-49));
   if (!(rho < kInfinity))
@@ -369,7 +370,7 @@ double rho_from_mu(double mu) {
   const double square = mu * mu;
   if (!(square < kInfinity))
     fail_argument("rho_from_mu", "mu", "small enough for a finite rho", to_text(mu));
-  // Below 1e-280 the residual itself may underflow, so round up without looking.
+  // Below 1e-280 the residual itself may underflow, so always round up.
   const bool exact = square > 1e-280 && std::fma(mu, mu, -square) <= 0;
   return exact ? 0.5 * square : up(0.5 * square);
 }
@@ -440,7 +441,8 @@ double compose_mu(std::span<const double> mus) {
   double high = 0;
   double low = 0;
   for (const double mu : mus) {
-    // An entry too small for its square to be exact is counted as slightly larger: safe, invisible.
+    // An entry too small for its square to be exact is counted as slightly larger, which is safe
+    // and invisible.
     const double scaled = std::max(std::ldexp(mu, -exponent), 0x1p-400);
     const double square = scaled * scaled;
     const DoubleDouble sum = two_sum(high, square);

@@ -45,7 +45,8 @@ Workload Workload::sliding_window(const Window& options) {
 }
 
 Workload Workload::window_of(std::int64_t num_steps, std::int64_t width) {
-  // Nothing leaves such a window. It keeps no width, which would be in the fingerprints of states.
+  // Nothing leaves a window this wide. Its width is dropped to keep it out of the fingerprints of
+  // states.
   if (width >= num_steps) return {Kind::prefix, num_steps};
   Workload workload(Kind::window, num_steps);
   workload.width_ = width;

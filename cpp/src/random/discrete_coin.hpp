@@ -46,8 +46,8 @@ class DigitCoin {
  public:
   explicit DigitCoin(Words& words) : words_(words) {}
 
-  /// U < a / b, decided by as many digits as it takes: with the first digit w of U,
-  /// U < a / b surely if (w + 1) b <= 2^32 a, surely not if w b >= 2^32 a; else the digits that
+  /// Decides U < a / b from as many digits as needed. With the first digit w of U, true
+  /// is certain if (w + 1) b <= 2^32 a, and false if w b >= 2^32 a; otherwise the digits that
   /// follow are compared with the rest (2^32 a - w b) / b.
   template <std::size_t N>
   bool toss(WideUnsigned<N> a, const WideUnsigned<N>& b) {
@@ -60,7 +60,8 @@ class DigitCoin {
     }
   }
 
-  /// The lowest bits of one word or two, drawn again until they are below the limit.
+  /// Uniform number below the limit: the lowest bits of one or two words, redrawn until they are
+  /// below it.
   std::uint64_t uniform(std::uint64_t limit) {
     const int num_bits = static_cast<int>(std::bit_width(limit - 1));
     const std::uint64_t mask = (std::uint64_t{1} << num_bits) - 1;

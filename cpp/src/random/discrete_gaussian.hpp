@@ -6,9 +6,9 @@
 ///     discrete Laplace     P[k] ~ exp(-|k| / scale)
 ///     discrete Gaussian    P[k] ~ exp(-k^2 / (2 variance))
 ///
-/// A sample is a function of (key, row, coordinate): the words of ChaCha20 at that address, stream
-/// `discrete_noise`, plane after plane, are all it uses. It takes as many as it takes: the time of
-/// a sample tells something about the noise (never about data).
+/// A sample is a function of (key, row, coordinate): it uses only the words of ChaCha20 at that
+/// address in stream `discrete_noise`, plane after plane. The number of words varies, so the time
+/// of a sample reveals something about the noise (never about data).
 ///
 /// @source  Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, arXiv
 ///          2004.00010. Proofs: docs/math/lattice.md.
@@ -41,7 +41,7 @@ class DiscreteLaplace {
   /// @throws Error{invalid_argument} scale out of range.
   explicit DiscreteLaplace(std::int64_t scale);
 
-  /// @exactness   the law is exact given ideal random words, but that samples of 2^14 scales and
+  /// @exactness   the law is exact given ideal random words, except that samples of 2^14 scales and
   ///              more (probability e^-16384) are refused.
   /// @guarantee   same integers from every compiler and machine.
   /// @throws Error{invalid_argument} an address out of range; Error{resource_exhausted} see above.
@@ -54,8 +54,9 @@ class DiscreteLaplace {
 
 class DiscreteGaussian {
  public:
-  /// @param variance  sigma^2 of the law, kMinDiscreteVariance .. kMaxDiscreteVariance: exactly the
-  ///                  dyadic fraction that the double is. The variance of a sample is not above it.
+  /// @param variance  sigma^2 of the law, kMinDiscreteVariance .. kMaxDiscreteVariance: taken
+  ///                  exactly, as the dyadic fraction that the double is. The variance of a sample
+  ///                  is at most this.
   /// @throws Error{invalid_argument} variance out of range.
   explicit DiscreteGaussian(double variance);
   ~DiscreteGaussian();

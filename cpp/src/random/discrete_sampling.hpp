@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The discrete Gaussian out of exact coin tosses (internal header; docs/math/lattice.md).
+/// The discrete Gaussian from exact coin tosses (internal header; docs/math/lattice.md).
 ///
 /// A Coin has
 ///     template <size_t N> bool toss(const WideUnsigned<N>& a, const WideUnsigned<N>& b);
 ///         true with probability a / b, 0 <= a <= b, 0 < b, b 2^32 within N digits
 ///     std::uint64_t uniform(std::uint64_t limit);    one of 0 .. limit - 1
 ///     bool half();                                   true with probability 1/2
-/// and that is all the randomness there is, so that tests can walk through every outcome.
+/// It is the only source of randomness, so tests can enumerate every outcome.
 /// @source  Canonne, Kamath, Steinke, arXiv 2004.00010, Algorithms 1 to 3.
 
 #include <bit>
@@ -25,7 +25,7 @@ using Narrow = WideUnsigned<4>;
 /// Numbers below 2^320: see GaussianParts.
 using Wide320 = WideUnsigned<10>;
 
-/// How often a sample may pass its scale: beyond with probability e^-16384, which is refused.
+/// Samples of this many scales and more (probability e^-16384) are refused.
 inline constexpr std::uint64_t kMaxMultiples = std::uint64_t{1} << 14;
 
 /// True with probability exp(-a / b), 0 <= a <= b.

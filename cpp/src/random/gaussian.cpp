@@ -43,7 +43,7 @@ namespace {
 constexpr std::size_t kGroupsPerChunk = 8;
 constexpr std::size_t kWordsPerChunk = kGroupsPerChunk * kWordsPerGroup;
 
-/// Words of one pair (cos and sin) of a block.
+/// Number of words of a block that make one pair (cos and sin).
 template <class T>
 constexpr std::size_t kWordsPerPair = std::is_same_v<T, float> ? 2 : 4;
 
@@ -92,7 +92,7 @@ NormalPair redo(const Key& key, const Source& source, Lane w, double) {
   return redo(key, source, w, DoubleDouble{});
 }
 
-/// Floats: 32 more bits of u1, and then the midpoints of the cells.
+/// For floats, takes 32 more bits of u1, and then the midpoints of the cells.
 NormalPair redo(const Key& key, Source source, Lane w, float) {
   constexpr Long kMiddle = Long{1} << 63;
   source.address.plane = 1;
@@ -109,8 +109,8 @@ T rounded_to(const DoubleDouble& x) {
     return static_cast<T>(x.high);
 }
 
-/// Normals of `words`, each four pairs; source_of(i, lane) is the source of lane `lane` of the i-th
-/// four pairs. Exceptional pairs are done again.
+/// Computes the normals of `words`, four pairs at a time; source_of(i, lane) is the source of lane
+/// `lane` of the i-th four pairs. Exceptional pairs are recomputed.
 template <class T, class SourceOf>
 void transform(const Key& key, std::span<const Word> words, T* out, SourceOf source_of) {
   if (!detail::normals_from_words(words, out)) return;
@@ -126,7 +126,7 @@ void transform(const Key& key, std::span<const Word> words, T* out, SourceOf sou
   }
 }
 
-/// Normals of words first_word .. of group first_group and the groups after it.
+/// Computes the normals of words first_word .. of group first_group and the groups after it.
 template <class T>
 void transform_row(const Key& key, const BlockAddress& row, std::uint64_t first_group,
                    std::size_t first_word, std::span<const Word> words, T* out) {
@@ -183,7 +183,7 @@ void fill_row(const Key& key, Stream stream, std::uint64_t row, std::uint64_t fi
   }
 }
 
-/// Rows of one batch.
+/// Number of rows per batch.
 constexpr std::size_t kRowsPerChunk = 32;
 
 /// Coordinate c = per_group * group + 4 q + lane is number q of block 4 group + lane.
@@ -204,12 +204,12 @@ void fill_rows(const Key& key, Stream stream, std::uint64_t first_row, std::uint
   while (!out.empty()) {
     const std::size_t count = std::min(out.size(), kRowsPerChunk);
     const std::size_t num_fours = (count + 3) / 4;
-    // Reaches the very last rows from below, so that it needs no row past them.
+    // Starts earlier at the very last rows, so that no row past them is needed.
     const std::uint64_t start = std::min(first_row, kMaxRows - 4 * num_fours);
     const std::size_t skip = static_cast<std::size_t>(first_row - start);
     alignas(64) std::array<Word, kRowsPerChunk * kWordsPerBlock> blocks;
     alignas(64) std::array<Word, kRowsPerChunk * kWordsPerPair<T>> words;
-    words.fill(0x55555555);  // an odd four of float rows is followed by these
+    words.fill(0x55555555);  // padding after an odd number of fours of float rows
     std::array<T, 2 * kRowsPerChunk> normals;
     fill_row_blocks(key, stream, start, block, std::span(blocks).first(64 * num_fours));
     for (std::size_t i = 0; i < num_fours; ++i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Pairs whose u1 is close to 0 or 1: more bits, so that the far tail is as accurate as the rest.
+// Pairs whose u1 is close to 0 or 1 take more bits, so that the far tail is as accurate as the
+// rest.
 
 #include <array>
 #include <bit>
@@ -55,7 +56,7 @@ NormalPair careful_pair(const std::array<std::uint64_t, kNumPlanes>& u1, std::ui
       upper_half ? minus_log_of_large(~u1[0], ~u1[1]) : minus_log_of_small(u1);
   const Sum<double> radius = root_of_twice(minus_log, std::sqrt(2 * minus_log.high));
 
-  // u2 = (quadrant + y) / 4, |y| <= 1/2, at the midpoint of its cell; y is held without rounding.
+  // u2 = (quadrant + y) / 4, |y| <= 1/2, at the midpoint of its cell; y is stored without rounding.
   const std::uint64_t moved = u2 + (std::uint64_t{1} << 61);
   const std::uint64_t rest = moved & ((std::uint64_t{1} << 62) - 1);
   const Turn<double> turn =

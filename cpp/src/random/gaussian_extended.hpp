@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The normals of gaussian.hpp to more digits, from the same random bits (internal header).
+/// The normals of gaussian.hpp with more digits, from the same random bits (internal header).
 
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace dpftrl {
 
-/// Bound on |high + low - ideal| of every extended normal, two hundred times less than
+/// Bound on |high + low - ideal| of every extended normal, two hundred times smaller than
 /// kNormalErrorBound of doubles (docs/math/gaussian.md, theorem 6).
 inline constexpr double kExtendedNormalErrorBound = 8e-18;
 
@@ -20,7 +20,7 @@ inline constexpr double kExtendedNormalErrorBound = 8e-18;
 ///
 /// @exactness   |out[i].high + out[i].low - ideal| <= kExtendedNormalErrorBound,
 ///              |out[i].low| <= ulp(out[i].high) / 2.
-/// @throws as these.
+/// @throws as those functions.
 /// @checked-by  gaussian_extended_test
 void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_coordinate,
                   std::span<DoubleDouble> out);

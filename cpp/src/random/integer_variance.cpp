@@ -7,7 +7,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// In standard deviations: what lies beyond is below 2^-1074.
+/// In standard deviations; the mass beyond is below 2^-1074.
 constexpr double kBeyond = 39;
 
 }  // namespace
@@ -27,7 +27,7 @@ double rounded_gaussian_variance(double stddev) {
 }
 
 double discrete_gaussian_variance(double parameter) {
-  if (parameter >= 4) return parameter;  // what is missing is below 2^-100 of it
+  if (parameter >= 4) return parameter;  // the difference is below 2^-100 of it
   double total = 0.5;
   double sum = 0;
   for (double k = 1; k * k <= kBeyond * kBeyond * parameter; ++k) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Variances of integer noise (internal header): what the published standard deviations are made
-/// of. docs/math/grid.md, section 7.
+/// Variances of integer noise (internal header), from which published standard deviations are
+/// computed. docs/math/grid.md, section 7.
 
 namespace dpftrl::detail {
 
@@ -15,8 +15,8 @@ namespace dpftrl::detail {
 /// @checked-by    integer_variance_test
 double rounded_gaussian_variance(double stddev);
 
-/// Variance of the law P[k] ~ exp(-k^2 / (2 parameter)): `parameter` to all digits from 4 on, less
-/// below.
+/// Variance of the law P[k] ~ exp(-k^2 / (2 parameter)): equal to `parameter` to all digits from 4
+/// on, less below.
 /// @param parameter  > 0, in squared units of the integers.
 /// @exactness        relative error below 1e-13.
 /// @checked-by       integer_variance_test

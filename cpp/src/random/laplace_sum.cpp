@@ -21,13 +21,13 @@ double discrete_laplace_variance(double scale) {
   return 2 * std::exp(-1 / scale) / (stop * stop);
 }
 
-// A sum is G - H, both the number of failures before the m-th success of trials that succeed with
-// probability p = 1 - e^(-1 / scale). G >= H + x says that of H + x + m - 1 trials at most m - 1
-// succeed: of x trials i, and of the others, which are H + m - 1, at most m - 1 - i.
+// A sum is G - H, where both count the failures before the m-th success of trials that succeed with
+// probability p = 1 - e^(-1 / scale). G >= H + x means that at most m - 1 of H + x + m - 1 trials
+// succeed: i of x trials, and at most m - 1 - i of the other H + m - 1.
 LaplaceSum::LaplaceSum(std::int64_t num_terms, std::int64_t scale)
     : scale_(static_cast<double>(scale)) {
   const double log_stop = std::log(-std::expm1(-1 / scale_));
-  const double log_both = std::log1p(std::exp(-1 / scale_));  // of 1 + q
+  const double log_both = std::log1p(std::exp(-1 / scale_));  // ln(1 + q)
   const auto m = static_cast<double>(num_terms), a = m - 1;
   double left = 0;
   for (double r = 0; r < m; ++r) {

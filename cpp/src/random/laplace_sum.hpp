@@ -21,23 +21,24 @@ class LaplaceSum {
   /// @cost             O(m^2).
   LaplaceSum(std::int64_t num_terms, std::int64_t scale);
 
-  /// P[sum >= x], x >= 1: sums of positive terms alone, so that no digits cancel.
-  /// @exactness  above the true value, by less than 2e-9 of it where that is at least 1e-300.
+  /// P[sum >= x], x >= 1, from sums of positive terms only, so that nothing cancels.
+  /// @exactness  above the true value, by less than 2e-9 of it if that is at least 1e-300.
   /// @cost       O(m).
   /// @checked-by laplace_sum_test "the tail is that of the convolution"
   double tail(std::int64_t x) const;
 
-  /// Smallest x >= 0 with P[|sum| > x] at most the probability, by `tail`.
+  /// Smallest x >= 0 with P[|sum| > x] at most the probability, according to `tail`.
   /// @param probability  1e-290 .. 1.
   std::int64_t half_width(double probability) const;
 
  private:
   double scale_;
-  /// ln P[N <= r], r = 0 .. m - 1: N successes fall to the smaller of two negative binomials.
+  /// ln P[N <= r], r = 0 .. m - 1: N is the number of successes in H + m - 1 trials, see the
+  /// constructor.
   std::vector<double> log_left_;
 };
 
-/// Smallest integer x >= 0 that is enough, where all above it are.
+/// Smallest integer x >= 0 with is_enough(x), if is_enough holds for all larger ones.
 template <class IsEnough>
 std::int64_t least_that(const IsEnough& is_enough) {
   std::int64_t low = -1, high = 0;  // low is too little

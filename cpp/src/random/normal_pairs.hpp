@@ -13,16 +13,16 @@
 
 namespace dpftrl::detail {
 
-/// Fast transform: for each 16 words (u1 low, u1 high, u2 low, u2 high; four lanes each) 8 doubles
-/// (4 cosines, 4 sines). Returns whether some pair was exceptional; its output is then not valid.
+/// Fast transform: makes 8 doubles (4 cosines, 4 sines) of each 16 words (u1 low, u1 high, u2 low,
+/// u2 high; four lanes each). Returns whether a pair was exceptional; its output is then invalid.
 bool normals_from_words(std::span<const std::uint32_t> words, double* out);
-/// For each 8 words (u1, u2; four lanes each) 8 floats (4 cosines, 4 sines). The number of words is
-/// a multiple of 16. Returns whether some pair was exceptional.
+/// Makes 8 floats (4 cosines, 4 sines) of each 8 words (u1, u2; four lanes each). The number of
+/// words is a multiple of 16. Returns whether a pair was exceptional.
 bool normals_from_words(std::span<const std::uint32_t> words, float* out);
-/// As for double, each as an unevaluated sum.
+/// The same as for double, with each normal as an unevaluated sum.
 bool normals_from_words(std::span<const std::uint32_t> words, DoubleDouble* out);
 
-/// Planes 0 .. kNumPlanes - 1 of u1 are looked at, at most.
+/// Maximum number of planes of u1 that are read.
 inline constexpr std::size_t kNumPlanes = 4;
 
 /// The two normals of one pair of uniforms.

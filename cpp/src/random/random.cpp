@@ -43,7 +43,7 @@ Key Key::from_entropy() {
          "entropy must be available from the platform", std::strerror(errno));
   const bool all_zero =
       std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-  if (all_zero)  // probability 2^-256 of a working source; certain of one that wrote nothing
+  if (all_zero)  // probability 2^-256 for a working source, 1 for one that wrote nothing
     fail(ErrorCode::entropy_unavailable, "Key::from_entropy", "",
          "entropy must be available from the platform", "32 zero bytes");
   return from_bytes(bytes);
@@ -56,7 +56,7 @@ Key Key::from_bytes(std::span<const std::byte, 32> bytes) {
 }
 
 Key Key::insecure_from_seed(std::uint64_t seed) {
-  // The seed, then 24 letters that say in a memory dump what this is.
+  // The seed, then 24 characters that identify the key in a memory dump.
   std::array<std::byte, 32> bytes;
   std::memcpy(bytes.data(), &seed, 8);
   std::memcpy(bytes.data() + 8, "dpftrl insecure seed key", 24);
