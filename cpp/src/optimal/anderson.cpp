@@ -10,9 +10,10 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Vectors are combined in pieces that stay in the cache.
+/// Vectors are processed in pieces that stay in the cache.
 constexpr auto kPiece = static_cast<Eigen::Index>(PackedSeries::kLength);
-/// Vectors so long are packed: unpacking them takes a fifth of the time that an evaluation takes.
+/// Vectors of at least this length are packed; unpacking them takes a fifth of the time of an
+/// evaluation.
 constexpr Eigen::Index kPackedSize = Eigen::Index{1} << 17;
 
 template <class Visit>
@@ -91,8 +92,8 @@ void AndersonMixing::add_difference(const Vector& x, const Vector& residual) {
 }
 
 Vector AndersonMixing::least_squares() const {
-  // Normal equations with columns scaled to norm 1; directions that double precision cannot tell
-  // from the others are left out.
+  // Normal equations with columns scaled to norm 1; directions that double precision cannot
+  // distinguish from the others are left out.
   if (changes_.empty()) return {};
   const Eigen::Index size = products_.rows();
   Vector scale(size);

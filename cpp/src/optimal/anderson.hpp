@@ -11,7 +11,7 @@ namespace dpftrl::detail {
 
 /// Anderson acceleration (type II) of a fixed-point iteration x <- x + f(x):
 ///     x+ = x + mixing f - (dX + mixing dF) gamma,    gamma = argmin ||f - dF gamma||,
-/// dX, dF the last `depth` differences. Steps are limited in the largest entry.
+/// where dX, dF are the last `depth` differences. The largest entry of a step is limited.
 class AndersonMixing {
  public:
   struct Options {
@@ -21,12 +21,12 @@ class AndersonMixing {
   };
   explicit AndersonMixing(const Options& options) : options_(options) {}
 
-  /// Replaces x by the next iterate.
-  /// @cost  two passes over the differences, which are all it keeps besides two vectors. From 2^17
-  ///        entries on differences are packed: 2 to 4 bytes an entry of two of them.
+  /// Replaces x with the next iterate.
+  /// @cost  two passes over the differences, which are all it stores besides two vectors. From 2^17
+  ///        entries on, differences are packed: 2 to 4 bytes per entry of two of them.
   void advance(Vector& x, Vector residual);
 
-  /// Forgets all differences: f is another function from here on.
+  /// Forgets all differences, because f has changed.
   void restart() { *this = AndersonMixing(options_); }
 
  private:

@@ -5,10 +5,10 @@
 
 namespace dpftrl::detail {
 
-/// Weight mu of a logarithmic barrier in a dual some of whose variables are 0 at the optimum: what
-/// is solved for is v = (d + mu mean d) / (1 + mu) in place of v = d. Its solutions stay away from
-/// 0 and have a gap of mu (docs/math/optimal.md). The weight starts high and goes down as soon as
-/// the iterate has about that gap itself.
+/// Weight mu of a logarithmic barrier for a dual some of whose variables are 0 at the optimum: the
+/// equation solved is v = (d + mu mean d) / (1 + mu) instead of v = d. Its solutions stay away from
+/// 0 and have a gap of mu (docs/math/optimal.md). The weight starts high and is lowered as soon as
+/// the iterate has about the same gap.
 class Barrier {
  public:
   static constexpr double kFirst = 0.1;
@@ -20,7 +20,7 @@ class Barrier {
   double weight() const { return weight_; }
 
   /// @param gap  of the iterate.
-  /// @return whether the weight is another one now.
+  /// @return whether the weight has changed.
   bool lower(double gap) {
     if (weight_ <= last_ || !(gap <= 4 * weight_)) return false;
     weight_ = std::max(last_, weight_ / 4);

@@ -33,7 +33,7 @@ constexpr const char* kFunction = "find_dense_optimum";
 /// Margin for the rounding of bounds.
 constexpr double kGapTolerance = 1.1;
 
-/// Rank of F, as far as rounding lets it be seen in G = F^T F.
+/// Rank of F, as far as it is visible in G = F^T F despite rounding.
 Eigen::Index rank_of(const Matrix& f, const Matrix& gram) {
   const Eigen::Index n = f.cols();
   if (f.rows() == n && f.isLowerTriangular(0) && f.diagonal().cwiseAbs().minCoeff() > 0) return n;
@@ -54,7 +54,7 @@ struct Phases {
 
 struct DualPoint {
   Vector row_roots;               ///< square roots of u
-  std::vector<DualBlock> blocks;  ///< one a phase
+  std::vector<DualBlock> blocks;  ///< one per phase
 };
 
 /// W^T W = V S^2 V^T.
@@ -62,7 +62,7 @@ struct Decomposition {
   Matrix vectors;           ///< V
   Vector values;            ///< S, ascending; 0 outside the rank of F
   Vector inverse_values;    ///< S^-1, or 0
-  Eigen::Index num_hidden;  ///< of the least values: rounding hides them, they are overestimated
+  Eigen::Index num_hidden;  ///< number of least values, overestimated as rounding hides them
 };
 
 class Iteration {
@@ -83,8 +83,7 @@ class Iteration {
 
   double scale() const { return scale_; }
 
-  /// L^(1/2), block after block, and for the max objective u^(1/2): the given ones, or 1
-  /// everywhere.
+  /// L^(1/2), block after block, and for the max objective u^(1/2): the given ones, or all 1.
   Vector start(const DenseOptimumStart& given) const {
     Vector x(block_entries() + (is_max_ ? queries_.rows() : 0));
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) block(x, s).setIdentity();
@@ -111,7 +110,7 @@ class Iteration {
     return proposed;
   }
 
-  /// The part of a point that bounds are proved from: any numbers are dual variables.
+  /// The part of a point from which bounds are proved; any numbers are dual variables.
   DualPoint point(const DenseDuals& duals) const {
     DualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
     if (is_max_) point.row_roots = levelled(duals.rows);
@@ -152,11 +151,11 @@ class Iteration {
     return w;
   }
 
-  /// The primal point of a dual one, and bounds to rounding.
+  /// The primal point of a dual one, and bounds up to rounding.
   struct Evaluation {
     DualPoint dual;
     Decomposition decomposition;
-    std::vector<Matrix> roots;  ///< blocks of (W^T W)^(1/2), one a phase
+    std::vector<Matrix> roots;  ///< blocks of (W^T W)^(1/2), one per phase
     Vector rows;                ///< ||B_i||^2; only for the max objective
     double nuclear;
     double lower;
@@ -194,9 +193,9 @@ class Iteration {
     return result;
   }
 
-  /// f = ln (W^T W)^(1/2) - ln L over the phases and ln diag (W W^T)^(1/2) - ln u, less their
+  /// f = ln (W^T W)^(1/2) - ln L over the phases and ln diag (W W^T)^(1/2) - ln u, minus their
   /// levels, as changes of the roots.
-  /// @param barrier  mu: so many times their level is first added to the former.
+  /// @param barrier  mu; mu times their level is first added to the former.
   Vector residual(const Evaluation& value, double barrier) const {
     Vector residual(block_entries() + value.rows.size());
     write_column_residuals(value, barrier, residual);
@@ -217,7 +216,7 @@ class Iteration {
     Matrix magnitude = times_blocks(queries_.cwiseAbs(), absolute);
     magnitude = (dual.row_roots.asDiagonal() * magnitude).eval();
     const Matrix seen = weighted(dual);
-    // The polar factor of the visible part of W. Its least values have about two digits.
+    // The polar factor of the visible part of W. Its least values have about two correct digits.
     Vector inverse = w.inverse_values;
     inverse.head(w.num_hidden).setZero();
     const Matrix back = multiply(w.vectors * inverse.asDiagonal(), w.vectors.transpose());
@@ -234,8 +233,8 @@ class Iteration {
     return {.value = bound_for(column_total(dual)), .every_dimension = bound_for(sign_total(dual))};
   }
 
-  /// The upper bound: the error of F = [B, -R / t] [C; t I], R = B C - F the residual of explicit
-  /// B and C, bounded with the rounding of its own computation.
+  /// The upper bound is the error of F = [B, -R / t] [C; t I], where R = B C - F is the residual of
+  /// explicit B and C, bounded including the rounding of its own computation.
   double certified_upper_bound(const Matrix& encoder, const Matrix& decoder) const {
     const double n = static_cast<double>(queries_.cols());
     const double k = static_cast<double>(phases_.num_repeats);
@@ -250,8 +249,8 @@ class Iteration {
     const double sensitivity_squared = pattern_sum(encoder) + k * k * rounding * squares;
     const double size = is_max_ ? rows.maxCoeff() : rows.norm();
     const double rest = is_max_ ? residuals.maxCoeff() : residuals.norm();
-    // Balances what t^2 adds to the one factor and divides in the other. `rest`, a bound on the
-    // residual, is not 0.
+    // Balances what t^2 adds to one factor against what it divides in the other. `rest`, a bound on
+    // the residual, is not 0.
     const double t_squared = rest * std::sqrt(sensitivity_squared / k) / size;
     const double rows_squared = size * size + rest * rest / t_squared;
     const double count = is_max_ ? 1 : static_cast<double>(queries_.rows());
@@ -272,7 +271,7 @@ class Iteration {
                     w.vectors * w.inverse_values.cwiseSqrt().asDiagonal());
   }
 
-  /// Lambda.
+  /// Lambda as an n x n matrix.
   Matrix column_weights(const DualPoint& dual) const {
     const Matrix roots = times_blocks(Matrix::Identity(queries_.cols(), queries_.cols()),
                                       blocks_of(dual, &DualBlock::root));
@@ -321,8 +320,8 @@ class Iteration {
   }
 
   /// ||B||_F^2 for C with its columns scaled to norm 1, which is minimal to second order in the
-  /// distance from the optimum where the bound without scaling is to first order. Where C has not
-  /// full rank, scaling moves its row space away from that of F.
+  /// distance from the optimum, while the bound without scaling is minimal to first order. If C
+  /// does not have full rank, scaling moves its row space away from that of F.
   double levelled_rows_squared(const Evaluation& value) const {
     const Decomposition& w = value.decomposition;
     if (phases_.num_repeats > 1 || rank_ < queries_.cols() || w.num_hidden > 0)
@@ -341,8 +340,8 @@ class Iteration {
     return blocks;
   }
 
-  /// Sum over phases of the largest diagonal entry of Lambda: tr Lambda X <= this * sens^2, as a
-  /// positive matrix with diagonal at most 1 is one that a user's contributions can have.
+  /// Sum over phases of the largest diagonal entry of Lambda: tr Lambda X <= this * sens^2, because
+  /// a positive matrix with diagonal at most 1 is one that a user's contributions can have.
   static double column_total(const DualPoint& dual) {
     double total = 0;
     for (const DualBlock& block : dual.blocks)
@@ -350,8 +349,8 @@ class Iteration {
     return total;
   }
 
-  /// The same for records of one number each, whose contributions are signs; up to two steps a user
-  /// there are no others that matter.
+  /// The same for records of one number each, whose contributions are signs; with up to two steps
+  /// per user, no others matter.
   double sign_total(const DualPoint& dual) const {
     if (phases_.num_repeats <= 2) return column_total(dual);
     double total = 0;
@@ -534,13 +533,13 @@ class DenseOptimumSolver::State {
   }
 
  private:
-  /// How far an iterate is from the optimum.
+  /// Distance of an iterate from the optimum.
   double distance(const Iteration::Evaluation& value, const Vector& residual) const {
     const double gap = value.upper / value.lower - 1;
     return iteration_.has_repeats() ? detail::distance_with_repeats(gap, residual) : gap;
   }
 
-  /// The last one is at hand.
+  /// Reuses the decomposition of the last evaluation if x is its point.
   Decomposition decomposition(const Vector& x, const DualPoint& dual) const {
     return x == last_x_ ? last_.decomposition : iteration_.decompose(dual);
   }
@@ -558,7 +557,7 @@ class DenseOptimumSolver::State {
   detail::Enclosure best_;
   std::int64_t num_iterations_ = 0;
   bool is_converged_ = false;
-  bool is_levelled_ = false;  ///< the best upper bound is
+  bool is_levelled_ = false;  ///< the best upper bound is for columns scaled to the same norm
 };
 
 DenseOptimumSolver::DenseOptimumSolver(const DenseOptimumProblem& problem,

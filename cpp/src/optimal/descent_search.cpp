@@ -10,32 +10,32 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Passes through `minimize` when the caller of the library wants to stop.
+/// Thrown through `minimize` when the caller of the library requests a stop.
 struct StopRequested {};
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Sharpness of the smooth maxima. With few parameters the largest rows are isolated peaks, and
-/// Newton's method bears any curvature; with more, L-BFGS needs a mild function and more rounds.
-/// Such rounds take too long for thousands of parameters; their descents are cut short and end at a
-/// less small gradient, as far as the gap of duality makes it worth while.
+/// Newton's method copes with any curvature; with more, L-BFGS needs a smoother function and more
+/// rounds. With thousands of parameters these rounds would take too long, so their descents are cut
+/// short and end at a larger gradient, as far as the duality gap makes them worthwhile.
 struct Schedule {
   double first;
   double growth;
   double most;
   std::int64_t num_rounds;
-  std::int64_t max_line_searches;  ///< in a round
-  /// Limit on rounds that gained less than a tenth of the gap that counts as converged, after which
-  /// the rest is not worth its time.
+  std::int64_t max_line_searches;  ///< in one round
+  /// Limit on consecutive rounds that gain less than a tenth of the gap that counts as converged,
+  /// after which further rounds are not worth their time.
   std::int64_t max_idle_rounds;
   /// The next multiplier of a row is at least this part of its first one. A few rows can carry all
-  /// the weight while the others have nearly none; without a floor those are free to rise above the
-  /// largest, and their weights take tens of rounds to come back. A row x below the maximum has a
-  /// weight of at most floor * exp(-sharpness x), so that the floor adds less than floor /
-  /// (e sharpness) to the gap.
+  /// the weight while the others have nearly none; without a floor, the others can rise above the
+  /// largest, and their weights take tens of rounds to recover. A row x below the maximum has a
+  /// weight of at most floor * exp(-sharpness x), so that the floor adds less than floor / (e
+  /// sharpness) to the gap.
   double multiplier_floor;
-  double gradient_in_tolerances;  ///< its norm that counts as converged
-  double gap_in_tolerances;       ///< the duality gap that does
+  double gradient_in_tolerances;  ///< gradient norm that counts as converged
+  double gap_in_tolerances;       ///< duality gap that counts as converged
 };
 constexpr Schedule kFewParameters{.first = 100,
                                   .growth = 4,
@@ -88,7 +88,7 @@ class Aggregate {
     return log_error;
   }
 
-  /// Makes the weights at the last point those of the next, sharper maximum.
+  /// Takes the weights at the last point as multipliers of the next, sharper maximum.
   void sharpen() {
     const double floor = schedule_.multiplier_floor / num_rows_;
     for (std::size_t t = 0; t < weights_.size(); ++t)
@@ -98,11 +98,11 @@ class Aggregate {
   }
 
   double sharpness() const { return sharpness_; }
-  /// The least of the largest rows so far, and its point.
+  /// Least value so far of the largest row, and its point.
   const double& least() const { return least_; }
   const Vector& best() const { return best_; }
-  /// Distance of least() from sum p l at the last point: where that is stationary, zero if only the
-  /// largest rows have weight, and none of them was less elsewhere.
+  /// Distance of least() from sum p l at the last point. If that is stationary, the distance is
+  /// zero if only the largest rows have weight and none of them was less elsewhere.
   double gap() const { return std::abs(least_ - mean_); }
 
  private:
@@ -168,7 +168,8 @@ const Schedule& schedule_for(Eigen::Index num_parameters) {
 
 /// Line searches of L-BFGS before Newton's method is tried.
 constexpr std::int64_t kFirstIterations = 60;
-/// And in one piece, with many parameters; the next piece begins without knowledge of curvature.
+/// Line searches in one piece, with many parameters; the next piece begins without curvature
+/// information.
 constexpr std::int64_t kPieceIterations = 100;
 
 /// Hessian by central differences of the gradient.
@@ -264,9 +265,9 @@ Task<Search::Left> Search::quasi_newton(const SmoothFunction& log_error, Descent
   co_return left;
 }
 
-/// Newton's method for few parameters: near the minimum the line search of L-BFGS cannot tell
-/// values apart long before the gradient is small, and valleys are long. Steps are damped until
-/// they are short and do not raise the value by more than rounding.
+/// Newton's method for few parameters, because near the minimum the line search of L-BFGS fails to
+/// distinguish values long before the gradient is small, and valleys are long. Steps are damped
+/// until they are short and do not raise the value by more than rounding.
 Task<Search::Left> Search::polish(const SmoothFunction& log_error, DescentResult& best,
                                   Limits limits, Left left) {
   const Eigen::Index size = best.point.size();

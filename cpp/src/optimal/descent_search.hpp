@@ -19,31 +19,31 @@ struct DescentResult {
   Vector point;
   double value;  ///< ln(error)
   double gradient_norm;
-  double gap = 0;  ///< of duality, for the largest row
+  double gap = 0;  ///< duality gap, for the largest row
 };
 
-/// Runs descents on ln(error) and counts for all of them together. Between the pieces of a descent,
-/// some line searches each, it pauses if a caller can resume it.
+/// Runs descents on ln(error), with counts over all of them. Between the pieces of a descent, some
+/// line searches each, it pauses if a caller can resume it.
 class Search {
  public:
   explicit Search(const FamilyOptions& options, Pieces* pieces = nullptr)
       : options_(options), pieces_(pieces) {}
 
   struct Limits {
-    double tolerance = 0;       ///< 0: that of the options
-    double newton_step = 1e-5;  ///< of the differences for the Hessian
+    double tolerance = 0;       ///< 0 for that of the options
+    double newton_step = 1e-5;  ///< step of the differences for the Hessian
     std::int64_t max_line_searches = std::int64_t{1} << 20;
-    /// ln(error) to report, where the function is only close to it; null: the function.
+    /// ln(error) to report, if the function is only close to it; null to report the function.
     const double* shown = nullptr;
   };
-  /// L-BFGS, begun anew (which forgets the curvature) as long as a failing line search still
-  /// gained something; with few parameters only to find the valley, and Newton's method there.
+  /// Runs L-BFGS, restarted (which forgets the curvature) as long as a failing line search still
+  /// gained something; with few parameters only to find the valley, followed by Newton's method.
   Task<DescentResult> descend(const SmoothFunction& log_error, Vector start, Limits limits);
   Task<DescentResult> descend(const SmoothFunction& log_error, const Vector& start) {
     return descend(log_error, start, Limits{});
   }
 
-  /// There is nothing more to be done: told to stop, or no line searches left in all.
+  /// True if the search was told to stop or has used up all its line searches.
   bool stopped() const { return stopped_ || is_exhausted_; }
   double tolerance() const { return options_.tolerance; }
   std::int64_t iterations() const { return iterations_; }
@@ -74,21 +74,22 @@ class RowErrors {
   virtual ~RowErrors() = default;
   /// Squared errors at `point`; empty outside the domain. Valid until the next call.
   virtual const std::vector<double>& values(const Vector& point) = 0;
-  /// How many rows each value stands for.
+  /// Number of rows that each value stands for.
   virtual const std::vector<double>& multiplicities() const = 0;
-  /// Overwrites `gradient` by that of sum_t weights[t] values[t] at the last point of `values`.
+  /// Overwrites `gradient` with that of sum_t weights[t] values[t] at the last point of `values`.
   virtual void pull_back(const std::vector<double>& weights, Vector& gradient) = 0;
 };
 
 /// Minimises the mean or the largest of the rows.
 ///
-/// The largest by the exponential method of multipliers: ln sum_t mu_t exp(beta l_t) / beta with l
-/// = ln(error) is minimised, its own weights p_t = mu_t exp(beta l_t) / sum become the next mu. At
-/// a stationary point of sum p_t l_t whose p lives on the largest rows the gap max l - sum p_t l_t
-/// is zero; `converged` says that it is within the tolerance. The result is the evaluated point
-/// with the least largest row.
+/// The largest row is minimised by the exponential method of multipliers: each round minimises ln
+/// sum_t mu_t exp(beta l_t) / beta with l = ln(error), and its weights p_t = mu_t exp(beta l_t) /
+/// sum become the next mu. At a stationary point of sum p_t l_t whose p is supported on the largest
+/// rows, the gap max l - sum p_t l_t is zero; `converged` means that it is within the tolerance.
+/// The result is the evaluated point with the least largest row.
 ///
-/// `screen`: for the largest row only the first smooth maxima, which are never `converged`.
+/// With `screen`, the largest row is minimised through the first smooth maxima only, which are
+/// never `converged`.
 enum class Effort { screen, full };
 Task<DescentResult> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,
                                  Effort effort = Effort::full);

@@ -8,7 +8,7 @@
 
 namespace dpftrl::detail {
 
-/// The best bounds that an iteration has found on a least value, and the iterates they are of.
+/// Best bounds that an iteration has found on a minimum, and the iterates they come from.
 class Enclosure {
  public:
   explicit Enclosure(const Vector& first) : lower_point_(first), upper_point_(first) {}
@@ -18,7 +18,7 @@ class Enclosure {
     lower_ = bound;
     lower_point_ = point;
   }
-  /// @return whether the bound is the best one now.
+  /// @return whether the bound is the best so far.
   bool reduce_upper(double bound, const Vector& point) {
     if (!(bound < upper_)) return false;
     upper_ = bound;
@@ -28,7 +28,7 @@ class Enclosure {
 
   const Vector& lower_point() const { return lower_point_; }
   const Vector& upper_point() const { return upper_point_; }
-  /// upper / lower - 1; rounding can make that negative.
+  /// upper / lower - 1, clamped at 0 because rounding can make it negative.
   double gap() const { return std::max(0.0, upper_ / lower_ - 1); }
 
  private:

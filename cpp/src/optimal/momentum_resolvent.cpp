@@ -101,7 +101,7 @@ Corner step_up(const Corner& g, const Wide& pivot, const Wide& first, const Wide
   return {own, across, g.here};
 }
 
-/// Adds w_k v_i ((K + s_k D_v)^-1)_ii for the nodes from `begin` on, 8 at most.
+/// Adds w_k v_i ((K + s_k D_v)^-1)_ii for at most 8 nodes from `begin` on.
 void add_nodes(const InverseRoot& root, std::size_t begin, const std::vector<Row>& rows,
                const std::vector<double>& v, std::vector<FactorRows>& factors,
                std::vector<double>& sum) {
@@ -130,7 +130,7 @@ SpectralInterval momentum_spectrum(const MomentumWeights& problem) {
   const std::vector<Row> rows = inverse_gram(problem);
   const std::size_t n = u.size();
   double largest = 0, trace = 0;
-  // Second moments of the momentum m and the output, when step j brings in variance v_j.
+  // Second moments of the momentum m and the output, when step j adds variance v_j.
   double m_m = 0, m_out = 0, out_out = 0;
   for (std::size_t i = 0; i < n; ++i) {
     double nearby = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The same diagonals for momentum, whose inverse has three diagonals (docs/math/optimal.md).
+/// The diagonals of resolvent.hpp for momentum, whose inverse has three diagonals
+/// (docs/math/optimal.md).
 
 #include "optimal/quadrature.hpp"
 #include "optimal/resolvent.hpp"
@@ -23,10 +24,10 @@ SpectralInterval momentum_spectrum(const MomentumWeights& weights);
 /// diag(sum_k w_k (T + s_k I)^-1) by banded Cholesky factors and selected inversion, in twice the
 /// precision of double: the factors lose as many digits as T + s I is ill-conditioned.
 /// @param spectrum  contains that of T.
-/// @guarantee  rounding_error covers the backward error of the factors, n 2^-96 times the
-///             condition number: far more than was seen.
-/// @cost       about 600 operations a node and entry; memory of 48 bytes an entry and node, of 8
-///             nodes at once.
+/// @guarantee  rounding_error covers the backward error of the factors, n 2^-96 times the condition
+///             number: far more than was observed.
+/// @cost       about 600 operations per node and entry; memory of 48 bytes per entry and node, for
+///             8 nodes at a time.
 /// @checked-by momentum_resolvent_test "diagonals are those of the dense matrix"
 RootDiagonal momentum_root_diagonal(const InverseRoot& root, const SpectralInterval& spectrum,
                                     const MomentumWeights& weights);

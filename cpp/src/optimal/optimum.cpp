@@ -23,11 +23,11 @@ using detail::MomentumWeights;
 using detail::RootDiagonal;
 using detail::SpectralInterval;
 
-/// Relative error of the quadrature, of nodes and weights in double precision, that more nodes do
-/// not make less.
+/// Relative error of the quadrature that more nodes cannot reduce, as nodes and weights are in
+/// double precision.
 constexpr double kFinestQuadrature = 0x1p-42;
 
-/// Sums of pieces, so that the rounding error grows like the square root of the length.
+/// Number of terms in a partial sum; partial sums reduce the rounding error, see summation_error.
 constexpr std::size_t kPiece = 1024;
 
 template <class Term>
@@ -90,7 +90,7 @@ Vector starting_point(const OptimumProblem& problem) {
 struct Evaluation {
   std::vector<double> diagonal;
   double rounding_error;
-  double relative_error;  ///< that and the error of the quadrature
+  double relative_error;  ///< rounding_error plus the error of the quadrature
 };
 
 /// Amount by which bounds are widened on each side.
@@ -112,7 +112,7 @@ OptimumBounds bounds_of(Objective objective, const std::vector<double>& v,
   return {sum / std::sqrt(weights) * (1 - error), std::sqrt(sum * largest) * (1 + error)};
 }
 
-/// The problem at a point v of its dual.
+/// The problem at a point v of the dual.
 class DualPoint {
  public:
   explicit DualPoint(const OptimumProblem& problem)
@@ -124,9 +124,9 @@ class DualPoint {
       weights_.weights.rows.assign(static_cast<std::size_t>(problem.num_steps), 1);
   }
 
-  /// Sets everything that follows from v. Without momentum columns scaled by the rates are columns
-  /// with weights chi^2 v. For the max objective of a Toeplitz workload the reversed v is optimal
-  /// for u.
+  /// Sets v and everything that follows from it. Without momentum, columns scaled by the rates are
+  /// columns with weights chi^2 v. For the max objective of a Toeplitz workload, the reversed v is
+  /// optimal for u.
   void set(std::vector<double> v) {
     if (problem_.objective == Objective::max) weights_.weights.rows.assign(v.rbegin(), v.rend());
     std::vector<double>& columns = weights_.weights.columns;
@@ -137,7 +137,7 @@ class DualPoint {
       columns[j] *= problem_.rates[j] * problem_.rates[j];
   }
 
-  /// v as it was set.
+  /// The v that was last set.
   const std::vector<double>& column_weights() const {
     return has_scaled_columns() ? unscaled_ : weights_.weights.columns;
   }
@@ -166,7 +166,7 @@ class DualPoint {
 
   const OptimumProblem& problem_;
   MomentumWeights weights_;
-  std::vector<double> unscaled_;  ///< v, where the columns have others
+  std::vector<double> unscaled_;  ///< v, if the columns have other weights
 };
 
 }  // namespace
@@ -231,8 +231,8 @@ class OptimumSolver::State {
     return gap() <= std::max(last_gap(), least_gap_) || num_iterations_ >= max_iterations_;
   }
 
-  /// Both bounds are at least `finest` from the value at every point. If the requested gap is
-  /// hardly more than the two, or less, the search ends where they are most of the gap.
+  /// Both bounds are at least `finest` away from the value at every point. If the requested gap is
+  /// less or hardly more than the sum of the two, the search ends when they are most of the gap.
   void set_least_gap(const Evaluation& value) {
     const double finest = error_of(value.diagonal.size(), value.rounding_error + kFinestQuadrature);
     const bool is_within_reach = problem_.momentum != 0 || 2.25 * finest < last_gap();
@@ -241,7 +241,7 @@ class OptimumSolver::State {
 
   double last_gap() const { return has_barrier() ? std::max(gap_, kBarrierGap) : gap_; }
 
-  /// Some weights of the optimum are 0 then, or all but 0.
+  /// True if some weights of the optimum are 0 or nearly 0.
   bool has_barrier() const {
     constexpr double kForgetfulSteps = 64;
     const double memories = static_cast<double>(problem_.num_steps) * (1 - problem_.decay);
@@ -257,7 +257,7 @@ class OptimumSolver::State {
     return ((d.array() + mu * mean) / v.array()).log() - std::log(mean * (1 + mu));
   }
 
-  /// Anderson's step in v^(1/2), where small weights do not count; at the fixed point none is below
+  /// Anderson step in v^(1/2), where small weights do not matter; at the fixed point none is below
   /// mu / (1 + mu).
   void advance_roots(const Vector& residual) {
     const Vector before = (x_.array() / 2).exp();
@@ -267,7 +267,8 @@ class OptimumSolver::State {
     x_ = 2 * root.cwiseMax(before / 5).cwiseMax(least).array().log();
   }
 
-  /// Accuracy of the quadrature: far below the gap so far, down to a hundredth of that requested.
+  /// Accuracy of the quadrature: far below the current gap, down to a hundredth of the requested
+  /// one.
   double accuracy() const {
     if (has_barrier()) return barrier_.weight() / 100;
     return std::max({kFinestQuadrature, last_gap() / 100, std::min(1e-3, gap() / 1000)});
@@ -284,8 +285,8 @@ class OptimumSolver::State {
     dual_.set(std::move(weights));
   }
 
-  /// The mean error is stationary in v at its optimum, the largest is not: of that, what v is kept
-  /// for is its upper bound.
+  /// The mean error is stationary in v at its optimum but the max error is not, so with the max
+  /// objective the best v is the one with the least upper bound.
   void keep(const OptimumBounds& bounds) {
     const bool is_max = problem_.objective == Objective::max;
     if (is_max ? bounds.upper < upper_bound_ : bounds.lower > lower_bound_)
@@ -305,7 +306,7 @@ class OptimumSolver::State {
   double lower_bound_ = 0;
   double upper_bound_ = std::numeric_limits<double>::infinity();
   std::int64_t num_iterations_ = 0;
-  double least_gap_ = 0;  ///< that can be proved, if a smaller one is requested
+  double least_gap_ = 0;  ///< least gap that can be proved, if a smaller one is requested
 };
 
 OptimumSolver::OptimumSolver(OptimumProblem problem, const OptimumOptions& options) {
@@ -348,7 +349,7 @@ OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const doub
   const OptimumBounds none{0, std::numeric_limits<double>::infinity()};
   DualPoint dual(problem);
   dual.set(std::move(v));
-  // As far as double precision says anything.
+  // Beyond this ratio, double precision proves nothing.
   const SpectralInterval interval = dual.spectrum();
   if (!(interval.low > 0 && interval.high <= 1e16 * interval.low)) return none;
   const OptimumBounds bounds =

@@ -56,8 +56,8 @@ class EllipticFunctions {
   double rate_;     ///< pi / (2 K(kc)) = agm(1, k)
 };
 
-/// K'/K < (2/pi) ln(4 / modulus) bounds the nome of the rule of so many cells to the power of twice
-/// their number (docs/math/optimal.md).
+/// K'/K < (2/pi) ln(4 / modulus) bounds the nome of the rule with `cells` cells to the power of
+/// twice their number (docs/math/optimal.md).
 double nome_power(double ratio_of_ends, double cells) {
   constexpr double kTwiceLogOfFour = 2.7725887222397816;  // rounded up
   return std::exp(-2 * std::numbers::pi * std::numbers::pi * cells /
@@ -67,7 +67,8 @@ double nome_power(double ratio_of_ends, double cells) {
 /// Error of nodes and weights, relative to the root: some hundred units for ends 10^40 apart.
 constexpr double kNodeRounding = 0x1p-43;
 
-/// Below this ratio of its ends an interval is widened: the functions need k away from 0.
+/// An interval whose ends have a smaller ratio is widened, because the functions need k away from
+/// 0.
 constexpr double kSmallestRatio = 16;
 
 InverseRoot with_spacing(const SpectralInterval& interval, std::int64_t num_nodes,

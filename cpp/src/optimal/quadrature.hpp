@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Rational approximation of the inverse square root, for matrices whose resolvents alone are cheap
-/// (docs/math/optimal.md).
+/// Rational approximation of the inverse square root, for matrices of which only the resolvents are
+/// cheap (docs/math/optimal.md).
 
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@ struct InverseRoot {
   std::vector<double> shifts;
   std::vector<double> weights;
   double direct = 0;
-  /// |approximation / lambda^(-1/2) - 1| on the interval, at most.
+  /// Bound on |approximation / lambda^(-1/2) - 1| on the interval.
   double relative_error = 0;
 };
 
@@ -23,20 +23,20 @@ struct SpectralInterval {
   double high;  ///< >= low
 };
 
-/// Midpoint rule in Jacobi's elliptic variable: Zolotarev's approximation, the best with that many
-/// poles.
+/// Midpoint rule in Jacobi's elliptic variable, which is Zolotarev's approximation, the best with
+/// that many poles.
 /// @source  Hale, Higham, Trefethen, SIAM J. Numer. Anal. 46 (2008), method 3.
 /// @exactness  relative_error is a bound: the error is a series, and the bound sums the magnitudes
 ///             of its terms, rounded up, and the rounding of the nodes
 /// @checked-by optimum_test "the error stays within its bound all over the interval"
 InverseRoot inverse_root(const SpectralInterval& interval, std::int64_t num_nodes);
 
-/// As many nodes as a relative error of at most `relative_error`, or 2^-42 if that is more, takes,
-/// rounded up to a multiple.
+/// Uses as many nodes as a relative error of at most `relative_error`, or 2^-42 if that is more,
+/// requires, rounded up to a multiple of `multiple_of`.
 InverseRoot inverse_root_within(const SpectralInterval& interval, double relative_error,
                                 std::int64_t multiple_of = 1);
 
-/// With a direct term, which acts like half a node more: midpoints of q + 1/2 cells.
+/// The same with a direct term, which acts like half a node more: midpoints of q + 1/2 cells.
 InverseRoot inverse_root_with_direct_term(const SpectralInterval& interval, std::int64_t num_nodes);
 
 }  // namespace dpftrl::detail

@@ -28,14 +28,15 @@ class MarkovFactors {
         before_(root.shifts.size(), 0.0),
         x_(root.shifts.size(), 0.0) {}
 
-  /// Fills `factors` with those of the steps from `first` on; steps in order.
+  /// Fills `factors` with those of the steps from `first` on; called in the order of steps.
   void fill(std::size_t first, std::vector<double>& factors) {
     const std::size_t q = x_.size(), count = factors.size() / q;
     for (std::size_t t = first; t < first + count; ++t)
       for (std::size_t k = 0; k < q; ++k) {
         const double before = weights_.decay * before_[k] * x_[k];
         x_[k] = root_.shifts[k] * weights_.columns[t] + before;
-        // A quotient that vanishes would be no factor; the least number is as good as any.
+        // A quotient that underflows to 0 would not be a valid factor; the least positive number
+        // serves as well.
         before_[k] = factors[(t - first) * q + k] =
             std::max(weights_.decay / (1 + weights_.rows[t] * x_[k]), kLeast);
       }
@@ -64,7 +65,7 @@ class Riccati {
         covariance_(root.shifts.size() * root.shifts.size(), 0.0),
         h_(root.shifts.size()) {}
 
-  /// Scale and gains of a step, from its factors; steps from the last one on.
+  /// Computes scale and gains of a step from its factors; called from the last step to the first.
   double advance(std::size_t t, const double* phi, double* gains) {
     const std::size_t q = h_.size();
     if (has_later_)
@@ -145,7 +146,7 @@ VaryingBuffers with_stddevs(VaryingBuffers buffers) {
 
 namespace {
 
-/// Backward over the columns of the matrix `Numbers` reads: visit(t, ||C_t||^2, r_t). Inner
+/// Visits the columns of the matrix that `Numbers` reads, backward: visit(t, ||C_t||^2, r_t). Inner
 /// products with earlier columns are r_t . (factors_{t-1} * ... * factors_i).
 template <class Numbers, class Visit>
 void visit_columns(Numbers numbers, const Visit& visit) {
@@ -286,9 +287,9 @@ std::vector<double> later_products(const VaryingBuffers& buffers,
   const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
   const std::size_t n = buffers.inverse_scales.size();
   const std::size_t distance = std::min(n, static_cast<std::size_t>(lag));
-  // Every entry of `largest` and the products of factors are off by at most so many roundings.
+  // Every entry of `largest` and the products of factors are off by at most this many roundings.
   const double rounding = 1 + static_cast<double>(3 * n + q * q + distance + 16) * 0x1p-52;
-  // Windows of `distance` factors: from i to the end of its block, and on from there to i +
+  // A window of `distance` factors runs from i to the end of its block, and on from there to i +
   // distance.
   VaryingReader numbers(buffers);
   std::vector<double> bounds(n, 0.0), to_end(distance * q), product(q), beyond(q);
@@ -371,7 +372,8 @@ Variances variance_bounds(const VaryingBuffers& buffers) {
   constexpr double kTiny = 0x1p-1000;     // for products below the range of double precision
   const auto q = static_cast<std::size_t>(buffers.num_buffers), n = buffers.inverse_scales.size();
   const std::size_t size = q + 1;  // the states, then the row
-  // A number is rounded at most so often between one covariance and the next.
+  // Bound on the rounding of a number between one covariance and the next, which is at most q + 8
+  // times.
   const double unit = static_cast<double>(q + 8) * 0x1p-53;
   Variances result{std::vector<double>(n), 0};
   VaryingReader numbers(buffers);
@@ -395,7 +397,8 @@ Variances variance_bounds(const VaryingBuffers& buffers) {
       w -= gain[i] * sum;
       w_error += std::abs(gain[i]) * (unit * std::abs(sum) + error[i]);
     }
-    // y_i' = onto_i (y_i + w): each entry, and how far rounding can have taken it.
+    // y_i' = onto_i (y_i + w). Computes each entry, and in `doubt` how far off rounding can have
+    // made it.
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
         const double factor = onto[i] * onto[j], before = covariance[i * size + j];
@@ -407,7 +410,7 @@ Variances variance_bounds(const VaryingBuffers& buffers) {
       }
       root[i] = std::sqrt(covariance[i * size + i]);
     }
-    // Adds to the diagonal what dominates the doubts in the norm of the roots.
+    // Adds to the diagonal what dominates `doubt` in the norm of the roots.
     std::ranges::fill(excess, 0.0);
     for (std::size_t i = 0; i < size; ++i) inverse_root[i] = 1 / (root[i] += 0x1p-100 * root[q]);
     for (std::size_t i = 0; i < size; ++i)
@@ -419,7 +422,7 @@ Variances variance_bounds(const VaryingBuffers& buffers) {
       covariance[i * size + i] += kSlack * root[i] * excess[i];
       for (std::size_t j = 0; j < i; ++j) covariance[j * size + i] = covariance[i * size + j];
     }
-    // A NaN makes all later rows NaN, too: `with_stddevs` finds it there.
+    // A NaN makes all later rows NaN too, where `with_stddevs` detects it.
     for (std::size_t k = 0; k < q; ++k) {
       const double state = covariance[k * size + k];
       result.max_state = state <= result.max_state ? result.max_state : state;

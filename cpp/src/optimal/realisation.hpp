@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The optimum, or nearly, as a recursion with a few buffers: a time-varying buffered linear
-/// encoder (docs/math/optimal.md).
+/// The optimum, or nearly, as a recursion with a few buffers, that is, a time-varying buffered
+/// linear encoder (docs/math/optimal.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -16,18 +16,18 @@ namespace dpftrl::detail {
 
 /// C with C^T C = direct D_v^-1 + sum_k w_k (A^-1 D_u^-1 A^-T + s_k D_v)^-1:
 /// D_v^(-1/2) T^(-1/2) D_v^(-1/2) with the inverse root replaced by its rational approximation.
-/// @param max_whole_numbers  more gains than these are packed: those of 8 buffers beyond 2^17
-/// steps.
+/// @param max_whole_numbers  largest number of gains that are not packed; by default packing begins
+///                           with 8 buffers beyond 2^17 steps.
 /// @cost        O(n q^2) for q nodes.
 /// @checked-by  varying_numbers_test "packed numbers are those that are not"
 VaryingBuffers realise(const InverseRoot& root, const Weights& weights,
                        std::size_t max_whole_numbers = std::size_t{1} << 20);
 
-/// Fills in max_row_stddev and max_state_stddev, computed from the other numbers: upper bounds;
-/// infinite where double precision cannot tell the variances to within a thousandth.
+/// Fills in max_row_stddev and max_state_stddev, computed from the other numbers. They are upper
+/// bounds, infinite where double precision cannot determine the variances to within a thousandth.
 VaryingBuffers with_stddevs(VaryingBuffers buffers);
 
-/// ||C_j||^2 from the numbers that are kept, for every column.
+/// ||C_j||^2 of every column, from the stored numbers.
 std::vector<double> column_norms_squared(const VaryingBuffers& buffers);
 
 struct NumberRange {
@@ -37,31 +37,33 @@ struct NumberRange {
 NumberRange range_of(const VaryingBuffers& buffers);
 
 /// ||sum over i of C_{s + i b} / column_scales_{s + i b}||^2 for the phases s = 0 .. b - 1; for
-/// numbers that are not negative.
+/// non-negative numbers.
 /// @cost  O(n q^2), n q doubles of memory.
 std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
                                         const std::vector<double>& column_scales,
                                         std::int64_t separation);
 
 /// Inner products of column j with earlier columns i are r_j . (factors_i * ... * factors_{j-1}),
-/// scaled. For every step and buffer the largest r_j / column_scales_j from there on.
+/// scaled. Returns for every step and buffer the largest r_j / column_scales_j from there on.
 /// @cost  O(n q^2), n q doubles.
 std::vector<double> largest_products(const VaryingBuffers& buffers,
                                      const std::vector<double>& column_scales);
 
-/// For every column i at least its inner products with all columns j >= i + lag, for numbers that
-/// are not negative and factors of at most 1: the largest products from i + lag on, times the
-/// factors of i .. i + lag - 1, because more factors make it less. Rounding errors included.
+/// Upper bounds, for every column i, on its inner products with all columns j >= i + lag, for
+/// non-negative numbers and factors of at most 1: the largest products from i + lag on, times the
+/// factors of i .. i + lag - 1, because more factors only make them smaller. Includes rounding
+/// errors.
 /// @param largest  from `largest_products`.
 /// @cost  O(n q), n q doubles.
 std::vector<double> later_products(const VaryingBuffers& buffers,
                                    const std::vector<double>& column_scales,
                                    const std::vector<double>& largest, std::int64_t lag);
 
-/// Bound on the relative amount by which rounding took any ||C_j|| below its value.
+/// Bound on the relative amount by which rounding can have taken any ||C_j|| below its value.
 ///
-/// A summand of ||C_j||^2 is rounded at most three times a step, and sums of q^2 of them once more
-/// each: (3 n + q^2 + 8) 2^-53 in relation to the sum of magnitudes, and half of that for the root.
+/// A summand of ||C_j||^2 is rounded at most three times per step, and sums of q^2 of them once
+/// more each. This gives (3 n + q^2 + 8) 2^-53 relative to the sum of magnitudes, and half of that
+/// for the root.
 double rounding_of_column_norms(const VaryingBuffers& buffers,
                                 const std::vector<double>& norms_squared);
 
@@ -71,7 +73,7 @@ struct Variances {
 };
 
 /// Variances of the rows of A D C^-1 Z for unit normals, A_ij = decay^(i-j), D =
-/// diag(column_scales) (empty: all 1), and the largest of a state.
+/// diag(column_scales) (empty: all 1), and the largest variance of a state.
 Variances variances(const VaryingBuffers& buffers, const std::vector<double>& column_scales,
                     double decay);
 

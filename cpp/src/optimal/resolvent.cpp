@@ -8,7 +8,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Two doubles: the vectors that every target has.
+/// Two doubles, a vector that every target has.
 using Pair [[gnu::vector_size(16)]] = double;
 constexpr std::size_t kPairs = static_cast<std::size_t>(kNodesAtOnce) / 2;
 using Lanes = std::array<Pair, kPairs>;
@@ -51,10 +51,11 @@ struct BlockStart {
 
 struct NodeGroup {
   Lanes shifts, weights;
-  Lanes ratio, error;  ///< of the sweep that is under way
+  Lanes ratio, error;  ///< of the current sweep
 };
 
-/// Nodes in groups. The last node fills up the last group, in shares.
+/// Splits the nodes into groups. Copies of the last node, which share its weight, fill up the last
+/// group.
 std::vector<NodeGroup> groups_of(const InverseRoot& root) {
   const std::size_t used = root.shifts.size(), lanes = 2 * kPairs;
   std::vector<NodeGroup> groups((used + lanes - 1) / lanes);
@@ -69,7 +70,7 @@ std::vector<NodeGroup> groups_of(const InverseRoot& root) {
   return groups;
 }
 
-/// So many steps at once that no solution can grow by more than 2^800.
+/// Number of steps in which no solution can grow by more than 2^800.
 std::size_t block_length(const InverseRoot& root, const Weights& weights) {
   const auto [least_row, greatest_row] = std::ranges::minmax(weights.rows);
   const double growth =
@@ -145,7 +146,7 @@ class Sweeps {
     return {rows_.data(), columns_.data(), length, powers_[length]};
   }
 
-  /// One block of N <- N + v D, D <- D + s u N: the ratio N / D from the block's start to its end.
+  /// Advances the ratio N / D from the block's start to its end, by N <- N + v D, D <- D + s u N.
   void pass_forward(const Block& block, NodeGroup& group) const {
     Lanes n = group.ratio, d;
     const Lanes s = group.shifts;
@@ -164,8 +165,8 @@ class Sweeps {
     }
   }
 
-  /// The same once more, with D kept; then D <- D + s u N, N <- N + v D from the block's end to its
-  /// start. The products of both D, over their Wronskian, are the resolvent's diagonal over v.
+  /// Repeats this and keeps D; then D <- D + s u N, N <- N + v D from the block's end to its start.
+  /// The products of both D, over their Wronskian, are the resolvent's diagonal over v.
   void add_block(const Block& block, const BlockStart& start, bool is_last, NodeGroup& group) {
     Lanes n = start.ratio, d, error;
     const Lanes s = group.shifts;

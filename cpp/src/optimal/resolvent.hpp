@@ -12,7 +12,7 @@
 
 namespace dpftrl::detail {
 
-/// So many nodes are swept side by side; other numbers of nodes cost as much as the next multiple.
+/// Number of nodes swept at a time; other numbers of nodes cost as much as the next multiple.
 constexpr std::int64_t kNodesAtOnce = 12;
 
 /// [1 / tr W^T W, twice the largest diagonal entry of T] contains the spectrum of T (Gershgorin, as
@@ -26,8 +26,8 @@ struct RootDiagonal {
 
 /// diag(direct I + sum_k w_k (T + s_k I)^-1): the diagonal of T^(-1/2) for inverse_root() nodes.
 /// @guarantee  rounding_error comes from a recursion for the error itself, along each node.
-/// @cost       about 16 additions and multiplications a node and entry, three divisions a node and
-///             block; memory of one entry in 30 a node.
+/// @cost       about 16 additions and multiplications per node and entry, three divisions per node
+///             and block; memory of one entry in 30 per node.
 /// @checked-by optimum_test "rounding stays within its bound"
 RootDiagonal root_diagonal(const InverseRoot& root, const Weights& weights);
 

@@ -11,11 +11,11 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Any number of sweeps gives a bound; so many leave 10^-4 or less of it.
+/// Any number of sweeps gives a bound; after this many, 10^-4 or less of it is left to gain.
 constexpr int kMaxSweeps = 400;
 constexpr double kSmallChange = 1e-7;
 
-/// Signs of the steps, the first one positive: bit i - 1 of `code` is that of step i.
+/// Signs of the steps. The first one is positive; bit i - 1 of `code` is that of step i.
 Vector signs_of(std::uint32_t code, Eigen::Index num_steps) {
   Vector signs = Vector::Ones(num_steps);
   for (Eigen::Index i = 1; i < num_steps; ++i)
@@ -37,8 +37,8 @@ double sign_gauge(const Matrix& lambda) {
   std::vector<Vector> signs;
   for (std::uint32_t code = 0; code < 1U << (k - 1); ++code) signs.push_back(signs_of(code, k));
   std::vector<double> weights(signs.size(), 0.0);
-  // Least squares with weights that are not negative, one weight after the other; all diagonal
-  // entries may be the largest.
+  // Non-negative least squares, one weight after the other; all diagonal entries may equal the
+  // largest.
   Matrix rest = lambda;
   rest.diagonal().setConstant(largest);
   const double num_entries = static_cast<double>(k * k);
@@ -54,7 +54,7 @@ double sign_gauge(const Matrix& lambda) {
     }
     if (change <= kSmallChange * largest) break;
   }
-  // The rest that the weights leave, without the rounding of the steps.
+  // Recomputes the rest from the weights, without the rounding of the steps.
   rest = lambda;
   double sum = 0;
   for (std::size_t s = 0; s < signs.size(); ++s) {

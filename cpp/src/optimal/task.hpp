@@ -13,10 +13,10 @@
 
 namespace dpftrl::detail {
 
-/// The point at which the innermost of the tasks paused.
+/// The point at which the innermost task paused.
 class Pieces {
  public:
-  /// Awaited by a task that pauses; without Pieces to resume it, the task goes on.
+  /// Awaited by a task that pauses; without Pieces to resume it, the task continues.
   struct Pause {
     Pieces* pieces;
     bool await_ready() const noexcept { return pieces == nullptr; }
@@ -35,8 +35,8 @@ class Pieces {
   std::int64_t iterations_ = 0;
 };
 
-/// A value that is being computed. A task that is awaited runs at once, and its awaiter goes on
-/// when it has ended. What it refers to must outlive it.
+/// A value being computed by a coroutine. An awaited task runs immediately, and its awaiter resumes
+/// when it has ended. Everything the task refers to must outlive it.
 template <class Value>
 class [[nodiscard]] Task {
  public:
@@ -79,7 +79,7 @@ class [[nodiscard]] Task {
 
   Handle handle() const { return handle_; }
   bool is_done() const { return handle_.done(); }
-  /// Result of a task that has ended, to be taken once; throws what the task threw.
+  /// Result of a finished task, which can be taken once; throws what the task threw.
   Value result() const {
     promise_type& promise = handle_.promise();
     if (promise.thrown) std::rethrow_exception(promise.thrown);
@@ -90,7 +90,7 @@ class [[nodiscard]] Task {
   Handle handle_;
 };
 
-/// Runs the whole task at once: one that was given no Pieces.
+/// Runs a task that was given no Pieces from beginning to end.
 template <class Value>
 Value run(const Task<Value>& task) {
   task.handle().resume();

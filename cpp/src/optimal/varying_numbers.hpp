@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Gains and factors of VaryingBuffers, read and made without all of them at once.
+/// Access to gains and factors of VaryingBuffers without all of them in memory.
 
 #include <cstddef>
 #include <memory>
@@ -12,16 +12,16 @@
 
 namespace dpftrl::detail {
 
-/// Gains and factors of long recursions, each buffer's packed for itself: from step to step they
-/// change little.
+/// Packed gains and factors of long recursions. Each buffer is packed separately, because its
+/// numbers change little from step to step.
 class PackedNumbers {
  public:
-  /// Steps that are packed together.
+  /// Number of steps that are packed together.
   static constexpr std::size_t kBlock = PackedSeries::kLength;
 
   PackedNumbers(std::size_t num_steps, std::size_t num_buffers);
 
-  /// `num_buffers` numbers a step for the steps of block b, which are at most kBlock.
+  /// Set and get `num_buffers` numbers per step for the steps of block b, at most kBlock.
   void set_gains(std::size_t b, const std::vector<double>& numbers);
   void set_factors(std::size_t b, const std::vector<double>& numbers);
   void get_gains(std::size_t b, std::vector<double>& numbers) const;
@@ -36,7 +36,7 @@ class PackedNumbers {
   PackedSeries gains_, factors_;  ///< buffer k of block b is piece b num_buffers + k
 };
 
-/// Reads the numbers of any step, quickly where the step before it was near.
+/// Reads the numbers of any step; fast if it is near the previous one.
 class VaryingReader {
  public:
   explicit VaryingReader(const VaryingBuffers& buffers)
@@ -46,7 +46,7 @@ class VaryingReader {
   std::size_t num_buffers() const { return num_buffers_; }
   double inverse_scale(std::size_t step) const { return buffers_.inverse_scales[step]; }
 
-  /// Points to those of one step, until the next call.
+  /// Pointer to the numbers of one step, valid until the next call.
   const double* gains(std::size_t step) {
     if (!buffers_.packed) return &buffers_.gains[step * num_buffers_];
     if (step / PackedNumbers::kBlock != gains_block_) load_gains(step / PackedNumbers::kBlock);
@@ -66,7 +66,7 @@ class VaryingReader {
   const VaryingBuffers& buffers_;
   std::size_t num_buffers_;
   std::size_t gains_block_ = kNone, factors_block_ = kNone;
-  std::vector<double> gains_, factors_;  ///< of these blocks
+  std::vector<double> gains_, factors_;  ///< numbers of these blocks
 };
 
 }  // namespace dpftrl::detail

@@ -16,7 +16,8 @@
 namespace dpftrl {
 namespace {
 
-/// Least tolerance where absolute values of inner products, nearly kinks, are in the objective.
+/// Least tolerance if the objective contains absolute values of inner products, which are nearly
+/// kinks.
 constexpr double kSignedTolerance = 1e-5;
 
 void require_banded_problem(const char* function, const BandedProblem& problem,
@@ -27,14 +28,14 @@ void require_banded_problem(const char* function, const BandedProblem& problem,
   detail::require_family_options(function, options);
 }
 
-/// Columns that one user can touch have no common row.
+/// True if the columns that one user can touch have no common row.
 bool has_orthogonal_columns(const BandedProblem& problem) {
   return problem.participation.max_participations_within(problem.num_steps) == 1 ||
          problem.participation.separation() >= problem.num_bands;
 }
 
-/// From parameters to coefficients. Free: c_1, c_2, ... with c_0 = 1. Otherwise ln of the
-/// decrements, from the last coefficient up, which makes c positive and non-increasing.
+/// Converts parameters to coefficients. If free, they are c_1, c_2, ... with c_0 = 1; otherwise ln
+/// of the decrements, from the last coefficient up, which makes c positive and non-increasing.
 std::vector<double> coefficients_of(const Vector& point, bool is_free) {
   std::vector<double> c(point.data(), point.data() + point.size());
   if (is_free) {
@@ -59,7 +60,8 @@ void pull_back_coefficients(const Vector& point, const Vector& by_coefficient, b
   }
 }
 
-/// The square root; free coefficients begin small where columns of one user would overlap.
+/// Starts at the square root; free coefficients begin small where columns of one user would
+/// overlap.
 Vector starting_point(const BandedProblem& problem, bool is_free) {
   const std::int64_t num_bands = problem.num_bands;
   std::vector<double> f = square_root_coefficients(num_bands + 1);
@@ -75,7 +77,7 @@ Vector starting_point(const BandedProblem& problem, bool is_free) {
   return point;
 }
 
-/// `progress` for one of two searches that follow each other, whose errors are those of one
+/// Wraps `progress` for one of two consecutive searches, whose errors are those of one
 /// participation.
 std::function<bool(const FamilyProgress&)> continued(
     const std::function<bool(const FamilyProgress&)>& progress, std::int64_t evaluations_before,

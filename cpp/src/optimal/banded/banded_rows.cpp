@@ -11,8 +11,8 @@ Eigen::Index index(std::int64_t i) {
   return static_cast<Eigen::Index>(i);
 }
 
-/// Forward over the steps. `system` and `covariance` as in BandedRowErrors, n rows and p + 1
-/// columns.
+/// Runs forward over the steps. `system` and `covariance` are as in BandedRowErrors, with n rows
+/// and p + 1 columns.
 void append_variances(const Matrix& columns, Matrix& system, Matrix& covariance,
                       std::vector<double>& variances) {
   const Eigen::Index bands = columns.cols();
@@ -52,7 +52,7 @@ std::vector<double> banded_row_norms_squared(const Matrix& columns) {
 std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns) {
   const Eigen::Index n = columns.rows(),
                      last = columns.cols() - 1;  // states: w_{t-1}, ..., the sum
-  // A factor is rounded twice, a sum of its products with covariances once a term.
+  // A factor is rounded twice, a sum of its products with covariances once per term.
   const double unit = static_cast<double>(columns.cols() + 4) * 0x1p-53;
   constexpr double kSlack = 1 + 0x1p-20;  // for the rounding of these bounds
   Matrix covariance = Matrix::Zero(last + 1, last + 1), next = covariance;

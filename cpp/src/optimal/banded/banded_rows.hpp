@@ -14,13 +14,13 @@ namespace dpftrl::detail {
 /// `columns`: C_jj, C_{j+1,j}, ..., 0 below C.
 std::vector<double> banded_row_norms_squared(const Matrix& columns);
 
-/// Squared row norms of prefix sums * C^-1, hardly above them and never below; infinity or no
-/// number where double precision knows no bound. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below
-/// C, a positive diagonal.
+/// Squared row norms of prefix sums * C^-1, hardly above them and never below; infinity or NaN
+/// where double precision gives no bound. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below C, a
+/// positive diagonal.
 ///
-/// Follows the covariance of the last p - 1 of w = C^-1 Z and of their running sum. Every step adds
-/// the sums of the possible rounding errors of the rows to the diagonal, so the computed matrix
-/// stays above the true one in the order of positive semi-definite matrices, which a step
+/// Tracks the covariance of the last p - 1 entries of w = C^-1 Z and of their running sum. Every
+/// step adds the sums of the possible rounding errors of the rows to the diagonal, so the computed
+/// matrix stays above the true one in the order of positive semi-definite matrices, which a step
 /// preserves.
 /// @checked-by varying_bands_test "bounds of row norms hold ..."
 std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
@@ -34,7 +34,7 @@ class BandedRowErrors final : public RowErrors {
  public:
   BandedRowErrors(std::int64_t num_steps, std::int64_t num_bands);
 
-  /// Parameters: p - 1 for each column but the last ones, which are cut off.
+  /// Number of parameters: p - 1 for each column except the last ones, which are cut off.
   Eigen::Index num_parameters() const { return num_parameters_; }
   /// The parameters of columns proportional to c.
   Vector parameters_of(const std::vector<double>& coefficients) const;

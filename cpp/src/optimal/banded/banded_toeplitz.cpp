@@ -12,11 +12,11 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Up to this many bands recursions are faster than transforms.
+/// Up to this many bands, recursions are faster than transforms.
 constexpr std::int64_t kMostDirectBands = 128;
 
-/// |x| is taken for the root of x^2 and the square of this, which costs about 1e-4 of the error and
-/// takes half the line searches of 1e-4.
+/// |x| is replaced by the root of x^2 plus the square of this, which costs about 1e-4 of the error
+/// and takes half as many line searches as 1e-4 would.
 constexpr double kSmooth = 1e-3;
 
 std::size_t size_of(std::int64_t n) {
@@ -82,7 +82,7 @@ double BandedToeplitzError::row_weight(std::int64_t step, Objective objective) c
   return (n - static_cast<double>(step)) / n;
 }
 
-/// || sum_{i<k} column i b ||^2, and the gradient added.
+/// Returns || sum_{i<k} column i b ||^2, and adds the gradient of half its logarithm.
 double BandedToeplitzError::sensitivity_squared(std::span<const double> c, Vector* gradient) const {
   const std::int64_t p = problem_.num_bands;
   std::vector<double> sum(size_of(problem_.num_steps), 0.0);
@@ -103,7 +103,7 @@ double BandedToeplitzError::sensitivity_squared(std::span<const double> c, Vecto
   return total;
 }
 
-/// Sum of |X_ij| over the first phase, smoothed, and its slopes added. X_ij is the sum of
+/// Returns the smoothed sum of |X_ij| over the first phase, and adds its slopes. X_ij is the sum of
 /// c_u c_{u + (j - i) b} over u < n - j b.
 double BandedToeplitzError::phase_sum(std::span<const double> c, Vector& gradient) const {
   const std::int64_t n = problem_.num_steps, p = problem_.num_bands, b = repeats_.separation;
@@ -115,7 +115,7 @@ double BandedToeplitzError::phase_sum(std::span<const double> c, Vector& gradien
     std::vector<double> products(size_of(num_products + 1), 0.0);
     for (std::int64_t u = 0; u < num_products; ++u)
       products[size_of(u + 1)] = products[size_of(u)] + c[size_of(u)] * c[size_of(u + lag)];
-    // slopes[j - i]: those of columns i to j, which all have the rows above n - j b.
+    // slopes[j - i] is the sum of those of columns i to j, which all have the rows above n - j b.
     std::vector<double> slopes(size_of(k - i));
     double slope = 0;
     for (std::int64_t j = i; j < k; ++j) {
@@ -157,9 +157,9 @@ double BandedToeplitzError::row_squared(const std::vector<double>& inverse,
   return total;
 }
 
-/// Adds that of ln(row) / 2. With b = prefix sums of e, C e = (1, 0, ...): the adjoint of b_t is
-/// 2 w_t b_t, that of e its sums from the end, mu = C^-T times that, and the slope in c_m is
-/// -sum_t mu_t e_{t-m}.
+/// Adds the gradient of ln(row) / 2. With b = prefix sums of e, C e = (1, 0, ...): the adjoint of
+/// b_t is 2 w_t b_t, that of e is its sums from the end, mu is C^-T times that, and the slope in
+/// c_m is -sum_t mu_t e_{t-m}.
 void BandedToeplitzError::row_gradient(std::span<const double> c, const std::vector<double>& e,
                                        Vector& gradient) {
   const std::int64_t n = problem_.num_steps, p = problem_.num_bands;

@@ -30,9 +30,9 @@ class SeriesProducts {
   std::vector<std::unique_ptr<Fft>> transforms_;
 };
 
-/// Columns that a user touches overlap, in patterns so few that coefficients may have both signs.
-/// Not where a user is in all steps: there independent noise is best, and smoothing would cost 0.3
-/// %.
+/// True if the columns that a user touches overlap, in so few patterns that coefficients may have
+/// both signs. False if a user is in all steps, where independent noise is best and smoothing would
+/// cost 0.3 %.
 bool has_signed_overlaps(const BandedProblem& problem);
 
 /// ln(error) of a banded Toeplitz encoder as a function of all its coefficients, with the gradient.

@@ -11,7 +11,7 @@ namespace dpftrl {
 namespace {
 
 constexpr std::int64_t kMostSingleSteps = 4096;
-/// Cells in the distance from the nearer end, to compare starts and for the last part.
+/// Number of cells in the distance from the nearer end, to compare starts and for the last part.
 constexpr std::int64_t kCoarse = 24;
 constexpr std::int64_t kFine = 128;
 

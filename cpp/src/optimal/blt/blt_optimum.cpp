@@ -45,15 +45,16 @@ FamilyErrors BltObjective::errors(const Vector& log_gaps) const {
 }
 
 Vector spread_roots(std::int64_t num_buffers, std::int64_t num_steps) {
-  // Heights -ln(1 - root) evenly from 0 to just above ln n, where one decay lasts for the horizon.
+  // Spaces heights -ln(1 - root) evenly from 0 to just above ln n, where a decay lasts for the
+  // horizon.
   const double top = std::log(static_cast<double>(num_steps)) + 1;
   const Eigen::Index size = static_cast<Eigen::Index>(2 * num_buffers);
   return Vector::Constant(size, std::log(top / static_cast<double>(size + 1)));
 }
 
 std::vector<Vector> with_one_more_buffer(const Vector& log_gaps) {
-  // A pair of nearly equal roots changes nothing; it goes into the middle of each gap between
-  // pairs.
+  // A pair of nearly equal roots changes almost nothing; one is placed in the middle of each gap
+  // between pairs in turn.
   std::vector<Vector> starts;
   for (Eigen::Index at = 0; at <= log_gaps.size(); at += 2) {
     const bool on_top = at == log_gaps.size();

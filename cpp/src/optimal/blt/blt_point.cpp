@@ -14,7 +14,7 @@ Jet binomial_series(double x, double count, double order) {
   double value = 0, derivative = 0;
   double power = 1;  // (-x)^(k-1)
   for (double k = 0; k < 60; ++k) {
-    // term is the binomial coefficient alone; powers of x apart, as x may be 0.
+    // `term` is the binomial coefficient alone; powers of x are kept apart, as x may be 0.
     const double signed_power = k == 0 ? 1 : -x * power;
     value += term * signed_power;
     if (k > 0) derivative -= k * term * power;
@@ -29,7 +29,7 @@ Jet binomial_series(double x, double count, double order) {
   return {value, derivative};
 }
 
-/// Below this the closed forms cancel.
+/// Below this, the closed forms suffer from cancellation.
 constexpr double kSeriesBelow = 0.5;
 
 }  // namespace

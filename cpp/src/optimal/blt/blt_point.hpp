@@ -35,7 +35,8 @@ inline double joint_complement(double a, double b) {
 struct BltPoint {
   explicit BltPoint(const Vector& log_gaps);
 
-  /// The parameters of given complements, theta_1 first; both decreasing in theta and interlacing.
+  /// Parameters that give these complements, theta_1 first; both decreasing in theta and
+  /// interlacing.
   static Vector log_gaps_of(const Vector& decay_complements, const Vector& inverse_complements);
 
   Eigen::Index num_buffers;
@@ -45,7 +46,7 @@ struct BltPoint {
   Vector weight;      ///< omega_i > 0: c_j = sum omega_i theta_i^(j-1)
   Vector sum_weight;  ///< u_i > 0: B has coefficients b_j = limit + sum u_i theta^_i^j
   double limit;       ///< prod (1 - theta_i) / (1 - theta^_i)
-  bool is_finite;     ///< no overflow on the way
+  bool is_finite;     ///< nothing overflowed
 };
 
 /// Derivatives of a function of a BltPoint.
@@ -63,11 +64,11 @@ struct BltSlopes {
   double log_limit;
 };
 
-/// Overwrites `gradient` by the derivatives in the log gaps.
+/// Overwrites `gradient` with the derivatives in the log gaps.
 void pull_back(const BltPoint& point, const BltSlopes& slopes, Eigen::Ref<Vector> gradient);
 
 /// ||sum_{i<k} column i b||^2 with k participations b steps apart, in the closed form that costs
-/// O(k d^2). `slopes`, if given, receives the derivatives (added).
+/// O(k d^2). The derivatives, times `scale`, are added to `slopes` if it is given.
 /// @pre  (num_participations - 1) separation < num_steps
 struct Repeats {
   std::int64_t num_steps;
@@ -77,7 +78,7 @@ struct Repeats {
 double sensitivity_squared(const BltPoint& point, const Repeats& repeats, BltSlopes* slopes,
                            double scale);
 
-/// ||B_t||^2 of the last row (the largest), or the mean over rows, times nothing.
+/// ||B_t||^2 of the last row (the largest), or its mean over rows; only derivatives are scaled.
 double largest_row_squared(const BltPoint& point, std::int64_t num_steps, BltSlopes* slopes,
                            double scale);
 double mean_row_squared(const BltPoint& point, std::int64_t num_steps, BltSlopes* slopes,

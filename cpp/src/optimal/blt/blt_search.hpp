@@ -26,12 +26,12 @@ class BltObjective {
   Objective objective_;
 };
 
-/// Starting point of a search that has nothing better.
+/// Default starting point of a search.
 Vector spread_roots(std::int64_t num_buffers, std::int64_t num_steps);
 /// Points with one more pair of roots, next to each other, and almost the same error.
 std::vector<Vector> with_one_more_buffer(const Vector& log_gaps);
 
-/// The one after the other.
+/// Concatenation of two vectors.
 Vector joined(const Vector& first, const Vector& second);
 
 struct BltParameters {
@@ -48,11 +48,11 @@ void require_blt_problem(const char* function, std::int64_t num_steps,
 struct GrowOptions {
   std::optional<std::int64_t> num_buffers;
   std::int64_t num_steps;
-  Eigen::Index num_others = 0;  ///< parameters after the log gaps, 0 at first
+  Eigen::Index num_others = 0;  ///< parameters after the log gaps, initially 0
 };
 
-/// Points from which the search for `num_buffers` starts: spread out, and made of the optimum with
-/// one buffer fewer where there is one.
+/// Points from which the search for `num_buffers` starts: spread out, and derived from the optimum
+/// with one buffer fewer if there is one.
 inline std::vector<Vector> starts_of(const GrowOptions& options, std::int64_t num_buffers,
                                      const Vector& last) {
   const Vector others = Vector::Zero(options.num_others);
@@ -64,10 +64,10 @@ inline std::vector<Vector> starts_of(const GrowOptions& options, std::int64_t nu
   return starts;
 }
 
-/// One buffer after the other, each time from the spread start and from the last optimum with one
-/// more pair of roots, until there are enough or (unset) one more gains less than 0.1 %.
+/// Adds one buffer at a time, each time from the spread start and from the last optimum with one
+/// more pair of roots, until there are enough or (if unset) one more gains less than 0.1 %.
 ///
-/// `screen` descends as far as it takes to tell which start is best, `finish` from there on.
+/// `screen` descends far enough to tell which start is best, and `finish` continues from there.
 ///
 /// Both return tasks.
 template <class Screen, class Finish>

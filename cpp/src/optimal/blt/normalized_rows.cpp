@@ -15,8 +15,8 @@ constexpr std::size_t kMost = static_cast<std::size_t>(kMaxBuffers);
 using Buffers = std::array<double, kMost>;
 using Pairs = std::array<double, kMost * kMost>;
 
-/// The largest length up to `wanted` that is odd, so that there is a middle, and 1 or m 2^e - 1
-/// with m up to a third of the cells in a distance, so that there are few lengths.
+/// The largest length up to `wanted` that is odd, so that a cell has a middle, and 1 or m 2^e - 1
+/// with m up to a third of the cells in a distance, so that few lengths occur.
 std::int64_t cell_length(std::int64_t wanted, std::int64_t cells_in_distance) {
   std::int64_t mantissa = wanted + 1, unit = 1;
   while (3 * mantissa > std::max<std::int64_t>(cells_in_distance, 24)) {
@@ -54,7 +54,6 @@ NormalizedRowErrors::NormalizedRowErrors(const Options& options)
   std::map<std::int64_t, std::size_t> kind_of;
   for (std::int64_t t = 0; t < options.num_steps;) {
     const std::int64_t distance = std::min(t + 1, options.num_steps - t);
-    // Odd, so that there is a middle.
     const std::int64_t cell =
         cell_length(distance / options.cells_in_distance, options.cells_in_distance);
     const auto [known, is_new] = kind_of.try_emplace(cell, kinds_.size());
@@ -233,7 +232,7 @@ const std::vector<double>& NormalizedRowErrors::values(const Vector& point) {
   return values_;
 }
 
-/// `row_norms` backward, statement by statement.
+/// Reverse-mode derivatives of `row_norms`, statement by statement.
 void NormalizedRowErrors::reverse_row_norms(const std::vector<double>& weights) {
   Pairs by_state{};
   Buffers by_cross{};
@@ -281,7 +280,7 @@ void NormalizedRowErrors::reverse_row_norms(const std::vector<double>& weights) 
   }
 }
 
-/// `column_norms` backward, that is forward in time.
+/// Reverse-mode derivatives of `column_norms`, which run forward in time.
 void NormalizedRowErrors::reverse_column_norms(BltSlopes& slopes) {
   Pairs by_rest{};
   for (std::size_t k = 0; k < cells_.size(); ++k) {

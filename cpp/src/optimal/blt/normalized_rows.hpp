@@ -31,7 +31,7 @@ class NormalizedRowErrors final : public RowErrors {
     std::int64_t num_steps;
     std::int64_t num_buffers;
     bool scale_rows;
-    /// Cells are about this fraction of the distance to the nearer end; num_steps: single steps.
+    /// The distance to the nearer end is about this many cells; num_steps gives single steps.
     std::int64_t cells_in_distance;
   };
   explicit NormalizedRowErrors(const Options& options);
@@ -41,7 +41,7 @@ class NormalizedRowErrors final : public RowErrors {
   void pull_back(const std::vector<double>& weights, Vector& gradient) override;
 
  private:
-  /// Quantities that cells of one length have in common, and the derivatives in them.
+  /// Quantities that cells of one length share, and the derivatives in them.
   struct Kind {
     explicit Kind(std::int64_t cell_length) : length(cell_length) {}
     std::int64_t length;

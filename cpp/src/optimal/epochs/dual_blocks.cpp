@@ -36,7 +36,7 @@ Matrix block_residual(const DualBlock& block, const Matrix& root, double level, 
 }
 
 double distance_with_repeats(double gap, const Vector& residual) {
-  // Residuals above so many times the gap are those of an iterate that is on its way.
+  // If this share of the residual is above the gap, the iterate is still on its way.
   constexpr double kResidualShare = 0.1;
   return std::min(gap, kResidualShare * residual.norm());
 }

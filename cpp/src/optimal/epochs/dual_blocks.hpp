@@ -23,7 +23,7 @@ double log_of(double x);
 /// Square roots of dual variables, whose mean square is 1, stay above this: those of inactive rows
 /// and columns go to 0.
 inline constexpr double kLeastRoot = 3e-7;
-/// A step leaves at least this much of the least root of a phase, or of a row.
+/// A step keeps at least this fraction of the least root of a phase, or of a row.
 inline constexpr double kLeastKept = 0.3;
 
 /// One phase of the dual variable Lambda = M M^T, M = D_y^(-1/2) L^(1/2), y_i = L_ii / tr L.
@@ -43,8 +43,8 @@ Matrix kept_positive(const Matrix& root_of_l, const Matrix& proposed);
 /// @param root  block of (W^T W)^(1/2).
 Matrix block_residual(const DualBlock& block, const Matrix& root, double level, double barrier);
 
-/// How far an iterate is from the optimum. With repeats the solutions for a barrier have gaps of
-/// several times its weight, and only the residual shows that one of them is reached.
+/// Distance of an iterate from the optimum. With repeats, the solutions for a barrier have gaps of
+/// several times its weight, and only the residual shows that one of them has been reached.
 double distance_with_repeats(double gap, const Vector& residual);
 
 /// Scales by a power of two, so that nothing is rounded and no square overflows; drops numbers

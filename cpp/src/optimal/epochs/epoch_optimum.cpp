@@ -47,10 +47,10 @@ void require_problem(std::string_view function, const EpochOptimumProblem& probl
     fail_argument(function, "decay", "above 0 and at most 1", to_text(problem.decay));
 }
 
-/// Entry x of a list that is read at positions between its own; beyond the ends, the last ones.
+/// Position at which a list is interpolated linearly; beyond the ends, its last entries apply.
 struct Between {
   Eigen::Index before, after;
-  double share;  ///< of the latter
+  double share;  ///< share of `after`
 
   /// @param position  0 to 1, the middle of piece i of `count` being (i + 1/2) / count.
   Between(double position, Eigen::Index count) {
@@ -62,7 +62,7 @@ struct Between {
   }
 };
 
-/// Points x are the blocks of L^(1/2), one a phase, and for the max objective u^(1/2).
+/// Points x are the blocks of L^(1/2), one per phase, and for the max objective u^(1/2).
 class Iteration {
  public:
   explicit Iteration(const EpochOptimumProblem& problem)
@@ -81,7 +81,7 @@ class Iteration {
     return x;
   }
 
-  /// The point of a problem with fewer steps an epoch, stretched.
+  /// Stretches the point of a problem with fewer steps per epoch.
   Vector stretched(const Vector& coarse, Eigen::Index coarse_length) const {
     const Iteration other({.num_epochs = problem_.num_epochs, .epoch_length = coarse_length});
     Vector x = uniform_start();
@@ -120,7 +120,7 @@ class Iteration {
     return duals;
   }
 
-  /// Lambda = M M^T. Weights u of 0 are made as small as can be.
+  /// Lambda = M M^T. Weights u of 0 are replaced with tiny ones.
   EpochWeights weights(const DenseDuals& duals) const {
     EpochWeights weights{
         .columns = {}, .inverse_rows = Vector::Ones(num_steps()), .decay = problem_.decay};
@@ -145,7 +145,7 @@ class Iteration {
     double upper = kInfinity;
   };
 
-  /// The primal point of a dual one, and bounds to rounding.
+  /// The primal point of a dual one, and bounds up to rounding.
   std::optional<Evaluation> evaluate(const Vector& x, double accuracy) const {
     const EpochWeights dual = weights(duals_of(x));
     double root_error = 0;
@@ -161,7 +161,7 @@ class Iteration {
     return result;
   }
 
-  /// f = ln (W^T W)^(1/2) - ln L over the phases and ln diag (W W^T)^(1/2) - ln u, less their
+  /// f = ln (W^T W)^(1/2) - ln L over the phases and ln diag (W W^T)^(1/2) - ln u, minus their
   /// levels, as changes of the roots.
   Vector residual(const Vector& x, const Evaluation& value, double barrier) const {
     Vector residual(x.size());
@@ -186,8 +186,8 @@ class Iteration {
   };
 
   /// The bounds that dual variables prove. The root is within `root_error` of the approximation,
-  /// both relative and in the order of positive matrices, and this within its rounding of the
-  /// numbers that were computed.
+  /// both relative and in the order of positive matrices, and the approximation is within its
+  /// rounding of the computed numbers.
   Proved proved(const EpochWeights& dual, double accuracy) const {
     Proved bounds;
     double root_error = 0;
@@ -310,7 +310,7 @@ class EpochOptimumSolver::State {
 
   EpochOptimum result() const {
     const DenseDuals duals = iteration_.duals_of(best_.lower_point());
-    // The upper bound allows for it once a pair of epochs.
+    // The upper bound allows for it once per pair of epochs.
     const double accuracy = kProvedShare * std::clamp(gap(), gap_, 0.1) /
                             static_cast<double>(iteration_.num_epochs() + 3);
     Iteration::Proved proved = iteration_.proved(iteration_.weights(duals), accuracy);
@@ -414,7 +414,7 @@ EpochOptimum find_epoch_optimum(const EpochOptimumProblem& problem, const Optimu
 
 namespace {
 
-/// The weights of dual variables that somebody gives.
+/// Checks dual variables from a caller and returns their weights.
 EpochWeights checked_weights(std::string_view function, const EpochOptimumProblem& problem,
                              const DenseDuals& duals) {
   require_problem(function, problem);

@@ -12,12 +12,12 @@
 
 namespace dpftrl {
 
-/// Largest n k^2, n steps in k epochs: an iteration takes some seconds there.
+/// Largest n k^2 for n steps in k epochs; an iteration takes some seconds there.
 inline constexpr std::int64_t kMaxEpochOptimumSize = std::int64_t{1} << 23;
-/// Most epochs, as matrices of 2k x 2k are inverted.
+/// Largest number of epochs, because matrices of 2k x 2k are inverted.
 inline constexpr std::int64_t kMaxEpochOptimumEpochs = 64;
 
-/// True if find_epoch_optimum takes the workload over so many epochs of so many steps.
+/// True if find_epoch_optimum takes the workload over `num_epochs` epochs of `epoch_length` steps.
 bool has_epoch_optimum(const Workload& workload, std::int64_t num_epochs,
                        std::int64_t epoch_length);
 
@@ -41,8 +41,8 @@ struct EpochOptimum {
   double lower_bound;
   double every_dimension_bound;  ///< as that of DenseOptimum
   double upper_bound;
-  DenseDuals duals;         ///< behind the lower bound
-  DenseDuals primal_duals;  ///< behind the upper one
+  DenseDuals duals;         ///< duals that prove the lower bound
+  DenseDuals primal_duals;  ///< duals that prove the upper bound
 };
 
 /// Input of find_epoch_optimum.
@@ -55,13 +55,13 @@ struct EpochSearch {
 class EpochOptimumSolver {
  public:
   /// @throws as find_epoch_optimum.
-  /// @cost   with epochs of many steps that of about four iterations.
+  /// @cost   that of about four iterations if epochs have many steps.
   EpochOptimumSolver(const EpochOptimumProblem& problem, const OptimumOptions& options);
   ~EpochOptimumSolver();
   EpochOptimumSolver(EpochOptimumSolver&&) noexcept;
   EpochOptimumSolver& operator=(EpochOptimumSolver&&) noexcept;
 
-  /// One iteration. False when there is nothing left to do: converged, or the iterations used up.
+  /// Runs one iteration. False when nothing is left to do: converged, or the iterations used up.
   bool advance();
   /// The gap is that of the computed bounds.
   OptimumProgress progress() const;
@@ -73,33 +73,33 @@ class EpochOptimumSolver {
   std::unique_ptr<State> state_;
 };
 
-/// Searches until the gap, the last iteration, or options.progress says stop (status `stopped`).
-/// Epochs of many steps start from the solution for fewer, which takes about as long as four
-/// iterations. The gap that progress is told is that of the computed bounds; those of the result
-/// also allow for rounding.
+/// Searches until the gap is reached, the iterations are used up, or options.progress returns false
+/// (status `stopped`). Epochs of many steps start from the solution for fewer, which takes about as
+/// long as four iterations. The gap passed to progress is that of the computed bounds; those of the
+/// result also allow for rounding.
 /// @throws Error{invalid_argument} a number out of range, a problem beyond kMaxEpochOptimumSize or
 ///         kMaxEpochOptimumEpochs.
-/// @cost  O(b k^3) a node, 15 to 40 nodes an iteration; the bounds of the result take as long as
+/// @cost  O(b k^3) per node, 15 to 40 nodes per iteration; the bounds of the result take as long as
 ///        ten iterations, and as much again with the max objective.
 [[nodiscard]] EpochOptimum find_epoch_optimum(const EpochOptimumProblem& problem,
                                               const OptimumOptions& options = {});
 
 /// Returns the lower bounds that dual variables prove, however they were found; those of an
 /// EpochOptimum give its lower bounds.
-/// @param accuracy  what the quadrature may take away, relative.
-/// @guarantee   at most the least errors, for any numbers; 0 where they prove nothing.
+/// @param accuracy  relative amount that the quadrature may take away.
+/// @guarantee   at most the least errors, for any numbers; 0 if they prove nothing.
 /// @throws Error{invalid_argument} a problem that the solver does not take, a number that is not
 ///         finite, row duals with the mean objective; Error{wrong_length}.
 /// @checked-by  epoch_optimum_test "any duals give bounds"
 DenseLowerBounds epoch_lower_bounds(const EpochOptimumProblem& problem, const DenseDuals& duals,
                                     double accuracy);
 
-/// X = C^T C of the factorization that dual variables belong to, n x n in the order of time, up to
-/// a factor.
+/// Gram matrix X = C^T C of the factorization that dual variables belong to, n x n in time order,
+/// up to a factor.
 ///
 /// @throws Error{invalid_argument, wrong_length} as epoch_lower_bounds; Error{unsupported} dual
 ///         variables too far apart for double precision.
-/// @cost        O(n^2 k) a node, some 30 nodes; three matrices of n x n.
+/// @cost        O(n^2 k) per node, some 30 nodes; three matrices of n x n.
 /// @checked-by  epoch_optimum_test "the Gram matrix has the error of the upper bound"
 Matrix epoch_optimum_gram(const EpochOptimumProblem& problem, const DenseDuals& duals);
 

@@ -17,10 +17,10 @@ using Index = Eigen::Index;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnit = 0x1p-53;
-/// Covers the rounding of what error bounds are computed from.
+/// Covers the rounding of the terms that error bounds are computed from.
 constexpr double kRoundUp = 1.01;
 
-/// high + low; `low` is empty where double precision has to do.
+/// high + low; `low` is empty in plain double precision.
 struct WideMatrix {
   Matrix high, low;
 
@@ -36,14 +36,14 @@ WideMatrix zeros(Index size, bool is_wide) {
   return {.high = Matrix::Zero(size, size), .low = is_wide ? Matrix::Zero(size, size) : Matrix()};
 }
 
-/// A matrix, and how far from it in norm the one that is meant can be.
+/// A matrix, with a bound on its distance in norm from the exact one.
 struct Known {
   WideMatrix value;
   double error = 0;
 };
 
-/// R - P Q in twice the precision: each product is exact, its error is summed apart (Ogita, Rump,
-/// Oishi 2005). What is returned is off by (p + 4)^2 2^-104 ||P||_F ||Q||_F and 2^-53 of itself.
+/// R - P Q in twice the precision: each product is exact, its error is summed separately (Ogita,
+/// Rump, Oishi 2005). The result is off by (p + 4)^2 2^-104 ||P||_F ||Q||_F and 2^-53 of itself.
 Matrix less_product(Matrix residual, const WideMatrix& p, const Matrix& q) {
   const Index size = q.rows();
   constexpr double kSplit = 134217729.0;  // 2^27 + 1
@@ -73,7 +73,7 @@ Matrix less_product(Matrix residual, const WideMatrix& p, const Matrix& q) {
   return residual;
 }
 
-/// P^-1 for positive definite P; nothing where P does not look so. In wide precision the inverse
+/// P^-1 for positive definite P; nothing if P does not appear to be. In wide precision, the inverse
 /// in double, Q, is followed by a step of Newton's method, Q + Q R with R = I - P Q, or two if P is
 /// ill-conditioned. With R the last residual and R_0 the first one, I - P (Q + Q R) = R_0 R to
 /// rounding: norms bound it, and so the error.
@@ -104,7 +104,7 @@ std::optional<Known> inverse_of(const WideMatrix& p) {
   return inverse;
 }
 
-/// a - b; the rounding of a sum of numbers in twice the precision is in its error.
+/// a - b; its error includes the rounding of sums in twice the precision.
 Known difference(const Known& a, const Known& b) {
   Known result{.value = {.high = a.value.high - b.value.high, .low = {}},
                .error = a.error + b.error};
@@ -118,9 +118,9 @@ Known difference(const Known& a, const Known& b) {
 }
 
 /// H = A^-1 D_u^-1 A^-T + s Lambda, the steps ordered by pairs of phases, first with last, second
-/// with last but one, ...: a ring laid flat. So H is block tridiagonal, with diagonal matrices (two
-/// of them before the last block, if that is a single phase) beside the diagonal; the step from the
-/// end of an epoch to the next one stays within the first pair.
+/// with last but one, ..., like a ring laid flat. H is then block tridiagonal, with diagonal
+/// matrices (two of them before the last block, if that is a single phase) beside the diagonal; the
+/// step from the end of an epoch to the next one stays within the first pair.
 class FoldedRing {
  public:
   FoldedRing(const EpochWeights& weights, bool is_wide)
@@ -145,7 +145,7 @@ class FoldedRing {
   Index step(Index block, Index entry) const {
     return phase(block, entry / num_epochs_) + entry % num_epochs_ * length_;
   }
-  /// The entry in the next block whose step is beside that of `entry`.
+  /// The entry in the next block whose step is adjacent to that of `entry`.
   Index beside(Index block, Index entry) const {
     return num_halves(block + 1) == 2 ? entry : entry % num_epochs_;
   }
@@ -156,7 +156,7 @@ class FoldedRing {
   /// The same between step t and the next one.
   const Wide& coupling_after(Index t) const { return of(steps_, t).coupling; }
 
-  /// A block on the diagonal of H.
+  /// Diagonal block of H.
   Known diagonal(Index block, double shift) const {
     const Block& own = of(blocks_, block);
     Known d{.value = own.base};
@@ -210,8 +210,8 @@ class FoldedRing {
     Wide diagonal;  ///< 1 / u_t + alpha^2 / u_{t-1}
   };
   struct Block {
-    WideMatrix base;  ///< of A^-1 D_u^-1 A^-T
-    Matrix columns;   ///< of Lambda
+    WideMatrix base;  ///< part from A^-1 D_u^-1 A^-T
+    Matrix columns;   ///< part from Lambda
     std::vector<Wide> couplings;
   };
 
@@ -296,7 +296,7 @@ class Accumulator {
     next_.resize(own_.size());
   }
 
-  /// Adds weight (H + shift Lambda)^-1. False where an inverse does not exist to rounding.
+  /// Adds weight H^-1 with s = shift. False if an inverse does not exist to rounding.
   bool add_node(double shift, double weight) {
     errors_ = {};
     if (!eliminate_downward(shift)) return false;
@@ -348,7 +348,7 @@ class Accumulator {
  private:
   /// Largest errors and norms of one node.
   struct Errors {
-    double of_pivots = 0;  ///< of what was inverted, in norm
+    double of_pivots = 0;  ///< of the matrices that were inverted, in norm
     double of_block = 0;   ///< of the inverses, in norm
     double of_blocks = 0;  ///< the same relative to the inverse
     double of_top = 0;     ///< of the inverses of pivots from above, in norm
@@ -371,9 +371,9 @@ class Accumulator {
     return true;
   }
 
-  /// Every computed block is, but for its own inversion, that of the inverse of a matrix that
+  /// Apart from its own inversion, every computed block is that of the inverse of a matrix that
   /// differs from H by `of_pivots` on the diagonal blocks, and the eigenvalues of H are at least
-  /// those of its two summands together.
+  /// the least ones of its two summands together.
   double relative_error(double shift) const {
     if (!options_.is_proved) return 0;
     const double moved =
@@ -395,7 +395,7 @@ class Accumulator {
     }
   }
 
-  /// Keeps the entries of H^-1 on and beside the diagonal, in the order of time.
+  /// Stores the entries of H^-1 on and next to the diagonal, in time order.
   void note_rows(Index block, const WideMatrix& inverse, const WideMatrix& after) {
     for (Index i = 0; i < ring_.size(block); ++i) {
       const Index t = ring_.step(block, i);
@@ -444,8 +444,8 @@ class Accumulator {
   EpochRoot sum_;
 };
 
-/// Adds all of H^-1 node by node, in the order of the ring. With P the pivots from above, -C the
-/// blocks beside the diagonal, U_i = P_i^-1 C_i, its blocks are, from the last one up,
+/// Sums the whole of H^-1 over the nodes, in the order of the ring. With P the pivots from above,
+/// -C the blocks beside the diagonal, U_i = P_i^-1 C_i, its blocks are, from the last one up,
 ///
 ///     (H^-1)_ij = U_i (H^-1)_{i+1,j}  for j > i,    (H^-1)_ii = P_i^-1 + (H^-1)_{i,i+1} U_i^T.
 class MatrixAccumulator {
@@ -456,7 +456,7 @@ class MatrixAccumulator {
         steps_(pivots_.size()),
         sum_(Matrix::Zero(weights.inverse_rows.size(), weights.inverse_rows.size())) {}
 
-  /// Adds weight H^-1. False where an inverse does not exist to rounding.
+  /// Adds weight H^-1. False if an inverse does not exist to rounding.
   bool add_node(double shift, double weight) {
     if (!eliminate_downward(shift)) return false;
     const Index n = sum_.rows();
@@ -515,7 +515,7 @@ class MatrixAccumulator {
   FoldedRing ring_;
   std::vector<Matrix> pivots_;  ///< P_i^-1
   std::vector<Matrix> steps_;   ///< U_i
-  Matrix sum_;                  ///< its lower triangle
+  Matrix sum_;                  ///< lower triangle only
 };
 
 /// tr W^T W, with the magnitudes of Lambda: row t of A times Lambda times the row, weighted; and
@@ -542,7 +542,7 @@ Traces traces_of(const EpochWeights& weights) {
   return traces;
 }
 
-/// A number that all eigenvalues of a symmetric matrix are at least; 0 if none above is proved.
+/// Proved lower bound on the eigenvalues of a symmetric matrix; 0 if no positive one is proved.
 double proved_least_eigenvalue(const Matrix& matrix) {
   const Index k = matrix.rows();
   const double shift = symmetric_eigenvalues(matrix)(0) / 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Roots of W^T W for fixed epochs, block by block: O(b k^3) a node in place of O(n^3)
+/// Roots of W^T W for fixed epochs, block by block, in O(b k^3) per node instead of O(n^3)
 /// (docs/math/optimal.md, section 6).
 
 #include <optional>
@@ -15,15 +15,16 @@ namespace dpftrl::detail {
 /// Dual variables of A_ij = decay^(i-j) over k epochs of b steps. Step s + e b is number e of phase
 /// s.
 struct EpochWeights {
-  std::vector<Matrix> columns;  ///< Lambda, k x k, symmetric, positive definite; one a phase
-  Vector inverse_rows;          ///< 1 / u, one a step, positive
+  std::vector<Matrix> columns;  ///< Lambda, k x k, symmetric, positive definite; one per phase
+  Vector inverse_rows;          ///< 1 / u, one per step, positive
   double decay = 1;
 };
 
 /// Contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, twice the largest quotient of a diagonal
 /// entry of A^-1 D_u^-1 A^-T and the least eigenvalue of Lambda in its phase].
-/// @guarantee  whatever rounding does: that Lambda - mu is positive is proved by its Cholesky
-///             factorization, with the error of that allowed for. [0, 0] where nothing is proved.
+/// @guarantee  holds despite rounding: the Cholesky factorization of Lambda - mu proves that it is
+///             positive, with the error of the factorization allowed for. [0, 0] if nothing is
+///             proved.
 struct EpochSpectrum {
   SpectralInterval interval;
   double least_column = 0;  ///< the eigenvalues of Lambda are at least this
@@ -34,10 +35,10 @@ EpochSpectrum epoch_spectrum(const EpochWeights& weights);
 /// Parts of the approximations X_q = sum_k w_k (A^-1 D_u^-1 A^-T + s_k Lambda)^-1 of
 /// X = M^-T (W^T W)^(1/2) M^-1, Lambda = M M^T, and of (W W^T)^(1/2).
 struct EpochRoot {
-  std::vector<Matrix> columns;  ///< diagonal blocks of X_q, k x k, one a phase
-  Vector rows;                  ///< diagonal of the approximation of (W W^T)^(1/2); if wanted
+  std::vector<Matrix> columns;  ///< diagonal blocks of X_q, k x k, one per phase
+  Vector rows;                  ///< diagonal of the approximation of (W W^T)^(1/2), if requested
   double nuclear = 0;           ///< tr Lambda X_q, near ||W||_*
-  /// Bounds of the rounding; infinite unless it was asked for.
+  /// Bounds on the rounding; infinite unless requested.
   double columns_error = 0;  ///< |error of X_ij| <= this (X_ii X_jj)^(1/2) in a block
   double rows_error = 0;     ///< bound on the absolute error of every entry of `rows`
   double nuclear_error = 0;  ///< bound on the absolute error of `nuclear`
@@ -45,22 +46,22 @@ struct EpochRoot {
 
 struct EpochRootOptions {
   bool has_rows = false;
-  /// Computes inverses in twice the precision of double, and bounds what is left of rounding.
+  /// Computes inverses in twice the precision of double, and bounds the remaining rounding error.
   bool is_proved = false;
 };
 
 /// @param root  for the interval of `spectrum`, which is that of the weights.
-/// @return  nothing where weights are too far apart for double precision.
-/// @cost  three inverses of 2k x 2k matrices for b / 2 pairs of phases a node, in double or, if
+/// @return  nothing if weights are too far apart for double precision.
+/// @cost  three inverses of 2k x 2k matrices for b / 2 pairs of phases per node, in double or, if
 ///        `is_proved`, with residuals in twice the precision.
 /// @checked-by  epoch_resolvent_test "blocks are those of the dense matrix", "rounding stays within
 ///              its bound"
 std::optional<EpochRoot> epoch_root(const InverseRoot& root, const EpochSpectrum& spectrum,
                                     const EpochWeights& weights, const EpochRootOptions& options);
 
-/// All of X_q, n x n, in the order of time.
-/// @return  nothing where weights are too far apart for double precision.
-/// @cost  O(n^2 k) a node; two matrices of n x n.
+/// The whole matrix X_q, n x n, in time order.
+/// @return  nothing if weights are too far apart for double precision.
+/// @cost  O(n^2 k) per node; two matrices of n x n.
 /// @checked-by  epoch_resolvent_test "blocks are those of the dense matrix"
 std::optional<Matrix> epoch_matrix(const InverseRoot& root, const EpochWeights& weights);
 
