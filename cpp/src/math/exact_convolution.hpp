@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxConvolution = std::size_t{1} << 22;
 /// sequences of equal length.
 ///
 /// @param a, b  digits in two's complement, |a| <= 2^30, |b| <= 2^30 and |a| |b| <= 2^38.
-/// @throws std::bad_alloc. Memory: about 400 bytes an entry at 2 digits, 1000 at 8.
+/// @throws std::bad_alloc. Memory: about 400 bytes per entry at 2 digits, 1000 at 8.
 /// @cost   O(length^1.59), by Karatsuba's method.
 std::vector<Digits> convolve(const std::vector<Digits>& a, const std::vector<Digits>& b,
                              std::size_t num_digits);

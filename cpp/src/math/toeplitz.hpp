@@ -25,7 +25,7 @@ struct QuadraticRoot {
   double alpha = 0;      ///< 0 <= alpha <= 1
   double beta = 0;       ///< 0 <= beta <= 1
   bool inverse = false;  ///< false: ((1 - alpha x)(1 - beta x))^(-1/2), true: its inverse
-  bool summed = false;   ///< divided by 1 - x: the prefix sums of the coefficients
+  bool summed = false;   ///< true divides by 1 - x, which sums the coefficients
 };
 /// @checked-by toeplitz_test "the square root of a quadratic times itself is the geometric product"
 std::vector<double> quadratic_root_coefficients(const QuadraticRoot& root,
@@ -34,7 +34,7 @@ std::vector<double> quadratic_root_coefficients(const QuadraticRoot& root,
 struct WindowRoot {
   std::int64_t width;    ///< W >= 1
   bool inverse = false;  ///< false: ((1 - x^W) / (1 - x))^(1/2), true: its inverse
-  bool summed = false;   ///< divided by 1 - x
+  bool summed = false;   ///< true divides by 1 - x
 };
 /// The same for the square root of 1 + x + ... + x^(W-1), with an additional absolute error of
 /// 2^-90, since these coefficients have both signs and may cancel. O(num_coefficients).

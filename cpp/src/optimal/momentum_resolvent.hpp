@@ -15,7 +15,7 @@ namespace dpftrl::detail {
 struct MomentumWeights {
   Weights weights;
   double momentum = 0;
-  std::vector<double> rates = {};  ///< chi, of the momentum of a step; empty: all 1
+  std::vector<double> rates = {};  ///< chi, rates on the momentum of a step; empty: all 1
 };
 
 /// Contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, max_i sum of T_jj, |j - i| <= 2].

@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kMaxNormalsFloat = std::uint64_t{1} << 36;  // fl
 
 /// Bound on |z - z*| for every double normal z, where z* is the exact Box-Muller transform of the
 /// INFINITE uniforms whose leading bits were drawn (docs/math/gaussian.md, theorem 1). Holds for
-/// every bit string except those with 192 leading zeros in u1 (probability 2^-192 a pair).
+/// every bit string except those with 192 leading zeros in u1 (probability 2^-192 per pair).
 inline constexpr double kNormalErrorBound = 1.85e-15;
 
 /// The same against the exact transform of the bits that were used, read as midpoints of their
@@ -34,8 +34,8 @@ inline constexpr double kNormalArithmeticErrorBound = 1.82e-15;
 /// |z| never exceeds this (double): four planes of bits, sqrt(2 * 257 ln 2) = 18.8754...
 inline constexpr double kNormalMax = 18.88;
 
-/// Float: against the exact transform of the bits that were used (32 of each uniform; 64 of u1 in
-/// one pair of 2^17), read as midpoints of their cells.
+/// Bound for floats, against the exact transform of the bits that were used (32 of each uniform; 64
+/// of u1 in one pair of 2^17), read as midpoints of their cells.
 inline constexpr double kNormalFloatErrorBound = 1.15e-6;
 /// |z| never exceeds this (float): sqrt(2 * 65 ln 2) = 9.4925...
 inline constexpr double kNormalFloatMax = 9.5;

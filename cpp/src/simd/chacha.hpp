@@ -226,7 +226,7 @@ void block_of_rows(const Word* key, int num_rounds, Word stream, std::uint64_t f
   });
 }
 
-/// counter_and_nonce: words 12..15 of the state.
+/// Generates one block; `counter_and_nonce` is words 12..15 of the state.
 void chacha_block(const Word* key, const Word* counter_and_nonce, int num_rounds, Word* out) {
   States<Word, 1> states;
   set_key(states.state[0], key);

@@ -227,7 +227,7 @@ bool normals_extended(const Word* words, std::size_t num_words, double* out) {
                         });
 }
 
-/// One vector of float pairs: u1 bits i, u2 bits j.
+/// One vector of float pairs, from the bits i of u1 and j of u2.
 inline std::pair<Floats, Floats> float_lanes(Words i, Words j, Ints& exceptional) {
   const Ints upper_half = std::bit_cast<Ints>(i) >> 31;
   const Words mask = std::bit_cast<Words>(upper_half);

@@ -80,7 +80,7 @@ class NormalizedRowErrors final : public RowErrors {
   std::vector<double> values_;
   std::vector<double> after_;   ///< per cell and pair: sum over the steps after its last
   std::vector<double> states_;  ///< per cell and pair: covariance of the state before it
-  std::vector<double> cross_;   ///< per cell and buffer: of the state and the row, before it
+  std::vector<double> cross_;   ///< per cell and buffer: covariance of state and row before it
   BltPoint blt_;
 };
 

@@ -25,7 +25,7 @@ constexpr std::string_view kFunction = "find_epoch_optimum";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Margin for what the proof adds to the gap.
 constexpr double kGapTolerance = 1.1;
-/// Error of the quadrature as a share of the gap: while iterating, and in what is proved.
+/// Error of the quadrature as a share of the gap, while iterating and in the proof.
 constexpr double kIteratedShare = 1e-3, kProvedShare = 0.1;
 /// The error of a mechanism is off by the square of this.
 constexpr double kGramAccuracy = 1e-9;

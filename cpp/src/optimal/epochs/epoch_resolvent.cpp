@@ -75,8 +75,8 @@ Matrix less_product(Matrix residual, const WideMatrix& p, const Matrix& q) {
 
 /// P^-1 for positive definite P; nothing if P does not appear to be. In wide precision, the inverse
 /// in double, Q, is followed by a step of Newton's method, Q + Q R with R = I - P Q, or two if P is
-/// ill-conditioned. With R the last residual and R_0 the first one, I - P (Q + Q R) = R_0 R to
-/// rounding: norms bound it, and so the error.
+/// ill-conditioned. With R the last residual and R_0 the first one, I - P (Q + Q R) = R_0 R up to
+/// rounding, so norms bound it, and with it the error.
 std::optional<Known> inverse_of(const WideMatrix& p) {
   constexpr double kIllConditioned = 0x1p-30;
   std::optional<Matrix> first = inverse_of_positive(p.high);
