@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The package for those who only count: running totals of records and of persons, and their ledgers,
- * by four mechanisms. Its WebAssembly is a file of its own beside this one.
+ * The package for counting only: running totals of records and of persons, and their ledgers, by
+ * four mechanisms. Its WebAssembly is a separate file beside this one.
  */
 
 import glue from 'dp-ftrl:counter-glue';
@@ -19,8 +19,8 @@ const edition = {
 };
 
 /**
- * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
- * moved it. Calls with the same source share one instance; a failed load is not remembered.
+ * Fetches, compiles and starts the library. `options.wasm` is the address of the file if a build
+ * has moved it. Calls with the same source share one instance; a failed load is not cached.
  *
  * @example
  * ```js
@@ -35,9 +35,9 @@ export function load(options?: LoadOptions): Promise<DpCounter> {
 }
 
 /**
- * Starts another instance, with a memory of its own that goes when the instance does: for one
- * tenant, one job, or data that must not share a heap. Never shared and never remembered; to start
- * many, compile once and pass the `WebAssembly.Module` as `options.wasm`.
+ * Starts a separate instance with its own memory, which is freed with it: for one tenant, one job,
+ * or data that must not share a heap. It is never shared or cached; to start many, compile once and
+ * pass the `WebAssembly.Module` as `options.wasm`.
  *
  * @example
  * ```js

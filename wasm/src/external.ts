@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** The package with its WebAssembly in a file beside it, streamed where the host can. */
+/**
+ * The package with its WebAssembly in a file beside it, compiled while streaming where the host
+ * can.
+ */
 
 import glue from 'dp-ftrl:glue';
 import { makeApi } from './api/api.js';
@@ -16,8 +19,8 @@ const edition = {
 };
 
 /**
- * Fetches, compiles and starts the library. `options.wasm` says where the file is when a build has
- * moved it. Calls with the same source share one instance; a failed load is not remembered.
+ * Fetches, compiles and starts the library. `options.wasm` is the address of the file if a build
+ * has moved it. Calls with the same source share one instance; a failed load is not cached.
  *
  * @example
  * ```js
@@ -32,9 +35,9 @@ export function load(options?: LoadOptions): Promise<DpFtrl> {
 }
 
 /**
- * Starts another instance, with a memory of its own that goes when the instance does: for one
- * tenant, one job, or data that must not share a heap. Never shared and never remembered; to start
- * many, compile once and pass the `WebAssembly.Module` as `options.wasm`.
+ * Starts a separate instance with its own memory, which is freed with it: for one tenant, one job,
+ * or data that must not share a heap. It is never shared or cached; to start many, compile once and
+ * pass the `WebAssembly.Module` as `options.wasm`.
  *
  * @example
  * ```js

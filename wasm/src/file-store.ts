@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** A store for ledgers in a file, for Node: one process at a time, appended to or replaced. */
+/**
+ * A store for ledgers in a file, for Node. It is open in one process at a time and appends to the
+ * file or replaces it.
+ */
 
 import { createHash, type Hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -17,37 +20,37 @@ function hashOf(bytes: Uint8Array): Hash {
   return createHash('sha256').update(bytes);
 }
 
-/** The digest of what was hashed so far; more may follow. */
+/** Returns the digest of the bytes hashed so far; more may follow. */
 function digestOf(hash: Hash | undefined): string | undefined {
   return hash?.copy().digest('hex');
 }
 
 const NOT_IN_USE = 'must not be in use';
 
-/** An error about the file of a path. */
+/** Returns an error about the file at `path`. */
 function ofFile(code: ErrorCode, path: string, refusal: Refusal, cause?: unknown): Error {
   const where = { call: 'FileStore', part: path };
   return makeError(code, where, { parameter: 'path', ...refusal }, cause);
 }
 
 /**
- * A file, beside it FILE.lock while it is open and FILE.new while it is replaced. Saving writes
- * FILE.new, syncs it, renames it to FILE and syncs the folder: at any instant there are whole
- * bytes, the old ones or the new ones. Appending writes behind what is there and syncs it. Before
- * that both look whether the file still has the bytes that this store read or wrote last: saving
- * at all of them, appending at the file's number, its length and its end.
+ * A ledger's file, with FILE.lock beside it while it is open and FILE.new while it is replaced.
+ * Saving writes FILE.new, syncs it, renames it to FILE and syncs the folder, so at any instant the
+ * file holds all the old bytes or all the new ones. Appending writes after the existing bytes and
+ * syncs the file. Both first check that the file still has the bytes that this store last read or
+ * wrote: saving compares all of them, appending the file's number, its length and its end.
  *
- * A path through symbolic links means the file they lead to. A file with several names (hard
- * links) is refused: only one of them would go on.
+ * A path through symbolic links refers to the file they lead to. A file with several names (hard
+ * links) is refused, because only one of the names would be updated.
  *
  * A lock whose process no longer runs is taken over. Processes that share the file must see each
- * other's numbers (one machine, one container), and the file system must know hard links.
+ * other's process ids (one machine, one container), and the file system must support hard links.
  */
 export class FileStore implements ReleaseStore {
   private readonly queue = new StoreQueue('FileStore');
   /** Hash of the bytes that were read or written last; undefined if there was no file. */
   private seen: Hash | undefined;
-  /** The file, once something was appended to it. */
+  /** The file opened for appending, once something was appended. */
   private growing: GrowingFile | undefined;
   private failed: unknown;
 
@@ -59,11 +62,11 @@ export class FileStore implements ReleaseStore {
   /**
    * Opens the file, which need not exist yet, for this process alone.
    *
-   * @throws TypeError for a path that is no string.
+   * @throws TypeError for a path that is not a string.
    * @throws DpError `store_in_use` while another process, or this one, has it open.
    * @throws RangeError for an empty path, for a link to nothing, for a file with several names, and
-   *   where the folder does not exist.
-   * @throws DpError `store_failed` where the file system refuses, with its error as `cause`.
+   *   if the folder does not exist.
+   * @throws DpError `store_failed` if the file system refuses, with its error as `cause`.
    */
   static async open(path: string): Promise<FileStore> {
     if (typeof path !== 'string') throw wrongType('FileStore', 'path', 'a string', path);
@@ -95,7 +98,8 @@ export class FileStore implements ReleaseStore {
   }
 
   /**
-   * The bytes of the file, which is replaced by a synced copy of itself; undefined where there is none.
+   * Returns the bytes of the file after replacing it with a synced copy; undefined if there is
+   * none.
    * @throws as `save`.
    */
   async load(): Promise<Uint8Array | undefined> {
@@ -104,19 +108,19 @@ export class FileStore implements ReleaseStore {
       await this.endGrowing();
       const bytes = await this.read();
       this.seen = bytes && hashOf(bytes);
-      // Without that they may be in the system's memory alone, as a process left them that was killed
-      // before it synced, or whose sync failed.
+      // The bytes may be in the system's memory only, if a process was killed before it synced them
+      // or its sync failed.
       if (bytes) await this.change(() => replaceFile(this.path, bytes));
       return bytes;
     });
   }
 
   /**
-   * @throws DpError `store_in_use` where the file is not what this store read or wrote last,
-   *   `disposed` after `close`, and `store_failed` where the file system refuses: the message says
-   *   why (a full disk, a quota, a read-only file system), `cause` is its error. The file then has
-   *   the bytes of before or the new ones, whole, and FILE.new is gone. Where the disk was full the
-   *   store can be used again; after other errors it has to be opened again.
+   * @throws DpError `store_in_use` if the file is not what this store last read or wrote,
+   *   `disposed` after `close`, and `store_failed` if the file system refuses: the message says why
+   *   (a full disk, a quota, a read-only file system), `cause` is its error. The file then holds
+   *   all the old bytes or all the new ones, and FILE.new is gone. After a full disk the store can
+   *   be used again; after other errors it has to be opened again.
    */
   async save(bytes: Uint8Array): Promise<void> {
     return this.write(async () => {
@@ -127,7 +131,7 @@ export class FileStore implements ReleaseStore {
     });
   }
 
-  /** Throws as `save`; the file then has the bytes of before, and perhaps a part of the new ones. */
+  /** Throws as `save`; the file then holds the old bytes and perhaps a part of the new ones. */
   async append(bytes: Uint8Array): Promise<void> {
     return this.write(async () => {
       const file = (this.growing ??= await this.grow());
@@ -142,7 +146,7 @@ export class FileStore implements ReleaseStore {
     });
   }
 
-  /** Lets others have the file, once a pending save has finished. */
+  /** Releases the file once a pending save has finished. */
   async close(): Promise<void> {
     return this.queue.close(async () => {
       try {
@@ -153,7 +157,7 @@ export class FileStore implements ReleaseStore {
     });
   }
 
-  /** Changes the file after what was asked for before. */
+  /** Changes the file after all earlier operations. */
   private async write(change: () => Promise<void>): Promise<void> {
     return this.queue.add(() => this.change(change));
   }
@@ -163,7 +167,7 @@ export class FileStore implements ReleaseStore {
     try {
       await change();
     } catch (error) {
-      // The disk's contents after a failed sync are unknown, and another sync would not tell.
+      // After a failed sync the contents of the disk are unknown, and another sync would not tell.
       if (!isFull(error)) this.failed = error;
       if (hasCode(error, 'store_in_use')) throw error;
       const constraint = `could not be saved (${reasonOf(error)})`;
@@ -171,7 +175,7 @@ export class FileStore implements ReleaseStore {
     }
   }
 
-  /** The file as this store knows it, to append to. */
+  /** Opens the file for appending, if it is as this store last read or wrote it. */
   private async grow(): Promise<GrowingFile> {
     const { file, bytes } = await GrowingFile.open(this.path).catch((error: unknown) => {
       throw hasCode(error, 'ENOENT') ? this.changed() : error;
@@ -197,8 +201,8 @@ export class FileStore implements ReleaseStore {
   }
 
   /**
-   * Requires that the file is unchanged: another process that saved here without this lock has
-   * released steps that this store does not know.
+   * Throws if the file has changed: a process that saved here without this lock has released steps
+   * that this store does not know.
    */
   private async requireSame(): Promise<void> {
     const bytes = await this.read();

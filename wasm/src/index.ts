@@ -24,7 +24,7 @@ const edition = {
 
 /**
  * Compiles and starts the library. Calls with the same source share one instance; a failed load is
- * not remembered.
+ * not cached.
  *
  * @example
  * ```js
@@ -39,9 +39,9 @@ export function load(options?: LoadOptions): Promise<DpFtrl> {
 }
 
 /**
- * Starts another instance, with a memory of its own that goes when the instance does: for one
- * tenant, one job, or data that must not share a heap. Never shared and never remembered; to start
- * many, compile once and pass the `WebAssembly.Module` as `options.wasm`.
+ * Starts a separate instance with its own memory, which is freed with it: for one tenant, one job,
+ * or data that must not share a heap. It is never shared or cached; to start many, compile once and
+ * pass the `WebAssembly.Module` as `options.wasm`.
  *
  * @example
  * ```js

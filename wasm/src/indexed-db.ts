@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A store for ledgers in the browser's IndexedDB, appended to or replaced: any number of tabs, of which
- * one goes on.
+ * A store for ledgers in the browser's IndexedDB, which appends or replaces. Any number of tabs may
+ * open a ledger, but only one of them continues it.
  */
 
 import { makeError } from './core/errors.js';
@@ -12,11 +12,11 @@ import { StoreQueue } from './stores/store-queue.js';
 
 const STORE = 'IndexedDbStore';
 const DATABASE = 'dp-ftrl';
-/** Before 2 there were no frames; what saves whole ledgers only would lose them. */
+/** Version 1 had no frames; code that only saves whole ledgers would lose them. */
 const VERSION = 2;
-/** Rows by their names: bytes that were saved, and the generation that saved them. */
+/** Saved bytes and the generation that saved them, by the ledger's name. */
 const BASES = 'ledgers';
-/** Bytes that were appended since, by name and generation, behind an empty row of the base's own. */
+/** Bytes appended since, by name and generation, after an empty row for the base itself. */
 const FRAMES = 'frames';
 
 interface Base {
@@ -65,27 +65,30 @@ function openDatabase(): Promise<IDBDatabase> {
 }
 
 /**
- * One named ledger. Bytes are saved or appended in a transaction that first looks whether others did so
- * since this store read them: of two tabs that go on from the same bytes one is refused.
+ * One named ledger. Bytes are saved or appended in a transaction that first checks whether another
+ * store has done so since this one last read or wrote them: of two tabs that continue from the same
+ * bytes, one is refused.
  */
 export class IndexedDbStore implements ReleaseStore {
   private readonly queue = new StoreQueue(STORE);
-  /** Number of saves and appends before what was read or written last; 0 if there is nothing. */
+  /**
+   * Number of saves and appends up to the one that was read or written last; 0 if there is none.
+   */
   private generation = 0;
 
   private constructor(
     private readonly database: IDBDatabase,
     private readonly name: string,
   ) {
-    // A page of a later version need not wait for this one.
+    // Let a page of a later version open the database without waiting for this one.
     database.onversionchange = () => database.close();
   }
 
   /**
    * Opens the ledger of this name, which need not exist yet.
    *
-   * @throws DpError `store_in_use` where a tab has the database open with an older version of this
-   *   package, and `store_failed` where there is no IndexedDB, or the browser refuses.
+   * @throws DpError `store_in_use` if a tab has the database open with an older version of this
+   *   package, and `store_failed` if there is no IndexedDB, or the browser refuses.
    */
   static async open(name: string): Promise<IndexedDbStore> {
     try {
@@ -97,17 +100,19 @@ export class IndexedDbStore implements ReleaseStore {
   }
 
   /**
-   * The bytes that were saved last and all that were appended to them; undefined where there are none.
+   * Returns the bytes saved last, followed by all bytes appended since; undefined if there are
+   * none.
    *
-   * @throws DpError `disposed` after `close`, and `store_failed` where the browser refuses, or lost some.
+   * @throws DpError `disposed` after `close`, and `store_failed` if the browser refuses or has lost
+   *   some of the bytes.
    */
   async load(): Promise<Uint8Array | undefined> {
     return this.queue.add(() => this.read());
   }
 
   /**
-   * @throws DpError `store_in_use` where another has saved or appended since this store read or wrote,
-   *   `disposed` after `close`, and `store_failed` where the browser refuses.
+   * @throws DpError `store_in_use` if another store has saved or appended since this one read or
+   *   wrote, `disposed` after `close`, and `store_failed` if the browser refuses.
    */
   async save(bytes: Uint8Array): Promise<void> {
     const { name } = this;
@@ -120,7 +125,7 @@ export class IndexedDbStore implements ReleaseStore {
     );
   }
 
-  /** @throws as `save` does, and `store_failed` where there is nothing yet to append to. */
+  /** @throws as `save` does, and `store_failed` if there is nothing yet to append to. */
   async append(bytes: Uint8Array): Promise<void> {
     return this.queue.add(async () => {
       if (this.generation === 0) throw this.failed('has nothing yet to append to');
@@ -130,7 +135,7 @@ export class IndexedDbStore implements ReleaseStore {
     });
   }
 
-  /** Ends the connection, once a pending save has finished. */
+  /** Closes the database once a pending save has finished. */
   async close(): Promise<void> {
     return this.queue.close(async () => this.database.close());
   }
@@ -160,7 +165,7 @@ export class IndexedDbStore implements ReleaseStore {
     const generations = keys.map((key) => (key as FrameKey)[1]);
     const first = base?.generation ?? 0;
     const last = generations.at(-1) ?? first;
-    // A base of before there were frames has no row of its own.
+    // A base from before there were frames has no row of its own among them.
     const expected = generations[0] === first ? last - first + 1 : last - first;
     if (generations.length !== expected) throw this.failed('lost some of what was appended');
     this.generation = last;
@@ -171,12 +176,16 @@ export class IndexedDbStore implements ReleaseStore {
     return { bases: transaction.objectStore(BASES), frames: transaction.objectStore(FRAMES) };
   }
 
-  /** Runs `act` in a transaction in which nobody else has written since; with the next generation. */
+  /**
+   * Runs `act` with the next generation, in a transaction that is aborted if others have written
+   * since.
+   */
   private async change(act: (tables: Tables, generation: number) => void): Promise<void> {
     const expected = this.generation;
     let isOther = false;
     try {
-      // On disk before it is complete: the default may only reach the system's buffers.
+      // 'strict' completes only when the data is on disk; the default may only reach the system's
+      // buffers.
       const transaction = this.database.transaction([BASES, FRAMES], 'readwrite', {
         durability: 'strict',
       });

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** A store for ledgers in PostgreSQL, for services of several processes: one of them goes on. */
+/**
+ * A store for ledgers in PostgreSQL, for services with several processes, one of which continues a
+ * ledger.
+ */
 
 import { wrongType } from './core/check.js';
 import { makeError } from './core/errors.js';
@@ -9,7 +12,7 @@ import type { ErrorCode, Refusal, ReleaseStore } from './types/all.js';
 
 const STORE = 'PostgresStore';
 
-/** A message of the server that is no answer. */
+/** A message of the server that is not the answer to a statement, such as a warning. */
 export interface PostgresNotice {
   code?: string | undefined;
   message?: string | undefined;
@@ -18,7 +21,7 @@ export interface PostgresNotice {
 /** The part of a `Client` of the package pg that the store uses. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
-  /** Without these two, warnings of the server go unnoticed. */
+  /** Without these two methods, warnings of the server go unnoticed. */
   on?(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
   off?(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
 }
@@ -26,28 +29,29 @@ export interface PostgresClient {
 /** Options of a store. */
 export interface PostgresStoreOptions {
   /**
-   * One connection, a `Client` of the package pg that is connected and in no transaction, of which
-   * the store has sole use until it is closed. Not a `Pool`, whose queries are spread over several.
+   * One connection: a `Client` of the package pg that is connected, is in no transaction, and is
+   * used by this store alone until it is closed. Not a `Pool`, which spreads its queries over
+   * several.
    */
   client: PostgresClient;
   /** Name of the ledger, up to 200 characters. */
   name: string;
 }
 
-/** The row of a ledger, as its writer knows it: the last part that was written, and by whom. */
+/** A ledger's row as its writer last saw it: the writer's generation and the last part written. */
 interface LedgerRow {
   generation: string;
   part: string;
 }
 
 const FSYNC = `current_setting('fsync') = 'on'`;
-/** Makes the commit of the statement it stands in wait for the disk; false without fsync. */
+/** Condition that makes the commit of its statement wait for the disk; false without fsync. */
 const DURABLY = `${FSYNC} AND set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END,
     true) IS NOT NULL`;
 /** Returns no row on a standby. `began` is the same for all statements of one transaction. */
 const SERVER = `SELECT ${FSYNC} AS "hasFsync", now()::text AS began WHERE NOT pg_is_in_recovery()`;
-/** Parameters: name. The server frees the lock when the session ends, however it ends. */
+/** Parameters: name. The server releases the lock when the session ends for any reason. */
 const LOCK = `
   SELECT pg_try_advisory_lock(hashtextextended('dp_ftrl ' || $1::text, 0)) AS "isMine",
     now()::text AS began`;
@@ -55,7 +59,7 @@ const UNLOCK = `SELECT pg_advisory_unlock(hashtextextended('dp_ftrl ' || $1::tex
 const FIND_TABLES = `
   SELECT count(*)::int AS found, bool_and(relpersistence = 'p') AS "areLogged" FROM pg_class
   WHERE oid IN (to_regclass('dp_ftrl_ledgers'), to_regclass('dp_ftrl_parts'))`;
-/** Makes a table of ledgers, with the generation of each, and one of the bytes they were given. */
+/** Creates a table of ledgers with their generations, and one of the bytes saved for them. */
 const MAKE_TABLES = `
   SELECT pg_advisory_xact_lock(hashtextextended('dp_ftrl_tables', 0));
   CREATE TABLE IF NOT EXISTS dp_ftrl_ledgers (
@@ -63,13 +67,15 @@ const MAKE_TABLES = `
   CREATE TABLE IF NOT EXISTS dp_ftrl_parts (
     name text REFERENCES dp_ftrl_ledgers ON DELETE CASCADE, part bigint, bytes bytea NOT NULL,
     PRIMARY KEY (name, part))`;
-/** Parameters: name. From then on statements of earlier generations change nothing. */
+/** Parameters: name. Afterwards, statements of earlier generations change nothing. */
 const CLAIM = `
   INSERT INTO dp_ftrl_ledgers AS mine SELECT $1::text, 1, 0 WHERE ${DURABLY}
   ON CONFLICT (name) DO UPDATE SET generation = mine.generation + 1
   RETURNING generation::text, last_part::text AS part`;
 const LOAD = 'SELECT part::text, bytes FROM dp_ftrl_parts WHERE name = $1 ORDER BY dp_ftrl_parts.part';
-/** Parameters: name, generation, last part, bytes. Changes nothing unless the row is like that. */
+/**
+ * Parameters: name, generation, last part, bytes. Changes nothing unless the row has these values.
+ */
 const NEXT = `
   WITH mine AS (
     UPDATE dp_ftrl_ledgers SET last_part = last_part + 1
@@ -81,7 +87,7 @@ const APPEND = `${NEXT} ${INSERT}`;
 const SAVE = `${NEXT}, gone AS (
     DELETE FROM dp_ftrl_parts AS old USING mine WHERE old.name = mine.name AND part < last_part)
   ${INSERT}`;
-/** Parameters: name. The row, and whether nothing is open that could still be rolled back. */
+/** Parameters: name. Returns the row, and whether the transaction has no changes to roll back. */
 const FIND_ROW = `
   SELECT generation::text, last_part::text AS part, txid_current_if_assigned() IS NULL AS "isSettled"
   FROM dp_ftrl_ledgers WHERE name = $1`;
@@ -99,8 +105,8 @@ const WITHIN_A_TRANSACTION = {
 };
 
 /**
- * Whether an error of pg is the server's answer to a statement, in a session that goes on. SQLSTATE
- * does not depend on the server's language, as the severity does.
+ * True if an error of pg is the server's answer to a statement, in a session that continues.
+ * SQLSTATE, unlike the severity, does not depend on the server's language.
  */
 function isAnswer(error: unknown): boolean {
   const { code, length } = (error ?? {}) as { code?: unknown; length?: unknown };
@@ -133,20 +139,20 @@ function joined(parts: readonly { bytes: Uint8Array }[]): Uint8Array {
 }
 
 /**
- * One named ledger in the tables dp_ftrl_ledgers and dp_ftrl_parts, which are made where there are
- * none. Two things keep writers apart. While the connection lives it has an advisory lock of the
- * server, so that a second store of this name is refused. And each load takes a new generation of
- * the row, without which nothing can be saved: a writer whose lock was lost is refused from then on,
- * for good.
+ * One named ledger in the tables dp_ftrl_ledgers and dp_ftrl_parts, which are created if missing.
+ * Two safeguards keep writers apart. While the connection lives it holds an advisory lock of the
+ * server, so a second store of this name is refused. And each load takes a new generation of the
+ * row, without which nothing can be saved: a writer whose lock was lost is refused from then on,
+ * permanently.
  *
- * A release is durable when the server says so: each statement that writes waits for the disk,
- * whatever `synchronous_commit` is set to, and does nothing on a server without fsync. A standby that
- * is promoted must have what was acknowledged, so it has to be a synchronous one
- * (`synchronous_standby_names`).
+ * A release is durable once the server says so: each statement that writes waits for the disk,
+ * regardless of the setting of `synchronous_commit`, and does nothing on a server without fsync. A
+ * standby that is promoted must have everything that was acknowledged, so it has to be a
+ * synchronous one (`synchronous_standby_names`).
  */
 export class PostgresStore implements ReleaseStore {
   private readonly queue = new StoreQueue(STORE);
-  /** The row after the last statement of this store; undefined until it was loaded. */
+  /** The row after the last statement of this store; undefined until it is loaded. */
   private row: LedgerRow | undefined;
   private failed: unknown;
 
@@ -158,11 +164,12 @@ export class PostgresStore implements ReleaseStore {
   /**
    * Opens the ledger of this name, which need not exist yet, for this connection alone.
    *
-   * @throws TypeError for a client without `query`, and for a Pool; for a name that is no string.
+   * @throws TypeError for a client without `query`, and for a Pool; for a name that is not a
+   *   string.
    * @throws RangeError for a name of another length or with half a surrogate pair, and for a
    *   connection within a transaction.
-   * @throws DpError `store_in_use` while another connection has it open, and `store_failed` where
-   *   the server refuses, is a standby or runs without fsync, and where the tables are temporary or
+   * @throws DpError `store_in_use` while another connection has it open, and `store_failed` if the
+   *   server refuses, is a standby or runs without fsync, or if the tables are temporary or
    *   unlogged.
    */
   static async open(options: PostgresStoreOptions): Promise<PostgresStore> {
@@ -182,8 +189,9 @@ export class PostgresStore implements ReleaseStore {
   }
 
   /**
-   * The bytes that were saved, and behind them those appended since; undefined if there are none. A
-   * store is loaded once: what a second ledger wrote through it would pass for the first one's.
+   * Returns the bytes last saved, followed by those appended since; undefined if there are none. A
+   * store is loaded only once, because what a second ledger wrote through it would pass for the
+   * first one's.
    */
   async load(): Promise<Uint8Array | undefined> {
     return this.queue.add(async () => {
@@ -208,9 +216,9 @@ export class PostgresStore implements ReleaseStore {
   }
 
   /**
-   * @throws DpError `store_in_use` where another store has loaded since this one did, `disposed`
-   *   after `close`, and `store_failed` where the server refuses or is gone, and before `load`. The
-   *   store has to be opened again, for a new ledger, unless it is certain that nothing was changed.
+   * @throws DpError `store_in_use` if another store has loaded since this one did, `disposed` after
+   *   `close`, and `store_failed` if the server refuses or is gone, and before `load`. The store
+   *   then has to be opened again, for a new ledger, unless it is certain that nothing was changed.
    */
   async save(bytes: Uint8Array): Promise<void> {
     return this.write(SAVE, copied(bytes));
@@ -222,9 +230,9 @@ export class PostgresStore implements ReleaseStore {
   }
 
   /**
-   * Gives the lock back, once a pending save has finished. The connection stays open.
+   * Releases the lock once a pending save has finished. The connection stays open.
    *
-   * @throws DpError `store_failed` where the server refuses, as in a transaction that has failed: the
+   * @throws DpError `store_failed` if the server refuses, as in a transaction that has failed; the
    *   lock is then held until the connection ends.
    */
   async close(): Promise<void> {
@@ -232,7 +240,7 @@ export class PostgresStore implements ReleaseStore {
       try {
         await this.run(UNLOCK);
       } catch (error) {
-        // A connection that is gone has no lock.
+        // A lost connection holds no lock.
         if (isAnswer(error)) throw this.refusal('store_failed', because('could not be closed', error), error);
       }
     });
@@ -254,7 +262,7 @@ export class PostgresStore implements ReleaseStore {
       }
       await this.prepareTables();
     } catch (error) {
-      await this.close().catch(() => undefined); // The first reason is the one to tell.
+      await this.close().catch(() => undefined); // Report the first error.
       throw error;
     }
   }
@@ -274,7 +282,7 @@ export class PostgresStore implements ReleaseStore {
     throw this.refusal('store_failed', { constraint, value: 'temporary or unlogged ones' });
   }
 
-  /** Writes the next part after what was asked for before. */
+  /** Writes the next part after all earlier operations. */
   private async write(statement: string, bytes: Uint8Array): Promise<void> {
     return this.queue.add(async () => {
       this.requireUsable();
@@ -289,7 +297,7 @@ export class PostgresStore implements ReleaseStore {
         if (!isAnswer(error)) throw this.fail('store_failed', because(UNSAVED, error), error);
         cause = error;
       }
-      // An error may follow a commit, too: what is there decides.
+      // An error may follow a commit, too, so the row itself decides.
       await this.requireFound({ generation, part: answer?.part ?? part }, UNSAVED, cause);
       if (answer) return;
       throw this.refusal('store_failed', cause ? because(UNSAVED, cause) : WITHOUT_FSYNC, cause);
@@ -297,8 +305,8 @@ export class PostgresStore implements ReleaseStore {
   }
 
   /**
-   * Requires that the row is like this for good, which a statement of its own tells: no transaction
-   * can undo it any more, and none has.
+   * Throws unless the row has the wanted values for good. It is read in a separate statement: no
+   * transaction can still undo them, and none has.
    */
   private async requireFound(wanted: LedgerRow, constraint: string, cause?: unknown): Promise<void> {
     let found: (LedgerRow & { isSettled: boolean }) | undefined;
@@ -324,7 +332,7 @@ export class PostgresStore implements ReleaseStore {
     throw this.refusal('store_failed', { constraint }, this.failed);
   }
 
-  /** Runs a statement of the opening. */
+  /** Runs a statement while the store is being opened. */
   private async ask<Row>(text: string, values?: unknown[]): Promise<Row[]> {
     try {
       return await this.run<Row>(text, values);
@@ -334,8 +342,8 @@ export class PostgresStore implements ReleaseStore {
   }
 
   /**
-   * Runs a statement. One with a warning is no better than one without an answer: the server warns
-   * that it did not wait for a standby.
+   * Runs a statement. A warning counts as no answer, because the server warns if it did not wait
+   * for a standby.
    */
   private async run<Row>(text: string, values: unknown[] = [this.name]): Promise<Row[]> {
     let warning: PostgresNotice | undefined;
@@ -344,16 +352,19 @@ export class PostgresStore implements ReleaseStore {
     };
     this.client.on?.('notice', listen);
     try {
-      // Without parameters a text may have several statements.
+      // Only a text without parameters may have several statements.
       const { rows } = await (values.length === 0 ? this.client.query(text) : this.client.query(text, values));
       if (warning) throw new Error(`warning: ${warning.message}`, { cause: warning });
-      return (rows ?? []) as Row[]; // Several statements have theirs elsewhere.
+      return (rows ?? []) as Row[]; // Several statements have their rows elsewhere.
     } finally {
       this.client.off?.('notice', listen);
     }
   }
 
-  /** Ends the store: whether something was changed is unknown, or others go on. */
+  /**
+   * Makes the store unusable, because it is unknown whether anything was changed, or because
+   * another writer has taken over.
+   */
   private fail(code: ErrorCode, refusal: Refusal, cause?: unknown): Error {
     const error = this.refusal(code, refusal, cause);
     this.failed = error;

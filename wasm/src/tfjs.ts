@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Private training of models of TensorFlow.js, which is handed over and not imported. */
+/**
+ * Private training of TensorFlow.js models. The caller passes TensorFlow.js; it is not imported
+ * here.
+ */
 
 import { optionsObject, wrongType, type Fields } from './core/check.js';
 import { asErrorsOf, makeError } from './core/errors.js';
@@ -11,7 +14,7 @@ export interface TfTensor {
   readonly shape: number[];
   readonly size: number;
   readonly dtype: string;
-  /** Another object whenever a variable was assigned to. */
+  /** Changes whenever a variable is assigned to. */
   readonly dataId: object;
   dataSync(): unknown;
 }
@@ -24,7 +27,7 @@ export interface TfVariable extends TfTensor {
   dispose(): void;
 }
 
-/** The part of a layer of TensorFlow.js that is used; models and wrappers are made of others. */
+/** The part of a layer of TensorFlow.js that is used; models and wrappers contain other layers. */
 export interface TfLayer {
   readonly stateful?: boolean;
   readonly layer?: TfLayer;
@@ -34,7 +37,7 @@ export interface TfLayer {
 /** The part of a layered model of TensorFlow.js that is used. */
 export interface TfModel extends TfLayer {
   readonly trainableWeights: readonly { read(): TfTensor }[];
-  /** The same and those that do not learn, such as moving averages. */
+  /** All weights: the trainable ones and others, such as moving averages. */
   readonly weights: readonly { read(): TfTensor }[];
 }
 
@@ -50,31 +53,32 @@ export interface TensorFlow<Tensor extends TfTensor> {
 }
 
 /**
- * Names what learns: a layered model, by its trainable weights, or variables. Their values at the
- * start must not depend on the data.
+ * The parameters to train: the trainable weights of a layered model, or variables. Their initial
+ * values must not depend on the data.
  */
 export type TfTrained =
   | { model: TfModel; variables?: undefined }
   | { variables: readonly TfVariable[]; model?: undefined };
 
-/** Options of `privateOptimizer`: those of `gradientLearner`, and what learns. */
+/** Options of `privateOptimizer`: those of `gradientLearner`, and the parameters to train. */
 export type TfOptimizerOptions = TfTrained &
   Omit<GradientLearnerOptions, 'dimension' | 'start' | 'clipping'>;
 
-/** The loss of one example: a scalar of tensors that have one row each. */
+/** Returns the loss of one example, a scalar, from tensors that have one row each. */
 export type TfLoss<Tensor> = (...example: Tensor[]) => Tensor;
 
 /**
- * An optimizer with a privacy target. The variables follow from private sums of clipped gradients:
- * they, and what is computed from them, are as private as `certificate` says. The loss of a batch is
- * not, so it is not returned.
+ * An optimizer with a privacy target. The variables follow from private sums of clipped gradients,
+ * so they, and everything computed from them, are as private as `certificate` says. The loss of a
+ * batch is not private and therefore not returned.
  *
  * This holds if the loss of an example depends on that example and the variables alone, and each
- * person has as many examples, in as many batches, as `participation` says, one a batch. A loss that
- * assigns to variables (batch normalisation in training mode), makes some or leaves more tensors behind
- * than there were is refused; so are a `model` with stateful layers, and one any weight of which others
- * assigned to between two steps. A loss that remembers examples elsewhere, writes into the memory of a
- * tensor or, where `variables` are given, uses others that follow from data, cannot be noticed.
+ * person has as many examples, in as many batches, as `participation` says, one per batch. Refused
+ * are a loss that assigns to variables (batch normalisation in training mode), creates variables or
+ * leaks tensors; a `model` with stateful layers; and a `model` if other code assigned to any of its
+ * weights between two steps. Not detected are a loss that remembers examples elsewhere, one that
+ * writes into the memory of a tensor and, where `variables` are given, one that uses other
+ * variables that depend on data.
  */
 export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
   readonly certificate: GradientLearner['certificate'];
@@ -82,20 +86,22 @@ export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
   /** Number of steps made. */
   readonly step: number;
   readonly batchSize: number;
-  /** A fixed seed was given: the variables are NOT private, whatever the certificate says. */
+  /**
+   * True if a fixed seed was given: the variables are NOT private, whatever the certificate says.
+   */
   readonly insecure: boolean;
   /**
-   * Takes the gradient of each example by itself, clips it to `clipNorm` in the l2-norm over all
-   * variables, and moves the variables by the noisy sum. A call that is refused changes nothing, unless
-   * it is because the rate is too large: the batch is spent then. If there was no memory for the noise
-   * the batch is in, and the next call ends its step, whatever batch it has.
-   * @param batch tensors with a row for each example, as many in all; any number of rows, as the sum
-   * is divided by `batchSize` whatever came
+   * Computes the gradient of each example separately, clips it to `clipNorm` in the l2-norm over
+   * all variables, and updates the variables by the noisy sum. A refused call changes nothing,
+   * except if the rate is too large: the batch is then spent. If memory for the noise ran out, the
+   * batch has been added, and the next call ends its step, ignoring the batch it is given.
+   * @param batch tensors with one row for each example, equally many in all; any number of rows, as
+   * the sum is always divided by `batchSize`
    */
   minimize(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void;
   /**
-   * Adds examples to the batch that `minimize` ends, for batches that do not fit at once: 4 bytes
-   * for each example and weight are needed. Moves nothing.
+   * Adds examples to the batch that `minimize` ends, for batches that do not fit in memory at once:
+   * each example needs 4 bytes per weight. Does not update the variables.
    */
   contribute(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void;
 }
@@ -103,7 +109,7 @@ export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
 type Call = 'minimize' | 'contribute';
 
 const WHERE = 'privateOptimizer';
-/** Options of `gradientLearner` that follow from the variables, or are what this is for. */
+/** Options of `gradientLearner` that the optimizer sets itself. */
 const OWN = ['dimension', 'start', 'clipping'];
 
 const isLength = (length: unknown) => Number.isSafeInteger(length) && (length as number) >= 0;
@@ -134,8 +140,8 @@ function scalarOf<Tensor extends TfTensor>(where: Call, loss: Tensor): Tensor {
 }
 
 /**
- * All variables there are, as they were before a loss was computed: what it leaves in one, such as a
- * moving average of layers that normalise, would meet no noise.
+ * A snapshot of all variables before a loss is computed. A value that the loss leaves in one, such
+ * as the moving average of a normalising layer, would get no noise.
  */
 class Watch {
   private readonly seen: { variable: TfVariable; dataId: object; copy: unknown }[];
@@ -147,7 +153,9 @@ class Watch {
     });
   }
 
-  /** Runs `act`. @throws if it changed a variable, whose value is put back, or kept a tensor. */
+  /**
+   * Runs `act`. @throws if it changed a variable, whose value is then restored, or kept a tensor.
+   */
   during(where: Call, act: () => void): void {
     const { numTensors } = this.tf.memory();
     try {
@@ -180,10 +188,10 @@ class Watch {
   }
 }
 
-/** Variables and the learner's weights, one after the other. */
+/** The variables as one array of weights, one variable after the other, as the learner has them. */
 class Weights {
   readonly size: number;
-  /** Data as they were last assigned here: of the variables, and of others that must stay. */
+  /** The `dataId` of each watched variable after the last assignment made here. */
   private dataIds: object[];
   private readonly watched: readonly TfVariable[];
 
@@ -204,8 +212,8 @@ class Weights {
   }
 
   /**
-   * @throws where a variable was assigned to since: gradients at values that depend on the data
-   * without noise are not private, however they are clipped.
+   * @throws if other code has assigned to a variable since: gradients at values that depend on the
+   *   data without noise are not private, however they are clipped.
    */
   requireUnchanged(where: Call): void {
     const other = this.watched.find(({ dataId }, i) => dataId !== this.dataIds[i]);
@@ -257,7 +265,7 @@ class Weights {
 class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
   // Defined by the constructor where the symbol exists; not every browser has it yet.
   declare readonly [Symbol.dispose]: () => void;
-  /** Whether the batch of a call is in that could not end the step. */
+  /** True if the batch of a call was added, but the call could not end the step. */
   private isBatchIn = false;
 
   constructor(
@@ -317,7 +325,7 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     this.requireOpen(where);
     if (typeof lossOf !== 'function') throw wrongType(where, 'lossOf', 'a function', lossOf);
     const { size } = this.weights;
-    // All of them first: none is taken back once it is in the batch.
+    // Compute all gradients first: none can be removed once it is in the batch.
     const gradients = this.gradientsOf(where, lossOf, batch, numRowsOf(where, batch));
     for (let place = 0; place < gradients.length; place += size) {
       const gradient = gradients.subarray(place, place + size);
@@ -326,7 +334,7 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
   }
 
   private requireOpen(where: Call): void {
-    this.learner.contribute([]); // Refused where the learner was disposed of.
+    this.learner.contribute([]); // Throws if the learner was disposed of.
     const { step, numSteps } = this;
     if (step >= numSteps) {
       const constraint = `must be below the horizon ${numSteps}`;
@@ -356,7 +364,7 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     return gradients;
   }
 
-  /** Row `row` of a tensor, as a batch of one. */
+  /** Returns row `row` of a tensor as a batch of one. */
   private rowOf(tensor: Tensor, row: number): Tensor {
     const rest = tensor.shape.slice(1);
     const begin = [row, ...rest.map(() => 0)];
@@ -386,7 +394,7 @@ function variablesOf(model: TfModel): { variables: unknown; others: TfVariable[]
   };
 }
 
-/** @throws TypeError unless these are variables that learn, each once. */
+/** @throws TypeError unless these are trainable variables, each given once. */
 function checkedVariables(variables: unknown): TfVariable[] {
   if (!Array.isArray(variables) || variables.length === 0) {
     throw wrongType(WHERE, 'variables', 'an array of variables of TensorFlow.js', variables);
@@ -407,7 +415,7 @@ function checkedVariables(variables: unknown): TfVariable[] {
 
 interface Given {
   variables: TfVariable[];
-  /** Variables that do not learn, and must not change. */
+  /** Variables that are not trained and must not change. */
   fixed: TfVariable[];
   others: Fields;
 }
@@ -430,15 +438,15 @@ function readOptions(options: unknown): Given {
 }
 
 /**
- * Makes a private optimizer for variables of TensorFlow.js. The rules of `gradientLearner` update
- * them, with its options; dimension and start follow from the variables.
+ * Makes a private optimizer for variables of TensorFlow.js. It updates them by a rule of
+ * `gradientLearner`, with the options of that; dimension and start follow from the variables.
  *
- * `model.fit` cannot use it, nor any optimizer that sees the mean gradient of a batch alone: a
- * gradient has to be clipped before it is added to others.
+ * It does not work with `model.fit`, or with anything else that gives an optimizer only the mean
+ * gradient of a batch: each gradient has to be clipped before it is added to others.
  *
- * @param tf TensorFlow.js, as the program imports it: a second copy would not know its tensors
- * @param dp the library, of `dp-ftrl`, `dp-ftrl/external` or `dp-ftrl/learner`
- * @throws as `gradientLearner` does, for variables that are none or do not learn, and with code
+ * @param tf TensorFlow.js as the program imports it; a second copy would not know its tensors
+ * @param dp the library, loaded from `dp-ftrl`, `dp-ftrl/external` or `dp-ftrl/learner`
+ * @throws as `gradientLearner` does, for values that are not trainable variables, and with code
  * 'unsupported' for a model with stateful layers.
  *
  * @example

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** The library in a worker, with promises: the page stays free, and everything can be cancelled. */
+/**
+ * The library in a worker, with promises: the page stays responsive, and every call can be
+ * cancelled.
+ */
 
 import { optionsObject, wrongType } from './core/check.js';
 import { makeError } from './core/errors.js';
@@ -30,29 +33,37 @@ export interface ConnectOptions {
   wasm?: api.LoadOptions['wasm'];
 }
 
-/** Functions of the library as a client has them: with promises, and options of the call. */
+/**
+ * Functions of the library that return promises and take the options of a call as a last argument.
+ */
 export type Promised<Name extends keyof api.DpFtrl, Call extends readonly unknown[]> = {
   [Each in keyof Pick<api.DpFtrl, Name>]: api.DpFtrl[Each] extends (...args: infer A) => infer R
     ? (...args: [...A, ...Call]) => Promise<R>
     : never;
 };
 
-/** Functions that a table names, without those that differ from the library by more. */
+/**
+ * Functions in a part of the table, except those whose signature differs further from the
+ * library's.
+ */
 type Named<T extends Takes> = Exclude<
   keyof (typeof FUNCTIONS)[T],
   'bounds' | 'calibrate' | 'error' | 'liveHandles' | 'optimize' | 'predict'
 >;
 
-/** Functions of the library that take no options of a call. */
+/** Functions of the library that take no options for the call. */
 export type PlainFunctions = Promised<Named<'plain'>, []>;
 /** Functions of the library whose calls can be aborted. */
 export type AbortableFunctions = Promised<Named<'abortable'>, [call?: CallOptions]>;
-/** Functions of the library that may search. */
+/** Functions of the library that may search for a mechanism. */
 export type SearchingFunctions = Promised<Named<'searching'>, [call?: OptimizeCallOptions]>;
 
-/** The library in a worker: what {@link api.DpFtrl} has, with promises. */
+/** The library in a worker: the functions of {@link api.DpFtrl}, with promises. */
 export interface Client extends PlainFunctions, AbortableFunctions, SearchingFunctions {
-  /** Version of the library in the worker, when it is ready. Rejects if it cannot be loaded. */
+  /**
+   * Resolves to the version of the library once the worker is ready; rejects if it cannot be
+   * loaded.
+   */
   readonly ready: Promise<string>;
   /** As in the library: {@link api.DpFtrl.calibrate}. */
   calibrate(
@@ -65,29 +76,29 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   error(options: api.StackErrorOptions, call?: OptimizeCallOptions): Promise<api.StackError>;
   error(options: api.UnitErrorOptions, call?: OptimizeCallOptions): Promise<api.UnitError>;
   /**
-   * As in the library: {@link api.DpFtrl.optimize}. Aborting rejects at once, but the worker is
-   * busy until its piece ends. The pieces of `optimal` are its iterations, if it needs any: for prefix
-   * sums and decay up to 10^4 steps milliseconds, at 10^6 seconds; with dense matrices (momentum,
-   * windows, matrices, epochs) up to 0.2 s at 256 steps, a second at 512, 2 to 4 s at 1024. Other
-   * mechanisms are one piece. Where that is too long, end the worker with `terminate` and connect
-   * to a new one.
+   * As in the library: {@link api.DpFtrl.optimize}. Aborting rejects at once, but the worker stays
+   * busy until the current piece ends. The pieces of `optimal` are its iterations, if it needs any.
+   * For prefix sums and decay they take milliseconds up to 10^4 steps and seconds at 10^6; with
+   * dense matrices (momentum, windows, matrices, epochs) up to 0.2 s at 256 steps, a second at 512,
+   * 2 to 4 s at 1024. Other mechanisms are one piece. If that is too long, end the worker with
+   * `terminate` and connect to a new one.
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
-  /** As in the library, where it lives in the worker: {@link api.DpFtrl.prefixSum}. */
+  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.prefixSum}. */
   prefixSum(
     options: api.PrefixSumOptions | api.PureSumOptions,
     call?: OptimizeCallOptions,
   ): Promise<RemotePrefixSum>;
-  /** As in the library, where it lives in the worker: {@link api.DpFtrl.peopleSum}. */
+  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.peopleSum}. */
   peopleSum(
     options: api.PeopleSumOptions | api.PureSumOptions,
     call?: OptimizeCallOptions,
   ): Promise<RemotePeopleSum>;
-  /** As in the library, where it lives in the worker: {@link api.DpFtrl.statistic}. */
+  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.statistic}. */
   statistic(options: api.StatisticOptions, call?: OptimizeCallOptions): Promise<RemoteStatistic>;
   statistic(options: api.HistogramOptions, call?: OptimizeCallOptions): Promise<RemoteHistogram>;
   statistic(options: api.SumsOptions, call?: OptimizeCallOptions): Promise<RemoteSums>;
-  /** As in the library, where it lives in the worker: {@link api.DpFtrl.peopleStatistic}. */
+  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.peopleStatistic}. */
   peopleStatistic(
     options: api.StatisticOptions,
     call?: OptimizeCallOptions,
@@ -97,20 +108,20 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
     call?: OptimizeCallOptions,
   ): Promise<RemotePeopleHistogram>;
   peopleStatistic(options: api.SumsOptions, call?: OptimizeCallOptions): Promise<RemotePeopleSums>;
-  /** As in the library, for a loss with a name: functions stay on this side. */
+  /** As in the library, but the loss is given by name: functions cannot be sent to a worker. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
   twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
   comparator(options: api.ComparatorOptions, call?: CallOptions): Promise<RemoteComparator>;
-  /** As in the library, where it lives in the worker: {@link api.DpFtrl.simulation}. */
+  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.simulation}. */
   simulation(
     options: api.SimulationOptions,
     call?: OptimizeCallOptions,
   ): Promise<RemoteSimulation>;
-  /** As in the library. Pieces of the search take an eigendecomposition, or a few. */
+  /** As in the library. Each piece of the search takes one eigendecomposition or a few. */
   queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
-  /** As in the library, but that the worker draws the key. */
+  /** As in the library, but the worker draws the key. */
   noise(options: api.NoiseOptions, call?: OptimizeCallOptions): Promise<RemoteNoise>;
-  /** As in the library: {@link api.DpFtrl.bounds}; a signal stands beside the promise. */
+  /** As in the library: {@link api.DpFtrl.bounds}; the same options may include a signal. */
   bounds(
     numSteps: number,
     options?: api.MechanismBoundsOptions & CallOptions,
@@ -124,15 +135,15 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   /** Handles alive in the worker, for leak tests. */
   liveHandles(): Promise<number>;
   /**
-   * Gives up everything asked for so far: pending promises reject at once with a DpError of code
-   * `cancelled`, and what was made before is disposed of. Later calls are not affected.
+   * Cancels all calls made so far: pending promises reject at once with a DpError of code
+   * `cancelled`, and objects made before are disposed of. Later calls are not affected.
    */
   cancel(): void;
   /** Ends the worker. Pending promises reject with code `disposed`, as when it ends by itself. */
   terminate(): void;
 }
 
-/** One expression with a plain address: that is how bundlers find the file. */
+/** Bundlers find the file by this one expression with a literal address. */
 function startWorker(): Worker {
   if (typeof Worker !== 'function') {
     const how = "in Node `new Worker(new URL(import.meta.resolve('dp-ftrl/worker')))`";
@@ -170,7 +181,7 @@ function functionsOf(connection: Connection): Pick<Client, FunctionName> {
   return Object.fromEntries(all) as unknown as Pick<Client, FunctionName>;
 }
 
-/** Returns the function whose options, which may be left out, have the signal among them. */
+/** Returns `bounds`, whose options may be left out and may include the signal. */
 function boundsOf(connection: Connection): Client['bounds'] {
   return async (numSteps, options) => {
     const known = ['epsilon', 'delta', 'rho', 'signal'];
@@ -187,7 +198,7 @@ function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
   return {
     prefixSum: (given, call) => make(connection, 'prefixSum', given, call),
     peopleSum: (given, call) => make(connection, 'peopleSum', given, call),
-    // The options say which of them it is.
+    // The options determine which statistic it is.
     statistic: (given: object, call?: OptimizeCallOptions) =>
       make(connection, 'statistic', given, call) as Promise<never>,
     peopleStatistic: (given: object, call?: OptimizeCallOptions) =>
@@ -215,8 +226,7 @@ function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
 }
 
 /**
- * Connects to a worker, or starts one. In browsers `connect()` is enough; in Node the worker is
- * handed over.
+ * Connects to a worker, or starts one. In browsers `connect()` is enough; in Node, pass the worker.
  *
  * @example
  * ```js
@@ -234,9 +244,9 @@ function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
 export function connect(options: ConnectOptions = {}): Client {
   const { port, wasm } = readConnect(options);
   const connection = new Connection(port);
-  // Loading belongs to no epoch: cancel() leaves it alone.
+  // Loading belongs to no epoch, so cancel() does not affect it.
   const ready = connection.call('load', wasm === undefined ? {} : { wasm }, { epoch: Infinity });
-  ready.catch(() => {}); // Awaiting it still shows the failure; every call fails with it too.
+  ready.catch(() => {}); // Awaiting it still reports the failure; every call fails with it too.
   return Object.freeze<Client>({
     ready,
     ...functionsOf(connection),

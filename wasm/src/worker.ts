@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The script of a module worker, which answers one client. Imported anywhere else it does nothing
- * but export `serve`.
+ * Script of a module worker that answers one client. Imported anywhere else, it only exports
+ * `serve`.
  */
 
 import { certificateInPieces, compareInPieces, errorInPieces } from './api/searches.js';
@@ -18,28 +18,28 @@ import type { Objects, Stream, StreamKind } from './worker/methods.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './worker/protocol.js';
 import type { Port, Request } from './worker/protocol.js';
 
-/** Longest time between two looks at the messages, so that a cancel is seen. */
+/** Longest time between two checks for messages, so that a cancellation is noticed. */
 const SLICE_MILLISECONDS = 8;
 
-/** An object that lives here for the client. */
+/** An object that the worker holds for the client. */
 interface Held {
   kind: Kind;
   object: Objects[Kind];
   epoch: number;
-  /** For simulations: number of steps that took about a slice, learnt as they run. */
+  /** Number of simulation steps that take about one slice, adapted while running. */
   sliceSteps: number;
 }
 
 type Name = FunctionName | Kind;
 type Piecewise = (api: DpFtrl, options: never) => Pieces<unknown>;
 
-/** A function of the library after the search for the mechanism that it is for. */
+/** Returns a function that searches for the mechanism piece by piece, then calls the library. */
 const afterSearch = (name: Name): Piecewise =>
   function* (api, options) {
     return api[name as 'error'](yield* foundFirst(api, options));
   };
 
-/** Functions that can take long, and tell how far they are. */
+/** Functions that may take long and report progress. */
 const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   error: errorInPieces,
   errorPerStep: afterSearch('errorPerStep'),
@@ -58,7 +58,7 @@ const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   simulation: afterSearch('simulation'),
 };
 
-/** Returns a property, or what a method returns. */
+/** Returns the value of a property, or the result of a method. */
 function reply(object: object, name: string, args: unknown[]): unknown {
   const member = (object as Record<string, unknown>)[name];
   return typeof member === 'function'
@@ -66,7 +66,7 @@ function reply(object: object, name: string, args: unknown[]): unknown {
     : member;
 }
 
-/** Returns the facts of an object; arrays are copies, since they are handed over. */
+/** Returns the facts of an object. Arrays are copied, because messages transfer them. */
 function infoOf(kind: Kind, object: Objects[Kind]): object {
   const all = OBJECTS[kind].facts.map((name) => {
     const fact = (object as unknown as Record<string, unknown>)[name];
@@ -107,12 +107,12 @@ type Call = Extract<Request, { dpFtrl: 'call' }>;
 /** Answers the calls of one client. */
 class Server {
   private loadOptions: Methods['load'][0] = {};
-  /** Objects by the call that made them. */
+  /** Objects by the id of the call that made them. */
   private readonly handles = new Map<number, Held>();
   private readonly queue: Call[] = [];
   private epoch = 0;
   private running = false;
-  /** Calls that were given up, the one that is running among them. */
+  /** Aborted calls that are no longer queued, including the one that is running. */
   private readonly aborted = new Set<number>();
 
   constructor(private readonly port: Port) {}
@@ -176,7 +176,7 @@ class Server {
   private async answer(call: Call): Promise<unknown> {
     const { method, argument } = call;
     if (method === 'load') this.loadOptions = argument as Methods['load'][0];
-    // Remembered by load() itself, which makes a new instance when the old one stopped.
+    // load() caches the instance and makes a new one after the old one has stopped.
     const api = await load(this.loadOptions);
     switch (method) {
       case 'load':
@@ -200,7 +200,7 @@ class Server {
     }
   }
 
-  /** Runs a function of the library; undefined once the call was given up. */
+  /** Runs a function of the library. Returns undefined if the call was cancelled or aborted. */
   private async run(
     api: DpFtrl,
     { call, name, args }: { call: Call; name: Name; args: unknown[] },
@@ -238,8 +238,8 @@ class Server {
   }
 
   /**
-   * Runs piece by piece, several a slice where they are short; undefined once the call was given
-   * up.
+   * Runs a computation piece by piece, several short pieces per slice. Returns undefined if the
+   * call was cancelled or aborted.
    */
   private async inPieces<T>(call: Call, pieces: Pieces<T>): Promise<T | undefined> {
     const { id } = call;
@@ -264,7 +264,7 @@ class Server {
     }
   }
 
-  /** Advances in slices, with a look at the messages between them. */
+  /** Advances in slices and handles messages between them. */
   private async advance(call: Call): Promise<SimulationChunk> {
     const { id, maxSteps, maxMilliseconds } = call.argument as Methods['advance'][0];
     const held = this.held(id);
@@ -298,7 +298,9 @@ class Server {
   }
 }
 
-/** Answers a client on a port. The worker entry does this by itself on its own scope. */
+/**
+ * Answers a client on a port. In a worker, this entry calls it on its own scope when it is loaded.
+ */
 export function serve(target: MessageTarget): void {
   const port = target as Port;
   if (typeof port?.postMessage !== 'function') {
