@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks of what JavaScript hands over: types, shapes and integers. Ranges are the core's business;
-// its messages pass through.
+// Checks arguments from JavaScript: types, shapes and integers. The core checks ranges, and its
+// messages are passed on.
 
 import { closest } from '../shared/closest.js';
 import { makeError, type Where } from './errors.js';
@@ -21,7 +21,7 @@ function kindOf(value: unknown): string {
   return isShown ? `${kind} ${show(value)}` : kind;
 }
 
-/** A value as it appears in a message. */
+/** Formats a value for a message. */
 function show(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value !== 'string') return Object(value) === value ? kindOf(value) : String(value);
@@ -47,13 +47,13 @@ export function outOfRange(where: Where, name: string, wanted: string, value: un
   return refused('invalid_argument', where, name, wanted, show(value));
 }
 
-/** Lists known names, and asks for the one that another name resembles. */
+/** Lists known names, and suggests the one that another name resembles. */
 function listing(known: readonly string[], name: string): string {
   const near = closest(name, known);
   return `${known.join(', ')}${near === undefined ? '' : ` (did you mean ${near}?)`}`;
 }
 
-/** An integer from 0 to `most`. */
+/** Requires an integer from 0 to `most`. */
 export function requireCount(where: Where, name: string, value: unknown, most: number): number {
   if (typeof value !== 'number') throw wrongType(where, name, 'a number', value);
   if (!Number.isInteger(value) || value < 0 || value > most) {
@@ -63,9 +63,9 @@ export function requireCount(where: Where, name: string, value: unknown, most: n
 }
 
 /**
- * Reads the own enumerable properties of an options object, each once. A key we do not know is
- * refused, and so is a known one that is not an own property: a misspelt or an inherited
- * `neighbours` must not be ignored. What others put on `Object.prototype` is no option.
+ * Reads the own enumerable properties of an options object, each once. Unknown keys are refused,
+ * and so are known ones that are not own properties: a misspelt or an inherited `neighbours` must
+ * not be ignored. Properties that others put on `Object.prototype` are not options.
  */
 export function optionsObject(where: Where, value: unknown, known: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -74,7 +74,7 @@ export function optionsObject(where: Where, value: unknown, known: readonly stri
   const own = Object.assign(Object.create(null) as Fields, value);
   for (const key of Object.keys(own)) {
     if (!known.includes(key)) {
-      // Some share a name, like the lambda of a learner and that of a mechanism.
+      // Options may share a name, as the lambda of a learner and that of a mechanism do.
       const constraint = `is an unknown option; known are ${listing([...new Set(known)], key)}`;
       throw makeError('wrong_type', where, { parameter: key, constraint });
     }
@@ -87,7 +87,7 @@ export function optionsObject(where: Where, value: unknown, known: readonly stri
   return own;
 }
 
-/** Reads one option after the other, each with its name in the message. */
+/** Reads options one by one, and names the option in every error. */
 export class Reader {
   constructor(
     readonly where: Where,
@@ -112,7 +112,10 @@ export class Reader {
     return this.has(name) ? this.number(name) : fallback;
   }
 
-  /** A count: crosses as a double, so it has to be a safe integer. The core checks its range. */
+  /**
+   * Reads a count. It crosses as a double, so it has to be a safe integer; the core checks its
+   * range.
+   */
   count(name: string): number {
     const value = this.number(name);
     if (!Number.isSafeInteger(value)) throw outOfRange(this.where, name, 'an integer', value);
@@ -142,12 +145,12 @@ export class Reader {
     return value as T;
   }
 
-  /** The default is the first of the known names, unless another one is given. */
+  /** Defaults to the first of the known names unless a fallback is given. */
   oneOfOr<T extends string>(name: string, known: readonly T[], fallback = known[0]!): T {
     return this.has(name) ? this.oneOf(name, known) : fallback;
   }
 
-  /** A 64-bit seed, as bigint. */
+  /** Reads a 64-bit seed as a bigint. */
   seed(name: string): bigint {
     const value = this.fields[name];
     if (typeof value !== 'number' && typeof value !== 'bigint') {
@@ -167,7 +170,7 @@ export class Reader {
   }
 }
 
-/** Returns the options that are given, of these, as they are. */
+/** Returns those of the named options that are given, unchanged. */
 export function optionsOf(reader: Reader, names: readonly string[]): Fields {
   const given = names.filter((name) => reader.has(name));
   return Object.fromEntries(given.map((name) => [name, reader.raw(name)]));
@@ -178,7 +181,7 @@ function detached(where: Where, name: string): Error {
   return refused('wrong_type', where, name, 'an array with its memory', got);
 }
 
-/** A new Float64Array of a length or with the entries of a typed array. */
+/** Allocates a Float64Array of a length, or with the entries of a typed array. */
 export function newFloat64s(
   where: Where,
   name: string,
@@ -196,15 +199,15 @@ export function newFloat64s(
 }
 
 /**
- * Copies to a plain Float64Array, which no other code can reach, resize or take away. Entries have
- * to be numbers: `null` or `"1"` are not read as 0 or 1.
+ * Copies to a plain Float64Array that no other code can reach, resize or detach. Entries have to be
+ * numbers: `null` and `"1"` are not converted to 0 and 1.
  */
 export function float64s(where: Where, name: string, value: unknown): Float64Array {
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
     if (/Big(Int|Uint)64Array/.test(Object.prototype.toString.call(value))) {
       throw wrongType(where, name, 'an array of numbers', 1n);
     }
-    // Reads the array itself: a subclass cannot make its `length` or its iterator matter.
+    // Reads the array itself, so that a subclass cannot override `length` or the iterator.
     return newFloat64s(where, name, (value as unknown as ArrayLike<number>).length, value);
   }
   if (typeof value !== 'object' || value === null) {
@@ -229,7 +232,7 @@ export function requireFinite(where: Where, name: string, values: Float64Array):
   if (bad >= 0) throw outOfRange(where, `${name}[${bad}]`, 'finite', values[bad]);
 }
 
-/** @throws RangeError for an object that says it is of another kind or version of file. */
+/** @throws RangeError for an object whose format or version is not the wanted one. */
 export function requireFormat(where: Where, value: object, wanted: { format: string; version: number }): void {
   const { format, version } = value as Fields;
   if (format !== wanted.format) {
@@ -243,7 +246,7 @@ export function requireFormat(where: Where, value: object, wanted: { format: str
 const typedArray = Object.getPrototypeOf(Float64Array.prototype) as Float64Array;
 const lengthOf = Object.getOwnPropertyDescriptor(typedArray, 'length')!.get!;
 
-/** Arrays of the two precisions. */
+/** Arrays of either precision. */
 export type Floats = Float32Array | Float64Array;
 export type FloatsClass<Rows extends Floats> = new (
   buffer: ArrayBuffer | number,
@@ -251,7 +254,7 @@ export type FloatsClass<Rows extends Floats> = new (
   length?: number,
 ) => Rows;
 
-/** True length of an array to be written to, whatever a subclass says. */
+/** Returns the true length of an array to write to, even if a subclass overrides `length`. */
 export function writableLength(
   where: Where,
   name: string,
@@ -260,7 +263,7 @@ export function writableLength(
 ): number {
   if (!(value instanceof wanted)) throw wrongType(where, name, `a ${wanted.name}`, value);
   try {
-    typedArray.keys.call(value); // Throws where the memory is gone; `length` would be 0.
+    typedArray.keys.call(value); // Throws for a detached buffer, whose `length` would be 0.
   } catch {
     throw detached(where, name);
   }
@@ -280,8 +283,8 @@ function newArray<Rows extends Floats>(
 }
 
 /**
- * A new array of a length, or `out`, which has to have that length; and a plain array over the same
- * memory for the core to write to, which meets no code of a subclass there.
+ * Returns a new array of a length, or `out`, which has to have that length, and a plain array over
+ * the same memory for the core to write to, so that no code of a subclass runs there.
  */
 export function roomFor<Rows extends Floats>(
   where: Where,
@@ -305,8 +308,8 @@ export function roomFor<Rows extends Floats>(
 }
 
 /**
- * A place for copies that only this side knows, kept for the next call of the same length, so that
- * a loop over batches of one size allocates nothing.
+ * A private buffer for copies, kept for the next call of the same length, so that a loop over
+ * batches of one size allocates nothing.
  */
 export class Scratch {
   private kept: Float64Array = new Float64Array();
@@ -317,7 +320,10 @@ export class Scratch {
     return this.kept;
   }
 
-  /** As `float64s`. Only of a Float64Array no code but ours runs while it is read. */
+  /**
+   * As `float64s`. Uses the buffer only for a Float64Array, since reading anything else may run
+   * foreign code.
+   */
   copy(where: Where, name: string, value: unknown): Float64Array {
     if (!(value instanceof Float64Array)) return float64s(where, name, value);
     const copy = this.array(where, name, writableLength(where, name, value));
@@ -326,7 +332,7 @@ export class Scratch {
   }
 }
 
-/** Overwrites the beginning of an array, whatever a subclass makes of `set`. */
+/** Overwrites the beginning of an array, even if a subclass overrides `set`. */
 export function overwrite(target: Float64Array, values: Float64Array): void {
   typedArray.set.call(target, values);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The compiled core: what crosses the boundary, and the one door through which calls go.
+// The compiled core: the types that cross the boundary, and the one method through which calls go.
 
 import type { Glue } from 'dp-ftrl:glue';
 import { makeError, withNames, type RefusalError } from './errors.js';
@@ -16,8 +16,8 @@ import type { PreconditioningCost, PreconditioningCostOptions } from '../types/a
 import type { TuningCost, TuningCostOptions } from '../types/all.js';
 import type { StackError, WorkloadError } from '../types/all.js';
 
-// Every object that goes to the core has all its fields, even if undefined: a missing one would be
-// looked for on Object.prototype.
+// Every object passed to the core has all its fields, even if undefined: a missing one would be
+// looked up on Object.prototype.
 
 export interface CoreWorkload {
   kind: 'prefix' | 'momentum' | 'window' | 'rates' | 'matrix';
@@ -34,14 +34,14 @@ export interface CoreParticipation {
   separation: number;
 }
 
-/** The workload, and who contributes when. */
+/** The workload and the participation pattern. */
 export interface CoreProblem {
   numSteps: number;
   workload: CoreWorkload;
   participation: CoreParticipation;
 }
 
-/** Numbers that were found before, by the core's names. */
+/** Numbers of an optimised strategy, by the core's names. */
 export interface CorePlan {
   objective: 'max' | 'mean';
   numbers: { name: string; values: Float64Array }[];
@@ -56,7 +56,7 @@ export interface CoreFactorization extends CoreProblem {
   parameters: CoreParameters;
 }
 
-/** Options of a mechanism, complete and of the right types. */
+/** Options of a mechanism, completed with defaults and of the right types. */
 export interface CoreMechanism extends CoreFactorization {
   epsilon: number;
   delta: number;
@@ -102,7 +102,7 @@ export interface CoreLearnerState {
   lambda: number;
 }
 
-/** The facts of an object that do not change, and its handle. */
+/** The facts of an object that do not change, and the id of its handle. */
 type Made<Type, Others extends keyof Type> = { id: number } & Omit<Type, Others | keyof Handle>;
 
 export type CoreSimulation = Made<Simulation, 'step' | 'finished' | 'advance' | 'heldOutRisk'>;
@@ -112,7 +112,7 @@ export type CoreUnitError = Pick<
   'sensitivity' | 'sensitivityExactness' | 'sensitivityMethod' | 'maxError' | 'meanError'
 >;
 
-/** The errors, and the properties that are not as the catalogue says of the family. */
+/** The errors, and the properties that differ from those the catalogue states for the family. */
 export interface CoreComparedError extends CoreUnitError {
   causal: boolean;
   optimisedFor?: string;
@@ -162,17 +162,17 @@ export type CoreQueries = Made<
 /** An object that turns records into the columns that are summed. */
 export interface CoreColumns {
   id: number;
-  /** Entries of what a record becomes. */
+  /** Number of entries that a record is turned into. */
   dimension: number;
-  /** Largest l2-distance of what two neighbouring records become. */
+  /** Largest l2-distance between the columns of two neighbouring records. */
   distance: number;
-  /** Spacing of their sums. */
+  /** Spacing of the grid of their sums. */
   grid: number;
-  /** Std of the sums by that of a count. */
+  /** Std of the sums divided by that of a count. */
   countWeight: number;
 }
 
-/** Arguments of one draw: with a key or a seed. */
+/** Arguments of one random draw, with a key or a seed. */
 interface CoreDraw {
   insecureSeed: bigint | undefined;
   key: Uint8Array | undefined;
@@ -189,7 +189,7 @@ interface CoreChoice extends CoreDraw {
 /** The bound functions: name -> [arguments, value]. */
 interface CoreFunctions {
   version: [[], string];
-  /** `parameters` in the words of the core, separated by commas. */
+  /** `parameters` are names of the core, separated by commas. */
   catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
   limits: [[], SearchLimits];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
@@ -236,9 +236,9 @@ interface CoreFunctions {
     ],
     Omit<import('../types/all.js').PureComparison, 'epsilon'>,
   ];
-  /** Variances of the increments of the noise, step after step, for Z of variance 1. */
+  /** Variances of the increments of the noise, one per step, for Z of variance 1. */
   gradientVariances: [[options: CoreFactorization], Float64Array];
-  /** Errors of several workloads, and what all keep to together, where there is a beta. */
+  /** Errors of several workloads and, if there is a beta, their simultaneous bounds. */
   stackErrors: [[options: CoreFactorization & object], CoreStackErrors];
   matrices: [[options: CoreFactorization], Matrices];
   certificate: [[options: CoreMechanism], Omit<CheckedCertificate, 'ratio' | 'gap'>];
@@ -255,11 +255,11 @@ interface CoreFunctions {
   /** Ends as many steps as there are totals, and overwrites them. */
   prefixSumEndSteps: [[id: number, totals: Float64Array], null];
   peopleSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
-  /** One person a record, by number. */
+  /** `people` has the number of one person per record. */
   peopleSumContribute: [[id: number, people: Float64Array, records: Float64Array], null];
   /** Overwrites the records with the totals. */
   peopleSumReleaseEach: [[id: number, people: Float64Array, records: Float64Array], null];
-  /** The same, where of a person's records to one step the first counts. */
+  /** The same, but only the first of a person's records to a step counts. */
   peopleSumContributeFirst: [[id: number, people: Float64Array, records: Float64Array], null];
   peopleSumReleaseFirsts: [[id: number, people: Float64Array, records: Float64Array], null];
   peopleSumEndSteps: [[id: number, totals: Float64Array], null];
@@ -267,7 +267,7 @@ interface CoreFunctions {
   peopleSumStddev: [[id: number, step: number], number];
   peopleSumHalfWidth: [[id: number, step: number | undefined, probability: number], number];
   peopleSumNumDropped: [[id: number], number];
-  /** Settings that follow from public numbers; only `clipNorm` of the setup 'unclipped'. */
+  /** Settings that follow from public numbers; for the setup 'unclipped', only `clipNorm`. */
   learnerDefaults: [
     [options: object],
     {
@@ -275,14 +275,14 @@ interface CoreFunctions {
       lambda: number;
       numSteps: number;
       batchSize: number;
-      /** For a table. */
+      /** Given for a table. */
       momentum: number | undefined;
       rates: Float64Array | undefined;
     },
   ];
-  /** With the factor on the clip norm of the learner after the moments. */
+  /** `clip` is the factor on the clip norm of the learner that follows the moments. */
   momentsPlan: [[options: Required<PreconditioningCostOptions>], PreconditioningCost & { clip: number }];
-  /** Releases second moments of rows, which it overwrites with their coordinates. */
+  /** Releases second moments of rows, and overwrites the rows with their new coordinates. */
   momentsCreate: [
     [options: CoreDraw & Omit<Required<PreconditioningCostOptions>, 'numRows'>, rows: Float64Array],
     number,
@@ -293,7 +293,7 @@ interface CoreFunctions {
     [options: TuningCostOptions & { composes: boolean }],
     TuningCost,
   ];
-  /** Rows that no candidate learns from. */
+  /** Returns the rows that no candidate learns from. */
   tuningHeldOut: [[options: CoreDraw & { numRows: number }], Float64Array];
   tuningChoose: [
     [options: CoreDraw & { numRight: Float64Array; selectionEpsilon: number; neighbours: string }],
@@ -317,7 +317,7 @@ interface CoreFunctions {
   learnerState: [[id: number], CoreLearnerState];
   learnerCheckpoint: [[id: number], Uint8Array];
   twinCreate: [[options: object], number];
-  /** As of the learner. */
+  /** As `learnerLearn`. */
   twinLearn: [
     [id: number, features: Float64Array, labels: Float64Array, scores: Float64Array],
     null,
@@ -345,18 +345,18 @@ interface CoreFunctions {
   ledgerStddev: [[id: number, step: number], number];
   ledgerHalfWidth: [[id: number, step: number | undefined, probability: number], number];
   ledgerDecide: [[id: number, firstStep: number, records: Float64Array], null];
-  /** All contributions to one step. */
+  /** Takes all contributions to one step. */
   ledgerDecideStep: [[id: number, step: number, contributions: Float64Array], null];
   peopleLedgerCreate: [[options: CoreMechanism & object], CorePrefixSum];
   peopleLedgerContribute: [[id: number, people: string[], records: Float64Array], null];
   peopleLedgerDecide: [[id: number, firstStep: number, numSteps: number], null];
   peopleLedgerCounts: [[id: number], { contributions: number; dropped: number }];
-  /** From here on, for ledgers of either kind. */
+  /** The functions from here on serve ledgers of either kind. */
   ledgerCommitment: [[id: number], Uint8Array];
   ledgerState: [[id: number], Uint8Array];
-  /** Tag of bytes that a log follows. */
+  /** Returns the tag of the bytes that a log follows. */
   ledgerLogTag: [[id: number, base: Uint8Array], Uint8Array];
-  /** Decisions that are not acknowledged, to be appended, and the next tag. */
+  /** Returns the unacknowledged decisions as bytes to append, and the next tag. */
   ledgerLogFrame: [
     [id: number, before: Uint8Array, memo: Uint8Array | undefined],
     { bytes: Uint8Array; tag: Uint8Array },
@@ -370,7 +370,7 @@ interface CoreFunctions {
   statisticMomentsCreate: [
     [
       options: {
-        /** Two ends a number of a record. */
+        /** Two ends for each number of a record. */
         ranges: Float64Array;
         covariance: boolean;
         confidence: number;
@@ -380,19 +380,22 @@ interface CoreFunctions {
     CoreColumns,
   ];
   statisticMomentsColumns: [[id: number, records: Float64Array], Float64Array];
-  /** Four numbers an estimate, for each row of sums and its std. */
+  /** Returns four numbers per estimate, for each row of sums and its std. */
   statisticMomentsRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
   statisticHistogramCreate: [
     [options: { numCategories: number; total: boolean; confidence: number; neighbours: string }],
     CoreColumns,
   ];
-  /** Indices of categories, one a record. */
+  /** `records` are indices of categories, one per record. */
   statisticHistogramColumns: [[id: number, records: Float64Array], Float64Array];
-  /** The same: total, counts, shares. */
+  /** The same as for moments; the estimates are total, counts, shares. */
   statisticHistogramRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
-  /** Counts of all steps, category after category. */
+  /** `counts` are those of all steps, one category after the other. */
   statisticHistogramMonotone: [[counts: Float64Array, numSteps: number], Float64Array];
-  /** A ledger of people, of whose records to a step the first counts, about what the text says. */
+  /**
+   * A ledger of people in which the first of a person's records to a step counts. `about` is the
+   * text that identifies its statistic.
+   */
   peopleLedgerOfFirsts: [[options: CoreMechanism & { about: string }], CorePrefixSum];
   statisticSumsCreate: [
     [
@@ -406,13 +409,13 @@ interface CoreFunctions {
     ],
     CoreColumns & { workloads: WorkloadError[] },
   ];
-  /** Sums of such columns, with options of their releases. */
+  /** Sums of these columns, with options of their releases. */
   statisticSumsPrefixSum: [[id: number, options: object], CorePrefixSum];
   statisticSumsPeopleSum: [[id: number, options: object], CorePrefixSum];
   ledgerOfSums: [[id: number, options: object], CorePrefixSum];
   peopleLedgerOfSums: [[id: number, options: { about: string }], CorePrefixSum];
   statisticSumsColumns: [[id: number, records: Float64Array], Float64Array];
-  /** Four numbers an estimate, for the sums of each step. */
+  /** Returns four numbers per estimate, for the sums of each step. */
   statisticSumsRead: [[id: number, sums: Float64Array, firstStep: number], Float64Array];
   statisticSumsStddev: [[id: number, step: number, workload: number], number];
   statisticSumsLowerBound: [[id: number], number];
@@ -426,11 +429,11 @@ interface CoreFunctions {
   ];
   simulationNoiseStep: [[id: number], number];
   simulationNoiseSeek: [[id: number, step: number], null];
-  /** Overwrites the array, of the precision. */
+  /** Overwrites the array, which has the precision of the noise. */
   simulationNoiseNext: [[id: number, rows: Float32Array | Float64Array, numRows: number], null];
   queriesSearch: [[options: CoreQueriesOptions], number];
   queriesAdvance: [[id: number], CorePlannerProgress];
-  /** Does what is left of the search. */
+  /** Completes the search. */
   queriesResult: [[id: number], CoreQueries];
   queriesBounds: [[id: number], QueryBounds];
   queriesMatrices: [[id: number], Pick<QueryMatrices, 'queries' | 'encoder' | 'decoder'>];
@@ -468,10 +471,10 @@ interface CoreFunctions {
 
 /** The function of this package that a bound function belongs to. */
 interface Caller {
-  /** Beginning of the names of those functions. */
+  /** Prefix of the names of those functions. */
   start: string;
   call: string;
-  /** Parameters of the core that are given under another name there. */
+  /** Parameters of the core that have another name in that call. */
   names?: Readonly<Record<string, string>>;
 }
 
@@ -511,23 +514,23 @@ const CALLERS: readonly Caller[] = [
   })),
 ];
 
-/** Functions of the core that are parts of a call here, besides the mechanisms. */
+/** Functions of the core that errors name as a part of a call, besides the mechanisms. */
 const PARTS: Readonly<Record<string, string>> = { lattice: 'lattice', plan: 'saved strategy' };
 
-/** A refusal of the core as it crosses: every field is there, empty where it says nothing. */
+/** A refusal as it crosses the boundary: every field is there, and empty if it has no value. */
 interface CoreRefusal {
   code: ErrorCode;
   function: string;
   parameter: string;
   constraint: string;
   value: string;
-  /** Entries that were released before the refused record. */
+  /** Number of entries released before the refused record. */
   released?: number;
 }
 
 type Reply = { value: unknown; code?: undefined } | CoreRefusal;
 
-/** A refusal of the core in the words of this package. */
+/** Returns the error for a refusal of the core, with this package's names. */
 function errorOf(name: string, refused: CoreRefusal, mechanisms: readonly string[]): RefusalError {
   const caller = CALLERS.find(({ start }) => name.startsWith(start));
   const nameOf = (path: string): string => {
@@ -560,7 +563,7 @@ export class Core {
     private readonly renewal: Renewal,
   ) {}
 
-  /** Instantiates a compiled module with the glue that was made with it. */
+  /** Instantiates a compiled module with the glue that was built with it. */
   static async create(glue: Glue, module: WebAssembly.Module, renewal: Renewal): Promise<Core> {
     const functions = await new Promise<unknown>((resolve, reject) => {
       glue({
@@ -577,7 +580,7 @@ export class Core {
     return new Core(functions as Record<string, (...args: unknown[]) => Reply>, renewal);
   }
 
-  /** True when the instance trapped and can no longer be used. */
+  /** True if the instance trapped and can no longer be used. */
   get aborted(): boolean {
     return this.failure !== undefined;
   }
@@ -588,8 +591,9 @@ export class Core {
     try {
       reply = this.ask(name, ...args);
     } catch (cause) {
-      // No C++ exception gets here. The WebAssembly code itself stopped, or an exception of the
-      // host went through it (the stack was exhausted, say): its state is unknown either way.
+      // C++ exceptions do not get here. Either the WebAssembly code itself stopped, or an exception
+      // of the host went through it (the stack was exhausted, say); its state is unknown in both
+      // cases.
       this.failure = cause;
       this.renewal.onAbort();
       throw this.abortedError();
@@ -599,7 +603,10 @@ export class Core {
     throw 'released' in reply ? Object.assign(error, { released: reply.released }) : error;
   }
 
-  /** The answer has what the core put there, and nothing of what others put on Object.prototype. */
+  /**
+   * Copies the answer to an object without a prototype, so that properties which others put on
+   * Object.prototype are not read.
+   */
   private ask(name: string, ...args: unknown[]): Reply {
     const answer: object = this.functions[name]!(...args);
     return Object.assign(Object.create(null) as object, answer) as Reply;

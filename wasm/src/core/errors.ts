@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors as data, and their words in this language.
+// Errors as data, and their messages with JavaScript names.
 
 import type { ErrorCode, Refusal } from '../types/all.js';
 
-/** The call, and the part of it that is read. */
+/** The call, and the part of its input that is being read. */
 export type Where = string | Pick<Refusal, 'call' | 'part'>;
 
 function placeOf(where: Where): Pick<Refusal, 'call' | 'part'> {
   return typeof where === 'string' ? { call: where } : where;
 }
 
-/** A part of what is read there: `'saved strategy'`. */
+/** Narrows a place to a part of its input, such as `'saved strategy'`. */
 export function within(where: Where, part: string): Where {
   const place = placeOf(where);
   return { ...place, part: place.part === undefined ? part : `${place.part}: ${part}` };
 }
 
-/** The name that a surface has for a parameter. */
+/** Returns the name that an interface (JavaScript, the command, the page) has for a parameter. */
 export type NameOf = (parameter: string) => string;
 
-/** A text in which names in braces become those of a surface. */
+/** Replaces the names in braces by those of an interface. */
 export function withNames(text: string, nameOf: NameOf): string {
   const [start, ...rest] = text.split('{');
   const named = rest.map((piece) => {
@@ -34,7 +34,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined;
 }
 
-/** A refusal in words, without the call: `'clipNorm must be positive and finite, got -1'`. */
+/** Formats a refusal without the call: `'clipNorm must be positive and finite, got -1'`. */
 export function inWords(
   { row, part, parameter, constraint = '', value }: Refusal,
   nameOf: NameOf = (name) => name,
@@ -67,7 +67,10 @@ export class DpError extends Error implements Refusal {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** Entries of the package are separate files: an error of one is a `DpError` of every other. */
+  /**
+   * True for the errors of every entry of the package, each of which has its own copy of this
+   * class.
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && BRAND in value;
   }
@@ -86,7 +89,10 @@ function plainError(code: ErrorCode, message: string, options?: ErrorOptions): E
   return new DpError(code, message, options);
 }
 
-/** The JavaScript error for a code: RangeError, TypeError or DpError, with the refusal's fields. */
+/**
+ * Makes the JavaScript error for a code: RangeError, TypeError or DpError, with the refusal's
+ * fields.
+ */
 export function makeError(
   code: ErrorCode,
   where: Where,
@@ -100,29 +106,29 @@ export function makeError(
   return Object.assign(error, { code, ...refusal });
 }
 
-/** Fields of a refusal that an error has. */
+/** Returns the fields of a refusal that an error has. */
 export function refusalOf(error: unknown): Refusal {
   const { call, row, part, parameter, constraint, value } = (error ?? {}) as Refusal;
   const fields = Object.entries({ call, row, part, parameter, constraint, value });
   return Object.fromEntries(fields.filter(([, field]) => isGiven(field)));
 }
 
-/** An error from its code, its message and its refusal, as they come from a worker. */
+/** Recreates an error from its code, message and refusal, as received from a worker. */
 export function recalled(code: ErrorCode, message: string, refusal: Refusal): Error {
   const { constraint } = refusal;
   return constraint === undefined ? plainError(code, message) : makeError(code, {}, refusal);
 }
 
-/** An error of the core as that of the method that was called, and of a row of several. */
+/** Turns an error of the core into one of the method that was called and, if given, of a row. */
 export function told(
   error: RefusalError,
   as: Pick<Refusal, 'call' | 'part' | 'row'>,
 ): RefusalError {
-  if (error.call === undefined) return error; // The instance stopped, whatever was called.
+  if (error.call === undefined) return error; // The instance stopped; the call is not at fault.
   return makeError(error.code, {}, { ...refusalOf(error), ...as }, error.cause);
 }
 
-/** Calls `act`; what it refuses says that this was called. */
+/** Calls `act`; its errors name `where` as the place. */
 export function asErrorsOf<T>(where: Where, act: () => T): T {
   try {
     return act();
@@ -131,24 +137,27 @@ export function asErrorsOf<T>(where: Where, act: () => T): T {
   }
 }
 
-/** Some rows of `width` entries, of which the first is number `first` of the call. */
+/** Rows of `width` entries each, starting with row `first` of the call. */
 interface Rows {
   kind: 'record' | 'example';
   width: number;
   first?: number;
 }
 
-/** An error of the core amid rows, which says how many entries were dealt with before it. */
+/** An error of the core within an array of rows, with the number of entries processed before it. */
 export type Partway = RefusalError & { released?: number };
 
-/** The same as that of the method that was called and, with its number, of the row at fault. */
+/** Turns it into an error of the method that was called, with the index of the row at fault. */
 export function atRow(error: Partway, call: string, { kind, width, first = 0 }: Rows): RefusalError {
   const { released } = error;
   const row = released === undefined ? {} : { row: { kind, index: first + released / width } };
   return told(error, { call, ...row });
 }
 
-/** An error about a row of a piece as one about the same row of the whole, `from` rows later. */
+/**
+ * Turns an error about a row of a piece, which starts at row `from`, into one about that row of the
+ * whole.
+ */
 export function ofRow(error: RefusalError, from: number): Error {
   const { call, row } = error;
   if (row === undefined || from === 0) return error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** The same fields, where the value may be missing but is never undefined. */
+/** The same fields, which may be missing but are never undefined. */
 export type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
 
 /** Returns the fields that have a value. */

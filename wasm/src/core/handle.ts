@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Handles own an object of the core. They are disposed of by name; the garbage collector is only a
-// backstop.
+// Handles own an object of the core. Callers dispose of them explicitly; the garbage collector is
+// only a backstop.
 
 import type { Core } from './core.js';
 import { DpError } from './errors.js';
 import type { CatalogueEntry, Handle, MechanismName } from '../types/all.js';
 
-/** Frees what handles forgot to: one registry an instance. */
+/** Frees the objects of handles that were never disposed of. One registry per instance. */
 export class Backstop {
   private readonly registry: FinalizationRegistry<number> | undefined;
 
@@ -27,7 +27,7 @@ export class Backstop {
   }
 }
 
-/** A core, and what everything that is made of it shares. */
+/** A core, and the data shared by all objects made from it. */
 export interface Instance {
   readonly core: Core;
   readonly backstop: Backstop;

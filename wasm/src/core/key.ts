@@ -5,8 +5,8 @@ import { makeError, type Where } from './errors.js';
 export const KEY_BYTES = 32;
 
 /**
- * 256 bits from the platform. Fetched on this side: where its generator throws, that is an error
- * like any other, while an exception that goes through the core would end the instance.
+ * Returns 256 bits from the platform. Drawn in JavaScript, so that an exception of its generator is
+ * an error like any other; one that goes through the core would end the instance.
  */
 export function keyFromEntropy(where: Where): Uint8Array<ArrayBuffer> {
   const key = new Uint8Array(KEY_BYTES);
@@ -16,15 +16,16 @@ export function keyFromEntropy(where: Where): Uint8Array<ArrayBuffer> {
   } catch (cause) {
     throw makeError('entropy_unavailable', where, { constraint }, cause);
   }
-  // Probability 2^-256 of a working generator; certain of one that wrote nothing.
+  // All zeros have probability 2^-256 with a working generator, and are certain if it wrote
+  // nothing.
   const written = key.some((byte) => byte !== 0);
   if (!written) throw makeError('entropy_unavailable', where, { constraint, value: 'only zeros' });
   return key;
 }
 
 /**
- * Calls `make` with a copy of the given key or else a fresh one, which is wiped then; or with none,
- * if there is a seed.
+ * Calls `make` with a copy of the given key, or else a fresh one, and wipes it afterwards. With a
+ * seed there is no key.
  */
 export function withKey<O extends { insecureSeed: bigint | undefined }, T>(
   where: Where,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// From whatever `options.wasm` may be to a compiled module.
+// Compiles `options.wasm`, in each form it may have, to a module.
 
 import { wrongType } from './check.js';
 import { DpError } from './errors.js';
@@ -12,7 +12,7 @@ function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-/** First bytes as hexadecimal, and as text when they are printable. */
+/** Formats the first bytes as hexadecimal, and as text if they are printable. */
 function preview(bytes: Uint8Array): string {
   const head = bytes.subarray(0, 4);
   if (head.length === 0) return 'nothing (0 bytes)';
@@ -35,10 +35,10 @@ function checkMagic(bytes: Uint8Array, from: string): void {
   );
 }
 
-/** The least module there is: its head. */
+/** The smallest valid module: a header alone. */
 const EMPTY = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
 
-/** Whether a policy of the page or host forbids to compile anything. */
+/** True if a policy of the page or host forbids any compilation. */
 function isForbidden(): boolean {
   try {
     new WebAssembly.Module(EMPTY);
@@ -48,7 +48,10 @@ function isForbidden(): boolean {
   }
 }
 
-/** Why compilation failed: a policy of the page or host, or bytes that are no module. */
+/**
+ * Returns the error for a failed compilation, caused by a policy of the page or host or by bytes
+ * that are not a module.
+ */
 function compileError(cause: unknown, from: string, bytes?: Uint8Array<ArrayBuffer>): DpError {
   const why = cause instanceof Error ? cause.message : String(cause);
   if (isForbidden() || (bytes !== undefined && WebAssembly.validate(bytes))) {
@@ -108,7 +111,7 @@ async function compileResponse(response: Response): Promise<WebAssembly.Module> 
 
 function readError(cause: unknown, from: string): DpError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  // An address with data in it may have megabytes.
+  // A data URL may have megabytes.
   return new DpError('load_failed', `load: could not read ${from}: ${why}`.slice(0, 300), { cause });
 }
 
@@ -116,7 +119,7 @@ interface NodeFiles {
   readFile(path: URL): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Node's fetch refuses file: URLs. No import, so that no bundler looks for node:fs. */
+/** Node's fetch refuses file: URLs. Not imported, so that no bundler looks for node:fs. */
 function nodeFiles(): NodeFiles | undefined {
   const host = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } };
   return host.process?.getBuiltinModule?.('node:fs/promises') as NodeFiles | undefined;
@@ -138,14 +141,14 @@ async function compileUrl(source: string | URL, signal: AbortSignal): Promise<We
   try {
     response = await fetch(from, { signal, credentials: 'same-origin' });
   } catch (cause) {
-    // A policy that forbids it looks like any other failure.
+    // A fetch that a policy forbids fails like any other.
     const hint = 'document' in globalThis ? " (is it in connect-src of the policy?)" : '';
     throw readError(cause, `${from}${hint}`);
   }
   return compileResponse(response);
 }
 
-/** Compiles what the caller gave. */
+/** Compiles the source that the caller gave. */
 export async function compileSource(
   source: WasmSource,
   signal: AbortSignal,
@@ -171,7 +174,7 @@ export async function compileSource(
   );
 }
 
-/** Compiles the file beside an entry; hosts that bundle modules may not say where that is. */
+/** Compiles the file beside an entry. Hosts that bundle modules may not know its address. */
 export async function compileBeside(
   find: () => URL,
   signal: AbortSignal,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** The known name closest to a misspelt one, if it is close and has a letter in its place. */
+/**
+ * Returns the known name closest to a misspelt one, if it is close enough and not every letter
+ * differs.
+ */
 export function closest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;

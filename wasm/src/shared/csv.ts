@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CSV as RFC 4180 has it, for the command and the page. A record is handed out as soon as its line end has arrived,
-// which the parsers we looked at do not do: they wait for the next byte, and with it a release that
-// could already be made would wait too.
+// CSV as in RFC 4180, for the command and the page. A record is returned as soon as its line end
+// has arrived. The parsers we looked at wait for the next byte, which would delay a release that
+// could already be made.
 
 export interface CsvRecord {
   cells: string[];
@@ -10,7 +10,7 @@ export interface CsvRecord {
   line: number;
 }
 
-/** A text that is no CSV. */
+/** Error in a text that is not valid CSV. */
 export class CsvFault extends Error {
   constructor(
     /** 1-based line. */
@@ -24,11 +24,11 @@ export class CsvFault extends Error {
 export interface CsvOptions {
   /** One character. Default: a comma. */
   separator?: string;
-  /** Leaves out spaces around cells, also those around quotes. Default: they belong to the cell. */
+  /** Trims spaces around cells, also those around quotes. Default: they belong to the cell. */
   trims?: boolean;
 }
 
-/** Separators of cells: the first of equals is taken. */
+/** Separators of cells, in order of preference if they occur equally often. */
 export const SEPARATORS = [',', ';', '\t'] as const;
 export type Separator = (typeof SEPARATORS)[number];
 
@@ -41,13 +41,13 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 9 || code === 0xa0;
 }
 
-/** Separators that a header has, seen before it is parsed. */
+/** Separators found in a header before it is parsed. */
 export interface SeenSeparators {
-  /** The one that occurs most outside of quotes; a comma where none does. */
+  /** The most frequent one outside of quotes; a comma if there is none. */
   most: Separator;
   /** Another one that occurs as often. */
   rival: Separator | undefined;
-  /** False where the text ends before the header does. */
+  /** False if the text ends before the header does. */
   isComplete: boolean;
 }
 
@@ -95,7 +95,7 @@ export class CsvParser {
     this.trims = trims;
   }
 
-  /** Takes a piece of text; returns the records it completes. */
+  /** Parses a piece of text and returns the records it completes. */
   push(text: string): CsvRecord[] {
     const records: CsvRecord[] = [];
     let at = 0;
@@ -103,7 +103,7 @@ export class CsvParser {
       this.first = false;
       if (text.charCodeAt(0) === 0xfeff) at = 1;
     }
-    let from = at; // Text of the cell that is not yet in `this.cell`.
+    let from = at; // Start of the part of the cell that is not yet in `this.cell`.
     for (; at < text.length; ++at) {
       const code = text.charCodeAt(at);
       const wasCr = this.afterCr;
@@ -141,7 +141,7 @@ export class CsvParser {
     return records;
   }
 
-  /** The last record, if the text does not end with a line end. */
+  /** Returns the last record if the text does not end with a line end. */
   end(): CsvRecord[] {
     if (this.state === State.quoted) {
       throw new CsvFault(this.recordLine, 'a quoted cell is not closed');
@@ -174,7 +174,7 @@ export class CsvParser {
   }
 }
 
-/** Whether a record is a line without a cell. */
+/** True if a record is a blank line. */
 export function isBlank(record: CsvRecord): boolean {
   return record.cells.length === 1 && record.cells[0]!.trim() === '';
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** A decimal number, finite. Nothing else: no hexadecimal, no "Infinity", no empty text. */
+/**
+ * Parses a finite decimal number. Returns undefined for anything else, such as hexadecimal,
+ * "Infinity" or an empty text.
+ */
 export function parseNumber(text: string): number | undefined {
   if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return undefined;
   const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Some digits of a positive bound, up to 15, which stays one: never below it. */
+/** Rounds a positive bound up to some digits, at most 15: the result is never below it. */
 export function roundedUp(bound: number, numDigits = 6): number {
   const shown = Number(bound.toPrecision(numDigits));
   if (shown >= bound) return shown;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The one table of the parameters of mechanisms. The facade's checks, the command's options and
-// help, the page's controls and the guide's table come from it. Which mechanism takes which, and
-// what is out of range, is for the core's catalogue to say.
+// The only table of the parameters of mechanisms. The facade's checks, the command's options and
+// help, the page's controls and the guide's table come from it. The core's catalogue decides which
+// mechanism takes which parameter, and which values are out of range.
 
 import type { MechanismParameters } from '../types/mechanism.js';
 
@@ -31,22 +31,24 @@ export const PARAMETERS: Readonly<Record<ParameterName, ParameterKind>> = {
 
 export const PARAMETER_NAMES = Object.keys(PARAMETERS) as ParameterName[];
 
-/** Parameters that every mechanism for prefix sums takes; the others belong to some. */
+/**
+ * Parameters that every mechanism for prefix sums takes; the others belong to some mechanisms only.
+ */
 export const GENERAL: readonly ParameterName[] = [
   'normalizeColumns',
   'epochLength',
   'completeEpochs',
 ];
 
-/** Sentences for those who set a parameter. */
+/** Help text of a parameter. */
 interface Explained {
   /** Placeholder for the value in a help text; a flag has none. */
   value?: string;
-  /** One sentence, without the default where the core chooses. */
+  /** One sentence, without the default if the core chooses it. */
   meaning: string;
 }
 
-/** Apart from the kinds, so that the library does not carry the sentences. */
+/** Separate from the kinds, so that the library does not include the sentences. */
 export const EXPLAINED: Readonly<Record<ParameterName, Explained>> = {
   bands: { value: 'B', meaning: 'Number of diagonals that are kept, the main one included.' },
   buffers: {
