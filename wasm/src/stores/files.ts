@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Operations on a file that must never be two files, for Node: one name, one process at a time, and
-// bytes that have reached the disk.
+// Operations, for Node, on a file that must never be two files: one name, one process at a time,
+// and bytes that have reached the disk.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { link, lstat, open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
@@ -18,7 +18,7 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
 
-/** Says what a file system lacks. */
+/** Explains error codes of the file system. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
@@ -26,14 +26,16 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would be too large',
 };
 
-/** Why the file system refused, with its code where there is one: "the disk is full: ENOSPC". */
+/**
+ * Returns why the file system refused, with the code if there is one: "the disk is full: ENOSPC".
+ */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const words = code === undefined ? undefined : REFUSALS[code];
   return words === undefined ? message : `${words}: ${code}`;
 }
 
-/** Whether there was no room for more. What had been written before is as it was. */
+/** True if there was no room for more. Bytes written before are unchanged. */
 export function isFull(error: unknown): boolean {
   return hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG');
 }
@@ -48,11 +50,11 @@ async function isLink(path: string): Promise<boolean> {
 }
 
 /**
- * The one place of a file, however its path leads there; of a new file where it will be. Renaming
- * something over a link would leave two files: one that went on, and one that did not.
+ * Returns the real path of a file, or of a new file that will be there. Renaming something over a
+ * link would leave two files, only one of which continues.
  *
- * @throws what `refuse` makes of "a link to nothing", of what is no file, and of a file with
- *   several names (hard links).
+ * @throws what `refuse` returns for "a link to nothing", for something that is not a file, and for
+ *   a file with several names (hard links).
  */
 export async function placeOf(path: string, refuse: (got: string) => Error): Promise<string> {
   let place: string;
@@ -69,15 +71,15 @@ export async function placeOf(path: string, refuse: (got: string) => Error): Pro
   return place;
 }
 
-/** Access to a file: a mode, and the group that it speaks of. */
+/** Access to a file: a mode, and the group that the mode refers to. */
 export interface Permissions {
   mode: number;
   gid: number;
 }
 
 /**
- * Lets the same people use a file as another, whatever the mask of this process; without rights for
- * its group where the group cannot be given.
+ * Gives a file the permissions of another, regardless of the umask of this process; without rights
+ * for the group if the group cannot be set.
  */
 export async function permit(file: FileHandle, { mode, gid }: Permissions): Promise<void> {
   const hasGroup =
@@ -90,8 +92,8 @@ export async function permit(file: FileHandle, { mode, gid }: Permissions): Prom
 }
 
 /**
- * Writes what is to last into a new file, never into what is there: for the owner only, unless
- * there are permissions.
+ * Writes a new file, never an existing one, and syncs it. Only the owner has access, unless
+ * permissions are given.
  */
 async function writeSynced(
   path: string,
@@ -108,32 +110,32 @@ async function writeSynced(
       await handle.close();
     }
   } catch (error) {
-    // A part of the bytes is of no use, and on a full disk in the way.
+    // A partial file is useless, and takes up room on a full disk.
     await removeQuietly(path);
     throw error;
   }
 }
 
-/** Removes a file that is of no use, where another error is to be told. */
+/** Removes a useless file without an error of its own, so that an earlier error can be reported. */
 async function removeQuietly(path: string): Promise<void> {
   await rm(path, { force: true }).catch(() => undefined);
 }
 
-/** Makes what was renamed in a folder last. */
+/** Syncs a folder, so that a rename in it is durable. */
 export async function syncFolder(folder: string): Promise<void> {
   let handle;
   try {
     handle = await open(folder, 'r');
     await handle.sync();
   } catch (error) {
-    // Windows opens no folders; there renaming is made to last by the file system itself.
+    // Windows cannot open folders; its file system makes renames durable itself.
     if (!hasCode(error, 'EPERM', 'EISDIR', 'EACCES', 'EINVAL')) throw error;
   } finally {
     await handle?.close();
   }
 }
 
-/** Permissions of a file; undefined where there is none. */
+/** Returns the permissions of a file; undefined if there is none. */
 export async function permissionsOf(path: string): Promise<Permissions | undefined> {
   try {
     const { mode, gid } = await stat(path);
@@ -145,8 +147,8 @@ export async function permissionsOf(path: string): Promise<Permissions | undefin
 }
 
 /**
- * At any instant the file has whole bytes, the old ones or the new ones; FILE.new is between. It is
- * for the owner only, unless there are permissions.
+ * Replaces a file by way of FILE.new: at any instant it holds all the old bytes or all the new
+ * ones. Only the owner has access, unless permissions are given.
  */
 export async function replaceFile(
   path: string,
@@ -154,7 +156,7 @@ export async function replaceFile(
   permissions?: Permissions,
 ): Promise<void> {
   const temporary = `${path}.new`;
-  // Removes what a crash left: nothing that is there is reused, neither a link nor permissions.
+  // Removes what a crash left, so that neither a link nor old permissions are reused.
   await rm(temporary, { force: true });
   await writeSynced(temporary, bytes, permissions);
   try {
@@ -166,23 +168,26 @@ export async function replaceFile(
   await syncFolder(dirname(path));
 }
 
-/** When a process began, in the units of the system, where that can be known; else "-". */
+/** Returns when a process began, in the system's units, or "-" if that is unknown. */
 async function startOf(pid: number): Promise<string> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program is in brackets and may hold anything.
+    // The name of the program is in brackets and may contain anything.
     return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '-';
   } catch {
     return '-';
   }
 }
 
-/** Content of a lock: number and start of its process, and a word that no other lock has. */
+/**
+ * Returns the content of a lock: id and start of its process, and a word that is unique to the
+ * lock.
+ */
 async function nameLock(): Promise<string> {
   return `${process.pid} ${await startOf(process.pid)} ${randomBytes(12).toString('hex')}`;
 }
 
-/** Whether the process that wrote a lock still runs. */
+/** True unless the process that wrote a lock is known to be gone. */
 async function isAlive(owner: string): Promise<boolean> {
   const [number, start = '-'] = owner.split(' ');
   const pid = Number(number);
@@ -196,7 +201,7 @@ async function isAlive(owner: string): Promise<boolean> {
   return now === start || now === '-' || start === '-';
 }
 
-/** The text of a file; undefined where there is none. */
+/** Returns the text of a file; undefined if there is none. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -206,7 +211,7 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** Creates the lock with its whole content, or finds that there is one. */
+/** Creates the lock with all its content at once; false if there already is one. */
 async function createLock(lock: string, own: string): Promise<boolean> {
   const temporary = `${lock}.${randomBytes(6).toString('hex')}`;
   await writeSynced(temporary, own);
@@ -222,9 +227,9 @@ async function createLock(lock: string, own: string): Promise<boolean> {
 }
 
 /**
- * Puts our lock in the place of one whose process is gone. Of all that find it one may: the one
- * whose claim on this very lock exists, and after it died the one with the next claim. There is a
- * lock all the time, and none is ever put back.
+ * Replaces the lock of a process that is gone by ours. Among all that find it, only the process
+ * whose claim on this very lock exists may do so or, if that process died, the one with the next
+ * claim. There is a lock at every moment, and none is ever put back.
  */
 async function takeOver(lock: string, gone: string, own: string): Promise<boolean> {
   const claims: string[] = [];
@@ -247,13 +252,16 @@ async function takeOver(lock: string, gone: string, own: string): Promise<boolea
 }
 
 export interface LockOptions {
-  /** How long to wait for a process that runs, in milliseconds. */
+  /** Milliseconds to wait for a process that runs. */
   patience: number;
-  /** The error for the owner that it stayed with: "process 7". */
+  /** Returns the error for the process that still has the lock: "process 7". */
   refuse: (who: string, lock: string) => Error;
 }
 
-/** FILE.lock: this process has the file. The lock of a process that is gone is taken over. */
+/**
+ * FILE.lock, the mark that this process has the file. It replaces the lock of a process that is
+ * gone.
+ */
 export class FileLock {
   private constructor(
     private readonly path: string,
@@ -270,14 +278,14 @@ export class FileLock {
       if (owner === undefined) continue;
       const isGone = !(await isAlive(owner));
       if (isGone && (await takeOver(lock, owner, own))) return new FileLock(lock, own);
-      // Another process is about to take over the lock of a process that is gone.
+      // If the owner is gone, another process is about to take over its lock.
       const isOver = performance.now() >= end;
       if (isOver && !isGone) throw refuse(`process ${owner.split(' ')[0]}`, lock);
       await new Promise((resolve) => setTimeout(resolve, INTERVAL_MILLISECONDS));
     }
   }
 
-  /** Removes only our own lock: one that was removed by hand may have been followed by another. */
+  /** Removes only our own lock: if someone removed it by hand, another one may be in its place. */
   async release(): Promise<void> {
     if ((await readText(this.path)) === this.own) await unlink(this.path);
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A file that grows at its end, for Node: what was appended is on the disk before more follows.
+// A file that grows at its end, for Node: appended bytes are on the disk before more follow.
 
 import { open, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { hasCode } from './files.js';
 
-/** Bytes at the end that are compared: the tag of a frame, and more. */
+/** Number of bytes at the end that are compared: the tag of a frame, and more. */
 const COMPARED = 64;
 
 /** Copies the last bytes that are compared. */
@@ -22,7 +22,7 @@ export class GrowingFile {
     private end: Buffer,
   ) {}
 
-  /** Opens a file with all its bytes. */
+  /** Opens a file and reads all its bytes. */
   static async open(path: string): Promise<{ file: GrowingFile; bytes: Uint8Array }> {
     const handle = await open(path, 'r+');
     try {
@@ -34,7 +34,7 @@ export class GrowingFile {
     }
   }
 
-  /** Whether the path still leads to this file, and nobody else has appended to it or cut it. */
+  /** True if the path still leads to this file, and no one else has appended to it or cut it. */
   async isSame(): Promise<boolean> {
     const own = await this.handle.stat({ bigint: true });
     try {
@@ -50,7 +50,7 @@ export class GrowingFile {
     return buffer.equals(this.end);
   }
 
-  /** Resolves when the bytes are on the disk; until then there may be a part of them. */
+  /** Resolves when the bytes are on the disk; until then the file may have a part of them. */
   async append(bytes: Uint8Array): Promise<void> {
     for (let done = 0; done < bytes.length; ) {
       const rest = bytes.length - done;

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How the decisions of a ledger get into its store: appended where the store can do that, else all
-// of them at once.
+// Stores the decisions of a ledger: appended if the store can append, else all of them at once.
 
 import type { Core } from '../core/core.js';
 import type { ReleaseStore } from '../types/all.js';
 import { pack, packBase, packLog, type Stored } from './stored.js';
 
-/** A log shorter than this, about 1024 steps of one number, is not made into a new base. */
+/** A log shorter than this, about 1024 steps of one number, is not turned into a new base. */
 const LEAST_LOG_BYTES = 80 * 1024;
-/** A longer one is, once it has so many times the bytes of its base. */
+/** A longer log is, once it has this many times the bytes of its base. */
 const LOG_BYTES_PER_BASE = 4;
 
 /** A log that the next frame continues. */
 interface Log {
   tag: Uint8Array;
   numBytes: number;
-  /** Length from which on it is made into a new base. */
+  /** Length from which on it is turned into a new base. */
   most: number;
 }
 
@@ -27,19 +26,19 @@ function logAfter(tag: Uint8Array, base: Uint8Array): Log {
 
 export interface JournalOptions extends Pick<Stored, 'store' | 'key' | 'memo' | 'log'> {
   core: Core;
-  /** The ledger's handle; throws when it was disposed of. */
+  /** Returns the ledger's handle; throws if it was disposed of. */
   ledger: () => number;
 }
 
 export class Journal {
   /** The memo that was stored last. */
   private kept: Uint8Array | undefined;
-  /** Undefined where the next decisions are stored with all others. */
+  /** Undefined if the next decisions are stored together with all earlier ones. */
   private log: Log | undefined;
   private readonly core: Core;
   private readonly store: ReleaseStore;
 
-  /** Repeats what the stored log holds after its base. */
+  /** Replays the part of the stored log that follows its base. */
   constructor(private readonly options: JournalOptions) {
     const { core, store, ledger, memo, log } = options;
     this.core = core;
@@ -50,7 +49,7 @@ export class Journal {
     const begun = logAfter(core.call('ledgerLogTag', id, log.base), log.base);
     const end = core.call('ledgerReplay', id, log.frames, begun.tag, log.position);
     this.kept = end.memo ?? this.kept;
-    // Nothing is appended behind a part of a frame.
+    // Nothing is appended after a partial frame.
     const isWhole = end.size === log.frames.length;
     if (isWhole) this.log = { ...begun, tag: end.tag, numBytes: end.size };
   }
@@ -59,12 +58,12 @@ export class Journal {
     return this.kept?.slice();
   }
 
-  /** Whether the log should become a new base. */
+  /** True if the log should be turned into a new base. */
   get isLong(): boolean {
     return this.log !== undefined && this.log.numBytes >= this.log.most;
   }
 
-  /** Stores decisions that were not acknowledged, and acknowledges them; a memo, if there is one. */
+  /** Stores unacknowledged decisions, and a memo if there is one, and acknowledges them. */
   async write(memo: Uint8Array | undefined): Promise<void> {
     const { core, store, options } = this;
     const id = options.ledger();
@@ -83,8 +82,8 @@ export class Journal {
   }
 
   /**
-   * Makes the log into a new base. Where that fails nobody knows what is stored, and the next release
-   * stores everything again.
+   * Turns the log into a new base. If that fails, it is unknown what is stored, and the next
+   * release stores everything again.
    */
   async shorten(): Promise<void> {
     this.log = undefined;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One ledger at a time has a store. A store cannot tell two ledgers in one program apart: both
-// would go on from the same step with the same noise, each for other records.
+// Gives a store to one ledger at a time. A store cannot tell two ledgers in one program apart: both
+// would continue from the same step with the same noise, each for other records.
 
 import { makeError, type Where } from '../core/errors.js';
 import type { ReleaseStore } from '../types/all.js';
 
 interface Holder {
-  /** Owner of the store, while that lives; undefined while it is being made. */
+  /** Owner of the store, while it is alive; undefined while it is being made. */
   owner: WeakRef<object> | undefined;
-  /** Set when it was given up: resolves once nothing is being saved any more. */
+  /** Set on release: resolves once nothing is being saved any more. */
   end: Promise<unknown> | undefined;
 }
 
@@ -26,9 +26,9 @@ export class StoreHold {
   private constructor(private readonly holder: Holder) {}
 
   /**
-   * Waits for what a ledger that was disposed of is still saving.
+   * Takes the store, after waiting for pending saves of a ledger that was disposed of.
    *
-   * @throws DpError `store_in_use` while another ledger has it.
+   * @throws DpError `store_in_use` while another ledger has the store.
    */
   static async take(where: Where, store: ReleaseStore): Promise<StoreHold> {
     const all = holders();
@@ -47,12 +47,14 @@ export class StoreHold {
     }
   }
 
-  /** Should `owner` be forgotten without being disposed of, the store is free again. */
+  /**
+   * Names the owner. If it is garbage-collected without being disposed of, the store is free again.
+   */
   give(owner: object): void {
     this.holder.owner = new WeakRef(owner);
   }
 
-  /** The store is free when `last` has settled. */
+  /** Frees the store once `last` has settled. */
   release(last: Promise<unknown>): void {
     this.holder.end ??= last.catch(() => undefined);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Queue that stores share: one operation after the other, and an end that waits for the last of
-// them. A store that let go while it saves would let another one go on from the bytes before.
+// Queue shared by the stores: it runs one operation after the other, and closing waits for the last
+// of them. If a store were released during a save, another one could continue from the previous
+// bytes.
 
 import { makeError } from '../core/errors.js';
 
@@ -12,7 +13,7 @@ export class StoreQueue {
   /** `kind` is the class of the store. */
   constructor(private readonly kind: string) {}
 
-  /** Runs an operation after those that were given before. */
+  /** Runs an operation after all earlier ones. */
   async add<T>(operation: () => Promise<T>): Promise<T> {
     if (this.closing) throw makeError('disposed', this.kind, { constraint: 'this store was closed' });
     const result = this.last.then(operation);
@@ -20,7 +21,7 @@ export class StoreQueue {
     return result;
   }
 
-  /** Ends the store once, after all that was given; whatever comes later is refused. */
+  /** Closes the store once, after all earlier operations; later ones are refused. */
   close(end: () => Promise<void>): Promise<void> {
     this.closing ??= this.last.then(end);
     return this.closing;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bytes that a ledger gives its store: the key; where there is a memo, a word, the length of the
-// memo in 4 bytes, the lowest first, and the memo; the state of the core, which begins with a word
-// of its own. In a store that appends, memo and state are the base of a log: behind the key come a
-// word and the length of the base in 4 bytes, behind the base the frames that were appended.
+// Format of the bytes that a ledger gives its store: the key; if there is a memo, a word, the
+// length of the memo in 4 bytes, lowest first, and the memo; then the state of the core, which
+// begins with another word. In a store that appends, memo and state are the base of a log: a word
+// and the length of the base in 4 bytes follow the key, and the appended frames follow the base.
 
 import { wrongType, type Reader } from '../core/check.js';
 import { makeError, type Where } from '../core/errors.js';
@@ -14,21 +14,24 @@ import { StoreHold } from './store-hold.js';
 
 const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);
 const LOG = Uint8Array.of(0x6c, 0x6f, 0x67, 0x31);
-/** Length of a word and of a length. */
+/** Number of bytes of a word and a length. */
 const HEAD_BYTES = 8;
 
 function beginsWith(bytes: Uint8Array, word: Uint8Array): boolean {
   return word.every((byte, i) => bytes[i] === byte);
 }
 
-/** A word, a length and so many bytes. */
+/** Returns a word, the length of `bytes`, and `bytes`. */
 function framed(word: Uint8Array, bytes: Uint8Array): Uint8Array[] {
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, bytes.length, true);
   return [word, length, bytes];
 }
 
-/** Splits what begins with a word and a length; `what` is cut short where it has less bytes. */
+/**
+ * Splits bytes that begin with a word and a length. If there are fewer, the error says that they
+ * are cut short in `what`.
+ */
 function unframed(bytes: Uint8Array, what: string): [Uint8Array, Uint8Array] {
   const isHead = bytes.length >= HEAD_BYTES;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -43,7 +46,7 @@ function unframed(bytes: Uint8Array, what: string): [Uint8Array, Uint8Array] {
   return [bytes.subarray(HEAD_BYTES, end), bytes.subarray(end)];
 }
 
-/** Memo and state, as they stand behind the key. */
+/** Joins memo and state in the form in which they follow the key. */
 export function packBase(memo: Uint8Array | undefined, state: Uint8Array): Uint8Array {
   return memo === undefined ? state : joined([...framed(MEMO, memo), state]);
 }
@@ -52,12 +55,12 @@ export function pack(key: Uint8Array, base: Uint8Array): Uint8Array {
   return joined([key, base]);
 }
 
-/** The same for a store that appends to it. */
+/** Joins key and base for a store that appends. */
 export function packLog(key: Uint8Array, base: Uint8Array): Uint8Array {
   return joined([key, ...framed(LOG, base)]);
 }
 
-/** Frames that were appended, and what they follow. */
+/** Appended frames, and the base they follow. */
 export interface StoredLog {
   base: Uint8Array;
   frames: Uint8Array;
@@ -83,12 +86,12 @@ export function unpack(rest: Uint8Array): Unpacked {
   return { memo: memo.slice(), state, log: undefined };
 }
 
-/** 32 hexadecimal digits that tell a key from others, and say nothing of it. */
+/** Returns 32 hexadecimal digits that tell a key from others and reveal nothing about it. */
 export function identityOf(commitment: Uint8Array): string {
   return Array.from(commitment, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Reads the bytes to be kept with a state, if any are given. */
+/** Reads the memo to keep with a state, if one is given. */
 export function readMemo(where: Where, memo: unknown): Uint8Array | undefined {
   if (memo === undefined) return undefined;
   if (!(memo instanceof Uint8Array)) throw wrongType(where, 'memo', 'a Uint8Array', memo);
@@ -107,16 +110,16 @@ function readStore(reader: Reader): ReleaseStore {
   return given as ReleaseStore;
 }
 
-/** Contents of a store; with a fresh key if it held nothing. */
+/** Contents of a store, with a fresh key if it was empty. */
 export interface Stored {
   store: ReleaseStore;
-  /** Released by its owner when that is disposed of. */
+  /** Released by the owner when that is disposed of. */
   hold: StoreHold;
-  /** Goes in front of what is stored; zeros for a fixed seed. */
+  /** Stored before everything else; zeros for a fixed seed. */
   key: Uint8Array<ArrayBuffer>;
   memo: Uint8Array | undefined;
   state: Uint8Array | undefined;
-  /** Undefined in a store that does not append, or did not yet. */
+  /** Undefined if the store does not append, or has not done so yet. */
   log: StoredLog | undefined;
 }
 
@@ -124,8 +127,8 @@ type Given<O> = O & { key: Uint8Array | undefined; state: Uint8Array | undefined
 type Make<O, T> = (given: Given<O>, stored: Stored) => T;
 
 /**
- * Calls `make` with what the store of these options holds, and for the core the options with key and
- * state. If that throws, the key is wiped and the store free again.
+ * Calls `make` with the options, completed for the core by key and state, and with the contents of
+ * their store. If that throws, the key is wiped and the store is free again.
  */
 export async function openStored<O extends { insecureSeed: bigint | undefined }, T extends object>(
   reader: Reader,
