@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Long batches in a worker: piece by piece, with a look at the messages between two pieces.
+// Long batches in a worker: they run piece by piece, and messages are handled between two pieces.
 
 import { ofRow, type RefusalError } from '../core/errors.js';
 import type { Twin } from '../types/all.js';
 import { columnsOf, type BatchMethod, type Stream, type StreamKind } from './methods.js';
 
 export interface BatchProgress {
-  /** Rows dealt with. */
+  /** Number of rows processed. */
   done: number;
   total: number;
 }
@@ -15,35 +15,35 @@ export interface BatchProgress {
 type List = unknown[] | Float64Array;
 
 interface Batch {
-  /** Number of rows; undefined for a call that is not cut. */
+  /** Number of rows; undefined for a call that is not split. */
   numRows: number | undefined;
-  /** Returns totals or predictions of those rows, or nothing. */
+  /** Returns totals or predictions of these rows, or nothing. */
   run(from: number, to: number): Float64Array | void;
-  /** Number of entries that `run` gives for a row. */
+  /** Number of entries that `run` returns for each row. */
   width: number;
 }
 
 type Call = (...args: unknown[]) => Float64Array | void;
 
-/** A twin gives the predictions, which it made before it saw the labels. */
+/** Returns the method to call. A twin returns its predictions, made before it saw the labels. */
 function methodOf(kind: StreamKind, stream: Stream, method: BatchMethod): Call {
   if (kind !== 'twin') return (stream as unknown as Record<string, Call>)[method]!.bind(stream);
   const twin = stream as Twin;
   return (features, labels) => {
-    // The twin refuses what is no list.
+    // The twin refuses anything that is not a list.
     const out = isList(labels) ? new Float64Array(labels.length * twin.numScores) : undefined;
     twin.learn(features as ArrayLike<number>, labels as ArrayLike<number>, out);
     return out;
   };
 }
 
-/** Cuts calls on the rows of all lists, each with so many entries a row. */
+/** Splits a call by the rows of all its lists, each with its number of entries per row. */
 function overLists(call: Call, lists: [List, number][], width: number): Batch {
   const [first, entries] = lists[0]!;
   const numRows = first.length / entries;
   const isWhole = Number.isInteger(numRows) && lists.every(([it, w]) => it.length === numRows * w);
   if (!isWhole || numRows === 0) {
-    // Nothing to cut, or wrong: the library says what.
+    // Nothing to split, or wrong lengths, which the library reports.
     return { numRows: undefined, run: () => call(...lists.map(([list]) => list)), width };
   }
   return {
@@ -90,7 +90,7 @@ export function rowsBefore(error: unknown): RowsBefore {
   };
 }
 
-/** Turns the error of a piece into that of the whole batch. */
+/** Turns the error of a piece into one of the whole batch. */
 function ofWhole(error: unknown, from: number, before: Float64Array | undefined): unknown {
   if (!(error instanceof Error)) return error;
   const rows = rowsBefore(error);
@@ -105,12 +105,12 @@ function ofWhole(error: unknown, from: number, before: Float64Array | undefined)
   return Object.assign(ofRow(error as RefusalError, from), rows);
 }
 
-/** A call as it goes on: pieces of about `milliseconds`, and what they gave together. */
+/** A call in progress, in pieces of about `milliseconds`, and its results so far. */
 export class BatchCall {
   private done = 0;
   private pieceRows = 1;
   private readonly batch: Batch;
-  /** Totals of all rows, as soon as there are some. */
+  /** Totals of all rows, once there are some. */
   private totals: Float64Array | undefined;
 
   constructor(kind: StreamKind, stream: Stream, method: BatchMethod, args: unknown[]) {

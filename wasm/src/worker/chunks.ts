@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Chunks of a simulation, joined.
+// Joins chunks of a simulation.
 
 import type { SimulationChunk } from '../types/all.js';
 

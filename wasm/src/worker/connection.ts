@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The calls of a client that wait for the worker's answers.
+// Calls of a client that are waiting for the worker's answers.
 
 import { optionsObject, wrongType } from '../core/check.js';
 import { DpError, makeError, recalled } from '../core/errors.js';
@@ -11,13 +11,16 @@ import { listen, type Failure, type Methods, type Port, type Response } from './
 
 /** Options of a call that may take long. */
 export interface CallOptions {
-  /** Rejects with its reason when aborted, at once; the worker stops at the end of a piece. */
+  /**
+   * When it is aborted, the call rejects at once with its reason; the worker stops at the end of a
+   * piece.
+   */
   signal?: api.LoadOptions['signal'];
 }
 
 /** Options of a call that may search. */
 export interface OptimizeCallOptions extends CallOptions {
-  /** Called now and then while a search goes on, or a comparison; not where none takes long. */
+  /** Called repeatedly during a search or a comparison; never if neither takes long. */
   onProgress?: (progress: api.OptimizeProgress) => void;
 }
 
@@ -42,7 +45,7 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-/** The options of a call, and the function that a refusal names. */
+/** The options of a call, and the function that its errors name. */
 interface Call extends CallOptions {
   where?: string;
   epoch?: number;
@@ -53,7 +56,7 @@ function errorOf({ code, message, refusal, rows }: Failure): Error {
   return Object.assign(recalled(code, message, refusal), rows);
 }
 
-/** Whether an error is the platform's, on an argument of which no copy can be made. */
+/** True for the platform's error about an argument that cannot be cloned. */
 function saysWhatCannotBeSent(cause: unknown): boolean {
   return cause instanceof Error && cause.name === 'DataCloneError';
 }
@@ -73,7 +76,7 @@ export class Connection {
         this.close(new DpError('load_failed', `worker: it failed: ${why}`, { cause: event }));
       });
     }
-    // A worker of Node, a port: nothing comes after that.
+    // From a worker in Node or a port: nothing follows these events.
     for (const type of ['exit', 'close']) {
       listen(port, type, (code) => {
         const how = typeof code === 'number' ? ` with exit code ${code}` : '';
@@ -85,7 +88,7 @@ export class Connection {
     this.collected = new FinalizationRegistry((id) => this.disposeOf(id));
   }
 
-  /** Has it disposed of in the worker when it is collected here. */
+  /** Disposes of the object in the worker when its remote is garbage-collected here. */
   watch(remote: object, id: number): void {
     this.collected?.register(remote, id, remote);
   }
@@ -95,7 +98,7 @@ export class Connection {
   }
 
   disposeOf(id: number): void {
-    this.call('dispose', { id }).catch(() => {}); // Without a worker there is nothing left.
+    this.call('dispose', { id }).catch(() => {}); // If the worker is gone, so is the object.
   }
 
   call<M extends keyof Methods>(
@@ -120,7 +123,8 @@ export class Connection {
       } catch (cause) {
         // Something in the argument cannot be sent, such as a function.
         this.pending.delete(id);
-        // The platform's message may have the text of a function in it, so it is the cause only.
+        // The platform's message may contain the text of a function, so it appears as the cause
+        // only.
         const constraint = 'must be something that can be sent to a worker';
         const value = saysWhatCannotBeSent(cause) ? 'a function, a proxy or the like' : String(cause);
         reject(makeError('wrong_type', where, { parameter: 'options', constraint, value }, cause));
@@ -173,14 +177,14 @@ export class Connection {
   }
 }
 
-/** Options of a call, by how it goes. */
+/** Options of a call, by its kind. */
 const CALL_OPTIONS: Readonly<Record<Takes, readonly string[]>> = {
   plain: [],
   abortable: ['signal'],
   searching: ['signal', 'onProgress'],
 };
 
-/** Returns the options of a call, checked. */
+/** Checks and returns the options of a call. */
 export function readCall(
   where: string,
   call: object | undefined,

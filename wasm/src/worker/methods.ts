@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The one table of what a worker does for its client: messages, worker, client and types go by it.
+// The only table of what a worker does for its client. Messages, worker, client and types follow
+// it.
 
 import type * as api from '../types/all.js';
 
 /**
- * Functions of the library with the number of their arguments, by what a call takes beside these:
- * nothing, a signal, or a signal and `onProgress`.
+ * Functions of the library with the number of their arguments, grouped by what a call takes in
+ * addition: nothing, a signal, or a signal and `onProgress`.
  */
 export const FUNCTIONS = {
   plain: {
@@ -25,7 +26,7 @@ export const FUNCTIONS = {
   },
 } as const satisfies Record<string, { [Name in keyof api.DpFtrl]?: number }>;
 
-/** How a call of a function goes. */
+/** Kinds of calls, by the options they take. */
 export type Takes = keyof typeof FUNCTIONS;
 export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[Takes];
 
@@ -33,7 +34,7 @@ export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[T
 export interface Objects {
   prefixSum: api.PrefixSum;
   peopleSum: api.PeopleSum;
-  /** With the members of histograms and of several workloads, which others lack. */
+  /** Includes the members of histograms and of several workloads, which other statistics lack. */
   statistic: api.HistogramStatistic & api.SumsStatistic;
   peopleStatistic: api.PeopleHistogram & api.PeopleStackedSums;
   learner: api.Learner;
@@ -46,8 +47,8 @@ export interface Objects {
 export type Kind = keyof Objects;
 
 /**
- * Contents of an argument with many rows: `dimension` numbers a row, one entry a row, or the number
- * of rows itself.
+ * Contents of an argument with many rows: `dimension` numbers per row, one entry per row, or the
+ * number of rows itself.
  */
 type Column = 'record' | 'entry' | 'count';
 
@@ -56,9 +57,9 @@ interface Members<T> {
   facts: readonly (keyof T)[];
   /** Other properties and short methods, with the number of arguments. */
   asks: { [Name in keyof T]?: number };
-  /** Methods that take a signal beside these, with the number of arguments. */
+  /** Methods that also take a signal, with the number of their other arguments. */
   calls?: { [Name in keyof T]?: number };
-  /** Methods on many rows, with their arguments. They run in pieces, and report progress. */
+  /** Methods on many rows, with their arguments. They run in pieces and report progress. */
   batches?: { [Name in keyof T]?: readonly Column[] };
 }
 
@@ -84,7 +85,7 @@ export const OBJECTS = {
       releaseEach: ['entry', 'record'],
     },
   },
-  // Readings are objects, and records are taken all or none: calls in one piece.
+  // Readings are objects, and either all records are accepted or none, so each call is one piece.
   statistic: {
     facts: ofStatistics,
     asks: { step: 0, stddev: 2, consistentCounts: 2 },
@@ -159,7 +160,7 @@ type KeysOf<K extends Kind, Part extends keyof Members<never>> = Table[K] extend
 
 /** Facts of an object that do not change. */
 export type Info<K extends Kind> = Pick<Objects[K], Table[K]['facts'][number] & keyof Objects[K]>;
-/** Names of what is asked of an object. */
+/** Names of the properties and methods that a client can use. */
 export type Asked<K extends Kind> = KeysOf<K, 'asks'> | KeysOf<K, 'calls'> | KeysOf<K, 'batches'>;
 /** Names of the methods on many rows. */
 export type BatchMethod = { [Each in Kind]: KeysOf<Each, 'batches'> }[Kind];
@@ -167,7 +168,7 @@ export type BatchMethod = { [Each in Kind]: KeysOf<Each, 'batches'> }[Kind];
 export type StreamKind = { [Each in Kind]: Table[Each] extends { batches: unknown } ? Each : never }[Kind];
 export type Stream = Objects[StreamKind];
 
-/** The columns of a batch. */
+/** Returns the columns of a batch. */
 export function columnsOf(kind: Kind, method: BatchMethod): readonly Column[] {
   const { batches } = OBJECTS[kind] as { batches?: Record<string, readonly Column[]> };
   return batches?.[method] ?? [];

@@ -19,30 +19,30 @@ export type NoiseInfo = Info<'noise'>;
 /** Methods of the worker: name -> [argument, result]. */
 export interface Methods {
   load: [Pick<api.LoadOptions, 'wasm'>, string];
-  /** A function of the library. Those that search report progress meanwhile. */
+  /** Calls a function of the library. Functions that search report progress. */
   call: [{ name: FunctionName; args: unknown[] }, unknown];
-  /** Makes an object that stays in the worker. Reports the progress of searches meanwhile. */
+  /** Makes an object that stays in the worker. Reports the progress of a search. */
   make: [{ kind: Kind; options: unknown }, { id: number; info: object }];
-  /** A property or method of such an object. */
+  /** Reads a property or calls a method of an object. */
   ask: [{ id: number; name: string; args: unknown[] }, unknown];
-  /** In pieces, and reports its progress meanwhile. */
+  /** Calls a method on many rows in pieces, and reports progress. */
   batch: [{ id: number; name: BatchMethod; args: unknown[] }, Float64Array | undefined];
-  /** Steps of a simulation, in pieces; reports its progress meanwhile. */
+  /** Runs steps of a simulation in pieces, and reports progress. */
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
   dispose: [{ id: number }, undefined];
 }
 
 /**
- * `epoch` only grows; the worker drops what belongs to an earlier one. `abort` gives up one call,
- * which then gets no answer; if it has made something, that is disposed of. What a call makes has the
- * `id` of the call.
+ * `epoch` only grows; the worker drops everything of an earlier one. `abort` gives up one call,
+ * which then gets no answer; an object that it has made is disposed of. An object has the `id` of
+ * the call that made it.
  */
 export type Request =
   | { dpFtrl: 'call'; id: number; epoch: number; method: keyof Methods; argument: unknown }
   | { dpFtrl: 'abort'; id: number }
   | { dpFtrl: 'cancel'; epoch: number };
 
-/** An error, whose own fields structured cloning would drop. */
+/** An error as data: structured cloning would drop the additional fields of an Error. */
 export interface Failure {
   code: api.ErrorCode;
   message: string;
@@ -56,14 +56,14 @@ export type Response =
   | { dpFtrl: 'failure'; id: number; failure: Failure };
 
 /**
- * Target of messages: a Worker, a MessagePort, the scope of a worker, and their like in Node's
- * worker_threads.
+ * Target of messages: a Worker, a MessagePort, the scope of a worker, or their counterparts in
+ * Node's worker_threads.
  */
 export interface MessageTarget {
   postMessage(message: unknown, transfer: never[]): void;
 }
 
-/** Parts of it that we use. */
+/** The members of a target that we use. */
 export interface Port {
   postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
   addEventListener?(type: string, listener: (event: { data: unknown }) => void): void;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Objects of the library that live in the worker, as the client sees them.
+// Objects of the library that live in the worker, from the client's side.
 
 import { outOfRange, wrongType } from '../core/check.js';
 import { DpError } from '../core/errors.js';
@@ -12,14 +12,14 @@ import type { HindsightInfo, NoiseInfo, QueriesInfo, SimulationInfo } from './pr
 import type { StatisticInfo, StreamInfo } from './protocol.js';
 
 /**
- * Something that lives in the worker, where it counts as one handle. When it is collected here, it
- * is disposed of there.
+ * An object that lives in the worker, where it counts as one handle. It is disposed of there when
+ * it is garbage-collected here.
  */
 export type RemoteHandle = api.Handle;
 
 /**
- * Totals that live in the worker. Batches are made in pieces of about 8 ms, one batch after the
- * other. One that is aborted has been dealt with up to some row: `step` tells.
+ * Totals that live in the worker. Batches run in pieces of about 8 ms, one batch after the other.
+ * An aborted batch has been processed up to some row, as `step` shows.
  */
 export interface RemoteTotals extends Omit<StreamInfo, 'lambda'>, RemoteHandle {
   /** As in the library: {@link api.Totals.step}. */
@@ -42,7 +42,7 @@ export interface RemotePrefixSum extends RemoteTotals {
 
 /** A people sum that lives in the worker. */
 export interface RemotePeopleSum extends RemoteTotals {
-  /** It depends on the data: NOT private. */
+  /** Depends on the data: NOT private. */
   numDropped(): Promise<number>;
   /** As in the library: {@link api.PeopleSum.contribute}. */
   contribute(
@@ -86,7 +86,9 @@ interface RemoteWorkloads {
   stddev(step: number, workload?: number): Promise<number>;
 }
 
-/** A statistic that lives in the worker, whose calls are one piece each, all or none. */
+/**
+ * A statistic that lives in the worker. Each call is one piece: all records are accepted or none.
+ */
 export interface RemoteStatistic<
   One = ArrayLike<number>,
   Many = ArrayLike<number>,
@@ -113,7 +115,7 @@ export interface RemoteSums
 /** A statistic of people that lives in the worker. */
 export interface RemotePeopleStatistic<Many = ArrayLike<number>, Reading = api.Moments>
   extends RemoteReadings<Reading> {
-  /** It depends on the data: NOT private. */
+  /** Depends on the data: NOT private. */
   numDropped(): Promise<number>;
   /** As in the library: {@link api.PeopleStatistic.contribute}. */
   contribute(
@@ -157,9 +159,9 @@ export interface RemoteLearner extends StreamInfo, RemoteHandle {
   model(): Promise<api.LearnedModel>;
 }
 
-/** A twin that lives in the worker: NOT private, like all it gives. */
+/** A twin that lives in the worker: NOT private, like everything it returns. */
 export interface RemoteTwin extends HindsightInfo, RemoteHandle {
-  /** As in the library; resolves with the predictions. */
+  /** As in the library, but resolves with the predictions. */
   learn(
     features: ArrayLike<number>,
     labels: ArrayLike<number>,
@@ -169,14 +171,14 @@ export interface RemoteTwin extends HindsightInfo, RemoteHandle {
   weights(): Promise<Float64Array>;
 }
 
-/** A comparator that lives in the worker: NOT private, like all it gives. */
+/** A comparator that lives in the worker: NOT private, like everything it returns. */
 export interface RemoteComparator extends HindsightInfo, RemoteHandle {
   append(
     features: ArrayLike<number>,
     labels: ArrayLike<number>,
     call?: BatchCallOptions,
   ): Promise<void>;
-  /** One piece: given up at once, it ends in its own time. */
+  /** Runs as one piece: if aborted, it rejects at once, but the worker completes it. */
   best(call?: CallOptions): Promise<api.BestFixed>;
 }
 
@@ -190,7 +192,7 @@ export interface RemoteQueries extends QueriesInfo, RemoteHandle {
   bounds(call?: CallOptions): Promise<api.QueryBounds>;
   /** As in the library: {@link api.Queries.matrices}. */
   matrices(call?: CallOptions): Promise<api.QueryMatrices>;
-  /** As in the library: each call is a release of its own, also one that is aborted. */
+  /** As in the library. Each call is a separate release, even if it is aborted. */
   release(
     histogram: ArrayLike<number>,
     options?: api.QueryReleaseOptions,
@@ -198,13 +200,13 @@ export interface RemoteQueries extends QueriesInfo, RemoteHandle {
   ): Promise<api.QueryAnswers>;
 }
 
-/** Noise that lives in the worker; as in the library, but for `restore`. */
+/** Noise that lives in the worker; as in the library, except for `restore`. */
 export interface RemoteNoise extends NoiseInfo, RemoteHandle {
   /** As in the library: {@link api.Noise.step}. */
   step(): Promise<number>;
   /** As in the library: {@link api.Noise.seek}. */
   seek(step: number): Promise<void>;
-  /** Rows of a call that is aborted may have been made: `step` tells. */
+  /** An aborted call may have made its rows, as `step` shows. */
   rounded(
     options: Parameters<api.Noise['rounded']>[0],
     call?: CallOptions,
@@ -215,14 +217,14 @@ export interface RemoteNoise extends NoiseInfo, RemoteHandle {
 
 /** A simulation that lives in the worker. */
 export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
-  /** Steps whose results have arrived. */
+  /** Number of steps whose results have arrived. */
   readonly step: number;
-  /** Whether the results of all steps have arrived. */
+  /** True if the results of all steps have arrived. */
   readonly finished: boolean;
   /**
-   * Runs at most `maxSteps` steps. The worker looks for messages about every 8 ms meanwhile, and
-   * hands the arrays over without copying. One that is aborted may have made some steps, whose
-   * results are lost: the `firstStep` of the next chunk tells.
+   * Runs at most `maxSteps` steps. Meanwhile the worker checks for messages about every 8 ms; it
+   * transfers the arrays without copying. An aborted call may have made some steps, whose results
+   * are lost; the `firstStep` of the next chunk shows how many.
    */
   advance(maxSteps: number, options?: AdvanceOptions): Promise<api.SimulationChunk>;
   /** As in the library: {@link api.Simulation.heldOutRisk}. */
@@ -243,7 +245,7 @@ export interface Remotes {
   simulation: RemoteSimulation;
 }
 
-/** An object of the worker, known by the call that made it. */
+/** An object in the worker, identified by the call that made it. */
 class Remote {
   private gone = false;
   private readonly epoch: number;
@@ -274,7 +276,9 @@ class Remote {
     throw new DpError('disposed', `this ${noun} was disposed of`);
   }
 
-  /** Makes a member of which the first `numArgs` arguments are sent; options of the call follow. */
+  /**
+   * Makes a method that sends its first `numArgs` arguments; the options of the call follow them.
+   */
   method(how: 'ask' | 'batch', takes: Takes, [name, numArgs]: readonly [string, number]) {
     return async (...given: unknown[]): Promise<unknown> => {
       const options = readCall(name, given[numArgs] as object | undefined, takes);
@@ -285,7 +289,7 @@ class Remote {
   }
 }
 
-/** A simulation, which knows how far its results have come. */
+/** A simulation that tracks how many results have arrived. */
 class RemoteRun extends Remote {
   step = 0;
 
@@ -307,7 +311,7 @@ class RemoteRun extends Remote {
   }
 }
 
-/** Returns the members that the table gives an object of a kind. */
+/** Returns the members that the table lists for a kind of object. */
 function membersOf(remote: Remote, kind: Kind): Record<string, unknown> {
   const { asks, calls, batches } = OBJECTS[kind] as {
     asks: Record<string, number>;
@@ -325,12 +329,12 @@ function membersOf(remote: Remote, kind: Kind): Record<string, unknown> {
   return members;
 }
 
-/** Adds the members of every handle to those of an object. */
+/** Adds the members that every handle has to those of an object. */
 function handle(remote: Remote, members: object): object {
   Object.defineProperty(members, 'disposed', { get: () => remote.disposed, enumerable: true });
   const dispose = { value: () => remote.dispose() };
   Object.defineProperty(members, 'dispose', { ...dispose, enumerable: true });
-  // Not every browser has it yet.
+  // Not every browser has the symbol yet.
   if (typeof Symbol.dispose === 'symbol') Object.defineProperty(members, Symbol.dispose, dispose);
   return Object.freeze(members);
 }
@@ -346,7 +350,10 @@ function simulationOf(run: RemoteRun, { numSteps }: Info<'simulation'>): object 
   );
 }
 
-/** Every member of the table is declared for its kind: a row with others does not compile. */
+/**
+ * Every member in the table must be declared for its kind: a row with other members does not
+ * compile.
+ */
 type Declared = { [K in Kind]: Asked<K> | keyof Info<K> extends keyof Remotes[K] ? K : never };
 
 /** Makes an object in the worker. */
