@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A matrix as a square of colours, blue for what is above zero and yellow for what is below.
+// Draws a matrix as a square of colours, blue for values above zero and yellow for those below.
 
 import type { MapPanel } from './picture.js';
 import { PANEL, round, text } from './svg.js';
 
 type Rgb = readonly [number, number, number];
 const ZERO = '#f3f1ea';
-/** From weak to strong; they differ for the colour-blind as well. */
+/** From weak to strong; the two ramps differ for colour-blind readers as well. */
 const POSITIVE: readonly Rgb[] = [[207, 224, 238], [75, 147, 201], [6, 41, 74]];
 const NEGATIVE: readonly Rgb[] = [[239, 220, 174], [189, 138, 44], [85, 51, 0]];
-/** Shades that are told apart on either side of zero. */
+/** Number of shades on either side of zero. */
 const LEVELS = 32;
 
 function colourOf(level: number): string {
@@ -23,7 +23,10 @@ function colourOf(level: number): string {
   return `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Elements of a panel; entries of one colour are one path, those that are zero the ground. */
+/**
+ * Returns the elements of a panel. Entries of one colour form one path; the background shows the
+ * zeros.
+ */
 export function mapText({ title, note, numColumns, shades }: MapPanel): string[] {
   const { width, height, top, bottom } = PANEL;
   const size = height - top - bottom;

@@ -5,27 +5,27 @@
 export interface Axis {
   label: string;
   log: boolean;
-  /** Names of the values 0, 1, 2, ..., where they are places and not numbers. */
+  /** Names of the values 0, 1, 2, ..., if they are categories and not numbers. */
   names?: readonly string[];
-  /** Values that are on the axis, whatever the curves have. */
+  /** Values that the axis includes, whatever the curves contain. */
   shows?: readonly number[];
 }
 
-/** Points of one curve; `spread` is a standard error up and down. */
+/** Points of one curve; `spread` is a standard error in each direction. */
 export interface Series {
   name: string;
-  /** The curve whose bound this is: drawn in its colour. */
+  /** The curve that this one bounds, whose colour it takes. */
   of?: string;
   x: number[];
   y: number[];
   spread?: number[];
-  /** Another edge: the area between it and `y` is shaded, without a line or a name. */
+  /** A second edge: the area between it and `y` is shaded, without a line or a legend entry. */
   to?: number[];
-  /** As SVG has it. Default: one of a palette, by its place; that of the curve it belongs to. */
+  /** An SVG colour. Default: that of the curve it belongs to, or one of a palette, by its place. */
   colour?: string;
   /**
-   * `ghost`: one of many that only show how far they spread; `marks`: a dot for every value; `bars`:
-   * one from zero to it.
+   * `ghost`: one of many curves that only show their spread; `marks`: a dot for every value;
+   * `bars`: a bar from zero to each value.
    */
   look?: 'dashed' | 'ghost' | 'marks' | 'bars';
 }
@@ -37,7 +37,7 @@ export interface Panel {
   series: Series[];
 }
 
-/** A matrix as colours. */
+/** A matrix drawn in colours. */
 export interface MapPanel {
   title: string;
   /** Says what the strongest colours stand for. */
@@ -49,11 +49,11 @@ export interface MapPanel {
 
 export interface Picture {
   title: string;
-  /** Text that is not drawn, for those who do not see the picture. */
+  /** Alternative text for readers who do not see the picture; it is not drawn. */
   description?: string;
-  /** Sentences below the panels, each broken into as many lines as it takes. */
+  /** Sentences below the panels, each wrapped into as many lines as it needs. */
   notes?: readonly string[];
   panels: (Panel | MapPanel)[];
-  /** Default: all panels stand in one row. */
+  /** Default: all panels in one row. */
   perRow?: number;
 }

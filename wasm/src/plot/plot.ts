@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Pictures as SVG text: panels side by side, one legend each. The command draws its experiments with
-// it, the page the figures that are taken away from it.
+// Draws pictures as SVG text: panels side by side, each with a legend. The command draws its
+// experiments with it, the page the figures for download.
 
 import { mapText } from './map.js';
 import type { Axis, Panel, Picture, Series } from './picture.js';
 import { escape, PANEL, round, text } from './svg.js';
 
 const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
-/** Width of a letter, about; of a digit in wide fonts. */
+/** Approximate width of a letter, and of a digit in wide fonts. */
 const LETTER = 6;
 const WIDEST = 7;
-/** Sentences below the panels; `letter` is the width of one, about. */
+/** Layout of the sentences below the panels; `letter` is the approximate width of a letter. */
 const NOTE = { line: 15, left: 14, letter: 5.6 };
-/** Fewer ticks would say nothing of what lies between them. */
+/** With fewer ticks the values between them could not be read. */
 const MIN_TICKS = 3;
-/** Letters of a name below an axis. */
+/** Most letters of a name below an axis. */
 const MOST_LETTERS = 16;
 /** Colours of curves, by their places. */
 export const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
@@ -28,7 +28,7 @@ function tickText(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** 4 to 10 equally distant round values. */
+/** Returns 4 to 10 equally spaced round values. */
 function steps(low: number, high: number): number[] {
   const most = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(most));
@@ -38,12 +38,14 @@ function steps(low: number, high: number): number[] {
   return Array.from({ length: count }, (_, i) => (first + i) * step);
 }
 
-/** Some of the places 0, 1, 2, ..., so few that their names have room, the last one among them. */
+/**
+ * Returns some of the places 0, 1, 2, ..., few enough for their names to fit, including the last.
+ */
 function somePlaces(names: readonly string[], room: number): number[] {
   const longest = Math.max(...names.map((name) => shortName(name).length));
   const most = Math.max(1, Math.floor(room / (LETTER * (longest + 2))));
   if (most === 1 || names.length <= most) return [...names.keys()].slice(0, most);
-  // Equal distances look best, as long as they do not leave out too many.
+  // Prefers equal distances unless they leave out too many places.
   const last = names.length - 1;
   const spans = Array.from({ length: Math.floor(most / 2) }, (_, i) => most - 1 - i);
   const numSpans = spans.find((each) => last % each === 0) ?? most - 1;
@@ -54,7 +56,7 @@ function shortName(name: string): string {
   return name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}…` : name;
 }
 
-/** From a value to a place between `from` and `to`, with ticks at round values. */
+/** Maps values to places between `from` and `to`, with ticks at round values. */
 class Scale {
   private readonly low: number;
   private readonly high: number;
@@ -70,7 +72,7 @@ class Scale {
     const places = shown.map((value) => this.place(value));
     const least = places.reduce((low, place) => Math.min(low, place), Infinity);
     const most = places.reduce((high, place) => Math.max(high, place), -Infinity);
-    // A place has as much room on its other side.
+    // A category takes up half a unit on either side.
     const room = axis.names ? 0.5 : 0;
     const margin = most > least ? Math.max(room, 0.04 * (most - least)) : 0.5;
     [this.low, this.high] = [least - margin, most + margin];
@@ -78,7 +80,7 @@ class Scale {
     else this.ticks = axis.log ? this.decades() : steps(this.low, this.high);
   }
 
-  /** Whether there is a place for the value: on a logarithmic axis only positive ones have one. */
+  /** True if the value has a place: on a logarithmic axis only positive values do. */
   has(value: number): boolean {
     return Number.isFinite(this.place(value));
   }
@@ -97,7 +99,9 @@ class Scale {
     return this.axis.log ? Math.log10(value) : value;
   }
 
-  /** Powers of ten, with 2 and 5 between them where there are few, or less round values. */
+  /**
+   * Returns powers of ten, with 2 and 5 between them if there are few, or else less round values.
+   */
   private decades(): number[] {
     const all = [[1], [1, 2, 5]].map((factors) => this.multiples(factors));
     return all.find(({ length }) => length >= MIN_TICKS) ?? steps(10 ** this.low, 10 ** this.high);
@@ -119,7 +123,7 @@ interface Frame {
   y: Scale;
 }
 
-/** The middle of a word near the right edge, moved so that all of it is inside. */
+/** Returns the middle of a word, moved away from the right edge so that all of it is inside. */
 function within(place: number, word: string): number {
   return Math.min(place, PANEL.width - (WIDEST * word.length) / 2);
 }
@@ -151,21 +155,23 @@ function line(colour: string, rest: string): string {
 }
 
 const SOLID = 'stroke-width="1.6"';
-/** A path to where it begins is a dot; in the legend, dashes without a length are. */
+/** A path of zero length is a dot; in the legend, dashes of zero length are. */
 const MARKS = 'stroke-width="5" stroke-linecap="round"';
 const LEGEND_MARKS = `${MARKS} stroke-dasharray="0 8"`;
-/** Share of the room of a bar that it fills. */
+/** Share of the available width that a bar fills. */
 const BAR_SHARE = 0.36;
 const LEGEND_BAR = 'stroke-width="8"';
 
-/** Place of a series among those with a name: that of the one it belongs to, if there is one. */
+/** Returns the place of a series among the named ones, or that of the series it belongs to. */
 function placeOf(panel: Panel, index: number): number {
   const { series } = panel;
   const owner = series.findIndex(({ name }) => name === series[index]!.of);
   return named(panel).indexOf(owner >= 0 ? owner : index);
 }
 
-/** Its own colour, that of the series it belongs to, or one of the palette. */
+/**
+ * Returns the colour of a series: its own, that of the series it belongs to, or one of the palette.
+ */
 function colourOf(panel: Panel, index: number): string {
   const place = placeOf(panel, index);
   const owner = panel.series[named(panel)[place] ?? index]!;
@@ -185,7 +191,7 @@ function style(panel: Panel, index: number): string {
   return line(colour, dash ? `${SOLID} stroke-dasharray="${dash}"` : SOLID);
 }
 
-/** The area between a series and its other edge. */
+/** Draws the area between a series and its second edge. */
 function area({ x, y }: Frame, panel: Panel, index: number, series: Series): string[] {
   const edge = (values: readonly number[]): string[] =>
     series.x.map((at, i) => `${round(x.at(at))},${round(y.at(values[i]!))}`);
@@ -193,7 +199,7 @@ function area({ x, y }: Frame, panel: Panel, index: number, series: Series): str
   return [`<polygon points="${points.join(' ')}" fill="${colourOf(panel, index)}" fill-opacity="0.16"/>`];
 }
 
-/** Bars from zero, as wide as the nearest two let them be. */
+/** Draws bars from zero, as wide as the two nearest ones allow. */
 function bars({ x, y }: Frame, panel: Panel, index: number): string[] {
   const series = panel.series[index]!;
   const places = series.x.map((at) => x.at(at)).sort((one, other) => one - other);
@@ -228,12 +234,12 @@ function curve({ x, y }: Frame, panel: Panel, index: number): string[] {
   ];
 }
 
-/** Places of the series that have a name of their own; areas are shown by what they belong to. */
+/** Returns the places of the named series; areas are represented by the series they belong to. */
 function named({ series }: Panel): number[] {
   return [...series.keys()].filter((i) => series[i]!.name !== '' && series[i]!.to === undefined);
 }
 
-/** Two columns, or one where a name would not fit. */
+/** Returns two columns, or one if a name would not fit. */
 function legendColumns(panel: Panel): number {
   const longest = Math.max(...named(panel).map((i) => panel.series[i]!.name.length));
   return LEGEND.stroke + LEGEND.gap + LETTER * longest <= LEGEND.column ? 2 : 1;
@@ -275,7 +281,7 @@ function lines(panel: Panel): string[] {
   ];
 }
 
-/** Sentences as lines of at most so many letters. */
+/** Wraps sentences into lines that fit the width. */
 function noteLines(notes: readonly string[], width: number): string[] {
   const most = Math.floor((width - 2 * NOTE.left) / NOTE.letter);
   return notes.flatMap((note) => {
@@ -289,7 +295,7 @@ function noteLines(notes: readonly string[], width: number): string[] {
   });
 }
 
-/** A picture of some panels; the same text for the same panels. */
+/** Draws a picture of panels; deterministic, so equal panels give equal text. */
 export function plot({ title, description, notes = [], panels, perRow = panels.length }: Picture): string {
   const width = PANEL.width * Math.min(perRow, panels.length);
   const below = Math.max(...panels.map((panel) => ('shades' in panel ? 0 : legendHeight(panel))));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Pieces of SVG text that all plots are made of.
+// Pieces of SVG text that all plots use.
 
-/** Panels are alike in size, and what stands in them keeps these distances from their edges. */
+/** Size of every panel, and the margins around its contents. */
 export const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
 
 export function escape(text: string): string {
