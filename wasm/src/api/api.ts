@@ -60,7 +60,7 @@ function compose(core: Core, options: unknown): Composition {
   return core.call('compose', account, costs, reader.number('epsilon'), reader.number('delta'));
 }
 
-/** Bounds on mechanisms that need not be factorizations, for what is known of their privacy. */
+/** Returns bounds on mechanisms of a known privacy guarantee, which need not be factorizations. */
 function privateBounds(
   core: Core,
   numSteps: number,
@@ -84,7 +84,7 @@ function privateBounds(
   return bounds;
 }
 
-/** Bounds for what the options of `bounds` say more than nothing. */
+/** Returns the additional bounds that the options of `bounds` ask for. */
 function furtherBounds(
   core: Core,
   numSteps: number,
@@ -125,7 +125,7 @@ function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
   };
 }
 
-/** Parameter of Gaussian or zero-concentrated DP that a pure epsilon implies. */
+/** Returns the parameter of Gaussian or zero-concentrated DP that a pure epsilon implies. */
 function ofPure(core: Core, name: 'pureMu' | 'pureRho', epsilon: unknown): number {
   return core.call(name, new Reader(name, { epsilon }).number('epsilon'));
 }
@@ -161,7 +161,7 @@ function ofStatistics(
   };
 }
 
-/** The API of one instance. */
+/** Makes the API of an instance. */
 export function makeApi(core: Core): DpFtrl {
   const instance = makeInstance(core);
   const { mechanisms } = instance;

@@ -6,7 +6,7 @@ import { camelCase } from '../core/names.js';
 import type { ParameterName } from '../shared/parameters.js';
 import type { CatalogueEntry } from '../types/all.js';
 
-/** The mechanisms of a module, in the words of this package. */
+/** Returns the mechanisms of a module, with this package's names. */
 function readCatalogue(core: Core): CatalogueEntry[] {
   return core.call('catalogue').map((entry) => ({
     ...entry,
@@ -23,7 +23,7 @@ export function makeInstance(core: Core): Instance {
   return { core, backstop: new Backstop(core), catalogue, mechanisms };
 }
 
-/** The catalogue as callers get it: theirs to change. */
+/** Returns a copy of the catalogue, which the caller may change. */
 export function copyOfCatalogue({ catalogue }: Instance): CatalogueEntry[] {
   return catalogue.map((entry) => ({ ...entry, parameters: [...entry.parameters] }));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// All mechanisms side by side.
+// Compares all mechanisms.
 
 import { outOfRange, Reader, wrongType } from '../core/check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
@@ -15,9 +15,9 @@ import { readSaved } from './options.js';
 import { quickLimit } from './searches.js';
 import { readStrategy } from './strategy.js';
 
-/** Column-normalised variants need dense matrices: at no great cost up to this many steps. */
+/** Largest horizon at which column-normalised variants are compared: they need dense matrices. */
 const MAX_NORMALIZED_STEPS = 256;
-/** Errors that agree to this are those of one factorization, or of one that is scaled. */
+/** Errors within this relative distance belong to one factorization, perhaps scaled. */
 export const SAME = 1e-9;
 
 interface Candidate {
@@ -26,13 +26,16 @@ interface Candidate {
   saved: boolean;
 }
 
-/** Variants besides the defaults; parameters that a mechanism does not take are passed over. */
+/**
+ * Returns variants besides the defaults. Parameters that a mechanism does not take are skipped
+ * later.
+ */
 function variantsOf(name: MechanismName, problem: CoreProblem): MechanismParameters[] {
   const { numSteps, participation } = problem;
   const variants: MechanismParameters[] = [];
   if (name === 'tree-k') variants.push({ arity: 4 });
   if (name === 'banded-square-root' && participation.kind !== 'single') {
-    // With no more bands than this, no two columns that one user takes part in overlap.
+    // With at most this many bands, no two columns that one user contributes to overlap.
     variants.push({ bands: Math.min(participation.separation, numSteps) });
   }
   if (numSteps <= MAX_NORMALIZED_STEPS) variants.push({ normalizeColumns: true });
@@ -43,7 +46,7 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }
 
-/** Returns why there is no such mechanism at this size; throws any other error again. */
+/** Returns why there is no such mechanism at this size; rethrows any other error. */
 function reasonOf(error: unknown): Refusal {
   const expected = ['unsupported', 'invalid_argument', 'wrong_length', 'resource_exhausted'];
   if (!(error instanceof Error) || !expected.includes(String(codeOf(error)))) throw error;
@@ -80,7 +83,7 @@ class Table {
     }
   }
 
-  /** Adds nothing where the parameters are not taken, or are of no use. */
+  /** Adds a variant, unless the mechanism does not take its parameters or they are of no use. */
   addVariant(candidate: Candidate): void {
     if (this.reasonInAdvance(candidate.entry) !== undefined) return;
     try {
@@ -93,7 +96,9 @@ class Table {
     }
   }
 
-  /** Whether its errors are in no row yet and, with other columns, less than by default. */
+  /**
+   * True if its errors are in no row yet and, with normalised columns, are lower than by default.
+   */
   private isUseful({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
     const isNew = this.rows.every(
       (row) => !isClose(row.maxError, error.maxError) || !isClose(row.meanError, error.meanError),
@@ -103,7 +108,7 @@ class Table {
     return this.aim(error) < this.aim(plain) * (1 - SAME);
   }
 
-  /** Whether normalised columns raise the error; they are no row of their own then. */
+  /** True if normalised columns raise the error; the variant then gets no row. */
   private isRaised({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
     const plain = this.rows.find((row) => row.mechanism === entry.name);
     if (!parameters.normalizeColumns || plain === undefined) return false;
@@ -114,7 +119,7 @@ class Table {
     return this.objective === 'max' ? error.maxError : error.meanError;
   }
 
-  /** Says why there is no such mechanism, as far as the catalogue tells. */
+  /** Returns why there is no such mechanism, as far as the catalogue tells. */
   private reasonInAdvance(entry: CatalogueEntry): string | undefined {
     const { maxSteps } = entry;
     const { numSteps } = this.problem;
@@ -134,7 +139,7 @@ class Table {
     });
   }
 
-  /** Adds a strategy that was found before, under the problem of the table. */
+  /** Adds a saved strategy, evaluated for the problem of the table. */
   addSaved(entry: CatalogueEntry, factorization: CoreFactorization): void {
     const error = this.core.call('unitError', factorization);
     this.add({ entry, parameters: {}, saved: true }, error);
@@ -159,7 +164,7 @@ class Table {
     });
   }
 
-  /** Adds one line for everything that is not tried at long horizons. */
+  /** Adds one entry for all variants that are not tried at long horizons. */
   leaveOutNormalized(catalogue: readonly CatalogueEntry[]): void {
     if (this.problem.numSteps <= MAX_NORMALIZED_STEPS) return;
     const entry = catalogue.find(({ name }) => name === 'square-root')!;
@@ -176,14 +181,14 @@ class Table {
   }
 }
 
-/** Sorts best first; equal rows in the order of the catalogue, which is theirs already. */
+/** Sorts best first. The sort is stable, so equal rows stay in the order of the catalogue. */
 function sort(rows: ComparedMechanism[], objective: Comparison['objective']): void {
   const aim = objective === 'max' ? 'maxError' : 'meanError';
   const other = objective === 'max' ? 'meanError' : 'maxError';
   rows.sort((a, b) => a[aim] - b[aim] || a[other] - b[other]);
 }
 
-/** Reads the saved strategies, each with its entry of the catalogue. */
+/** Reads the saved strategies, each with its entry in the catalogue. */
 function readStrategies(
   reader: Reader,
   catalogue: readonly CatalogueEntry[],
@@ -192,7 +197,7 @@ function readStrategies(
   if (!reader.has('strategies')) return [];
   const given = reader.raw('strategies');
   if (!Array.isArray(given)) throw wrongType(where, 'strategies', 'an array', given);
-  // Spelt out: a missing field would be taken from the strategy.
+  // Filled in with defaults, because a missing field would be taken from the strategy.
   const problem = new Reader(where, {
     numSteps: reader.raw('numSteps'),
     workload: reader.raw('workload') ?? 'prefix',
@@ -208,7 +213,7 @@ function readStrategies(
   });
 }
 
-/** Makes all the rows there will be, one a piece. */
+/** Adds all rows of the table, one at a time. */
 function* tableRows(
   table: Table,
   catalogue: readonly CatalogueEntry[],
@@ -232,7 +237,7 @@ function* tableRows(
   }
 }
 
-/** Totals without a delta beside the best of the rows. */
+/** Compares totals without a delta with the best of the rows. */
 function besidePure(
   core: Core,
   { problem, objective, epsilon }: Pick<Comparison, 'objective'> & { problem: CoreProblem; epsilon: number },
@@ -244,7 +249,7 @@ function besidePure(
   return { epsilon, ...core.call('pureError', options) };
 }
 
-/** The epsilon of totals without a delta, if they are to be compared. */
+/** Returns the epsilon of totals without a delta, if they are to be compared. */
 function readEpsilon(reader: Reader, problem: CoreProblem): number | undefined {
   if (!reader.has('epsilon')) return undefined;
   const epsilon = reader.number('epsilon');
@@ -264,7 +269,7 @@ export function makeComparison(instance: Instance, options: unknown): PiecewiseC
   const objective = reader.oneOfOr('objective', OBJECTIVES);
   const problem = readProblem(reader);
   const epsilon = readEpsilon(reader, problem);
-  // Errors in the problem itself are refused here, and do not leave out every mechanism.
+  // Errors in the problem itself are refused here, instead of leaving out every mechanism.
   const { workload, participation, ...bound } = core.call('problem', { ...problem, objective });
   const strategies = readStrategies(reader, catalogue);
   const table = new Table(core, problem, bound.lowerBound, objective);

@@ -8,7 +8,7 @@ import { makePeopleLedger } from './sums/people-ledger.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
 
-/** The API of one instance that counts and does nothing else. */
+/** Makes the API of an instance for counting only. */
 export function makeCounterApi(core: Core): DpCounter {
   const instance = makeInstance(core);
   return Object.freeze<DpCounter>({

@@ -10,7 +10,7 @@ import { learn, preconditioningCost } from './learning/precondition.js';
 import { learnerDefaults } from './learning/setup.js';
 import { makeNoise } from './noise.js';
 
-/** The API of one instance that learns and does nothing else. */
+/** Makes the API of an instance for learning only. */
 export function makeLearnerApi(core: Core): DpLearner {
   const instance = makeInstance(core);
   return Object.freeze<DpLearner>({

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// load(): one instance a source, failures forgotten, every caller free to give up.
+// load(): one instance per source; failures are not cached, and every caller may cancel.
 // createInstance(): a new instance every time.
 
 import type { Glue } from 'dp-ftrl:glue';
@@ -10,7 +10,7 @@ import { DpError } from '../core/errors.js';
 import { compileSource, type WasmSource } from '../core/source.js';
 import type { LoadOptions } from '../types/all.js';
 
-/** A module of the core, and what is made of an instance of it. */
+/** A module of the core, and how the API is made from an instance of it. */
 export interface Edition<Api> {
   glue: Glue;
   makeApi(core: Core): Api;
@@ -25,7 +25,7 @@ interface Entry<Api> {
   settled: boolean;
 }
 
-/** Results by source: text by its value, everything else by identity. */
+/** Results by source: strings and URLs are compared by value, everything else by identity. */
 class Cache<Api> {
   private readonly texts = new Map<string, Entry<Api>>();
   private readonly objects = new WeakMap<object, Entry<Api>>();
@@ -40,7 +40,7 @@ class Cache<Api> {
     map.set(key, entry);
   }
 
-  /** Forgets the entry, unless another one has taken its place. */
+  /** Removes the entry, unless another one has taken its place. */
   drop(source: WasmSource | undefined, entry: Entry<Api>): void {
     const { map, key } = this.placeOf(source);
     if (map.get(key) === entry) map.delete(key);
@@ -76,7 +76,9 @@ async function instantiate<Api>(
   return edition.makeApi(core);
 }
 
-/** The promise, or the reason of a signal that is aborted before. */
+/**
+ * Returns the result of the promise, or rejects with the reason of a signal that is aborted first.
+ */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   signal.throwIfAborted();
@@ -94,7 +96,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-/** Waits for a shared load; the last caller to give up cancels it. */
+/** Waits for a shared load, which is cancelled when the last caller gives up. */
 async function wait<Api>(entry: Entry<Api>, signal: AbortSignal | undefined, forget: () => void) {
   ++entry.waiting;
   if (!signal) return entry.promise;
@@ -123,7 +125,7 @@ function readLoadOptions(where: string, options: LoadOptions): LoadOptions {
   return given;
 }
 
-/** Compiles what the caller gave or, without that, the module that comes with the package. */
+/** Compiles the caller's source or, by default, the module that comes with the package. */
 function compile<Api>(
   edition: Edition<Api>,
   source: WasmSource | undefined,
@@ -158,10 +160,14 @@ function start<Api>(
   return entry;
 }
 
-/** The instances of each edition: made at the first call, so that bundlers can leave all of it out. */
+/**
+ * The instances of each edition. Created at the first call, so that bundlers can drop all of it.
+ */
 const caches = new WeakMap<object, Cache<never>>();
 
-/** Returns the instance of an edition that calls with the same source share: `load` of an entry. */
+/**
+ * Returns the instance of an edition shared by all calls with the same source: `load` of an entry.
+ */
 export async function loadShared<Api>(
   edition: Edition<Api>,
   options: LoadOptions = {},

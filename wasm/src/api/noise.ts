@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows of noise without a sum: for shards, and for those who add integers themselves. Noise for
-// sums of gradients that the caller clips.
+// Rows of noise without a sum, for shards and for callers who add integers themselves; and noise
+// for sums of gradients that the caller clips.
 
 import { float64s, optionsObject, outOfRange, overwrite, Reader } from '../core/check.js';
 import { requireCount, roomFor, Scratch, writableLength, wrongType } from '../core/check.js';
@@ -13,7 +13,7 @@ import type { Certificate, GradientNoise, MechanismName, Noise } from '../types/
 import { MECHANISM_OPTIONS, readFactorization, readMechanism, readOptions } from './options.js';
 import { requireLength } from './options.js';
 
-/** Options of a target, which `addNoiseTo` needs. */
+/** Options of a privacy target, which `addNoiseTo` needs. */
 const TARGET_OPTIONS = ['epsilon', 'delta', 'clipNorm', 'neighbours', 'grid'];
 const OPTIONS = [
   ...MECHANISM_OPTIONS,
@@ -72,7 +72,7 @@ class CoreNoise extends CoreHandle implements Noise {
   }
 }
 
-/** Facts of noise at a target. */
+/** Facts of noise with a privacy target. */
 interface Facts {
   dimension: number;
   numSteps: number;
@@ -122,7 +122,7 @@ function readKey(reader: Reader): Uint8Array | undefined {
   });
 }
 
-/** The target, where one is given: for the increments of all coordinates. */
+/** Reads the privacy target, if one is given. It is for increments of all coordinates. */
 function readTarget(reader: Reader, mechanisms: readonly MechanismName[]) {
   const given = TARGET_OPTIONS.find((name) => reader.has(name));
   if (given === undefined) return undefined;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The search for an optimised mechanism, piece by piece or at once.
+// Searches for an optimised mechanism, piece by piece or at once.
 
 import { float64s } from '../core/check.js';
 import type { CorePlannerProgress } from '../core/core.js';
@@ -12,7 +12,7 @@ import { CoreSearch } from './search.js';
 import type { Optimization } from '../types/all.js';
 import type { Participation, SavedStrategy, Workload } from '../types/all.js';
 
-/** Arrays as plain ones, which JSON has. */
+/** Converts arrays to plain ones for JSON. */
 function plainWorkload(workload: Workload): Workload {
   if (typeof workload === 'string') return workload;
   const entries = Object.entries(workload).map(([name, value]) => [
@@ -39,7 +39,9 @@ export class CoreOptimization extends CoreSearch<SavedStrategy> implements Optim
     return saveStrategy(this.asked, this.core.call('plannerResult', this.id));
   }
 
-  /** The same to be used and not to be kept: its lists are no plain ones, which takes less memory. */
+  /**
+   * The same for use rather than for saving: its lists are typed arrays, which take less memory.
+   */
   found(): SavedStrategy {
     return saveStrategy(this.asked, this.core.call('plannerResult', this.id), (values) => values);
   }

@@ -25,7 +25,7 @@ export const OPTIMIZE_OPTIONS = [
   'queryWeights',
 ];
 
-/** A reader of `value`, whose keys must be among `known`. */
+/** Returns a reader of `value`, whose keys must be among `known`. */
 export function readOptions(where: Where, value: unknown, known: readonly string[]): Reader {
   return new Reader(where, optionsObject(where, value, known));
 }
@@ -35,7 +35,7 @@ function wrongLength(where: Where, name: string, wanted: string, got: number): E
   return makeError('wrong_length', where, { parameter: name, constraint, value: String(got) });
 }
 
-/** A reader of an option that is an object, whose keys must be among `known`. */
+/** Returns a reader of an option that is an object, whose keys must be among `known`. */
 function readNested(
   where: Where,
   name: string,
@@ -49,7 +49,7 @@ function readNested(
   return new Reader(where, optionsObject(within(where, name), value, known));
 }
 
-/** The keys each kind of workload takes, its own first. */
+/** The keys that each kind of workload takes, the one that names it first. */
 const WORKLOADS = {
   matrix: ['matrix'],
   rates: ['rates', 'momentum'],
@@ -84,7 +84,7 @@ export function readWorkload(where: Where, given: unknown, numSteps: number): Co
     throw makeError('wrong_type', where, { parameter: 'workload', constraint });
   }
   const width = kind === 'window' ? reader.count('window') : 0;
-  // Nothing leaves such a window.
+  // Nothing ever leaves a window as long as the horizon.
   if (width >= numSteps) return workload;
   workload.kind = kind === 'decay' ? 'momentum' : kind;
   workload.momentum = reader.numberOr('momentum', 0);
@@ -150,18 +150,18 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
   }
 }
 
-/** Every parameter by name, for one that is not given undefined. */
+/** Reads every parameter by name; undefined for those not given. */
 export function readParameters(reader: Reader): CoreParameters {
   const parameters = PARAMETER_NAMES.map((name) => [name, readParameter(reader, name)]);
   return { ...Object.fromEntries(parameters), plan: undefined } as unknown as CoreParameters;
 }
 
-/** A mechanism by its name, with parameters. */
+/** Reads a mechanism given by its name, with its parameters. */
 export function readNamed(reader: Reader, mechanism: MechanismName): CoreFactorization {
   return { mechanism, ...readProblem(reader), parameters: readParameters(reader) };
 }
 
-/** The mechanism of a problem where none is named. */
+/** Returns the mechanism of a problem if none is named. */
 export function defaultOf({ numSteps, workload }: CoreProblem): MechanismName {
   const { kind, momentum } = workload;
   const decays = kind === 'momentum' && momentum === 0;
@@ -180,7 +180,7 @@ function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
 }
 
 /**
- * A mechanism that was saved: horizon and workload are those it was made for, and so is the
+ * Reads a saved mechanism. Horizon and workload are those it was made for, and so is the
  * participation unless another one is given.
  */
 export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorization {
@@ -210,7 +210,7 @@ export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorizatio
   };
 }
 
-/** A mechanism by name or saved, for a problem. */
+/** Reads a mechanism for a problem, by name or saved. */
 export function readFactorization(
   reader: Reader,
   mechanisms: readonly MechanismName[],
@@ -239,7 +239,7 @@ export function readMechanism(
   };
 }
 
-/** Refuses workloads of kinds that are not among these. */
+/** Refuses workloads that are not of one of these kinds. */
 export function requireWorkload(
   { where }: Reader,
   { workload: { kind } }: CoreMechanism,
@@ -251,7 +251,7 @@ export function requireWorkload(
   throw makeError('invalid_argument', where, { parameter: 'workload', constraint, value });
 }
 
-/** As readMechanism, of a mechanism for running totals. */
+/** As readMechanism, for running totals only. */
 export function readPrefixMechanism(
   reader: Reader,
   mechanisms: readonly MechanismName[],
@@ -262,7 +262,7 @@ export function readPrefixMechanism(
   return mechanism;
 }
 
-/** As readMechanism, of a mechanism whose sums are released. */
+/** As readMechanism, for a mechanism whose sums are released. */
 export function readSumsMechanism(
   reader: Reader,
   mechanisms: readonly MechanismName[],
@@ -270,7 +270,7 @@ export function readSumsMechanism(
 ): CoreMechanism {
   const quickest = (problem: CoreProblem): MechanismName => {
     const name = defaultOf(problem);
-    // Small modules have neither that mechanism nor its workload, and refuse the latter.
+    // Small modules have neither that mechanism nor its workload, and refuse the workload.
     return mechanisms.includes(name) ? name : DEFAULT_MECHANISM;
   };
   if (!pure) return readMechanism(reader, mechanisms, quickest);
@@ -279,7 +279,7 @@ export function readSumsMechanism(
   return mechanism;
 }
 
-/** A table whose lengths agree; the core checks its numbers. */
+/** Reads a table whose lengths agree; the core checks its numbers. */
 export function readTable(where: Where, value: unknown): CoreTable {
   const known = ['numRows', 'numColumns', 'values', 'labels'];
   const reader = readNested(where, 'table', value, 'an object', known);
@@ -300,7 +300,7 @@ export function readTable(where: Where, value: unknown): CoreTable {
   return { numRows, numColumns, values, labels };
 }
 
-/** Number of whole records in an array. */
+/** Returns the number of records in an array, which must hold whole ones. */
 export function countRecords(
   where: Where,
   records: Float64Array,

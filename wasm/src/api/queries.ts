@@ -43,7 +43,7 @@ function list(where: Where, name: string, value: unknown): unknown[] {
   throw wrongType(where, name, 'an array', value);
 }
 
-/** Rows of a matrix, one after the other. */
+/** Reads the rows of a matrix into one array, one after the other. */
 function readMatrix(where: Where, value: unknown): { size: number; values: Float64Array } {
   const rows = list(where, 'matrix', value).map((row, i) => float64s(where, `matrix[${i}]`, row));
   const width = rows[0]?.length ?? 0;
@@ -59,7 +59,7 @@ function readMatrix(where: Where, value: unknown): { size: number; values: Float
   return { size: rows.length, values };
 }
 
-/** Reads a workload into an object that has every field, if without a meaning. */
+/** Reads a workload into an object that has every field, even those without a meaning for it. */
 function readWorkload(where: Where, value: unknown, depth = 0): CoreQueryWorkload {
   const known = [...new Set(Object.values(KINDS).flat())];
   const fields: Fields = optionsObject(within(where, 'workload'), value, known);
@@ -91,7 +91,7 @@ function readWorkload(where: Where, value: unknown, depth = 0): CoreQueryWorkloa
   return { ...plain, size, order: reader.count('order'), withLowerOrders };
 }
 
-/** The class has the facts, which its constructor takes over as they are. */
+/** Declares the facts, which the constructor copies unchanged. */
 interface CoreQueriesHandle extends Omit<CoreQueries, 'id'> {}
 
 class CoreQueriesHandle extends CoreHandle implements Queries {
@@ -190,7 +190,7 @@ export function makeQueries(instance: Instance, options: unknown): Queries {
   }
 }
 
-/** The exponential mechanism, with utilities of the caller's own. */
+/** The exponential mechanism, with the caller's utilities. */
 export function choose(core: Core, options: ChooseOptions): number {
   const where = 'choose';
   const known = ['utilities', 'sensitivity', 'monotone', 'epsilon', 'insecureSeed'];
@@ -210,7 +210,7 @@ export function choose(core: Core, options: ChooseOptions): number {
   return withKey(where, complete, (given) => core.call('queriesChoose', given));
 }
 
-/** Randomised response: a report that lies now and then. */
+/** Randomised response: reports a bit that is sometimes flipped. */
 export function randomizedResponse(core: Core, options: RandomizedResponseOptions): boolean {
   const where = 'randomizedResponse';
   const known = ['bit', 'epsilon', 'insecureSeed'];

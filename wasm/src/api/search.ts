@@ -4,7 +4,7 @@ import type { CorePlannerProgress } from '../core/core.js';
 import { CoreHandle } from '../core/handle.js';
 import type { OptimizeProgress } from '../types/all.js';
 
-/** A search that is made piece by piece. */
+/** A search that runs piece by piece. */
 export abstract class CoreSearch<Result> extends CoreHandle {
   private state: CorePlannerProgress = { done: false, iterations: 0, fraction: 0 };
 

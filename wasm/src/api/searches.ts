@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Mechanisms whose parameters take long to find, and their search piece by piece before they are
-// used, for callers who show progress or can be told to give up.
+// Runs the search for mechanisms whose parameters take long to find, piece by piece before they are
+// used, for callers who show progress or may cancel.
 
 import { Reader } from '../core/check.js';
 import type { CoreProblem } from '../core/core.js';
@@ -18,7 +18,10 @@ import { defaultOf, readProblem } from './options.js';
 /** A computation that runs piece by piece. */
 export type Pieces<T> = Generator<OptimizeProgress, T, void>;
 
-/** Beyond so many steps the search for the best parameters takes several seconds. */
+/**
+ * Largest horizons at which the search for the best parameters is quick; beyond, it takes several
+ * seconds.
+ */
 const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
   optimal: 2 ** 17,
   'blt-normalized': 2 ** 14,
@@ -27,7 +30,7 @@ const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
   banded: 128,
 };
 
-/** Parameters that leave nothing to search for, or vary what was found. */
+/** Parameters that leave nothing to search for, or modify the mechanism found. */
 const NOT_SEARCHED: readonly ParameterName[] = [
   'decays',
   'weights',
@@ -36,7 +39,10 @@ const NOT_SEARCHED: readonly ParameterName[] = [
   'completeEpochs',
 ];
 
-/** The limit of a mechanism; undefined where there is no search, or a quick one at any horizon. */
+/**
+ * Returns the largest quick horizon of a mechanism; undefined if it has no search, or a quick one
+ * at any horizon.
+ */
 export function quickLimit(
   name: MechanismName,
   problem: CoreProblem,
@@ -52,14 +58,15 @@ export function quickLimit(
   return name === 'optimal' && (isDense || hasEpochs) ? MAX_QUICK_DENSE_STEPS : MAX_QUICK_STEPS[name];
 }
 
-/** Returns the search that the options of a mechanism ask for, if it takes long. */
+/** Returns the options of the search that a mechanism needs, if that takes long. */
 function longSearch(
   { limits }: DpFtrl,
   options: ErrorOptions | MechanismOptions,
 ): OptimizeOptions | undefined {
   const { numSteps, workload, participation } = options;
   if (typeof options.mechanism === 'object') return undefined;
-  // Trees without a delta are found at once, and a stack makes its own of its workloads.
+  // Trees without a delta are found at once, and a stack makes its own mechanism from its
+  // workloads.
   if ('pure' in options || 'workloads' in options) return undefined;
   if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
   const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
@@ -71,7 +78,7 @@ function longSearch(
   return given(all) as OptimizeOptions;
 }
 
-/** Runs a whole search, and hands it to `use`. */
+/** Runs a whole search and passes it to `use`. */
 function* searched(
   api: DpFtrl,
   options: OptimizeOptions,
@@ -93,19 +100,20 @@ export function searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedSt
 }
 
 /**
- * Runs the search for the mechanism that is asked for; undefined if there is none, or a quick one.
+ * Runs the search for the mechanism of these options. Returns undefined if there is none, or a
+ * quick one.
  */
 function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefined> {
   let search: OptimizeOptions | undefined;
   try {
     search = longSearch(api, options as ErrorOptions);
   } catch {
-    // The function that the options are for reports what is wrong with them.
+    // The function that takes the options reports what is wrong with them.
   }
   return search && (yield* searched(api, search, (it) => it.found()));
 }
 
-/** Returns the same options with the mechanism that was found, if finding it takes long. */
+/** Returns the same options with the mechanism found, if finding it takes long. */
 export function* foundFirst<Options extends object>(
   api: DpFtrl,
   options: Options,
@@ -120,7 +128,7 @@ function withSaved<Options extends object>(options: Options, mechanism: SavedStr
   return { ...Object.fromEntries(others), mechanism } as Options;
 }
 
-/** Adds how close the error that is aimed at is to the bound of every factorization. */
+/** Adds the ratio of the targeted error to the lower bound for every factorization, and the gap. */
 export function rated<
   Result extends Pick<UnitError, 'objective' | 'maxError' | 'meanError' | 'lowerBound'>,
 >(result: Result): Result & Pick<UnitError, 'ratio' | 'gap'> {
@@ -131,8 +139,8 @@ export function rated<
 }
 
 /**
- * Takes over the bound that the search proved: from what was saved it is not proved again, or not
- * as well.
+ * Adopts the bound that the search proved: from a saved strategy it is not proved again, or not as
+ * well.
  */
 function withBound<Result extends UnitError | CheckedCertificate>(
   result: Result,
@@ -166,7 +174,7 @@ export function* certificateInPieces(
 ): Pieces<CheckedCertificate> {
   const saved = yield* searchFor(api, options);
   if (saved === undefined) return api.certificate(options);
-  // Its errors and its bound are at unit noise, for either kind of neighbours.
+  // The errors and the bound of a certificate are at unit noise, for either kind of neighbours.
   return withBound(api.certificate(withSaved(options, saved)), saved, 1);
 }
 

@@ -12,7 +12,7 @@ import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
 const WHERE = 'simulationNoise';
 const PRECISIONS = { float32: Float32Array, float64: Float64Array } as const;
 const GENERATORS = ['chacha20', 'chacha12', 'chacha8'] as const;
-/** Options of releases, which these rows are never for. */
+/** Options of releases, for which these rows must never be used. */
 const OF_RELEASES = ['epsilon', 'delta', 'clipNorm', 'neighbours', 'key'];
 const OPTIONS = [
   ...ERROR_OPTIONS,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Optimised mechanisms as plain data, for JSON: from the core's numbers to an object and back.
-// Lengths and ranges of the numbers are the core's business.
+// Converts optimised mechanisms between the core's numbers and plain data for JSON. The core checks
+// lengths and ranges of the numbers.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
 import { requireFinite, requireFormat } from '../core/check.js';
@@ -34,20 +34,20 @@ const FIELDS: readonly (keyof SavedStrategy)[] = [
   'parameters',
 ];
 
-/** `columnWeights` -> `column_weights`. */
+/** Converts to the core's spelling: `columnWeights` -> `column_weights`. */
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The problem that was asked for: fields that go into the object as they are. */
+/** The problem that was optimised for: fields that are copied into the saved object. */
 export type Asked = Pick<
   SavedStrategy,
   'mechanism' | 'numSteps' | 'workload' | 'participation' | 'objective' | 'queryWeights'
 >;
 
 /**
- * Least dimension of records for a bound that rests on all participations: docs/math/optimal.md,
- * section 5.
+ * Returns the least dimension of records for a bound that rests on all participations:
+ * docs/math/optimal.md, section 5.
  */
 function leastDimension({ participation, numSteps }: Asked): number {
   if (participation === 'single') return 1;
@@ -60,14 +60,14 @@ function leastDimension({ participation, numSteps }: Asked): number {
   return dimension;
 }
 
-/** The same as `Array.from`, without growing step by step: half the memory for millions. */
+/** The same as `Array.from`, but allocated at once: half the memory for millions of numbers. */
 function listOf(values: Float64Array): number[] {
   const list = new Array<number>(values.length);
   for (let i = 0; i < values.length; ++i) list[i] = values[i]!;
   return list;
 }
 
-/** @param asList  makes the lists; default: plain ones, which JSON has. */
+/** @param asList  makes the lists; default: plain arrays for JSON. */
 export function saveStrategy(
   asked: Asked,
   result: CorePlannerResult,
@@ -81,8 +81,9 @@ export function saveStrategy(
     error,
     lowerBound,
     boundMethod,
-    // Files of the usual kind have the fields that they always had. In others a missing dimension
-    // tells that the file is from before, so it is there also where it is 1.
+    // Files of the usual kind, where both dimensions are 1, keep the fields that they always had.
+    // In others a missing dimension means that the file predates it, so it is written even if it is
+    // 1.
     ...(lowerBoundMinDimension !== null &&
       Math.max(lowerBoundMinDimension, leastDimension(asked)) > 1 && {
         lowerBoundMinDimension,
@@ -97,7 +98,7 @@ export function saveStrategy(
   };
 }
 
-/** A saved strategy whose shape is right, and its numbers for the core. */
+/** A saved strategy of the right shape, and its numbers for the core. */
 export interface ReadStrategy {
   mechanism: MechanismName;
   numSteps: number;
@@ -107,7 +108,7 @@ export interface ReadStrategy {
   plan: CorePlan;
 }
 
-/** Reads the fields of something that claims to be a saved strategy of this version. */
+/** Reads the fields of an object that claims to be a saved strategy of this version. */
 function readFields(where: Where, value: object): Reader {
   requireFormat(where, value, FORMAT);
   return new Reader(where, optionsObject(where, value, FIELDS));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors of mechanisms: of one workload and of several at unit noise, and without a delta.
+// Errors of mechanisms: for one workload and for several at unit noise, and without a delta.
 
 import type { Reader } from '../core/check.js';
 import { outOfRange } from '../core/check.js';
@@ -17,7 +17,7 @@ import { readImportance, readStackFactorization, readWorkloads } from './statist
 import { prefixSumOf } from './sums/prefix-sum.js';
 import { readTotals } from './sums/totals.js';
 
-/** Whether columns of norm 1 made the error of the objective larger; compare leaves those out. */
+/** True if normalised columns raised the targeted error; compare leaves those variants out. */
 function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): boolean {
   const parameters = { ...given.parameters, normalizeColumns: undefined };
   const plain = core.call('unitError', { ...given, parameters });
@@ -25,20 +25,22 @@ function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): bo
   return unit[aim] > plain[aim] * (1 + SAME);
 }
 
-/** Results in clip norms: neighbours further apart scale them, the noise multiplier stays 1. */
+/**
+ * Results in clip norms. A larger distance of neighbours scales them; the noise multiplier stays 1.
+ */
 const SCALED = [
   ...['sensitivity', 'maxError', 'meanError', 'lowerBound', 'lowerBoundEveryDimension'],
   ...['simultaneousError', 'simultaneousUnion', 'simultaneousNorm', 'frobeniusError'],
   ...['frobeniusRms', 'simultaneousSampled'],
 ];
 
-/** Options that stand beside another one, and say nothing without it. */
+/** Options that require another one. */
 const BESIDE = { dimension: 'beta', numPaths: 'beta', seed: 'numPaths' };
 const UNIT_ERROR_OPTIONS = [...ERROR_OPTIONS, 'neighbours', 'beta', ...Object.keys(BESIDE)];
 const PURE_OPTIONS = ['pure', 'epsilon', 'clipNorm'];
 const STACK_OPTIONS = ['workloads', 'importance'];
 
-/** Neighbours, and what is asked of all steps together. */
+/** Reads the neighbours, and the options for errors of all steps together. */
 function readTogether(reader: Reader) {
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const together = {
@@ -55,7 +57,7 @@ function readTogether(reader: Reader) {
   return { neighbours, distance: neighbours === 'replace-one' ? 2 : 1, together };
 }
 
-/** Numbers that are in clip norms, for neighbours that are so far apart. */
+/** Scales the numbers that are in clip norms by the distance of neighbours. */
 function scaledBy<T extends object>(distance: number, unit: T): T {
   const scaled = Object.entries(unit).map(([name, value]) => [
     name,
@@ -78,7 +80,7 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
   });
 }
 
-/** Refuses options that only errors of one workload with normal noise have. */
+/** Refuses options that only apply to errors of one workload with normal noise. */
 function requireNoPaths(reader: Reader, instead: string): void {
   const given = ['numPaths', 'seed'].find((name) => reader.has(name));
   if (given === undefined) return;
@@ -103,7 +105,9 @@ function stackError({ core, mechanisms }: Instance, reader: Reader): StackError 
   });
 }
 
-/** Errors of totals as they are released: nothing is, so that there is a seed in place of a key. */
+/**
+ * Returns the errors of totals without a delta. Nothing is released, so a seed replaces the key.
+ */
 function pureError(instance: Instance, reader: Reader): PureError {
   requireNoPaths(reader, 'pure');
   const { beta, dimension } = readTogether(reader).together;
@@ -135,7 +139,7 @@ function pureError(instance: Instance, reader: Reader): PureError {
   });
 }
 
-/** Returns the half width of all releases together, whose probability has another name here. */
+/** Returns the simultaneous half width of all releases. Its probability is called beta here. */
 function together(totals: PrefixSum, beta: number): number {
   try {
     return totals.halfWidth({ probability: beta });
@@ -146,7 +150,7 @@ function together(totals: PrefixSum, beta: number): number {
   }
 }
 
-/** The error of a mechanism for one workload, for several, or without a delta. */
+/** Returns the error of a mechanism for one workload, for several, or without a delta. */
 export function errorOf(instance: Instance, options: unknown): UnitError | StackError | PureError {
   const where = 'error';
   const { core, mechanisms } = instance;

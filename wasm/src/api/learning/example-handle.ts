@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Handles that take batches of examples, as learners, twins and comparators do.
+// Handles that take batches of examples: learners, twins and comparators.
 
 import { overwrite, Scratch, writableLength } from '../../core/check.js';
 import { atRow, type Partway } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { requireLength } from '../options.js';
 
-/** Examples as they are given, and where their scores from before the labels were known shall go. */
+/** Examples as given, and the array for their scores from before the labels were known. */
 interface Scored {
   features: unknown;
   labels: unknown;
@@ -36,7 +36,10 @@ export abstract class ExampleHandle extends CoreHandle {
     return { rows, known };
   }
 
-  /** Calls `learn` with copies of the examples and room for their scores, and hands those out. */
+  /**
+   * Calls `learn` with copies of the examples and an array for their scores, and returns the
+   * scores.
+   */
   protected scoring(
     { features, labels, predictions }: Scored,
     learn: (rows: Float64Array, labels: Float64Array, scores: Float64Array) => void,
@@ -53,14 +56,14 @@ export abstract class ExampleHandle extends CoreHandle {
     if (predictions !== undefined) overwrite(predictions, scores);
   }
 
-  /** Makes a call; an error of the core says which example it is about, counted from `first`. */
+  /** Makes a call. An error of the core names the example it is about, counted from `first`. */
   protected numbered(where: string, call: () => void, first = 0): void {
     try {
       call();
     } catch (error) {
       const failed = error as Partway & { learned?: number };
       if (typeof failed?.released !== 'number') {
-        // The caller's loss failed, or gave something wrong: nothing of these examples was learned
+        // The caller's loss failed, or returned something wrong: none of these examples was learned
         // from.
         if (error instanceof Error) failed.learned = first;
         throw error;

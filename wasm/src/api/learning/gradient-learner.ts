@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learners of any model: gradients into private running sums, and their releases into weights.
+// Learners of any model: they turn gradients into private running sums, and the releases into
+// weights.
 
 import { float64s, outOfRange, requireFinite, type Reader } from '../../core/check.js';
 import type { Core, CoreMechanism } from '../../core/core.js';
@@ -18,7 +19,7 @@ const CLIPPING = ['here', 'by the caller'] as const;
 
 type RuleName = (typeof RULES)[number];
 
-/** Options of rules, and the rules that have them. */
+/** Options of update rules, and the rules that have them. */
 const OPTIONS_OF_RULES: Readonly<Record<string, readonly RuleName[]>> = {
   momentum: ['descent'],
   radius: ['ftrl', 'descent'],
@@ -44,7 +45,7 @@ type Noise = Pick<GradientLearner, 'certificate' | 'grid'>;
 
 type Made = Noise & { id: number };
 
-/** Weights that go from one private sum of gradients to the next. */
+/** Weights that are updated from one private sum of gradients to the next. */
 export class Course {
   /** Sum of all private gradients. */
   private total: Float64Array;
@@ -61,14 +62,14 @@ export class Course {
     return this.current.slice();
   }
 
-  /** Moves the weights by the private sum of all gradients. */
+  /** Updates the weights, given the private sum of all gradients. */
   reach(where: string, total: Float64Array): Float64Array {
     const before = this.total;
     this.total = total;
     return this.move(where, total.map((sum, i) => sum - before[i]!));
   }
 
-  /** Moves the weights by the private sum of the gradients of a step. */
+  /** Updates the weights, given the private sum of the gradients of a step. */
   advance(where: string, increment: Float64Array): Float64Array {
     this.total = this.total.map((all, i) => all + increment[i]!);
     return this.move(where, increment);
@@ -81,7 +82,7 @@ export class Course {
     return this.weights();
   }
 
-  /** @throws where the weights are no numbers any more. */
+  /** @throws if the weights are not finite any more. */
   requireFinite(where: string): void {
     if (this.current.every(Number.isFinite)) return;
     const constraint = 'the weights left the doubles: the rate is too large';
@@ -89,7 +90,10 @@ export class Course {
   }
 }
 
-/** Checks all gradients first: a call made again would add those before a bad one twice. */
+/**
+ * Checks all gradients first, because repeating a failed call would add those before a bad one
+ * twice.
+ */
 export function readGradients(where: string, gradients: unknown, dimension: number): Float64Array {
   const values = float64s(where, 'gradients', gradients);
   countRecords(where, values, dimension, 'gradients');
@@ -101,7 +105,7 @@ export function readGradients(where: string, gradients: unknown, dimension: numb
   return values;
 }
 
-/** The class has the facts, which its constructor takes over as they are. */
+/** Declares the facts, which the constructor copies unchanged. */
 interface CoreGradientLearner extends Facts {}
 
 class CoreGradientLearner extends CoreHandle implements GradientLearner {
@@ -147,7 +151,7 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
       try {
         asErrorsOf(where, () => this.core.call('prefixSumEndSteps', this.id, total));
       } catch (error) {
-        // The gradients are in: only the end of the step is missing.
+        // The gradients have been added; only the end of the step is missing.
         const contributed = (gradients?.length ?? 0) / this.dimension;
         throw Object.assign(error as Error, { contributed });
       }
@@ -161,7 +165,7 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
     return this.course.advance(where, sum);
   }
 
-  /** Adds gradients, each clipped, to the open batch. */
+  /** Clips gradients and adds them to the open batch. */
   private add(where: string, gradients: ArrayLike<number>): void {
     if (this.clipping !== 'here') {
       const constraint = 'must be given to update as a sum, where {clipping} is by the caller';
@@ -178,7 +182,7 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
   }
 }
 
-/** A number below `most`, and above `least` or, where that is allowed, equal to it. */
+/** Reads a number: from 0 to below 1 if `closed`, else positive and finite. */
 function within(reader: Reader, name: string, fallback: number, closed: boolean): number {
   const value = reader.numberOr(name, fallback);
   const isIn = closed ? value >= 0 && value < 1 : value > 0 && Number.isFinite(value);
@@ -199,7 +203,7 @@ function readStart(reader: Reader, dimension: number): Float64Array {
   return start;
 }
 
-/** Numbers of a rule that have a value, the rate among them. */
+/** Numbers of an update rule, including the rate. */
 type RuleNumbers = Readonly<Record<string, number | undefined>>;
 
 function readRuleNumbers(reader: Reader, rule: RuleName): RuleNumbers {
@@ -218,7 +222,7 @@ function readRuleNumbers(reader: Reader, rule: RuleName): RuleNumbers {
   return rule === 'ftrl' ? { rate, radius } : { rate, radius, momentum: within(reader, 'momentum', 0, true) };
 }
 
-/** A learner of any model without its sums and their noise. */
+/** A learner of any model, without its sums and their noise. */
 export interface GradientPlan {
   mechanism: CoreMechanism;
   dimension: number;
@@ -239,16 +243,16 @@ export function readPlan(reader: Reader, { mechanisms }: Instance): GradientPlan
   return { mechanism, dimension, batchSize, rule, numbers: readRuleNumbers(reader, rule), start };
 }
 
-/** Variance of the noise of one coordinate of each step's gradient. */
+/** Returns the variance of the noise in one coordinate of each step's gradient. */
 function variancesOf(core: Core, { mechanism, batchSize }: GradientPlan, noise: Noise) {
   const unit = core.call('gradientVariances', mechanism);
   const scale = (noise.certificate.noiseStddev / batchSize) ** 2;
-  // Two successive totals are rounded to the grid, each by itself.
+  // Two successive totals are rounded to the grid, each separately.
   const rounding = (noise.grid / batchSize) ** 2 / 6;
   return unit.map((variance) => scale * variance + rounding);
 }
 
-/** The way of the weights from the start on. */
+/** Makes the course of the weights from their start. */
 export function makeCourse(core: Core, plan: GradientPlan, noise: Noise): Course {
   const { rule, start, batchSize, numbers } = plan;
   const { rate = NaN, momentum = 0, beta1 = NaN, beta2 = NaN, floor, radius } = numbers;

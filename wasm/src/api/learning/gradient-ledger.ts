@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learners of any model that outlive the process: the ledger keeps the private sums of gradients, and
-// the weights follow from those alone.
+// Learners of any model that outlive the process. The ledger keeps the private sums of gradients,
+// from which alone the weights follow.
 
 import { given } from '../../core/given.js';
 import { DpError, makeError } from '../../core/errors.js';
@@ -15,14 +15,14 @@ import type { Course, GradientPlan } from './gradient-learner.js';
 const WHERE = 'gradientLearnerLedger';
 const KIND = 'gradient learner';
 
-/** Numbers and names that the weights follow from, beside the private sums and the start. */
+/** Numbers and names from which the weights follow, besides the private sums and the start. */
 type Facts = Readonly<Record<string, unknown>>;
 
 function factsOf({ rule, batchSize, numbers }: GradientPlan): Facts {
   return given({ learner: 1, rule, batchSize, ...numbers });
 }
 
-/** The facts in a line of JSON, then the weights at the start, 8 bytes each. */
+/** Packs the facts as a line of JSON, then the weights at the start, 8 bytes each. */
 function packPlan(plan: GradientPlan): Uint8Array {
   const text = new TextEncoder().encode(`${JSON.stringify(factsOf(plan))}\n`);
   const { buffer, byteOffset, byteLength } = plan.start;
@@ -32,7 +32,7 @@ function packPlan(plan: GradientPlan): Uint8Array {
   return bytes;
 }
 
-/** Reads what a store has; undefined where it is none of a learner like this. */
+/** Reads the memo of a store; undefined if it does not belong to a learner of this kind. */
 function unpackPlan(memo: Uint8Array, dimension: number) {
   const end = memo.indexOf(0x0a);
   const start = memo.slice(end + 1);
@@ -46,7 +46,7 @@ function unpackPlan(memo: Uint8Array, dimension: number) {
   }
 }
 
-/** @throws where the store has a learner with other facts, or none. Returns its start. */
+/** Returns the stored start. @throws if the store has a learner with other facts, or none. */
 function storedStart(memo: Uint8Array, plan: GradientPlan): Float64Array {
   const stored = unpackPlan(memo, plan.dimension);
   if (stored === undefined) {
@@ -64,7 +64,7 @@ function storedStart(memo: Uint8Array, plan: GradientPlan): Float64Array {
   return stored.start;
 }
 
-/** The class has the facts, which its constructor takes over as they are. */
+/** Declares the facts, which the constructor copies unchanged. */
 interface CoreGradientLearnerLedger
   extends Pick<
     GradientLearnerLedger,
@@ -74,7 +74,7 @@ interface CoreGradientLearnerLedger
 class CoreGradientLearnerLedger implements GradientLearnerLedger {
   // Defined by the constructor where the symbol exists; not every browser has it yet.
   declare readonly [Symbol.dispose]: () => void;
-  /** Updates are made one after the other, in the order in which they were asked for. */
+  /** Chain of the updates, which run one after the other in the order of the calls. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -115,7 +115,7 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
 
   private async take(gradients: Float64Array): Promise<Float64Array> {
     const { step, numSteps } = this;
-    // A step more would be spent for nothing.
+    // Checked first: otherwise a further step would be spent for nothing.
     this.course.requireFinite('update');
     if (step >= numSteps) {
       const constraint = `must be below the horizon ${numSteps}`;
@@ -125,7 +125,7 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
   }
 }
 
-/** Stores the plan before the first step, and goes to where the store is. */
+/** Stores the plan before the first step, and replays the steps that the store holds. */
 async function resumed(instance: Instance, ledger: CoreReleaseLedger, plan: GradientPlan) {
   const { memo, step } = ledger;
   if (memo === undefined && step === 0) await ledger.releaseSteps(0, [], packPlan(plan));

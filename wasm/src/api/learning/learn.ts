@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A whole table in, a private model out: docs/math/learning.md, section 10.
+// Makes a private model from a whole table: docs/math/learning.md, section 10.
 
 import { float64s, optionsOf, outOfRange, requireFinite, type Reader } from '../../core/check.js';
 import { makeError, type Where } from '../../core/errors.js';
@@ -17,17 +17,17 @@ const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses', 'rates'] as
 const OF_TABLE = ['features', 'labels', 'loss', 'inputs', 'intercept', 'precondition', 'insecureSeed'];
 export const LEARN_OPTIONS = [...OF_TABLE, ...OF_DEFAULTS];
 
-/** A table as a learner takes it. */
+/** A table in the form that a learner takes. */
 export interface Table {
   inputs: ModelInput[];
-  /** Whether each example ends with a feature that is always 1. */
+  /** True if each example ends with a feature that is always 1. */
   intercept: boolean;
-  /** Features in [-1, 1], and that feature. */
+  /** Features in [-1, 1], and the constant feature if there is one. */
   rows: Float64Array;
   labels: Float64Array;
 }
 
-/** Returns as many features without names as there are in a row. */
+/** Returns unnamed features, as many as there are in a row. */
 function unnamed(where: Where, numFeatures: number, numRows: number): ModelInput[] {
   const width = numFeatures / numRows;
   if (!Number.isInteger(width) || width === 0) {
@@ -59,7 +59,7 @@ export function readTable(reader: Reader): Table {
   return { inputs, intercept, rows, labels };
 }
 
-/** Makes all passes of a learner that has the options `how`; returns the weights of the model. */
+/** Makes all passes of a learner with the options `how`; returns the weights of the model. */
 export function passOver(
   { rows, labels }: Pick<Table, 'rows' | 'labels'>,
   { learner, how }: { learner: Learner; how: LearnerOptions },
@@ -72,17 +72,17 @@ export function passOver(
   return takesLatest(how) ? learner.model().lastWeights : tail.weights()!;
 }
 
-/** How a table is learned from, beside the options of the call. */
+/** How to learn from a table, besides the options of the call. */
 export interface Plan {
-  /** Default: that of the call. */
+  /** Default: the epsilon of the call. */
   epsilon?: number;
   seed: unknown;
-  /** Factors on the rate and the clip norm that are chosen. Default 1. */
+  /** Factors on the chosen rate and clip norm. Default 1. */
   rate?: number;
   clip?: number;
 }
 
-/** Makes the model of a table by what `learn` chooses. */
+/** Makes the model of a table with the settings that `learn` chooses. */
 export function learnFrom(
   instance: Instance,
   reader: Reader,

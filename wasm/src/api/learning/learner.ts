@@ -58,7 +58,7 @@ function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Arra
   };
 }
 
-/** Some examples of a call, and the array for their scores. */
+/** Some examples of a call, and an array for their scores. */
 interface Examples {
   rows: Float64Array;
   labels: Float64Array;
@@ -119,12 +119,12 @@ abstract class LearnerHandle extends ExampleHandle {
     return values;
   }
 
-  /** Whether the caller's loss is asked, and so shown predictions. */
+  /** True if the loss is the caller's function, which sees predictions. */
   protected get asksCaller(): boolean {
     return this.batchLoss !== undefined;
   }
 
-  /** Learns; `first` is the index within the call of the first example. */
+  /** Learns from examples; `first` is the index of the first one within the call. */
   protected learnNow(
     features: unknown,
     labels: unknown,
@@ -142,7 +142,8 @@ abstract class LearnerHandle extends ExampleHandle {
   }
 
   /**
-   * Passes examples up to the end of their batch, which meet the same weights, to the loss at once.
+   * Passes the examples up to the end of their batch, which meet the same weights, to the loss in
+   * one call.
    */
   private learnAlong(loss: BatchLoss, { rows, labels, scores, first }: Examples): void {
     for (let begin = 0, end; begin < labels.length; begin = end) {
@@ -205,11 +206,11 @@ class CoreLearner extends LearnerHandle implements Learner {
   }
 }
 
-/** Range of the bytes by which a checkpoint identifies its key: docs/math/checkpoints.md. */
+/** Range of the bytes that identify the key of a checkpoint: docs/math/checkpoints.md. */
 const COMMITMENT = [40, 56] as const;
 
 class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
-  /** Examples and steps of what was stored last. */
+  /** Number of examples and steps at the last save. */
   private saved: string;
   /** Chain of the calls, in the order in which they were made. */
   private last: Promise<unknown> = Promise.resolve();
@@ -242,7 +243,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     predictions?: Float64Array,
   ): Promise<void> {
     const where = 'learn';
-    // Copied now: the caller may go on with the arrays.
+    // Copied now, because the caller may reuse the arrays.
     const known = float64s(where, 'labels', labels);
     const rows = float64s(where, 'features', features);
     const scores = new Float64Array(known.length * this.numScores);
@@ -253,7 +254,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     requireLength(where, 'features', rows.length, known.length * this.dimension);
     await this.inTurn(async () => {
       for (let begin = 0, end; begin < known.length; begin = end) {
-        // The caller's loss is shown predictions: of a batch only when the one before is stored.
+        // The caller's loss sees predictions, so each batch waits until the one before is stored.
         const room = this.asksCaller ? this.batchSize - this.numWaiting : known.length;
         end = Math.min(known.length, begin + room);
         const batch = rows.subarray(begin * this.dimension, end * this.dimension);
@@ -262,7 +263,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
         await this.stored(() => this.learnNow(batch, labelled, into, first));
       }
     });
-    // Predictions tell of the weights: they are not shown before those were stored.
+    // Predictions reveal the weights, so they are not returned before those were stored.
     if (predictions !== undefined) overwrite(predictions, scores);
   }
 
@@ -286,7 +287,7 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     return result;
   }
 
-  /** Stores first what an earlier call could not: nothing is shown before. */
+  /** Stores what an earlier call could not store before anything is returned. */
   private async stored<T>(act: () => T): Promise<T> {
     await this.save();
     try {
@@ -311,13 +312,13 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
   }
 }
 
-/** Reads a learner's options, complete and of the right types. */
+/** Reads a learner's options, completed with defaults and of the right types. */
 function readLearner(reader: Reader, { mechanisms }: Instance) {
   const mechanism = readPrefixMechanism(reader, mechanisms);
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   const complete = {
     ...mechanism,
-    // Here `lambda` is the learner's.
+    // Here the option `lambda` is the learner's.
     parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Losses and constraint sets by name, as learner, simulation, models and the command read them.
+// Losses and constraint sets by name, for learner, simulation, models and the command.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import { makeError, within } from '../../core/errors.js';
@@ -27,12 +27,12 @@ const RULE_OPTIONS = ['domain', 'radius', 'lambda', 'descent'] as const;
 const PARAMETERS = ['loss', 'quantile', 'huberThreshold'] as const;
 export const LOSS_OPTIONS = [...PARAMETERS, ...RULE_OPTIONS] as const;
 
-/** Labels of these losses are classes. */
+/** True if the labels of a loss are classes. */
 export function classifies(loss: LossName | 'softmax' | 'function'): boolean {
   return loss === 'logistic' || loss === 'hinge' || loss === 'softmax';
 }
 
-/** Complete, or undefined for FTRL. */
+/** Reads a complete descent; undefined for FTRL. */
 function readDescent(outer: Reader) {
   const where = within(outer.where, 'descent');
   const given = outer.raw('descent');
@@ -47,7 +47,7 @@ function readDescent(outer: Reader) {
   return { rates, momentum: reader.numberOr('momentum', 0), throughWorkload };
 }
 
-/** Constraint set and update rule. */
+/** Reads the constraint set and the update rule. */
 export function readRule(reader: Reader) {
   return {
     domain: reader.oneOfOr('domain', DOMAINS),
@@ -57,7 +57,7 @@ export function readRule(reader: Reader) {
   };
 }
 
-/** Complete, or undefined for none. */
+/** Reads a complete penalty; undefined if there is none. */
 function readPenalty(outer: Reader) {
   const { where } = outer;
   const given = outer.raw('penalty');
@@ -67,7 +67,7 @@ function readPenalty(outer: Reader) {
   }
   const known = ['strength', 'groups', 'numUnpenalised'];
   const own = Object.entries(optionsObject(within(where, 'penalty'), given, known));
-  // Named as the core names them.
+  // Uses the names that the core has for them.
   const fields = own.map(([name, value]) => [`penalty.${name}`, value]);
   const reader = new Reader(where, Object.fromEntries(fields));
   const sizes = 'penalty.groups';
@@ -80,14 +80,17 @@ function readPenalty(outer: Reader) {
   return { strength: reader.number('penalty.strength'), groups, numUnpenalised };
 }
 
-/** How steps are made of examples, lambda of steps, and what is added to their losses. */
+/**
+ * Options for how steps are made from examples, lambda from steps, and what is added to their
+ * losses.
+ */
 export const STEP_OPTIONS = ['doubling', 'batchSize', 'penalty'] as const;
 
 export function readPenalisedSteps(reader: Reader) {
   return { ...readSteps(reader), penalty: readPenalty(reader) };
 }
 
-/** How steps are made of examples, and lambda of steps. */
+/** Reads how steps are made from examples, and lambda from steps. */
 export function readSteps(reader: Reader) {
   return {
     doubling: reader.flagOr('doubling', false),
@@ -104,7 +107,7 @@ export function readLoss(reader: Reader) {
   };
 }
 
-/** As of a learner, whose loss may have several scores or be the caller's. */
+/** Reads the loss of a learner, which may have several scores or be the caller's function. */
 export function readLearnerLoss(reader: Reader) {
   const { where } = reader;
   const given = reader.raw('loss');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learned models as plain data: read as warily as any file, and used.
+// Learned models as plain data: reads them as carefully as any file, and predicts with them.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import { newFloat64s, overwrite, requireFinite, requireFormat, writableLength } from '../../core/check.js';
@@ -86,7 +86,10 @@ function readModel(outer: Where, value: unknown): Linear {
   return { inputs, numScores, weights };
 }
 
-/** Returns what the model learns from, in place of the value of an input. */
+/**
+ * Returns the value of an input as the model sees it: clipped and scaled to [-1, 1] if it has a
+ * range.
+ */
 export function scaled(value: number, { low, high }: ModelInput): number {
   if (low === undefined || high === undefined) return value;
   const inside = Math.min(Math.max(value, low), high);
@@ -125,7 +128,10 @@ export function predict(model: unknown, features: unknown, out?: Float64Array): 
   return out;
 }
 
-/** Whether scores read a class: by the sign of one, or the first of the largest of several. */
+/**
+ * True if the scores give the right class: by the sign of a single score, or by the first of the
+ * largest of several.
+ */
 export function isRight(scores: Float64Array, label: number): boolean {
   if (scores.length === 1) return scores[0]! >= 0 === label > 0;
   return scores.indexOf(Math.max(...scores)) === label;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learning in coordinates in which the features are alike, which second moments tell that are
-// released first: docs/math/learning.md, section 14. The core has the moments.
+// Learning in coordinates in which the features are alike. They follow from second moments, which
+// are released first: docs/math/learning.md, section 14. The core computes the moments.
 
 import { outOfRange, type Reader } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
@@ -13,7 +13,7 @@ import type { LearnedModel, PreconditioningCost } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { LEARN_OPTIONS, learnFrom, readTable, type Plan, type Table } from './learn.js';
 
-/** Between seeds of learners and of moments. */
+/** Distance between the seeds of learners and of moments. */
 const FAR = 0x8000000000000000n;
 
 export function preconditioningCost(core: Core, options: unknown): PreconditioningCost {
@@ -31,7 +31,7 @@ export function preconditioningCost(core: Core, options: unknown): Preconditioni
   return cost;
 }
 
-/** @throws where second moments are asked for that cannot come first. */
+/** @throws if second moments are asked for that cannot be released first. */
 function requireMoments(
   where: Where,
   { dimension, momentsEpsilon, delta }: { dimension: number; momentsEpsilon: number; delta: number },
@@ -43,7 +43,7 @@ function requireMoments(
   if (momentsEpsilon === 0) throw outOfRange(where, 'delta', 'smaller, with {precondition}', delta);
 }
 
-/** Makes the model of a table, preconditioned if that is asked for, or by default. */
+/** Makes the model of a table, preconditioned if the options ask for it or by default. */
 export function learnWith(instance: Instance, reader: Reader, table: Table, plan: Plan): LearnedModel {
   const { core } = instance;
   const { where } = reader;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Settings of a learner that nobody chose, from public numbers alone: docs/math/learning.md,
-// section 10. The core has the numbers.
+// Default settings of a learner, from public numbers alone: docs/math/learning.md, section 10. The
+// core computes the numbers.
 
 import { optionsOf, outOfRange, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
@@ -11,19 +11,19 @@ import type { DescentOptions, LearnerOptions, ModelInput } from '../../types/all
 import { readOptions } from '../options.js';
 import { readLearnerLoss } from './loss.js';
 
-/** The range of features of which nothing was said, where the clip norm follows from ranges. */
+/** Default range of features if the clip norm follows from ranges. */
 export const DEFAULT_RANGE = { low: -1, high: 1 };
 
 const SETUPS = ['stream', 'table', 'unclipped'] as const;
 const OF_LOSS = ['loss', 'numClasses', 'quantile', 'huberThreshold'] as const;
 const TARGET = ['epsilon', 'delta', 'neighbours'] as const;
 
-/** Returns the features, each with a range. */
+/** Returns the features, with the default range where they have none. */
 export function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
   return inputs.map((input) => (input.low === undefined ? { ...input, ...DEFAULT_RANGE } : input));
 }
 
-/** Returns the square of the greatest slope of a loss there can be. */
+/** Returns the square of the largest slope that a loss can have. */
 export function slopeSquared(
   { loss, quantile = 0.5, huberThreshold = 1 }: Pick<
     LearnerOptions,
@@ -47,10 +47,10 @@ export function slopeSquared(
 export const RATES = ['linear', 'constant'] as const;
 export type Rates = (typeof RATES)[number];
 
-/** Returns whether the latest weights are the model of a table, not the mean of the later ones. */
+/** True if the model of a table is the latest weights, not the mean of the later ones. */
 export const takesLatest = ({ descent }: LearnerOptions) => descent?.rates !== undefined;
 
-/** Returns the descent that was chosen for a table, with the rates that are wanted. */
+/** Returns the descent chosen for a table, with the wanted kind of rates. */
 function descentOf(
   { momentum, rates }: { momentum: number | undefined; rates: Float64Array | undefined },
   kind: Rates,
@@ -59,7 +59,7 @@ function descentOf(
   return kind === 'linear' ? { momentum, rates } : { momentum };
 }
 
-/** Returns options of a learner: those that are given, and those that follow from them. */
+/** Returns options of a learner: those given, and those that follow from them. */
 export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
   const where = 'learnerDefaults';
   const given = [...OF_LOSS, ...TARGET];

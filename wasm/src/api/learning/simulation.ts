@@ -32,7 +32,7 @@ const OPTIONS = [
   'numRegretPrefixes',
 ];
 
-/** The class has the facts, which its constructor takes over as they are. */
+/** Declares the facts, which the constructor copies unchanged. */
 interface CoreSimulationHandle extends Omit<CoreSimulation, 'id'> {}
 
 class CoreSimulationHandle extends CoreHandle implements Simulation {
@@ -79,7 +79,7 @@ export function makeSimulation(instance: Instance, options: unknown): Simulation
   const mechanism = readPrefixMechanism(reader, instance.mechanisms);
   const complete = {
     ...mechanism,
-    // Here `lambda` is the learner's.
+    // Here the option `lambda` is the learner's.
     parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
     dimension,
     stream: reader.oneOfOr('stream', STREAMS),

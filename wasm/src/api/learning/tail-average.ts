@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The average of the later weights of a run: a function of what is private already.
+// The average of the later weights of a run, computed from weights that are private already.
 
 import type { Learner } from '../../types/all.js';
 
-/** Number of looks at the weights in a run, at most about. */
+/** Approximate maximum number of samples of the weights in a run. */
 const NUM_LOOKS = 256;
 
 type Looked = Pick<Learner, 'numSteps' | 'batchSize' | 'step' | 'model'>;
 
-/** Returns the rows to learn from between two looks: whole steps, where they come in those. */
+/**
+ * Returns the number of rows to learn from between two samples, which makes whole steps of full
+ * batches.
+ */
 export function rowsPerLook({ numSteps, batchSize }: Pick<Looked, 'numSteps' | 'batchSize'>): number {
   return Math.ceil(numSteps / NUM_LOOKS) * batchSize;
 }
 
-/** The mean of the weights after steps beyond the half of the horizon. */
+/** The mean of the weights after steps in the second half of the horizon. */
 export class TailAverage {
   readonly pieceSize: number;
   private sum: Float64Array | undefined;
@@ -25,7 +28,9 @@ export class TailAverage {
     this.pieceSize = rowsPerLook(learner);
   }
 
-  /** Takes the weights as they are now, unless they were taken or it is too early. */
+  /**
+   * Samples the current weights, unless they were sampled already or the run is in its first half.
+   */
   look(): void {
     const { step, numSteps } = this.learner;
     if (step <= this.lastStep || 2 * step <= numSteps) return;
@@ -36,7 +41,7 @@ export class TailAverage {
     this.numLooks += 1;
   }
 
-  /** Returns the average, undefined before the second half. */
+  /** Returns the average; undefined before the second half. */
   weights(): number[] | undefined {
     return this.sum && Array.from(this.sum, (sum) => sum / this.numLooks);
   }

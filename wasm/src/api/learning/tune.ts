@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Settings of a learner that the data choose, privately: docs/math/learning.md, section 12.
+// Chooses settings of a learner privately from the data: docs/math/learning.md, section 12.
 
 import { optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
@@ -15,7 +15,7 @@ import { isRight } from './model.js';
 import { learnWith } from './precondition.js';
 
 const WHERE = 'learnTuned';
-/** Factors on the rate where no candidates are given. */
+/** Factors on the rate if no candidates are given. */
 const RATES: readonly number[] = [0.25, 1, 4];
 
 function readFactor(reader: Reader, name: 'rate' | 'clip'): number {
@@ -37,7 +37,9 @@ function readCandidates(reader: Reader): Required<Candidate>[] {
   return given.map((each, i) => readCandidate(within(WHERE, `candidates[${i}]`), each));
 }
 
-/** @throws for labels that are no classes: held-out rows meet no learner that would refuse them. */
+/**
+ * @throws for labels that are not classes: held-out rows meet no learner that would refuse theirs.
+ */
 function requireClasses(labels: Float64Array, numClasses: number | undefined): void {
   const isClass = (label: number) =>
     numClasses === undefined
@@ -57,7 +59,7 @@ function rowsOf({ rows, labels, ...same }: Table, numbers: readonly number[]): T
   return { ...same, rows: part, labels: Float64Array.from(numbers, (row) => labels[row]!) };
 }
 
-/** Returns how many rows of a table the weights read right. */
+/** Returns how many rows of a table the weights classify correctly. */
 function numRightOf(weights: readonly number[], { rows, labels }: Table): number {
   const width = rows.length / labels.length;
   const scores = new Float64Array(weights.length / width);
@@ -102,7 +104,8 @@ export function learnTuned(instance: Instance, options: unknown): LearnedModel {
       const isHeldOut = new Set(drawn);
       const others = Array.from(table.labels.keys()).filter((row) => !isHeldOut.has(row));
       const [training, heldOut] = [rowsOf(table, others), rowsOf(table, drawn)];
-      // All of them, also those that take no part in the choice: how long it takes tells nothing.
+      // Trains all candidates, even those that take no part in the choice, so that the run time
+      // reveals nothing.
       const models = candidates.map((candidate, i) => {
         const seed =
           insecureSeed === undefined ? undefined : BigInt.asUintN(64, insecureSeed + BigInt(i + 1));

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Next weights from private sums of gradients: post-processing, whatever it does.
+// Computes the next weights from private sums of gradients. Any rule is post-processing.
 
-/** A private gradient of one step, and the sum of all up to it; both divided by the batch size. */
+/**
+ * The private gradient of one step, and the sum of all up to it, both divided by the batch size.
+ */
 export interface Released {
   increment: Float64Array;
   total: Float64Array;
 }
 
-/** Overwrites weights by the next ones. */
+/** Overwrites the weights with the next ones. */
 export type UpdateRule = (weights: Float64Array, released: Released) => void;
 
 interface Ball {
@@ -24,7 +26,7 @@ function project(weights: Float64Array, { start, radius }: Ball): void {
   weights.forEach((w, i) => (weights[i] = start[i]! + factor * (w - start[i]!)));
 }
 
-/** Norms of parts of a - b: arguments of a call are limited in number. */
+/** Returns norms of parts of a - b, because the number of arguments of a call is limited. */
 function chunks(a: Float64Array, b: Float64Array): number[] {
   const norms: number[] = [];
   for (let first = 0; first < a.length; first += 1024) {
@@ -63,8 +65,8 @@ export interface AdamOptions {
 }
 
 /**
- * Adam whose second moment loses the known variance of the noise, averaged over the steps like the
- * squares themselves: docs/math/learning.md, section 9.
+ * Adam, with the known variance of the noise subtracted from the second moment. The variance is
+ * averaged over the steps like the squares themselves: docs/math/learning.md, section 9.
  */
 export function adam({ rate, beta1, beta2, floor, variances }: AdamOptions, size: number): UpdateRule {
   const first = new Float64Array(size);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The memo of a ledger begins with what its sums are about: the length of a text in 4 bytes,
-// the lowest first, and the text.
+// The memo of a ledger begins with a description of its sums: the length of a text in 4 bytes,
+// lowest first, and the text.
 
 import { joined } from '../../shared/joined.js';
 
 const LENGTH_BYTES = 4;
 const BEGINNING = '{"statistic":"';
 
-/** A statistic in words: JSON that begins with its name. */
+/** Describes a statistic in JSON that begins with its name. */
 export function aboutOf<S extends object>(statistic: string, facts: S): string {
   return JSON.stringify({ statistic, ...facts });
 }
@@ -20,7 +20,10 @@ export function headOf(about: string): Uint8Array {
   return joined([length, text]);
 }
 
-/** The name of the statistic that a memo of a ledger is about, if of any, and what follows. */
+/**
+ * Returns the name of the statistic that a ledger's memo describes, if any, and the rest of the
+ * memo.
+ */
 export function splitMemo(memo: Uint8Array): { statistic: string | undefined; own: Uint8Array } {
   const none = { statistic: undefined, own: memo };
   if (memo.length < LENGTH_BYTES) return none;

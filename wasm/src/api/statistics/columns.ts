@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Records as the columns that are summed, and what such sums say.
+// Turns records into the columns that are summed, and the sums into readings.
 
 import type { Core, CoreColumns, CorePrefixSum } from '../../core/core.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import type { Certificate, Estimate, Handle, Neighbours, Totals } from '../../types/all.js';
 
-/** Numbers of an estimate as it crosses: value, low, high, stddev. */
+/** Number of values of an estimate as it crosses the boundary: value, low, high, stddev. */
 const ESTIMATE = 4;
 
 function estimatesOf(numbers: Float64Array): Estimate[] {
@@ -17,13 +17,13 @@ function estimatesOf(numbers: Float64Array): Estimate[] {
   });
 }
 
-/** Options of every statistic, as they are asked for. */
+/** Options common to all statistics. */
 export interface Asked {
   confidence: number;
   neighbours: Neighbours;
 }
 
-/** Columns of records, several of these in each piece. */
+/** Columns of records in pieces, with several records in each. */
 export interface Parts {
   numRecords: number;
   pieces: Iterable<Float64Array>;
@@ -37,25 +37,25 @@ export abstract class Columns<Reading = unknown> {
     protected readonly neighbours: Neighbours,
   ) {}
 
-  /** Numbers of a record, or of what is said of it. */
+  /** Number of values in a record, or of categories in a histogram. */
   abstract readonly dimension: number;
-  /** Text that tells sums of these columns from others. */
+  /** Text that distinguishes sums of these columns from others. */
   abstract readonly about: string;
-  /** Columns of a single record. */
+  /** Returns the columns of a single record. */
   abstract one(where: string, record: unknown): Float64Array;
-  /** Columns of records, all of which are looked at. */
+  /** Returns the columns of records, after checking all of them. */
   abstract many(where: string, name: string, records: unknown): Float64Array;
-  /** Four numbers an estimate, for each row of sums. */
+  /** Returns four numbers per estimate, for each row of sums. */
   protected abstract numbersOf(sums: Float64Array, stddevs: Float64Array, firstStep: number): Float64Array;
   protected abstract named(estimates: Estimate[]): Reading;
 
-  /** Make the sums, where columns have a mechanism of their own. */
+  /** These make the sums if the columns have their own mechanism. */
   prefixSum?: (given: object) => CorePrefixSum;
   peopleSum?: (given: object) => CorePrefixSum;
   ledger?: (given: object) => CorePrefixSum;
   peopleLedger?: (given: { about: string }) => CorePrefixSum;
 
-  /** Whatever a statistic has besides; `use` throws where it was disposed of. */
+  /** Returns further members of a statistic; `use` throws if it was disposed of. */
   extras(_use: () => void): object {
     return {};
   }
@@ -64,30 +64,33 @@ export abstract class Columns<Reading = unknown> {
     return this.made.id;
   }
 
-  /** Frees what no handle came to own. */
+  /** Frees the object; for use if no handle came to own it. */
   drop(): void {
     if (!this.core.aborted) this.core.call('dispose', this.id);
   }
 
-  /** The claim of sums of the columns, as one about records. */
+  /** Converts the certificate of sums of the columns to one about records. */
   certified(certificate: Certificate): Certificate {
     const { neighbours } = this;
     const clipNorm = this.made.distance / (neighbours === 'replace-one' ? 2 : 1);
     return Object.freeze({ ...certificate, neighbours, clipNorm });
   }
 
-  /** The same columns in pieces: all records have been looked at when this returns. */
+  /** Returns the same columns in pieces; all records have been checked when this returns. */
   parts(where: string, name: string, records: unknown): Parts {
     const columns = this.many(where, name, records);
     return { numRecords: columns.length / this.made.dimension, pieces: [columns] };
   }
 
-  /** Predicted std of the noise that `stddev` of the statistic is about, by that of the sums. */
+  /**
+   * Returns the predicted std of the noise that the statistic's `stddev` reports, from that of the
+   * sums.
+   */
   stddev(ofSums: number, _step: number, _which?: unknown): number {
     return ofSums / this.made.countWeight;
   }
 
-  /** Readings of rows of sums, with the std of the noise in each row. */
+  /** Returns the readings of rows of sums, given the std of the noise in each row. */
   read(sums: Float64Array, stddevs: Float64Array, firstStep: number): Reading[] {
     const numbers = this.numbersOf(sums, stddevs, firstStep);
     const width = numbers.length / stddevs.length;
@@ -97,11 +100,11 @@ export abstract class Columns<Reading = unknown> {
   }
 }
 
-/** Sums of columns. */
+/** Private sums of columns. */
 type Sums = Handle & Pick<Totals, 'certificate' | 'insecure' | 'stddev' | 'step'>;
 type OpenSums = Sums & Pick<Totals, 'endSteps'>;
 
-/** The common part of statistics: columns, and private sums of them. */
+/** Base of statistics: columns, and private sums of them. */
 export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandle {
   readonly certificate: Certificate;
   readonly dimension: number;
@@ -139,13 +142,13 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
     super.dispose();
   }
 
-  /** Throws where this was disposed of. */
+  /** Throws if this was disposed of. */
   protected get sums(): S {
     void this.id;
     return this.ownSums;
   }
 
-  /** Throws where this was disposed of. */
+  /** Throws if this was disposed of. */
   protected get columns(): Columns<Reading> {
     void this.id;
     return this.ownColumns;
@@ -160,13 +163,13 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
   }
 }
 
-/** The common part of statistics of one process. */
+/** Base of statistics that live in one process. */
 export abstract class OpenStatistic<S extends OpenSums, Reading> extends StatisticHandle<S, Reading> {
   endSteps(numSteps?: number): Reading[] {
     return this.several(() => this.sums.endSteps(numSteps));
   }
 
-  /** Readings of steps; an error on the way has those of the steps before it. */
+  /** Returns the readings of steps. An error carries the readings of the steps before it. */
   protected several(release: () => Float64Array): Reading[] {
     const { step } = this;
     try {

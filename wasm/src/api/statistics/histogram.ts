@@ -14,15 +14,15 @@ export const HISTOGRAM_OPTIONS = ['categories', 'other', 'total'];
 
 const POST_PROCESSING = ['non-negative', 'monotone'] as const;
 
-/** Numbers of the columns of as many records as are contributed at once. */
+/** Number of column entries to contribute at once. */
 const PIECE = 2 ** 16;
 
 interface Shape extends Asked {
   categories: readonly string[];
-  /** Index of the category for what is outside. */
+  /** Index of the category for values outside the domain. */
   other: number | undefined;
   total: boolean;
-  /** Whether counts can fall, as those of a window do. */
+  /** True if counts can fall, as those of a window do. */
   falls: boolean;
 }
 
@@ -31,7 +31,7 @@ function readCategories(reader: Reader): string[] {
   const given = reader.raw('categories');
   if (!Array.isArray(given)) throw wrongType(where, 'categories', 'an array of texts', given);
   const seen = new Set<string>();
-  // Holes of an array are undefined here.
+  // Array.from reads holes of an array as undefined.
   return Array.from(given, (category: unknown, i) => {
     const name = `categories[${i}]`;
     if (typeof category !== 'string') throw wrongType(where, name, 'a string', category);
@@ -60,7 +60,7 @@ export class HistogramColumns extends Columns<Histogram> {
       ...asked,
       categories: Object.freeze(categories),
       other: other === undefined ? undefined : categories.indexOf(other),
-      // With replace-one it costs nothing, and is always there.
+      // With replace-one the total costs nothing, and is always there.
       total: reader.flagOr('total', false) || asked.neighbours === 'replace-one',
       falls,
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Options of statistics: which one it is, and what its sums take.
+// Options of statistics: their kind, and the options of their sums.
 
 import type { Reader } from '../../core/check.js';
 import type { Core, CoreMechanism } from '../../core/core.js';
@@ -18,7 +18,10 @@ import { readStackMechanism, SumsColumns, SUMS_OPTIONS } from './stack.js';
 const OWN_OPTIONS = { moments: MOMENTS_OPTIONS, histogram: HISTOGRAM_OPTIONS, sums: SUMS_OPTIONS };
 const STATISTICS = ['moments', 'histogram', 'sums'] as const;
 
-/** Options of every statistic. A program that makes none has no list of them. */
+/**
+ * Returns the options of every statistic. A function, so that programs without statistics drop the
+ * list.
+ */
 export function statisticOptions(): string[] {
   return [
     'statistic',
@@ -29,10 +32,13 @@ export function statisticOptions(): string[] {
   ];
 }
 
-/** The core has that much room for sums. */
+/** The core has room for sums up to this size. */
 const MOST_IN_GRIDS = 2 ** 62;
 
-/** The same error; one about the grid, which nobody chose, is about what has no room on it. */
+/**
+ * Returns the error unchanged, unless it is about the grid, which the caller did not choose: that
+ * one becomes an error about the option that left no room on it.
+ */
 export function inGiven(error: unknown, complete: CompleteOptions): unknown {
   const refusal = refusalOf(error);
   if (refusal.parameter !== 'grid') return error;
@@ -55,7 +61,7 @@ function makeColumns(
   return HistogramColumns.read(core, reader, asked, mechanism.workload.kind === 'window');
 }
 
-/** A statistic that is asked for: its columns, and what their sums take but a key. */
+/** Reads a statistic: its columns, and everything that their sums take except a key. */
 export function readStatistic(
   instance: Instance,
   reader: Reader,
@@ -82,8 +88,8 @@ export function readStatistic(
   const { distance, dimension, grid } = columns.made;
   const complete: CompleteOptions = {
     ...mechanism,
-    // Neighbours differ by one distance, whichever they are: that of two records is no double norm.
-    // A stack has its own in the mechanism that its columns have made.
+    // `distance` is that of neighbours of either kind: for two records it is not twice a norm. A
+    // stack has its own neighbours in the mechanism that its columns have made.
     neighbours: 'zero-out',
     clipNorm: distance,
     pure: false,

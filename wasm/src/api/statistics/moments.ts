@@ -18,7 +18,7 @@ interface Shape extends Asked {
   covariance: boolean;
 }
 
-/** Two ends each, one after the other; the core looks at their values. */
+/** Reads the two ends of each range, one after the other; the core checks their values. */
 function readRanges(reader: Reader): Float64Array {
   const { where } = reader;
   const given = reader.raw('ranges');

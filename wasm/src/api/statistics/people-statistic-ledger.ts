@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics of people that survive restarts: a ledger of people, whose memo says what it is about.
+// Statistics of people that survive restarts: a ledger of people whose memo describes the
+// statistic.
 
 import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
@@ -57,7 +58,8 @@ export async function makePeopleStatisticLedger(
     requirePattern(where, complete);
     const durable = reader.oneOfOr('durable', DURABLE);
     const sums = await openTotals(reader, complete, (given, made) => {
-      // Before the core reads a state of other sums, which it takes for one of another mechanism.
+      // Checked before the core reads a state of other sums, which it takes for one of another
+      // mechanism.
       if (made.state) requireAbout(where, memo, made.memo);
       return asErrorsOf(where, () => {
         const own = { ...given, about };
@@ -65,7 +67,7 @@ export async function makePeopleStatisticLedger(
         return new CorePeopleLedger(instance, { ...made, memo, sums: of }, durable);
       });
     });
-    // It has the record and the reading that its options say.
+    // Its records and readings are of the kind that the options name.
     return new CorePeopleStatisticLedger(instance, columns, sums) as unknown as Every;
   } catch (error) {
     columns.drop();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums of several workloads of one stream: records are numbers, and each has as many sums as there
-// are workloads.
+// Sums of several workloads of one stream. Records are numbers, and each has one sum per workload.
 
 import { float64s, outOfRange, requireCount, wrongType, type Reader } from '../../core/check.js';
 import type { Core, CoreColumns, CoreFactorization, CoreMechanism } from '../../core/core.js';
@@ -17,7 +16,7 @@ import { Columns, type Asked } from './columns.js';
 
 export const SUMS_OPTIONS = ['workloads', 'importance', 'dimension', 'clipNorm'];
 
-/** Facts that states have in common which belong together. */
+/** Facts that must agree for a stored state to belong to a statistic. */
 interface Shape {
   workloads: readonly CoreWorkload[];
   importance: Float64Array | undefined;
@@ -54,7 +53,7 @@ function requireNoWorkload(reader: Reader): void {
 
 const defaultOfStack = ({ numSteps }: CoreProblem) => defaultMechanism(numSteps, false);
 
-/** The mechanism of several workloads; where none is named, that of windows. */
+/** Reads the mechanism of several workloads; if none is named, it is that of windows. */
 export function readStackMechanism(reader: Reader, { mechanisms }: Instance): CoreMechanism {
   requireNoWorkload(reader);
   return readMechanism(reader, mechanisms, defaultOfStack);
@@ -114,7 +113,7 @@ export class SumsColumns extends Columns<StackedSums> {
     return { workloads: this.workloads, lowerBound };
   }
 
-  /** The claim is about records as it is. */
+  /** The certificate is about records already. */
   override certified(certificate: Certificate): Certificate {
     return certificate;
   }

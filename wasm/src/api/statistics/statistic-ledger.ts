@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics that survive restarts. The memo of the ledger begins with what its sums are about.
+// Statistics that survive restarts. The memo of the ledger begins with a description of its sums.
 
 import { wrongType } from '../../core/check.js';
 import { makeError, told, type RefusalError } from '../../core/errors.js';
@@ -14,7 +14,7 @@ import { headOf } from './about.js';
 import { StatisticHandle, type Columns } from './columns.js';
 import { inGiven, readStatistic, statisticOptions } from './kinds.js';
 
-/** Refuses a memo of sums about anything else. */
+/** Refuses a memo that describes other sums. */
 export function requireAbout(where: string, head: Uint8Array, memo: Uint8Array | undefined): void {
   if (head.every((byte, i) => byte === memo?.[i])) return;
   throw makeError('bad_state', where, {
@@ -72,7 +72,7 @@ class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Re
     return this.readingsOf(await this.sums.releaseSteps(firstStep, columns, kept), firstStep);
   }
 
-  /** Stores what a new state is about, and refuses one that is about anything else. */
+  /** Stores the description of a new state, and refuses a state with another one. */
   async begin(): Promise<void> {
     const { memo, step } = this.sums;
     if (memo === undefined && step === 0) {
@@ -94,7 +94,7 @@ export async function makeStatisticLedger(
   let sums: CoreReleaseLedger;
   try {
     sums = await openLedgerOf(instance, reader, complete, 'statistic', (given, { memo }) => {
-      // Before the core reads a state of other sums, which it might take for a damaged one.
+      // Checked before the core reads a state of other sums, which it might take for a damaged one.
       if (memo) requireAbout(WHERE, headOf(columns.about), memo);
       return columns.ledger?.(given) ?? instance.core.call('ledgerCreate', given);
     });
@@ -105,7 +105,7 @@ export async function makeStatisticLedger(
   const ledger = new CoreStatisticLedger(instance, columns, sums);
   try {
     await ledger.begin();
-    // It has the record and the reading that its options say.
+    // Its records and readings are of the kind that the options name.
     return ledger as unknown as Every;
   } catch (error) {
     ledger.dispose();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics of one process, of records or of people.
+// Statistics that live in one process, of records or of people.
 
 import type { Reader } from '../../core/check.js';
 import { asErrorsOf } from '../../core/errors.js';
@@ -51,7 +51,7 @@ class CorePeopleStatistic<Reading> extends OpenStatistic<PeopleSum, Reading> {
   }
 }
 
-/** Makes sums of the columns that the options ask for, and a statistic of both. */
+/** Makes the columns of the options and their sums, and a statistic of both. */
 function makeOf<S, T>(
   instance: Instance,
   reader: Reader,
@@ -69,7 +69,7 @@ function makeOf<S, T>(
   }
 }
 
-/** It has the record and the reading that its options say. */
+/** Makes a statistic whose records and readings are of the kind that the options name. */
 export function makeStatistic(
   instance: Instance,
   options: unknown,
@@ -82,7 +82,7 @@ export function makeStatistic(
   ) as unknown as Statistic & HistogramStatistic & SumsStatistic;
 }
 
-/** The same, of people. */
+/** The same for people. */
 export function makePeopleStatistic(
   instance: Instance,
   options: unknown,
@@ -92,7 +92,8 @@ export function makePeopleStatistic(
     instance,
     readOptions(where, options, statisticOptions()),
     (complete, { peopleSum }) =>
-      // Records that are sums are added up; of others the sum would be no record's columns.
+      // A person's records are added up for sums. For other statistics only the first counts,
+      // because a sum would not be the columns of any record.
       peopleSumOf(where, instance, complete, peopleSum ? ALL_TAKES : FIRST_TAKES, peopleSum),
     (columns, sums) => new CorePeopleStatistic(instance, columns, sums),
   ) as unknown as PeopleStatistic & PeopleHistogram & PeopleStackedSums;

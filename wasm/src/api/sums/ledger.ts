@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A running total whose state outlives the process: decided by the core, saved by a store, and only
-// then handed out.
+// A running total whose state outlives the process. The core decides a step, a store saves it, and
+// only then is it returned.
 
 import { float64s, requireCount, wrongType, type Reader } from '../../core/check.js';
 import type { CorePrefixSum } from '../../core/core.js';
@@ -22,7 +22,7 @@ export interface Made extends Stored {
   insecure: boolean;
 }
 
-/** Steps to be decided, stored and handed out. */
+/** Steps to decide, store and return. */
 interface Task {
   firstStep: number;
   numSteps: number;
@@ -30,7 +30,7 @@ interface Task {
   memo: Uint8Array | undefined;
 }
 
-/** The common part of ledgers: a core that decides, a journal, and an order of calls. */
+/** Base of ledgers: a core that decides, a journal, and the order of calls. */
 export abstract class LedgerHandle extends CoreHandle {
   readonly certificate: Certificate;
   readonly grid: number;
@@ -38,11 +38,11 @@ export abstract class LedgerHandle extends CoreHandle {
   readonly insecure: boolean;
   readonly identity: string;
   protected readonly journal: Journal;
-  /** Whether there are contributions that are not stored. */
+  /** True if there are contributions that are not stored. */
   protected waits = false;
   private readonly hold: StoreHold;
   private readonly key: Uint8Array<ArrayBuffer>;
-  /** Calls are dealt with one after the other, in the order in which they came. */
+  /** Chain of the calls, which run one after the other in the order in which they were made. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(instance: Instance, made: Made, kind: string) {
@@ -81,7 +81,7 @@ export abstract class LedgerHandle extends CoreHandle {
     return halfWidthOf({ core, id, certificate }, 'ledgerHalfWidth', wanted);
   }
 
-  /** Private running totals after steps that were stored. */
+  /** Returns private running totals of stored steps. */
   released(firstStep: number, numSteps: number): Float64Array {
     return this.core.call('ledgerReleased', this.id, firstStep, numSteps);
   }
@@ -98,7 +98,7 @@ export abstract class LedgerHandle extends CoreHandle {
     return result;
   }
 
-  /** The releases of steps that are decided in their turn, and stored. */
+  /** Decides and stores steps when their turn comes, and returns their releases. */
   protected async releases(where: string, task: Task, name = 'firstStep'): Promise<Float64Array> {
     return this.inTurn(() => {
       const { decided } = this.core.call('ledgerSteps', this.id);
@@ -117,7 +117,7 @@ export abstract class LedgerHandle extends CoreHandle {
     this.waits = false;
   }
 
-  /** Shortens the log where it is long, once the release was handed out. */
+  /** Shortens a long log, once the release has been returned. */
   private async tidy(): Promise<void> {
     if (this.waits || !this.journal.isLong) return;
     await new Promise((resolve) => setTimeout(resolve));
@@ -173,7 +173,7 @@ export class CoreReleaseLedger extends LedgerHandle implements ReleaseLedger {
   }
 }
 
-/** Opens the store of these options, and makes a ledger of what it holds. */
+/** Opens the store of these options, and makes a ledger from its contents. */
 export async function openTotals<T extends LedgerHandle>(
   reader: Reader,
   complete: CompleteOptions,
@@ -191,8 +191,8 @@ export async function makeLedger(instance: Instance, options: unknown): Promise<
 }
 
 /**
- * Opens the ledger of totals that the options ask for, whichever others they have.
- * @param kind  what it says it was when it is disposed of.
+ * Opens a ledger of the totals that the options describe; other options are allowed.
+ * @param kind  its name in the error after it was disposed of.
  */
 export async function openLedger(
   instance: Instance,
@@ -202,7 +202,7 @@ export async function openLedger(
   return openLedgerOf(instance, reader, readTotals(reader, instance.mechanisms), kind);
 }
 
-/** The same by options that are complete, and what makes it of them; the reader has the store. */
+/** The same with complete options, where `make` calls the core; the reader has the store. */
 export async function openLedgerOf(
   instance: Instance,
   reader: Reader,

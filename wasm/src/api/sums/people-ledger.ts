@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Totals of people that outlive the process, with what was contributed to the open step.
+// Totals of people that outlive the process, including contributions to the open step.
 
 import { float64s, outOfRange, requireCount } from '../../core/check.js';
 import type { Instance } from '../../core/handle.js';
@@ -13,7 +13,7 @@ import { readTotals } from './totals.js';
 /** When contributions are stored; the first is the default. */
 export const DURABLE = ['contribution', 'release'] as const;
 
-/** Names of the core are UTF-8, in which halves of characters are all the same. */
+/** The core's names are UTF-8, in which all lone surrogates would be the same. */
 const HALF_OF_A_CHARACTER = /\p{Surrogate}/u;
 
 export class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
@@ -62,7 +62,7 @@ export class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
   }
 
   private async take(names: string[], values: Float64Array): Promise<void> {
-    // A release whose storing failed comes before what others contribute.
+    // A release that could not be stored is stored before others contribute.
     if (this.hasUnstoredSteps()) await this.write();
     this.core.call('peopleLedgerContribute', this.id, names, values);
     this.waits ||= names.length > 0;

@@ -15,7 +15,10 @@ const NAMES = {
   endSteps: 'peopleSumEndSteps',
 } as const;
 
-/** Functions of the core that take records: of a person's to one step all are added up, or the first is. */
+/**
+ * Functions of the core that take records: of a person's records to a step, all are added up, or
+ * only the first.
+ */
 export const ALL_TAKES = { contribute: 'peopleSumContribute', releaseEach: 'peopleSumReleaseEach' } as const;
 export const FIRST_TAKES = {
   contribute: 'peopleSumContributeFirst',
@@ -24,7 +27,7 @@ export const FIRST_TAKES = {
 
 type Takes = typeof ALL_TAKES | typeof FIRST_TAKES;
 
-/** The names of the people of so many records. */
+/** Reads the names of the people, one per record. */
 export function readPeople(where: string, people: unknown, numRecords: number): string[] {
   const list = typeof people === 'string' ? [people] : (people as ArrayLike<unknown> | null);
   if (typeof list !== 'object' || list === null || typeof list.length !== 'number') {
@@ -42,7 +45,7 @@ export function readPeople(where: string, people: unknown, numRecords: number): 
   });
 }
 
-/** Refuses the pattern that no rule for persons keeps. */
+/** Refuses the participation pattern that no rule for persons can enforce. */
 export function requirePattern(where: string, { participation }: CompleteOptions): void {
   if (participation.kind !== 'fixed-epoch') return;
   const constraint = "must be 'single', or {participations} and {minSeparation}";
@@ -51,7 +54,7 @@ export function requirePattern(where: string, { participation }: CompleteOptions
 }
 
 class CorePeopleSum extends NoisyTotals implements PeopleSum {
-  /** Numbers of the people, in the order in which they came. */
+  /** Numbers of the people, in order of appearance. */
   private readonly numbers = new Map<string, number>();
 
   constructor(
@@ -93,7 +96,9 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
     return this.handOut(values, out);
   }
 
-  /** A number for each record's person; the names are kept, so that no two share one. */
+  /**
+   * Returns a number for each record's person. The names are kept, so that no two share a number.
+   */
   private numbersOf(where: string, people: unknown, numRecords: number): Float64Array {
     const names = readPeople(where, people, numRecords);
     return Float64Array.from(names, (name) => {
@@ -104,7 +109,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
   }
 }
 
-/** Sums of people by options that are complete, with their key. */
+/** Makes sums of people from complete options with their key. */
 export function peopleSumOf(
   where: string,
   instance: Instance,

@@ -44,7 +44,7 @@ class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
   }
 }
 
-/** A running total by options that are complete, with their key, and what makes it of them. */
+/** Makes a running total from complete options with their key; `make` calls the core. */
 export function prefixSumOf(
   instance: Instance,
   complete: CompleteOptions,

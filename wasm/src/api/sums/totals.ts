@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Code shared by private running totals, for either privacy unit: a record or a person.
+// Code shared by private running totals of both privacy units, a record and a person.
 
 import { float64s, newFloat64s, outOfRange, overwrite, requireCount } from '../../core/check.js';
 import { Scratch, writableLength, wrongType, type Reader } from '../../core/check.js';
@@ -15,7 +15,7 @@ import type { NoiseProbability, Totals } from '../../types/all.js';
 import { countRecords, MECHANISM_OPTIONS, readOptions } from '../options.js';
 import { readSumsMechanism, requireLength } from '../options.js';
 
-/** Options that say how totals are released. */
+/** Options for the way totals are released. */
 export const MODE_OPTIONS = ['mode', 'latticeNoise', 'precisionBits'];
 export const TOTALS_OPTIONS = [
   ...MECHANISM_OPTIONS,
@@ -35,7 +35,7 @@ interface Names {
   endSteps: 'prefixSumEndSteps' | 'peopleSumEndSteps';
 }
 
-/** Half width of the noise of totals without a delta, by a function of the core. */
+/** Returns the half width of the noise of totals without a delta, from a function of the core. */
 export function halfWidthOf(
   { core, id, certificate }: { core: Core; id: number; certificate: Certificate },
   name: Names['halfWidth'] | 'ledgerHalfWidth',
@@ -113,8 +113,8 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
   }
 
   /**
-   * A copy of what was given: kept for the next call where the totals go to `out`, else a new one,
-   * which becomes the result.
+   * Copies the input: into a buffer reused by the next call if the totals go to `out`, else into a
+   * new array, which becomes the result.
    */
   protected input(
     where: string,
@@ -149,7 +149,7 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
   }
 
   /**
-   * Names the refused record in the error; the error and `out` get the totals before that record.
+   * Names the refused record in the error. The error and `out` get the totals before that record.
    */
   protected nameReleased(
     where: string,
@@ -165,7 +165,7 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
     return Object.assign(refused, { released });
   }
 
-  /** Names the refused contribution in the error, and how many there were before it. */
+  /** Names the refused contribution in the error, and the number of contributions before it. */
   protected nameContributed(error: unknown): unknown {
     const records = { kind: 'record', width: this.dimension } as const;
     const refused = atRow(error as Partway, 'contribute', records);
@@ -179,7 +179,7 @@ export interface CompleteMode {
   precisionBits: number | undefined;
 }
 
-/** Refuses what only mode lattice knows where another mode was asked for. */
+/** Reads the mode, and refuses options of mode lattice with any other mode. */
 export function readMode(reader: Reader): CompleteMode {
   const mode = reader.oneOfOr('mode', MODES);
   const given = ['latticeNoise', 'precisionBits'].find((name) => reader.has(name));
@@ -193,7 +193,7 @@ export function readMode(reader: Reader): CompleteMode {
   };
 }
 
-/** Whether there is no delta; refuses what then has no meaning. */
+/** True if totals are without a delta; refuses options that then have no meaning. */
 function readPure(reader: Reader): boolean {
   if (!reader.has('pure') || !reader.flag('pure')) return false;
   const others = PARAMETER_NAMES.filter((name) => !PURE_PARAMETERS.includes(name));
@@ -204,7 +204,7 @@ function readPure(reader: Reader): boolean {
   throw outOfRange(reader.where, given, 'left out with {pure}', reader.raw(given));
 }
 
-/** Options of a running total, complete and of the right types. */
+/** Options of a running total, completed with defaults and of the right types. */
 export interface CompleteOptions extends CoreMechanism, CompleteMode {
   pure: boolean;
   dimension: number;
@@ -227,7 +227,7 @@ export function readTotals(
   };
 }
 
-/** Reads the options, and makes totals from them and a key. */
+/** Reads the options, and makes totals with them and a key. */
 export function makeTotals<T>(
   where: string,
   instance: Instance,
