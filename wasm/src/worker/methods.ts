@@ -164,7 +164,7 @@ export type Info<K extends Kind> = Pick<Objects[K], Table[K]['facts'][number] & 
 export type Asked<K extends Kind> = KeysOf<K, 'asks'> | KeysOf<K, 'calls'> | KeysOf<K, 'batches'>;
 /** Names of the methods on many rows. */
 export type BatchMethod = { [Each in Kind]: KeysOf<Each, 'batches'> }[Kind];
-/** Kinds of objects that have such methods. */
+/** Kinds of objects that have methods on many rows. */
 export type StreamKind = { [Each in Kind]: Table[Each] extends { batches: unknown } ? Each : never }[Kind];
 export type Stream = Objects[StreamKind];
 

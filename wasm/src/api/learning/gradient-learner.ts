@@ -40,7 +40,7 @@ type Facts = Pick<
   'dimension' | 'clipping' | 'batchSize' | 'rule' | 'insecure'
 >;
 
-/** Noise of sums. */
+/** Facts of the noise in the sums. */
 type Noise = Pick<GradientLearner, 'certificate' | 'grid'>;
 
 type Made = Noise & { id: number };

@@ -12,7 +12,7 @@ import { Columns, type Asked } from './columns.js';
 
 export const MOMENTS_OPTIONS = ['ranges', 'covariance'];
 
-/** Arguments of the core. */
+/** Arguments for the core. */
 interface Shape extends Asked {
   ranges: Float64Array;
   covariance: boolean;
