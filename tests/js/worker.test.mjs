@@ -549,6 +549,25 @@ test('worker: sums and learners give what the library gives, in pieces', async (
   await assert.rejects(remote.step(), code('disposed'));
 });
 
+test('worker: the lambda of a learner is that of its next step', async () => {
+  for (const rule of [{ doubling: true }, { descent: { rates: [1, 0.5, 0.25] } }]) {
+    const options = { mechanism: 'tree', numSteps: 8, ...target, dimension: 1, ...rule };
+    const own = dp.learner(options);
+    const remote = await client.learner(options);
+    const atFirst = own.lambda;
+    assert.equal(remote.lambda, atFirst);
+    for (const labels of [[1], [0, 1]]) {
+      own.learn(labels, labels);
+      await remote.learn(labels, labels);
+      assert.equal(remote.lambda, own.lambda);
+    }
+    assert.ok(own.lambda > atFirst);
+    await assert.rejects(remote.learn([1], [1, 1]), code('wrong_length'));
+    assert.equal(remote.lambda, own.lambda);
+    for (const learner of [own, remote]) learner.dispose();
+  }
+});
+
 test('worker: statistics and several workloads are those of the library, of records and of people', async () => {
   const target = { numSteps: 300, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 3 };
   const names = Array.from({ length: 200 }, (_, i) => `p${i % 90}`);

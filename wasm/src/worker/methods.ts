@@ -53,7 +53,7 @@ export type Kind = keyof Objects;
 type Column = 'record' | 'entry' | 'count';
 
 interface Members<T> {
-  /** Properties that never change. */
+  /** Properties that are sent with the object: they never change, but for a learner's `lambda`. */
   facts: readonly (keyof T)[];
   /** Other properties and short methods, with the number of arguments. */
   asks: { [Name in keyof T]?: number };
@@ -158,7 +158,7 @@ type KeysOf<K extends Kind, Part extends keyof Members<never>> = Table[K] extend
   ? keyof Names
   : never;
 
-/** Facts of an object that do not change. */
+/** Facts of an object, as they are when it is made. */
 export type Info<K extends Kind> = Pick<Objects[K], Table[K]['facts'][number] & keyof Objects[K]>;
 /** Names of the properties and methods that a client can use. */
 export type Asked<K extends Kind> = KeysOf<K, 'asks'> | KeysOf<K, 'calls'> | KeysOf<K, 'batches'>;

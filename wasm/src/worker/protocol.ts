@@ -7,7 +7,7 @@ import type { BatchProgress, RowsBefore } from './batches.js';
 import type { BatchMethod, FunctionName, Info, Kind } from './methods.js';
 
 export type SimulationInfo = Info<'simulation'>;
-/** Facts of totals or of a learner that do not change. */
+/** Facts of totals or of a learner; only `lambda` changes. */
 export type StreamInfo = Info<'prefixSum'> & { lambda?: number };
 /** Facts of moments that do not change. */
 export type StatisticInfo = Omit<Info<'statistic'>, 'categories' | 'workloads'>;

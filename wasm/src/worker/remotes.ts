@@ -139,7 +139,7 @@ export interface RemotePeopleSums
 
 /** A learner that lives in the worker. */
 export interface RemoteLearner extends StreamInfo, RemoteHandle {
-  /** As in the library: {@link api.Learner.lambda}. */
+  /** As in the library, after the last `learn` or `endBatch`: {@link api.Learner.lambda}. */
   readonly lambda: number;
   /** As in the library: {@link api.Learner.step}. */
   step(): Promise<number>;
@@ -311,6 +311,33 @@ class RemoteRun extends Remote {
   }
 }
 
+/** A learner that tracks the `lambda` of its next step, which doubling and rates change. */
+class RemoteLearning extends Remote {
+  lambda = NaN;
+
+  override method(how: 'ask' | 'batch', takes: Takes, each: readonly [string, number]) {
+    const call = super.method(how, takes, each);
+    if (each[0] !== 'learn' && each[0] !== 'endBatch') return call;
+    return async (...given: unknown[]): Promise<unknown> => {
+      try {
+        const result = await call(...given);
+        await this.refresh();
+        return result;
+      } catch (error) {
+        // A batch that failed may have made steps; its error does not wait for their lambda.
+        this.refresh().catch(() => {});
+        throw error;
+      }
+    };
+  }
+
+  private async refresh(): Promise<void> {
+    if (this.disposed) return;
+    const argument = { id: this.id, name: 'lambda', args: [] };
+    this.lambda = (await this.connection.call('ask', argument, { where: 'lambda' })) as number;
+  }
+}
+
 /** Returns the members that the table lists for a kind of object. */
 function membersOf(remote: Remote, kind: Kind): Record<string, unknown> {
   const { asks, calls, batches } = OBJECTS[kind] as {
@@ -365,8 +392,13 @@ export async function make<K extends Declared[Kind]>(
 ): Promise<Remotes[K]> {
   const given = readCall(kind, call, 'searching');
   const { id, info } = await connection.call('make', { kind, options }, given);
-  const Type = kind === 'simulation' ? RemoteRun : Remote;
+  const Type = { simulation: RemoteRun, learner: RemoteLearning }[kind as string] ?? Remote;
   const remote = new Type(connection, id, kind);
   const own = remote instanceof RemoteRun ? simulationOf(remote, info as Info<'simulation'>) : {};
-  return handle(remote, Object.assign(own, info, membersOf(remote, kind))) as Remotes[K];
+  const members = Object.assign(own, info, membersOf(remote, kind));
+  if (remote instanceof RemoteLearning) {
+    remote.lambda = (info as Info<'learner'>).lambda;
+    Object.defineProperty(members, 'lambda', { get: () => remote.lambda, enumerable: true });
+  }
+  return handle(remote, members) as Remotes[K];
 }
