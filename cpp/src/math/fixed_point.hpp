@@ -4,8 +4,9 @@
 /// Fixed-point numbers of 128 to 512 bits with error bounds, to recompute a normal from more of its
 /// bits (internal header; docs/math/grid.md proves the bounds).
 ///
-/// Integer operations only, except for the starting values of Newton's iterations. Nothing relies
-/// on those, because residuals bound the errors of quotients and roots. No allocation.
+/// The numbers take integer operations only, except for the starting values of Newton's iterations.
+/// Nothing relies on those, because residuals bound the errors of quotients and roots. Error bounds
+/// are doubles with room for their own rounding. No allocation.
 
 #include <array>
 #include <cstddef>

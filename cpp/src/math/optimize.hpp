@@ -24,7 +24,7 @@ struct OptimizeOptions {
 
 struct [[nodiscard]] OptimizeResult {
   OptimizeStatus status;
-  Vector point;              ///< the best point evaluated, whatever the status
+  Vector point;              ///< the last iterate if converged, else the best point evaluated
   double value;              ///< objective there
   double gradient_norm;      ///< l2-norm of the gradient there
   std::int64_t iterations;   ///< line searches begun
@@ -37,8 +37,8 @@ using SmoothFunction = std::function<double(const Vector& point, Vector& gradien
 /// Minimises a smooth function from `start` by L-BFGS (6 corrections, strong Wolfe line search).
 ///
 /// The line search backs away from trial points with value +infinity. Check `status`, which never
-/// reports a failure as convergence. An exception thrown by `objective` passes through unchanged;
-/// no exception of the solver does.
+/// reports a failure as convergence. An exception thrown by `objective` passes through unchanged,
+/// and so does std::bad_alloc; the solver adds no other exception.
 ///
 /// @param start  length >= 1, finite.
 /// @throws Error{invalid_argument} start empty or not finite; an option out of range.

@@ -15,8 +15,8 @@ namespace dpftrl::detail {
 /// 64.
 ///
 /// @exactness   every double is restored bit for bit: differences are taken modulo 2^64, and a
-///              piece whose multiples need more than 63 bits, or that has a negative zero or a
-///              non-finite number, is stored unpacked.
+///              piece whose multiples need more than 63 bits, or that has a negative zero, a
+///              non-finite number or one below 2^-900, may be stored unpacked.
 /// @cost        2 ns per number in each direction.
 /// @checked-by  packed_series_test "every double comes back with its bits"
 class PackedSeries {

@@ -10,7 +10,8 @@
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 
-// Every number that leaves this file is the end point of an interval, not an estimate. The scheme
+// Every guarantee that leaves this file is the end point of an interval, not an estimate; the noise
+// multiplier of classical_gaussian alone is a formula, beside its certified delta. The scheme
 // (docs/math/privacy.md has the proofs): write delta(mu, epsilon) as a density times an integral of
 // a positive function, so that nothing cancels; bound the error of the floating-point value; round
 // the bound up. All inverses are searches over doubles for the last argument at which that upper

@@ -87,7 +87,7 @@ class ReleaseEngine {
 
 /// Largest magnitude of sums of integers.
 inline constexpr double kMaxSumInGrids = 0x1p62;
-/// Beyond this many grids a double row has no fractional bits left to round.
+/// Largest noise in grids: rows of doubles need fractional bits to be rounded, in the tails, too.
 inline constexpr double kMaxNoiseInGrids = 0x1p40;
 
 /// Checks that records of the mechanism's clip norm, their sums and its noise fit a grid.

@@ -44,9 +44,11 @@ class DenseStrategy final : public Strategy {
     std::int64_t num_bands = 0;
     std::optional<Bound> lower_bound = {};
   };
-  /// @throws Error{invalid_argument} an encoder of another size, not lower triangular, with a
-  ///         diagonal entry that is not positive, not finite; Error{unsupported} more than
-  ///         kMaxSteps steps, or a workload or encoder too close to singular for double precision.
+  /// @throws Error{wrong_length} an encoder of another size; Error{invalid_argument} one that is
+  /// not
+  ///         finite, not lower triangular or has a diagonal entry that is not positive, or more
+  ///         than kMaxSteps steps; Error{unsupported} a workload or encoder too close to singular
+  ///         for double precision.
   DenseStrategy(Workload workload, Parts parts);
 
   std::string_view name() const override { return parts_.name; }

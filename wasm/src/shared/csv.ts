@@ -47,7 +47,7 @@ export interface SeenSeparators {
   most: Separator;
   /** Another one that occurs as often. */
   rival: Separator | undefined;
-  /** False if the text ends before the header does. */
+  /** False if the text ends before the header does and is short enough to hold a longer one. */
   isComplete: boolean;
 }
 

@@ -82,7 +82,7 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   columns: string[];
   /** Units of measure, by column. */
   units: Units;
-  /** Column to learn; '-' for none, '' for the page's choice. */
+  /** Column to learn; '-' for none; '' for the page's choice, which is none for a table. */
   label: string;
   /** Column that identifies the person of a row; '' for none, which protects single rows. */
   person: string;

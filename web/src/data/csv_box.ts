@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Input for the user's own CSV: pasted, dropped anywhere on the page, or chosen.
+// Input for the user's own CSV: pasted, dropped on the box or, with `anywhere`, the page, or chosen.
 
 import { h } from '../page/dom.ts';
 import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './csv.ts';

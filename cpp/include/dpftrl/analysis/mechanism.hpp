@@ -176,7 +176,7 @@ class Mechanism {
   /// For a stack, the strategy of its first workload; the others differ only in B.
   const Strategy& strategy() const { return *strategy_; }
   const Certificate& certificate() const { return certificate_; }
-  /// Computed anew at every call; for mechanisms of one workload.
+  /// Computed anew at every call; for a stack, that of its first workload.
   /// @cost  that of certified_lower_bound, and of a strategy of 256 steps with its dense factors.
   Proof proof() const;
   /// True for pure differential privacy: Laplace noise, and records clipped in l1-norm.

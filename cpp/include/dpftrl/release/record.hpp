@@ -43,9 +43,9 @@ struct PrefixSumOptions {
 
 /// Largest power of two that is at most 1, so that integers are kept exactly; at most 1/64 of the
 /// smallest release std; at most clip_norm / (64 sqrt(dimension)), so that small entries survive;
-/// and at most 1 / (4 n) of the RMS release std, n = num_steps (or the width of a window) up to
-/// 2^18, so that the truncation of n records stays below a quarter of the noise. Coarser if 62-bit
-/// sums require it.
+/// and at most 1 / (4 n) of the RMS release std, n = num_steps (for other workloads the largest
+/// row sum of |A|) up to 2^18, so that the truncation of n records stays below a quarter of the
+/// noise. Coarser if 62-bit sums require it.
 double default_grid(const Mechanism& mechanism, std::int64_t dimension);
 
 /// Scales the record by min(1, clip_norm / ||record||), in place.

@@ -62,7 +62,7 @@ struct StrategyPlan {
   const std::vector<double>& list(std::string_view name) const;
   bool has(std::string_view name) const;
   /// The only number of a list.
-  /// @throws Error{wrong_length} there are more.
+  /// @throws Error{wrong_length} it has none, or more.
   double number(std::string_view name) const;
   /// The columns of an encoder, with the same number of entries for each step, at most
   /// `most_bands`.

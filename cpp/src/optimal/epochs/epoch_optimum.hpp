@@ -61,7 +61,8 @@ class EpochOptimumSolver {
   EpochOptimumSolver(EpochOptimumSolver&&) noexcept;
   EpochOptimumSolver& operator=(EpochOptimumSolver&&) noexcept;
 
-  /// Runs one iteration. False when nothing is left to do: converged, or the iterations used up.
+  /// Runs one iteration. False when nothing is left to do: it
+  /// converged, used up its iterations, or the weights are too far apart to evaluate.
   bool advance();
   /// The gap is that of the computed bounds.
   OptimumProgress progress() const;

@@ -115,8 +115,8 @@ std::optional<std::int64_t> even_pattern_sum(const std::vector<std::int64_t>& c,
   return sum;
 }
 
-/// Sum of |X_ij| over columns 0, b, 2b, ... of k. No partial sum of products exceeds the sum of
-/// squares, which is checked.
+/// Sum of |X_ij| over the columns 0, b, 2b, ... below n. No partial sum of products exceeds the sum
+/// of squares, which is checked.
 std::optional<std::int64_t> absolute_product_sum(const std::vector<std::int64_t>& c, std::int64_t n,
                                                  std::int64_t b) {
   const std::int64_t num_bands = std::min<std::int64_t>(std::ssize(c), n);

@@ -30,7 +30,8 @@ inline constexpr std::string_view kBandedToeplitz = "banded-toeplitz";
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
                                                          std::optional<std::int64_t> num_bands,
                                                          Objective objective);
-/// The same with given coefficients: 1 .. num_steps of them, finite, the first positive.
+/// The same with given coefficients: 1 .. min(num_steps, kMaxNumBands) of them, finite, the first
+/// positive.
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
                                                          const std::vector<double>& coefficients);
 

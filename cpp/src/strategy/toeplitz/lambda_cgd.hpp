@@ -9,7 +9,8 @@
 namespace dpftrl {
 
 /// Each row of noise subtracts a part of the one before: C^-1 = 1 - lambda x, c_j = lambda^j. With
-/// counter-based noise, the previous row takes no memory. Closed forms serve any horizon:
+/// counter-based noise, the previous row can be made again instead of being kept. Closed forms
+/// serve any horizon:
 ///
 ///     ||C_j||^2 = (1 - lambda^(2(n-j))) / (1 - lambda^2)      ||B_t||^2 = 1 + t (1 - lambda)^2
 ///

@@ -8,8 +8,8 @@
 
 namespace dpftrl {
 
-/// True if scaled_toeplitz_rows supports the workload: not a window, not a matrix, and with rates
-/// or momentum only one geometric series beside the sums.
+/// True if scaled_toeplitz_rows supports the workload: not a window, not a matrix, not rates with
+/// momentum, and no momentum within 2^-10 of the decay.
 bool has_scaled_toeplitz_rows(const Workload& workload);
 
 /// Returns the squared row norms of B = A D G, A the workload, D any diagonal, G lower-triangular

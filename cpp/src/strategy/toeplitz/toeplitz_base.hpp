@@ -9,9 +9,9 @@
 namespace dpftrl {
 
 /// Request to a family of Toeplitz encoders: an encoder made for the workload `designed_for` and
-/// the decoder of `workload`, B = A_workload C^-1. Both are Toeplitz; they are the same, or
-/// `workload` is the prefix sums. Families whose encoder does not depend on the workload ignore
-/// `designed_for`.
+/// the decoder of `workload`, B = A_workload C^-1. Both are Toeplitz; families
+/// that use `designed_for` are asked with the same workload twice, or with prefix sums as
+/// `workload`. All others ignore it.
 struct ToeplitzRequest {
   Workload designed_for;
   Workload workload;
