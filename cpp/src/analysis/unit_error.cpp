@@ -37,7 +37,12 @@ std::vector<double> increment_variances(const Strategy& strategy) {
   if (const std::span<const double> encoder = strategy.toeplitz_encoder(); !encoder.empty()) {
     std::size_t num_bands = encoder.size();
     while (num_bands > 1 && encoder[num_bands - 1] == 0) --num_bands;
-    const std::vector<double> inverse = reciprocal_series(encoder.first(num_bands), num_steps);
+    constexpr double kMostProducts = 0x1p26;
+    const bool is_quick =
+        static_cast<double>(num_bands) * static_cast<double>(num_steps) < kMostProducts;
+    const std::span<const double> bands = encoder.first(num_bands);
+    const std::vector<double> inverse =
+        is_quick ? reciprocal_series(bands, num_steps) : reciprocal_series_by_fft(bands, num_steps);
     double sum = 0;
     for (std::size_t t = 0; t < variances.size(); ++t)
       variances[t] = sum += inverse[t] * inverse[t];

@@ -207,6 +207,26 @@ BoundedProduct multiply_by_fft(std::span<const double> a, std::span<const double
   return {std::move(imaginary), (transforms + last) / 2 * (1 + 0x1p-24)};
 }
 
+std::vector<double> reciprocal_series_by_fft(std::span<const double> divisor,
+                                             std::int64_t num_coefficients) {
+  constexpr std::int64_t kFirst = 256;
+  std::vector<double> reciprocal = reciprocal_series(divisor, std::min(num_coefficients, kFirst));
+  // x (2 - divisor x) doubles the number of coefficients; those it has already are kept.
+  while (std::ssize(reciprocal) < num_coefficients) {
+    const std::size_t known = reciprocal.size();
+    const std::size_t size = std::min(2 * known, static_cast<std::size_t>(num_coefficients));
+    const std::vector<double> product =
+        multiply_by_fft(divisor.first(std::min(divisor.size(), size)), reciprocal).terms;
+    std::vector<double> rest(size - known);
+    for (std::size_t i = 0; i < rest.size() && known + i < product.size(); ++i)
+      rest[i] = -product[known + i];
+    const std::vector<double> more = multiply_by_fft(rest, reciprocal).terms;
+    reciprocal.insert(reciprocal.end(), more.begin(),
+                      more.begin() + static_cast<std::ptrdiff_t>(size - known));
+  }
+  return reciprocal;
+}
+
 std::vector<double> multiply_series(std::span<const double> a, std::span<const double> b) {
   const std::size_t size = std::min(a.size(), b.size());
   std::vector<double> product(size, 0.0);

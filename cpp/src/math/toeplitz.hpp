@@ -63,6 +63,12 @@ struct BoundedProduct {
 };
 BoundedProduct multiply_by_fft(std::span<const double> a, std::span<const double> b);
 
+/// The same to rounding (absolute, of the largest coefficient), by Newton's iteration with fast
+/// products in O(n log n). For errors only: noise needs the bits of reciprocal_series.
+/// @checked-by toeplitz_test "a fast reciprocal is that of the recursion"
+std::vector<double> reciprocal_series_by_fft(std::span<const double> divisor,
+                                             std::int64_t num_coefficients);
+
 /// First min(a.size(), b.size()) coefficients of the product of two series, O(n^2).
 std::vector<double> multiply_series(std::span<const double> a, std::span<const double> b);
 

@@ -6,6 +6,7 @@
 #include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
+#include "math/toeplitz.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -53,6 +54,15 @@ TEST(IncrementVariances, are_those_of_the_noise) {
 TEST(IncrementVariances, long_horizons_are_for_toeplitz_encoders) {
   EXPECT_EQ(increment_variances(*testing::make_known("banded-square-root", 100000)).size(),
             100000U);
+  // Beyond 2^26 products the inverse is found by transforms; a recursion over it is the reference.
+  const auto blt = testing::make_known("blt", 10000);
+  const std::vector<double> fast = increment_variances(*blt);
+  const std::vector<double> inverse = reciprocal_series(blt->toeplitz_encoder(), 10000);
+  double sum = 0;
+  for (std::size_t t = 0; t < fast.size(); ++t) {
+    sum += inverse[t] * inverse[t];
+    ASSERT_NEAR(fast[t] / sum, 1, 1e-12) << "step " << t;
+  }
   EXPECT_ERROR(increment_variances(*testing::make_known("tree", 4097)), "unsupported",
                "num_steps must be at most 4096 for an encoder that is not Toeplitz");
   const auto momentum =
