@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importEntry } from './support/consumer.mjs';
 import { close, rejects } from './support/check.mjs';
+import { onlyInAll } from './support/extent.mjs';
 import { namesOf } from './support/mechanisms.mjs';
 
 const { load } = await importEntry('dp-ftrl');
@@ -21,16 +22,24 @@ test('limits: beyond them there is no such optimum, or another one stands in and
   const optimal = { mechanism: 'optimal', ...epochs };
   assert.equal(dp.error(optimal).optimisedFor, 'single participation');
   assert.equal(dp.certificate({ ...optimal, ...target }).optimisedFor, 'single participation');
-  const optimalOf = ({ mechanisms }) => mechanisms.find((row) => row.mechanism === 'optimal');
-  assert.equal(optimalOf(dp.compare(epochs)).optimisedFor, 'single participation');
-  const found = dp.optimize({ ...epochs, numSteps: 1028, objective: 'mean' });
-  assert.equal(found.status, 'converged');
-  assert.ok(found.ratio < 1 + 1e-6);
   const within = { ...optimal, numSteps: 16 };
   assert.ok(!('optimisedFor' in dp.error(within)));
-  assert.ok(!('optimisedFor' in optimalOf(dp.compare({ ...epochs, numSteps: 16 }))));
   assert.ok(!('optimisedFor' in dp.certificate({ ...within, ...target })));
   assert.ok(Object.isFrozen(dp.limits));
+});
+
+test('limits: compare says what stands in, and sums are searched for up to theirs', onlyInAll, () => {
+  const { epochSteps, epochSumSteps } = dp.limits;
+  const participation = { epochs: 2 };
+  const ofRow = (numSteps) =>
+    dp
+      .compare({ numSteps, participation })
+      .mechanisms.find(({ mechanism }) => mechanism === 'optimal').optimisedFor;
+  assert.equal(ofRow(epochSumSteps + 2), 'single participation');
+  assert.equal(ofRow(16), undefined);
+  const found = dp.optimize({ numSteps: epochSteps + 4, participation, objective: 'mean' });
+  assert.equal(found.status, 'converged');
+  assert.ok(found.ratio < 1 + 1e-6);
 });
 
 test('calibrate: known values, and one guarantee in every currency', () => {

@@ -342,10 +342,10 @@ function checkComparison(comparison, { objective: _, ...options }) {
 test('compare: sorted, complete, and the figures are those of the errors', () => {
   for (const options of [
     { numSteps: 1 },
-    { numSteps: 100 },
-    { numSteps: 100, objective: 'mean' },
-    { numSteps: 96, participation: { epochs: 3 } },
-    { numSteps: 60, participation: { participations: 2, minSeparation: 20 } },
+    { numSteps: 40 },
+    { numSteps: 40, objective: 'mean' },
+    { numSteps: 48, participation: { epochs: 3 } },
+    { numSteps: 40, participation: { participations: 2, minSeparation: 20 } },
     ...WORKLOADS.map(([workload]) => ({ numSteps: 8, workload, objective: 'mean' })),
   ]) {
     const comparison = dp.compare(options);

@@ -95,10 +95,10 @@ test('error: workloads by name and from files', async () => {
 });
 
 test('compare: JSON is that of the library', async () => {
-  const args = ['compare', '--steps', '100', '--objective', 'mean'];
-  assert.deepEqual(await json(args), dp.compare({ numSteps: 100, objective: 'mean' }));
-  const epochs = await json(['compare', '--steps', '96', '--epochs', '3']);
-  assert.deepEqual(epochs, dp.compare({ numSteps: 96, participation: { epochs: 3 } }));
+  const args = ['compare', '--steps', '40', '--objective', 'mean'];
+  assert.deepEqual(await json(args), dp.compare({ numSteps: 40, objective: 'mean' }));
+  const epochs = await json(['compare', '--steps', '24', '--epochs', '3']);
+  assert.deepEqual(epochs, dp.compare({ numSteps: 24, participation: { epochs: 3 } }));
 });
 
 test('compare: a table for a terminal, best first, and what was left out', async () => {
@@ -123,19 +123,20 @@ test('compare: a table for a terminal, best first, and what was left out', async
     );
     assert.equal(stdout.includes('Left out:'), leftOut.length > 0);
     for (const { mechanism } of leftOut) assert.match(stdout, new RegExp(`^  ${mechanism}`, 'm'));
+    if (steps === 100) checkAlignment(lines);
   }
 });
 
-test('compare: numbers are right-aligned', async () => {
-  const { stdout } = await dpFtrl(['compare', '--steps', '100']);
-  const lines = stdout.split('\n');
+/** Numbers end where their header does. */
+function checkAlignment(lines) {
   const header = lines.find((line) => line.includes('mean error  ratio'));
   const rows = lines.filter((line) => /^ *\d+ {2}/.test(line));
+  assert.ok(rows.length > 0);
   for (const name of ['max error', 'mean error', 'ratio', 'sensitivity']) {
     const end = header.indexOf(name) + name.length;
     for (const row of rows) assert.match(row.slice(0, end + 1), /\d ?$/, `${name}: ${row}`);
   }
-});
+}
 
 test('release: participation scales the noise and is part of the guarantee', async () => {
   const input = 'x\n1\n0\n1\n1\n';
@@ -181,35 +182,35 @@ test('error: learning rates with momentum', async () => {
 
 test('compare: says whose bound it is and what normalising raises', async () => {
   const few = ['--participations', '4', '--min-separation', '8'];
-  const compare = ['compare', '--steps', '64', '--workload', 'momentum=0.9'];
+  const compare = ['compare', '--steps', '32', '--workload', 'momentum=0.9'];
   const { stdout } = await dpFtrl([...compare, ...few]);
   const claimed =
     /max error of every factorization for records of at least 2 numbers: ([\d.]+)\n/.exec(stdout);
   assert.match(stdout, /\nFor all records: [\d.]+\.\n/);
   const workload = { momentum: 0.9 };
   const participation = { participations: 4, minSeparation: 8 };
-  const { lowerBound } = dp.compare({ numSteps: 64, workload, participation });
+  const { lowerBound } = dp.compare({ numSteps: 32, workload, participation });
   assert.ok(Math.abs(Number(claimed[1]) / lowerBound - 1) < 1e-4);
   const note = '\noptimal is optimised for single participation.\n';
   const parts = stdout.split(note);
   assert.equal(parts.length, 2, 'the note stands there once');
   assert.ok(!parts.join('').includes('single'), 'it is that of four participations');
 
-  const { raisedByNormalizing, mechanisms } = dp.compare({ numSteps: 64, workload });
+  const { raisedByNormalizing, mechanisms } = dp.compare({ numSteps: 32, workload });
   assert.ok(raisedByNormalizing.length > 0);
   for (const mechanism of raisedByNormalizing) {
     const plain = mechanisms.find((it) => it.mechanism === mechanism);
-    const options = { mechanism, numSteps: 64, workload, normalizeColumns: true };
+    const options = { mechanism, numSteps: 32, workload, normalizeColumns: true };
     const error = dp.error(options);
     assert.ok(error.raisedByNormalizing && error.maxError > plain.maxError, mechanism);
   }
-  const once = ['error', '--steps', '64', '--workload', 'momentum=0.9', '--normalize'];
+  const once = ['error', '--steps', '32', '--workload', 'momentum=0.9', '--normalize'];
   const raised = [...once, '--mechanism', raisedByNormalizing[0]];
   assert.equal((await json(raised)).raisedByNormalizing, true);
   assert.match((await dpFtrl(raised)).stdout, /\nnormalised columns +they raise this error/);
-  const lowered = { mechanism: 'square-root', numSteps: 64, normalizeColumns: true };
+  const lowered = { mechanism: 'square-root', numSteps: 32, normalizeColumns: true };
   assert.equal(dp.error(lowered).raisedByNormalizing, false);
-  assert.ok(!('raisedByNormalizing' in dp.error({ mechanism: 'tree', numSteps: 64 })));
+  assert.ok(!('raisedByNormalizing' in dp.error({ mechanism: 'tree', numSteps: 32 })));
   const text = (await dpFtrl(compare)).stdout;
   const line = /Normalised columns raise the error of: ([^.]+)\./.exec(text.replace(/\s+/g, ' '));
   assert.deepEqual(line[1].split(', '), raisedByNormalizing);

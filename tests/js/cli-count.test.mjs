@@ -131,7 +131,7 @@ test('count: the std of a bucket is that of the row of the decoder less the one 
 test('count: noise of buckets has the std that is printed', () => {
   const options = { mechanism: 'optimal', numSteps: 6 };
   const unit = dp.incrementStddevs(options);
-  const numRuns = 4000;
+  const numRuns = 500;
   const squares = new Float64Array(6);
   let scale = 0;
   for (let seed = 1; seed <= numRuns; ++seed) {
@@ -141,12 +141,12 @@ test('count: noise of buckets has the std that is printed', () => {
     totals.forEach((total, t) => (squares[t] += (total - (totals[t - 1] ?? 0)) ** 2));
     sum.dispose();
   }
-  // The std of a mean of 4000 squares is 2.2 %: six of them are beyond 11 % once in 10^5 seeds.
+  // The std of a mean of 500 squares is 6.3 %: six of them are beyond 32 % once in 10^5 seeds.
   unit.forEach((std, t) => {
     const ratio = squares[t] / numRuns / (scale * std) ** 2;
-    assert.ok(Math.abs(ratio - 1) < 0.11, `${t}: ${ratio}`);
+    assert.ok(Math.abs(ratio - 1) < 0.32, `${t}: ${ratio}`);
   });
-  assert.ok(Math.abs((2 / 3) ** 2 - 1) > 0.11 && unit.every((std) => std > 0.5));
+  assert.ok(Math.abs((2 / 3) ** 2 - 1) > 0.32 && unit.every((std) => std > 0.5));
 });
 
 test('count: without categories all rows are counted together', async () => {

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { fails, runningOn } from './support/command.mjs';
 import { dpFtrl, root } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('jsonl');
@@ -48,7 +49,7 @@ const COMMANDS = [
 ];
 
 test('json lines: in them every command finds what it finds in CSV', async () => {
-  for (const [args, table] of COMMANDS) {
+  for (const [args, table] of some(COMMANDS, 3)) {
     const wanted = await printed(args, table);
     const input = asLines(rowsOf(table));
     assert.equal(await printed([...args, write('a.jsonl', input)], ''), wanted, args[0]);

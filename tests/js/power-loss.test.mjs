@@ -104,7 +104,7 @@ test('power loss: what was handed out is there after every crash', async (t) => 
   const { numReleased } = await live(disk);
   assert.equal(numReleased, 78);
   const crashes = [...disk.crashes()];
-  for (const crash of some(crashes, 7)) await recover(crash);
+  for (const crash of some(crashes, 15)) await recover(crash);
   t.diagnostic(`${disk.snapshots.length} moments, ${crashes.length} states of the disk`);
   assert.ok(crashes.length > 500);
   // The first bytes, what the second life found, and the log that became long; else all was appended.
@@ -269,7 +269,7 @@ for (const [name, durable] of [
     const what = { kind: KINDS[name], durable };
     const disk = await liveOfPeople(what);
     const crashes = [...disk.crashes()];
-    for (const crash of some(crashes, 7)) await recoverPeople(crash, what);
+    for (const crash of some(crashes, 15)) await recoverPeople(crash, what);
     t.diagnostic(`${disk.snapshots.length} moments, ${crashes.length} states of the disk`);
     assert.ok(crashes.length > 200);
     assert.equal(disk.count('rename'), name === 'totals' ? 3 : 2);
