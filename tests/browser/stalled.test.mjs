@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { onlyInAll } from '../js/support/extent.mjs';
 import { openPage, root, STALLED, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
@@ -43,7 +44,7 @@ test('stalled: a file in which a page stalled runs once more, and fails if anyth
   assert.deepEqual(ran("test('a', () => {});"), { status: 0, runs: 1 });
 });
 
-test('stalled: a wait ends for a page without frames, not for one that is only slow', async () => {
+test('stalled: a wait ends for a page without frames, not for one that is only slow', onlyInAll, async () => {
   const { page } = await openPage(browser, site.url, { story: true, calm: true });
   await page.waitForSelector('#scene-hero[data-state=ready]');
   const end = page.waitForFunction(() => window.end, { polling: 100 });
