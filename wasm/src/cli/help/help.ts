@@ -60,7 +60,7 @@ export function helpOf(
   { isFull, catalogue }: { isFull: boolean; catalogue: readonly CatalogueEntry[] },
 ): string {
   const short = isFull ? undefined : SHORT[name];
-  const more = `\ndp-ftrl ${name} --help all   all options, and what they do to the guarantee\n`;
+  const more = `\ndp-ftrl ${name} --help all   all options, and their effect on the guarantee\n`;
   const text = short === undefined ? fullHelp(name, catalogue) : `${short}${more}`;
   return text.replace(/\bexamples\/\w+\.csv/g, exampleFile);
 }
@@ -73,33 +73,33 @@ function exampleFile(name: string): string {
   return /^[\w./@+-]+$/.test(shown) ? shown : `"${shown}"`;
 }
 
-export const MAIN_HELP = `dp-ftrl: private counts, sums and models of a CSV file. Begin with dp-ftrl count --help
+export const MAIN_HELP = `dp-ftrl: private counts, sums and models of a CSV file. Start with dp-ftrl count --help
 
-  dp-ftrl count      private counts per day (or hour, ...) of a CSV file, by category
-  dp-ftrl release    private running totals of the columns of a CSV file, row by row or day by day
-  dp-ftrl moments    counts, means and variances of the columns of a CSV file, with intervals
-  dp-ftrl histogram  counts and shares of the categories of a column, with intervals
-  dp-ftrl learn      a linear model of a CSV file, learned privately
-  dp-ftrl predict    what a model says of the rows of a CSV file
-  dp-ftrl queries    many counts of a CSV file at once: ranges, tables, any linear queries
-  dp-ftrl choose     the value that most rows have, or the median, of a column
+  dp-ftrl count      private counts of rows per day (or hour, ...), also by category
+  dp-ftrl release    private running totals of columns, row by row or day by day
+  dp-ftrl moments    private counts, means and variances of columns, with intervals
+  dp-ftrl histogram  private counts and shares of the categories of a column, with intervals
+  dp-ftrl learn      a linear model, learned privately
+  dp-ftrl predict    predictions of a model for each row of a CSV file
+  dp-ftrl queries    many private counts at once: ranges, tables, any linear queries
+  dp-ftrl choose     the most frequent value of one or more columns, or a quantile of one
   dp-ftrl error      error of a mechanism at unit noise
   dp-ftrl compare    all mechanisms side by side, best first
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
-  dp-ftrl bounds     the least error there can be, proved and published
+  dp-ftrl bounds     bounds on the error, proved and published
   dp-ftrl calibrate  noise multiplier for a privacy target
-  dp-ftrl experiment findings of the field, measured again and drawn
-  dp-ftrl bench      how fast this machine is at it
-  dp-ftrl page       the page on this machine, with a CSV file in it
-  dp-ftrl completion what shells complete: commands, options and names
-  dp-ftrl example    the tables of the package, to try the others on
+  dp-ftrl experiment known results of the field, reproduced and plotted
+  dp-ftrl bench      speed of the main operations on this machine
+  dp-ftrl page       the interactive page, served on this machine, with a CSV file
+  dp-ftrl completion completion of commands, options and names in a shell
+  dp-ftrl example    example tables to try the other commands on
 
-  dp-ftrl COMMAND --help      what it needs, with an example; also dp-ftrl help COMMAND
-  dp-ftrl COMMAND --help all  all of its options
+  dp-ftrl COMMAND --help      the essentials, with an example; also dp-ftrl help COMMAND
+  dp-ftrl COMMAND --help all  all options
   dp-ftrl --version           also -V, and after COMMAND
-  man dp-ftrl                 all of this, where the package is installed with npm install --global
+  man dp-ftrl                 all of this, if the package was installed with npm install --global
 
-Exit code: 0 done, 1 failed, 2 misuse. Messages go to standard error.
+Exit codes: 0 success, 1 failure, 2 misuse. Messages go to standard error.
 `;
 
 /** Commands with their summaries, in the order of the main help. */

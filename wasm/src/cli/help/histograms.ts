@@ -7,20 +7,20 @@ import { COUNTED, FORMAT, PLOT, SKIPPED } from './common.js';
 export const QUERIES = `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
         [FILE.csv]
 
-Counts how many rows have each value, adds noise to what is best measured for these queries, and
-writes query,answer,std. All answers together are (E, D)-differentially private for one row, or for
-one person with --user-column. How far at most their error is from the least that any factorization
-has is printed, and proved.
+Counts how many rows have each value, adds noise to the measurements that are best for these
+queries, and writes query,answer,std. All answers together are (E, D)-differentially private for one
+row or, with --user-column, for one person. A proved bound on the ratio of their error to the least
+of any factorization is printed.
 
   --workload W     ranges: from every value to every later one; prefix: up to every value; identity:
                    every value; marginals=K: tables of K columns; parities=K: of K bits, signs; or a
-                   CSV file of numbers without header, one query a row. Of several columns ranges,
-                   prefix and identity ask for all combinations (of three at most). Several are
-                   joined by +: ranges+marginals=1
-  --column NAME    repeat for more; the first counts slowest
-  --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts). Declare
-                   it, do not read it off the data. A row with another value is refused
-  --other          every domain has one more value, other, for all that it does not list
+                   CSV file of numbers without a header, one query per row. With several columns
+                   ranges, prefix and identity ask for all combinations (of three at most). Join
+                   several with +: ranges+marginals=1
+  --column NAME    column to count; repeat for more, the first varies slowest
+  --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts). Declare it
+                   without looking at the data. A row with another value is refused
+  --other          adds a value, other, to every domain for all that it does not list
   --epsilon E      privacy target, > 0. Above 20 there is a warning
   --delta D        privacy target, below 1. 0: pure, by Laplace noise. Above 1e-3 there is a
                    warning, and with replace-one above one over the number of rows
@@ -29,17 +29,17 @@ ${FORMAT}
 ${SKIPPED}.
                    Not with replace-one
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
-                   values, and the number of rows is public: answers tell it exactly, and all of
+                   values; the number of rows is then public: answers reveal it exactly, and all of
                    them are better
-  --measure M      optimal (default), identity (the histogram) or queries (each by itself)
-  --objective O    mean (default) or max: which error the measurements make least. max takes ranges
+  --measure M      optimal (default), identity (the histogram) or queries (each separately)
+  --objective O    mean (default) or max: the error that the measurements minimise. max takes ranges
                    of at most 361 values
   --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
-                   as in dp-ftrl release, with which it is shared. A pure release of epsilon e costs
-                   mu = 2 Phi^-1(1 / (1 + exp(-e))), about 1.25 e, or rho = e tanh(e / 2)
-  --consistent     answers of one histogram without negative counts; with replace-one, of as many
-                   rows as there are. std then is that before
-  --integer        with --consistent: of whole numbers
+                   as in dp-ftrl release, and may be shared with it. A pure release of epsilon e
+                   costs mu = 2 Phi^-1(1 / (1 + exp(-e))), about 1.25 e, or rho = e tanh(e / 2)
+  --consistent     answers from one histogram without negative counts; with replace-one, of the true
+                   number of rows. std is that before
+  --integer        with --consistent: a histogram of whole numbers
   --fractions      with replace-one: answers and std divided by the number of rows
   --output FILE    written whole or not at all, instead of standard output
 ${PLOT}
@@ -64,17 +64,17 @@ Examples, with files of the package:
 export const CHOOSE = `dp-ftrl choose --winner|--quantile Q --column NAME --domain D --epsilon E [options]
         [FILE.csv]
 
-Counts how many rows have each value and writes the column and one value: one with about the most
-rows, or one at about a quantile of all rows (exponential mechanism). The choice is
-E-differentially private for one row, or for one person with --user-column. How long it takes
-depends on the counts: let nobody measure it.
+Counts how many rows have each value, and writes the column and one value: about the most frequent
+one, or one near a quantile of all rows (exponential mechanism). The choice is E-differentially
+private for one row or, with --user-column, for one person. The running time depends on the counts:
+let nobody measure it.
 
-  --winner         the value that most rows have; of several columns the combination
-  --quantile Q     the value at that part of the rows, 1/2 or 0.5; of one column
-  --column NAME    repeat for more
+  --winner         the most frequent value; of several columns the most frequent combination
+  --quantile Q     the value at this quantile of the rows, such as 1/2 or 0.5; of one column
+  --column NAME    column to count; repeat for more
   --domain D       for each column, in their order: LOW:HIGH (integers) or A,B,C (texts), for
-                   --quantile in order. A row with another value is refused
-  --other          every domain has one more value, other, for all that it does not list
+                   --quantile sorted. A row with another value is refused
+  --other          adds a value, other, to every domain for all that it does not list
   --epsilon E      privacy target, 2^-30 to 2^20. Above 20 there is a warning
 ${COUNTED}
 ${FORMAT}

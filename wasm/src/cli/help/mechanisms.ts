@@ -7,41 +7,41 @@ import { MECHANISMS, PARAMETERS, PARTICIPATION, STRATEGY, WORKLOAD } from './com
 export const ERROR = `dp-ftrl error --steps N [--mechanism M] [options]
 
 Error of a mechanism over N steps at noise multiplier 1 and clip norm 1. Multiply by noise
-multiplier and clip norm for the units of the input.
+multiplier and clip norm to get the units of the input.
 
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
   --steps N        horizon
 ${WORKLOAD}
-                   Given several times: errors of all of these sums of the same records, with one
-                   noise and one budget, as dp-ftrl release gives them. Not with --strategy, --paths
+                   Repeated: errors of all of these sums of the same records, with one noise and
+                   one budget, as in dp-ftrl release. Not with --strategy, --paths
   --importance 1,4,...
-                   with several --workload: weights of their squared errors in the mean that is made
-                   least, one each. Default: equal
+                   with several --workload: weights of their squared errors in the mean that is
+                   minimised, one for each. Default: equal
   --pure --epsilon E [--clip C]
-                   errors without a delta instead: those of dp-ftrl release --pure at E and clip
-                   norm C (default 1), in its units. Not with --workload, --strategy, --paths
+                   errors of dp-ftrl release --pure (no delta) at E and clip norm C (default 1), in
+                   its units. Not with --workload, --strategy, --paths
 ${PARTICIPATION}
   --neighbours R   zero-out (default) or replace-one, which doubles sensitivity, errors and bound
-  --beta B         also the errors that all steps keep to together but with probability B: upper
-                   bounds on the noise, without the rounding of a release to its grid. With several
-                   --workload each has its own, and all keep to theirs together; with --pure it is
-                   the union bound over the exact tails, rounding included
-  --dimension D    with --beta: entries of a record, all of which have to keep to it (default 1)
-  --paths N        with --beta: also a level from N drawn streams of noise, mostly lower, which over
-                   the seeds is too low with probability at most 1e-6; 20000 are usual, and none is
-                   found below 14 D / B
-  --seed S         with --paths: of the noise that is drawn (default 0)
+  --beta B         also bounds on the errors of all steps at once, exceeded with probability B at
+                   most: upper bounds on the noise, without the rounding of a release to its grid.
+                   With several --workload each has its own bound, and all hold together; with
+                   --pure it is the union bound over the exact tails, rounding included
+  --dimension D    with --beta: entries of a record, all of which must keep to it (default 1)
+  --paths N        with --beta: also a level from N simulated streams of noise, mostly lower; over
+                   the seeds it is too low with probability at most 1e-6. 20000 is usual, and fewer
+                   than 14 D / B find no level
+  --seed S         with --paths: seed of the simulated noise (default 0)
   --json           mechanism, parameters (as given), steps, workload, participation,
                    maxParticipations, separation (of a user's steps), neighbours, sensitivity,
                    sensitivityExactness, sensitivityMethod, maxError, meanError, objective,
                    lowerBound (on the error of the objective, of every factorization with Gaussian
                    noise), boundMethod, lowerBoundMinDimension (the least dimension of records for
-                   which it is one), lowerBoundEveryDimension (one for all records),
+                   which it holds), lowerBoundEveryDimension (one for all records),
                    ratio and gap (of that error to the bound), decoderResidual, residualSteps,
-                   effectiveParameters (those that were chosen, too), optimisedFor (if it was
-                   optimised for another participation, the words for that); with --normalize also
+                   effectiveParameters (chosen ones included), optimisedFor (if the mechanism was
+                   optimised for another participation, its name); with --normalize also
                    raisedByNormalizing: the error of the objective is larger than without; with
                    --beta also beta, dimension, simultaneousError (of every entry at every step),
                    simultaneousMethod (neighbours or product), simultaneousUnion (by the union
@@ -53,7 +53,7 @@ ${PARTICIPATION}
                    simultaneousNorm. With --pure also epsilon, clipNorm, and simultaneousMethod is
                    union; no bounds, no norms
 
-Progress of long searches goes to standard error, if that is a terminal.
+Progress of long searches goes to standard error if that is a terminal.
 
 Examples:
   dp-ftrl error --steps 1024
@@ -67,16 +67,16 @@ export const COMPARE = `dp-ftrl compare --steps N [options]
 
 All mechanisms with their defaults, and some variants, at noise multiplier 1, clip norm 1 and
 zero-out neighbours, best first: errors, their ratio to a lower bound of every factorization with
-Gaussian noise, sensitivity, time of a step and vectors kept. What has no formula at this size, or
-takes long to find, is listed with the reason.
+Gaussian noise, sensitivity, time per step and vectors kept. Mechanisms that have no formula at this
+size, or take long to find, are listed with the reason.
 
   --steps N        horizon
 ${WORKLOAD}
 ${PARTICIPATION}
-  --objective O    max (default) or mean: what the table is sorted by
-  --epsilon E      adds the errors at E of the best mechanism by delta, beside those of release
-                   --pure, which has none, and the delta below which the latter is better
-  --strategy FILE  a saved strategy, compared too; repeat for more
+  --objective O    max (default) or mean: the error to sort by
+  --epsilon E      adds the errors at E of the best mechanism for each delta, beside those of
+                   release --pure, which needs none, and the delta below which the latter is better
+  --strategy FILE  a saved strategy to compare, too; repeat for more
   --json           numSteps, workload, participation, objective, lowerBound, boundMethod,
                    lowerBoundMinDimension, lowerBoundEveryDimension (as in error), mechanisms,
                    leftOut, raisedByNormalizing; pure with --epsilon. optimisedFor of a mechanism:
@@ -84,7 +84,7 @@ ${PARTICIPATION}
                    (delta 0), which all of them allow; release --pure draws it on trees, all others
                    draw Gaussian noise
 
-Progress goes to standard error, if that is a terminal and it takes more than a second.
+Progress goes to standard error if that is a terminal and it takes more than a second.
 
 Examples:
   dp-ftrl compare --steps 256
@@ -94,23 +94,23 @@ Examples:
 export const OPTIMIZE = `dp-ftrl optimize --steps N [--mechanism M] [options]
 
 Finds the parameters of an optimised mechanism and writes them as JSON, with its error, a certified
-lower bound on that of every factorization (with three epochs and more: for records of several
-numbers), their ratio, and how the search ended. From the saved numbers on, noise is the same bit
-for bit on every machine.
+lower bound on the error of every factorization (with three epochs and more: for records of several
+numbers), their ratio, and how the search ended. With the saved numbers, noise is the same bit for
+bit on every machine.
 
   --mechanism M    optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded
   --buffers K|exact, --bands B, --objective max|mean
-                   where the mechanism has them; optimal: 8 buffers, objective max
+                   if the mechanism has them; optimal: 8 buffers, objective max
   --solver S       optimal: exact (default), or none: weights in closed form for prefix sums, at
                    once, about 2 % above the least max error, 0.02 % above the least mean error;
                    the status is stopped
   --max-iterations I
-                   gives up after so many in all, over all starts; the status then says so
+                   stops after I iterations in total, over all starts; the status then says so
   --gap G          optimal: how close the bounds on the optimum must come, relative, between 0 and 1
                    (default 1e-7; with dense matrices 5e-7 for the mean, and smaller ones only, 1e-4
-                   for max). Few buffers cost more: --buffers exact
+                   for max). Few buffers cost more than that: use --buffers exact
   --query-weights FILE
-                   optimal with --objective mean: a CSV column of positive weights W, one a step;
+                   optimal with --objective mean: a CSV column of positive weights W, one per step;
                    error and bound are those of sqrt(sum W e^2 / N), e the error of a step
   --steps N        horizon
 ${WORKLOAD}
@@ -122,18 +122,18 @@ ${PARTICIPATION}
                    former is not 1; as in error), ratio, status, iterations, parameters. Without it
                    a report
 
-What is searched for fits the workload and the participation where there is such a search: optimal
-up to 2048 steps for any workload (beyond: prefix and decay alone), with --epochs up to 1024 (the
-mean of prefix and decay: 2048); blt, banded-toeplitz and banded any participation. Elsewhere it is
-that for prefix sums or for one participation, and the status is infeasible; error and certificates
-then have optimisedFor. With --epochs and more steps than that, take banded-toeplitz with --bands
-of two epochs or more, up to 4096. Dense optima take seconds at 256 steps, minutes at 1024; optimal
-for prefix sums ten seconds at 10^6 steps. For learning rates and more than 2048 steps: --objective
-mean, or blt. What is found serves release, error, compare and the noise of the package. Learners
-take strategies for prefix sums.
+The search fits the workload and the participation where it can: optimal up to 2048 steps for any
+workload (beyond: prefix and decay only), with --epochs up to 1024 (the mean of prefix and decay:
+2048); blt, banded-toeplitz and banded for any participation. Otherwise it is for prefix sums or for
+one participation, and the status is infeasible; error and certificates then have optimisedFor. With
+--epochs and more steps than that, use banded-toeplitz with --bands of two epochs or more, up to
+4096. Dense optima take seconds at 256 steps, minutes at 1024; optimal for prefix sums ten seconds
+at 10^6 steps. For learning rates and more than 2048 steps use --objective mean, or blt. Saved
+strategies work with release, error, compare and the noise of the package. Learners take strategies
+for prefix sums.
 
-Progress goes to standard error if that is a terminal and the search takes more than a second. When
-it is interrupted (Ctrl-C) nothing is written, and the exit code is 130.
+Progress goes to standard error if that is a terminal and the search takes more than a second. If it
+is interrupted (Ctrl-C), nothing is written, and the exit code is 130.
 
 Examples, with files of the package:
   dp-ftrl optimize --steps 840 --json > strategy.json && dp-ftrl release --epsilon 1 --delta 1e-6 \\
@@ -145,14 +145,14 @@ export const BOUNDS = `dp-ftrl bounds --steps N [--epsilon E [--delta D] | --rho
                 [--epochs K [--gap G]] [--json]
 
 Bounds on the errors of factorizations of the prefix sums over N steps, at noise multiplier 1 and
-clip norm 1, each user once: the best certified lower bounds of every factorization, upper bounds on
-the square root, and those that Henzinger, Upadhyay and Upadhyay (2023) printed, with whether they
+clip norm 1, each user once: the best certified lower bounds for every factorization, upper bounds
+for the square root, and those printed by Henzinger, Upadhyay and Upadhyay (2023), with whether they
 hold at this horizon. With --epsilon or --rho also lower bounds for mechanisms that need not be
 factorizations, in clip norms: records in [-1, 1], each user once, zero-out neighbours.
 
   --steps N        horizon
   --epsilon E      of pure differential privacy
-  --delta D        with --epsilon: of (E, D), for noise alone that does not depend on the stream
+  --delta D        with --epsilon: of (E, D), only for noise that does not depend on the stream
   --rho R          of zero-concentrated differential privacy
   --epochs K       also the least root mean squared error over K epochs, each user once an epoch:
                    K divides N, N K^2 is at most 2^23; a few minutes at 16 epochs of 1000 steps
@@ -175,7 +175,7 @@ Examples:
 export const CALIBRATE = `dp-ftrl calibrate (--epsilon E | --rho R | --mu M) --delta D [--json]
 
 Smallest noise multiplier (noise standard deviation / distance of neighbours) of the Gaussian
-mechanism for a privacy target, and the same guarantee in the other currencies.
+mechanism for a privacy target, and the same guarantee in the other definitions.
 
   --epsilon E      (E, D)-differential privacy
   --rho R          R-zCDP of any mechanism, lattice noise included: epsilon is an upper bound for

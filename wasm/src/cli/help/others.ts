@@ -5,25 +5,25 @@
 export const EXPERIMENT = `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
 dp-ftrl experiment --from FILE.json --plot FILE.svg
 
-Measures something that is known of private sums and private learning, prints what was found, where
-there is a formula beside what it expects, and saves it: numbers as JSON, and a picture drawn from
-them. Seeds are fixed, so that the same run finds the same numbers. Synthetic data only.
+Reproduces a known result on private sums or private learning, prints the measurements, beside what
+a formula predicts if there is one, and saves them: numbers as JSON, and a figure drawn from them.
+Seeds are fixed, so the same run gives the same numbers. Synthetic data only.
 
   error-per-step   error of each prefix sum: tree, honaker, square-root, blt-normalized, optimal
-  error-tail       largest error of all steps of a stream, and the bound a share of them keeps to
-  regret           regret against epsilon, every mechanism on three streams
+  error-tail       largest error over all steps of a stream, and the bound that a share keeps to
+  regret           regret against epsilon, all mechanisms on three streams
   tree-ratio       mean squared error of the binary tree over that of the square root
   sgd              DP-FTRL against DP-SGD with independent noise, at the same budget
   epochs           several passes: one factorization for all of them, or restarts with completion
   momentum         momentum and rates through an encoder made for them, or through post-processing
-  lower-bound      the certified lower bound closing in on the errors
+  lower-bound      how the certified lower bound approaches the errors
   learning         what learn chooses against the best settings in hindsight, on four tables
 
-  --steps N        horizon; the longest one, and of epochs the length of a pass
-  --repeats R      runs with other seeds, or the amount of noise to measure
+  --steps N        horizon; the longest one, or for epochs the length of a pass
+  --repeats R      runs with different seeds, or amount of noise to measure
   --result FILE    the numbers
   --plot FILE      the picture
-  --from FILE      draws what --result wrote
+  --from FILE      draws a saved --result
   --json           prints the numbers
   --quiet          no progress
 
@@ -34,12 +34,12 @@ Examples:
 
 export const BENCH = `dp-ftrl bench [--time MS] [--json]
 
-Times of releases, errors, a search and a calibration on this machine, and in how many normals of
-Math.random and Box-Muller each would have passed.
+Times releases, errors, a search and a calibration on this machine, and counts how many normals of
+Math.random and Box-Muller fit into each.
 
-  --time MS        for each measurement, about (default 200, at most 30000)
-  --json           version, node, platform, arch, measurements: name, unit, nanoseconds (of one
-                   unit, the median of 5 rounds), perSecond, ratio (to the first measurement)
+  --time MS        approximate time for each measurement (default 200, at most 30000)
+  --json           version, node, platform, arch, measurements: name, unit, nanoseconds (per unit,
+                   the median of 5 rounds), perSecond, ratio (to the first measurement)
 
 Examples:
   dp-ftrl bench --time 50
@@ -48,13 +48,13 @@ Examples:
 
 export const PAGE = `dp-ftrl page [FILE.csv] [--port N]
 
-Serves the page of dp-ftrl on this machine, and prints its address: streams, mechanisms and their
-noise to play with, and FILE.csv (or standard input, as -) opened in its laboratory. It shows true
-sums beside private ones, and is for those who may see the rows. Only programs of this machine can
-ask for it, and only with the address that is printed; the page itself contacts nobody. Ctrl-C ends
-it.
+Serves the interactive page of dp-ftrl on this machine and prints its address: streams, mechanisms
+and their noise to explore, and FILE.csv (or standard input, as -) opened in its laboratory. It
+shows true sums beside private ones, so it is for those who may see the rows. Only programs on this
+machine can load it, and only with the printed address; the page itself contacts nobody. Ctrl-C
+stops it.
 
-  --port N         a fixed port of 127.0.0.1. Default: 0, any that is free
+  --port N         a fixed port of 127.0.0.1. Default: 0, any free one
   --quiet          nothing on standard error
 
 Examples, with files of the package:
@@ -78,8 +78,8 @@ Examples:
 
 export const EXAMPLE = `dp-ftrl example [NAME]
 
-Writes a table of the package to standard output as CSV, or without a NAME the names of all. What
-they are, and where they come from, is written in examples/README.md of the package.
+Writes an example table to standard output as CSV or, without NAME, the names of all.
+examples/README.md of the package says what they are and where they come from.
 
 Examples:
   dp-ftrl example shop_day

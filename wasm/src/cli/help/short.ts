@@ -4,31 +4,31 @@
 // Commands that are missing here have a full help of at most thirty lines.
 
 const PRIVACY = `\
-  --epsilon E      how much one row may show: 1 is common, above 10 promises little. The noise is
-                   about twice as large at half of it. Every further run on the same data adds to
-                   it: --budget FILE keeps the sum
-  --delta D        by how much that may fail: at most one over the number of rows, 1e-6 is common`;
+  --epsilon E      how much one row may reveal: 1 is common, above 10 promises little. Half of it
+                   means about twice the noise. Every further run on the same data adds to it;
+                   --budget FILE keeps the total
+  --delta D        how far that may fail: at most one over the number of rows; 1e-6 is common`;
 
 const ONE_FILE = '[options] [FILE.csv]';
 
 export const SHORT: Readonly<Record<string, string>> = {
   count: `dp-ftrl count --epsilon E --delta D --time-column T --bucket day ${ONE_FILE}
 
-Private counts of the rows of a CSV file (or of standard input) per day, and so far, as CSV with
-standard deviations. All of it together is (E, D)-differentially private for one row.
+Private counts of the rows of a CSV file (or standard input) per day and in total so far, as CSV
+with standard deviations. The whole output is (E, D)-differentially private for one row.
 
 ${PRIVACY}
-  --time-column T  when each row was, in time order: ISO 8601, or as --time-format says (seconds,
+  --time-column T  time of each row, in time order: ISO 8601, or as --time-format says (seconds,
                    milliseconds, day-month-year, month-day-year, log)
   --bucket B       minute, hour, day, week, month or year
   --from TIME, --to TIME
-                   first and last bucket: rows outside are refused. Else those of the data, which
-                   are then not hidden
+                   first and last bucket; rows outside are refused. Default: those of the data,
+                   which are then not hidden
   --by COLUMN --domain A,B,C [--other]
-                   counts by category: those of --domain, with --other one more for the rest
+                   counts per category of --domain; --other adds one for the rest
   --user-column ID --max-contributions K
-                   protects a person instead of a row, who counts in the first K buckets: a small
-                   K leaves out the later ones, a large K adds noise, about in proportion
+                   protects a person instead of a row; each counts in their first K buckets. A small
+                   K leaves out later ones, a large K adds noise, about in proportion
   --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
@@ -38,24 +38,24 @@ Example:
 `,
   release: `dp-ftrl release --epsilon E --delta D --clip C ${ONE_FILE}
 
-Private running totals of the columns of a CSV file (or of standard input), one for each row, as CSV
+Private running totals of the columns of a CSV file (or standard input), one for each row, as CSV
 with standard deviations. All of them together are (E, D)-differentially private for one row.
 
 ${PRIVACY}
   --clip C         largest length of a row: longer ones are scaled down to it, and the noise grows
-                   with it. Take what you know of a row without the data, such as 1 for counts of
-                   one, or a legal limit; never the maximum that you see. It follows from
-                   --range NAME=LOW:HIGH of every column, where that is known
-  --pure           instead of --delta: none at all, by Laplace noise; --clip is then an l1-norm
+                   with it. Choose it without the data, such as 1 for counts of one, or a legal
+                   limit; never the maximum that you see. It follows from --range NAME=LOW:HIGH of
+                   every column, if you give that
+  --pure           instead of --delta: no delta, by Laplace noise; --clip is then an l1-norm
   --column NAME    column to sum; repeat for more. Default: all
-  --steps N        most rows there can be: with it each is released as it arrives
+  --steps N        largest possible number of rows; with it each row is released as it arrives
   --workload window=W, or momentum=0,decay=A
-                   instead of all so far sums of the last W rows (or days and so on), or sums that
-                   fade; several, such as --workload prefix --workload window=W, of one budget
+                   sums of the last W rows (or days and so on), or decaying sums, instead of totals;
+                   several, such as --workload prefix --workload window=W, share one budget
   --time-column T --bucket minute|hour|day|week|month|year
-                   totals per day and so on, of rows in time order
+                   one total per day and so on; rows must be in time order
   --user-column ID --max-contributions K
-                   protects a person instead of a row, of whom the first K rows or buckets count
+                   protects a person instead of a row; only their first K rows or buckets count
   --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
@@ -64,24 +64,24 @@ Example:
 `,
   moments: `dp-ftrl moments --epsilon E --delta D --range NAME=LOW:HIGH ${ONE_FILE}
 
-Private count, means and variances of the columns of a CSV file (or of standard input), after each
-row, as CSV with intervals. All of it together is (E, D)-differentially private for one row.
+Private count, means and variances of the columns of a CSV file (or standard input), after each
+row, as CSV with intervals. The whole output is (E, D)-differentially private for one row.
 
 ${PRIVACY}
   --range NAME=LOW:HIGH
-                   what is known of a column without the data: the noise is in proportion to it, and
-                   numbers beyond are clipped, which makes means wrong and is in no interval.
+                   range of a column, known without the data: the noise is proportional to it, and
+                   numbers outside are clipped, which biases means; intervals do not cover that.
                    '*=LOW:HIGH' for all others
   --column NAME    column of numbers; repeat for more. Default: all
-  --covariance     covariances, too
+  --covariance     also covariances
   --user-column ID --max-contributions K
-                   protects a person instead of a row, of whom the first K rows (or days) count
+                   protects a person instead of a row; only their first K rows (or days) count
   --time-column T --bucket minute|hour|day|week|month|year
-                   one release per day and so on, of rows in time order
+                   one release per day and so on; rows must be in time order
   --workload window=W
-                   of the last W rows (or days and so on) instead of all so far: window=1 with
-                   --bucket day is of each day
-  --confidence C   of each interval: 0.95 unless given
+                   the last W rows (or days and so on) instead of all so far; window=1 with --bucket
+                   day: each day
+  --confidence C   confidence of each interval (default 0.95)
   --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
@@ -90,22 +90,22 @@ Example:
 `,
   histogram: `dp-ftrl histogram --epsilon E --delta D --by COLUMN --domain A,B,C ${ONE_FILE}
 
-Private counts and shares of the categories of a column of a CSV file (or of standard input), after
-each row, as CSV with intervals. All of it together is (E, D)-differentially private for one row.
-For counts of single days take dp-ftrl count.
+Private counts and shares of the categories of a column of a CSV file (or standard input), after
+each row, as CSV with intervals. The whole output is (E, D)-differentially private for one row. For
+counts per day use dp-ftrl count.
 
 ${PRIVACY}
   --by COLUMN --domain A,B,C [--other]
-                   the categories, not read off the data; --other adds one for the rest
-  --total          a sharper total, for which counts are a little noisier
+                   the categories, chosen without the data; --other adds one for the rest
+  --total          more accurate total, slightly noisier counts
   --user-column ID --max-contributions K
-                   protects a person instead of a row, of whom the first K rows (or days) count
+                   protects a person instead of a row; only their first K rows (or days) count
   --time-column T --bucket minute|hour|day|week|month|year
-                   one release per day and so on, of rows in time order
+                   one release per day and so on; rows must be in time order
   --workload window=W
-                   of the last W rows (or days and so on) instead of all so far
-  --post-process M monotone: counts that never fall; non-negative: none below 0. Both are biased
-  --confidence C   of each interval: 0.95 unless given
+                   the last W rows (or days and so on) instead of all so far
+  --post-process M  monotone: counts that never fall; non-negative: none below 0. Both are biased
+  --confidence C   confidence of each interval (default 0.95)
   --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
@@ -114,18 +114,18 @@ Example:
 `,
   learn: `dp-ftrl learn --label NAME --epsilon E --delta D ${ONE_FILE}
 
-Learns a linear model of one column of a CSV file from the others, privately: the model is
-(E, D)-differentially private for one row. Clip norm, steps and rate are set up from public numbers.
+Learns a linear model of one column of a CSV file from the others: it is (E, D)-differentially
+private for one row. Clip norm, steps and rate are set from public numbers.
 
 ${PRIVACY}
   --label NAME     column to predict: 0 and 1, or -1 and 1
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
   --range NAME=LOW:HIGH
-                   what is known of a feature without the data; '*=LOW:HIGH' for all others.
-                   Without it a feature is clipped to [-1, 1]: give it, it is what makes models good
+                   range of a feature, known without the data; '*=LOW:HIGH' for all others. Without
+                   it a feature is clipped to [-1, 1]: good models need it
   --column NAME    feature; repeat for more. Default: all columns but the label
-  --clip C         longest gradient; needed for squared, else chosen. A larger one is more noise
-  --no-precondition  spends nothing on second moments of the features first
+  --clip C         largest gradient norm; required for squared, else chosen. A larger one adds noise
+  --no-precondition  spends no budget on second moments of the features first
   --model FILE     writes the model; --json prints it; --plot FILE.svg or .html draws its weights
 
 Example:
@@ -135,18 +135,18 @@ Example:
   queries: `dp-ftrl queries --workload W --column NAME --domain D --epsilon E --delta D [options]
         [FILE.csv]
 
-Private answers to many counts of a CSV file at once, as CSV with standard deviations. All of them
+Private answers to many counting queries on a CSV file, as CSV with standard deviations. All answers
 together are (E, D)-differentially private for one row.
 
 ${PRIVACY}.
                    0: pure, by Laplace noise
   --workload W     ranges, prefix, identity (each value), marginals=K, parities=K, or a CSV file
   --column NAME --domain LOW:HIGH|A,B,C
-                   what is counted, and the values it may have, declared without the data; repeat
-                   both for more columns. --other adds one for values that are not listed
+                   column to count, and the values it may have, declared without the data; repeat
+                   both for more columns. --other adds a value for all that are not listed
   --user-column ID --max-contributions K
-                   protects a person instead of a row, of whom the first K rows count
-  --consistent     no negative counts
+                   protects a person instead of a row; only their first K rows count
+  --consistent     answers without negative counts
   --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
 
 Example:
@@ -157,18 +157,18 @@ Example:
   choose: `dp-ftrl choose --winner|--quantile Q --column NAME --domain D --epsilon E [options]
         [FILE.csv]
 
-Writes one value of a column: one with about the most rows, or one at about a quantile. The choice
-is E-differentially private for one row.
+Chooses one value of a column: about the most frequent, or one near a quantile. The choice is
+E-differentially private for one row.
 
-  --winner         the value that most rows have
-  --quantile Q     the value at that part of the rows, 1/2 or 0.5
+  --winner         the most frequent value
+  --quantile Q     the value at this quantile of the rows, such as 1/2 or 0.5
   --column NAME --domain LOW:HIGH|A,B,C
-                   what is looked at, and the values it may have, declared without the data: whole
-                   numbers from LOW to HIGH, or a list. --other adds one for what is not listed
-  --epsilon E      how much one row may show: 1 is common, above 10 promises little
+                   column, and the values it may have, declared without the data: whole numbers from
+                   LOW to HIGH, or a list. --other adds a value for all that are not listed
+  --epsilon E      how much one row may reveal: 1 is common, above 10 promises little
   --user-column ID --max-contributions K
-                   protects a person instead of a row, of whom the first K rows count
-  --json           JSON
+                   protects a person instead of a row; only their first K rows count
+  --json           writes JSON
 
 Example:
   dp-ftrl choose --quantile 1/2 --column minutes --domain 0:180 --epsilon 1 \\
@@ -176,14 +176,14 @@ Example:
 `,
   error: `dp-ftrl error --steps N [--mechanism M] [options]
 
-Error of a mechanism over N steps at noise multiplier 1 and clip norm 1, beside a lower bound of
-every factorization. Multiply by noise multiplier and clip norm for the units of the input.
+Error of a mechanism over N steps at noise multiplier 1 and clip norm 1, with a lower bound for
+every factorization. Multiply by noise multiplier and clip norm to get the units of the input.
 
   --steps N        horizon
   --mechanism M    optimal (default), blt, honaker, square-root, ...: dp-ftrl compare lists them
   --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file
   --epochs K       each user once in each of K epochs; default: each user once
-  --json           JSON
+  --json           writes JSON
 
 Example:
   dp-ftrl error --steps 1024 --mechanism honaker
@@ -191,41 +191,41 @@ Example:
   compare: `dp-ftrl compare --steps N [options]
 
 All mechanisms side by side, best first: errors at noise multiplier 1 and clip norm 1, their ratio
-to a lower bound, sensitivity, time of a step and vectors kept.
+to a lower bound, sensitivity, time per step and vectors kept.
 
   --steps N        horizon
   --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file
   --epochs K       each user once in each of K epochs; default: each user once
-  --objective O    max (default) or mean: what the table is sorted by
-  --json           JSON
+  --objective O    max (default) or mean: the error to sort by
+  --json           writes JSON
 
 Example:
   dp-ftrl compare --steps 256
 `,
   optimize: `dp-ftrl optimize --steps N [--mechanism M] [options]
 
-Finds the best mechanism for a horizon, and says how near its error is to the least there can be.
+Finds the best mechanism for a horizon, and shows how close its error is to the least possible.
 
   --steps N        horizon
   --mechanism M    optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded
   --objective O    max (default): the worst step, or mean
   --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file
-  --output FILE    where the mechanism is saved, for --strategy of release and learn
+  --output FILE    saves the mechanism, for --strategy of release and learn
 
 Example:
   dp-ftrl optimize --steps 256 --mechanism blt --buffers 2
 `,
   experiment: `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
 
-Measures something that is known of private sums and private learning, and prints what was found
-beside what a formula expects. Synthetic data only.
+Reproduces a known result on private sums or private learning, and prints the measurements beside
+what a formula predicts. Synthetic data only.
 
   NAME             error-per-step, error-tail, regret, tree-ratio, sgd, epochs, momentum,
                    lower-bound or learning
   --steps N        horizon
-  --repeats R      runs with other seeds, or the amount of noise to measure
-  --plot FILE      the picture, as SVG
-  --result FILE    the numbers, as JSON
+  --repeats R      runs with different seeds, or amount of noise to measure
+  --plot FILE      figure, as SVG
+  --result FILE    numbers, as JSON
 
 Example:
   dp-ftrl experiment error-per-step --steps 64 --plot error.svg
