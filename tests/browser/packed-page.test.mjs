@@ -79,7 +79,7 @@ test('page: the file is open in the laboratory, and nothing else is asked for', 
   assert.deepEqual(await opened.page.evaluate(() => window.violations), []);
   const others = opened.asked.filter((one) => !/^(data|blob):/.test(one) && !one.startsWith(url));
   assert.deepEqual(others, []);
-  assert.match(said.stderr, /^dp-ftrl page: the page shows true sums .* Ctrl-C ends it\n$/);
+  assert.match(said.stderr, /^dp-ftrl page: the page shows true sums .* Ctrl-C stops it\n$/);
   await opened.page.close();
   const closed = once(child, 'close');
   child.kill('SIGINT');

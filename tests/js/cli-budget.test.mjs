@@ -182,7 +182,7 @@ test('budget: the account is chosen when a file begins, and stays', async () => 
   }
   assert.ok(!existsSync(path));
   await accepted(release(path, 0.1, [...limit, ...account('rho')]));
-  const changed = /has the account rho, which is not changed here/;
+  const changed = /has the account rho, which cannot be changed/;
   await fails(release(path, 0.1, account('mu')), 2, changed, { input });
   assert.equal(read(path).releases.length, 1);
   await accepted(release(path, 0.1, account('rho')));
@@ -214,7 +214,7 @@ test('budget: files of before are mu accounts, say so, and keep the sound rule',
   const kept = [olderEntry(0.01), olderEntry(0.5, 1e-6)];
   writeFileSync(path, older(kept, { note: 'ours' }));
   const rho = ['--budget-account', 'rho'];
-  await fails(release(path, 0.1, rho), 2, /has the account mu, which is not changed/, { input });
+  await fails(release(path, 0.1, rho), 2, /has the account mu, which cannot be changed/, { input });
   assert.equal(readFileSync(path, 'utf8'), older(kept, { note: 'ours' }));
   const { code, stderr } = await dpFtrl(release(path, 0.1, ['--quiet']), { input });
   assert.equal(code, 0, stderr);
@@ -254,7 +254,7 @@ test('budget: a file that is beyond the sound rule takes no more, and loses noth
   assert.equal(readFileSync(path, 'utf8'), text);
   const goesOn = await dpFtrl(release(path, 0.5, state), { input });
   assert.equal(goesOn.code, 0, goesOn.stderr);
-  assert.match(goesOn.stderr, new RegExp(`warning: .*${beyond}; what is paid for goes on`));
+  assert.match(goesOn.stderr, new RegExp(`warning: .*${beyond}; what is paid for continues`));
   assert.equal(read(path).releases.length, 2);
   assert.equal(read(path).releases[0].step, 8);
   await fails(release(path, 1e-6), 2, new RegExp(`${beyond}: no other`), { input });
@@ -349,7 +349,7 @@ test('budget: a state that it pays for runs with it only', async () => {
   await accepted(release(path, 1, [...limit, ...state]));
   const without = release(path, 1, state).filter((arg) => arg !== '--budget' && arg !== path);
   const before = readFileSync(`${path}.state`);
-  const message = /--state \S+: a --budget pays for it: name that in every run/;
+  const message = /--state \S+: it is paid for by a --budget: name that in every run/;
   await fails(without, 2, message, { input });
   assert.deepEqual(readFileSync(`${path}.state`), before);
 });
@@ -480,7 +480,7 @@ test('budget: a state is paid for once, also when it had begun without', async (
   assert.equal(tooMuch.stdout, '', 'nothing is released');
   const late = await dpFtrl(release(path, 1, [...runs, ...limit]), { input });
   assert.equal(late.code, 0);
-  assert.match(late.stderr, /--state has released \d+ steps that --budget .* does not know of/);
+  assert.match(late.stderr, /--state has released \d+ steps that --budget .* does not list/);
   const entry = read(path).releases;
   assert.equal(entry.length, 1);
   assert.match(entry[0].state, /^[0-9a-f]{32}$/);
@@ -715,7 +715,7 @@ test('budget: a run that hands out nothing pays nothing, and one that did says s
   assert.equal(readFileSync(path, 'utf8'), before, 'the file is what it was');
   // Rows on standard output are seen, even if the run fails later.
   const seen = await dpFtrl(release(path, 0.5, steps), bad);
-  assert.match(seen.stderr, /the table is incomplete, and what it shows is released; --output charges a budget for/);
+  assert.match(seen.stderr, /the table is incomplete, and what it shows has been released; with --output only whole tables charge a budget/);
   assert.match(seen.stdout, /^step,x,std\n1,/);
   assert.equal(read(path).releases.length, 2);
   const learn = ['learn', '--label', 'x', '--epsilon', '0.1', '--delta', '1e-6', '--budget', path];

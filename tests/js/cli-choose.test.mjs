@@ -65,7 +65,7 @@ test('choose: the winner, a quantile, and a combination, with whom they protect'
 test('persons: the first rows of each count, and the noise is for as many', async () => {
   const most = await accepted(['choose', '--winner', ...sizes, ...strong, ...persons(2)]);
   assert.equal(most.stdout, 'size\n3\n', 'ann counts twice');
-  assert.match(most.stderr, /one person \(column "who"\) is protected, of whom the first 2 rows/);
+  assert.match(most.stderr, /one person \(column "who"\) is protected, whose first 2 rows/);
   const seed = ['--seed', '3', '--json'];
   const ask = ['queries', '--workload', 'identity', ...sizes, '--epsilon', '1', ...seed];
   for (const [delta, k] of [['1e-6', 1], ['1e-6', 3], ['0', 1], ['0', 3]]) {
@@ -178,7 +178,7 @@ test('choose: misuse is told', async () => {
   writeFileSync(bad, 'who,size\n,3\n');
   const base = ['choose', ...sizes, ...strong];
   const cases = [
-    [base, /give one of --winner, for the value that most rows have, and --quantile 1.2/],
+    [base, /give one of --winner, for the most frequent value, and --quantile 1.2/],
     [[...base, '--winner', '--quantile', '1/2'], /give one of/],
     [[...base, '--quantile', 'half'], /a fraction from 0 to 1 such as 1\/2 or 0\.5, got "half"/],
     [[...base, '--quantile', '3/2'], /--quantile must be a fraction from 0 to 1 .*, got "3\/2"/],
@@ -189,7 +189,7 @@ test('choose: misuse is told', async () => {
     [['choose', '--winner', ...sizes], /--epsilon is required/],
     [[...base, '--winner', '--user-column', 'who'], /needs --max-contributions/],
     [[...base, '--winner', '--max-contributions', '2'], /needs --user-column/],
-    [[...base, '--winner', ...persons(2), '--neighbours', 'replace-one'], /goes with zero-out/],
+    [[...base, '--winner', ...persons(2), '--neighbours', 'replace-one'], /needs zero-out/],
     [[...base, '--winner', ...persons(2), bad], /row 1 \(line 2\), column "who" is empty/],
     [[...base.slice(0, 4), '1:3', ...strong, '--winner'], /outside --domain/],
   ];

@@ -33,10 +33,10 @@ test('columns: those that share a clip norm are named, and ranges say which of t
   // Names that look like data are not repeated.
   assert.match((await run([...release, '--clip', '5'], 'x,y@z\n1,2\n')).stderr, /warning: 2 columns share --clip/);
 
-  const unequal = /warning: "a" \(up to 3\) has the noise of "b" \(up to 30\): a run of its own/;
+  const unequal = /warning: "a" \(up to 3\) gets the noise of "b" \(up to 30\): a separate run/;
   const wide = ['--range', 'a=0:3', '--range', 'b=-30:0'];
   assert.match((await run([...release, ...wide])).stderr, unequal);
-  assert.doesNotMatch((await run([...release, '--range', 'a=0:3', '--range', 'b=-29:0'])).stderr, /has the noise of/);
+  assert.doesNotMatch((await run([...release, '--range', 'a=0:3', '--range', 'b=-29:0'])).stderr, /gets the noise of/);
 });
 
 test('columns: the clip norm is the longest row within the ranges, and cuts none of them', async () => {
@@ -49,7 +49,7 @@ test('columns: the clip norm is the longest row within the ranges, and cuts none
   assert.equal(JSON.parse(await printed(pure)).certificate.clipNorm, 7);
 
   assert.equal(await printed([...seeded, ...ranges]), await printed([...seeded, '--clip', '5']));
-  const cut = /warning: rows within --range may be 5 long, and longer ones than --clip 4.9 are scaled down/;
+  const cut = /warning: rows within --range may be 5 long; those longer than --clip 4.9 are scaled down/;
   assert.match((await run([...release, ...ranges, '--clip', '4.9'])).stderr, cut);
   assert.doesNotMatch((await run([...release, ...ranges, '--clip', '5'])).stderr, /are scaled down/);
 });
@@ -91,7 +91,7 @@ test('columns: a range that is missing, of no column, or no range, is named', as
   await says(['--range', '*=-8e307:8e307'], long);
   await says(['--range', '*=-8e307:8e307', '--clip', '1'], long);
   const days = ['--time-column', 't', '--bucket', 'day', '--range', 'rows=0:1'];
-  const none = /--range is of columns that are summed, and here each row counts as 1: leave it out$/;
+  const none = /--range is for columns that are summed, but here each row counts as 1: leave it out$/;
   await fails([...release, ...days], 2, none, { input: 't\n2026-01-01\n' });
   await says(['--range', 'a=3:0'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=3:0"/);
   await says(['--range', 'a=0:nan'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=0:nan"/);

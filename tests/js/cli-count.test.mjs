@@ -195,11 +195,11 @@ test('count: a bound on persons that leaves rows out is a warning, on standard e
   };
   const path = join(scratchFolder('count'), 'people.svg');
   const words = (text) => text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
-  const few = /each person counts in their first 10 days only, so later days fall short: read no trend from them/i;
+  const few = /each person counts only in their first 10 days, so later days are too low: do not read a trend from them/i;
   const stderr = await said(...bound, '10', '--plot', path);
   assert.match(stderr, few);
   assert.match(stderr, /--max-contributions \(up to 28, with more noise\)/);
-  const noise = /persons are counted, not rows: once a day each. The noise of a count is about \d+/i;
+  const noise = /persons are counted, not rows: each once per day. The noise of a count is about \d+/i;
   assert.match(words(readFileSync(path, 'utf8')), noise);
   const picture = readFileSync(path, 'utf8');
   assert.match(words(picture), few);
@@ -215,7 +215,7 @@ test('count: a bound on persons that leaves rows out is a warning, on standard e
   for (const args of [[], [...bound, '3', '--quiet']]) {
     assert.doesNotMatch(await said(...args), /warning/);
   }
-  assert.match(await said(...bound, '29'), /--max-contributions 29 is more than can count in 28 days: 28 is as good/);
+  assert.match(await said(...bound, '29'), /--max-contributions 29 is more than can count in 28 days: 28 is enough/);
 });
 
 test('count: no warning comes before a fault that nothing was released for', async () => {
@@ -234,7 +234,7 @@ test('count: a row outside the range says what to do', async () => {
     ['past the horizon of --to, 2026-05-03', '2026-06-01', 'past_horizon'],
   ]) {
     const input = csv([{ ...rows[0], time: day }]);
-    const message = new RegExp(`${last}: rows outside --from and --to are refused, leave them out of the file first`);
+    const message = new RegExp(`${last}: rows outside --from and --to are refused, remove them from the file first`);
     const { stdout } = await fails([...count, ...range, '--json'], 2, message, { input });
     assert.equal(JSON.parse(stdout).error.code, code);
   }

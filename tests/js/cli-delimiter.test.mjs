@@ -122,7 +122,7 @@ test('decimal: numbers with commas make the output of points, bit for bit', asyn
   }
   const quiet = [...sums, '--quiet', '--decimal'];
   await fails([...sums, '--quiet'], 2, /row 1 \(line 2\), column "x" is not a number: it has a decimal comma, which --decimal comma reads$/, { input: commas });
-  await fails([...quiet, 'comma'], 2, /column "x" is not a number: it has a point, beside --decimal comma$/, { input: table });
+  await fails([...quiet, 'comma'], 2, /column "x" is not a number: it has a point, despite --decimal comma$/, { input: table });
   // A point that parts thousands must not become one before a fraction.
   await fails([...quiet, 'comma'], 2, /is not a number: it has a point/, { input: commas.replace('3;', '1.234;') });
   await fails([...quiet, 'dot'], 2, /--decimal must be one of point, comma, got "dot"/, { input: table });

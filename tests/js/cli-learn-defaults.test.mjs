@@ -90,7 +90,7 @@ test('learn defaults: a table is read in 120 steps of all rows, the latest weigh
   const spoken = (await shown([...unseeded, path])).stderr;
   assert.match(spoken, /horizon 120 batches of 400 rows in 120 passes/);
   assert.match(spoken, /; 2 of 2 features clipped to \[-1, 1\] \(see --range\); set up for a whole t/);
-  assert.match(spoken, /the rate by 400 rows, 3 weights a score, epsilon and delta\n$/);
+  assert.match(spoken, /rate set by 400 rows, 3 weights per score, epsilon and delta\n$/);
   assert.match(stderr, /NOT private/);
 });
 
@@ -181,7 +181,7 @@ test('learn defaults: where the learner is chosen the clip norm clips nothing', 
   }
   const report = await shown([...learn, '--mechanism', 'honaker'], piped);
   assert.match(report.stdout, /^bound on the expected regret +[\d.]+$/m);
-  const endless = /--loss squared has slopes of any size: give --clip/;
+  const endless = /--loss squared has unbounded slopes: give --clip/;
   await fails([...learn, '--loss', 'squared'], 2, endless, piped);
 });
 

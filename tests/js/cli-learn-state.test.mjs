@@ -86,7 +86,7 @@ test('learn --state: with one key, runs cut apart or not have the same model', a
 test('learn --state: a batch that is not full is said to wait', async () => {
   const words = seeded.filter((word) => word !== '--json');
   const run = [...words, '--batch', '4', '--state', freshState()];
-  const waiting = /^in a batch that is not full, and not in the weights +3$/m;
+  const waiting = /^in a batch that is not full, not yet in the weights +3$/m;
   assert.match((await dpFtrl(run, { input: table(0, 7) })).stdout, waiting);
   assert.doesNotMatch((await dpFtrl(run, { input: table(7, 8) })).stdout, /not full/);
 });
@@ -184,14 +184,14 @@ test('learn --state: what is wrong with the file is said with its name', async (
     [seed, 'it was begun with --seed, this run has none'],
     [seed, 'it was begun with another --seed', '--seed', '2'],
     [other(() => Buffer.alloc(0)), 'it is empty'],
-    [other(() => Buffer.from('a,b\n')), 'it is damaged, or no state of dp-ftrl learn'],
+    [other(() => Buffer.from('a,b\n')), 'it is damaged, or not a state of dp-ftrl learn'],
     [other((bytes) => bytes.subarray(0, 50)), 'it is damaged or cut short'],
     [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
     [other(flipped(-1)), 'it is damaged or cut short'],
     [other(flipped(0)), 'it is damaged'],
-    [other(flipped(100)), 'what it says of options and columns is damaged'],
+    [other(flipped(100)), 'its record of options and columns is damaged'],
     [other((bytes) => Buffer.concat([bytes.subarray(0, 32), bytes.subarray(memoEnd)])), 'it is dam'],
-    [other(flipped(memoEnd)), 'it is damaged, or no state of this version'],
+    [other(flipped(memoEnd)), 'it is damaged, or not a state of this version'],
     [folder, 'must be a file of one name, or the name of a new one, got something else'],
     [join(folder, 'no/such'), 'the folder does not exist'],
   ]) {
@@ -211,7 +211,7 @@ test('learn --state: a bad row says which rows are learned from', async () => {
   const state = freshState();
   const run = [...seeded, '--state', state];
   await modelOf(run, table(0, 3));
-  const after2 = 'rows 1 to 2 of this input are learned from: leave them out of the next run';
+  const after2 = 'rows 1 to 2 of this input were learned from: leave them out of the next run';
   for (const [bad, why] of [
     ['x,1,1', 'row 3 (line 4), column "a" is not a number; --column NAME picks columns'],
     ['1,1,7', 'row 3 (line 4): label must be -1, 0 or 1'],
@@ -227,7 +227,7 @@ test('learn --state: a bad row says which rows are learned from', async () => {
   assert.deepEqual(rest, await modelOf(seeded, table(0, 9)));
 });
 
-const LEARNED = 'rows 1 to 3 of this input are learned from: leave them out of the next run';
+const LEARNED = 'rows 1 to 3 of this input were learned from: leave them out of the next run';
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   test(`learn --state: ${signal} says what is learned from, and the next run goes on`, async () => {
@@ -304,7 +304,7 @@ test('learn --state: a budget is spent once, and knows old copies', async () => 
   await fails(run.with(-1, copy), 2, /is an old copy: .* knows of a later run/, { input: table(6, 7) });
   assert.equal((await modelOf(run, table(7, 8))).numExamples, 8);
   const unpaid = [...tree, '--state', state];
-  await fails(unpaid, 2, /a --budget pays for it/, { input: table(8, 9) });
+  await fails(unpaid, 2, /it is paid for by a --budget/, { input: table(8, 9) });
 });
 
 /** A run with a budget that has learned three rows, and more rows for it. */
@@ -323,8 +323,8 @@ test('learn --state: a save that fails leaves rows in doubt, and a state that go
   child.stdin.end(rows.slice(3, 8).join(''));
   const { stdout, stderr, code } = await ended;
   assert.deepEqual([stdout, code], ['', 1]);
-  const doubt = 'whether rows 4 to 8 are learned from is not known: a run on the header alone says';
-  assert.ok(stderr.endsWith(`; ${LEARNED}; ${doubt} how many examples are\n`), stderr);
+  const doubt = 'it is not known whether rows 4 to 8 were learned from: a run on the header alone says';
+  assert.ok(stderr.endsWith(`; ${LEARNED}; ${doubt} how many examples were\n`), stderr);
   rmSync(`${state}.new`, { recursive: true });
   assert.equal((await modelOf(run, header)).numExamples, 3);
 });

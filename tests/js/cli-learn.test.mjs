@@ -177,7 +177,7 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
   const wide = ['--domain', 'whole-space', '--radius', '0.5'];
   const far = await dpFtrl([...squared, ...wide], { input: csv });
   assert.match(far.stdout, /^loss of the best fixed weights of norm at most 0\.5 \(NOT pr/m);
-  assert.match(report.stdout, /^loss of the twin without noise \(NOT private\) +\S+$/m);
+  assert.match(report.stdout, /^loss without noise \(NOT private\) +\S+$/m);
   // Room for more rows than are kept: said, and the rest is there.
   const long = squared.with(squared.indexOf('honaker'), 'independent');
   const kept = await dpFtrl([...long, '--steps', '4194305', '--json'], { input: csv });
@@ -223,7 +223,7 @@ test('learn: the bound on the regret is printed where nothing can be clipped', a
   assert.match(await shown(at(2, [...ranges, '--steps', '500'])), /^[\d.]+ after all 500 steps$/);
   assert.equal(await shown(at(2, ['--descent', ...ranges])), 'none: no theorem for this descent');
   const point = ['--domain', 'simplex', '--no-intercept', '--column', 'a', '--regularisation', '1'];
-  assert.equal(await shown(at(2, point)), 'none: there is one point');
+  assert.equal(await shown(at(2, point)), 'none: one point only');
   const lattice = await shown(at(2, [...ranges, '--mode', 'lattice']));
   assert.equal(lattice, 'none: no theorem for mode lattice');
 });
@@ -300,7 +300,7 @@ test('learn: one range for all features, but for those that have their own', asy
 
 test('learn: ranges from the data are not private, and say so', async () => {
   const args = [...learn, '--range', 'a=0:1', '--ranges-from-data'];
-  await fails(args, 2, /--ranges-from-data gives data away: it needs --show-nonprivate/, {
+  await fails(args, 2, /--ranges-from-data reveals data: it needs --show-nonprivate/, {
     input: csv,
   });
   const { stdout, stderr } = await dpFtrl([...args, '--show-nonprivate', '--json'], { input: csv });

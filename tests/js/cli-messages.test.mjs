@@ -141,7 +141,7 @@ test('messages: a file or a chart where a command belongs', async () => {
   await refuses([
     [[visits], `a command comes before the file: dp-ftrl count ... ${visits} counts its rows`],
     [['none.csv'], 'a command comes before the file'],
-    [['plot'], 'unknown command "plot"; --plot FILE.svg draws, of count, release'],
+    [['plot'], 'unknown command "plot"; use --plot FILE.svg with count, release'],
   ]);
 });
 
@@ -155,7 +155,7 @@ test('messages: all options that are missing are named at once, with the columns
     [['count', '--pure', ...daily, visits], '--epsilon is required: add --epsilon 1'],
     [['count', ...privacy, visits], `--time-column is required, and so is --bucket: add --time-column NAME --bucket day; ${columns}`],
     [['moments', ...privacy, visits],
-      `--range is required: add --range NAME=LOW:HIGH; ${columns}; --range is what you know of a column, not what you`],
+      `--range is required: add --range NAME=LOW:HIGH; ${columns}; --range must be known without looking at the column`],
     [['release', '--epsilon', '1', visits], 'and so is --clip: add --delta 1e-6 --clip C; --clip is the largest length'],
     [['queries', '--workload', 'prefix', visits], 'add --column NAME --domain A,B,C --epsilon 1 --delta 1e-6; columns of'],
   ]);
@@ -169,7 +169,7 @@ test('messages: rows of a time column protect a row', async () => {
   const moments = ['moments', ...privacy, '--range', '*=0:60', visits];
   await refuses([
     [[...moments, ...daily, '--participations', '3', '--min-separation', '1'],
-      'with --time-column a row is protected, whoever it is of: no --participations'],
+      'with --time-column one row is protected, not a user: no --participations'],
   ]);
 });
 

@@ -76,7 +76,7 @@ test('missing: rows of counts and histograms that are skipped do not count', asy
   const choose = ['choose', '--winner', ...domain.filter((arg) => !['--delta', '1e-6'].includes(arg))];
   for (const args of [queries, choose]) {
     assert.equal(await printed([...args, ...skip], rows('2026-01-01,\n')), await printed(args, rows('')));
-    const secret = /--missing skip goes with zero-out neighbours/;
+    const secret = /--missing skip needs zero-out neighbours/;
     await fails([...args, ...skip, '--neighbours', 'replace-one'], 2, secret, { input });
     await fails([...args, ...zero], 2, /--missing must be one of refuse, skip, got "zero"/, { input });
   }
@@ -151,7 +151,7 @@ test('sort: rows in any order are counted as those in order, persons included', 
     assert.equal(await printed([...args, ...more, '--sort'], text), wanted);
     assert.equal(await printed([...args, ...more, '--sort'], input), wanted);
   }
-  await fails(args, 2, /rows must be in time order; --sort puts them into it$/, { input });
+  await fails(args, 2, /rows must be in time order; --sort sorts them$/, { input });
 });
 
 test('sort: a fault is that of the row in the file', async () => {

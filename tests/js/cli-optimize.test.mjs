@@ -104,7 +104,7 @@ test('--strategy: the participation is that of the file, or given and said', asy
   assert.equal(code, 0, stderr);
   assert.match(stderr, /one user is protected, with one row in each of 4 epochs of 2 rows/);
   const warned = await release(...once);
-  assert.match(warned.stderr, /warning: the strategy was optimised for 4 epochs; what is protected is/);
+  assert.match(warned.stderr, /warning: the strategy was optimised for 4 epochs; this run protects/);
 });
 
 test('optimal that is made for another participation is said to be', async () => {
@@ -195,7 +195,7 @@ test('optimize: a status that is not what was asked for explains itself', async 
   const apart = ['--participations', '2', '--min-separation', '4'];
   const { code, stdout } = await dpFtrl(['optimize', '--steps', '16', ...apart]);
   assert.equal(code, 0);
-  assert.match(stdout, /\nstatus +infeasible: what was asked for has no search of this mechanism/);
+  assert.match(stdout, /\nstatus +infeasible: this mechanism has no search for what was asked/);
 });
 
 test('error: a long search by name shows progress, and keeps what it has proved', async () => {

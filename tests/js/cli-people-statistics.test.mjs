@@ -106,18 +106,18 @@ test('persons: what a person brings beyond the share changes nothing', async () 
 test('persons: the promise, the unit and the warning are those of counts', async () => {
   const [moments, histogram] = commands;
   for (const [{ args }, first] of [
-    [moments, /of their rows of a day the first, clipped to --range;/],
-    [histogram, /of their rows of a day the first, counted once, in a category of --domain;/],
+    [moments, /only their first row of a day, clipped to --range;/],
+    [histogram, /only their first row of a day, counted once, in a category of --domain;/],
   ]) {
     const unseeded = args.filter((it, i) => it !== '--seed' && args[i - 1] !== '--seed');
     const given = [...unseeded, ...people, ...daily];
     const { stderr } = await dpFtrl(given, { input });
-    assert.match(stderr, /one person \(column "who"\) is protected, of whom the first 3 of their days/);
+    assert.match(stderr, /one person \(column "who"\) is protected, whose first 3 days/);
     assert.match(stderr, /at least 2 days apart count and the rest is left out/);
     assert.match(stderr, first);
-    assert.match(stderr, /warning: each person counts in their first 3 days only, so later days fall short/);
+    assert.match(stderr, /warning: each person counts only in their first 3 days, so later days are too low/);
     const quiet = await dpFtrl([...given, '--quiet', '--json'], { input });
-    assert.doesNotMatch(quiet.stderr, /fall short/);
+    assert.doesNotMatch(quiet.stderr, /are too low/);
     assert.equal(JSON.parse(quiet.stdout).protects, 'one person (column "who")');
     // Without persons the promise names the option.
     const { stderr: plain } = await dpFtrl([...unseeded, ...daily], { input });

@@ -221,11 +221,11 @@ test('guarantee: it says whom it protects', async () => {
   assert.match(await text(), /: one row is protected, not a person .*\(the number of rows is pu/);
   assert.match(
     await text(...people(2, 2)),
-    /: one person \(column "who"\) is protected, of whom the first 2 of their rows that are at least 2 /,
+    /: one person \(column "who"\) is protected, whose first 2 rows that are at least 2 /,
   );
   assert.match(
     await text(...people(1), ...daily),
-    /of whom the first of their days count and the rest is left out.* horizon 3 days \(the first and the last day are public\)/,
+    /whose first day counts and the rest is left out.* horizon 3 days \(the first and the last day are public\)/,
   );
 });
 

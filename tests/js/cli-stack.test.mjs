@@ -141,7 +141,7 @@ test('several workloads: the certificate is said, a budget pays once, and a pict
   const { code, stderr } = await dpFtrl([...loud, ...paid, '--plot', plot], { input });
   assert.equal(code, 0, stderr);
   assert.match(stderr, /\(1, 0\.000001\)-differentially private: one row .* workload prefix \+ window=3 \+ momentum=0,decay=0\.5, mechanism optimal/);
-  assert.match(stderr, /no total of this run is told from 0/);
+  assert.match(stderr, /no total of this run can be told from 0/);
   const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
   const { mu } = using(dp, { ...what, epsilon: 1, delta: 1e-6, numSteps: 7 }, ({ certificate }) => certificate);
   assert.deepEqual(releases.map((it) => it.mu), [mu]);
@@ -184,7 +184,7 @@ test('several workloads: what does not go together is refused before anything is
   await bad(changed('window=3', 'prefix'), /--workload prefix is given twice/);
   await bad([...args, '--workload', 'window=03'], /--workload window=3 and --workload window=03 would both be called window_3/);
   await bad(changed('window=3', 'none.csv'), /there is no file none\.csv/);
-  await bad([...args, '--importance', '1,2'], /--importance must be 3 numbers, one a --workload, got 2/);
+  await bad([...args, '--importance', '1,2'], /--importance must be 3 numbers, one per --workload, got 2/);
   await bad([...args, '--importance', '1,2,0'], /--importance must be positive numbers, got "1,2,0"/);
   await bad([...args, '--importance', '1,2,x'], /--importance must be numbers separated by commas/);
   const single = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '2', '--column', 'a'];

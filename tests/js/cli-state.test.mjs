@@ -198,7 +198,7 @@ test('state: the last day of a run is over; --to ends a run later', async () => 
     input: `${header}2026-03-05,ann,1\n`,
   });
   assert.equal((await rowsOf(args, header + days[3])).length, 1);
-  await fails([...args, '--from', '2026-02-01'], 2, /--from is not that of the first run/, {
+  await fails([...args, '--from', '2026-02-01'], 2, /--from differs from that of the first run/, {
     input: header + days[3],
   });
   await fails(args, 2, /past the horizon/, { input: `${header}2026-03-11,ann,1\n` });
@@ -223,7 +223,7 @@ test('state: other persons, buckets and options, and damaged bytes, are refused'
   copyFileSync(path, bad);
   bytes.write('eve', at);
   writeFileSync(bad, bytes);
-  await fails([...run.slice(0, -1), bad], 2, /what it says of columns and persons is damaged/, next);
+  await fails([...run.slice(0, -1), bad], 2, /its record of columns and persons is damaged/, next);
   // A state without persons does not become one with.
   const plain = freshState();
   await rowsOf([...target, '--state', plain], header + days[0]);
@@ -242,7 +242,7 @@ test('state: releases of one run with the persons of another are refused', async
     Buffer.concat([memo.subarray(0, endOf(memo)), sums.subarray(endOf(sums))]);
   for (const bytes of [mixed(first, second), mixed(second, first)]) {
     writeFileSync(path, bytes);
-    await fails(run, 2, /--state \S+: its parts are of different runs$/, { input: header + days[3] });
+    await fails(run, 2, /--state \S+: its parts are from different runs$/, { input: header + days[3] });
     assert.deepEqual(readFileSync(path), bytes);
   }
   writeFileSync(path, mixed(second, second));
@@ -337,7 +337,7 @@ test('state: what is wrong with the file is said with its name', async () => {
     [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
     [other(flipped(-1)), 'it is damaged or cut short'],
     [other(flipped(0)), 'it is damaged'],
-    [other(flipped(32)), 'it is damaged, or no state of this version'],
+    [other(flipped(32)), 'it is damaged, or not a state of this version'],
     [folder, 'must be a file of one name, or the name of a new one, got something else'],
   ]) {
     const { stderr } = await fails([...tree, '--state', file, ...more], 2, /release: --state /, {

@@ -177,7 +177,7 @@ test('release: CSV with step, columns and std; the guarantee on standard error',
   }
   const [shared, , hidden, ...rest] = stderr.split('\n');
   assert.match(shared, /^dp-ftrl release: warning: count, extra share --clip 1: /);
-  assert.match(hidden, /^dp-ftrl release: warning: no total of this run is told from 0/);
+  assert.match(hidden, /^dp-ftrl release: warning: no total of this run can be told from 0/);
   assert.deepEqual(rest, [''], 'a line each');
 });
 
@@ -411,7 +411,7 @@ test('release: an input that loses rows after they were counted is not complete'
   child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text)).resume();
   const [code] = await once(child, 'close');
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /the input changed while it was read: 200000 of 400000 steps; the table is incomplete, and what it shows is released\n$/);
+  assert.match(stderr, /the input changed while it was read: 200000 of 400000 steps; the table is incomplete, and what it shows has been released\n$/);
   const { complete, rows } = JSON.parse(stdout);
   assert.deepEqual([complete, rows.length], [false, numRows / 2]);
 });
@@ -750,7 +750,7 @@ test('release: it is said where noise hides every total, and only there', async 
     assert.equal(code, 0, stderr);
     return stderr;
   };
-  const hidden = /warning: no total of this run is told from 0.* --clip is far above them/;
+  const hidden = /warning: no total of this run can be told from 0.* --clip is far larger than they are/;
   assert.match(await run('--clip', '1e6'), hidden);
   assert.doesNotMatch(await run('--clip', '1'), hidden);
   assert.doesNotMatch(await run('--clip', '1e6', '--quiet'), /warning: no total/);

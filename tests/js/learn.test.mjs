@@ -64,7 +64,7 @@ test('learn: rates that fall on a line have the mean of constant ones, and the l
   model.weights.forEach((weight, i) => close(weight, learner.model().lastWeights[i], 1e-9));
   learner.dispose();
   const { stderr } = await dpFtrl(linear.filter((each) => !['--seed', '7'].includes(each)));
-  assert.match(stderr, /with momentum and rates that fall to 0 on a line; clipped to/);
+  assert.match(stderr, /with momentum and rates that fall linearly to 0; clipped to/);
   const tuned = dp.learnTuned({ ...target, ...table, rates: 'linear' });
   assert.deepEqual(tuned.weights, tuned.lastWeights);
 });

@@ -253,7 +253,7 @@ test('learn: what a penalty does not go with is told in options', async () => {
   await told(['--group-norm', '1', '--group', 'blue*'], /unknown feature in --group "blue\*"/);
   await told(['--group-norm', '1', '--group', 'hue*', '--group', '*_b'], /"hue_b" is in both "hue\*" and "\*_b"/);
   const apart = ['--column', 'hue_a', '--column', 'red', '--column', 'hue_b'];
-  await told([...apart, '--group-norm', '1', '--group', 'hue*'], /must stand beside each other, but "red" is among them/);
+  await told([...apart, '--group-norm', '1', '--group', 'hue*'], /must be next to each other, but "red" is between them/);
 });
 
 test('learn --state: goes on with the same penalty, and with no other', async () => {

@@ -320,7 +320,7 @@ test('learn: a command says whether second moments come first, and which option 
   assert.doesNotMatch((await dpFtrl(ofFew)).stderr, /moments/);
   await fails([...args, '--precondition', '--no-precondition'], 2, /--precondition does not go with --no-precondition/);
   await fails([...args, '--precondition', '--average', 'last'], 2, /--precondition does not go with --average/);
-  await fails([...args, '--clip', '1', '--no-precondition'], 2, /--no-precondition is for what is chosen for a FILE/);
+  await fails([...args, '--clip', '1', '--no-precondition'], 2, /--no-precondition needs a FILE/);
 });
 
 test('learn: candidates of a command have second moments first as those of the library', async () => {

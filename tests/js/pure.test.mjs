@@ -415,7 +415,7 @@ test('compare --epsilon: one axis for both kinds of noise', async () => {
   assert.deepEqual(json, dp.compare({ numSteps: 40, epsilon: 1 }));
   const { stdout } = await dpFtrl(compare);
   const crossover = json.pure.crossoverDelta.toPrecision(3);
-  assert.ok(stdout.includes(`Below delta ${crossover} its error is the smaller one.`), stdout);
+  assert.ok(stdout.includes(`Below delta ${crossover} its error is smaller.`), stdout);
   const lines = stdout.split('clip norm 1:\n')[1].split('\n');
   assert.match(lines[0], /^ *delta +optimal +pure$/);
   const cells = lines.slice(1, 7).map((line) => line.trim().split(/ +/));

@@ -235,7 +235,7 @@ test('command: error --pure and error of several workloads say what the package 
   assert.deepEqual(parameters, {});
   const { stdout } = await dpFtrl(asked);
   const { simultaneousError } = dp.error(target);
-  assert.match(stdout, /no error above, but with probability 0.05 \(union bound\)/);
+  assert.match(stdout, /bound on errors, except with probability 0.05 \(union bound\)/);
   assert.ok(stdout.includes(String(Number(simultaneousError.toPrecision(13)))), stdout);
   const both = ['--workload', 'prefix', '--workload', 'window=7'];
   const several = ['error', '--steps', '30', ...both, '--beta', '0.05', '--importance', '1,4'];
@@ -245,7 +245,7 @@ test('command: error --pure and error of several workloads say what the package 
   assert.deepEqual(found.workloads, own.workloads);
   assert.deepEqual([found.lowerBound, found.ratio, found.steps], [own.lowerBound, own.ratio, 30]);
   const table = (await dpFtrl(several)).stdout;
-  assert.match(table, /window=7: no error above, but with probability 0.05 in any/);
+  assert.match(table, /window=7: bound on errors, except with probability 0.05 overall/);
   for (const [args, text] of [
     [['error', '--steps', '9', '--epsilon', '1'], /--epsilon needs --pure/],
     [['error', '--steps', '9', '--pure'], /--epsilon is required/],
@@ -304,8 +304,8 @@ test('command: error --beta and bounds --rho say what the package says', async (
     assert.equal(found[name], own[name]);
   }
   const { stdout } = await dpFtrl([...args, '--paths', '1000']);
-  assert.match(stdout, /the same from 1000 drawn streams +[4-5]\.\d+/);
-  assert.match(stdout, /no error above, but with probability 0\.05 \(neighbouring rows\) +4\.32/);
+  assert.match(stdout, /the same from 1000 simulated streams +[4-5]\.\d+/);
+  assert.match(stdout, /bound on errors, except with probability 0\.05 \(neighbouring rows\) +4\.32/);
   assert.match(stdout, /Frobenius norm of all errors/);
   const bounds = await json(['bounds', '--steps', '64', '--rho', '0.1']);
   assert.deepEqual(bounds.mechanisms, dp.bounds(64, { rho: 0.1 }).mechanisms);

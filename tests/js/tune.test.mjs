@@ -164,10 +164,10 @@ test('learn --tune: the model is that of the library, and what it costs is said 
         `candidates, each learned with epsilon ${learnerEpsilon.toPrecision(4)} in place of 8.* ` +
         'choose, with epsilon 8; second moments of the features come first, with epsilon [0-9.]+, and leave [0-9.]+ to the learner; ' +
         'zero-out neighbours, all 301 rows together, whose number is public; set up for a whole table: 120 ' +
-        'steps of all rows.* and rates that fall to 0 on a line; clip norm and rate by 301 rows, 3 weights .*; 1 of 2 features clipped to \\[-1, 1\\]',
+        'steps of all rows.* and rates that fall linearly to 0; clip norm and rate set by 301 rows, 3 weights .*; 1 of 2 features clipped to \\[-1, 1\\]',
     ),
   );
-  assert.match(shown.stdout, /^examples +301 rows, of which 31 chose and taught nothing$/m);
+  assert.match(shown.stdout, /^examples +301 rows, of which 31 only chose the model$/m);
   assert.match(shown.stdout, /^candidates +rate times 1; rate times 4$/m);
   assert.match(shown.stdout, /^chosen +rate times [14]$/m);
   assert.match(shown.stdout, /^accuracy on them \(NOT private unless the file is public\) +(0\.9|1$)/m);
@@ -195,10 +195,10 @@ test('learn --tune: a budget is charged for all learners before they learn', asy
 test('learn --tune: what it does not go with is refused', async () => {
   const refused = (more, message, input) => fails([...tuned, ...more], 2, message, input);
   const text = readFileSync(path, 'utf8');
-  await refused([], /--tune is for what is chosen for a FILE: give one/, { input: text });
-  await refused(['--clip', '1', path], /--tune is for what is chosen for a FILE/);
-  await refused(['--passes', '3', path], /--tune is for what is chosen for a FILE/);
-  await refused(['--loss', 'huber', path], /--tune is for what is chosen for a FILE/);
+  await refused([], /--tune needs a FILE, --loss logistic, hinge or softmax/, { input: text });
+  await refused(['--clip', '1', path], /--tune needs a FILE/);
+  await refused(['--passes', '3', path], /--tune needs a FILE/);
+  await refused(['--loss', 'huber', path], /--tune needs a FILE/);
   await refused(['--show-nonprivate', path], /--tune does not go with --show-nonprivate/);
   await refused(['--average', 'last', path], /--tune does not go with --average/);
   const linear = [...learn, '--rates', 'linear'];

@@ -91,7 +91,7 @@ function unknownCommand(name: string): Misuse {
   }
   if (['plot', 'chart', 'draw'].includes(name)) {
     const drawing = listed(commandsWith('plot'), 'and');
-    return new Misuse(`unknown command ${JSON.stringify(name)}; --plot FILE.svg draws, of ${drawing}`);
+    return new Misuse(`unknown command ${JSON.stringify(name)}; use --plot FILE.svg with ${drawing}`);
   }
   return unknownName('command', name, [...known, '--help']);
 }

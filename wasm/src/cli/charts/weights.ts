@@ -42,7 +42,7 @@ export class WeightsChart {
       picture: {
         panels: [
           {
-            title: `After each step, and as dots those of the model${left}`,
+            title: `After each step; dots: those of the model${left}`,
             x: { label: 'step', log: false },
             y: { label: 'weight', log: false },
             series: places.flatMap((place, i) => [
@@ -53,7 +53,7 @@ export class WeightsChart {
         ],
       },
       numbers: {
-        caption: `Weights after steps that were looked at, and those of the model${left}`,
+        caption: `Weights after some steps, and those of the model${left}`,
         header: ['step', ...shown],
         rows: [
           ...this.steps.map((step, i) => [step, ...places.map((place) => this.weights[i]![place]!)]),

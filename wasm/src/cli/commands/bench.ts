@@ -142,7 +142,7 @@ function describe(measurements: readonly Measurement[], about: string): string {
     unit,
     String(Number(ratio.toPrecision(3))),
   ]);
-  const normals = 'the time in normals of the first line, numbers without a guarantee';
+  const normals = 'the time in units of the first line, whose numbers have no guarantee';
   const note = `${about}. normals: ${normals}.`;
   return `${table(COLUMNS, rows)}\n${paragraph(note)}`;
 }

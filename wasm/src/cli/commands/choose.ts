@@ -63,7 +63,7 @@ export async function run(args: Args): Promise<void> {
   const epsilon = args.positive('epsilon')!;
   const text = args.text('quantile');
   if (args.has('winner') === (text !== undefined)) {
-    throw new Misuse('give one of --winner, for the value that most rows have, and --quantile 1/2');
+    throw new Misuse('give one of --winner, for the most frequent value, and --quantile 1/2');
   }
   const whom = readProtected(args);
   const { neighbours, people } = whom;

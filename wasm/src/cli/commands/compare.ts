@@ -34,13 +34,13 @@ function short(value: number): string {
 function boundText(comparison: Comparison): string {
   const { lowerBound, boundMethod, objective, workload } = comparison;
   const { lowerBoundMinDimension: dimension, lowerBoundEveryDimension: everywhere } = comparison;
-  if (lowerBound === null) return 'Lower bound: none at hand for this workload and horizon.';
-  const numerically = 'computed numerically, with its rounding allowed for';
+  if (lowerBound === null) return 'Lower bound: none available for this workload and horizon.';
+  const numerically = 'computed numerically, with rounding accounted for';
   const closed = workload === 'prefix' ? 'in closed form' : numerically;
   const how =
     boundMethod === 'schatten'
       ? `Schatten-1 norm of the workload, ${closed}`
-      : 'dual variables of the optimum, with their rounding allowed for';
+      : 'dual variables of the optimum, with rounding accounted for';
   const isForAll = (dimension ?? 1) === 1;
   const whose = isForAll ? '' : ` for records of at least ${dimension} numbers`;
   return (
@@ -58,7 +58,7 @@ function tableText({ mechanisms, lowerBound }: Comparison): string {
     { header: 'mean error', align: 'right' },
     ...(lowerBound === null ? [] : [{ header: 'ratio', align: 'right' } as const]),
     { header: 'sensitivity', align: 'right' },
-    { header: 'time a step', align: 'left', wraps: true },
+    { header: 'time / step', align: 'left', wraps: true },
     { header: 'vectors', align: 'left', wraps: true },
   ];
   const rows = mechanisms.map((row, i) => [
@@ -101,7 +101,7 @@ function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): stri
     table(columns, [...rows, ['0', '-', short(pure[aim])]]),
     paragraph(
       `pure: ${name}, Laplace noise, records clipped in l1-norm (dp-ftrl release --pure). ` +
-        `Below delta ${crossoverDelta.toPrecision(3)} its error is the smaller one.`,
+        `Below delta ${crossoverDelta.toPrecision(3)} its error is smaller.`,
     ),
   ].join('');
 }
@@ -123,7 +123,7 @@ function describe(comparison: Comparison, schema: string): string {
   );
   const raised = comparison.raisedByNormalizing.join(', ');
   const released = paragraph(
-    `dp-ftrl release --workload ${workload} releases these sums, with --mechanism by any of them.`,
+    `dp-ftrl release --workload ${workload} releases these sums with any of them as --mechanism.`,
   );
   const warning = paragraph(`Normalised columns raise the error of: ${raised}.`);
   return [

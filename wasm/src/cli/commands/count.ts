@@ -83,9 +83,9 @@ function edgeNotices({ bucket, first, last }: Times): string[] {
 /** Says that persons are counted instead of rows, and how large the noise is. */
 function personsNotice({ bucket }: Times, stddevs: Float64Array): string {
   const noise = Number(Math.max(...stddevs).toPrecision(2));
-  const what = `persons are counted, not rows: once a ${bucket} each`;
+  const what = `persons are counted, not rows: each once per ${bucket}`;
   const how = 'a smaller --max-contributions has less noise, nearly in proportion';
-  return `${what}. The noise of a count is about ${noise}, which hides smaller ones: ${how}`;
+  return `${what}. The noise of a count is about ${noise}, which hides smaller counts: ${how}`;
 }
 
 export async function run(args: Args): Promise<void> {
@@ -139,7 +139,7 @@ export async function run(args: Args): Promise<void> {
   });
   return released.catch((error: unknown) => {
     const isLate = error instanceof Misuse && error.message.endsWith(IN_ORDER);
-    if (isLate) addNote(error, '--sort puts them into it');
+    if (isLate) addNote(error, '--sort sorts them');
     throw error;
   });
 }

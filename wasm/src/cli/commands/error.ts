@@ -40,16 +40,16 @@ function simultaneousLabels(
   { simultaneousMethod, simultaneousSampled, simultaneousPaths, dimension }: UnitError,
   beta: number,
 ): Record<string, string> {
-  const beyond = `but with probability ${beta}`;
+  const beyond = `except with probability ${beta}`;
   const from = simultaneousMethod === 'product' ? 'product bound' : 'neighbouring rows';
   return {
-    simultaneousError: `no error above, ${beyond} (${from})`,
+    simultaneousError: `bound on errors, ${beyond} (${from})`,
     simultaneousUnion: 'the same by the union bound',
     ...(simultaneousSampled !== undefined && {
-      simultaneousSampled: `the same from ${simultaneousPaths} drawn streams`,
+      simultaneousSampled: `the same from ${simultaneousPaths} simulated streams`,
     }),
-    ...(dimension !== 1 && { simultaneousNorm: `no norm of a step above, ${beyond}` }),
-    frobeniusError: `Frobenius norm of all errors not above, ${beyond}`,
+    ...(dimension !== 1 && { simultaneousNorm: `bound on the norm of every step, ${beyond}` }),
+    frobeniusError: `bound on the Frobenius norm of all errors, ${beyond}`,
     frobeniusRms: 'Frobenius norm, root mean square',
   };
 }
@@ -124,7 +124,7 @@ function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked
       maxError: 'max error, in its units',
       meanError: 'mean error (root mean square)',
       ...(error.beta !== undefined && {
-        simultaneousError: `no error above, but with probability ${error.beta} (union bound)`,
+        simultaneousError: `bound on errors, except with probability ${error.beta} (union bound)`,
       }),
     },
   });
@@ -136,7 +136,7 @@ function workloadRows({ workloads, beta }: StackError): [key: string, label: str
     const rows: [string, number | undefined][] = [
       ['max error', maxError],
       ['mean error', meanError],
-      [`no error above, but with probability ${beta} in any`, simultaneousError],
+      [`bound on errors, except with probability ${beta} overall`, simultaneousError],
     ];
     const named = rows.filter((row): row is [string, number] => row[1] !== undefined);
     return named.map(([label, value]): [string, string, number] => {
@@ -171,7 +171,7 @@ async function stackReport(dp: DpFtrl, { args, chosen: read, participation, numS
       mechanism: 'mechanism',
       ...PROBLEM_LABELS,
       sensitivity: `sensitivity (${error.sensitivityExactness})`,
-      maxError: 'max error, of any',
+      maxError: 'max error, over all',
       meanError: 'mean error, weighted',
       ...Object.fromEntries(rows.map(([key, label]) => [key, label])),
       lowerBound: 'lower bound on the mean error',

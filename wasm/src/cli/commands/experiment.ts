@@ -82,7 +82,7 @@ async function measure(args: Args): Promise<Result> {
 async function readResult(args: Args, path: string): Promise<Result> {
   const stray = ['steps', 'repeats', 'result'].find((name) => args.has(name));
   if (args.files.length > 0 || stray !== undefined) {
-    throw new Misuse('--from takes what was measured before: nothing to measure with it');
+    throw new Misuse('--from takes a saved result: there is nothing to measure');
   }
   return parseResult(await readFile(path, 'utf8'));
 }

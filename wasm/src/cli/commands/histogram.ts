@@ -51,7 +51,7 @@ function chartOf({ settings }: Run, labels: readonly string[], confidence: numbe
 }
 
 export async function run(args: Args): Promise<void> {
-  const domain = '--domain is what may be in the column, not what you see in it';
+  const domain = '--domain lists what may be in the column, not what is in it';
   requireAll(args, { epsilon: '1', delta: '1e-6', by: 'NAME', domain: 'A,B,C' }, { domain });
   const counted = 'counted once, in a category of --domain';
   const { settings, confidence, shown, clippedTo } = readStatisticSettings(args, counted);

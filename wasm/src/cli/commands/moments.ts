@@ -44,7 +44,7 @@ function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number
 }
 
 export async function run(args: Args): Promise<void> {
-  const range = '--range is what you know of a column, not what you see in it';
+  const range = '--range must be known without looking at the column';
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
   const { settings, confidence, shown, clippedTo } = readStatisticSettings(args, 'clipped to --range');
   const covariance = args.has('covariance');

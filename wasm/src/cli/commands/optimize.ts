@@ -28,8 +28,8 @@ export const options: Known = {
 };
 
 const INFEASIBLE =
-  'infeasible: what was asked for has no search of this mechanism, or no proof as close; ' +
-  'this is the best of what has';
+  'infeasible: this mechanism has no search for what was asked, or no proof as tight; ' +
+  'this is the best that it has';
 
 function describe(saved: SavedStrategy, name: string): string {
   const { participation, ratio, objective, workload, status, queryWeights } = saved;

@@ -87,8 +87,8 @@ export async function run(args: Args): Promise<void> {
   });
   const address = `http://${HOST}:${await listen(server, port)}${path}`;
   if (!args.has('quiet')) {
-    const what = 'the page shows true sums beside private ones, to whoever has this address';
-    say('page', `${what}; Ctrl-C ends it`);
+    const what = 'the page shows true sums beside private ones, to anyone with this address';
+    say('page', `${what}; Ctrl-C stops it`);
   }
   await new StandardOutput().write(`${address}\n`);
   await new Promise(() => {}); // Waits until a signal ends the process.

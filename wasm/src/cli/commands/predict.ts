@@ -113,9 +113,9 @@ export async function run(args: Args): Promise<void> {
   const model = await readModel(dp, path);
   const columns = model.inputs.map(({ name }) => name);
   const rows = await RowStream.open(args.files, { columns, texts: [], format });
-  warnNotPrivate('predict', { [`--model ${path} says so of itself`]: !model.private });
+  warnNotPrivate('predict', { [`--model ${path} says "private": false`]: !model.private });
   if (!args.has('quiet')) {
-    say('predict', 'predictions tell of the rows they are made for: nothing protects those');
+    say('predict', 'predictions reveal something about their rows: nothing protects those');
   }
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   try {

@@ -124,8 +124,8 @@ function claimOf({ seed, epsilon, delta, whom }: Settings, queries: Queries): st
   if (seed !== undefined) return NOT_PRIVATE;
   const least =
     queries.noise === 'gaussian'
-      ? `error at most ${roundedUp(queries.ratio)} times the least of any factorization, proved`
-      : 'measured is the best of several for Laplace noise, not proved to be the best of all';
+      ? `error proved at most ${roundedUp(queries.ratio)} times the least of any factorization`
+      : 'measurements are the best of several for Laplace noise, not proved to be the best of all';
   const claim = `(${epsilon}, ${delta})-differentially private: ${whom.text}`;
   return `${claim}; ${whom.neighbours} neighbours, ${least}`;
 }

@@ -205,8 +205,8 @@ async function begin(run: Run): Promise<Begun> {
 
 /** Says that no total is distinguishable from 0, and the likely cause. */
 function hiddenNotice(command: Kind['command']): string {
-  const what = 'no total of this run is told from 0, all are within four times their noise';
-  const clip = command === 'release' ? ', or --clip is far above them' : '';
+  const what = 'no total of this run can be told from 0, as all are within four times their noise';
+  const clip = command === 'release' ? ', or --clip is far larger than they are' : '';
   return `${what}: there are too few rows for this --epsilon${clip}`;
 }
 
@@ -280,8 +280,8 @@ async function unreleased(
     return error;
   }
   if (error instanceof Error) {
-    const again = budget ? '; --output charges a budget for whole tables only' : '';
-    addNote(error, `the table is incomplete, and what it shows is released${again}`);
+    const again = budget ? '; with --output only whole tables charge a budget' : '';
+    addNote(error, `the table is incomplete, and what it shows has been released${again}`);
   }
   return error;
 }
@@ -292,7 +292,7 @@ function settingsOf(args: Args): Settings {
   const hasRanges = args.has('range');
   const isPure = args.has('pure');
   const clip =
-    '--clip is the largest length of a row: what you know of rows, not what you see in them; it ' +
+    '--clip is the largest length of a row, chosen without looking at the rows; it ' +
     'follows from --range NAME=LOW:HIGH of every column';
   const isKnown = counts || hasRanges;
   requireAll(args, { epsilon: '1', ...(!isPure && { delta: '1e-6' }), ...(!isKnown && { clip: 'C' }) }, { clip });
@@ -311,7 +311,7 @@ export async function run(args: Args): Promise<void> {
   const rangesOf = (columns: readonly string[]) => {
     if (!args.has('range')) return undefined;
     if (columns.length > 0) return requireRanges(args, columns);
-    throw new Misuse('--range is of columns that are summed, and here each row counts as 1: leave it out');
+    throw new Misuse('--range is for columns that are summed, but here each row counts as 1: leave it out');
   };
   const clipNorm = (columns: readonly string[]) => {
     const ranges = rangesOf(columns);

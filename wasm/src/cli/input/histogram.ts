@@ -54,11 +54,11 @@ export function readProtected(args: Args): Histogrammed {
   const people = readPeople(args);
   const isPublic = neighbours === 'replace-one';
   if (isPublic && args.text('missing') === 'skip') {
-    throw new Misuse('--missing skip goes with zero-out neighbours: how many rows count is secret');
+    throw new Misuse('--missing skip needs zero-out neighbours: how many rows count is secret');
   }
   if (people && isPublic) {
     // Two persons can have different numbers of rows, but replace-one treats that number as public.
-    throw new Misuse('--user-column goes with zero-out neighbours: how many rows count is secret');
+    throw new Misuse('--user-column needs zero-out neighbours: how many rows count is secret');
   }
   const rows = isPublic ? 'the number of rows is public' : 'the number of rows is protected, too';
   if (!people) {
@@ -67,8 +67,8 @@ export function readProtected(args: Args): Histogrammed {
   }
   const { column, maxContributions: most } = people;
   const unit = `one person (column ${JSON.stringify(column)})`;
-  const which = most === 1 ? 'the first row counts' : `the first ${most} rows count`;
-  const text = `${unit} is protected, of whom ${which}, the rest is left out (${rows})`;
+  const which = most === 1 ? 'row counts' : `${most} rows count`;
+  const text = `${unit} is protected, whose first ${which} and the rest is left out (${rows})`;
   return { neighbours, people, unit, text };
 }
 

@@ -239,7 +239,7 @@ class RowReader {
   /** Message that a cell is not a number, with a reason that concerns only its notation. */
   private notANumber(text: string): string {
     if (this.numbers.decimal === 'comma') {
-      return `is not a number${text.includes('.') ? ': it has a point, beside --decimal comma' : ''}`;
+      return `is not a number${text.includes('.') ? ': it has a point, despite --decimal comma' : ''}`;
     }
     const why = ': it has a decimal comma, which --decimal comma reads';
     return `is not a number${hasDecimalComma(text) ? why : ''}`;

@@ -17,7 +17,7 @@ export const TIME_OPTIONS: Known = {
 };
 
 /** Advice for rows outside a range of buckets. */
-export const OUTSIDE = 'rows outside --from and --to are refused, leave them out of the file first';
+export const OUTSIDE = 'rows outside --from and --to are refused, remove them from the file first';
 
 export interface Times {
   column: string;
@@ -38,7 +38,7 @@ export function readTimes(args: Args): Times | undefined {
   }
   const rows = ['epochs', 'participations'].find((name) => args.has(name));
   if (rows !== undefined) {
-    throw new Misuse(`with --time-column a row is protected, whoever it is of: no --${rows}`);
+    throw new Misuse(`with --time-column one row is protected, not a user: no --${rows}`);
   }
   if (!args.has('bucket')) throw new Misuse(`--time-column needs --bucket ${BUCKETS.join('|')}`);
   const bucket = args.oneOf('bucket', BUCKETS, 'day');

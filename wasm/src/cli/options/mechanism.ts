@@ -119,7 +119,7 @@ export function readDelta(args: Args): number {
     const pure =
       'dp-ftrl release --pure and count --pure, dp-ftrl queries --delta 0 (Laplace noise) and ' +
       'dp-ftrl choose are pure';
-    throw new Misuse(`--delta must be above 0, for Gaussian noise is never pure: ${pure}`);
+    throw new Misuse(`--delta must be above 0, as Gaussian noise is never pure: ${pure}`);
   }
   return args.probability('delta')!;
 }

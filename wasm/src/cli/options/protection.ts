@@ -55,8 +55,8 @@ export function protection(given: Protected): Protection {
     const apart = isApart ? ` that are at least ${minSeparation} ${steps} apart` : '';
     const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
     const unit = `one person (column ${JSON.stringify(column)})`;
-    const first = most === 1 ? `the first of their ${steps}` : `the first ${most} of their ${steps}${apart}`;
-    return { unit, text: `${unit} is protected, of whom ${first} count and ${rest}`, steps, isPublic };
+    const first = most === 1 ? `${steps.slice(0, -1)} counts` : `${most} ${steps}${apart} count`;
+    return { unit, text: `${unit} is protected, whose first ${first} and ${rest}`, steps, isPublic };
   }
   if (participation === 'single') {
     const see = instead === undefined ? '' : ` (see ${instead})`;
@@ -96,14 +96,15 @@ export function boundNotice(given: Protected): string | undefined {
   const steps = stepsText(given);
   const enough = Math.ceil(numSteps / minSeparation);
   if (most > enough) {
-    return `--max-contributions ${most} is more than can count in ${numSteps} ${steps}: ${enough} is as good`;
+    return `--max-contributions ${most} is more than can count in ${numSteps} ${steps}: ${enough} is enough`;
   }
   if (most === enough) return undefined;
   const which = most === 1 ? `first ${steps.slice(0, -1)}` : `first ${most} ${steps}`;
   const others = times ? `, a longer --bucket or fewer ${steps}` : '';
   return (
-    `each person counts in their ${which} only, so later ${steps} fall short: read no trend from ` +
-    `them. A larger --max-contributions (up to ${enough}, with more noise)${others} leaves out less`
+    `each person counts only in their ${which}, so later ${steps} are too low: do not read ` +
+    `a trend from them. A larger --max-contributions (up to ${enough}, with more noise)` +
+    `${others} leaves out less`
   );
 }
 

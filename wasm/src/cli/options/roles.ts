@@ -91,7 +91,7 @@ function requireHeldOut(roles: readonly Role[], args: Args): void {
   const test = roles.find(({ name }) => name.startsWith('--test '));
   if (!test || args.has('show-nonprivate')) return;
   if (roles.filter(({ file }) => file === test.file).length > 1) {
-    const why = 'to measure a model on what it was learned from, say --show-nonprivate';
+    const why = 'to measure a model on the rows it was learned from, add --show-nonprivate';
     throw new Misuse(`${test.name} is the table itself: ${why}`);
   }
 }

@@ -85,7 +85,7 @@ export function whatIsProtected(
   const found = chosen.isNamed ? optimisedFor : undefined;
   const other = otherParticipation(participation, chosen) ?? found;
   const own = participationText(participation);
-  return other && `the strategy was optimised for ${other}; what is protected is ${own}`;
+  return other && `the strategy was optimised for ${other}; this run protects ${own}`;
 }
 
 function inWords(participation: Participation): string {

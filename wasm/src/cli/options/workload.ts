@@ -164,9 +164,9 @@ export function readImportance(args: Args): number[] | undefined {
   const weights = args.numbers('importance');
   if (weights === undefined) return undefined;
   const { length } = args.texts('workload');
-  if (length < 2) throw new Misuse('--importance needs several --workload, which it weighs');
+  if (length < 2) throw new Misuse('--importance needs several --workload to weigh');
   if (weights.length !== length) {
-    throw new Misuse(`--importance must be ${length} numbers, one a --workload, got ${weights.length}`);
+    throw new Misuse(`--importance must be ${length} numbers, one per --workload, got ${weights.length}`);
   }
   if (weights.some((weight) => !(weight > 0))) {
     throw new Misuse(`--importance must be positive numbers, got ${JSON.stringify(args.text('importance'))}`);

@@ -121,7 +121,7 @@ export class Budget {
       const compose = (each: number[]) => dp.compose({ account, costs: each, ...limit });
       const sofar = compose(costsOf(file));
       if (before.some((it) => it[account] === own)) {
-        if (!sofar.fits) this.warn(`${this.overspent(file, sofar)}; what is paid for goes on`);
+        if (!sofar.fits) this.warn(`${this.overspent(file, sofar)}; what is paid for continues`);
         await this.mark(before, state!);
         return file;
       }
@@ -129,9 +129,9 @@ export class Budget {
       this.requireRoom(file, sofar, after);
       if (before.length === 0 && state && state.numReleased > 0) {
         const what = `--state has released ${state.numReleased} steps`;
-        const where = `that --budget ${this.path} does not know of`;
+        const where = `that --budget ${this.path} does not list`;
         const how = 'name the budget from the first run on';
-        const harm = 'all of it is charged, but whoever chose by them is not bounded';
+        const harm = 'all of it is charged, but choices made from them are not bounded';
         this.warn(`${what} ${where}: ${harm}; ${how}`);
       }
       const entry: Entry = { when: new Date().toISOString(), [account]: own, ...about };
@@ -182,8 +182,8 @@ export class Budget {
   private costIn(account: Account, costs: Costs): number {
     const cost = costs[account];
     if (cost !== null) return cost;
-    const what = 'which has no place for discrete Gaussian noise';
-    const how = '--lattice-noise rounded-gaussian has one, and --budget-account rho begins a file';
+    const what = 'which cannot count discrete Gaussian noise';
+    const how = 'give --lattice-noise rounded-gaussian or begin a file with --budget-account rho';
     throw new Misuse(`--budget ${this.path} has the account mu, ${what}: ${how} for both`);
   }
 
@@ -209,7 +209,7 @@ export class Budget {
       throw new Misuse(`${what}, beyond ${where}`, fault);
     }
     if (isNew) {
-      const what = 'releases of the same data that it does not name are not counted';
+      const what = 'releases of the same data that it does not list are not counted';
       const began = `a new budget of ${pair(limit)} begins, account ${account}; ${what}`;
       this.warn(`--budget ${this.path}: ${began}`);
       return;
@@ -321,7 +321,7 @@ export class Budget {
       numReleased < known
         ? `${numReleased} steps are released in it, ${known} by --budget ${this.path}`
         : `--budget ${this.path} knows of a later run`;
-    const harm = 'releasing steps again for other rows would tell what differs';
+    const harm = 'releasing steps again for other rows would show what differs';
     throw new Misuse(`--state is an old copy: ${what}; ${harm}`, { code: 'bad_state' });
   }
 
@@ -333,7 +333,7 @@ export class Budget {
     if (text === undefined) {
       const { limit, account = DEFAULT_ACCOUNT } = this.wanted;
       if (limit === undefined) {
-        const how = 'to begin one give --budget-epsilon and --budget-delta';
+        const how = 'to create one, give --budget-epsilon and --budget-delta';
         throw new Misuse(`--budget: there is no file ${this.path}; ${how}`);
       }
       return newFile({ account, limit, ...protects });
@@ -349,7 +349,7 @@ export class Budget {
 
   private requireSame(file: BudgetFile, protects: { neighbours: Neighbours; unit: string }): void {
     const { limit = file.limit, account = file.account } = this.wanted;
-    const fixed = 'which is not changed here';
+    const fixed = 'which cannot be changed';
     if (limit.epsilon !== file.limit.epsilon || limit.delta !== file.limit.delta) {
       throw new Misuse(`--budget ${this.path} has the limit ${pair(file.limit)}, ${fixed}`);
     }

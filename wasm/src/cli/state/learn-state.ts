@@ -100,7 +100,7 @@ function requireSameInputs(was: readonly ModelInput[], is: readonly ModelInput[]
 function requireSame(stored: Uint8Array, wanted: Begun): Begun {
   const bytes = memoOf(stored, 'learn');
   if (bytes === undefined) {
-    throw new Misuse('it is damaged, or no state of dp-ftrl learn: it does not name its columns');
+    throw new Misuse('it is damaged, or not a state of dp-ftrl learn: it names no columns');
   }
   const memo = unsealed(bytes, { formats: [FORMAT], about: 'options and columns' }) as Begun;
   requireSameOptions(memo.options, wanted.options);

@@ -54,7 +54,7 @@ export class LedgerStepper implements Stepper {
     if (!times) return;
     const origin = memo?.time?.origin ?? undefined;
     if (origin !== undefined && times.first !== undefined && times.first !== origin) {
-      throw new Misuse('--from is not that of the first run with this --state');
+      throw new Misuse('--from differs from that of the first run with this --state');
     }
     this.clock = new Clock({ ...times, first: origin ?? times.first });
   }
@@ -80,7 +80,7 @@ export class LedgerStepper implements Stepper {
     if (this.clock) {
       const { origin, step } = this.clock;
       if (origin === undefined && times!.last !== undefined) {
-        throw new Misuse('--to needs --from where nothing says when the first bucket was');
+        throw new Misuse('--to needs --from while the first bucket is not known');
       }
       const last = times!.last === undefined ? step : times!.last - origin!;
       if (last >= totals.numSteps) {

@@ -80,7 +80,7 @@ export function memoOf(stored: Uint8Array, wanted: StateKind): Uint8Array | unde
 /** @throws Misuse for a run without the budget of its state, which could not detect old copies. */
 export function requireBudget({ runs }: MarkedStore, hasBudget: boolean): void {
   if (runs === undefined || hasBudget) return;
-  throw new Misuse('a --budget pays for it: name that in every run');
+  throw new Misuse('it is paid for by a --budget: name that in every run');
 }
 
 /** Says how the seeds of two runs differ; seeded states have a key of zeros. */
@@ -112,7 +112,7 @@ export function inWords(
     'store.mechanism': `it was begun with another ${options}`,
     'store.statistic': `it was begun with another ${options}`,
     'store.key': otherKey(stored, isSeeded),
-    'store.format': 'it is damaged, or no state of this version',
+    'store.format': 'it is damaged, or not a state of this version',
   };
   const words = why[parameter ?? ''] ?? 'it is damaged or cut short';
   return new Misuse(`--state ${path}: ${words}`, { code });

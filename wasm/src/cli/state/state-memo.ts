@@ -52,7 +52,7 @@ export function unsealed(
 ): unknown {
   const [hash, ...rest] = new TextDecoder().decode(bytes).split(' ');
   const text = rest.join(' ');
-  if (hash !== hashOf(text)) throw new Misuse(`what it says of ${about} is damaged`);
+  if (hash !== hashOf(text)) throw new Misuse(`its record of ${about} is damaged`);
   const value = JSON.parse(text) as { format: string };
   if (!formats.includes(value.format)) throw new Misuse(`its format is not "${formats[0]}"`);
   return value;

@@ -48,7 +48,7 @@ async function goOn({ kind, open, wanted }: Lasting, { stored, store, hasBudget 
   const ledger = await open(store, columns);
   if (isNew ? ledger.step > 0 : memo && memo.step !== ledger.step) {
     ledger.dispose();
-    throw new Misuse(isNew ? `it was not begun by ${beginnerOf(kind)}` : 'its parts are of different runs');
+    throw new Misuse(isNew ? `it was not begun by ${beginnerOf(kind)}` : 'its parts are from different runs');
   }
   return { ledger, memo, columns, isNew };
 }

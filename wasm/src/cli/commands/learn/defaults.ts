@@ -68,15 +68,15 @@ export function optionsFor(
   },
 ): LearnerOptions {
   if (slopeSquared(target) === Infinity) {
-    throw new Misuse(`--loss ${String(target.loss)} has slopes of any size: give --clip`);
+    throw new Misuse(`--loss ${String(target.loss)} has unbounded slopes: give --clip`);
   }
   return chosen(dp, target, { setup, ...(rates && { rates }), ...facts });
 }
 
 /** Describes the passes over a table. */
 export function passesText({ numSteps, descent }: LearnerOptions): string {
-  const why = 'steps of all rows, in whose sum no noise is smaller than independent noise';
-  const fall = descent?.rates ? ' and rates that fall to 0 on a line' : '';
+  const why = 'steps of all rows, for whose sum independent noise is the smallest';
+  const fall = descent?.rates ? ' and rates that fall linearly to 0' : '';
   return `set up for a whole table: ${numSteps} ${why}, with momentum${fall}`;
 }
 
@@ -91,14 +91,14 @@ export function reasonFor(
   },
 ): string {
   if (setup === 'unclipped') {
-    return 'clip norm: the longest gradient there can be, so none is clipped';
+    return 'clip norm: the longest possible gradient, so none is clipped';
   }
   const { dimension } = how;
   const { clipNorm: longest } = chosen(dp, target, { setup: 'unclipped', numRows, dimension });
   const share = how.clipNorm! / longest!;
   const common =
-    `clipped to ${Number(share.toPrecision(2))} of the longest gradient there can be, the weights ` +
-    `anywhere, the rate by ${numRows} rows, ${how.dimension} weights a score, epsilon and delta`;
+    `clipped to ${Number(share.toPrecision(2))} of the longest possible gradient, unbounded weights, ` +
+    `rate set by ${numRows} rows, ${how.dimension} weights per score, epsilon and delta`;
   if (setup === 'stream') return `set up for one pass: ${common}`;
   return `${passesText(how)}; ${common}`;
 }

@@ -136,12 +136,12 @@ export class Learning {
   withRows(failure: unknown): unknown {
     const { state, numLearned, numInDoubt } = this;
     if (!state) return failure;
-    const done = `rows 1 to ${numLearned} of this input are learned from: leave them`;
+    const done = `rows 1 to ${numLearned} of this input were learned from: leave them`;
     const error = numLearned === 0 ? failure : unfinished(failure, done);
     if (numInDoubt > 0 && error instanceof Error) {
       const rows = `rows ${numLearned + 1} to ${numLearned + numInDoubt}`;
-      const tells = 'a run on the header alone says how many examples are';
-      addNote(error, `whether ${rows} are learned from is not known: ${tells}`);
+      const tells = 'a run on the header alone says how many examples were';
+      addNote(error, `it is not known whether ${rows} were learned from: ${tells}`);
     }
     return error;
   }

@@ -70,7 +70,7 @@ function regretFacts(
   return {
     [`loss of the best fixed weights${within} (NOT private)`]: bestLoss,
     'regret against them (NOT private)': text(regret.private),
-    'regret of the twin (NOT private)': text(regret.twin),
+    'regret without noise (NOT private)': text(regret.twin),
   };
 }
 
@@ -83,7 +83,7 @@ function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how:
     ...(progressiveAccuracy !== null && {
       'progressive accuracy (NOT private)': progressiveAccuracy,
     }),
-    ...(twin && { 'loss of the twin without noise (NOT private)': twin.progressiveLoss }),
+    ...(twin && { 'loss without noise (NOT private)': twin.progressiveLoss }),
     ...(regret !== undefined && regretFacts(regret, how)),
     ...(heldOutLoss && {
       'held-out loss of the average (NOT private)': heldOutLoss.average,
@@ -149,7 +149,7 @@ function tuningFacts({ tuning }: LearnedModel) {
 /** Returns the report on a model learned from a table kept in memory. */
 export function describeWhole(model: LearnedModel, numRows: number): string {
   const { tuning, preconditioning, certificate, loss } = model;
-  const held = tuning ? `, of which ${tuning.numHeldOut} chose and taught nothing` : '';
+  const held = tuning ? `, of which ${tuning.numHeldOut} only chose the model` : '';
   return rowsOf({
     loss,
     examples: `${numRows} rows${held}`,
@@ -189,7 +189,7 @@ export function describe(
   return rowsOf({
     loss,
     examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
-    ...(numWaiting > 0 && { 'in a batch that is not full, and not in the weights': numWaiting }),
+    ...(numWaiting > 0 && { 'in a batch that is not full, not yet in the weights': numWaiting }),
     ...guaranteeFacts(model),
     'gradients clipped to': certificate.clipNorm,
     regularisation: lambda,

@@ -42,8 +42,8 @@ function membersOf(pattern: string, inputs: readonly ModelInput[]): number[] {
   const between = members.findIndex((member, i) => member !== members[0]! + i);
   if (between < 0) return members;
   const stranger = JSON.stringify(shortName(names[members[between - 1]! + 1]!));
-  const what = `columns of --group ${JSON.stringify(pattern)} must stand beside each other`;
-  throw new Misuse(`${what}, but ${stranger} is among them: name them in order with --column`);
+  const what = `columns of --group ${JSON.stringify(pattern)} must be next to each other`;
+  throw new Misuse(`${what}, but ${stranger} is between them: name them in order with --column`);
 }
 
 /** Returns the sizes of all groups; a feature in no pattern forms a group of size 1. */

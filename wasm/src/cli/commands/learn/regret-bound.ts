@@ -25,7 +25,7 @@ export function regretBoundText(
 ): string {
   const { certificate, weights } = model;
   if (certificate.lattice) return 'none: no theorem for mode lattice';
-  if (how.domain?.startsWith('simplex') && weights.length === 1) return 'none: there is one point';
+  if (how.domain?.startsWith('simplex') && weights.length === 1) return 'none: one point only';
   const { domain, radius, lambda, descent, doubling, batchSize, penalty, numClasses } = how;
   const steps = { doubling, batchSize, penalty, numClasses };
   const rule = { domain, radius, lambda, descent, ...steps, dimension: weights.length };

@@ -109,7 +109,7 @@ function readDescent(args: Args) {
 /** @throws Misuse for options that reveal data without --show-nonprivate. */
 function requireShown(args: Args): void {
   if (args.has('ranges-from-data') && !args.has('show-nonprivate')) {
-    throw new Misuse('--ranges-from-data gives data away: it needs --show-nonprivate');
+    throw new Misuse('--ranges-from-data reveals data: it needs --show-nonprivate');
   }
 }
 
@@ -187,7 +187,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
   });
   const passes = args.count('passes') ?? passesOf(dp, setup, target);
   if (state && passes > 1) {
-    const instead = 'for rows that come again in a later run there is --epochs';
+    const instead = 'for rows that recur in a later run give --epochs';
     throw new Misuse(`--state does not go with --passes; ${instead}`);
   }
   const rates = readRates(args, setup);
@@ -228,7 +228,7 @@ export function readPattern(
 ): Participation {
   const other = Object.keys(PARTICIPATION_OPTIONS).find((name) => args.has(name));
   if (passes > 1 && other !== undefined) {
-    throw new Misuse(`--passes says when a row comes again: not with --${other}`);
+    throw new Misuse(`--passes says when a row recurs: not with --${other}`);
   }
   const participation = passes > 1 ? { epochs: passes } : chosenParticipation(args, chosen);
   if (passes === 1 && batchSize > 1 && participation !== 'single') {

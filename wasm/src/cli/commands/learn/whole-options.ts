@@ -48,7 +48,7 @@ export function readWhole(args: Args, setup: Setup | undefined): Whole | undefin
   const name = given === 'tune-clip' ? 'tune' : given;
   if (name !== undefined && setup !== 'table') {
     const rest = '--loss logistic, hinge or softmax, and no other option of the learner';
-    throw new Misuse(`--${name} is for what is chosen for a FILE: give one, with ${rest}`);
+    throw new Misuse(`--${name} needs a FILE, ${rest}`);
   }
   if (setup !== 'table') return undefined;
   const skips = args.text('missing') === 'skip' ? ['missing skip'] : [];

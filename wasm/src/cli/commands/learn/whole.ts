@@ -140,7 +140,7 @@ function sentenceOf(dp: DpFtrl, run: WholeRun, { tuning }: Cost): string {
     tuning &&
     `the model is one of ${how.candidates!.length} candidates, each learned with epsilon ` +
       `${tuning.learnerEpsilon.toPrecision(4)} in place of ${epsilon} from nine tenths of the rows; ` +
-      `the others choose, with epsilon ${Number(tuning.selectionEpsilon.toPrecision(4))}`;
+      `the other rows choose, with epsilon ${Number(tuning.selectionEpsilon.toPrecision(4))}`;
   const { moments } = how;
   const rounded = (value: number) => Number(value.toPrecision(4));
   const preconditioned =
@@ -153,7 +153,7 @@ function sentenceOf(dp: DpFtrl, run: WholeRun, { tuning }: Cost): string {
   return (
     `(${epsilon}, ${delta})-differentially private: one row is protected, not a person with several; ` +
     `${parts}; ${neighbours} neighbours, all ${numRows} rows together, whose number is public; ` +
-    `${passesText(chosen)}; clip norm and rate by ${numRows} rows, ${dimension} weights a score, epsilon and delta`
+    `${passesText(chosen)}; clip norm and rate set by ${numRows} rows, ${dimension} weights per score, epsilon and delta`
   );
 }
 

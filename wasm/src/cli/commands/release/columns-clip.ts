@@ -39,14 +39,14 @@ function unequalNotice(ranges: Ranges): string | undefined {
   const [small, large] = [least, most].map((range) => {
     return `${JSON.stringify(shortName(range.name))} (up to ${shown(reachOf(range))})`;
   });
-  return `${small} has the noise of ${large}: a run of its own under one --budget gives it less`;
+  return `${small} gets the noise of ${large}: a separate run under one --budget gives it less`;
 }
 
 /** Warns that the clip norm scales down rows that are within their ranges. */
 function cutNotice(ranges: Ranges, { clipNorm, inL1 }: { clipNorm: number; inL1: boolean }): string | undefined {
   const longest = longestRow(ranges, inL1);
   if (longest <= clipNorm) return undefined;
-  return `rows within --range may be ${shown(longest)} long, and longer ones than --clip ${clipNorm} are scaled down`;
+  return `rows within --range may be ${shown(longest)} long; those longer than --clip ${clipNorm} are scaled down`;
 }
 
 /**

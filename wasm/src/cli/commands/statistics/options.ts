@@ -27,7 +27,7 @@ const NO_CLIP = '1';
 export function readStatisticSettings(args: Args, counted: string) {
   const settings = readSettings(args.with('clip', NO_CLIP));
   const { json, written, times, people } = settings;
-  const first = people && times ? `of their rows of a ${times.bucket} the first, ` : '';
+  const first = people && times ? `only their first row of a ${times.bucket}, ` : '';
   return {
     settings,
     clippedTo: `${first}${counted}`,

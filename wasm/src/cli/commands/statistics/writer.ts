@@ -66,7 +66,7 @@ export abstract class ReadingWriter extends StepWriter {
     if (this.lowest === undefined || this.lowest > 0) return;
     const { command, all } = this.about;
     const what = `after the last step the interval of the ${all} reaches 0`;
-    const advice = 'a larger --epsilon or more rows would tell more';
+    const advice = 'a larger --epsilon or more rows would help';
     warn(command, `the noise hides nearly everything: ${what}; ${advice}`);
   }
 
