@@ -9,8 +9,8 @@ export const QUERIES = `dp-ftrl queries --workload W --column NAME --domain D --
 
 Counts how many rows have each value, adds noise to the measurements that are best for these
 queries, and writes query,answer,std. All answers together are (E, D)-differentially private for one
-row or, with --user-column, for one person. A proved bound on the ratio of their error to the least
-of any factorization is printed.
+row or, with --user-column, for one person. With Gaussian noise, a proved bound on the ratio of
+their error to the least of any factorization is printed.
 
   --workload W     ranges: from every value to every later one; prefix: up to every value; identity:
                    every value; marginals=K: tables of K columns; parities=K: of K bits, signs; or a
