@@ -64,7 +64,7 @@ const rows: (Row | CheckedRow)[] = [
   },
   {
     name: 'Sensitivity',
-    note: 'largest column norm of C, unit clip',
+    note: 'largest norm of one user’s part of CX, unit clip',
     value: (certificate) =>
       `${quantity(certificate.sensitivity, 6)} (${certificate.sensitivityExactness})`,
   },
