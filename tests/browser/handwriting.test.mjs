@@ -295,7 +295,7 @@ test('with the keyboard an image is chosen, the noise switched and epsilon moved
   );
   await page.keyboard.press('Enter');
   const digit = label.at(-1);
-  assert.match(label, /^Held-out image 6, somebody's \d$/);
+  assert.match(label, /^Held-out image 6, a handwritten \d$/);
   assert.equal((await guesses(page)).none, digit, 'an easy one, which no noise gets right');
   const pictures = () => page.$eval('.weights .ten', (list) => list.innerHTML);
   const before = await pictures();

@@ -190,7 +190,7 @@ test('print: scenes that were not reached are made before the page prints', only
   await page.keyboard.down('Control');
   await page.keyboard.press('p');
   await page.keyboard.up('Control');
-  await page.waitForFunction(() => /scenes? to make ready/.test(document.querySelector('#print-note').textContent));
+  await page.waitForFunction(() => /^Preparing (one scene|\d+ scenes)…$/.test(document.querySelector('#print-note').textContent));
   assert.equal(await page.evaluate(() => window.printed), 0);
   await page.waitForFunction(() => window.printed === 1);
   assert.equal(await page.$eval('#print-note', (one) => one.textContent), '');

@@ -182,7 +182,7 @@ test('tree: gaps are of whole pixels, and where there are none a note says why',
   await page.waitForSelector('#scene-tree[data-state=ready]');
   const note = () =>
     page.$eval('.tree-blocks + .small', (one) => (one.checkVisibility() ? one.textContent : ''));
-  assert.equal(await note(), 'Blocks of 8 steps and fewer are too narrow to be drawn apart here.');
+  assert.equal(await note(), 'Blocks of 8 steps and fewer are too narrow to draw separately here.');
   const xs = await page.$eval('#scene-tree .tree-row', (one) =>
     [...one.getAttribute('d').matchAll(/[ML]([\d.]+) /g)].map(([, x]) => Number(x)),
   );

@@ -135,7 +135,7 @@ test('a position that a scene does not have is told, and the rest of the address
     const note = await page.$eval(`#scene-${scene} > [role=status]`, (one) => one.textContent);
     assert.equal(
       note,
-      `The address puts the handles of this scene at “${position}”, which they cannot reach.`,
+      `This scene cannot show “${position}”, the position in the address.`,
     );
     await page.goto(`${site.url}#scene=${scene}`);
     await becomes(

@@ -109,8 +109,8 @@ export function heroMarkup(day: Day): string {
   ];
   const what =
     `The number of people in a shop, published after each of ${whole(numPeople)} passers-by. ` +
-    `With fresh noise it strays from the true count by up to ${whole(worst.worst)} people; ` +
-    `with noise that later noise takes back, by up to ${whole(best.worst)}.`;
+    `With fresh noise, 95 of 100 counts are within ${whole(worst.worst)} people of the true one; ` +
+    `with noise that later noise takes back, within ${whole(best.worst)}.`;
   return (
     legend(day) +
     `<div class="hero-picture"><div class="hero-still" role="img" aria-label="${what}">` +
@@ -119,7 +119,7 @@ export function heroMarkup(day: Day): string {
     `${curves.join('')}</svg>` +
     `<div class="ticks-x">${ticks.steps.map(label).join('')}` +
     `<div class="name-x">${names.steps}</div></div></div></div>` +
-    '<p class="note">Shaded: where 95 of 100 published counts fall. ± is how far it reaches where it is widest.</p>' +
+    '<p class="note">Shaded: where 95 of 100 published counts fall. ± is half its width at the widest point.</p>' +
     handle(day)
   );
 }

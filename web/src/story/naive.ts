@@ -59,7 +59,7 @@ class Funnel {
     private numSteps: number,
   ) {
     this.plane = new Plane({
-      label: 'Thirty runs of fresh noise, and where they spread',
+      label: 'Thirty runs of fresh noise, and their spread',
       xName: 'people who passed the shop',
       yName: 'published − true, in people',
       ...this.scales(),
@@ -197,8 +197,8 @@ const explained = (): HTMLElement[] => [
     'p',
     {},
     h('strong', {}, 'Fresh noise on each total: '),
-    'each person is part of every total from then on. To protect people against all totals ' +
-      'together, each total needs this much noise, from the first.',
+    'each person is part of every total from then on. To protect people in all totals ' +
+      'together, each total needs this much noise, from the first one on.',
   ),
 ];
 

@@ -19,8 +19,8 @@ export function connectPaper(paper: Paper, isShown: () => boolean): void {
   let busy = false;
   const tell = (): void => {
     const open = paper.numOpen();
-    const scenes = open === 1 ? 'One scene' : `${open} scenes`;
-    setText(note, open === 0 ? '' : `${scenes} to make ready…`);
+    const scenes = open === 1 ? 'one scene' : `${open} scenes`;
+    setText(note, open === 0 ? '' : `Preparing ${scenes}…`);
   };
   const print = async (): Promise<void> => {
     if (busy) return;

@@ -29,7 +29,9 @@ const scenes: readonly Scene[] = [
   {
     id: 'naive',
     title: 'The naive ways',
-    sentence: 'Fresh noise for each person piles up; on each total it must be that large from the start.',
+    sentence:
+      'Fresh noise for each person piles up; fresh noise on each total must be that large from the ' +
+      'start.',
     load: () => import('./naive.ts'),
   },
   {
@@ -41,13 +43,13 @@ const scenes: readonly Scene[] = [
   {
     id: 'tree',
     title: 'The tree',
-    sentence: 'Or put one noise on each block of steps: a few blocks add up to any total.',
+    sentence: 'Or add noise to blocks of steps: any total is the sum of a few blocks.',
     load: () => import('./errors/tree.ts'),
   },
   {
     id: 'floor',
     title: 'The floor',
-    sentence: 'Take back a little of all earlier noise: a proof says how far this can go.',
+    sentence: 'Take back a little of all earlier noise: a proof shows how far this can go.',
     load: () => import('./errors/floor.ts'),
   },
   {
@@ -63,8 +65,8 @@ const scenes: readonly Scene[] = [
     id: 'crowd',
     title: 'A crowd',
     sentence:
-      'Phones train one model together. Each sends how its images would change the model, which ' +
-      'still shows its handwriting: so only sums are used, and noise hides every phone in them.',
+      'Phones train one model together. Each sends how its images would change the model. That ' +
+      'still shows its handwriting, so only sums are used, and noise hides every phone in them.',
     load: () => import('./handwriting/crowd.ts'),
   },
   {
@@ -195,7 +197,7 @@ class Section {
     const fits = position.read() === target || position.put(target);
     this.note.hidden = fits;
     if (!fits) {
-      this.note.textContent = `The address puts the handles of this scene at “${text}”, which they cannot reach.`;
+      this.note.textContent = `This scene cannot show “${text}”, the position in the address.`;
     }
   }
 

@@ -374,8 +374,8 @@ class TakeBack {
         {},
         'The catch: a person stays in all later totals, while the noise that hid them is mostly ' +
           'gone, and an attacker can compare totals. So the more is taken back, the larger the fresh ' +
-          'noise must be to keep the same privacy. Which part is best for 1,024 steps? Put the handle ' +
-          'there.',
+          'noise must be to keep the same privacy. Which share is best for 1,024 steps? Move the ' +
+          'slider there.',
       ),
       h('div', { class: 'row' }, this.ask),
       this.verdict,
@@ -416,7 +416,7 @@ class TakeBack {
     this.readout.replaceChildren(
       'Taken back: ',
       h('data', { class: 'take-lambda', value: kind.lambda }, share(kind.lambda)),
-      ` (λ = ${kind.lambda}). This takes fresh noise `,
+      ` (λ = ${kind.lambda}). This needs fresh noise `,
       h('data', { class: 'take-size', value: kind.sensitivity }, fixed(kind.sensitivity, 2)),
       ' times as large',
       ...(known
@@ -439,8 +439,8 @@ class TakeBack {
       this.verdict,
       (close ? 'Very good. ' : '') +
         `Your λ = ${guess.lambda} gives ${errorText(guess.error)}; the best here, λ = ` +
-        `${best.lambda}, gives ${errorText(best.error)}. Too little: noise piles up. Too much: each ` +
-        'noise grows too large.',
+        `${best.lambda}, gives ${errorText(best.error)}. With less, noise piles up; with more, ` +
+        'fresh noise grows too large.',
     );
     this.pictures.errors.reveal(guess);
     this.show();

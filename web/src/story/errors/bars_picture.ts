@@ -60,7 +60,7 @@ export class BarsPicture {
     settled: () => void,
   ): Handle {
     return new Handle(grip, {
-      label: bar === 1 ? 'Share of the draw before' : `Share of the draw ${bar} steps ago`,
+      label: bar === 1 ? 'Share of the previous draw' : `Share of the draw ${bar} steps ago`,
       min: -1,
       max: 1,
       value: this.bars[bar]!,

@@ -219,7 +219,7 @@ class FloorScene implements SceneView {
     const join = louder > 1 && quieter > 1 ? 'and yet' : 'and';
     this.verdict.replaceChildren(
       ...(own.worst > hopeless
-        ? ['These bars feed on themselves: what they take back grows from step to step. ']
+        ? ['These bars are unstable: the amount taken back grows at every step. ']
         : [
             'With these bars a single step is ',
             number('louder', louder, fixed(louder, 2)),
@@ -268,14 +268,14 @@ const buffersName = (buffers: number): string =>
 
 const buffersWords =
   'Bars that are the same at every step cannot beat the square root; bars that change from step to ' +
-  'step can. They need not be stored one by one: a few buffers, running mixtures of the noise so ' +
-  'far, stand in for them. Add buffers:';
+  'step can. They need not be stored one by one: a few buffers, running mixtures of past noise, ' +
+  'replace them. Add buffers:';
 
 const floorWords =
   `The floor is proved for running totals of ${count(numSteps)} steps to which each person ` +
   'contributes once. No factorization of the summing matrix, that is, no way of mixing Gaussian ' +
   'noise like those drawn here, brings the worst step below it. Other steps may lie below it, and it ' +
-  'says nothing about methods of another kind.';
+  'does not apply to other kinds of methods.';
 
 export const mount: Mount = async (stage, context) => {
   const scene = new FloorScene(stage, context);

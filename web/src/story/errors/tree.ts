@@ -97,8 +97,8 @@ class TreeScene implements SceneView {
         'p',
         {},
         'Count blocks of steps, each made of two shorter ones, like the branches of a tree, and add ' +
-          'one noise to each block. Any total is the sum of a few blocks, so it contains only a few ' +
-          'noises. Point at a step, or drag the handle.',
+          'noise to each block. Any total is the sum of a few blocks, so it contains only their ' +
+          'noise. Point at a step, or drag the handle.',
       ),
       this.lengths.element,
       this.blocks.element,
@@ -109,7 +109,7 @@ class TreeScene implements SceneView {
       h(
         'p',
         { class: 'small' },
-        'Every length of block costs privacy, so short streams gain nothing: with fewer than 21 ' +
+        'Every block length costs privacy, so short streams gain nothing: with fewer than 21 ' +
           'steps the plain tree is no better than fresh noise on the worst total, except, barely, ' +
           'with 13 or 14. From 21 steps on it is always better.',
       ),
@@ -178,7 +178,7 @@ class TreeScene implements SceneView {
   private makeHandle(): Handle {
     const longest = (): number => this.numSteps;
     return new Handle(this.grip, {
-      label: 'Step whose total is looked at',
+      label: 'Step whose total is shown',
       min: 1,
       get max() {
         return longest();
@@ -282,7 +282,7 @@ class TreeScene implements SceneView {
     this.dense.hidden = numDense === 0;
     const longest = 2 ** (numDense - 1);
     const which = longest === 1 ? 'a single step' : `${count(longest)} steps and fewer`;
-    setText(this.dense, `Blocks of ${which} are too narrow to be drawn apart here.`);
+    setText(this.dense, `Blocks of ${which} are too narrow to draw separately here.`);
   }
 
   private drawErrors(): void {
@@ -310,7 +310,7 @@ class TreeScene implements SceneView {
       this.readout,
       `The total after step ${count(step)} adds up ${blocksWords(number)} ` +
         `(${sizes.join(' + ')} ${sizes.join() === '1' ? 'step' : 'steps'}): ` +
-        `${number === 1 ? 'one noise' : `${number} noises`} instead of ${count(step)}. ` +
+        `${number} noise term${number === 1 ? '' : 's'} instead of ${count(step)}. ` +
         `The price: every record is in ${heights} blocks, one of each length, so a block needs ` +
         `√${heights} times the noise of a single count. Together that is ` +
         `√(${heights} × ${number}) = ${tree}, against √${count(step)} = ${fresh} with fresh noise.`,

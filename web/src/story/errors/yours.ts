@@ -108,15 +108,15 @@ class YoursScene implements SceneView {
       h(
         'p',
         {},
-        'Drag the length of your stream and type the error that you can bear: the table shows which ' +
-          'ε that takes.',
+        'Drag the length of your stream and enter the error that you can accept: the table shows ' +
+          'which ε it needs.',
       ),
       plane.element,
       this.readout,
       h(
         'div',
         { class: 'tools' },
-        h('label', { for: 'yours-margin' }, 'The error I can bear: ±'),
+        h('label', { for: 'yours-margin' }, 'Acceptable error: ±'),
         this.input,
         this.fault,
       ),
@@ -282,7 +282,7 @@ class YoursScene implements SceneView {
       this.readout,
       `Over ${steps(numSteps)}, fresh noise makes the worst total ${short(fresh)} times as noisy ` +
         `as a single published count, optimal noise ${short(optimal)} times; no mixture of noise gets ` +
-        `below ${short(floor)}. An error of ± ${quantity(margin)} takes ` +
+        `below ${short(floor)}. An error of ± ${quantity(margin)} needs ` +
         `ε = ${forFresh} with fresh noise and ε = ${forOptimal} with optimal noise. ` +
         'The smaller ε is, the better everyone is protected.',
     );

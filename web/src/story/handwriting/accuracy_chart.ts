@@ -44,9 +44,9 @@ export class AccuracyChart {
 
   constructor(numImages: number) {
     this.plane = new Plane({
-      label: 'Held-out images read right while the three learners learn',
+      label: 'Accuracy on held-out images while the three learners train',
       xName: 'images learned from',
-      yName: 'new images read right',
+      yName: 'accuracy on new images',
       x: { from: 0, to: numImages, ticks: [0, 2000, 4000, 6000], text: count },
       y: { from: 0, to: 1, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], text: roundPercent },
       draw: () => this.draw(),
@@ -83,9 +83,9 @@ export class AccuracyChart {
       ];
     });
     return {
-      title: 'New images read right, as a share',
+      title: 'Accuracy on new images',
       x: { label: 'images learned from', log: false },
-      y: { label: 'share read right', log: false },
+      y: { label: 'accuracy', log: false },
       series,
     };
   }

@@ -122,11 +122,11 @@ function progressPanel(rounds: readonly Round[], at: number): Panel {
   const accuracies = rounds.map(({ accuracy }) => accuracy);
   const here = `after round ${at + 1}: ${percent(accuracies[at]!)}`;
   return {
-    title: 'New images read right, as a share',
+    title: 'Accuracy on new images',
     x: { label: 'rounds', log: false },
-    y: { label: 'share read right', log: false },
+    y: { label: 'accuracy', log: false },
     series: [
-      { name: 'the model of the crowd', x: accuracies.map((_, i) => i + 1), y: accuracies, colour: 'private' },
+      { name: 'the crowd’s model', x: accuracies.map((_, i) => i + 1), y: accuracies, colour: 'private' },
       { name: here, x: [at + 1], y: [accuracies[at]!], look: 'marks', colour: 'private' },
     ],
   };
@@ -148,9 +148,9 @@ class Progress {
 
   constructor() {
     this.plane = new Plane({
-      label: 'Held-out images that the model of the crowd reads right, round by round',
+      label: 'Accuracy of the crowd’s model on held-out images, round by round',
       xName: 'rounds',
-      yName: 'new images read right',
+      yName: 'accuracy on new images',
       x: { from: 0, to: NUM_ROUNDS, ticks: [0, 20, 40, 60, 80, 100], text: count },
       y: { from: 0, to: 1, ticks: [0, 0.25, 0.5, 0.75, 1], text: roundPercent },
       draw: () => this.draw(),
@@ -303,7 +303,7 @@ class CrowdView {
         `the noise is ± ${quantity(noiseOf(round), 2)} in each number, and this phone changed none ` +
         `by more than ${quantity(largestIn(clipped), 2)}.`,
     );
-    this.model.show(round.model, 'Computed from what has been published so far, and nothing else.');
+    this.model.show(round.model, 'Computed only from what has been published so far.');
     this.progress.show(this.rounds, this.at);
     setText(
       this.accuracy,
@@ -326,9 +326,9 @@ function words(digits: DigitSet): HTMLElement {
     'p',
     { class: 'hint' },
     `A simulation: ${NUM_PHONES} phones, each with ${each} of the images above. The server is trusted `,
-    'to add the noise. It sees nothing but sums only if the phones encrypt what they send so that it ',
-    'can be added but not read. How much a phone may send, and how fast the model learns, was chosen on ',
-    'digits that a program drew.',
+    'to add the noise. To keep it from seeing more than sums, the phones must encrypt what they ',
+    'send so that it can be added but not read. How much a phone may send, and how fast the model ',
+    'learns, were chosen on digits that a program drew.',
   );
 }
 

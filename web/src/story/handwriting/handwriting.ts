@@ -67,7 +67,7 @@ function origin({ training, heldOut }: DigitSet): HTMLElement {
       { class: 'hint' },
       `A linear model sees each of ${learned} images once. Privacy is for one image: ε and δ `,
       'bound what anyone can tell about it from all the models together. How much one image may ',
-      'change a model, and how fast each model learns, was chosen on digits that a program drew, ',
+      'change a model, and how fast each model learns, were chosen on digits that a program drew, ',
       `never by looking at the accuracy shown here, which is measured on ${kept} new images that no `,
       'model has learned from. Lines are means of five runs with different noise; the shade reaches ',
       'from the worst to the best. The noise comes from fixed seeds, so that everyone sees the same ',

@@ -28,7 +28,7 @@ export class Pad {
 
   /** `drawn` is called with all strokes so far, whenever they change. */
   constructor(private readonly drawn: (strokes: readonly Point[][]) => void) {
-    this.hint.textContent = 'here, from 0 to 9';
+    this.hint.textContent = 'draw a digit here';
     this.element.append(this.hint, this.ink);
     this.element.addEventListener('pointerdown', (event) => this.begin(event));
     this.element.addEventListener('pointermove', (event) => this.go(event));

@@ -27,7 +27,7 @@ export class Reading {
       this.pad.clear();
       this.draw([]);
     };
-    this.chooser = h('div', { class: 'choices', role: 'group', 'aria-label': 'Images held out' });
+    this.chooser = h('div', { class: 'choices', role: 'group', 'aria-label': 'Held-out images' });
     const more = (): void => {
       this.firstChoice = (this.firstChoice + NUM_CLASSES) % digits.heldOut.images.length;
       this.offer();
@@ -81,7 +81,7 @@ export class Reading {
         this.pad.clear();
         this.take(images[at]!);
       };
-      const label = `Held-out image ${at + 1}, somebody's ${labels[at]}`;
+      const label = `Held-out image ${at + 1}, a handwritten ${labels[at]}`;
       return h('button', { type: 'button', 'aria-label': label, onclick: choose }, picture.element);
     });
     this.chooser.replaceChildren(...buttons);
