@@ -80,7 +80,7 @@ function valueOf(name: string, value: unknown, numSteps: number): string {
 /** C++ code that reads a file. */
 const readRows = `using Row = std::vector<std::string>;
 
-/// Cells with commas between them, which may stand in quotation marks; the first row has the names.
+/// Cells separated by commas, possibly quoted; the first row has the names.
 std::vector<Row> read(const std::string& file) {
   std::ifstream input(file);
   std::vector<Row> rows;
@@ -101,7 +101,7 @@ std::vector<Row> read(const std::string& file) {
   return rows;
 }
 
-/// Place of a column.
+/// Index of a column.
 std::size_t place(const std::vector<Row>& rows, const std::string& name) {
   const Row& names = rows.at(0);
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
@@ -181,7 +181,7 @@ const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
   year: 'return int{year_month_day{floor<days>(time)}.year()};',
 };
 
-const readTimes = (bucket: Bucket): string => `/// Number of the ${bucket} of a time, which is in UTC where it names no zone.
+const readTimes = (bucket: Bucket): string => `/// Number of the ${bucket} of a time, in UTC unless it names a zone.
 std::int64_t bucket_of(const std::string& text) {
   using namespace std::chrono;
   int y = 0, m = 0, d = 0, hour = 0, minute = 0, zone_hours = 0, zone_minutes = 0;

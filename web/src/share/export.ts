@@ -127,8 +127,8 @@ function tableOf({ name, text }: Source): HTMLElement | null {
     h(
       'p',
       { class: 'hint' },
-      `Programs and command read ${name}: your table with commas between its cells, whatever they were, ` +
-        'and with numbers where cells or rows were mended here.',
+      `Programs and command read ${name}: your table, always separated by commas, with the repairs of cells ` +
+        'and rows made here.',
     ),
     save,
   );

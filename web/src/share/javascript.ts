@@ -15,7 +15,7 @@ const objectOf = (options: object, ...more: readonly string[]): string =>
 /** Returns code that reads a file whose rows a program sums. */
 const readRows = (file: Source): string =>
   `import { readFileSync } from 'node:fs';\n\n` +
-  '/** Cells have commas between them, and may stand in quotation marks, but in one line. */\n' +
+  '/** Cells are separated by commas and may be quoted, but not contain line breaks. */\n' +
   'const cellsOf = (line) =>\n' +
   '  [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(\n' +
   `    ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain.trim(),\n  );\n` +
@@ -67,7 +67,7 @@ function readTimes({ time, bucket, from, to }: Source): string {
     said === '' ? `timeOf(rows.at(${at}))` : JSON.stringify(said);
   return (
     `const timeOf = (row) => row[names.indexOf(${JSON.stringify(time)})];\n` +
-    `/** Number of the ${bucket} of a time, which is in UTC where it names no zone. */\n` +
+    `/** Number of the ${bucket} of a time, in UTC unless it names a zone. */\n` +
     'const bucketOf = (text) => {\n' +
     '  const [, date, clock = \'00:00\', hours, minutes = \'00\'] =\n' +
     '    /^(\\S{10})(?:[T ]([\\d:.]+) ?(?:Z|([+-]\\d\\d):?(\\d\\d)?)?)?$/.exec(text);\n' +
