@@ -43,7 +43,7 @@ for (const [width, height] of some([
     await page.select('#set-mechanism', 'banded');
     await page.waitForSelector('#run-error:not([hidden])');
     await settled(page);
-    assert.match(await textOf(page, '#run-error'), /\. The controls are back to what is shown\./);
+    assert.match(await textOf(page, '#run-error'), /\. The controls again show the current run\./);
     assert.ok(await isInSight(page, '#run-error'));
     assert.equal(await valueOf(page, 'mechanism'), 'tree');
     assert.equal(await textOf(page, '#set-mechanism-hint'), hint);
@@ -86,7 +86,7 @@ test('of two settings that belong together, the first waits for the second', asy
 test('an address that makes no run says that the defaults are shown', async () => {
   const { page } = await open('steps=100000&dimension=64&mechanism=tree');
   assert.match(await textOf(page, '#notice'), /^Nothing can be run from this address; the defaults are shown/);
-  assert.doesNotMatch(await textOf(page, '#notice'), /the rest is in force/);
+  assert.doesNotMatch(await textOf(page, '#notice'), /the rest applies/);
   await page.close();
 });
 

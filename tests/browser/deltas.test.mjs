@@ -126,7 +126,7 @@ test('the figure follows epsilon and the records of a user, and says where nothi
   assert.deepEqual(Object.keys(key), ['square-root', 'without δ']);
   near(key['square-root'], gaussian(3e-8));
   near(key['without δ'], pure);
-  assert.match(await textOf(page, '#floors'), /Proved for users with one record and zero-out neighbours/);
+  assert.match(await textOf(page, '#floors'), /proved only for one record per user and zero-out neighbours, so none is shown/);
   await page.select('#set-participation', 'single');
   await page.waitForFunction(() => !location.hash.includes('participation=epochs'));
   await settled(page);

@@ -86,7 +86,7 @@ test('descent beside FTRL: by keyboard, in key, table, link and picture', async 
     /secret: FTRL [−\d.]+, descent [−\d.]+, twin FTRL [−\d.]+, twin descent [−\d.]+$/,
   );
   assert.match(await textOf(page, '#facts'), /so far: FTRL .* %, descent .* %, twin FTRL .* %, twin descent/);
-  assert.match(await textOf(page, '#sums-note'), /Each learner makes its own gradients/);
+  assert.match(await textOf(page, '#sums-note'), /Each learner computes its own gradients/);
   await page.click('#export-open');
   await savesOf(page, '[data-picture=learning]');
   const [{ legend, lines, painted }] = await savedPanels(page);

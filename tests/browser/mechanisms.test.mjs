@@ -174,8 +174,8 @@ test('parameters that cannot be are told beside their control', async () => {
   const items = await page.$$eval('#notice li', (all) => all.map((one) => one.textContent));
   assert.deepEqual(items, [
     'bands must be “auto” or a whole number > 0, got “x”',
-    '“nu” is no use here: banded-square-root has no such parameter',
-    '“b-bands” is no use here: nothing is compared',
+    '“nu” has no effect here: banded-square-root has no such parameter',
+    '“b-bands” has no effect here: nothing is compared',
   ]);
   assert.equal(await page.$eval('#set-a_bands', (input) => input.value), 'x');
   const before = await readKey(page, '#sums');
@@ -206,7 +206,7 @@ test('the matrices of the tree: every entry can be read, and each is drawn in it
   const { encoder, decoder, noiseCovariance, numMeasurements: m } = matrices;
   // The whole tree over eight steps: the root covers all of them, two leaves one each.
   assert.equal(encoder.reduce((sum, value) => sum + value), 4 * 8);
-  assert.match(await textOf(page, '.map:nth-child(1) .map-at'), /^15 × 8, 32 entries not 0,/);
+  assert.match(await textOf(page, '.map:nth-child(1) .map-at'), /^15 × 8, 32 non-zero entries,/);
   const inverse = decoder.map((value, at) => value - (at < m ? 0 : decoder[at - m]));
   const shown = [
     [encoder, m, 8],
@@ -251,7 +251,7 @@ test('the pointer reads an entry, and leaving gives the summary back', async () 
   await reveal(page, 'factorization', '.map');
   assert.match(await textOf(page, '#factorization-note'), /Made for 64 steps instead of 500/);
   const summary = await textOf(page, '.map:nth-child(1) .map-at');
-  assert.match(summary, /^64 × 64, 2,080 entries not 0, none above the diagonal, none negative;/);
+  assert.match(summary, /^64 × 64, 2,080 non-zero entries, none above the diagonal, none negative;/);
   const heights = () => page.$$eval('.map', (all) => all.map((one) => one.offsetHeight));
   const before = await heights();
   const box = await (await page.$('.map:nth-child(1) canvas')).boundingBox();

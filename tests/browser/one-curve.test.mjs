@@ -50,7 +50,7 @@ test('learners beside each other: one truth, and both releases are of it', async
     const errors = await readKey(page, '#sum-errors');
     assert.equal(errors['A release − truth'], key['A optimal'] - key['true total']);
     assert.equal(errors['B release − truth'], key['B independent'] - key['true total']);
-    assert.match(await textOf(page, '#sums-note'), /its own gradients.* at the start that the learners share/);
+    assert.match(await textOf(page, '#sums-note'), /its own gradients.* at the common start of the learners/);
     // Figure 2 is about learners that move.
     const learned = await readTable(page, 'learning-numbers');
     const { lambda, ...free } = common;
@@ -99,7 +99,7 @@ test('participation: sensitivity and noise are those of the library, and in the 
     library.certificate({ ...target, mechanism, participation }),
   );
   const hint = await textOf(page, '#set-participation-hint');
-  assert.match(hint, /^A user has at most 3 records, at least 100 steps apart, as you promise/);
+  assert.match(hint, /^You promise that a user has at most 3 records, at least 100 steps apart; the/);
   for (const { sensitivity, sensitivityExactness, noiseStddev } of certificates) {
     const exact = sensitivityExactness === 'exact' ? 'exact' : 'an upper bound';
     const digits = (value) => Number(value.toPrecision(4));
@@ -156,7 +156,7 @@ test('budget: shares add up as the library composes them, and are linked with ep
     library.compose({ account: 'mu', costs: Array(num).fill(muOf(epsilon)), epsilon: 2, delta });
   const spent = compose(1, 4);
   const text = await textOf(page, '#budget-text');
-  const [, shown] = /spend ε = ([\d.]+) together, more than it/.exec(text);
+  const [, shown] = /spend ε = ([\d.]+) together, over budget/.exec(text);
   assert.ok(Number(shown) >= spent.epsilon && Number(shown) < 1.001 * spent.epsilon, shown);
   assert.ok(compose(1, 3).fits && !spent.fits);
   assert.match(text, /; 3 fit\./);
@@ -170,7 +170,7 @@ test('budget: shares add up as the library composes them, and are linked with ep
   await settled(page);
   const epsilon = await valueOf(page, '#set-epsilon');
   assert.ok(compose(epsilon, 4).fits && !compose(epsilon * 1.001, 4).fits, `${epsilon}`);
-  await page.waitForFunction(() => /within it; 4 fit\./.test(document.getElementById('budget-text').textContent));
+  await page.waitForFunction(() => /within budget; 4 fit\./.test(document.getElementById('budget-text').textContent));
   await enter(page, '#budget-share', '10');
   await page.waitForFunction(
     (before) => Number(document.getElementById('set-epsilon').value) !== before,
@@ -232,7 +232,7 @@ test('budget: after a choice that fails, the meter tells what is in force', asyn
   const fails = async (selector, text) => {
     await enter(page, selector, text);
     await page.waitForSelector('#run-error:not([hidden])');
-    assert.match(await textOf(page, '#run-error'), /no room.* The controls are back to what is shown/);
+    assert.match(await textOf(page, '#run-error'), /no room.* The controls again show the current run/);
     assert.deepEqual(await meter(), inForce, selector);
     await page.click('#run-error button');
   };

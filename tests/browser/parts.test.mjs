@@ -115,7 +115,7 @@ test('the band for every step at once is as wide at each, and counts the steps b
   }
   const { bandsText } = parts.simultaneous;
   const run = (dimension) => ({ numSteps: 1024, first: { info: { dimension } } });
-  assert.match(bandsText(run(1), 1), /95\.4 %, so some 47 of 1,024 may not; with probability at least 95 %.* band\.$/);
+  assert.match(bandsText(run(1), 1), /95\.4 %, so about 47 of 1,024 may lie outside; with probability at least 95 %.* band\.$/);
   assert.equal(bandsText(run(3), 0), bandsText(run(1), 1), 'a norm is of all coordinates');
   assert.match(bandsText(run(3), 2), /in the wide band, in all 3 coordinates\.$/);
 });
@@ -191,12 +191,12 @@ test('matrices in words and shades: rounding errors are zeros, quarters are halv
   );
   assert.equal(
     describeMatrix(matrix),
-    '2 × 2, 3 entries not 0, none above the diagonal, 1 negative; ' +
+    '2 × 2, 3 non-zero entries, none above the diagonal, 1 negative; ' +
       'the greatest is 4, in row 2, column 2.',
   );
   assert.match(
     describeMatrix({ ...matrix, values: Float64Array.of(1, 2, 3, 4) }),
-    /^2 × 2, 4 entries not 0, none negative;/,
+    /^2 × 2, 4 non-zero entries, none negative;/,
   );
   const rounded = { ...matrix, values: Float64Array.of(1, -1e-16, 0, 1) };
   assert.equal(extentOf([rounded]).least, 0);
@@ -227,7 +227,7 @@ test('parameters that cannot be read are refused by name', () => {
     ['b_bands', '0', 'b-bands must be “auto” or a whole number > 0, got “0”'],
     ['a_lambda', 'much', 'cgd-lambda must be “auto” or a finite number, got “much”'],
     ['a_nu', '1e999', 'nu must be “auto” or a finite number, got “1e999”'],
-    ['a_decays', '0.5; x', 'decays must be “auto” or numbers with spaces between them, got “0.5; x”'],
+    ['a_decays', '0.5; x', 'decays must be “auto” or numbers separated by spaces, got “0.5; x”'],
     ['a_subtractive', 'maybe', 'subtractive must be one of auto, yes, no, got “maybe”'],
   ]) {
     assert.throws(() => rules[key].read(text), { key, message });
@@ -511,7 +511,7 @@ test('ranges and categories are read, or refused with what is wanted', () => {
   });
   assert.throws(() => rules.domain.read('a,a'), {
     key: 'domain',
-    message: 'domain must be up to 5 different names with commas between them, “other” not among them, got “a,a”',
+    message: 'domain must be up to 5 different names separated by commas, not “other”, got “a,a”',
   });
   assert.deepEqual([rules.range.read(' '), rules.domain.read('a,b')], ['', 'a,b']);
 });

@@ -105,7 +105,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
         `${expected.numRows.toLocaleString('en-US')} rows count`,
     ),
   );
-  assert.match(await textOf(page, '#set-time-hint'), /^83 steps, a day each, from 2026-03-02 to 2026-05-23/);
+  assert.match(await textOf(page, '#set-time-hint'), /^83 steps, one per day, from 2026-03-02 to 2026-05-23/);
   assert.match(await textOf(page, '#clip-guide'), /how much one person in a step may count/);
   await page.click('#clip-guide button');
   await page.waitForFunction(() => /user-column=member/.test(location.hash));
@@ -154,7 +154,7 @@ test('the first and the last day can be said beforehand, as for the command', as
   assert.equal(await textOf(page, '#set-time-error'), '');
   assert.match(
     await textOf(page, '#set-time-hint'),
-    /^85 steps, a day each, from 2026-03-01 to 2026-05-24, .* Both were set beforehand/,
+    /^85 steps, one per day, from 2026-03-01 to 2026-05-24, .* Both were set beforehand/,
   );
   await page.click('#clip-guide button');
   await page.waitForFunction(() => /from=2026-03-01&to=2026-05-24/.test(location.hash));
@@ -238,13 +238,13 @@ test('persons and times are chosen after the clip, too, and with the keyboard', 
   await page.select('#set-bucket', 'week');
   await page.waitForFunction(() => /steps=12(&|$)/.test(location.hash));
   await settled(page);
-  assert.match(await textOf(page, '#set-time-hint'), /^12 steps, a week each/);
+  assert.match(await textOf(page, '#set-time-hint'), /^12 steps, one per week/);
   // A refused number stays where it was typed, and epochs go with no user column.
   await enter(page, '#set-person-most', '0');
   assert.match(await textOf(page, '#set-person-error'), /must be a whole number from 1/);
   await page.select('#set-participation', 'epochs');
   await page.waitForSelector('#set-participation-error:not([hidden])');
-  assert.match(await textOf(page, '#set-participation-error'), /and knows no epochs/);
+  assert.match(await textOf(page, '#set-participation-error'), /it cannot be combined with epochs/);
   assert.equal(await valueOf(page, '#set-participation'), 'separated');
   // Back undoes a choice.
   await page.goBack();
@@ -281,8 +281,8 @@ test('records that the page makes up have no persons: what an address says of a 
   const pattern = 'steps=30&participation=separated&participations=3&min-separation=2';
   for (const role of ['user-column=who', 'time-column=when']) {
     const { page } = await open(`${pattern}&${role}`);
-    assert.match(await textOf(page, '#notice'), /records that the page makes up have no user and no time/);
-    assert.match(await textOf(page, '#set-participation-hint'), /^A user has at most 3 records.*as you promise/);
+    assert.match(await textOf(page, '#notice'), /synthetic records have no user and no time/);
+    assert.match(await textOf(page, '#set-participation-hint'), /^You promise that a user has at most 3 records/);
     assert.doesNotMatch(await page.evaluate(() => location.hash), /user-column|time-column/);
     assert.equal(await valueOf(page, '#set-participations'), '3');
     await page.close();

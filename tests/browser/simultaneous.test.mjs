@@ -54,7 +54,7 @@ test('the band for every step is as wide as the library says: key, table, note, 
   for (const row of (await readTable(page, 'sums-numbers')).values()) near(row.wide, entry);
   assert.equal(
     await textOf(page, '#simultaneous-note'),
-    'Each step lies in the narrow band with probability 95.4 %, so some 4.4 of 96 may not; with ' +
+    'Each step lies in the narrow band with probability 95.4 %, so about 4.4 of 96 may lie outside; with ' +
       'probability at least 95 %, every step lies in the wide band, in all 4 coordinates.',
   );
   assert.match(await textOf(page, '#facts'), /Steps outside the wide band: none\./);

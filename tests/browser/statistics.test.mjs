@@ -68,7 +68,7 @@ test('mean, spread and count are those of the library, by keyboard and in the ta
   assert.equal((await keyOf(page, 'spread')).release, standardDeviation[0].value);
   assert.equal((await keyOf(page, 'count')).release, count.value);
   assert.match(await textOf(page, '#statistics-note'), /hide whether any one record was there, and what it says, at ε = 1 and δ = 10⁻⁶/);
-  assert.match(await textOf(page, '#statistics-note'), /To publish Figure 1 as well spends the same budget once more\./);
+  assert.match(await textOf(page, '#statistics-note'), /Publishing Figure 1 too would spend the same budget again\./);
   assert.match(await textOf(page, '#set-statistic-hint'), /^Of the records of Figure 1, /);
   const table = await readTable(page, 'statistics-numbers');
   const [step, cells] = [...table][3];
@@ -98,7 +98,7 @@ test('mean, spread and count are those of the library, by keyboard and in the ta
   await drawn(page, 'mean,spread,count', shown.release);
   assert.match(page.url(), /range=0%3A5/);
   const clipped = revenue.filter((one) => one > 5).length;
-  assert.match(await textOf(page, '#statistics-note'), new RegExp(`Secret: ${clipped} of 840 records are outside of 0 to 5 and are clipped\\.`));
+  assert.match(await textOf(page, '#statistics-note'), new RegExp(`Secret: ${clipped} of 840 records are outside 0 to 5 and are clipped\\.`));
   await enter(page, '#set-range', '5:0');
   assert.match(await textOf(page, '#set-range-error'), /^range must be two numbers such as 0:90/);
   // Nothing secret is left where secrets are hidden.
@@ -182,14 +182,14 @@ test('several sums of one budget, typed by keyboard, with what each would have a
   statistic.dispose();
   const note = await textOf(page, '#statistics-note');
   assert.match(note, /^These 2 sums come from one noisy measurement of the records, and are published after every step\. All of them together hide/);
-  assert.match(note, /The mechanism is normalized-square-root, as beyond 128 steps the search for the optimum takes long\. 1\/2 of the budget is 1\/2 of μ²\./);
+  assert.match(note, /The mechanism is normalized-square-root, because beyond 128 steps the search for the optimum is slow\. 1\/2 of the budget is 1\/2 of μ²\./);
   await enter(page, '#set-together', 'total');
   assert.match(await textOf(page, '#set-together-error'), /^together must be 2 to 6 different sums/);
   await enter(page, '#set-together', 'window=2,decay=0.5');
   // A long horizon has the quick encoder, without the parameters of another one.
   await enter(page, '#set-numSteps', '840');
   await page.$eval('#statistics', (one) => one.scrollIntoView());
-  await page.waitForFunction(() => /The mechanism is blt, as beyond 512 steps .*; each alone would have normalized-square-root, or this one where it is better\./.test(document.getElementById('statistics-note').textContent));
+  await page.waitForFunction(() => /The mechanism is blt, because beyond 512 steps .*; alone, each would use normalized-square-root, or this one where it is better\./.test(document.getElementById('statistics-note').textContent));
   assert.equal(await textOf(page, '#statistics [data-key="sum-1"] h3'), 'Sum of the last 2 steps');
   await page.click('#deployed');
   await page.waitForFunction(() => !document.querySelector('#statistics .secret'));
@@ -207,7 +207,7 @@ test('own rows of persons by day: those that count are released, and ranges wait
     document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
   }, csv);
   await page.waitForSelector('#clip-guide:not([hidden]) .ask');
-  assert.match(await textOf(page, '#set-statistic-hint'), /^Of visitors whom the page makes up, one a step, /);
+  assert.match(await textOf(page, '#set-statistic-hint'), /^Of synthetic visitors, one per step, /);
   await page.click('#clip-guide button');
   await page.waitForFunction(() => /data=own/.test(location.hash));
   await page.$eval('#statistics', (one) => one.scrollIntoView());

@@ -166,7 +166,7 @@ test('a window takes a mechanism that needs no long search, as the library does'
     await page.$eval('#set-mechanism', (select) => select.value),
     library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload: { window: 30 } }).mechanism,
   );
-  assert.match(await textOf(page, '#set-mechanism-hint'), /said of running totals; Figure 4 has the errors of this sum\.$/);
+  assert.match(await textOf(page, '#set-mechanism-hint'), /This describes running totals; Figure 4 shows the errors for this sum\.$/);
   await enter(page, '#set-numSteps', '100');
   await page.waitForFunction(() => location.hash.includes('steps=100'));
   await page.select('#set-mechanism', 'optimal');
@@ -179,7 +179,7 @@ test('a window takes a mechanism that needs no long search, as the library does'
   await page.select('#set-workload', 'total');
   await page.waitForFunction(() => !location.hash.includes('workload'));
   await settled(page);
-  assert.doesNotMatch(await textOf(page, '#set-mechanism-hint'), /said of running totals/);
+  assert.doesNotMatch(await textOf(page, '#set-mechanism-hint'), /describes running totals/);
   await page.close();
 });
 

@@ -148,19 +148,19 @@ export class BudgetMeter {
     this.meter.setAttribute('aria-valuetext', `${percent(all)} by ${releasesText(releases)}`);
     this.share.value = String(Number((100 * share).toPrecision(4)));
     this.refuse(null);
-    const verdict = together.fits ? 'within it' : 'more than it';
+    const verdict = together.fits ? 'within budget' : 'over budget';
     const fitting = numFitting > maxReleases ? `More than ${count(maxReleases)}` : count(numFitting);
     const many =
       releases === 1
         ? `One release is ${verdict}`
-        : `${releasesText(releases)} like it, each chosen in the light of those before, spend ` +
+        : `${releasesText(releases)} like it, chosen adaptively, spend ` +
           `ε = ${quantity(roundedUp(together.epsilon, 4))} together, ${verdict}`;
     setText(
       this.text,
       `This release takes ${percent(share)} of the budget ε = ${quantity(budget)}. ` +
         `${many}; ${fitting} fit${numFitting === 1 ? 's' : ''}. ` +
         '“Draw the noise again” is a simulation and spends nothing here; if published, every ' +
-        'draw would be a release of its own.',
+        'draw would be another release.',
     );
     setText(this.divide, `Divide it equally among ${count(releases)}`);
     this.divide.hidden = releases < 2;

@@ -72,7 +72,7 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
   neighbours: NEIGHBOURS.map((text) => [text, text] as const),
   participation: [
     ['single', 'one record'],
-    ['epochs', 'one an epoch'],
+    ['epochs', 'one per epoch'],
     ['separated', 'several'],
   ],
   workload: [

@@ -15,34 +15,34 @@ export const streamText: Record<StreamName, string> = {
     'Labels follow a hidden direction that goes once around: no fixed model is right for long.',
   switching:
     'The hidden direction changes sign again and again, the worst case for what was learned.',
-  'heavy-tailed': 'Now and then a record is very long: clipping cuts it down.',
+  'heavy-tailed': 'Occasionally a record is very long and is clipped.',
   sparse: 'Most entries of a record are zero.',
   adversarial:
     'Every example is the one that costs the private learner most, and its noise is paid in full.',
 };
 
 export const neighboursText = {
-  'zero-out': 'Hides whether a record is there or is all zeros. The convention of the field.',
+  'zero-out': 'Hides whether a record is there or is all zeros. The usual convention.',
   'replace-one':
     'Hides which of any two records it is. They may be two clip norms apart, so there is twice ' +
     'the noise.',
 };
 
 export const hints: Partial<Record<Key, string>> = {
-  compare: 'Lays a second mechanism beside the first: same records, same privacy, same seeds.',
+  compare: 'Compares a second mechanism on the same records, with the same privacy and seeds.',
   epsilon:
     'Seeing all releases changes the odds of any guess about one record by a factor of at most ' +
     'e to the ε, with a slack of δ. Smaller is more private and noisier.',
-  delta: 'The slack in that promise. Keep it far below 1 / the number of records.',
+  delta: 'The slack in that guarantee. Keep it far below 1 / the number of records.',
   participations: 'The most records of one user, or the number of epochs. More of them need more noise.',
-  minSeparation: 'Steps between two records of one user, j − i. The further apart, the less noise.',
+  minSeparation: 'Fewest steps between two records of one user, j − i. The further apart, the less noise.',
   window:
-    'Steps whose records a release adds up. One as long as the horizon is the running total. Older records ' +
-    'stay protected, though no release counts them any more.',
-  decay: 'The same as a factor: with every step that passes, a record counts so many times what it did.',
+    'Number of latest steps that a release sums. A window as long as the horizon is the running total. Older ' +
+    'records stay protected, though no release counts them any more.',
+  decay: 'The same as a factor: with every step, the weight of a record is multiplied by it.',
   sumMomentum:
-    'Share of what a step added that the next one adds again, above 0 and below 1: a record counts 1, later ' +
-    'up to 1 / (1 − momentum).',
+    'Share of each step’s increment that the next step adds again, between 0 and 1: a record counts once, ' +
+    'later up to 1 / (1 − momentum) times.',
   budget: 'The most that all releases of these records may spend together, at the same δ.',
   releases: 'How many such releases are planned, each with its own noise.',
   clipNorm:
@@ -50,40 +50,40 @@ export const hints: Partial<Record<Key, string>> = {
     'to it. Choose it without looking at the data.',
   numSteps: 'How many totals are published. The noise is made for exactly this many.',
   dimension: 'Entries of a record. Each gets noise of the same size.',
-  streamSeed: 'Another seed, another stream of the same kind.',
+  streamSeed: 'Another seed gives another stream of the same kind.',
   loss: 'Logistic learns to tell two classes apart, squared to predict a number.',
   rule:
-    'FTRL makes the weights anew of each total; gradient descent moves them by what lies between two ' +
-    'totals. Both see nothing but the totals, and are as private.',
+    'FTRL recomputes the weights from each total; gradient descent updates them by the difference of two ' +
+    'totals. Both see only the totals, and are as private.',
   momentum:
-    'Share of its last move that descent repeats, from 0 to below 1. At 0 it plays what FTRL plays, ' +
-    'as long as no weights are too long.',
+    'Share of its last update that descent repeats, from 0 to below 1. At 0 it agrees with FTRL ' +
+    'until the weights are projected.',
   noiseSeed:
     'Fixed, so that a link shows the same picture. A real release takes its key from the system.',
-  measured: 'One number a record.',
+  measured: 'The column to measure, with one number per record.',
   range:
     'Lowest and highest value, as in 0:90; others are clipped to it. It is public: take it from what you know, ' +
-    'never from the records. A narrow one has less noise.',
-  category: 'Its cells are names of categories.',
+    'never from the records. A narrow range needs less noise.',
+  category: 'The column that names the category.',
   domain:
-    'With commas between them; all else counts as “other”. They are public: categories found in the records ' +
-    'would tell who is there.',
+    'Separated by commas; anything else counts as “other”. They are public: categories taken from the ' +
+    'records would reveal who is in them.',
   together:
-    'With commas between them: total, window=30 (steps), decay=0.98 (factor a step), momentum=0.9. All of them ' +
-    'come from one noisy measurement, and have one budget.',
+    'Separated by commas: total, window=30 (steps), decay=0.98 (factor per step), momentum=0.9. All of them ' +
+    'come from one noisy measurement and share one budget.',
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].hint])),
 };
 
 const workloadTexts: Record<Settings['workload'], string> = {
   total: 'A release adds up all records so far.',
   window:
-    'A release adds up the records of the latest steps alone. The noise is made for that; ' +
-    `beyond ${MAX_QUICK_DENSE_STEPS} steps the search for the optimal one takes long.`,
+    'A release adds up the records of the latest steps only. The noise is made for that; ' +
+    `beyond ${MAX_QUICK_DENSE_STEPS} steps the search for the optimal one is slow.`,
   decay:
-    'A record counts less with every step that passes. The noise is made for exactly these weights.',
+    'A record counts less with every step. The noise is made for exactly these weights.',
   momentum:
-    'Every step adds its records, and a share of what the step before added: where gradient descent ' +
-    'with momentum has moved to. The noise is made for exactly these weights.',
+    'Every step adds its records and a share of the previous increment, like gradient descent ' +
+    'with momentum. The noise is made for exactly these weights.',
 };
 
 /** Explains what a release adds up, or why the choice has no effect. */
@@ -99,14 +99,14 @@ export function workloadText(settings: Settings): string {
 
 /** Names the records that a statistic is computed from. */
 export const statisticText = ({ source }: Settings): string =>
-  (source === 'synthetic' ? 'Of visitors whom the page makes up, one a step' : 'Of the records of Figure 1') +
+  (source === 'synthetic' ? 'Of synthetic visitors, one per step' : 'Of the records of Figure 1') +
   ', with the mechanism, ε, δ and noise seed of the settings above.';
 
 /** Qualifies the text about a mechanism, which is about running totals. */
 export const aboutMechanism = (settings: Settings): string =>
   workloadOf(settings).workload === undefined
     ? ''
-    : ' That is said of running totals; Figure 4 has the errors of this sum.';
+    : ' This describes running totals; Figure 4 shows the errors for this sum.';
 
 type Lambda = Readonly<{ private: number; twin: number }>;
 
@@ -114,13 +114,13 @@ type Lambda = Readonly<{ private: number; twin: number }>;
  * `given` is the requested value, null for the theorem's; `used` are the values in effect, by rule.
  */
 export function lambdaText(given: number | null, [first, second]: readonly Lambda[]): string {
-  const meaning = 'How strongly the model is pulled towards its start, against the sums';
+  const meaning = 'Strength of the regularisation towards the starting point';
   if (given !== null) {
-    return `${meaning}, for the twin too. “auto” makes the theorem’s bound smallest for each.`;
+    return `${meaning}, for the twin too. “auto” minimises the theorem’s bound for each.`;
   }
   const values = (used: Lambda, where: string): string =>
     `${quantity(used.private)} ${where}, ${quantity(used.twin)} for ${where === 'here' ? 'the' : 'its'} twin`;
   const found =
     second === undefined ? values(first!, 'here') : `${values(first!, 'for FTRL')}; ${values(second, 'for descent')}`;
-  return `${meaning}. “auto” makes the theorem’s bound smallest: ${found}.`;
+  return `${meaning}. “auto” minimises the theorem’s bound: ${found}.`;
 }

@@ -15,8 +15,8 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   optimal: {
     group: 'The best there is',
     text:
-      'The least error that any factorization can have, found with a proof, and streamed with a few ' +
-      'buffers whose weights change from step to step.',
+      'Nearly the least error that any factorization can have, with a proven gap, streamed with a ' +
+      'few buffers whose weights change from step to step.',
   },
   independent: {
     group: 'Baselines',
@@ -39,14 +39,14 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   honaker: {
     group: 'Trees',
     text:
-      'The tree, using every finished node below a node as a second opinion about it. Nothing but ' +
-      'what is already there, so it streams.',
+      'The tree, refining each node with the finished nodes below it. It uses only past nodes, ' +
+      'so it can be streamed.',
   },
   'honaker-full': {
     group: 'Trees',
     text:
-      'The tree, with the best estimate of every total that all its nodes together allow, also ' +
-      'those that are finished later.',
+      'The tree, with the best estimate of every total from all its nodes, including those ' +
+      'finished later.',
   },
   'tree-k': {
     group: 'Trees',
@@ -63,26 +63,26 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   'smooth-tree': {
     group: 'Trees',
     text:
-      'Uses only those leaves of a binary tree that have equally many ones in their number, which ' +
-      'is also how many nodes a total adds up: all carry the same noise.',
+      'Uses only the leaves of a binary tree whose binary index has the same number of ones. ' +
+      'Every total adds up that many nodes, so all carry the same noise.',
   },
   'square-root': {
     group: 'Toeplitz',
     text:
-      'Splits the summing matrix into two equal halves, its square root twice. The error grows ' +
-      'only like ln n / π: in the worst step, the least of all that treat every step alike.',
+      'Splits the summing matrix into two equal factors, its square roots. The error grows only ' +
+      'like ln n / π: in the worst step, the least of all that treat every step alike.',
   },
   nu: {
     group: 'Toeplitz',
     text:
-      'The square root with a past that fades, by a factor 1 − ν a step. A little of it lowers the ' +
-      'mean error.',
+      'The square root with a past that fades by a factor 1 − ν per step. A little fading lowers ' +
+      'the RMS error.',
   },
   'normalized-square-root': {
     group: 'Normalised and circulant',
     text:
       'The square root with every column scaled to the same length, so that no record counts more ' +
-      'than another. No total is noisier for it, and most are less noisy.',
+      'than another. No total gets noisier, and most get less noisy.',
   },
   'group-algebra': {
     group: 'Normalised and circulant',
@@ -93,31 +93,31 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   'blt-scaled': {
     group: 'Short memory',
     text:
-      'Buffers with decays that stay the same, every row of the matrix scaled before its columns get ' +
-      'the same length: within a percent of the least error there is.',
+      'Buffers with constant decays, every row of the matrix scaled before its columns get the ' +
+      'same length: within a percent of the least possible error.',
   },
   'blt-normalized': {
     group: 'Short memory',
     text:
-      'Buffers with decays that stay the same, chosen for the horizon, and every column scaled to ' +
-      'the same length.',
+      'Buffers with constant decays, chosen for the horizon, and every column scaled to the same ' +
+      'length.',
   },
   blt: {
     group: 'Short memory',
     text:
-      'A few buffers that fade at different speeds stand in for the whole past: constant work and ' +
+      'A few buffers that fade at different speeds replace the whole past: constant work and ' +
       'memory, and nearly the error of the square root. Chosen for the horizon unless given.',
   },
   'blt-rational': {
     group: 'Short memory',
     text:
-      'Buffers by a formula, from approximating the square root by a fraction of polynomials: only ' +
-      'their number is to be chosen.',
+      'Buffers from a formula, a rational approximation of the square root: only their number is ' +
+      'chosen.',
   },
   'banded-toeplitz': {
     group: 'Short memory',
     text:
-      'A few diagonals, chosen for the horizon so that the error is as small as so few allow.',
+      'A few diagonals, chosen for the horizon so that the error is the least for that number.',
   },
   banded: {
     group: 'Short memory',
@@ -128,8 +128,8 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   'banded-square-root': {
     group: 'Short memory',
     text:
-      'Keeps the first few diagonals of the square root. It remembers no more than that, and pays ' +
-      'once the totals are much longer than the bands.',
+      'Keeps the first few diagonals of the square root. It remembers no more, so the error ' +
+      'grows once the totals are much longer than the bands.',
   },
   'banded-inverse-square-root': {
     group: 'Short memory',
@@ -140,20 +140,20 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   'lambda-cgd': {
     group: 'Short memory',
     text:
-      'Takes back a share λ of the last step’s noise. One earlier draw is all it remembers; the ' +
+      'Takes back a share λ of the last step’s noise. It remembers only one earlier draw; the ' +
       'error grows like the fourth root of the horizon.',
   },
   hybrid: {
     group: 'Unknown horizon',
     text:
-      'For a stream whose end is not known: time runs in blocks of doubling length, a finished ' +
-      'block becomes one noisy number, and the running one has a mechanism of its own.',
+      'For a stream whose end is not known: blocks double in length, each finished block becomes ' +
+      'one noisy number, and the current block has its own mechanism.',
   },
   'log-perturbed': {
     group: 'Unknown horizon',
     text:
-      'The square root bent by logarithms, so that a record weighs little however long the stream ' +
-      'goes on. Its noise is made for a cap far beyond the horizon.',
+      'The square root modified by logarithms, so that a record weighs little however long the ' +
+      'stream is. Its noise is made for a cap far beyond the horizon.',
   },
 };
 

@@ -43,7 +43,7 @@ export function participationText(wanted: Wanted, numSteps: number, enforced: bo
     return `${counted} of each person ${counts}${apart}.`;
   }
   const all = participation === 'single' || participations === 1 ? 'it' : 'all of them';
-  return `A user has ${one}${apart}, as you promise, and the noise hides ${all}.`;
+  return `You promise that a user has ${one}${apart}; the noise hides ${all}.`;
 }
 
 /** States what the bound costs in each mechanism. */

@@ -345,7 +345,7 @@ function readList(key: ParameterKey, name: string): (text: string) => string {
   return (text) => {
     const parts = text.split(/[\s,;]+/);
     if (parts.some((part) => parseNumber(part) === undefined)) {
-      const wanted = '“auto” or numbers with spaces between them';
+      const wanted = '“auto” or numbers separated by spaces';
       throw new SettingError(key, `${name} must be ${wanted}, got ${quote(text)}`);
     }
     return parts.map(Number).join(' ');
@@ -496,7 +496,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
     name: queriesNames.histogram,
     read(text) {
       if (readCounts(text) !== null) return text;
-      const wanted = `${sizes.join(', ')} counts up to ${maxCount} with commas between them`;
+      const wanted = `${sizes.join(', ')} counts up to ${maxCount} separated by commas`;
       throw new SettingError('histogram', `histogram must be ${wanted}, got ${quote(text)}`);
     },
     write: String,
@@ -509,7 +509,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   category: { name: 'by', read: (text) => text, write: String },
   domain: publicText(
     'domain',
-    `up to ${maxCategories - 1} different names with commas between them, “${otherCategory}” not among them`,
+    `up to ${maxCategories - 1} different names separated by commas, not “${otherCategory}”`,
     (text) => readDomain(text) !== null,
   ),
   together: publicText(

@@ -20,7 +20,7 @@ const texts: Readonly<Record<Target, { label: string; hint(unit: string): string
   worst: {
     label: '± worst total',
     hint: (unit) =>
-      `Two standard deviations of the worst total${inUnit(unit)}. Enter what you can bear: ε follows.`,
+      `Two standard deviations of the worst total${inUnit(unit)}. Enter an acceptable value: ε follows.`,
   },
 };
 

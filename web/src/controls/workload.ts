@@ -90,7 +90,7 @@ export function wordsOf(settings: Settings): Words {
       title: `Sum with momentum ${quantity(momentum)}`,
       plural: 'Sums with momentum',
       noun: 'sum',
-      counted: `all records so far, the older ones more, up to ${quantity(1 / (1 - momentum))} times`,
+      counted: `all records so far, older ones more, up to ${quantity(1 / (1 - momentum))} times`,
     },
   };
   return words[summedOf(settings)];

@@ -139,7 +139,7 @@ export class DataPanel {
     const role = (['person', 'time'] as const).find((key) => settings[key] !== '');
     if (this.csv === null) {
       if (role === undefined) return null;
-      throw new SettingError(role, 'records that the page makes up have no user and no time column');
+      throw new SettingError(role, 'synthetic records have no user and no time column');
     }
     const csv = this.csv;
     const label = this.labelOf(settings);
@@ -148,7 +148,7 @@ export class DataPanel {
       return attempt(() => this.makeRecords(csv, this.columnsOf(settings), settings, limit));
     }
     if (role !== undefined) {
-      throw new SettingError(role, 'a learner protects rows: it takes no user and no time column');
+      throw new SettingError(role, 'a learner protects rows, so it takes no user or time column');
     }
     const labels = attempt(() => labelColumn(csv, label, settings.loss), 'label');
     return learned(attempt(() => makeTable(csv, this.columnsOf(settings), labels)));
@@ -412,7 +412,7 @@ export class DataPanel {
       );
     }
     const promise = 'It is read in this tab, and no script of this page can upload it.';
-    if (source === 'own') return `A header row, then a record a row. ${promise}`;
+    if (source === 'own') return `A header row, then one record per row. ${promise}`;
     return 'From the examples that come with the page.';
   }
 
@@ -482,7 +482,7 @@ export class DataPanel {
       h(
         'p',
         { class: 'hint' },
-        'These suggestions look at the data, which a real release must not do: choose its clip beforehand.',
+        'These suggestions depend on the data. For a real release, choose the clip norm without looking at it.',
       ),
     );
   }
@@ -534,12 +534,12 @@ function participationFor({ person, time }: Roles): Pick<Settings, 'participatio
 export function limitOf(settings: Settings): Limit {
   const { participation, participations, minSeparation, person, time } = settings;
   if (person === '' && time !== '' && participation !== 'single') {
-    const what = 'rows in steps of time protect a row, or a person by a user column';
+    const what = 'without a user column, steps of time protect a row';
     throw new SettingError('participation', `${what}: here each user has one record`);
   }
   if (person !== '' && participation === 'epochs') {
     const what = 'a user column limits how many records of a person count';
-    throw new SettingError('participation', `${what}, and knows no epochs`);
+    throw new SettingError('participation', `${what}; it cannot be combined with epochs`);
   }
   return participation === 'single'
     ? { maxContributions: 1, minSeparation: 1 }

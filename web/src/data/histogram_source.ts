@@ -111,8 +111,8 @@ export class HistogramSource {
       numOutside === 0 ? '' : ` ${count(numOutside)} rows lie outside and count in the last bars.`;
     setText(
       this.note,
-      `Value 0 is from ${quantity(low)} on, each ${width} wide.${outside} Here the range is ` +
-        'suggested by the data, which a release must not do: it declares its range beforehand.',
+      `Value 0 is from ${quantity(low)} on, each ${width} wide.${outside} The suggested range ` +
+        'depends on the data. For a real release, choose the range without looking at it.',
     );
     this.taken(counts);
   }

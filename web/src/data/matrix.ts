@@ -64,7 +64,7 @@ export function describeMatrix({ numRows, numColumns, values }: Matrix): string 
   const triangular = numRows === numColumns && numAbove === 0 ? ', none above the diagonal' : '';
   const negative = numNegative === 0 ? 'none negative' : `${count(numNegative)} negative`;
   return (
-    `${count(numRows)} × ${count(numColumns)}, ${count(numNonZero)} entries not 0` +
+    `${count(numRows)} × ${count(numColumns)}, ${count(numNonZero)} non-zero entries` +
     `${triangular}, ${negative}; the greatest is ${quantity(values[greatest] ?? 0)}, ` +
     `in row ${row + 1}, column ${column + 1}.`
   );

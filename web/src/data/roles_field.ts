@@ -19,7 +19,7 @@ export interface RolesEvents {
   refused(message: string | null): void;
 }
 
-const rowText = 'The column that names the person. With it persons are protected; without it, rows are.';
+const rowText = 'The column that names the person. With it, persons are protected; without it, rows are.';
 const eventText = 'Says when a row happened. All rows of a day, say, are then one step.';
 
 export class RolesField {
@@ -76,7 +76,7 @@ export class RolesField {
     const others = csv.columns
       .map(({ name }) => name)
       .filter((name) => !times.includes(name) && !summed.includes(name));
-    this.person.replaceChildren(...options(others, 'none: a row'));
+    this.person.replaceChildren(...options(others, 'none: protect rows'));
     this.person.value = choice.person;
     this.time.replaceChildren(...options(times, 'none: every row is a step'));
     this.time.value = choice.time;
@@ -103,11 +103,11 @@ export class RolesField {
           ? rowText
           : `${count(numPersons)} persons; ${count(counted)} of ${count(csv.numRows)} rows count, ` +
             `${percent(counted / csv.numRows)}. The first ones of each person count, and those of one ` +
-            'step together are one record.',
+            'step form one record.',
       time:
         span === null
           ? eventText
-          : `${count(numSteps)} steps, a ${bucket} each, from ${span[0]} to ${span[1]}, which ` +
+          : `${count(numSteps)} steps, one per ${bucket}, from ${span[0]} to ${span[1]}, which ` +
             `will be public. ${edgesText(from, to)}`,
     };
   }
@@ -138,7 +138,7 @@ export class RolesField {
  * Explains which ends of the range depend on the rows and so reveal when the first or last row was.
  */
 function edgesText(from: string, to: string): string {
-  if (from !== '' && to !== '') return 'Both were set beforehand, whatever the rows are.';
+  if (from !== '' && to !== '') return 'Both were set beforehand, independently of the rows.';
   const which = from === '' ? 'The range depends' : 'Where it ends depends';
   return `${which} on the data, and no noise hides it: set the first and the last beforehand.`;
 }

@@ -27,7 +27,7 @@ const rows: (Row | CheckedRow)[] = [
   {
     name: 'Parameters',
     note: 'of the mechanism',
-    value: (_, { parameters }) => parametersText(parameters, (v) => quantity(v)) || 'by default',
+    value: (_, { parameters }) => parametersText(parameters, (v) => quantity(v)) || 'default',
   },
   { name: 'ε', note: 'epsilon', value: (certificate) => quantity(certificate.epsilon) },
   { name: 'δ', note: 'delta', value: (certificate) => scientific(certificate.delta) },
@@ -49,7 +49,7 @@ const rows: (Row | CheckedRow)[] = [
   },
   {
     name: 'Workload',
-    note: 'what is summed; prefix: running totals',
+    note: 'which sums are released; “prefix” means running totals',
     value: (certificate) => certificate.workload,
   },
   {
@@ -90,7 +90,7 @@ const rows: (Row | CheckedRow)[] = [
   },
   {
     name: 'Lower bound',
-    note: 'of this error, any factorization with Gaussian noise',
+    note: 'on this error, for any factorization with Gaussian noise',
     checked: (certificate, lane) => {
       const { bound, minDimension } = goalOf(certificate, lane);
       if (bound === null) return '–';
@@ -100,7 +100,7 @@ const rows: (Row | CheckedRow)[] = [
   },
   {
     name: 'Gap',
-    note: 'proven: no such factorization is better by more',
+    note: 'proven: no such factorization is better by more than this',
     checked: (certificate, lane) => {
       const { bound, reached, name } = goalOf(certificate, lane);
       return bound === null ? '–' : `${quantity(100 * (reached / bound - 1), 2)} %, ${name} error`;

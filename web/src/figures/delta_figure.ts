@@ -113,21 +113,21 @@ async function floorsOf(engine: Engine, settings: Settings, noiseMultiplier: num
     {
       name: 'added noise',
       value: await added(delta),
-      covers: 'This ε and δ: the true totals plus noise of any law that does not depend on the records.',
+      covers: 'This ε and δ: true totals plus noise of any law independent of the records.',
       line: await Promise.all(powers.map((power) => added(deltaOf(power)))),
     },
     {
       name: 'unbiased, without δ',
       value: of(unbiased),
-      covers: 'This ε: all that is right on average, whatever its noise depends on.',
+      covers: 'This ε: every unbiased mechanism, even with data-dependent noise.',
       line: flat(of(unbiased)),
     },
     {
       name: 'any, without δ',
       value: clipNorm * every,
       covers:
-        'This ε: every mechanism whatsoever, on the records that are worst for it. Its root mean square is no ' +
-        'smaller, and so neither is its worst step.',
+        'This ε: every mechanism, on the records that are worst for it. Its root mean square is no smaller, so ' +
+        'its worst step is not either.',
       line: flat(clipNorm * every),
     },
   ];
@@ -162,10 +162,10 @@ async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Fou
     gaussian: await Promise.all(powers.map(at)),
     now,
     pure,
-    tree: `${subtractive ? 'subtractive ' : ''}tree of ${count(arity)} children a node`,
+    tree: `${subtractive ? 'subtractive ' : ''}tree with ${count(arity)} children per node`,
     crossing,
     floors: isPlain ? await floorsOf(engine, settings, certificate.noiseMultiplier!, powers) : [],
-    missing: isPlain ? '' : 'Proved for users with one record and zero-out neighbours: no floor is shown here.',
+    missing: isPlain ? '' : 'The bounds are proved only for one record per user and zero-out neighbours, so none is shown.',
   };
 }
 
@@ -328,10 +328,10 @@ function noteOf({ mechanism, gaussian, pure, tree, crossing, floors }: Found, ob
   const proved =
     floors.length === 0
       ? ''
-      : ' Dotted are floors: errors that are proved to be out of reach, for the mechanisms that the list names. No ' +
-        'floor for all mechanisms with a δ is proved here.';
+      : ' Dotted lines are floors: lower bounds, proved for the mechanisms listed below. None is proved here for ' +
+        'all mechanisms with a δ.';
   return (
-    'δ is how often the promise may fail. Without it noise is Laplace noise, on a ' +
+    'δ is the slack in the guarantee. Without it the noise is Laplace, on a ' +
     `${tree}: ${where} that of ${mechanism}. It clips records of several numbers in ℓ₁.${proved}`
   );
 }

@@ -154,7 +154,7 @@ export class FactorizationFigure {
     const { window } = weightsOf(settings);
     const long =
       numSteps <= window && window < Infinity
-        ? `A window of ${count(window)} steps has all of them: these are the matrices of the running total. `
+        ? `A window of ${count(window)} steps covers every step shown, so these are the matrices of the running total. `
         : '';
     setText(
       byId('factorization-note'),

@@ -62,9 +62,9 @@ export function localText(
         ? `it is above that of ${name} at every step`
         : `it is above that of ${name} from step ${count(from)} on`;
   return (
-    'Randomised response: everyone sends one bit, 0 or the clip norm, and flips it now and then, so ' +
-    `that nobody has to be trusted. At the same ε${share}, without δ, the deviation of a count of ` +
-    `such bits grows like the root of the step${until(weights)}; ${larger}. The lower bound, which is for Gaussian ` +
-    'noise, is not about it.'
+    'Randomised response: everyone sends one bit, 0 or the clip norm, and sometimes flips it, so ' +
+    `nobody has to be trusted. At the same ε${share}, without δ, the standard deviation of the ` +
+    `count grows like the square root of the step${until(weights)}; ${larger}. The lower bound, which is for Gaussian ` +
+    'noise, does not apply to it.'
   );
 }

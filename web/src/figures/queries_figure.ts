@@ -110,7 +110,7 @@ export class QueriesFigure {
       h('div', { class: 'queries-result' }, this.note, this.plot),
       this.maps,
     );
-    setText(this.note, 'Computed as soon as it can be seen…');
+    setText(this.note, 'Computed when scrolled into view…');
   }
 
   show(settings: Settings): void {
@@ -388,7 +388,7 @@ export class QueriesFigure {
     const [plain, good] = [rms(each.standardErrors), rms(best.standardErrors)];
     const publicTotal =
       best.neighbours === 'replace-one'
-        ? ' How many records there are is public: one row of M counts them, without noise.'
+        ? ' The number of records is public: one row of M counts them, without noise.'
         : '';
     const gap = Number((100 * (best.ratio - 1)).toPrecision(2));
     setText(

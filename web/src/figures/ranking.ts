@@ -69,7 +69,7 @@ export class Ranking {
       if (one !== undefined) this.events.chosen(one.mechanism, one.parameters);
     });
     for (const [i, row] of [...body.rows].entries()) row.dataset['index'] = String(i);
-    const heads = ['Mechanism', 'Worst step', 'Root mean square', '÷ lower bound', 'Time a step'];
+    const heads = ['Mechanism', 'Worst step', 'Root mean square', '÷ lower bound', 'Time per step'];
     const table = h(
       'table',
       {},
@@ -94,8 +94,8 @@ export class Ranking {
       `Standard deviations of the releases of ${count(numSteps)} steps${summed}, noise multiplier 1.` +
         `${bound} Click a mechanism to choose it. Bars are logarithmic. Memory is counted in vectors as ` +
         'long as a record; “buffers”, “bands” and so on are the parameters of that name. “Reads ' +
-        'ahead”: rows of C use later records; with Gaussian noise an equivalent C does not, so the ' +
-        'mechanism can be streamed.',
+        'ahead” means that rows of C use later records; with Gaussian noise an equivalent C does ' +
+        'not, so the mechanism can be streamed.',
     );
     this.fillLeftOut(comparison);
   }
@@ -119,7 +119,7 @@ export class Ranking {
     const notes = [
       parameters,
       one.causal ? '' : 'reads ahead',
-      one.sensitivityExactness === 'exact' ? '' : 'at most these errors',
+      one.sensitivityExactness === 'exact' ? '' : 'errors are upper bounds',
     ].filter((note) => note !== '');
     const note = notes.length > 0 && h('span', { class: 'note' }, notes.join('; '));
     return h(

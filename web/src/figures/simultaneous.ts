@@ -12,7 +12,7 @@ import { problemOf } from '../controls/workload.ts';
 /** Largest probability that some step lies outside. */
 const beta = 0.05;
 
-/** Half widths that the noise of no step exceeds, with probability 1 - beta. */
+/** Half widths that the noise of no step exceeds, with probability at least 1 - beta. */
 export interface SimultaneousBand {
   beta: number;
   /** Half width around every coordinate of every total. */
@@ -55,8 +55,8 @@ export function bandsText({ numSteps, first }: Run, view: number): string {
   const outside = quantity((1 - twoSigmaCoverage) * numSteps, 2);
   const coordinates = view === 0 || dimension === 1 ? '' : `, in all ${dimension} coordinates`;
   return (
-    `Each step lies in the narrow band with probability ${single} %, so some ${outside} of ` +
-    `${count(numSteps)} may not; with probability at least ${quantity(100 * (1 - beta))} %, every step lies ` +
+    `Each step lies in the narrow band with probability ${single} %, so about ${outside} of ` +
+    `${count(numSteps)} may lie outside; with probability at least ${quantity(100 * (1 - beta))} %, every step lies ` +
     `in the wide band${coordinates}.`
   );
 }

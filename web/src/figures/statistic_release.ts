@@ -113,8 +113,8 @@ function clippedOf({ table: { csv, choice } }: Wanted, counted: CountedRows): Cl
   const numClipped = given.reduce((sum, value, i) => sum + Number(value !== clipped[i]), 0);
   const secret =
     numClipped === 0
-      ? `no record is outside of ${quantity(low)} to ${quantity(high)}.`
-      : `${count(numClipped)} of ${count(given.length)} records are outside of ${quantity(low)} to ${quantity(high)} and are clipped.`;
+      ? `no record is outside ${quantity(low)} to ${quantity(high)}.`
+      : `${count(numClipped)} of ${count(given.length)} records are outside ${quantity(low)} to ${quantity(high)} and are clipped.`;
   return { measured, range, given, clipped, secret };
 }
 
@@ -153,7 +153,7 @@ async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): 
   if (column === undefined) throw new CsvError(`there is no column “${category}”`);
   const names = readDomain(domain);
   if (names === null) {
-    throw new Wanting(`Say which categories of ${category} to count, under “Categories”: their names, with commas between them.`);
+    throw new Wanting(`Say which categories of ${category} to count, under “Categories”: their names, separated by commas.`);
   }
   const categories = [...names, otherCategory];
   const texts = textsOf(column);
@@ -206,9 +206,9 @@ function takenText({ settings: { numSteps }, lane }: Wanted, { together, alone }
     taken === lane.mechanism
       ? ''
       : numSteps > maxSearchedSteps
-        ? `, as beyond ${count(maxSearchedSteps)} steps the search for the best encoder of several sums takes long`
-        : `, as beyond ${count(MAX_QUICK_DENSE_STEPS)} steps the search for the optimum takes long`;
-  const other = nameOf(alone) === taken ? '' : `; each alone would have ${nameOf(alone)}, or this one where it is better`;
+        ? `, because beyond ${count(maxSearchedSteps)} steps the search for the best encoder of several sums is slow`
+        : `, because beyond ${count(MAX_QUICK_DENSE_STEPS)} steps the search for the optimum is slow`;
+  const other = nameOf(alone) === taken ? '' : `; alone, each would use ${nameOf(alone)}, or this one where it is better`;
   return `The mechanism is ${taken}${why}${other}.`;
 }
 
@@ -266,11 +266,11 @@ async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promi
 export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<Released> {
   const { settings, table, limit } = wanted;
   if (settings.numSteps > maxStatisticSteps) {
-    throw new Wanting(`Released here up to a horizon of ${count(maxStatisticSteps)} steps.`);
+    throw new Wanting(`This figure supports horizons up to ${count(maxStatisticSteps)} steps.`);
   }
   const { decay, momentum } = weightsOf(settings);
   if (settings.statistic !== 'sums' && (decay < 1 || momentum > 0)) {
-    throw new Wanting('Mean, spread and counts are of all records so far, or of those of a window: choose one of these under “What is summed”.');
+    throw new Wanting('Mean, spread and counts cover all records so far, or a window: choose one of these under “What is summed”.');
   }
   const counted = countedRows(table.csv, settings, limit, settings.numSteps);
   const released = await { moments, histogram, sums }[settings.statistic](engine, wanted, counted);

@@ -321,18 +321,18 @@ function noteOf(settings: Settings, { tracks, about, secret }: Released): string
   const { epsilon, delta, deployed, source, statistic } = settings;
   const { counted } = wordsOf(settings);
   const what = {
-    moments: `Mean, standard deviation and number are of ${counted}`,
-    histogram: `The counts of all categories are of ${counted}`,
+    moments: `Mean, standard deviation and number cover ${counted}`,
+    histogram: `The counts of all categories cover ${counted}`,
     sums: `These ${tracks.length} sums come from one noisy measurement of the records`,
   }[statistic];
-  const axes = statistic !== 'moments' ? '' : ' Early ones may be as wide as the range; the axes are made for the last nine tenths of the steps.';
-  const twice = source === 'synthetic' ? '' : ' To publish Figure 1 as well spends the same budget once more.';
+  const axes = statistic !== 'moments' ? '' : ' Early intervals may be as wide as the range; the axes fit the last nine tenths of the steps.';
+  const twice = source === 'synthetic' ? '' : ' Publishing Figure 1 too would spend the same budget again.';
   const share = `1/${tracks.length}`;
   const comparison = statistic !== 'sums' ? '' : ` ${about} ${share} of the budget is ${share} of μ².`;
   const said = deployed || secret === '' ? '' : ` Secret: ${secret}`;
   return (
     `${what}, and are published after every step. All of them together hide ` +
-    `${hiddenText(settings)}, at ε = ${quantity(epsilon)} and δ = ${scientific(delta)}. Each interval holds the number ` +
+    `${hiddenText(settings)}, at ε = ${quantity(epsilon)} and δ = ${scientific(delta)}. Each interval contains the value ` +
     `without noise with ${quantity(100 * confidence)} % confidence.${axes}${comparison}${twice}${said}`
   );
 }

@@ -153,7 +153,7 @@ export class App {
     this.form.show(settings);
     for (const [key, { text, message }] of refused) this.controls.error(key, message, text);
     if (messages.length === 0) clearNotice();
-    else showNotice('Part of this address was not understood; the rest is in force.', messages);
+    else showNotice('Part of this address was not understood; the rest applies.', messages);
   }
 
   /** Changes the mechanism; what was set or mistyped for the previous one is discarded. */
@@ -333,7 +333,7 @@ export class App {
     const { typed, run } = this;
     const waits = error instanceof IncompleteError;
     if (run !== null && !waits) this.goBackTo(run);
-    const remains = run === null || waits ? '' : 'The controls are back to what is shown.';
+    const remains = run === null || waits ? '' : 'The controls again show the current run.';
     this.failures.show(error, typed, remains);
     this.typed = null;
   }

@@ -65,7 +65,7 @@ export class Form {
       const mechanism = side === 'a' ? settings.mechanism : settings.compare;
       const why =
         mechanism === 'none' ? 'nothing is compared' : `${mechanism} has no such parameter`;
-      messages.push(`“${rules[key].name}” is no use here: ${why}`);
+      messages.push(`“${rules[key].name}” has no effect here: ${why}`);
       settings[key] = null;
     }
     return messages;
@@ -98,7 +98,7 @@ export class Form {
     const ends =
       rows !== null && settings.numSteps > rows
         ? ` The data ends after ${count(rows)} ${settings.time === '' ? 'rows' : 'steps'}; the noise is ` +
-          `made for ${count(settings.numSteps)} steps, and is larger than they need.`
+          `made for ${count(settings.numSteps)} steps, so it is larger than needed.`
         : '';
     this.controls.hint('numSteps', `${hints.numSteps}${ends}`);
   }

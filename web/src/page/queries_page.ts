@@ -49,7 +49,7 @@ export class QueriesPage {
       this.controls.error(key, message, text);
     }
     if (messages.length === 0) clearNotice();
-    else showNotice('Part of this address was not understood; the rest is in force.', messages);
+    else showNotice('Part of this address was not understood; the rest applies.', messages);
     this.show();
   }
 

@@ -49,8 +49,8 @@ export function recordsText(run: Run): string {
     );
   }
   return (
-    'Each learner makes its own gradients, which depend on its noise, so no two learners release ' +
-    'totals of the same records. Shown here are the gradients of the same examples at the start ' +
-    'that the learners share, weights 0: one true curve, with the noise of each mechanism on it.'
+    'Each learner computes its own gradients, which depend on its noise, so no two learners ' +
+    'release totals of the same records. Shown here are the gradients of the same examples at the common ' +
+    'start of the learners, weights 0: one true curve, with the noise of each mechanism.'
   );
 }
