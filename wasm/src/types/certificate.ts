@@ -38,8 +38,8 @@ export interface Certificate {
   effectiveParameters: EffectiveParameters;
   /**
    * The participation that 'optimal' was optimised for, in words. Present if it differs from the
-   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` (for sums,
-   * `limits.epochSumSteps`), a minimum separation, or a number of buffers. The sensitivity is
+   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` (for
+   * objective 'mean', `limits.epochSumSteps`), a minimum separation, or a number of buffers. The sensitivity is
    * always that of the requested participation. 'banded-toeplitz' is optimised for any
    * participation.
    */

@@ -166,8 +166,8 @@ export interface CatalogueEntry {
   causal: boolean;
   /**
    * Whether pure differential privacy (delta = 0) would follow if Gaussian noise were replaced by
-   * Laplace noise, even for records chosen adaptively from releases. Sums of this package draw
-   * Gaussian noise; `queries` and the exponential mechanism serve delta = 0.
+   * Laplace noise, even for records chosen adaptively from releases. Totals with `pure`, `queries`
+   * and the exponential mechanism serve delta = 0; everything else draws Gaussian noise.
    */
   pureDp: boolean;
 }

@@ -45,8 +45,9 @@ export interface LearnedModel {
   /** Whether the last of the weights belongs to a feature that is always 1. */
   intercept: boolean;
   /**
-   * Average of the iterates, to which the regret theorem applies. In models of the command, by
-   * default, the mean of the iterates after half the horizon.
+   * Of a learner that you feed, the average of the iterates, to which the regret theorem applies.
+   * `learn`, `learnTuned` and the command choose others: the latest weights, or the mean of the
+   * later ones.
    */
   weights: number[];
   /** The latest weights, which adapt to a change sooner. */
