@@ -45,7 +45,7 @@ export interface LearnedModel {
   /** Whether the last of the weights belongs to a feature that is always 1. */
   intercept: boolean;
   /**
-   * Of a learner that you feed, the average of the iterates, to which the regret theorem applies.
+   * The average of the iterates of a learner that you feed, to which the regret theorem applies.
    * `learn`, `learnTuned` and the command choose others: the latest weights, or the mean of the
    * later ones.
    */
