@@ -20,7 +20,7 @@ Signal random_signal(std::size_t size) {
   return signal;
 }
 
-/// Direct sum in long double, in the bit-reversed order that `forward` leaves.
+/// Direct sum in long double, in the bit-reversed order that `forward` produces.
 Signal slow_transform(const Signal& in) {
   const std::size_t size = in.real.size();
   Signal out{std::vector<double>(size), std::vector<double>(size)};

@@ -83,7 +83,7 @@ TEST(Optimize, giving_up_never_looks_like_convergence) {
   Vector gradient(2);
   EXPECT_LT(few.value, rosenbrock(start, gradient));
 
-  // Below the rounding of the value no line search can succeed; the status must say so.
+  // No line search can succeed below the rounding error of the value; the status must report this.
   const Quadratic f(7, 1e4);
   const auto shifted = [&f](const Vector& x, Vector& g) { return f(x, g) + 1e9; };
   const OptimizeResult fine =
@@ -109,7 +109,7 @@ TEST(Optimize, start_at_the_minimum_takes_one_evaluation) {
 }
 
 TEST(Optimize, infinity_at_a_trial_point_is_a_wall) {
-  // x - ln x, infinite for x <= 0, from a start whose first step leaves the domain.
+  // Minimises x - ln x, infinite for x <= 0, from a start whose first step leaves the domain.
   const auto barrier = [](const Vector& x, Vector& gradient) {
     if (x(0) <= 0) return kInfinity;
     gradient(0) = 1 - 1 / x(0);

@@ -47,12 +47,12 @@ TEST(PackedSeries, every_double_comes_back_with_its_bits) {
       {0x1p963, 0x1p962},
       {0x1p-900, 0x1.8p-880},
       {0x1p-901, 0x1p-899},
-      // The widest multiples that fit, and those that do not.
+      // Widest multiples that can be packed, and some that cannot.
       {0x1p62, 1, -0x1p62, 3, -0x1.fffffffffffffp62},
       {0x1p63, 1},
       {-0x1p62, 0x1p62, -0x1p62, 0x1p62, -0x1p62}};
   for (const std::vector<double>& numbers : awkward) expect_same_bits(numbers);
-  // A piece of every length, and widths from 0 to 64 bits.
+  // Pieces of many lengths, and widths from 0 to 64 bits.
   std::mt19937_64 random(20);
   for (std::size_t length = 1; length <= PackedSeries::kLength; length += length < 70 ? 1 : 53)
     for (const int width : {0, 1, 7, 31, 32, 33, 50, 62}) {
@@ -95,7 +95,7 @@ TEST(PackedSeries, smooth_numbers_take_few_bytes) {
   PackedSeries series(1);
   series.pack(0, numbers.data(), numbers.size());
   EXPECT_LT(static_cast<double>(series.num_bytes()), 3.0 * PackedSeries::kLength);
-  // Others take no more than a hundredth above their doubles.
+  // Other series take at most one percent more than their doubles.
   std::mt19937_64 random(22);
   for (double& number : numbers) number = std::bit_cast<double>(random() >> 2);
   series.pack(0, numbers.data(), numbers.size());

@@ -115,7 +115,7 @@ TEST(Toeplitz, roots_of_quadratics_agree_with_the_sum_of_products_far_out) {
 
 TEST(Toeplitz, quadratic_with_one_root_is_the_square_root) {
   EXPECT_EQ(quadratic_root_coefficients({.alpha = 1}, 5000), square_root_coefficients(5000));
-  // Sums of the inverse are the coefficients again: (1-x)^(1/2) / (1-x).
+  // Prefix sums of the inverse are the coefficients again: (1-x)^(1/2) / (1-x).
   const auto sums =
       quadratic_root_coefficients({.alpha = 1, .inverse = true, .summed = true}, 5000);
   const std::vector<double> f = square_root_coefficients(5000);
@@ -197,7 +197,8 @@ TEST(Toeplitz, logarithm_and_exponential_are_those_of_known_series) {
     for (std::size_t j = 1; j < size; ++j) expected[j] = 1 / static_cast<double>(j);
     const std::vector<double> exponential = exponential_of_series(expected);
     for (std::size_t j = 0; j < size; ++j) {
-      // j ln_j is what is left of a sum of j terms, made by transforms: roundings of j units.
+      // j ln_j is the remainder of a sum of j terms computed by transforms, so its rounding error
+      // is of order j.
       EXPECT_NEAR(logarithm[j], expected[j], 4e-12 * (j == 0 ? 1 : expected[j])) << size;
       EXPECT_NEAR(exponential[j], 1, 1e-12) << size;
     }

@@ -11,7 +11,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// The number as one of twice as many digits, which the general arithmetic is for.
+/// Converts the number to one with twice as many digits, for the general arithmetic.
 Enclosure enclosure_of_wide(const WideNumber& x) {
   const WideNumber magnitude = x.floor() < 0 ? -x : x;
   Enclosure value{.negative = x.floor() < 0};
@@ -66,7 +66,7 @@ TEST(WideNumber, products_are_off_by_a_unit_at_most) {
                               0x1p20, -0x1p20, 0x1p-44, 0x1p-300, 1e-20, -1e-70, 5e-324})
     for (const WideNumber& x : wide_numbers()) {
       const WideNumber product = WideFactor(factor)(x);
-      // The reference is cut at 2^-512.
+      // The reference is truncated at 2^-512.
       EXPECT_LE(wide_distance(product, fixed.multiply(enclosure_of_wide(x), factor)), 1) << factor;
     }
 }
@@ -88,7 +88,7 @@ TEST(WideNumber, products_by_powers_of_two_and_of_integers_are_exact) {
 }
 
 TEST(WideNumber, a_decay_stays_within_the_sum_of_its_roundings) {
-  // Against the recursion at 2^-512.
+  // Compared with the recursion truncated at 2^-512.
   const FixedPoint fixed(kMaxDigits);
   for (const double decay : {0.5, 0.9, 0.999, 1 - 0x1p-20}) {
     WideNumber sum;

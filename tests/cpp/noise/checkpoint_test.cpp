@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of noise streams and running totals: what is stored, and what is taken back.
+// Checkpoints of noise streams and running totals: what they store, and what can be restored.
 #include "noise/checkpoint.hpp"
 
 #include "base/sha256.hpp"
@@ -39,7 +39,7 @@ detail::ShortDigest short_digest(std::span<const std::byte> bytes, std::size_t b
 }
 
 TEST(Sha256, gives_the_digests_of_its_standard) {
-  // FIPS 180-4, examples; the long one by coreutils.
+  // Examples of FIPS 180-4; the long digest was computed by coreutils.
   EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
@@ -60,7 +60,8 @@ TEST(Sha256, hmac_gives_the_codes_of_rfc_4231) {
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
-/// Rows after `step`, from bytes taken there by a stream that gave rows one by one or several.
+/// Expects the right rows after `step`, restored from a checkpoint that was taken there by a stream
+/// read in single rows or in batches.
 void expect_continuation(const Strategy& strategy, std::int64_t dimension, std::int64_t step,
                          bool one_by_one, const std::string& title) {
   const std::size_t width = static_cast<std::size_t>(dimension);
@@ -102,7 +103,7 @@ TEST(Checkpoint, the_stream_goes_on_with_the_same_bits_for_every_strategy) {
   }
 }
 
-/// The bytes with another state and the checksum that belongs to it.
+/// Returns the bytes with another state and a matching checksum.
 Bytes with_state(std::span<const std::byte> bytes, std::span<const std::byte> state) {
   const detail::CheckpointHeader header{
       .kind = static_cast<detail::CheckpointKind>(bytes[6]),
@@ -117,7 +118,7 @@ Bytes with_state(std::span<const std::byte> bytes, std::span<const std::byte> st
   return changed;
 }
 
-/// Whether the step needs a state at all.
+/// True if the step needs any state; expects other sizes of state to be refused.
 bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std::string& title) {
   constexpr std::size_t kWidth = 2;
   const auto first_rows = static_cast<std::size_t>(step) * kWidth;
@@ -144,7 +145,7 @@ bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std:
   Bytes longer(1000 * kWidth * 8);
   std::copy(state.begin(), state.end(), longer.begin());
   EXPECT_ERROR(second.restore(with_state(good, longer)), "bad_state", wanted);
-  // The refused bytes left no trace.
+  // Refused bytes left the stream unchanged.
   std::vector<double> again(rows.size());
   second.next_rows(again, strategy.num_steps());
   EXPECT_EQ(again, rows) << title;
@@ -168,7 +169,7 @@ TEST(Checkpoint, forged_with_another_number_of_rows_is_refused) {
 
 TEST(Checkpoint, is_at_most_64_bytes_more_than_the_state) {
   // Rows of state: the running total in two parts, or with the last normals; none where seeking
-  // needs none.
+  // needs no state.
   const struct {
     const char* name;
     std::size_t num_rows;
@@ -186,7 +187,7 @@ TEST(Checkpoint, is_at_most_64_bytes_more_than_the_state) {
   }
 }
 
-/// A BLT with given numbers, whose rows are the same on every platform.
+/// A BLT with fixed parameters, whose rows are the same on every platform.
 std::shared_ptr<const Strategy> fixed_blt() {
   StrategyParameters parameters;
   parameters.decays = {0.875, 0.5};
@@ -202,7 +203,7 @@ Bytes from_hex(std::string_view text) {
 }
 
 // Recorded with GCC on x86-64. These tests run natively and in WebAssembly, so a checkpoint taken
-// in one is taken back in the other.
+// in one can be restored in the other.
 constexpr std::string_view kBltAt17 =
     "647066630100010011000000000000001100000000000000ef0618c62ab35ec0b3fda07c1c26526c4380cef2"
     "2fddf051751f59b11014e8ad69041a23300912ea46c22d30f86be93f60e83547cc00acbf1a1a8cad2f55f63f"
@@ -273,7 +274,7 @@ TEST(Checkpoint, what_belongs_elsewhere_is_refused) {
       {.strategy = "tree", .num_steps = 40, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(5), .dimension = 3});
   EXPECT_ERROR(sums.restore_without_ledger(good), "bad_state", "must be of kind 2, got kind 1");
-  // Bytes of another version that are otherwise intact.
+  // Valid bytes of another version.
   Bytes newer = good;
   newer[4] = std::byte{9};
   EXPECT_ERROR(stream.restore(newer), "bad_state", "must be of version 1, got version 9");
@@ -333,7 +334,7 @@ TEST(Checkpoint, keeps_what_was_contributed_to_the_open_step) {
   for (int t = 0; t < 8; ++t) {
     for (PrefixSum* const sums : {&whole, &parts}) sums->contribute(std::vector{0.75});
     const Bytes bytes = parts.checkpoint();
-    parts.contribute(std::vector{1.0});  // forgotten by going back
+    parts.contribute(std::vector{1.0});  // discarded by going back
     parts.restore_without_ledger(bytes);
     for (PrefixSum* const sums : {&whole, &parts}) sums->contribute(std::vector{-0.25});
     whole.release(expected);
@@ -343,7 +344,7 @@ TEST(Checkpoint, keeps_what_was_contributed_to_the_open_step) {
 }
 
 TEST(Checkpoint, counts_contributions_so_that_the_sums_stay_full) {
-  // Room for 2^31 of them: so many are written into the bytes instead of made.
+  // There is room for 2^31 of them, so the count is written into the bytes instead of made.
   const auto how = Mechanism::make(
       {.strategy = "tree", .num_steps = 8, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(9), .grid = 0x1p-31});

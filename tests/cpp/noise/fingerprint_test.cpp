@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The digest by which a checkpoint knows its mechanism: one law for every form.
+// The digest by which a checkpoint identifies its mechanism, tested with the same law for every
+// form.
 #include <limits>
 #include <set>
 
@@ -28,7 +29,7 @@ bool changed(bool flag) {
   return !flag;
 }
 
-/// Every workload that differs from one in a single number.
+/// All workloads that differ from a given one in a single number.
 std::vector<Workload> changes_of(const Workload& workload) {
   const std::int64_t n = workload.num_steps();
   const double beta = workload.momentum(), alpha = workload.decay();
@@ -64,8 +65,8 @@ std::vector<Workload> changes_of(const Workload& workload) {
   return others;
 }
 
-/// Every form that differs from one in a single number. The bindings name all members of a form:
-/// a member that is added to one does not compile here until it has its change.
+/// All forms that differ from a given one in a single number. The structured bindings name all
+/// members of a form, so adding a member breaks compilation here until its change is added.
 class Changes {
  public:
   static std::vector<DecoderForm> of(const DecoderForm& form) {
@@ -105,7 +106,8 @@ class Changes {
   }
   void operator()(const VaryingBufferedDecoder& form) {
     const auto buffers = std::make_shared<VaryingBuffers>(*form.buffers);
-    // B is made of these; others bound the rounding of its rows, or pack what the lists have.
+    // B is computed from these; the other members bound the rounding of its rows, or pack the
+    // contents of the lists.
     auto& [num_buffers, inverse_scales, gains, factors, row_stddev, state_stddev, packed] =
         *buffers;
     change_shared<VaryingBufferedDecoder>(buffers, num_buffers, inverse_scales, gains, factors);
@@ -136,7 +138,7 @@ class Changes {
   }
 
  private:
-  /// Keeps a copy of `form` for every number of its `parts`, with that number changed.
+  /// Adds a copy of `form` for every number in `parts`, with that number changed.
   template <class Form, class... Parts>
   void change(Form& form, Parts&... parts) {
     (for_each_change(parts, [&] { forms_.push_back(form); }), ...);
@@ -182,7 +184,7 @@ TEST(Fingerprint, changing_any_number_of_a_form_changes_it) {
     std::set<detail::Digest> digests = {digest_of(named.form)};
     const std::vector<DecoderForm> others = Changes::of(named.form);
     for (const DecoderForm& other : others) digests.insert(digest_of(other));
-    // No two of them have one digest either.
+    // No two of them share a digest.
     EXPECT_EQ(digests.size(), others.size() + 1) << named.name;
   }
 }

@@ -11,7 +11,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// A number of the top bits of `fraction`, which is in [0, 1).
+/// Returns a number whose digits are the top bits of `fraction`, which is in [0, 1).
 WideNumber wide(std::int64_t whole, double fraction) {
   WideNumber number(whole);
   number.digits[1] = static_cast<std::uint64_t>(fraction * 0x1p53) << 11;
@@ -19,7 +19,7 @@ WideNumber wide(std::int64_t whole, double fraction) {
 }
 
 TEST(JointRows, what_is_decided_is_right_wherever_the_noise_lies_within_its_bound) {
-  // Sums, noise and bounds are short fractions, so that long double has no rounding.
+  // Sums, noise and bounds are short fractions, so long double does not round.
   std::int64_t num_decided = 0, num_open = 0;
   for (int whole : {-5, -1, 0, 3})
     for (int eighths = 0; eighths < 8; ++eighths)
@@ -33,7 +33,8 @@ TEST(JointRows, what_is_decided_is_right_wherever_the_noise_lies_within_its_boun
           const double high = std::floor(middle + 2 * absolute + 0.5);
           if (rounded == kUndecided) {
             ++num_open;
-            // No more is left open than doubles have to: an edge is next to the interval.
+            // An entry stays undecided only if doubles cannot decide it, because an edge is next to
+            // the interval.
             EXPECT_NE(std::floor(middle - 2 * absolute - 0x1p-40 + 0.5),
                       std::floor(middle + 2 * absolute + 0x1p-40 + 0.5));
             continue;
@@ -64,7 +65,7 @@ TEST(JointRows, an_offset_at_the_edge_is_decided_by_the_last_of_its_digits) {
     const double scale = 1000;
     const Enclosure noise = fixed.multiply(enclose_entry(form, shard, step, 0, 8), scale);
     const std::int64_t alone = exact_rounded_entry(form, shard, step, 0, scale);
-    // 1/2 - noise modulo 1: with that as offset the sum is an integer and a half.
+    // 1/2 - noise modulo 1: with this offset the sum is an integer plus one half.
     Digits to_edge = noise.negative ? fixed.add({0, std::uint64_t{1} << 63}, noise.digits)
                                     : fixed.subtract({0, std::uint64_t{1} << 63}, noise.digits);
     WideFraction above, below;
@@ -78,7 +79,7 @@ TEST(JointRows, an_offset_at_the_edge_is_decided_by_the_last_of_its_digits) {
     const std::int64_t down = exact_rounded_entry(form, shard, step, 0, scale, below);
     EXPECT_EQ(up, down + 1) << step;
     EXPECT_TRUE(down == alone || up == alone) << step;
-    // A sum that is known to less than that leaves it open, and its middle is rounded.
+    // A sum known less precisely leaves the rounding undecided, so its midpoint is rounded.
     above.error = 0x1p60;
     EXPECT_EQ(exact_rounded_entry(form, shard, step, 0, scale, above), up);
   }
@@ -95,7 +96,7 @@ TEST(JointRows, sums_of_whole_numbers_are_rounded_as_rows_are) {
     rows.round(step, sums, rounded);
     ASSERT_TRUE(noise.next_rounded(row, 1, 1000));
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(rounded[i], sums[i].floor() + row[i]);
-    // The same call again, as after one that lacked memory.
+    // Repeats the call, as after one that ran out of memory.
     std::vector<std::int64_t> again(3);
     rows.round(step, sums, again);
     EXPECT_EQ(again, rounded);

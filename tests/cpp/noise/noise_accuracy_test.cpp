@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows against the same entries in 256 bits: how far they are off, beside what they claim.
-// The short form runs always; with DPFTRL_LONG=1 in the environment millions of entries, and more
-// long horizons.
+// Errors of noise rows, measured in 256 bits, compared with their claimed bounds. The short form
+// always runs; DPFTRL_LONG=1 in the environment selects millions of entries and more long horizons.
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -30,7 +29,7 @@ std::int64_t num_coordinates() {
   return testing::is_native() ? 24 : 9;
 }
 
-/// A double as it is, of either sign.
+/// The exact value of a double of either sign.
 Enclosure exact_value(const FixedPoint& fixed, double x) {
   Enclosure value = fixed.from_double(std::abs(x));
   value.negative = x < 0;
@@ -39,8 +38,8 @@ Enclosure exact_value(const FixedPoint& fixed, double x) {
 
 struct Extent {
   std::int64_t dimension = 1;
-  std::int64_t stride = 1;    ///< every so many rows, from row 0 on
-  std::int64_t num_last = 0;  ///< and all of the last ones
+  std::int64_t stride = 1;    ///< distance of the rows to check, from row 0 on
+  std::int64_t num_last = 0;  ///< number of final rows to check in addition
 };
 
 constexpr std::int64_t kFirstCoordinate = 5;
@@ -88,7 +87,7 @@ Accuracy accuracy_of(const std::vector<NoiseRow>& rows, const Strategy& strategy
     for (const NoiseRow& row : rows) {
       const double computed = row.entries[coordinate];
       const Enclosure rest = fixed.subtract(exact->row(row.step), exact_value(fixed, computed));
-      // Units of the last digit: nothing beside what doubles are off by.
+      // In units of the last digit, negligible compared with errors of doubles.
       EXPECT_LT(rest.error, 0x1p100);
       const double bound = row.bound.absolute + row.bound.relative * std::abs(computed);
       accuracy.worst = std::max(accuracy.worst, fixed.to_double(rest.digits) / bound);
@@ -116,7 +115,7 @@ TEST(NoiseAccuracy, no_entry_of_any_form_is_off_by_more_than_its_bound) {
   for (const testing::NamedForm& named : testing::named_forms()) {
     const Accuracy found = accuracy_of_all(testing::FormStrategy(named.form, named.num_steps));
     EXPECT_LE(found.worst, 1) << named.name;
-    // Far below it the check would see no wrong bound.
+    // If errors were far below the bound, the check could not detect a wrong one.
     EXPECT_GE(found.worst, 1e-6) << named.name;
     num_entries += found.num_entries;
   }
@@ -132,8 +131,8 @@ TEST(NoiseAccuracy, no_entry_of_any_form_is_off_by_more_than_its_bound) {
   }
 }
 
-/// Recursions add up the roundings of all steps before, and change their numbers at 2^16 and 2^17
-/// steps.
+/// Recursions accumulate the rounding errors of all earlier steps, and switch their number format
+/// at 2^16 and 2^17 steps.
 TEST(NoiseAccuracy, no_row_of_a_long_stream_is_off_by_more_than_its_bound) {
   using noise::Precision;
   struct Run {
@@ -158,7 +157,7 @@ TEST(NoiseAccuracy, no_row_of_a_long_stream_is_off_by_more_than_its_bound) {
   for (const Run& run : all) {
     const auto strategy = testing::make_known(run.name, run.num_steps);
     EXPECT_EQ(precision_of(*strategy), run.precision) << run.name << " " << run.num_steps;
-    // Few coordinates and many are made by different code, with the same bits.
+    // Few and many coordinates are computed by different code, with the same bits.
     const auto narrow = noise_rows_of(*strategy, {.dimension = 1, .stride = 1000, .num_last = 20});
     const auto wide = noise_rows_of(*strategy, {.dimension = 8, .stride = 1000, .num_last = 20});
     for (std::size_t i = 0; i < narrow.size(); ++i)

@@ -65,7 +65,7 @@ std::shared_ptr<const DecoderForm> share(DecoderForm form) {
   return std::make_shared<const DecoderForm>(std::move(form));
 }
 
-/// Forms that no strategy above has, for 1000 steps.
+/// Forms of 1000 steps that none of the strategies above use.
 DecoderForm form_named(const std::string& name) {
   const dpftrl::BandedDecoder banded{{1, 0.5, 0.375, 0.3125}};
   if (name == "kary") return dpftrl::KaryDecoder{3, false, 7};
@@ -95,7 +95,7 @@ DecoderForm form_named(const std::string& name) {
       share(banded), {}, dpftrl::Workload::learning_rates({falling(1000), 0.5})};
 }
 
-/// Numbers as a search might find them, for 1000 steps.
+/// Plans of 1000 steps with numbers as a search might find them.
 dpftrl::StrategyPlan plan_named(const std::string& mechanism) {
   if (mechanism == "optimal") {
     std::vector<double> weights = falling(1000);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of C^-1 Z: of few bands without state, of every mechanism as differences of rounded totals.
+// Rows of C^-1 Z: without state for few bands, and as differences of rounded totals for every
+// mechanism.
 #include <cmath>
 #include <numeric>
 
@@ -112,7 +113,7 @@ bool has_few_bands(const Strategy& strategy) {
   return noise::increments_form(strategy.decoder_form()).has_value();
 }
 
-/// Rounded rows, every entry decided.
+/// Rounded rows in which every entry is decided.
 std::vector<std::int64_t> rounded_totals(const Strategy& strategy,
                                          const NoiseStreamOptions& options, double scale) {
   NoiseStream stream(strategy, options);
@@ -162,7 +163,7 @@ TEST(NoiseIncrements, rows_of_every_mechanism_are_within_a_unit_of_the_matrix_ti
 }
 
 TEST(NoiseIncrements, their_sums_are_the_rounded_totals_bit_for_bit) {
-  // At 2^48 units double precision leaves entries open.
+  // At 2^48 units, double precision cannot decide all entries.
   for (const double scale : {100.0, 0x1p48})
     for (const std::int64_t num_steps : {8, testing::is_sanitized() ? 19 : 45})
       for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
@@ -181,7 +182,7 @@ TEST(NoiseIncrements, of_few_bands_they_are_the_rows_that_streams_have) {
     NoiseStreamOptions how = increment_options(4, true);
     EXPECT_EQ(all_increments(*strategy, increment_options(4, false), 100),
               rounded_totals(*strategy, how, 100));
-    // And one continues where the other stopped.
+    // Continues where the other one stopped.
     NoiseStream stream(*strategy, how);
     stream.seek(70);
     NoiseIncrements increments(*strategy, how);
@@ -222,7 +223,7 @@ TEST(NoiseIncrements, they_are_the_same_in_any_order_and_after_a_checkpoint) {
       ASSERT_TRUE(is_same(restored, 1, 64)) << variant.title << ", restored at " << step;
       ASSERT_TRUE(is_same(walked, 1, 64)) << variant.title << ", sought " << step;
     }
-    // Another scale in between leaves no trace.
+    // An intermediate call with another scale changes nothing.
     std::vector<std::int64_t> other(kWidth);
     walked.next_rounded(other, 1, 7);
     ASSERT_TRUE(is_same(walked, 5, 64)) << variant.title;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of long horizons: sums of two doubles made of normals that are such sums.
+// Rows of long horizons: sums of two doubles, computed from normals in the same form.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -21,7 +21,7 @@ using detail::FixedPoint;
 
 constexpr std::int64_t kLong = (std::int64_t{1} << 17) + 1;
 
-/// Forms that add up, whose last state is their row.
+/// Accumulating forms, whose last state is their row.
 std::vector<testing::NamedForm> totals() {
   return {{"running_sum", 300, RunningSumDecoder{}},
           {"banded", 300, BandedDecoder{{1, 0.5, 0.375, 0.3125}}},
@@ -35,7 +35,7 @@ double little_endian_double(std::span<const std::byte> bytes) {
   return std::bit_cast<double>(word);
 }
 
-/// Error / bound of the last row with its low part, at its worst over the coordinates.
+/// Largest ratio of error to bound of the last row with its low part, over the coordinates.
 double worst_of_total(const testing::NamedForm& named, std::int64_t dimension,
                       noise::Precision precision) {
   const NoiseStreamOptions options{
@@ -83,7 +83,7 @@ TEST(NoiseRefined, totals_are_within_their_bound_and_not_far_below) {
   }
 }
 
-/// The double normals would not do: the check tells.
+/// The check detects normals in plain double.
 TEST(NoiseRefined, normals_without_their_low_parts_are_beyond_the_bound) {
   const double ratio = kNormalErrorBound / kExtendedNormalErrorBound;
   for (const testing::NamedForm& named : totals()) {
@@ -122,7 +122,7 @@ TEST(NoiseRefined, is_chosen_for_long_horizons_of_what_adds_up) {
   EXPECT_EQ(precision(filtered(testing::honaker_form(18), 0), kLong), noise::Precision::refined);
 }
 
-/// A scale at which what double normals leave open is nearly everything.
+/// Uses a scale at which normals in double leave nearly everything undecided.
 TEST(NoiseRefined, integers_of_long_horizons_are_the_exact_ones_and_nearly_all_decided) {
   std::vector<testing::NamedForm> forms = totals();
   forms.push_back({"honaker", 0, testing::honaker_form(18)});
@@ -150,7 +150,7 @@ TEST(NoiseRefined, integers_of_long_horizons_are_the_exact_ones_and_nearly_all_d
   }
 }
 
-/// An entry that a convolution leaves open is made once more, as a plain sum.
+/// An entry that a convolution leaves undecided is recomputed as a plain sum.
 TEST(NoiseRefined, entries_of_convolutions_are_the_exact_ones) {
   for (const auto& [num_future, num_measurements] : {std::pair{0, 0}, {5, 0}, {5, 60}}) {
     ToeplitzDecoder decoder;

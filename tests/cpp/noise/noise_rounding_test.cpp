@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of rows, the rounding test and the two compilations of the inner loops.
+// Batches of rows, the rounding test, and the two compilations of the inner loops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,7 +25,7 @@ std::shared_ptr<const Strategy> rounded_strategy(std::string_view name, std::int
   return testing::make_known(name, num_steps);
 }
 
-/// All rows, asked for in calls of 1, 2, 3, ... rows.
+/// All rows, requested in calls of 1, 2, 3, ... rows.
 template <class Stream, class Value>
 std::vector<Value> in_growing_calls(Stream stream) {
   std::vector<Value> rows;
@@ -88,7 +88,7 @@ TEST(NoiseWindows, blocks_of_coordinates_have_the_bits_of_narrow_shards) {
   }
 }
 
-/// Convolutions are made of double normals.
+/// Convolutions are computed from normals in double.
 bool is_made_in_advance(const DecoderForm& form) {
   if (const auto* filter = std::get_if<FilteredDecoder>(&form))
     return is_made_in_advance(*filter->base);
@@ -118,7 +118,7 @@ TEST(NoiseWindows, float_rows_are_the_decoder_times_float_normals) {
 }
 
 TEST(NoiseRounding, integers_are_those_of_the_digits_one_by_one) {
-  // The coarse scale leaves nothing to do; the fine one leaves many entries open.
+  // The coarse scale decides all entries, whereas the fine one leaves many undecided.
   for (const StrategyInfo& info : strategy_catalogue()) {
     const auto strategy = rounded_strategy(info.name, 33);
     for (const double scale : {64.0, 0x1p36}) {
@@ -139,7 +139,8 @@ TEST(NoiseRounding, integers_are_those_of_the_digits_one_by_one) {
   }
 }
 
-/// Entries that a bound `factor` times the proven one decides, and how many of these wrongly.
+/// Number of entries that a bound `factor` times the proven one decides, and how many of them
+/// wrongly.
 struct Decided {
   std::int64_t all = 0;
   std::int64_t wrongly = 0;
@@ -169,7 +170,8 @@ Decided decided_by_bound(double factor, double scale) {
 }
 
 TEST(NoiseRounding, a_bound_that_is_too_small_gives_wrong_integers) {
-  // The falsification: what the proven bound decides is right, without it much is wrong.
+  // Falsification: the proven bound decides correctly, while a smaller bound decides many entries
+  // wrongly.
   const Decided proven = decided_by_bound(1, 0x1p34);
   EXPECT_GT(proven.all, 20);
   EXPECT_EQ(proven.wrongly, 0);
@@ -178,7 +180,7 @@ TEST(NoiseRounding, a_bound_that_is_too_small_gives_wrong_integers) {
 }
 
 TEST(NoiseRounding, what_a_stream_decides_is_right_at_scales_near_its_error) {
-  // Rounded without the bound of its row, every fifth entry or so is wrong at the finest scale.
+  // Rounded without its row's bound, about every fifth entry is wrong at the finest scale.
   const auto strategy = rounded_strategy("blt", 200);
   for (const double scale : {0x1p38, 0x1p42, 0x1p46}) {
     NoiseStream stream(*strategy, rounding_options(20));
@@ -208,7 +210,7 @@ TEST(NoiseRounding, nothing_doubtful_is_decided) {
   EXPECT_EQ(out[3], -2);
 }
 
-/// Every loop on the same awkward input.
+/// Results of every loop on the same awkward input.
 struct Outputs {
   std::vector<std::uint32_t> words;
   std::vector<double> numbers;
@@ -262,7 +264,7 @@ TEST(Simd, integers_are_converted_as_by_the_language) {
     const auto words =
         random_block(Key::insecure_from_seed(3), {.stream = Stream::test, .row = 5, .block = i});
     const std::uint64_t bits = std::uint64_t{words[0]} << 32 | words[1];
-    // Numbers of every length, among them halves and midpoints of two doubles.
+    // Numbers of every length, including halves and midpoints of two doubles.
     const int length = static_cast<int>(words[2] % 62);
     integers.push_back(static_cast<std::int64_t>(bits) >> (63 - length));
     integers.push_back(((static_cast<std::int64_t>(bits) >> 11) * 2 + 1) * 256);
@@ -287,7 +289,7 @@ TEST(Simd, integers_are_converted_as_by_the_language) {
     }
 }
 
-/// Runs `steps` steps of buffers on z, one coordinate after the other; returns rows, then states.
+/// Runs `steps` steps of buffers on z, one coordinate after another; returns rows, then states.
 template <class T>
 std::vector<T> expected_of_buffers(const simd::Buffers<T>& buffers, const std::vector<T>& z,
                                    std::size_t steps, std::size_t width) {
@@ -346,7 +348,7 @@ TEST(Simd, buffers_are_their_operations_one_by_one) {
       }
 }
 
-/// Runs `steps` steps of bands on z, one coordinate after the other; returns rows, then history and
+/// Runs `steps` steps of bands on z, one coordinate after another; returns rows, then history and
 /// total.
 template <class T>
 std::vector<T> expected_of_bands(const simd::Bands<T>& bands, const std::vector<T>& z,
@@ -421,15 +423,15 @@ TEST(Simd, bands_are_their_operations_one_by_one) {
           }
 }
 
-/// A pair whose real value is a multiple of 2^-40, times an integer.
+/// A pair whose exact value is a multiple of 2^-40, times an integer.
 struct PairTerm {
   std::int64_t factor;
   std::int64_t high;
   std::int64_t low;  ///< in units of 2^-40
 };
 
-/// Four equal coordinates of the sum of the terms: its error, exactly, in units of
-/// (p + 3)^2 2^-103 times the sum of the magnitudes.
+/// Exact error of the sum of the terms, computed in four equal coordinates, in units of (p + 3)^2
+/// 2^-103 times the sum of the magnitudes.
 double pair_error(const simd::Kernels& kernels, const std::vector<PairTerm>& terms) {
   __extension__ typedef __int128 Wide;
   std::vector<std::array<double, 8>> rows(terms.size());
@@ -454,11 +456,12 @@ double pair_error(const simd::Kernels& kernels, const std::vector<PairTerm>& ter
   return std::abs(error) / ((p + 3) * (p + 3) * 0x1p-103 * magnitudes);
 }
 
-/// The largest over sums of num_terms terms of which every other one nearly undoes the one before.
+/// Largest such error over sums of num_terms terms in which every second term nearly cancels the
+/// one before.
 double worst_pair_error(const simd::Kernels& kernels, std::size_t num_terms) {
   auto random = [state = std::uint64_t{num_terms}](int bits) mutable {
     state = state * 6364136223846793005 + 1442695040888963407;
-    return static_cast<std::int64_t>(state) >> (63 - bits);  // with its sign
+    return static_cast<std::int64_t>(state) >> (63 - bits);  // sign-extended
   };
   double worst = 0;
   for (int trial = 0; trial < 400; ++trial) {
@@ -480,7 +483,7 @@ TEST(Simd, sums_of_pairs_are_as_exact_as_their_bound_says) {
       EXPECT_LE(error, 1) << num_terms;
       worst = std::max(worst, error);
     }
-  EXPECT_GE(worst, 0.001);  // doubles alone would be off by 2^50
+  EXPECT_GE(worst, 0.001);  // plain doubles would have errors 2^50 times as large
 }
 
 TEST(NoiseWindows, fewer_rounds_of_chacha_are_for_simulations_only) {

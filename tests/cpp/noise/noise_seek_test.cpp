@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeking changes no bit: every form, forward and backward, across windows, periods and blocks.
+// Seeking changes no bit: every form, forward and backward, across batches, periods and blocks.
 #include <numeric>
 
 #include "catalogue.hpp"
@@ -22,7 +22,7 @@ std::vector<Value> sought_rows(const Strategy& strategy, std::int64_t dimension)
   return rows;
 }
 
-/// Steps in an order that goes far and near, forward and backward, to the same step again.
+/// Steps in an order that jumps near and far, forward and backward, and repeats steps.
 std::vector<std::int64_t> places(std::int64_t num_steps) {
   std::vector<std::int64_t> steps;
   const std::int64_t stride = testing::is_native() ? 1 : 4;
@@ -31,7 +31,7 @@ std::vector<std::int64_t> places(std::int64_t num_steps) {
   return steps;
 }
 
-/// First step whose rows after a seek differ from those of a stream that walked, or -1.
+/// First step whose rows after a seek differ from those of a sequential stream, or -1.
 template <class Stream, class Value>
 std::int64_t first_difference(const Strategy& strategy, std::int64_t dimension,
                               const std::vector<std::int64_t>& steps) {
@@ -114,7 +114,7 @@ TEST(NoiseSeek, rows_are_rounded_and_bounded_after_a_seek_too) {
   std::vector<double> row(2);
   for (int t = 0; t < 10; ++t) stream.next(row);
   const RowErrorBound bound = stream.row_error_bound();
-  for (const int step : {8, 0}) {  // within the rows that were made at once, and before
+  for (const int step : {8, 0}) {  // within the rows that were made at once, and before them
     stream.seek(step);
     stream.next_rounded(again, 5, 1000);
     EXPECT_TRUE(std::equal(again.begin(), again.end(), rounded.begin() + 2 * step)) << step;

@@ -28,7 +28,7 @@ Matrix rows_of_stream(const Strategy& strategy, const NoiseStreamOptions& how) {
   return rows;
 }
 
-/// (B Z)_t in long double: the oracle.
+/// (B Z)_t in long double, as the oracle.
 std::vector<long double> exact_row(const testing::LongMatrix& decoder, const Matrix& z,
                                    Eigen::Index t) {
   std::vector<long double> row(static_cast<std::size_t>(z.cols()), 0);
@@ -49,7 +49,7 @@ TEST(NoiseStream, streamed_rows_are_the_materialised_matrix_times_the_same_z) {
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t n : horizons) {
       if (n > testing::within_reach(info, n)) continue;
-      // Searches take nearly all of the time, and streams of what they find have no blocks.
+      // Searches take nearly all of the time, and streams of their results have no blocks.
       if (!testing::is_native() && testing::is_optimised(info) && n > 64) continue;
       const auto strategy = stream_strategy(info.name, n);
       const Matrix z = noise_matrix(noise_stream_options(3), strategy->num_measurements());
@@ -83,7 +83,7 @@ TEST(NoiseStream, rows_stay_within_their_error_bound) {
     long double worst = 0;
     for (Eigen::Index t = 0; t < n; ++t) {
       stream.next(row);
-      // Against the computed normals: the bound then has room for the normals' own error.
+      // Compared with the computed normals, so the bound must leave room for their own error.
       const std::vector<long double> exact = exact_row(decoder, z, t);
       const RowErrorBound bound = stream.row_error_bound();
       const long double normals = kNormalErrorBound * decoder.row(t).cwiseAbs().sum();
@@ -94,7 +94,7 @@ TEST(NoiseStream, rows_stay_within_their_error_bound) {
         worst = std::max(worst, error / allowed);
       }
     }
-    // The bound is worst case and the errors are random: it may be loose, but not by 10^5.
+    // The bound is for the worst case and errors are random, so it may be loose, but not by 10^5.
     if (info.name != "output") {
       EXPECT_GE(worst, 1e-5) << info.name;
     }
@@ -102,7 +102,8 @@ TEST(NoiseStream, rows_stay_within_their_error_bound) {
 }
 
 TEST(NoiseStream, a_shard_has_the_same_bits_as_the_whole) {
-  // The square root transforms coordinates in pairs: odd and even ends, narrow and wide shards.
+  // The square root transforms coordinates in pairs, so odd and even ends are tested, in narrow and
+  // wide shards.
   for (const StrategyInfo& info : strategy_catalogue()) {
     const auto strategy = stream_strategy(info.name, 37);
     const Matrix whole = rows_of_stream(*strategy, noise_stream_options(91));
@@ -125,7 +126,7 @@ TEST(NoiseStream, same_key_same_rows_other_key_other_rows) {
   EXPECT_NE(rows_of_stream(*strategy, noise_stream_options(2)), rows_of_stream(*strategy, other));
 }
 
-/// Largest |estimated - expected| covariance of rows, in standard errors, over chosen pairs of
+/// Largest |estimated - expected| covariance of rows, in standard errors, over selected pairs of
 /// steps; coordinates are the independent samples.
 double covariance_deviation(const Matrix& rows, const Matrix& decoder) {
   const double samples = static_cast<double>(rows.cols());
@@ -141,7 +142,7 @@ double covariance_deviation(const Matrix& rows, const Matrix& decoder) {
 }
 
 TEST(NoiseStream, covariance_of_rows_is_b_b_transposed) {
-  // 91 pairs at 5.5 standard errors: false alarm below 4e-6 a strategy, and the key is fixed.
+  // 91 pairs at 5.5 standard errors: false alarm below 4e-6 per strategy, and the key is fixed.
   for (const StrategyInfo& info : strategy_catalogue()) {
     const auto strategy = stream_strategy(info.name, 13);
     const Matrix rows = rows_of_stream(*strategy, noise_stream_options(40000));
@@ -155,7 +156,8 @@ TEST(NoiseStream, covariance_check_rejects_wrong_scales_and_uncorrelated_rows) {
   const Matrix rows = rows_of_stream(*strategy, noise_stream_options(40000));
   EXPECT_GT(covariance_deviation(rows * (2.0 / 3), decoder), 5.5);
   EXPECT_GT(covariance_deviation(rows * 1.5, decoder), 5.5);
-  // Rows with the right variance and fresh noise every step: a stream that forgets its state.
+  // Rows with the right variance but fresh noise in every step, as from a stream that loses its
+  // state.
   Matrix forgetful = noise_matrix(noise_stream_options(40000), 13);
   for (Eigen::Index t = 0; t < 13; ++t) forgetful.row(t) *= decoder.row(t).norm();
   EXPECT_GT(covariance_deviation(forgetful, decoder), 5.5);
@@ -187,7 +189,7 @@ TEST(NoiseStream, bad_options_and_lengths_are_refused) {
   const auto long_run = stream_strategy("square-root", 1 << 20);
   EXPECT_ERROR(NoiseStream(*long_run, noise_stream_options(1 << 10)), "resource_exhausted",
                "got 1048576 * 1024");
-  // Scratch space counts: so many steps of one coordinate would take 1.6 GiB.
+  // Scratch space counts towards the limit: this many steps of one coordinate would take 1.6 GiB.
   EXPECT_NO_THROW(NoiseStream(*long_run, noise_stream_options(1)));
   const auto longest = stream_strategy("square-root", (1 << 23) + 1);
   EXPECT_ERROR(NoiseStream(*longest, noise_stream_options(1)), "resource_exhausted",

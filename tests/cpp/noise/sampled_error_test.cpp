@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels from drawn streams: against exact counts of the binomial law, exact tails, and bounds.
+// Levels from sampled streams, compared with exact binomial counts, exact tails, and bounds.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ std::optional<double> level_of(const Strategy& strategy, const SampledErrorOptio
   return sampled_error(strategy, Participation::single(), options);
 }
 
-/// Largest errors of streams of one coordinate, from the matrix B, in descending order.
+/// Largest errors of streams of one coordinate, computed with the matrix B, in descending order.
 std::vector<double> sampled_paths(const Strategy& strategy, std::int64_t num_paths,
                                   std::uint64_t seed) {
   const Matrix noise = noise_matrix({.key = Key::insecure_from_seed(seed), .dimension = num_paths},
@@ -50,7 +50,7 @@ TEST(SampledError, is_the_path_that_the_exact_binomial_law_allows) {
 }
 
 TEST(SampledError, is_that_of_the_matrices_in_every_family_and_workload) {
-  // 20 of 1000 paths prove a level for 0.05: binomial_counts.
+  // 20 of 1000 paths prove a level for 0.05 (binomial_counts).
   const auto expect_path = [](const testing::Variant& variant) {
     const auto strategy = testing::strategy_of(variant);
     const double scale = unit_error(*strategy, Participation::single()).sensitivity.value;
@@ -67,8 +67,8 @@ TEST(SampledError, is_that_of_the_matrices_in_every_family_and_workload) {
 }
 
 TEST(SampledError, is_exceeded_by_orthogonal_rows_no_more_often_than_beta) {
-  // Four independent errors of standard deviation 2: the chance of a larger one is known. 40 seeds
-  // give a false alarm with probability below 4e-5.
+  // For four independent errors of standard deviation 2, the probability of exceeding a level is
+  // known. 40 seeds give a false alarm with probability below 4e-5.
   const auto strategy = testing::make_known("output", 4);
   const auto beyond = [](double level) {
     return -std::expm1(4 * std::log1p(-std::erfc(level / 2 / std::sqrt(2.0))));
@@ -101,13 +101,13 @@ TEST(SampledError, is_drawn_again_from_its_seed_in_blocks_of_any_size) {
 }
 
 TEST(SampledError, is_below_the_proved_level_and_that_of_the_note_at_1024_steps) {
-  // 1024 steps would take a minute under sanitizers, and give the same in WebAssembly.
+  // 1024 steps would take a minute under sanitizers, and give the same result in WebAssembly.
   const std::int64_t num_steps = testing::is_native() ? 1024 : 64;
   const auto strategy = testing::make_known("square-root", num_steps);
   const double level = level_of(*strategy, {.beta = 0.05}).value();
   EXPECT_LT(level, simultaneous_error(*strategy, Participation::single(), {.beta = 0.05}).value);
   if (num_steps == 1024) {
-    // 6.879 was one draw, 6.79 what 10^5 streams keep to; seeds differ by 0.01.
+    // 6.879 was one draw, and 10^5 streams give 6.79; seeds differ by 0.01.
     const double scale = unit_error(*strategy, Participation::single()).sensitivity.value;
     EXPECT_NEAR(level / scale, 6.879, 0.04);
   }

@@ -17,7 +17,7 @@ using detail::WideUnsigned;
 
 // --- coins -----------------------------------------------------------------------------------
 
-/// Words in a given order; more must not be asked for.
+/// Returns words in a given order; fails if more are requested.
 struct ScriptedWords {
   std::vector<std::uint32_t> words;
   std::size_t next = 0;
@@ -31,8 +31,9 @@ bool toss_of(std::uint64_t a, std::uint64_t b, std::vector<std::uint32_t> words)
 }
 
 TEST(DigitCoin, a_toss_compares_the_uniform_number_with_the_fraction) {
-  // U has the digits w0 w1 0 0 ...: at the largest U below a/b, at a/b where it has two digits, and
-  // one digit further. A comparison is monotone in U, so these decide all others.
+  // U has the digits w0 w1 0 0 ...: tested at the largest U below a/b, at a/b if that has two
+  // digits, and one digit further. The comparison is monotone in U, so these cases decide all
+  // others.
   constexpr std::uint64_t kBase = std::uint64_t{1} << 32;
   for (std::uint64_t b = 1; b <= 40; ++b) {
     for (std::uint64_t a = 0; a <= b; ++a) {
@@ -61,7 +62,7 @@ TEST(DigitCoin, uniform_takes_every_value_once_among_the_low_bits) {
     const std::uint32_t size = std::bit_ceil(static_cast<std::uint32_t>(limit));
     std::map<std::uint64_t, int> counts;
     for (std::uint32_t word = 0; word < size; ++word) {
-      ScriptedWords script{{word | 0xffff0000, 0}};  // a refused word is followed by 0
+      ScriptedWords script{{word | 0xffff0000, 0}};  // a rejected word is followed by 0
       detail::DigitCoin coin(script);
       const std::uint64_t value = coin.uniform(limit);
       if (script.next <= 1) ++counts[value];
@@ -73,7 +74,7 @@ TEST(DigitCoin, uniform_takes_every_value_once_among_the_low_bits) {
 
 // --- every outcome ---------------------------------------------------------------------------
 
-/// Answers by a path through the tree of outcomes; at its end it says how the tree goes on.
+/// Answers by following a path through the tree of outcomes, and records the branches at its end.
 class WalkingCoin {
  public:
   struct Fork {
@@ -88,7 +89,8 @@ class WalkingCoin {
     const double p = a.to_double_above() / b.to_double_above();
     return choose({1 - p, p}) == 1;
   }
-  /// The samplers call this once for every attempt: the second attempt is a world of its own.
+  /// The samplers call this once per attempt. The second attempt ends the walk, since attempts are
+  /// independent.
   std::uint64_t uniform(std::uint64_t limit) {
     if (++num_attempts_ == 2) throw Rejected{};
     return choose(
@@ -113,7 +115,7 @@ struct Outcomes {
   double pruned = 0;
 };
 
-/// All outcomes of one attempt, but for branches of probability below `smallest`.
+/// Collects all outcomes of one attempt, except branches of probability below `smallest`.
 template <class Sampler>
 void walk(const Sampler& sampler, double smallest, double probability,
           std::vector<std::size_t>& path, Outcomes& outcomes) {
@@ -165,7 +167,7 @@ TEST(BernoulliExp, the_tree_of_outcomes_has_the_probability_of_the_exponential) 
   }
 }
 
-/// Probabilities over -k .. k of the law with weights weight(|i|), by sums in double.
+/// Probability of k under the distribution with weights weight(|i|), by sums in double.
 template <class Weight>
 double law(std::int64_t k, const Weight& weight) {
   double total = weight(0);
@@ -187,7 +189,7 @@ TEST(DiscreteSampling, one_attempt_gives_values_in_proportion_to_their_law) {
   constexpr double kSmallest = 1e-7;
   const auto check = [&](const Outcomes& outcomes, const auto& exact) {
     const double accepted = 1 - outcomes.rejected - outcomes.pruned;
-    // The pruned probability may belong to any value, or to none.
+    // The pruned probability may belong to any value or to none.
     const double slack = 2 * outcomes.pruned / accepted + 1e-12;
     EXPECT_LE(outcomes.pruned, 2e-3);
     for (std::int64_t k = -6; k <= 6; ++k) {
@@ -217,9 +219,9 @@ const Key& discrete_key() {
 
 constexpr std::int64_t kNumSamples = 40000;
 
-/// Pearson's statistic against the law, over the values expected at least 20 times and the rest,
-/// and where it is refused: P[chi^2_k > k + 2 sqrt(k x) + 2 x] <= e^-x (Laurent, Massart 2000),
-/// with x = 18: a false alarm in one of 6 10^7 seeds.
+/// True if samples pass Pearson's test over the values expected at least 20 times and the rest
+/// pooled. The threshold is from P[chi^2_k > k + 2 sqrt(k x) + 2 x] <= e^-x (Laurent, Massart 2000)
+/// with x = 18, so one of 6 10^7 seeds gives a false alarm.
 template <class Sample, class Law>
 bool follows_integer_law(const Sample& sample, const Law& exact) {
   std::map<std::int64_t, std::int64_t> counts;
@@ -254,7 +256,7 @@ TEST(DiscreteLaplace, samples_have_the_exact_probabilities) {
 }
 
 TEST(DiscreteGaussian, samples_have_the_exact_probabilities) {
-  // 1/3 is the double next to it; 2^-10 is all zeros but for one in e^512.
+  // 1/3 is rounded to a double.
   for (const double variance : {0.1, 1.0 / 3, 1.0, 2.5, 100.0}) {
     const DiscreteGaussian gaussian(variance);
     const auto sample = [&](std::uint64_t i) {
@@ -268,8 +270,8 @@ TEST(DiscreteGaussian, samples_have_the_exact_probabilities) {
 }
 
 TEST(DiscreteGaussian, large_variances_have_the_moments_of_the_normal_law) {
-  // Mean and variance within six standard errors; four decades apart, so that a wrong power of two
-  // or a lost digit shows.
+  // Mean and variance are within six standard errors. Variances span decades, so that a wrong power
+  // of two or a lost digit is detected.
   for (const double variance : {12345.678, 0x1p53 + 2, 3e20, kMaxDiscreteVariance}) {
     const DiscreteGaussian gaussian(variance);
     std::vector<std::int64_t> samples(20000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended normals against the same transform in 256 bits.
+// Extended normals, compared with the same transform in 256 bits.
 #include "random/gaussian_extended.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using detail::Enclosure;
 using detail::FixedPoint;
 using Long = std::uint64_t;
 using HalfWord = std::uint32_t;
-/// Base 2^64, after the point.
+/// Digits after the point, in base 2^64.
 using Planes = std::array<Long, detail::kNumPlanes>;
 
 const FixedPoint& fixed() {
@@ -50,12 +50,13 @@ double distance_from_ideal(const Enclosure& ideal, const DoubleDouble& sum) {
   return fixed().to_double(rest.digits);
 }
 
-/// The larger distance of the two normals from those of these bits, `rest` in all further planes.
+/// Larger distance of the two normals from the ideal ones for these bits, where all further planes
+/// are `rest`.
 double distance_from_ideal(const Planes& u1, Long u2, Long rest, const detail::NormalPair& z) {
   EXPECT_LE(std::abs(z.cos.low), 0x1p-53 * std::abs(z.cos.high));
   EXPECT_LE(std::abs(z.sin.low), 0x1p-53 * std::abs(z.sin.high));
   if (std::ranges::all_of(u1, [](Long digit) { return digit == ~Long{0}; }) && rest == ~Long{0})
-    return std::max(std::abs(z.cos.high), std::abs(z.sin.high));  // u1 = 1: a radius of 0
+    return std::max(std::abs(z.cos.high), std::abs(z.sin.high));  // u1 = 1 has radius 0
   Digits log_of, turn;
   log_of.fill(rest);
   turn.fill(rest);
@@ -70,7 +71,7 @@ double distance_from_ideal(const Planes& u1, Long u2, Long rest, const detail::N
   return std::max(distance_from_ideal(cosine, z.cos), distance_from_ideal(sine, z.sin));
 }
 
-/// Larger distance from the ideal when the first planes of u1 are followed by zeros or by ones.
+/// Larger distance from the ideal when the known planes of u1 are followed by zeros or by ones.
 double distance_of_any(const Planes& u1, std::size_t num_known, Long u2,
                        const detail::NormalPair& z) {
   double worst = 0;
@@ -98,7 +99,7 @@ std::vector<HalfWord> words_of(const std::vector<Long>& u1, const std::vector<Lo
   return words;
 }
 
-/// Largest distance of the fast path, over pairs that are not exceptional.
+/// Largest distance of the fast path, over non-exceptional pairs.
 double worst_of(const std::vector<Long>& u1, const std::vector<Long>& u2) {
   const std::vector<HalfWord> words = words_of(u1, u2);
   std::vector<DoubleDouble> z(words.size() / 2);
@@ -113,7 +114,8 @@ double worst_of(const std::vector<Long>& u1, const std::vector<Long>& u2) {
   return worst;
 }
 
-/// The observed worst is below the bound, and the bound not so loose that nothing could fail.
+/// Expects the largest observed error to be below the bound, and the bound to be tight enough to
+/// detect errors.
 void expect_tight_to_extended(double worst) {
   EXPECT_LE(worst, kExtendedNormalErrorBound);
   EXPECT_GE(worst, kExtendedNormalErrorBound / 20);
@@ -152,7 +154,7 @@ TEST(ExtendedNormal, exceptional_pairs_are_below_the_bound_whatever_bits_follow)
   for (std::size_t n = 0; n < strings.size(); ++n) {
     const Long u2 = n % 2 == 0 ? angles[n / 2 % angles.size()] : random[n];
     Planes u1 = strings[n];
-    // All planes that are drawn for these strings: up to the one after the first that is not 0.
+    // All planes drawn for these strings, up to the one after the first non-zero plane.
     const std::size_t num_known = u1[0] != 0 ? 2 : u1[1] != 0 ? 3 : 4;
     Planes known = u1;
     std::fill(known.begin() + static_cast<std::ptrdiff_t>(num_known), known.end(), 0);

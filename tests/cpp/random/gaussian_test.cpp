@@ -41,8 +41,8 @@ using Word = std::uint32_t;
 constexpr bool kHaveOracle = true;
 using Real = long double;
 #else
-// 128-bit long double of WebAssembly has no accurate libm. The floats are still checked; the
-// doubles are checked natively, and the hashes say that their bits are the same here.
+// The 128-bit long double of WebAssembly has no accurate libm. Floats are still checked there;
+// doubles are checked natively, and the hashes show that their bits are the same here.
 constexpr bool kHaveOracle = false;
 using Real = double;
 #endif
@@ -57,7 +57,7 @@ struct Pair {
   Real sin;
 };
 
-/// cos and sin of 2 pi (j + offset) / 2^64. Folded to an eighth of a turn first, by integers.
+/// cos and sin of 2 pi (j + offset) / 2^64, folded to an eighth of a turn first, in integers.
 Pair oracle_angle(Long j, Real offset) {
   const Long moved = j + (Long{1} << 61);
   const Long rest = moved & ((Long{1} << 62) - 1);
@@ -85,7 +85,7 @@ Pair operator*(Real r, Pair p) {
   return {r * p.cos, r * p.sin};
 }
 
-/// Transform of 64 + 64 bits; offsets 1/2: midpoints, 0 and 1: ends of the cells.
+/// Transform of 64 + 64 bits; offsets of 1/2 give midpoints, and 0 and 1 the ends of the cells.
 Pair oracle(Long i, Long j, Real offset1 = Real(0.5), Real offset2 = Real(0.5)) {
   const bool upper = i >> 63 != 0;
   const Real v = (static_cast<Real>(upper ? ~i : i) + offset1) * Real(0x1p-64);
@@ -110,7 +110,7 @@ bool is_exceptional(Long i) {
   return folded >> 32 < detail::kExceptionalHighWord;
 }
 
-/// Fast double transform of each pair (four side by side, as the sampler has them).
+/// Fast double transform of each pair, four at a time as in the sampler.
 std::vector<SinCos> transform(const std::vector<Bits>& pairs) {
   const std::size_t fours = (pairs.size() + 3) / 4;
   std::vector<Word> words(16 * fours, 0x55555555);
@@ -131,7 +131,7 @@ std::vector<SinCos> transform(const std::vector<Bits>& pairs) {
   return result;
 }
 
-/// The same for floats; the high words of i and j are used.
+/// The same transform for floats, from the high words of i and j.
 std::vector<SinCos> transform_float(const std::vector<Bits>& pairs) {
   const std::size_t fours = (pairs.size() + 7) / 8 * 2;
   std::vector<Word> words(8 * fours, 0x55555555);
@@ -158,7 +158,8 @@ std::vector<Bits> random_pairs(std::size_t count) {
 
 // ---- Accuracy -----------------------------------------------------------------------------------
 
-/// The observed worst must be below the bound, and the bound not so loose that nothing can fail.
+/// Expects the largest observed error to be below the bound, and the bound to be tight enough to
+/// detect errors.
 void expect_tight_below(double worst, double bound) {
   EXPECT_LE(worst, bound);
   EXPECT_GE(worst, bound / 20);
@@ -196,7 +197,8 @@ TEST(NormalDouble, ErrorIsBelowTheProvenBoundOnAwkwardBits) {
   expect_tight_below(worst_ideal, kNormalErrorBound);
 }
 
-/// 2^-64k-weighted digits, to the precision of Real, plus `tail` units of the last digit.
+/// Sum of the digits times their powers of 2^-64, to the precision of Real, plus `tail` units of
+/// the last digit.
 Real fraction_of(const std::array<Long, detail::kNumPlanes>& digits, Real tail) {
   Real v = tail * std::ldexp(Real(1), -256);
   for (int k = 3; k >= 0; --k)
@@ -248,7 +250,7 @@ TEST(NormalFloat, ErrorIsBelowTheProvenBound) {
   std::vector<Bits> pairs = random_pairs(1 << 20);
   for (const Long i : awkward_u1())
     for (const Long j : awkward_u2()) pairs.push_back({i, j});
-  std::erase_if(pairs, [](Bits b) {  // exceptional for floats: done by careful_pair, in double
+  std::erase_if(pairs, [](Bits b) {  // exceptional for floats: careful_pair uses double
     return (b.i >> 63 != 0 ? ~b.i : b.i) >> 32 < detail::kExceptionalWordFloat;
   });
   const std::vector<SinCos> z = transform_float(pairs);
@@ -311,7 +313,7 @@ TEST(Arithmetic, IsNotContracted) {
 // ---- Layout -------------------------------------------------------------------------------------
 
 /// Checks coordinates first .. first + count - 1 of a row from the address format and the oracle
-/// alone; returns how many belong to exceptional pairs.
+/// alone. Returns the number of them in exceptional pairs.
 int check_layout(std::uint64_t row, std::uint64_t first, std::size_t count) {
   const Key key = Key::insecure_from_seed(5);
   std::vector<double> z(count);
@@ -374,7 +376,7 @@ TEST(NormalDouble, LayoutIsTheDocumentedOneAndExceptionalPairsUseTheNextPlane) {
   SKIP_WITHOUT_ORACLE();
   EXPECT_GE(check_layout(77, 3, 1 << 16), 2);  // 8 expected
   // Found by search: u1 < 2^-29 at coordinate 8603 and its partner, where a wrong leading bit of
-  // plane 1 is an error hundreds of times the bound.
+  // plane 1 causes an error hundreds of times the bound.
   EXPECT_EQ(check_layout(39262, 8600, 12), 2);
 }
 
@@ -443,9 +445,9 @@ TEST(NormalFloat, ABatchOfRowsEqualsRowByRow) {
 }
 
 // ---- Distribution -------------------------------------------------------------------------------
-// Fixed keys. Every verdict rejects at six standard deviations or an equally rare event: the false
-// alarm of one verdict is below 1e-8, of all of them together (fewer than 200) below 2e-6; a key
-// was never exchanged for another.
+// Keys are fixed. Every check rejects at six standard deviations or an equally rare event, so one
+// check gives a false alarm with probability below 1e-8, and all of them (fewer than 200) below
+// 2e-6. No key was ever replaced by another.
 
 std::vector<double> sample(std::uint64_t row, std::size_t n = 1 << 18, std::uint64_t seed = 42,
                            Stream stream = Stream::test) {
@@ -465,7 +467,7 @@ std::vector<double> scaled(std::vector<double> values, double factor) {
   return values;
 }
 
-/// Mean, variance, third and fourth moment each within six standard deviations.
+/// True if mean, variance, third and fourth moment are each within six standard deviations.
 bool has_normal_moments(const std::vector<double>& values) {
   std::array<double, 4> moment{};
   for (const double z : values) {
@@ -495,7 +497,8 @@ bool passes_kolmogorov_smirnov(std::vector<double> values) {
   return std::sqrt(n) * worst < 3.1;
 }
 
-/// Sample correlation of a and b (and of their squares) within six standard deviations of zero.
+/// True if the sample correlation of a and b (and of their squares) is within six standard
+/// deviations of zero.
 bool uncorrelated(std::span<const double> a, std::span<const double> b) {
   double product = 0;
   double of_squares = 0;
@@ -516,7 +519,7 @@ TEST(Distribution, MomentsAreNormalAndAWrongSigmaIsRejected) {
     std::vector<double> shifted = z;
     for (double& value : shifted) value += 0.02;
     EXPECT_FALSE(has_normal_moments(shifted));
-    std::vector<double> uniform(z.size());  // right variance, wrong law
+    std::vector<double> uniform(z.size());  // right variance, wrong distribution
     for (std::size_t k = 0; k < z.size(); ++k)
       uniform[k] = std::sqrt(12.0) * (normal_cdf(z[k]) - 0.5);
     EXPECT_FALSE(has_normal_moments(uniform));
@@ -547,7 +550,7 @@ TEST(Distribution, CoordinatesRowsStreamsAndKeysAreUncorrelated) {
   const std::span<const double> floats(f);
   for (const std::size_t lag : {1u, 2u, 4u, 8u, 60u, 64u, 128u})
     EXPECT_TRUE(uncorrelated(floats.subspan(lag), floats.first(f.size() - lag))) << lag;
-  // Falsify: a copy, a mixture of a fiftieth, and a pair that shares only its radius.
+  // Falsify: a copy, a mixture of one fiftieth, and a pair that shares only its radius.
   EXPECT_FALSE(uncorrelated(z, z));
   std::vector<double> mixed = sample(4);
   for (std::size_t k = 0; k < z.size(); ++k) mixed[k] += 0.02 * z[k];
@@ -569,7 +572,7 @@ TEST(Distribution, RowsOfOneCoordinateAreNormalAndUncorrelated) {
 
 // ---- Tails: computed from the transform, not sampled -------------------------------------------
 
-/// The radius a sampler makes of u1, given as the digits of u1 (j = 0: the cosine is 1).
+/// Radius that a sampler computes from u1, given as the digits of u1 (j = 0: the cosine is 1).
 using RadiusOf = std::function<double(const std::array<Long, 4>&)>;
 
 double radius_double(const std::array<Long, 4>& u1) {
@@ -595,9 +598,9 @@ std::array<Long, 4> digits_of(double u) {
   return digits;
 }
 
-/// Part of P(|z| > t) from radii above `from`: an angle of the fraction (2/pi) acos(t / radius) of
-/// the circle is beyond t. The integral over u1 = exp(-r^2/2) by the midpoint rule in
-/// s = sqrt(r - start), where the integrand is smooth.
+/// Part of P(|z| > t) due to radii above `from`: a fraction (2/pi) acos(t / radius) of all angles
+/// is beyond t. The integral over u1 = exp(-r^2/2) is computed by the midpoint rule in s = sqrt(r -
+/// start), where the integrand is smooth.
 double tail_above(const RadiusOf& radius_of, double t, double from) {
   const double start = std::max(t, from);
   const double end = std::sqrt(7.0);
@@ -635,7 +638,7 @@ TEST(Tails, OfTheDoubleSamplerAreTheTrueOnesOutToEight) {
         0.5, 8, 0.25, 0.02))
         << factor;
   }
-  // Falsify: u1 of 40 bits only, its midpoint.
+  // Falsify: only the first 40 bits of u1, with the midpoint.
   EXPECT_FALSE(tails_within(tail_of([](std::array<Long, 4> u1) {
                               u1 = {(u1[0] >> 24 << 24) | Long{1} << 23, 0, 0, 0};
                               return radius_double(u1);
@@ -643,10 +646,10 @@ TEST(Tails, OfTheDoubleSamplerAreTheTrueOnesOutToEight) {
                             0.5, 8, 0.25, 0.02));
 }
 
-/// The float sampler has 2^32 radii; those beyond t are few enough to add them all up.
+/// The float sampler has 2^32 radii; those beyond t are few enough to be summed directly.
 class FloatTail {
  public:
-  /// `redo`: use the further bits of exceptional pairs, as the sampler does.
+  /// `redo`: whether to use the further bits of exceptional pairs, as the sampler does.
   explicit FloatTail(bool redo) : redo_(redo) {
     const Long first = redo ? detail::kExceptionalWordFloat : 0;
     std::vector<Bits> pairs;
@@ -711,7 +714,7 @@ Long hash_of_normals() {
   return hash.value();
 }
 
-// The same for every compiler, optimisation level, vector width and machine.
+// The hash is the same for every compiler, optimisation level, vector width and machine.
 TEST(Hash, OfDoublesIsTheSameEverywhere) {
   EXPECT_EQ(hash_of_normals<double>(), 0x7f0dc64785e6c857u);
 }
@@ -760,7 +763,7 @@ TEST(Reject, WhatHasNoAddress) {
             "fill_normals_rows: first_row must be below 2^48, got 281474976710655 + 2 rows");
   EXPECT_EQ(message_of([&] { fill_normals_rows(key, Stream::test, 0, kMaxNormals, z); }),
             "fill_normals_rows: coordinate must be below 2^35, got 34359738368");
-  // The last of all are there.
+  // The last coordinates of all are available.
   fill_normals(key, Stream::test, kMaxRows - 1, kMaxNormals - 2, z);
   fill_normals(key, Stream::test, kMaxRows - 1, kMaxNormalsFloat - 2, std::span<float>(f));
   fill_normals_rows(key, Stream::test, kMaxRows - 2, kMaxNormals - 1, z);

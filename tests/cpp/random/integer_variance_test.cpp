@@ -30,7 +30,7 @@ TEST(IntegerVariance, of_a_rounded_gaussian_is_the_exact_sum) {
         KnownVariance{1.25, 1.6458333333330773978}, KnownVariance{2, 4.0833333333333333333},
         KnownVariance{5, 25.083333333333333333}})
     EXPECT_TRUE(relatively_close(rounded_gaussian_variance(stddev), variance, 1e-13)) << stddev;
-  // Sheppard's correction alone is wrong on coarse grids, in either direction none at all.
+  // On coarse grids, neither Sheppard's correction nor the uncorrected variance is right.
   EXPECT_FALSE(relatively_close(0.25 * 0.25 + 1.0 / 12, 0.0455, 1e-13));
   EXPECT_FALSE(relatively_close(0.25 * 0.25, 0.0455, 1e-13));
 }

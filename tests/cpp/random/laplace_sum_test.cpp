@@ -21,7 +21,8 @@ TEST(LaplaceSum, the_variance_is_that_of_the_law) {
     sum *= (1 - q) / (1 + q);
     EXPECT_TRUE(relatively_close(discrete_laplace_variance(scale), sum, 1e-11)) << scale;
   }
-  // Less than that of the continuous law, by a sixth, and the same where scales are large.
+  // The variance is smaller than that of the continuous distribution, by a sixth, and the same at
+  // large scales.
   EXPECT_LT(discrete_laplace_variance(5), 2 * 5.0 * 5.0);
   EXPECT_NEAR(discrete_laplace_variance(5), 50 - 1.0 / 6, 1e-3);
   EXPECT_TRUE(relatively_close(discrete_laplace_variance(0x1p40), 0x1p81, 1e-12));
@@ -50,7 +51,7 @@ TEST(LaplaceSum, the_half_width_is_the_smallest) {
         }
       }
   EXPECT_EQ(LaplaceSum(0, 5).half_width(0.1), 0);
-  // One variable: P[|k| > x] = 2 q^(x + 1) / (1 + q).
+  // For one variable, P[|k| > x] = 2 q^(x + 1) / (1 + q).
   const double q = std::exp(-1.0 / 1000);
   const double single = 2 * std::pow(q, 501) / (1 + q);
   EXPECT_TRUE(relatively_close(2 * LaplaceSum(1, 1000).tail(501), single, 2e-9));

@@ -135,7 +135,7 @@ TEST(ChaCha, FewerRoundsMatchKnownVectorsAndBelongToTwoStreams) {
 
 TEST(RowBatch, EqualsTheBlockFunctionWordByWord) {
   const Key key = Key::insecure_from_seed(7);
-  // Across a carry from the low to the high word of the row, and up to the last row.
+  // Across a carry from the low to the high word of the row number, and up to the last row.
   for (const std::uint64_t first_row :
        {std::uint64_t{0}, std::uint64_t{0xffff'fffa}, kMaxRows - 36}) {
     for (std::size_t num_rows = 0; num_rows <= 36; num_rows += 4) {
@@ -198,7 +198,8 @@ TEST(Groups, RejectWhatHasNoAddress) {
             "8 rows");
 }
 
-// A wrong bit count in half of a million bits by six standard deviations: false alarm 2e-9.
+// True if the share of ones in a million bits is within six standard deviations of one half; false
+// alarm 2e-9.
 bool balanced(const std::vector<std::uint32_t>& words) {
   double ones = 0;
   for (const std::uint32_t word : words) ones += std::popcount(word);
@@ -230,7 +231,7 @@ TEST(Bits, NeighbouringAddressesDifferInHalfTheBits) {
 }
 
 TEST(Key, FromEntropyIsNeverTheSameTwice) {
-  // No word is left as it was: false alarms have probability 2^-30 together.
+  // Every word changes between keys; false alarms have total probability 2^-30.
   const Key a = Key::from_entropy(), b = Key::from_entropy(), c = Key::from_entropy();
   for (std::size_t i = 0; i < 8; ++i)
     EXPECT_FALSE(a.words()[i] == b.words()[i] && b.words()[i] == c.words()[i]) << i;

@@ -20,7 +20,7 @@ using detail::Digits;
 using detail::Enclosure;
 using detail::FixedPoint;
 
-constexpr std::uint64_t kGoldenSeed = 20;  // of the golden values
+constexpr std::uint64_t kGoldenSeed = 20;  // seed of the golden values
 constexpr std::size_t kPlanes[] = {2, 4, 8};
 
 NoiseStreamOptions entry_options(std::int64_t dimension, std::int64_t first_coordinate = 0) {
@@ -36,8 +36,8 @@ DecoderForm exact_entry_form(const std::string& name) {
   return make_strategy({.name = "square-root", .num_steps = 64})->decoder_form();
 }
 
-/// Forms that differ by one unit in the last place of a number, or by one address, in what row
-/// `step` uses.
+/// Forms that differ in one number that row `step` uses, by one unit in the last place, or in one
+/// address.
 struct SlightlyWrong {
   std::int64_t step;
   std::vector<DecoderForm> forms = {};
@@ -95,7 +95,7 @@ struct SlightlyWrong {
     const auto t = static_cast<std::size_t>(step);
     if (!form.column_scales.empty()) add(form, [&](auto& f) { next(f.column_scales[t]); });
     SlightlyWrong base{step};
-    // Windows may not see it.
+    // Windows may not use the changed number.
     if (form.workload.kind() != Workload::Kind::window) std::visit(base, *form.base);
     for (const DecoderForm& wrong : base.forms)
       add(form, [&](auto& f) { f.base = testing::shared(wrong); });
@@ -150,7 +150,7 @@ Digits parse(const char* text) {
   return digits;
 }
 
-/// |a - b| in units of digit p, for two numbers of one sign.
+/// |a - b| in units of digit p, for two numbers of the same sign.
 double entry_distance(const FixedPoint& fixed, const Digits& a, const Digits& b) {
   const Digits one_way = fixed.subtract(a, b), other_way = fixed.subtract(b, a);
   const double difference = std::min(fixed.to_double(one_way), fixed.to_double(other_way));
@@ -159,7 +159,7 @@ double entry_distance(const FixedPoint& fixed, const Digits& a, const Digits& b)
 
 bool contains(const FixedPoint& fixed, const Enclosure& enclosure, const Digits& value,
               bool negative) {
-  // Values are given rounded down, so one more unit.
+  // Given values are rounded down, so one more unit is allowed.
   return enclosure.negative == negative &&
          entry_distance(fixed, enclosure.digits, value) <= enclosure.error + 1;
 }
@@ -174,8 +174,8 @@ TEST(ExactEntry, enclosures_contain_the_values_of_an_independent_program) {
           enclose_entry(form, entry_options(2000), known.step, known.coordinate, planes);
       EXPECT_TRUE(contains(fixed, entry, value, known.negative))
           << known.form << " " << known.step << " with " << planes << " planes";
-      // A bound that is always true would be useless: at most 2^32 units of a number of 2^64p
-      // (a single tiny u1 or 1 - u1 costs its own leading zeros, 2^15 here).
+      // Rejects bounds that are uselessly large: at most 2^32 units of a number of 2^64p (a single
+      // tiny u1 or 1 - u1 costs its own leading zeros, 2^15 here).
       EXPECT_LE(entry.error, 0x1p32) << known.form << " " << known.step;
     }
   }
@@ -231,7 +231,7 @@ TEST(ExactEntry, equals_the_fast_path_wherever_that_is_certain) {
     std::int64_t num_certain = 0, num_entries = 0;
     for (std::int64_t t = 0; t < 300; ++t) {
       stream.next(row);
-      if (t % 9 > 1) continue;  // a recomputation takes a microsecond for each normal of the row
+      if (t % 9 > 1) continue;  // recomputation takes a microsecond for each normal of the row
       const RowErrorBound bound = stream.row_error_bound();
       for (const double scale : {100.0, 0x1p20 / 3, 0x1p36}) {
         if (scale != 100 && t % 9 != 1) continue;
@@ -253,7 +253,7 @@ TEST(ExactEntry, equals_the_fast_path_wherever_that_is_certain) {
   }
 }
 
-/// The entry of `digits` after the point that lies `units` units of the last digit above it.
+/// The entry whose digits after the point are `digits`, plus `units` units of the last digit.
 Enclosure at(const FixedPoint& fixed, std::uint64_t whole, std::uint64_t first_digit,
              std::int64_t units, double error) {
   Enclosure x{.digits = {whole, first_digit}, .error = error};
@@ -275,7 +275,7 @@ TEST(ExactEntry, roundings_are_decided_only_when_the_whole_interval_agrees) {
     EXPECT_EQ(fixed.round_scaled(at(fixed, 7, 0, 0, 1e30), 1), 7);
     EXPECT_EQ(fixed.round_scaled(at(fixed, 7, 0, 0, kUnknown), 1), std::nullopt);
     EXPECT_EQ(fixed.round_scaled(at(fixed, 0, 0, 0, kUnknown), 0), std::nullopt);
-    // floor(x + 1/2): halves go up, also below zero.
+    // floor(x + 1/2): halves round up, also for negative numbers.
     Enclosure negative = at(fixed, 7, kHalf, 100, 10);
     negative.negative = true;
     EXPECT_EQ(fixed.round_scaled(negative, 1), -8);
@@ -285,7 +285,7 @@ TEST(ExactEntry, roundings_are_decided_only_when_the_whole_interval_agrees) {
     negative = at(fixed, 0, 1, 0, 1);
     negative.negative = true;
     EXPECT_EQ(fixed.round_scaled(negative, 1), 0);
-    // The error grows with the scale: 2^40 * 2^(64p - 30) units are too many.
+    // The error grows with the scale; 2^40 * 2^(64p - 30) units are too many.
     const double large = std::ldexp(1.0, static_cast<int>(64 * planes) - 30);
     EXPECT_EQ(fixed.round_scaled(at(fixed, 3, 0, 0, large), 1), 3);
     EXPECT_EQ(fixed.round_scaled(at(fixed, 3, 0, 0, large), 0x1p40), std::nullopt);
@@ -377,7 +377,7 @@ TEST(FixedPoint, sums_and_products_keep_their_signs_and_errors) {
         EXPECT_LE(product.error, 1 + std::abs(b));
       }
     EXPECT_EQ(fixed.multiply({.digits = {1}}, 5e-324).digits, Digits{});
-    // An error is scaled by the factor.
+    // An error is multiplied by the factor.
     EXPECT_EQ(fixed.multiply({.digits = {1}, .error = 10}, -3.0).error, 31);
     EXPECT_EQ(fixed.add({.digits = {1}, .error = 10}, {.digits = {2}, .error = 5}).error, 15);
   }
@@ -410,7 +410,7 @@ TEST(FixedPoint, an_offset_is_rounded_with_the_number_and_so_is_its_error) {
   EXPECT_EQ(fixed.round_scaled(seven, 1, below), 7);
   EXPECT_EQ(fixed.round_scaled(minus, 1, below), -7);
   EXPECT_EQ(fixed.round_scaled(minus, 1, {.digits = {0, std::uint64_t{3} << 62}}), -6);
-  // At the very edge, and with an error that reaches it.
+  // Exactly at the edge, and with an error that reaches it.
   EXPECT_EQ(fixed.round_scaled(seven, 1, half), std::nullopt);
   below.error = 0x1p190;
   EXPECT_EQ(fixed.round_scaled(seven, 1, below), 7);

@@ -16,8 +16,8 @@
 namespace dpftrl {
 namespace testing {
 
-/// B by definition in long double: nodes are numbered by making them in order, inverses are solved
-/// for, sums are written out.
+/// B by definition in long double: nodes are numbered by enumerating them in order, inverses are
+/// solved for, and sums are written out.
 struct NaiveRows {
   std::int64_t num_rows;
   std::vector<NaiveRow> rows = std::vector<NaiveRow>(static_cast<std::size_t>(num_rows));
@@ -124,7 +124,7 @@ struct NaiveRows {
       }
   }
 
-  /// Rows of A G, G Toeplitz with the given first column, then zeros.
+  /// Adds the rows of A G, where G is Toeplitz with the given first column, padded with zeros.
   void add_inverse(const std::vector<long double>& g) {
     for (std::int64_t t = 0; t < num_rows; ++t)
       for (std::int64_t s = 0; s <= t; ++s)
@@ -163,7 +163,7 @@ struct NaiveRows {
     add_inverse(solved(c));
   }
 
-  /// Entry j of all rows from z_j = 1 alone.
+  /// Entry j of all rows is the response to z_j = 1 alone.
   void operator()(const VaryingBufferedDecoder& decoder) {
     const VaryingBuffers& numbers = *decoder.buffers;
     const auto q = static_cast<std::size_t>(numbers.num_buffers);
@@ -341,7 +341,7 @@ TEST(ExactRows, errors_of_a_growing_recursion_are_covered) {
   const double deviation = std::ldexp(fixed.to_double(difference.digits), 128);
   EXPECT_LE(deviation, coarse.error);
   EXPECT_LE(coarse.error, 0x1p110);
-  // 80 normals and divisions err by less than 2^20 units; the recursion makes 2^50 times that.
+  // 80 normals and divisions have errors below 2^20 units; the recursion amplifies them by 2^50.
   EXPECT_GE(deviation, 0x1p40) << "the response to an error has no part in this";
 }
 
@@ -354,7 +354,7 @@ TEST(ExactRows, rows_out_of_range_are_never_certain) {
       const Enclosure entry = enclose_entry(form, exact_rows_options(), 50, 0, planes);
       EXPECT_FALSE(std::isfinite(entry.error)) << form.index() << " with " << planes;
       EXPECT_EQ(FixedPoint(planes).round_scaled(entry, 1), std::nullopt) << form.index();
-      // So small a scale that digits of which nothing is known would look like noise.
+      // At so small a scale, digits that are all error would look like noise.
       EXPECT_ERROR((void)exact_rounded_entry(form, exact_rows_options(), 50, 0, 0x1p-60),
                    "unsupported", "noise stays within 2^62 throughout its recursion");
     }
@@ -464,7 +464,7 @@ TEST(ExactRows, there_are_as_many_as_the_form_defines) {
 }
 
 TEST(ExactRows, far_steps_of_trees_are_sums_of_few_nodes) {
-  // Compared through disjoint parts: row t of a tree of arity 2 is that of the dyadic tree.
+  // Compared through disjoint parts: row t of a tree of arity 2 is row t of the dyadic tree.
   const DecoderForm kary = KaryDecoder{2, false, 40};
   const DecoderForm tree = DyadicDecoder{std::vector<double>(40, 1.0)};
   for (const std::int64_t step : {std::int64_t{1} << 39, (std::int64_t{1} << 40) - 2,
@@ -474,8 +474,8 @@ TEST(ExactRows, far_steps_of_trees_are_sums_of_few_nodes) {
     EXPECT_EQ(a.digits, b.digits) << step;
     EXPECT_EQ(a.negative, b.negative) << step;
   }
-  // Leaf C(39, 20) of 40 bits and 20 ones is the first one with the highest bit set: one node, for
-  // the siblings at its 19 other 1-bits, the lowest ones, have no leaf.
+  // Leaf C(39, 20) of those with 40 bits and 20 ones is the first whose highest bit is set. Its row
+  // has one node, because the siblings at its 19 other 1-bits, the lowest ones, have no leaves.
   const DecoderForm smooth = SmoothDecoder{40, 20};
   const std::int64_t step = 68923264410 - 1;
   const auto measurement = [](std::int64_t m) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of every decoder form against the matrix that the form defines.
+// The kernel of every decoder form, compared with the matrix that the form defines.
 #include <limits>
 #include <memory>
 
@@ -31,10 +31,10 @@ NoiseStreamOptions kernel_options(std::int64_t dimension, std::int64_t first_coo
 struct FormCase {
   const char* name;
   DecoderForm form;
-  /// Error bound of the later rows at 130 steps, in units of what the normals alone need.
-  /// Recursions run in plain doubles while that is accurate enough, and pay for it with a looser
-  /// bound. Filters have the error of the base's longest row in every row, and these scales and
-  /// rates are wild.
+  /// Error bound of the later rows at 130 steps, relative to the bound for the normals alone.
+  /// Recursions run in plain doubles where that is accurate enough, at the price of a looser bound.
+  /// In filters every row has the error of the base's longest row, and these scales and rates vary
+  /// widely.
   double max_looseness;
 };
 
@@ -89,7 +89,7 @@ BandedDecoder banded_form() {
 BandedInverseDecoder banded_inverse() {
   return {{1, -0.5, -0.125, -0.07, 0.1}};
 }
-/// The recursion of the optimum, before its columns are scaled.
+/// Recursion of the optimum, before its columns are scaled.
 DecoderForm varying(std::int64_t num_steps) {
   const Workload workload = Workload::prefix_sums(num_steps);
   const OptimalStrategy strategy(workload, plan_optimal(workload, {.num_buffers = 4}).plan);
@@ -217,8 +217,8 @@ Streamed stream_rows(const DecoderForm& form, std::int64_t n, const NoiseStreamO
   return streamed;
 }
 
-/// Largest error of an entry in units of its bound. The oracle is made of the computed normals, so
-/// the bound must leave room for their own error. Right rows have at most 1.
+/// Largest error of an entry in units of its bound, at most 1 if rows are correct. The oracle uses
+/// the computed normals, so the bound must leave room for their own error.
 LongDouble worst_kernel_error(const Streamed& streamed, const LongMatrix& b, const LongMatrix& z) {
   const LongMatrix exact = b * z.topRows(b.cols());
   LongDouble worst = 0;
@@ -273,20 +273,20 @@ TEST(NoiseKernels, wrong_matrices_are_rejected) {
     const Streamed streamed = stream_rows(c.form, n, kernel_options(3));
     ASSERT_LE(worst_kernel_error(streamed, b, z), 1) << c.name;
 
-    LongMatrix wrong = b;  // normals of the neighbouring measurements
+    LongMatrix wrong = b;  // uses the normals of the neighbouring measurements
     wrong.rightCols(b.cols() - 1) = b.leftCols(b.cols() - 1);
     EXPECT_GT(worst_kernel_error(streamed, wrong, z), 1) << c.name;
-    wrong = b;  // a step late
+    wrong = b;  // one step late
     wrong.bottomRows(n - 1) = b.topRows(n - 1);
     EXPECT_GT(worst_kernel_error(streamed, wrong, z), 1) << c.name;
     if (std::string(c.name) != "identity") {
-      wrong = b;  // the state is lost at every step: only what is new remains
+      wrong = b;  // loses the state at every step: only the new normals remain
       for (Eigen::Index t = 1; t < b.rows(); ++t)
         for (Eigen::Index m = 0; m < b.cols(); ++m)
           if (b(t - 1, m) != 0) wrong(t, m) = 0;
       EXPECT_GT(worst_kernel_error(streamed, wrong, z), 1) << c.name;
     }
-    // One entry in the middle row: the other sign, missing, off by 2^-30 of itself.
+    // One entry in the middle row is negated, missing, or off by a factor 1 + 2^-30.
     for (const LongDouble factor : {-1.0L, 0.0L, 1 + 0x1p-30L}) {
       wrong = b;
       Eigen::Index place = 0;
@@ -339,7 +339,7 @@ TEST(NoiseKernels, forms_that_differ_a_little_are_told_apart) {
 }
 
 TEST(NoiseKernels, smooth_rows_have_noise_of_their_own_for_siblings_without_leaves) {
-  // Leaves 00111, 01011, 01101, 01110, 10011: two siblings are empty, then one, none, two.
+  // Leaves 00111, 01011, 01101, 01110, 10011 have two empty siblings, then one, none, two.
   const auto rows = [](LongDouble of_two, Eigen::Index own) {
     LongMatrix b = LongMatrix::Zero(4, 9);
     b(0, 0) = b(1, 0) = b(1, 2) = b(2, 0) = b(2, 2) = b(2, 4) = b(3, 6) = 1;
@@ -432,7 +432,7 @@ TEST(NoiseKernels, trees_smooth_and_haar_stay_right_over_a_thousand_steps) {
 }
 
 TEST(NoiseKernels, a_bound_that_cannot_be_vouched_for_is_infinite) {
-  // w grows by a factor 4 a step: its roundings do too.
+  // w grows by a factor of 4 per step, and so do its rounding errors.
   const BandedDecoder unstable{{1, 4}};
   const Streamed streamed = stream_rows(unstable, 600, kernel_options(1));
   EXPECT_LE(streamed.bounds[5].absolute, 1e-10);
@@ -441,7 +441,8 @@ TEST(NoiseKernels, a_bound_that_cannot_be_vouched_for_is_infinite) {
 }
 
 TEST(NoiseKernels, a_bound_that_is_not_known_stays_unknown_behind_a_filter) {
-  // Nothing is known of the first block, not even times 0; the second one is plain.
+  // The error of the first block is unbounded, even when multiplied by 0; the second block is
+  // plain.
   const BlockDecoder blocks{
       {{.num_steps = 600,
         .form = share(BandedDecoder{{1, 4}}),
@@ -455,7 +456,7 @@ TEST(NoiseKernels, a_bound_that_is_not_known_stays_unknown_behind_a_filter) {
 }
 
 TEST(NoiseKernels, what_fades_away_does_not_disturb) {
-  // The impulse response of the recursion falls below the smallest double within 2500 steps.
+  // The impulse response of the recursion underflows within 2500 steps.
   const BandedDecoder short_memory{{1, 0.6, -0.1}};
   const std::int64_t n = 2500;
   const LongMatrix b = testing::dense_decoder(short_memory, n);
@@ -530,7 +531,7 @@ TEST(NoiseKernels, malformed_blocks_and_filters_are_refused) {
   expect_refusal(one_block({8, identity, 8, kNan}), "blocks[0].scale must be at most 2^20");
   expect_refusal(one_block({8, identity, 8, 1, -2}), "blocks[0].closing_row must be between -1");
   expect_refusal(one_block({8, identity, 8, 1, -1, kNan}), "blocks[0].total_scale must be");
-  // The closing row is one more row of the form.
+  // The closing row is an additional row of the form.
   EXPECT_EQ(refusal(one_block({8, share(dyadic(4)), 30, 1, 14})), "");
   expect_refusal(one_block({8, share(dyadic(4)), 30, 1, 15}), "node_weights must be of at least 5");
   const std::int64_t many = (std::int64_t{1} << 48) - 1;
@@ -569,7 +570,7 @@ TEST(NoiseKernels, state_of_more_than_a_gibibyte_is_refused_before_anything_is_m
                    "dimension times the width");
   expect_exhausted(filtered(IdentityDecoder{}, {}, Workload::lower_triangular(awkward_matrix(n))),
                    "dimension times the num_steps");
-  // A convolution far ahead in the stream.
+  // A convolution in a later block of the stream.
   const auto convolution = share(ToeplitzDecoder{wavy(32, 1, 0)});
   expect_exhausted(BlockDecoder{{{32, share(IdentityDecoder{}), 32}, {32, convolution, 32}}},
                    "dimension times num_steps must be small enough for 1 GiB of noise and scratch");
