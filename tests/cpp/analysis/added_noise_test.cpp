@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on noise that does not depend on the data: against laws of integers, and real ones.
+// Bounds on noise that does not depend on the data, tested against discrete and continuous
+// distributions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr double kEpsilons[] = {0.003, 0.05, 0.3, 1.0, 2.5, 6.0};
 
-/// The delta of a law of integers for changes by 1, rounded up.
+/// Delta of an integer distribution shifted by 1, rounded up.
 double delta_of(const std::vector<double>& law, double epsilon) {
   const double factor = std::exp(epsilon);
   double up = 0, down = 0;
@@ -82,7 +83,7 @@ TEST(AddedNoise, is_that_of_the_best_laws_of_integers) {
     EXPECT_LE(found, known.variance) << known.epsilon << ", " << known.delta;
     EXPECT_GE(found, known.variance * (1 - 1e-3L)) << known.epsilon << ", " << known.delta;
   }
-  // Geometric noise is the best of pure privacy.
+  // Geometric noise is optimal for pure privacy.
   for (const double epsilon : {1e-9, 0.001, 0.05, 1.0, 7.0, 100.0}) {
     const double power = std::exp(-epsilon);
     const double best = 2 * power / std::pow(std::expm1(-epsilon), 2);
@@ -100,7 +101,7 @@ TEST(AddedNoise, laws_of_the_line_have_more_variance) {
       const ApproximateDp target{.epsilon = epsilon, .delta = delta};
       const double found = least_added_variance(target);
       EXPECT_LE(found, std::pow(noise_multiplier(target), 2)) << epsilon << ", " << delta;
-      // The uniform law on an interval of length 1 / delta.
+      // Uniform distribution on an interval of length 1 / delta.
       EXPECT_LE(found, 1 / (12 * delta * delta)) << epsilon << ", " << delta;
       EXPECT_LE(found, last * (1 + 1e-3)) << epsilon << ", " << delta;
       EXPECT_GE(found, 0);

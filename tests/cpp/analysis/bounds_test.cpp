@@ -25,7 +25,7 @@ struct Errors {
   double mean;
 };
 
-/// Errors of the factorization A = (A C^-1) C, single participation.
+/// Errors of the factorization A = (A C^-1) C under single participation.
 Errors errors_of_encoder(const Workload& workload, const Matrix& encoder) {
   const Matrix decoder = testing::divide_by_lower(workload.matrix(), encoder);
   const double sensitivity = encoder.colwise().norm().maxCoeff();
@@ -66,7 +66,7 @@ TEST(Bounds, no_strategy_is_below_the_lower_bound) {
   for (const std::int64_t n : {1, 2, 3, 5, 8, 64, 300, 4096}) {
     const double bound = schatten_lower_bound(n);
     for (const StrategyInfo& info : strategy_catalogue()) {
-      // The tests of the searches compare with sharper bounds, at long horizons too.
+      // The tests of the searches compare with sharper bounds, also at long horizons.
       if (testing::is_optimised(info) && n > testing::within_reach(info, longest)) continue;
       const UnitError error =
           unit_error(*testing::make_known(info.name, n), Participation::single());
@@ -143,7 +143,7 @@ TEST(Certificate, equal_weights_give_the_closed_form_for_prefix_sums) {
 
 using ExtendedMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
 
-/// Sum of the singular values, by Jacobi rotations that make the columns orthogonal.
+/// Sum of the singular values, by Jacobi rotations that orthogonalise the columns.
 long double nuclear_norm(ExtendedMatrix w) {
   const long double epsilon = 64 * std::numeric_limits<long double>::epsilon();
   for (bool has_rotated = true; has_rotated;) {
@@ -236,14 +236,15 @@ TEST(Certificate, is_attained_by_the_optimum) {
     for (const auto& row : golden::certificates::weights)
       if (row.objective == objective && row.n == optimum.n) v.push_back(row.column_weight);
     ASSERT_EQ(std::ssize(v), optimum.n);
-    // For a Toeplitz workload the best rows are the best columns from the end.
+    // For a Toeplitz workload the best row weights are the best column weights reversed.
     const std::vector<double> u(v.rbegin(), v.rend());
     const Workload workload = Workload::prefix_sums(optimum.n);
     const double certified = objective == "mean" ? mean_error_certificate(workload, v)
                                                  : max_error_certificate(workload, u, v);
     EXPECT_TRUE(relatively_close(certified, optimum.optimum, 1e-12)) << objective << optimum.n;
     EXPECT_LE(certified, optimum.optimum * (1 + 1e-14));
-    // A wrong certificate, without the division by sqrt(sum v): sums to 1 in the table, so scaled.
+    // Weights in the table sum to 1; doubling them exposes a certificate without the division by
+    // sqrt(sum v).
     std::vector<double> doubled = v;
     for (double& weight : doubled) weight *= 2;
     EXPECT_TRUE(relatively_close(mean_error_certificate(workload, doubled),
@@ -252,21 +253,21 @@ TEST(Certificate, is_attained_by_the_optimum) {
 }
 
 TEST(Certificate, the_nuclear_norm_itself_is_no_bound_on_the_error_of_one_step) {
-  // The rule must reject a forgotten sqrt(n), which claims more than the optimum attains.
+  // A certificate that forgets sqrt(n) claims more than the optimum attains, and must be rejected.
   const double certified = mean_error_certificate(Workload::prefix_sums(8), ones(8));
   EXPECT_GT(certified * std::sqrt(8.0), catalogue_error("square-root", 8).mean_error);
   EXPECT_LT(certified, catalogue_error("square-root", 8).mean_error);
 }
 
 TEST(Certificate, is_attained_by_a_diagonal_workload) {
-  // A diagonal: C = I, B = A has mean error ||A||_F / sqrt(n); v_i = a_i^2 certifies it.
+  // For a diagonal A, C = I and B = A have mean error ||A||_F / sqrt(n); v_i = a_i^2 certifies it.
   Matrix diagonal = Matrix::Zero(4, 4);
   diagonal.diagonal() << 1, -2, 0.5, 3;
   const Workload workload = Workload::lower_triangular(diagonal);
   const std::vector<double> squares = {1, 4, 0.25, 9};
   EXPECT_TRUE(
       relatively_close(mean_error_certificate(workload, squares), diagonal.norm() / 2, 1e-13));
-  // Max error 3: all weight on the last row; the columns that do not matter get hardly any.
+  // The largest error is 3: all weight is on the last row, and irrelevant columns get almost none.
   const std::vector<double> last = {0, 0, 0, 1}, columns = {1e-30, 1e-30, 1e-30, 1};
   EXPECT_TRUE(relatively_close(max_error_certificate(workload, last, columns), 3, 1e-12));
 }
@@ -304,7 +305,7 @@ TEST(ErrorLowerBound, blocks_bound_the_whole) {
     EXPECT_LE(bound, whole) << workload.name();
     EXPECT_GE(bound, whole * 0.8) << workload.name();
   }
-  // The largest horizons, and workloads whose blocks are single steps.
+  // Largest horizons, and workloads whose blocks are single steps.
   const double far = error_lower_bound(
       Workload::momentum({.num_steps = std::int64_t{1} << 40, .momentum = 0.9, .decay = 0.9}));
   EXPECT_GE(far, error_lower_bound(
@@ -337,7 +338,8 @@ TEST(ErrorLowerBound, the_fewest_patterns_that_cover_all_steps_are_counted) {
     EXPECT_EQ(num_patterns_to_cover(n, Participation::single()), n);
     for (std::int64_t k = 1; k <= 5; ++k)
       for (std::int64_t b = 1; b <= 14; ++b) {
-        // Every b-th step, at most k of them, until none is left.
+        // Partitions the steps into patterns: every b-th step, at most k of them, until no step is
+        // left.
         std::vector<bool> is_covered(static_cast<std::size_t>(n));
         std::int64_t count = 0;
         for (std::int64_t first = 0; first < n; ++first) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variances of the increments of noise: against the inverse of the encoder, and against noise.
+// Variances of noise increments, compared with the inverse of the encoder and with sampled noise.
 #include <cmath>
 
 #include "catalogue.hpp"
@@ -31,7 +31,7 @@ TEST(IncrementVariances, are_the_squared_row_norms_of_the_inverse_encoder) {
 }
 
 TEST(IncrementVariances, are_those_of_the_noise) {
-  // A mean of 4000 squares is off by more than 6 standard deviations with probability below 2e-8.
+  // A mean of 4000 squares deviates by more than 6 standard deviations with probability below 2e-8.
   constexpr std::int64_t kWidth = 4000, kSteps = 16;
   constexpr double kScale = 4096;
   testing::Thinned thinned(3);

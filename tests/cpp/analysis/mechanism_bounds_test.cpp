@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on mechanisms that need not be factorizations: against exact nuclear norms, against
-// mechanisms, and against each other.
+// Bounds on mechanisms that need not be factorizations, compared with exact nuclear norms, with
+// mechanisms, and with each other.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -53,15 +53,15 @@ TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
       EXPECT_LE(found.unbiased_max, unit.max_error * sigma);
       EXPECT_LE(found.unbiased_mean, unit.mean_error * sigma);
       EXPECT_LE(found.every, unit.mean_error * sigma);
-      // Releases that are 0 whatever came: error at most that of the stream of ones.
+      // Releasing 0 always has at most the error of the stream of ones.
       const double n = static_cast<double>(num_steps);
       EXPECT_LE(found.every, std::sqrt((n + 1) * (2 * n + 1) / 6));
-      // Biased towards 0 by the best factor for records of size 1 in all steps.
+      // Shrunk towards 0 by the best factor for records of size 1 in all steps.
       const double signal = (n + 1) * (2 * n + 1) / 6;
       const double noise = unit.mean_error * unit.mean_error * sigma * sigma;
       EXPECT_LE(found.every, std::sqrt(signal * noise / (signal + noise)));
     }
-    // Laplace noise on each record, scale 1 / epsilon: variance 2 (t + 1) / epsilon^2.
+    // Laplace noise of scale 1 / epsilon on each record has variance 2 (t + 1) / epsilon^2.
     for (const double epsilon : {0.01, 1.0, 4.0}) {
       const double n = static_cast<double>(num_steps);
       const MechanismBounds found = pure(num_steps, epsilon);
@@ -73,7 +73,7 @@ TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
 }
 
 TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of_plus_and_minus_1) {
-  // The best linear estimate from C x + sigma z, averaged over streams of 1 and -1 in blocks.
+  // Best linear estimate from C x + sigma z, averaged over streams of 1 and -1 in blocks.
   double least_ratio = std::numeric_limits<double>::infinity();
   for (const std::int64_t num_steps : {1, 3, 16, 64})
     for (const char* name : {"square-root", "independent", "output", "tree", "optimal"}) {
@@ -101,7 +101,7 @@ TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of
   EXPECT_LE(least_ratio, 1.3) << "a bound three times as large would pass unseen";
 }
 
-/// ||A D||_* for indicators D of the blocks, from the eigenvalues of its Gram matrix.
+/// ||A D||_*, where D has the indicators of the blocks, from the eigenvalues of its Gram matrix.
 double exact_norm(std::int64_t num_steps, std::int64_t num_blocks, std::int64_t length) {
   Matrix total(testing::index_of(num_steps), testing::index_of(num_blocks));
   for (Eigen::Index t = 0; t < total.rows(); ++t)
@@ -123,7 +123,7 @@ TEST(MechanismBounds, of_every_mechanism_are_below_the_exact_norm_and_close) {
                            (std::sqrt(static_cast<double>(num_steps * num_blocks)) *
                             (1 + std::sqrt(std::expm1(2 * size * size * rho))));
       EXPECT_LE(found.every, exact * (1 + 1e-12)) << num_steps << " steps, rho " << rho;
-      if (length * 12 > num_steps) continue;  // of few long blocks the bound is not close
+      if (length * 12 > num_steps) continue;  // for a few long blocks the bound is not tight
       EXPECT_GT(found.every, 0.88 * exact) << num_steps << " steps, rho " << rho;
     }
 }
@@ -134,7 +134,7 @@ TEST(MechanismBounds, at_1024_steps_are_below_those_of_an_independent_computatio
     EXPECT_LE(found.every, known.every * (1 + 1e-8)) << known.rho;
     EXPECT_GT(found.every, 0.9 * known.every) << known.rho;
     if (known.block_length > 1) continue;
-    // Single steps: the norm has a closed form.
+    // With blocks of single steps, the norm has a closed form.
     EXPECT_EQ(found.block_length, 1);
     EXPECT_GT(found.every, known.every * (1 - 1e-8));
   }
@@ -145,7 +145,7 @@ TEST(MechanismBounds, fall_with_the_budget_and_hold_at_every_horizon) {
        {std::int64_t{1}, std::int64_t{3}, std::int64_t{500}, std::int64_t{1} << 40}) {
     double last = std::numeric_limits<double>::infinity();
     for (const double rho : {1e-300, 1e-3, 0.1, 1.0, 1000.0}) {
-      if (num_steps > 1000 && rho != 0.1) continue;  // seconds
+      if (num_steps > 1000 && rho != 0.1) continue;  // takes seconds
       const MechanismBounds found = concentrated_bounds(num_steps, rho);
       EXPECT_LE(found.every, last) << num_steps << " steps, rho " << rho;
       EXPECT_GE(found.every, 0);

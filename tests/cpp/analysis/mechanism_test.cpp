@@ -17,8 +17,8 @@ MechanismOptions valid() {
   return {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}};
 }
 
-/// Distance of neighbouring streams in units of the noise, the definition of mu, by brute force:
-/// one record of norm clip_norm set to zero, or replaced by its opposite.
+/// Distance of neighbouring streams in units of the noise, which is mu by definition, by brute
+/// force: one record of norm clip_norm is set to zero, or replaced by its opposite.
 double brute_force_mu(const Mechanism& mechanism, double noise_stddev) {
   const Matrix encoder = mechanism.strategy().encoder();
   const double change =
@@ -29,7 +29,8 @@ double brute_force_mu(const Mechanism& mechanism, double noise_stddev) {
   return largest;
 }
 
-/// Identity as encoder, and a decoder whose last row is too small: B C - A has one entry, -1/2.
+/// Strategy with the identity as encoder and a decoder whose last row is too small: B C - A has one
+/// non-zero entry, -1/2.
 class Misdecoded final : public Strategy {
  public:
   Misdecoded() : Strategy(Workload::prefix_sums(2)) {}
@@ -66,15 +67,15 @@ TEST(Mechanism, neighbours_are_never_further_apart_than_mu) {
         const double mu = brute_force_mu(*mechanism, mechanism->noise_stddev());
         EXPECT_LE(mu, mechanism->certificate().mu) << info.name << " " << n;
         EXPECT_GE(mu, mechanism->certificate().mu * (1 - 1e-10)) << "more noise than needed";
-        // The check can fail: two thirds of the noise is too little.
+        // The check rejects a mechanism with two thirds of the noise.
         EXPECT_GT(brute_force_mu(*mechanism, mechanism->noise_stddev() * 2 / 3),
                   mechanism->certificate().mu);
       }
 }
 
 TEST(Mechanism, noise_is_that_of_the_multiplier_and_the_true_sensitivity_rounded_up) {
-  // Sensitivities that are roots of integers: the first column of the sums, the levels of a tree,
-  // records apart. In long double, which has them to 2^-64.
+  // Sensitivities that are square roots of integers (the first column of the sums, the levels of a
+  // tree, separate records), in long double, which represents them to 2^-64.
   int num_products_too_small = 0;
   for (const double epsilon : {0.3, 1.0, 3.7})
     for (const double clip : {0.3, 1.0, 17.7})
@@ -139,8 +140,8 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
 }
 
 TEST(Mechanism, leading_block_of_a_strategy_is_the_strategy_of_the_shorter_horizon) {
-  // If this holds, decoder_residual speaks for the whole horizon. The families below depend on the
-  // horizon, by their construction or their default parameters; their residual is that of their
+  // If this holds, decoder_residual is valid for the whole horizon. The families below depend on
+  // the horizon, by their construction or their default parameters; their residual is that of their
   // kind.
   for (const StrategyInfo& info : strategy_catalogue()) {
     const bool depends_on_horizon =
@@ -196,7 +197,7 @@ TEST(Mechanism, an_optimum_for_another_participation_says_so) {
     options.parameters = std::move(parameters);
     const auto mechanism = Mechanism::make(options);
     const Certificate& claim = mechanism->certificate();
-    // The sensitivity is that of the participation that was asked for all the same.
+    // The sensitivity is still the one for the requested participation.
     EXPECT_EQ(claim.sensitivity, sensitivity(mechanism->strategy(), participation).value);
     return std::string(claim.optimised_for);
   };
@@ -215,7 +216,7 @@ TEST(Mechanism, an_optimum_for_another_participation_says_so) {
   EXPECT_EQ(stands_in(beyond, epochs(2, beyond / 2)), once);
   EXPECT_EQ(stands_in(beyond, epochs(2, beyond / 2), {}, "banded-toeplitz"), "");
   EXPECT_EQ(stands_in(beyond, Participation::single()), "");
-  // A saved strategy is what it is.
+  // A saved strategy is used as given.
   const StrategyPlan plan =
       find_plan(
           {.strategy = {.name = "optimal", .num_steps = 16, .parameters = {.num_buffers = 4}}})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for a plan, piece by piece, and what it says about what it found.
+// The search for a plan, piece by piece, and the properties it reports.
 #include "dpftrl/analysis/planner.hpp"
 
 #include <limits>
@@ -95,7 +95,8 @@ TEST(Planner, weighted_queries_reach_the_dense_optimum_of_scaled_rows) {
       EXPECT_GE(found.objective_error, found.lower_bound->value);
       EXPECT_LE(found.objective_error, found.lower_bound->value * (1 + 1e-8)) << n;
 
-      // From the dense matrices of what was found: its error, and that others are not better.
+      // Recomputes the error from the dense matrices of the result, and checks that others are not
+      // better.
       const auto weighted = [&](const StrategyPlan& plan) {
         const auto strategy = planned_strategy("optimal", plan, workload);
         const Matrix encoder = strategy->encoder();
@@ -105,7 +106,7 @@ TEST(Planner, weighted_queries_reach_the_dense_optimum_of_scaled_rows) {
       };
       EXPECT_NEAR(weighted(found.plan), found.objective_error, 1e-12 * found.objective_error);
       EXPECT_GE(weighted(plain.plan), found.objective_error * (n > 2 ? 1 + 1e-3 : 1 - 1e-9)) << n;
-      // Without weights its duals are duals still.
+      // Its dual variables remain feasible without weights.
       const auto bound = certified_lower_bound(*planned_strategy("optimal", found.plan, workload),
                                                Participation::single(), Objective::mean);
       EXPECT_LE(bound->value, plain.objective_error);

@@ -35,7 +35,7 @@ TEST(PureMechanism, errors_and_sensitivities_are_those_counted_node_by_node) {
     EXPECT_EQ(mechanism->certificate().sensitivity, static_cast<double>(known.sensitivity));
     EXPECT_EQ(mechanism->certificate().exactness, Exactness::exact);
     EXPECT_TRUE(relatively_close(squared_error(*mechanism), known.squared_error, 1e-12));
-    // No arity has less error than the one that is chosen.
+    // No arity has a smaller error than the chosen one.
     const auto chosen = Mechanism::make_pure({.num_steps = known.num_steps, .epsilon = 1});
     EXPECT_LE(squared_error(*chosen), known.squared_error * (1 + 1e-12));
   }
@@ -54,7 +54,7 @@ TEST(PureMechanism, at_a_million_steps_subtraction_beats_other_trees) {
 }
 
 TEST(PureMechanism, horizons_that_balanced_digits_fill_have_the_closed_form) {
-  // h levels of arity k: h (k^2 - 1) / (4 k) nodes, times k^h / (k^h - 1).
+  // For h levels of arity k: h (k^2 - 1) / (4 k) nodes, times k^h / (k^h - 1).
   for (const std::int64_t k : {3, 5, 7, 19})
     for (std::int64_t h = 1; h <= 4; ++h) {
       const double full = std::pow(static_cast<double>(k), static_cast<double>(h));
@@ -64,21 +64,23 @@ TEST(PureMechanism, horizons_that_balanced_digits_fill_have_the_closed_form) {
       EXPECT_TRUE(relatively_close(squared_error(*tree(steps, k, true)),
                                    2 * levels * levels * nodes, 1e-12));
     }
-  // As the horizon grows, error / log(n)^3 goes to (k - 1 / k) / (2 ln(k)^3): least at 19.
+  // As the horizon grows, error / log(n)^3 tends to (k - 1 / k) / (2 ln(k)^3), which is least at k
+  // = 19.
   const auto limit = [](double k) { return (k - 1 / k) / (2 * std::pow(std::log(k), 3)); };
   for (double k = 3; k < 101; k += 2) EXPECT_GE(limit(k), limit(19));
   EXPECT_NEAR(limit(19), 0.37112, 5e-6);
 }
 
 TEST(PureMechanism, gaussian_noise_is_worse_below_the_delta_that_the_paper_names) {
-  // The abstract of arXiv 2408.07021: with k = 19 the error is asymptotically below the bound of
+  // Abstract of arXiv 2408.07021: with k = 19 the error is asymptotically below the bound of
   // Henzinger, Upadhyay and Upadhyay, (4 / epsilon^2) ln(1 / delta) (ln(n) / pi)^2 in its leading
   // term, for delta = O(n^-0.92). Both are ln(n)^3 / epsilon^2 times a constant at delta = n^-x,
   // and equal at one x.
   const auto crossing = [](double error, double steps) {
     return error / std::pow(std::log(steps), 3) * std::pow(std::numbers::pi, 2) / 4;
   };
-  // Horizons that h digits of base 19 fill; 19^h in place of n, its half, changes no limit.
+  // Horizons filled by h digits of base 19. They are half of 19^h, which does not change the
+  // limits.
   double last = std::numeric_limits<double>::infinity();
   for (std::int64_t h = 1, full = 19; h <= 5; ++h, full *= 19) {
     const std::int64_t steps = (full - 1) / 2;
@@ -89,7 +91,7 @@ TEST(PureMechanism, gaussian_noise_is_worse_below_the_delta_that_the_paper_names
   EXPECT_NEAR(last, 0.92, 0.005);
 }
 
-/// Streams of num_steps records -1, 0 or 1, by number.
+/// Returns the stream with this number among those of num_steps records -1, 0 or 1.
 Vector ternary_stream(std::int64_t number, std::int64_t num_steps) {
   Vector records(index_of(num_steps));
   for (std::int64_t t = 0; t < num_steps; ++t, number /= 3)
@@ -97,7 +99,7 @@ Vector ternary_stream(std::int64_t number, std::int64_t num_steps) {
   return records;
 }
 
-/// Whether a user may be in exactly the steps in which the streams differ.
+/// True if one user may participate in exactly the steps in which the streams differ.
 bool is_allowed(const Vector& difference, const Participation& participation) {
   std::vector<std::int64_t> steps;
   for (std::int64_t t = 0; t < difference.size(); ++t)
@@ -127,7 +129,8 @@ TEST(PureMechanism, sensitivities_are_those_of_all_neighbouring_streams) {
                                                        .arity = arity,
                                                        .subtractive = subtractive});
           const Matrix encoder = mechanism->strategy().encoder();
-          // The nodes of neighbours differ by C u, u the user's records; streams give every u.
+          // The nodes of neighbours differ by C u, where u are the user's records; the streams
+          // cover every u.
           double largest = 0;
           for (std::int64_t i = 0; i < num_streams; ++i) {
             const Vector records = ternary_stream(i, n);

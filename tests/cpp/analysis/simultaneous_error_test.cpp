@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of all steps at once: against levels with 20 digits, against noise, and against itself.
+// Bounds on the errors of all steps at once, compared with quantiles computed to 20 digits, with
+// sampled noise, and with each other.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -30,7 +31,7 @@ TEST(SimultaneousError, is_at_least_the_level_with_20_digits_and_hardly_more) {
       EXPECT_GE(value, exact) << known.num_steps << " steps, beta " << known.beta;
       EXPECT_LE(value, exact * (1 + 1e-9L)) << known.num_steps << " steps, beta " << known.beta;
     };
-    // One row has no neighbour, and far out a bound cannot be better.
+    // A single row has no neighbour, and far in the tail the bound cannot be improved.
     if (!found.uses_correlation) expect_safe(found.value, known.product);
     expect_safe(found.union_bound, known.union_bound);
     if (known.dimension > 1) expect_safe(found.norm, known.norm);
@@ -49,7 +50,7 @@ TEST(SimultaneousError, of_neighbours_is_at_least_its_double_integral_and_hardly
 }
 
 TEST(SimultaneousError, is_exact_for_rows_that_are_orthogonal) {
-  // B = I: independent errors of equal variance, sensitivity sqrt(n).
+  // For B = I, errors are independent with equal variance and sensitivity sqrt(n).
   for (const double beta : {1e-9, 0.05, 0.4})
     for (const std::int64_t dimension : {1, 5}) {
       const SimultaneousError found =
@@ -58,7 +59,7 @@ TEST(SimultaneousError, is_exact_for_rows_that_are_orthogonal) {
       const double each = -std::expm1(std::log1p(-beta) / (9.0 * static_cast<double>(dimension)));
       EXPECT_NEAR(std::erfc(found.value / 3 / std::sqrt(2.0)) / each, 1, 1e-7);
     }
-  // One step: all bounds are the quantile itself.
+  // At one step, all bounds equal the quantile.
   const SimultaneousError one = levels_of("square-root", 1, {.beta = 0.05});
   EXPECT_NEAR(one.value, 1.959963984540054, 1e-9);
   EXPECT_NEAR(one.union_bound, 1.959963984540054, 1e-9);
@@ -82,7 +83,7 @@ TEST(SimultaneousError, grows_with_dimension_and_falls_with_beta_in_every_family
         ASSERT_EQ(one.norm, one.value) << variant.title;
         ASSERT_GE(three.norm, three.value) << variant.title;
         ASSERT_LE(three.norm, std::sqrt(3) * three.union_bound) << variant.title;
-        // No smaller than the quantile of the largest row alone.
+        // The bound is at least the quantile of the largest row alone.
         ASSERT_LE(std::erfc(one.value / unit.max_error / std::sqrt(2.0)), beta * (1 + 1e-6));
         const double n = static_cast<double>(num_steps);
         ASSERT_NEAR(three.frobenius_rms, std::sqrt(3 * n) * unit.mean_error,
@@ -130,7 +131,7 @@ TEST(SimultaneousError, frobenius_bound_is_that_of_the_best_exponent_and_above_e
     const double degrees = static_cast<double>(known.num_steps * known.dimension);
     const double x = -std::log(known.beta);
     EXPECT_LE(square, degrees + 2 * std::sqrt(degrees * x) + 2 * x) << "Laurent and Massart";
-    // The exponent of the tail of a chi-square at that level is ln beta.
+    // At this level, the exponent of the chi-square tail is ln beta.
     const double y = square / degrees;
     EXPECT_NEAR(degrees / 2 * (y - 1 - std::log(y)), x, 1e-4 * x);
   }
@@ -146,13 +147,14 @@ TEST(SimultaneousError, frobenius_bound_is_below_that_of_laurent_and_massart) {
       for (const std::int64_t dimension : {1, 10}) {
         const double d = static_cast<double>(dimension), x = -std::log(beta);
         const double largest = weights.maxCoeff(), sum = weights.sum();
-        // |B B^T| in place of B B^T makes the largest eigenvalue of trees with both signs larger.
+        // Using |B B^T| in place of B B^T increases the largest eigenvalue of trees with both
+        // signs.
         const double known = d * sum + 2 * std::sqrt(d * x) * weights.norm() + 2 * x * largest;
         const SimultaneousError found =
             levels_of(*strategy, {.beta = beta, .dimension = dimension});
         const double square = found.frobenius * found.frobenius / (scale * scale);
         EXPECT_LE(square, known * 1.1) << name << ", beta " << beta;
-        // The best exponent for these very weights is no better than what is stated allows.
+        // The best exponent for these weights is no better than the stated bound allows.
         double best = std::numeric_limits<double>::infinity();
         for (double u = 0.001; u < 1; u += 0.001) {
           const double exponent = -d / 2 * (1 - u * weights.array() / largest).log().sum();

@@ -32,7 +32,8 @@ std::vector<std::int64_t> steps_of_person(const std::vector<Event>& events, std:
   return steps;
 }
 
-/// Every stream of at most 6 events of two persons over 5 steps, at most one a person and step.
+/// Calls `use` for every stream of at most 6 events of two persons over 5 steps, with at most one
+/// event per person and step.
 template <typename Use>
 void for_each_small_stream(Use&& use) {
   for (unsigned pattern = 0; pattern < 1u << 10; ++pattern) {
@@ -58,7 +59,8 @@ TEST(ContributionBound, what_counts_is_allowed_and_the_earliest_in_every_small_s
       for (std::int64_t person = 0; person < 2; ++person) {
         const std::vector<std::int64_t> steps = steps_of_person(kept, person);
         ASSERT_TRUE(pattern.allows(steps, 5));
-        // Greedy: what was dropped does not fit what counted before it.
+        // The bound is greedy: an event is dropped if and only if it does not fit those counted
+        // before it.
         std::vector<std::int64_t> before;
         for (const std::int64_t step : steps_of_person(events, person)) {
           before.push_back(step);

@@ -18,7 +18,7 @@ bool allows(const Participation& participation, const std::vector<std::int64_t>&
   return participation.allows(steps, num_steps);
 }
 
-/// Steps of the set bits, increasing.
+/// Returns the steps of the set bits in increasing order.
 std::vector<std::int64_t> steps_of_set(unsigned set) {
   std::vector<std::int64_t> steps;
   for (std::int64_t step = 0; step < 32; ++step)
@@ -26,7 +26,7 @@ std::vector<std::int64_t> steps_of_set(unsigned set) {
   return steps;
 }
 
-/// The largest allowed set, found by looking at every subset.
+/// Size of the largest allowed set, found by testing every subset.
 std::int64_t largest_allowed(const Participation& participation, std::int64_t num_steps) {
   std::int64_t largest = 0;
   for (unsigned set = 0; set < 1U << num_steps; ++set) {

@@ -36,8 +36,8 @@ bool close(double value, LongReal truth, double tolerance) {
   return error_relative_to(value, truth) <= tolerance;
 }
 
-/// value >= truth, by at most `slack` of it. Where rounding a double alone is coarser (subnormal
-/// values), by at most two units.
+/// True if value >= truth and exceeds it by at most the fraction `slack`, or by two units where
+/// doubles are coarser than that (subnormal values).
 bool at_least(double value, LongReal truth, double slack) {
   const LongReal excess = static_cast<LongReal>(value) - truth;
   return excess >= 0 && (excess <= slack * truth || excess <= 1e-323L);
@@ -48,7 +48,7 @@ bool at_most(double value, LongReal truth, double slack) {
   return shortfall >= 0 && (shortfall <= slack * truth || shortfall <= 1e-323L);
 }
 
-/// As at_least for a probability near 1, where only its complement has digits left.
+/// Version of at_least for probabilities near 1, for which only the complement keeps its digits.
 bool at_least_probability(double value, LongReal truth, LongReal complement, double slack) {
   if (truth < 0.5L) return at_least(value, truth, slack);
   const LongReal gap = complement - (1 - static_cast<LongReal>(value));
@@ -57,7 +57,7 @@ bool at_least_probability(double value, LongReal truth, LongReal complement, dou
 
 using Calibration = double (*)(const ApproximateDp&);
 
-/// Number of golden targets that `multiplier` meets to 1e-9.
+/// Number of golden targets that `multiplier` meets to within 1e-9.
 int golden_matches(Calibration multiplier) {
   int matches = 0;
   for (const auto& row : golden::privacy::analytic)
@@ -65,7 +65,7 @@ int golden_matches(Calibration multiplier) {
   return matches;
 }
 
-/// Number of 30-digit targets that `multiplier` meets from the safe side, to `slack`.
+/// Number of 30-digit targets that `multiplier` meets from the safe side, to within `slack`.
 int safe_matches(Calibration multiplier, double slack) {
   int matches = 0;
   for (const auto& row : golden::privacy_oracle::calibration) {
@@ -79,7 +79,7 @@ int safe_matches(Calibration multiplier, double slack) {
 constexpr int kGoldenTargets = static_cast<int>(std::size(golden::privacy::analytic));
 constexpr int kOracleTargets = static_cast<int>(std::size(golden::privacy_oracle::calibration));
 
-/// Bisection for the multiplier under a given formula for delta(mu, epsilon).
+/// Bisects for the multiplier under a given formula for delta(mu, epsilon).
 template <class Delta>
 double solve(const ApproximateDp& target, const Delta& delta) {
   double low = 1e-3;
@@ -163,7 +163,7 @@ TEST(Privacy, ConcentratedDeltaMatchesEveryGoldenEntry) {
     const double rho = rho_from_mu(row.mu);
     const double delta = delta_from_rho({.rho = rho, .epsilon = row.eps});
     EXPECT_TRUE(close(delta, row.delta_zcdp, 1e-9));
-    // The formula of the header, at the golden minimiser.
+    // Formula of the header, at the golden minimiser.
     const LongReal alpha = row.alpha_opt;
     const LongReal factor =
         std::exp((alpha - 1) * (alpha * LongReal{rho} - LongReal{row.eps})) / (alpha - 1);
@@ -343,7 +343,7 @@ TEST(Privacy, EveryInverseMeetsItsTargetAndTheNextDoubleBeyondRoundingDoesNot) {
       EXPECT_GT(delta_from_mu({.mu = mu * (1 + 1e-13) + 1e-323, .epsilon = epsilon}), delta);
       const double back = epsilon_from_mu({.mu = mu, .delta = delta});
       EXPECT_LE(delta_from_mu({.mu = mu, .epsilon = back}), delta);
-      // For tiny epsilon / mu, delta hardly depends on epsilon: then delta is what comes back.
+      // For tiny epsilon / mu, delta hardly depends on epsilon, so the test compares deltas.
       EXPECT_TRUE(back <= epsilon * (1 + 1e-12) ||
                   delta_from_mu({.mu = mu, .epsilon = back}) >= delta * (1 - 1e-14));
       if (epsilon < 1e-100 && delta < 1e-100) continue;  // rho underflows
@@ -351,7 +351,7 @@ TEST(Privacy, EveryInverseMeetsItsTargetAndTheNextDoubleBeyondRoundingDoesNot) {
       EXPECT_LE(delta_from_rho({.rho = rho, .epsilon = epsilon}), delta);
       EXPECT_GT(delta_from_rho({.rho = rho * (1 + 1e-12) + 1e-323, .epsilon = epsilon}), delta);
       EXPECT_LE(epsilon_from_rho({.rho = rho, .delta = delta}), epsilon * (1 + 1e-15));
-      // A concentrated mechanism may be worse than the Gaussian one, so it is charged more.
+      // A concentrated mechanism may be worse than the Gaussian one, so its bound is larger.
       EXPECT_LE(mu_from_rho(rho), mu);
     }
   }
@@ -388,7 +388,7 @@ TEST(Privacy, DeltaFallsInEpsilonAndGrowsInMuAcrossEveryBranch) {
 }
 
 TEST(Privacy, SmallMuLimitIsTheDensity) {
-  // d delta / d mu at mu -> 0, epsilon = 0 is phi(0): nothing is lost to cancellation.
+  // d delta / d mu is phi(0) as mu -> 0 at epsilon = 0, so nothing may be lost to cancellation.
   for (const double mu : {1e-3, 1e-8, 1e-100, 1e-290, 1e-305}) {
     const LongReal series =
         0.398942280401432677940L * LongReal{mu} * (1 - LongReal{mu} * LongReal{mu} / 24);
@@ -454,7 +454,7 @@ TEST(Privacy, RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown) {
     const double back = mu_from_rho(mu);
     EXPECT_LE(LongReal{back} * LongReal{back}, 2 * LongReal{mu} * (1 + 1e-19L)) << mu;
     EXPECT_TRUE(close(back, std::sqrt(2 * LongReal{mu}), 0x1p-51)) << mu;
-    // Up or down by at most the rounding of a square, where rho has all its digits.
+    // Changes by at most the rounding of a square, where rho keeps its full precision.
     if (mu > 1e-150) {
       EXPECT_TRUE(close(mu_from_rho(rho), mu, 0x1p-51)) << mu;
     }
@@ -471,11 +471,11 @@ TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
   EXPECT_EQ(compose_rho(std::vector<double>{0.5, 0.25, 4}), 4.75);
   EXPECT_EQ(compose_mu({}), 0);
   EXPECT_EQ(compose_rho({}), 0);
-  // 0.1 added a million times: never below the exact sum, and not a drift above it.
+  // Adding 0.1 a million times is never below the exact sum, and does not drift above it.
   const std::vector<double> many(1000000, 0.1);
   EXPECT_TRUE(at_least(compose_rho(many), LongReal{0.1} * 1000000, 0x1p-51));
   EXPECT_TRUE(at_least(compose_mu(many), LongReal{0.1} * 1000, 0x1p-51));
-  // A term far too small to change the sum still raises it by one unit.
+  // A term too small to change the sum still raises it by one unit.
   EXPECT_EQ(compose_rho(std::vector<double>{1, 1e-300}), std::nextafter(1.0, 2.0));
   EXPECT_EQ(compose_mu(std::vector<double>{1, 1e-300}), std::nextafter(1.0, 2.0));
   // The two accountings agree: rho of the composition is the composition of the rhos.
@@ -496,13 +496,13 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
     const LongReal rho = LongReal{epsilon} * std::tanh(LongReal{epsilon} / 2);
     EXPECT_TRUE(at_least(rho_from_pure_dp(epsilon), rho, 0x1p-47)) << epsilon;
   }
-  // Randomised response reaches it as alpha falls to 1, and exceeds it nowhere.
+  // Randomised response attains it as alpha decreases to 1, and never exceeds it.
   for (const LongReal epsilon : {0.01L, 0.3L, 1.0L, 4.0L, 20.0L}) {
     const LongReal rho = rho_from_pure_dp(static_cast<double>(epsilon));
     LongReal largest = 0;
     for (LongReal beta = 1e-4L; beta < 1e4L; beta *= 1.1L) {
-      // ln(cosh x / cosh y) / beta for x = (beta + 1/2) epsilon, y = epsilon / 2; where these are
-      // close together, by the product of sines that is cosh x - cosh y, without cancellation.
+      // ln(cosh x / cosh y) / beta for x = (beta + 1/2) epsilon, y = epsilon / 2. If these are
+      // close, cosh x - cosh y is computed as a product of sinh values, without cancellation.
       const LongReal gap = beta * epsilon, x = epsilon / 2 + gap, y = epsilon / 2;
       const auto log_cosh = [](LongReal z) { return z + std::log1p(std::exp(-2 * z)); };
       const LongReal log_ratio =
@@ -523,7 +523,7 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
 }
 
 /// Exact delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance`
-/// apart: the sum over all integers that matter. Not inlined: see long_doubles.hpp.
+/// apart, as the sum over all integers that matter. Not inlined: see long_doubles.hpp.
 [[gnu::noinline]] LongReal enumerated_delta(LongReal rho, int distance, LongReal epsilon) {
   const LongReal variance = distance * distance / (2 * rho);
   const auto weight = [&](int k) { return std::exp(-LongReal(k) * k / (2 * variance)); };
@@ -563,7 +563,7 @@ TEST(Privacy, MuOfPureDpIsNeverBelowTheTruth) {
     EXPECT_GT(mu_from_pure_dp(epsilon), mu) << epsilon;
     EXPECT_LE(mu_from_pure_dp(epsilon), mu * (1 + 1e-12)) << epsilon;
   }
-  // sqrt(pi / 2) units and more, where a unit is all that there is.
+  // Tests values of sqrt(pi / 2) and more times the smallest subnormal.
   const double unit = std::numeric_limits<double>::denorm_min();
   for (const double units : {1.0, 2.0, 3.0, 100.0, 0x1p60}) {
     EXPECT_GT(mu_from_pure_dp(units * unit) / unit, 1.2533141373155002 * units) << units;
@@ -573,7 +573,7 @@ TEST(Privacy, MuOfPureDpIsNeverBelowTheTruth) {
 }
 
 TEST(Privacy, CompositionOfTheSmallestNumbersIsNotRoundedDown) {
-  // sqrt(2) units, where a unit is all that there is.
+  // The result is sqrt(2) times the smallest subnormal.
   const double unit = std::numeric_limits<double>::denorm_min();
   EXPECT_GT(compose_mu(std::vector<double>{unit, unit}), unit);
   EXPECT_GE(compose_mu(std::vector<double>{3 * unit, 3 * unit}), 5 * unit);
@@ -591,7 +591,8 @@ TEST(Privacy, PureDpIsGaussianDpOfKnownMu) {
     EXPECT_LE(mu_from_pure_dp(epsilon), mu * (1 + 1e-10)) << epsilon;
   }
   EXPECT_LE(mu_from_pure_dp(1e4), std::sqrt(8e4) * (1 + 1e-12));
-  // delta of randomised response, which has all that epsilon-DP allows, is below that of mu-GDP.
+  // Randomised response attains everything that epsilon-DP allows, and its delta is below that of
+  // mu-GDP.
   for (const double epsilon : {1e-8, 1e-3, 0.1, 1.0, 5.0, 30.0, 300.0, 699.0, 701.0, 1e5}) {
     const double mu = mu_from_pure_dp(epsilon);
     const auto is_covered = [epsilon](double by, double at) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every privacy number is a bound: on the safe side of the truth, to the last bit. The doubles that
-// results are compared with are proved by tests/reference/safe_side_oracle.py, with intervals: the
-// truth lies between them and the next double on the unsafe side.
+// Every privacy number is a bound on the safe side of the true value, to the last bit.
+// tests/reference/safe_side_oracle.py proves the doubles that results are compared with, by
+// interval arithmetic: the true value lies between them and the next double on the unsafe side.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,8 @@ using testing::kInfinity;
 
 namespace known = golden::safe_side;
 
-/// Whether an upper bound is safe and not above the least safe double by more than `slack` of it.
+/// True if an upper bound is safe and exceeds the least safe double by at most the fraction
+/// `slack`.
 bool is_tight_above(double value, double safe, double slack) {
   return value >= safe && value - safe <= slack * safe;
 }
@@ -53,7 +54,7 @@ TEST(SafeSide, mu_and_noise_multiplier_of_a_target) {
     EXPECT_TRUE(is_tight_below(mu, row.mu, 1e-12)) << row.eps << " " << row.delta;
     const double multiplier = noise_multiplier(target);
     EXPECT_TRUE(is_tight_above(multiplier, row.multiplier, 1e-12)) << row.eps << " " << row.delta;
-    // Certificates have both: the noise is for that mu, exactly.
+    // Certificates contain both, so the multiplier must match mu exactly.
     EXPECT_GE(std::fma(multiplier, mu, -1.0), 0) << row.eps << " " << row.delta;
     EXPECT_LT(std::fma(std::nextafter(multiplier, 0), mu, -1.0), 0) << row.eps << " " << row.delta;
   }
@@ -70,7 +71,7 @@ TEST(SafeSide, exact_delta_of_the_classical_formula) {
   int num_same = 0;
   for (const auto& row : known::classical) {
     const ClassicalGaussian found = classical_gaussian({.epsilon = row.eps, .delta = row.delta});
-    // Logarithms of platforms differ: the delta is that of this very multiplier.
+    // Logarithms differ between platforms; the delta is exact only for this multiplier.
     if (found.noise_multiplier != row.multiplier) continue;
     ++num_same;
     EXPECT_TRUE(is_tight_above(found.actual_delta, row.safe, 1e-12)) << row.eps << " " << row.delta;
@@ -81,7 +82,7 @@ TEST(SafeSide, exact_delta_of_the_classical_formula) {
 TEST(SafeSide, mu_of_pure_dp) {
   for (const auto& row : known::pure)
     EXPECT_TRUE(is_tight_above(mu_from_pure_dp(row.eps), row.safe, 1e-12)) << row.eps;
-  // Beyond, sqrt(8 epsilon), rounded up.
+  // For larger epsilon, mu is sqrt(8 epsilon), rounded up.
   for (double epsilon = 701; epsilon < 1e6; epsilon *= 1.37) {
     const double mu = mu_from_pure_dp(epsilon);
     EXPECT_GE(std::fma(mu, mu, -8 * epsilon), 0) << epsilon;
@@ -118,9 +119,9 @@ TEST(SafeSide, compositions) {
     EXPECT_TRUE(is_tight_above(compose_mu(parts), row.mu, 2 * DBL_EPSILON)) << row.a;
     EXPECT_TRUE(is_tight_above(compose_rho(parts), row.rho, 2 * DBL_EPSILON)) << row.a;
   }
-  // Rests that add up to a whole unit, and a hair more.
+  // Remainders that add up to slightly more than one unit.
   EXPECT_EQ(compose_rho(std::array{1.0, 0x1p-53, 0x1p-53, 0x1p-200}), 1 + 0x1p-51);
-  // sqrt 2 of the smallest double.
+  // sqrt(2) times the smallest double.
   EXPECT_EQ(compose_mu(std::array{5e-324, 5e-324}), 1e-323);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A against its definition as a recurrence.
+// A, compared with its definition as a recurrence.
 #include "dpftrl/problem/workload.hpp"
 
 #include <random>
@@ -73,7 +73,8 @@ std::vector<double> by_definition(const Workload& workload, const std::vector<do
   return out;
 }
 
-/// A decision that can be falsified: does this answer follow the definition?
+/// True if the answer follows the definition; a function, so that it can be tested with wrong
+/// answers.
 bool agree(const std::vector<double>& actual, const std::vector<double>& expected) {
   if (actual.size() != expected.size()) return false;
   for (std::size_t t = 0; t < actual.size(); ++t)
@@ -149,7 +150,7 @@ TEST(Workload, momentum_coefficients_have_full_relative_accuracy) {
 }
 
 TEST(Workload, long_sums_are_the_rounded_exact_ones) {
-  // 0.1 a million times: a plain running sum of doubles is off by 1e-6.
+  // Adding 0.1 a million times as a plain running sum of doubles is off by 1e-6.
   const std::vector<double> w(1000000, 0.1);
   const std::vector<double> sums = Workload::prefix_sums(1000000).apply(w);
   EXPECT_EQ(sums.back(), static_cast<double>(1000000 * static_cast<long double>(0.1)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sensitivities against oracles that visit every pattern.
+// Sensitivities, compared with oracles that visit every pattern.
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 
 #include <chrono>
@@ -35,7 +35,7 @@ Participation schema(std::string_view kind, std::int64_t k, std::int64_t b) {
   return kind == "fixed-epoch" ? fixed(k, b) : separated(k, b);
 }
 
-/// Single, every fixed epoch, and every minimum separation that differ at this horizon.
+/// Single participation, all fixed epochs, and all minimum separations that differ at this horizon.
 std::vector<Participation> sensitivity_participations(std::int64_t n) {
   std::vector<Participation> all = {Participation::single()};
   for (std::int64_t b = 1; b <= n; ++b) {
@@ -45,7 +45,7 @@ std::vector<Participation> sensitivity_participations(std::int64_t n) {
   return all;
 }
 
-/// Any encoder as a strategy; what it claims about itself is up to the test.
+/// Strategy with a given encoder; the test chooses what it claims about itself.
 class GivenStrategy final : public Strategy {
  public:
   explicit GivenStrategy(Matrix encoder)
@@ -95,7 +95,7 @@ class RandomNumbers {
 };
 
 /// ||sum_i C_:i u_i^T||_F for unit vectors u_i in n dimensions, improved one vector at a time from
-/// a random start: a value that some pair of neighbouring streams attains.
+/// a random start. Some pair of neighbouring streams attains this value.
 double attained_by_vectors(const Matrix& encoder, const std::vector<std::int64_t>& steps,
                            RandomNumbers& random) {
   const Eigen::Index size = std::ssize(steps);
@@ -114,14 +114,14 @@ double attained_by_vectors(const Matrix& encoder, const std::vector<std::int64_t
   return (columns * units).norm();
 }
 
-/// The rule that the tests apply, as a decision that can be falsified: nothing attained lies above
-/// the claim, and a claim of exactness is attained.
+/// Acceptance rule of these tests, as a function so that it can be tested with false claims:
+/// nothing attained lies above the claim, and a claim of exactness is attained.
 bool is_sound(const Sensitivity& claimed, const Matrix& encoder,
               const Participation& participation) {
   const double attained = brute_force_scalar_sensitivity(encoder, participation);
   if (!(claimed.value >= attained * (1 - 1e-12))) return false;
   if (claimed.exactness == Exactness::upper_bound) return true;
-  // Exact either because signs attain it, or because all inner products are non-negative.
+  // A claim is exact if signs attain it, or if all inner products are non-negative.
   const Sensitivity absolute = brute_force_sensitivity(encoder, participation);
   return relatively_close(claimed.value, attained, 1e-12) ||
          (absolute.exactness == Exactness::exact &&
@@ -154,7 +154,7 @@ TEST(Sensitivity, never_below_brute_force_and_equal_to_it_where_called_exact_cat
   }
 }
 
-/// Steps at which brute force takes a moment: three times the patterns a step.
+/// Largest number of steps at which brute force is quick; each step triples the patterns.
 std::int64_t brute_steps() {
   return testing::is_native() ? 9 : 7;
 }
@@ -217,7 +217,8 @@ TEST(Sensitivity, no_vectors_of_any_dimension_move_the_measurements_further) {
 }
 
 TEST(Sensitivity, vectors_can_move_further_than_numbers) {
-  // Three columns, each two with inner product -1/2: numbers reach 2, vectors in the plane 3.
+  // Three columns whose pairwise inner products are -1/2: scalar records reach 2, vectors in the
+  // plane 3.
   Matrix encoder(2, 3);
   const double h = std::sqrt(3) / 2;
   encoder << 1, -0.5, -0.5, 0, h, -h;
@@ -318,7 +319,8 @@ TEST(Sensitivity, tree_of_a_long_horizon_is_exact_or_says_that_it_is_not) {
   EXPECT_LE(few.value, std::sqrt(level_by_level_bound(tree.num_steps(), separated(4, 1000))));
   const Sensitivity many = sensitivity(tree, separated(100000, 7));
   EXPECT_EQ(many.exactness, Exactness::upper_bound);
-  // The pattern 0, 8, 16, ... attains this: 2^17 >= 100000 places, a whole tree over 2^16 of them.
+  // The pattern 0, 8, 16, ... attains this: its 2^17 >= 100000 places contain a whole tree over
+  // 2^16 of them.
   const double attained = 65536.0 * (4 + 2 * 65536 - 1);
   EXPECT_GE(many.value * many.value, attained);
   EXPECT_LE(many.value, 100000 * std::sqrt(21.0)) << "better than the triangle inequality";
@@ -337,7 +339,7 @@ std::vector<double> banded_inverse_square_root(std::int64_t n, std::size_t bands
   return c;
 }
 
-/// Empty for encoders that are not Toeplitz.
+/// Coefficients of the named strategy; empty if its encoder is not Toeplitz.
 std::vector<double> golden_coefficients(std::string_view name, std::int64_t n) {
   const std::vector<double> f = square_root_coefficients(n);
   std::vector<double> c(static_cast<std::size_t>(n));
@@ -360,7 +362,7 @@ std::vector<double> golden_coefficients(std::string_view name, std::int64_t n) {
   return {};
 }
 
-/// The square root with its columns scaled to norm 1.
+/// Square-root encoder with its columns scaled to norm 1.
 Matrix normalized_square_root(std::int64_t n) {
   const Matrix plain = lower_triangular_toeplitz(square_root_coefficients(n));
   const Vector scales = plain.colwise().norm().cwiseInverse();
@@ -423,8 +425,8 @@ TEST(Sensitivity, the_naive_formula_fails_where_coefficients_do_not_decrease) {
   EXPECT_GE(toeplitz_sensitivity(mixed, separated(3, 2)).value, 10.198039027185569);
 }
 
-/// Over epochs coefficients of both signs count by the inner products of columns, those of the
-/// first phase alone, which is the worst.
+/// Over epochs, the bound for coefficients of both signs uses the inner products of columns. Only
+/// those of the first phase count, since it is the worst.
 TEST(Sensitivity, of_toeplitz_over_epochs_signs_count_by_inner_products) {
   double least_ratio = 1;
   for (const std::int64_t b : {1, 2, 3, 4}) {
@@ -448,8 +450,8 @@ TEST(Sensitivity, of_toeplitz_over_epochs_signs_count_by_inner_products) {
   EXPECT_LT(least_ratio, 0.9);
 }
 
-/// A sum of too many products leaves the bound by absolute values; bands at a long horizon have
-/// few.
+/// If the sum has too many products, the bound uses absolute values; banded strategies have few
+/// products even at a long horizon.
 TEST(Sensitivity, of_toeplitz_over_many_epochs_is_limited_by_products) {
   const std::int64_t n = 1 << 14;
   std::vector<double> c = square_root_coefficients(n);
@@ -462,7 +464,7 @@ TEST(Sensitivity, of_toeplitz_over_many_epochs_is_limited_by_products) {
   bands[0] = 1;
   bands[1] = -0.5;
   const std::int64_t k = std::ssize(bands);
-  // k columns of squared norm 5/4, the last one of 1, and k - 1 products of -1/2.
+  // There are k - 1 columns of squared norm 5/4, a last one of norm 1, and k - 1 products of -1/2.
   const double squared = 1.25 * static_cast<double>(k - 1) + 1 + static_cast<double>(k - 1);
   EXPECT_TRUE(
       relatively_close(toeplitz_sensitivity(bands, fixed(k, 1)).value, std::sqrt(squared), 1e-14));
@@ -478,7 +480,7 @@ TEST(Sensitivity, the_rule_of_the_tests_rejects_wrong_versions) {
       is_sound({right * std::sqrt(2.0), Exactness::exact, "k for sqrt(k)"}, encoder, twice));
   EXPECT_FALSE(is_sound({right / std::sqrt(2.0), Exactness::upper_bound, "once"}, encoder, twice));
   EXPECT_FALSE(is_sound({std::nan(""), Exactness::upper_bound, ""}, encoder, twice));
-  // Row norms instead of column norms: the tree's largest row is the root.
+  // Row norms instead of column norms: the largest row of the tree is its root.
   const Matrix tree = TreeStrategy(8).encoder();
   EXPECT_FALSE(is_sound({tree.rowwise().norm().maxCoeff(), Exactness::exact, "rows"}, tree,
                         Participation::single()));
@@ -493,14 +495,15 @@ TEST(Sensitivity, bands_make_it_exact_whether_they_are_known_or_seen) {
     EXPECT_NEAR(exact.value, 2.2428, 5e-5);
     EXPECT_EQ(exact.exactness, Exactness::exact);
   }
-  // Bands longer than the separation: columns meet, and the worst pattern is searched for.
+  // The bands are longer than the separation, so columns overlap and the worst pattern is searched
+  // for.
   const Sensitivity longer = sensitivity(strategy, separated(3, 2));
   EXPECT_TRUE(relatively_close(
       longer.value, brute_force_sensitivity(strategy.encoder(), separated(3, 2)).value, 1e-12));
   EXPECT_EQ(longer.exactness, Exactness::exact);
 }
 
-/// Few bands, whose columns meet within them.
+/// Random encoder with few bands, so that only nearby columns overlap.
 Matrix random_banded(Eigen::Index n, Eigen::Index bands, double low, RandomNumbers& random) {
   Matrix encoder = Matrix::Zero(n, n);
   for (Eigen::Index i = 0; i < n; ++i)
@@ -523,7 +526,7 @@ TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
         ASSERT_TRUE(worst);
         const double brute = brute_force_sensitivity(encoder, schema).value;
         EXPECT_TRUE(relatively_close(std::sqrt(worst->value), brute, 1e-12));
-        // The pattern is one of the schema, and has that value.
+        // The pattern is allowed by the schema and has the claimed value.
         double sum = 0;
         for (const std::int64_t i : worst->steps)
           for (const std::int64_t j : worst->steps) sum += products(index_of(i), index_of(j));
@@ -531,7 +534,7 @@ TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
         EXPECT_LE(std::ssize(worst->steps), schema.max_participations());
         for (std::size_t i = 1; i < worst->steps.size(); ++i)
           EXPECT_GE(worst->steps[i] - worst->steps[i - 1], schema.separation());
-        // A claim is never below it, and exact only where something attains it.
+        // The claim is never below brute force, and exact only if some pattern attains it.
         const Sensitivity claimed = gram_sensitivity(encoder.transpose() * encoder, schema);
         EXPECT_GE(claimed.value, brute * (1 - 1e-15));
         EXPECT_TRUE(is_sound(claimed, encoder, schema)) << claimed.method;
@@ -560,7 +563,8 @@ TEST(Sensitivity, patterns_beyond_a_limit_are_bounded_by_rows) {
   const Sensitivity bound = gram_sensitivity(gram, separated(20, 2));
   EXPECT_EQ(bound.exactness, Exactness::upper_bound);
   EXPECT_EQ(bound.method, "Gram matrix: bound by row patterns");
-  // Few participations of any columns, and any number of few bands, are searched.
+  // Exhaustive search covers few participations of any columns, and any number of participations of
+  // few bands.
   EXPECT_TRUE(largest_pattern(gram.topLeftCorner(64, 64), separated(3, 2)));
   const Matrix narrow = random_banded(1024, 6, -1, random);
   EXPECT_TRUE(largest_pattern((narrow.transpose() * narrow).cwiseAbs(), separated(200, 3)));
@@ -614,7 +618,7 @@ TEST(Sensitivity, toeplitz_is_fast_and_accurate_for_a_million_steps) {
   EXPECT_TRUE(relatively_close(claimed.value, static_cast<double>(std::sqrt(squares)), 1e-13));
 }
 
-/// Tests the method that is used beyond 1024 steps, where no dense matrix helps.
+/// Tests the method for more than 1024 steps, where dense matrices are not used.
 void expect_sound_at_length(const Strategy& strategy) {
   const Matrix encoder = strategy.encoder();
   for (const Participation& participation : sensitivity_participations(strategy.num_steps())) {
@@ -679,7 +683,8 @@ TEST(Sensitivity, scaled_toeplitz_columns_agree_with_brute_force_whatever_the_sc
 }
 
 TEST(Sensitivity, grouped_distances_cover_what_every_distance_gives) {
-  // Beyond the limit of operations distances are taken in groups, each by its largest product.
+  // Beyond the limit of operations, distances are grouped and each group is bounded by its largest
+  // product.
   const std::vector<double> coefficients = square_root_coefficients(96);
   const std::vector<double> scales(96, 1.0);
   for (const std::int64_t b : {1, 2, 5})
@@ -693,7 +698,7 @@ TEST(Sensitivity, grouped_distances_cover_what_every_distance_gives) {
 }
 
 TEST(Sensitivity, what_was_rounded_on_the_way_is_added) {
-  // The squared sensitivity is 5; its root in doubles is what remains without the rounding.
+  // The squared sensitivity is 5. Without rounding up, the result would be the root of 5 in double.
   const std::vector<double> ones = {1, 1};
   EXPECT_GT(scaled_toeplitz_sensitivity(ones, ones, fixed(2, 1)).value, std::sqrt(5.0));
   EXPECT_GT(scaled_toeplitz_sensitivity(ones, ones, separated(2, 1)).value, std::sqrt(5.0));
@@ -710,8 +715,8 @@ TEST(Sensitivity, scaled_toeplitz_columns_of_other_signs_have_no_bound) {
     EXPECT_TRUE(std::isinf(scaled_toeplitz_sensitivity(signs, scales, participation).value));
 }
 
-/// The largest sum of |X_ij| over steps first, first + b, ...; if no product is negative, no claim
-/// may be below it.
+/// Largest sum of |X_ij| over steps first, first + b, ...; if no product is negative, no claim may
+/// be below it.
 double largest_even_pattern(const Matrix& encoder, std::int64_t k, std::int64_t b) {
   const Matrix gram = encoder.transpose() * encoder;
   double largest = 0;
@@ -737,7 +742,7 @@ TEST(Sensitivity, bounds_of_levels_cover_even_patterns_of_horizons_with_many_lev
   }
 }
 
-/// Haar coefficients whose levels have any weights.
+/// Haar coefficients with arbitrary weights of the levels.
 class WeightedHaar final : public HaarBasisStrategy {
  public:
   WeightedHaar(std::int64_t num_steps, const std::vector<double>& weights)
@@ -746,13 +751,13 @@ class WeightedHaar final : public HaarBasisStrategy {
 };
 
 TEST(Sensitivity, haar_products_that_are_negative_count_by_their_size) {
-  // Columns of opposite sign, nearly: records of opposite sign meet in them.
+  // Columns of nearly opposite sign, in which records of opposite sign add up.
   expect_sound_sensitivity(WeightedHaar(2, {0.01, 1}));
   expect_sound_sensitivity(WeightedHaar(4, {0.01, 0.02, 1}));
   expect_sound_sensitivity(WeightedHaar(8, {0.3, 0.01, 0.7, 0.2}));
 }
 
-/// A recursion of two buffers with any numbers that are not negative.
+/// Recursion of two buffers with random non-negative numbers.
 VaryingBufferedStrategy random_recursion(std::int64_t num_steps, RandomNumbers& random,
                                          double least_gain = 0, double largest_factor = 1) {
   constexpr std::int64_t kNumBuffers = 2;
@@ -788,7 +793,7 @@ void expect_bounds_of_later_products(const Strategy& strategy, bool is_tight) {
       const double largest = gram.row(i).tail(n - i - lag).maxCoeff();
       const double bound = bounds[static_cast<std::size_t>(i)];
       EXPECT_GE(bound, largest * (1 - 1e-14)) << lag << " " << i;
-      // A single column leaves nothing to bound.
+      // The bound of a single remaining column is exact.
       if (is_tight || i + lag + 1 == n) {
         EXPECT_NEAR(bound, largest, 1e-12);
       }
@@ -808,7 +813,7 @@ TEST(Sensitivity, changing_numbers_have_bounds_on_their_inner_products) {
       expect_sound_at_length(*strategy);
       expect_sound_sensitivity(*strategy);
     }
-    // Whether every distance is looked at, or some.
+    // The bound holds whether all distances are examined or only some.
     const Matrix encoder = recursion.encoder();
     const ColumnPairs columns{
         .norms_squared =
@@ -857,7 +862,7 @@ TEST(Sensitivity, nothing_jumps_beyond_1024_steps) {
     const auto longer = make_strategy({.name = name, .num_steps = 1028});
     const Sensitivity epochs = sensitivity(*longer, fixed(4, 257));
     EXPECT_EQ(epochs.exactness, Exactness::exact);
-    // Some trees get a level here.
+    // Some trees gain a level here.
     EXPECT_NEAR(epochs.value / sensitivity(*dense, fixed(4, 256)).value, 1, 0.13);
     const Matrix encoder = longer->encoder();
     double largest = 0;
@@ -887,14 +892,14 @@ TEST(Sensitivity, restarts_add_up_squares) {
       EXPECT_EQ(claimed.exactness, Exactness::exact);
       EXPECT_TRUE(relatively_close(claimed.value, single * std::sqrt(10.0), 1e-12));
     }
-    // Twice in each of them.
+    // Two participations in each restart.
     EXPECT_TRUE(relatively_close(sensitivity(*strategy, fixed(20, 500)).value,
                                  sensitivity(*once, fixed(2, 500)).value * std::sqrt(10.0), 1e-12));
   }
 }
 
 TEST(Sensitivity, long_horizons_without_structure_get_a_valid_bound) {
-  // Normalised columns, 1500 steps: no closed form, too long for the dense one.
+  // Normalised columns at 1500 steps have no closed form and are too long for the dense method.
   const GivenStrategy strategy(normalized_square_root(1500));
   const Sensitivity claimed = sensitivity(strategy, separated(3, 500));
   EXPECT_EQ(claimed.exactness, Exactness::upper_bound);
@@ -903,7 +908,7 @@ TEST(Sensitivity, long_horizons_without_structure_get_a_valid_bound) {
   EXPECT_NEAR(claimed.value, 3, 1e-12);
 }
 
-/// C = I over a horizon too long for any array.
+/// Identity encoder over a horizon too long for any array.
 class IdentityStrategy final : public Strategy {
  public:
   explicit IdentityStrategy(std::int64_t num_steps) : Strategy(Workload::prefix_sums(num_steps)) {}
@@ -980,7 +985,7 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
                "num_steps must be num_epochs * epoch_length = 4, got 8");
   EXPECT_ERROR((void)gram_sensitivity(-Matrix::Identity(3, 3), twice), "invalid_argument",
                "gram(0, 0) must be non-negative and finite, got -1");
-  // Too many short patterns take a tenth of the time of too many long ones.
+  // Exceeding the limit with many short patterns takes a tenth of the time that long ones take.
   const bool is_native = testing::is_native();
   EXPECT_ERROR(
       (void)brute_force_sensitivity(Matrix::Identity(64, 64), separated(is_native ? 64 : 5, 1)),
@@ -1009,7 +1014,7 @@ TEST(UnitError, is_the_sensitivity_times_the_row_norms) {
 }
 
 TEST(Sensitivity, weights_of_both_signs_that_cancel_lose_nothing) {
-  // Computed in quadruple precision; sums in double fall 7e-11 short.
+  // Reference values were computed in quadruple precision; sums in double fall 7e-11 short.
   StrategyParameters buffers;
   buffers.decays = {0x1.a13b23f13ba82p-1, 0x1.a13b0f231fb1dp-1};
   buffers.weights = {0x1.97df508a6406fp+19, -0x1.97df508a6406fp+19};
@@ -1036,15 +1041,17 @@ TEST(Sensitivity, a_horizon_cap_counts_for_every_participation_and_is_called_a_b
   }
 }
 
-/// Density of B Z at v, Z of independent Laplace variables of that scale, B square; unnormalised.
+/// Unnormalised density of B Z at v, for square B and independent Laplace variables Z of this
+/// scale.
 double laplace_density(const Matrix& inverse_decoder, const Vector& v, double scale) {
   return std::exp(-(inverse_decoder * v).cwiseAbs().sum() / scale);
 }
 
 TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adversaries_too) {
-  // Records are +-1 and the adversary chooses each from the signs of the releases so far, and which
-  // step is the one that differs. Releases r have density f(r - A x(r)), f that of B Z: at the
-  // points of a grid its ratio between neighbours is at most e^epsilon, and somewhere that large.
+  // Records are +-1. The adversary chooses each record, and the step at which the streams differ,
+  // from the signs of the releases so far. Releases r have density f(r - A x(r)), where f is the
+  // density of B Z. At the points of a grid, the density ratio of neighbours is at most e^epsilon,
+  // with equality at some of them.
   constexpr double kEpsilon = 0.7;
   constexpr Eigen::Index kSteps = 4;
   std::mt19937_64 random(5);
@@ -1053,7 +1060,7 @@ TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adve
   for (const StrategyInfo& info : strategy_catalogue()) {
     EXPECT_TRUE(info.allows_pure_dp);
     const auto strategy = testing::make_known(info.name, kSteps);
-    if (strategy->num_measurements() != kSteps) continue;  // densities need a square decoder
+    if (strategy->num_measurements() != kSteps) continue;  // the density needs a square decoder
     some_read_later_steps = some_read_later_steps || !strategy->is_causal();
     SCOPED_TRACE(info.name);
     const double scale = l1_sensitivity(*strategy, Participation::single()).value / kEpsilon;
@@ -1065,7 +1072,8 @@ TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adve
       Vector records(kSteps), others(kSteps);
       for (Eigen::Index t = 0; t < kSteps; ++t)
         records(t) = t > 0 && release.head(t).sum() > 0 ? 1 : -1;
-      // The first step whose last release was above 0 differs; the first of all if there is none.
+      // The streams differ at the first step whose last release was above 0, or at step 0 if no
+      // release is.
       Eigen::Index differs = 0;
       for (Eigen::Index t = 1; t < kSteps && differs == 0; ++t)
         if (release(t - 1) > 0) differs = t;
@@ -1082,7 +1090,8 @@ TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adve
 }
 
 TEST(PureDp, l1_sensitivity_is_that_of_the_tree_and_adds_up_over_participations) {
-  // A step is in a node of every level: log2 n + 1; independent noise: 1 a participation.
+  // A step is in one node of every level, so the tree has log2 n + 1; independent noise has 1 a
+  // participation.
   EXPECT_EQ(l1_sensitivity(TreeStrategy(16), Participation::single()).value, 5);
   EXPECT_EQ(l1_sensitivity(TreeStrategy(16), fixed(4, 4)).value, 4 * 5);
   const auto independent = testing::make_known("independent", 12);
