@@ -17,7 +17,7 @@ MechanismOptions adversary_mechanism(const char* strategy) {
       .strategy = strategy, .num_steps = kAdversarySteps, .target = {.epsilon = 1, .delta = 1e-6}};
 }
 
-/// Options for a family. The plan of an optimised one is searched for once, not for every run.
+/// Options for a family. The plan of an optimised family is searched for once, not for every run.
 MechanismOptions adversary_mechanism(const StrategyInfo& info) {
   const std::string name(info.name);
   MechanismOptions made = adversary_mechanism(name.c_str());
@@ -59,7 +59,7 @@ Runs runs(const MechanismOptions& mechanism, const char* domain, int num_seeds) 
   return found;
 }
 
-// Fixed seeds: nothing here is left to chance.
+// Seeds are fixed, so the test is deterministic.
 TEST(Adversary, exceeds_the_bound_without_its_noise_term_and_never_the_bound_with_it) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     const MechanismOptions mechanism = adversary_mechanism(info);

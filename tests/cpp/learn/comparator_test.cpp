@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Comparators for every loss and set; the ball without kinks is in regret_test.
+// Comparators for every loss and set; smooth losses on the ball are in regret_test.
 
 #include <algorithm>
 #include <limits>
@@ -76,7 +76,7 @@ TEST(Comparator, every_loss_over_every_set_is_certified_and_no_point_of_the_set_
           domain->project({projected.data(), 3});
           EXPECT_LE((projected - found.point).norm(), 1e-13 * radius) << label;
           for (int i = 0; i < 60; ++i) {
-            // Points all over the set, and close by.
+            // Points all over the set and points close to the solution.
             Vector other = random_point_of(*domain, generator, dimension);
             if (i % 2 == 0) other = found.point + 1e-3 * (other - found.point);
             EXPECT_GE(solver.average_loss(other, gradient), found.value - found.gap - 1e-14)
@@ -160,7 +160,8 @@ TEST(Comparator, softmax_over_ball_and_box_is_certified) {
 }
 
 TEST(Comparator, many_weights_go_by_gradient_steps_to_the_same_answer) {
-  // 300 weights of which only the first three see anything: their problem is the small one.
+  // Only the first three of 300 weights have non-zero features, so the problem reduces to the small
+  // one.
   const Data data =
       random_data({.seed = 7, .rows = 40, .columns = 3, .classes = true, .weight = 0.5});
   ComparatorOptions options = {.loss = make_loss("hinge"),

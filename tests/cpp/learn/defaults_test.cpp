@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of a learner that nobody chose, and what a table teaches with them.
+// Default settings of a learner, and what it learns from a table with them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -99,7 +99,7 @@ TEST(LearnerDefaults, rows_in_every_step_follow_the_rule) {
   ASSERT_EQ(found.descent->rates.size(), 120U);
   for (int step = 0; step < 120; ++step)
     EXPECT_NEAR(found.descent->rates[static_cast<std::size_t>(step)], (119.5 - step) / 60, 1e-15);
-  // Gradients that are all as long as the clip norm move the weights by this, over all steps.
+  // Distance that the weights travel over all steps if every gradient has the clip norm.
   const double length = 120 * clip_norm / found.lambda / (1 - 0.8);
   EXPECT_NEAR(length * std::sqrt(3.0), 8 * signal, 1e-9);
 }

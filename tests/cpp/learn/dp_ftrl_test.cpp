@@ -61,7 +61,8 @@ TEST(DpFtrl, iterates_are_a_function_of_the_releases_alone) {
 }
 
 TEST(DpFtrl, features_that_are_the_iterate_are_refused) {
-  // They would be read while the release writes them, and no norm would hold.
+  // Otherwise the release would overwrite features that are still read, and the clip norm would not
+  // hold.
   for (const std::int64_t batch_size : {1, 2}) {
     DpFtrlOptions made = dp_ftrl_options();
     made.batch_size = batch_size;
@@ -104,7 +105,7 @@ TEST(DpFtrl, release_is_the_sum_of_clipped_gradients_plus_the_noise_of_the_key) 
     for (std::size_t i = 0; i < x.size(); ++i) {
       const Eigen::Index k = static_cast<Eigen::Index>(i);
       sum(k) += gradient[i];
-      // Records lose at most one grid each when they are put on the grid.
+      // Putting a record on the grid changes it by at most one grid spacing.
       EXPECT_NEAR(learner.release()[i], sum(k) + only_noise[i],
                   static_cast<double>(t + 1) * learner.grid());
     }
@@ -136,7 +137,7 @@ TEST(DpFtrl, slopes_of_a_caller_teach_what_the_loss_teaches) {
 }
 
 TEST(DpFtrl, whoever_looks_at_the_iterate_changes_no_bit) {
-  // A projection is kept as a factor until the iterate is read.
+  // A projection is stored as a factor until the iterate is read.
   for (const char* domain : {"ball", "simplex"})
     for (const bool descends : {false, true}) {
       DpFtrlOptions made = dp_ftrl_options("tree", domain);
@@ -158,7 +159,7 @@ TEST(DpFtrl, whoever_looks_at_the_iterate_changes_no_bit) {
 }
 
 TEST(DpFtrl, an_iterate_that_nobody_reads_has_the_bits_of_one_that_was_written) {
-  // If all points are short and the radius is tiny, factors alone no longer project.
+  // When all points are short and the radius is tiny, scaling by factors alone no longer projects.
   struct Case {
     const char* domain;
     double radius;
@@ -232,7 +233,7 @@ TEST(DpFtrl, learns_from_the_releases_of_mode_lattice) {
       learner.step(x, y);
       ASSERT_TRUE(std::ranges::equal(learner.release(), expected)) << t;
     }
-    // The noise of the theorem is that of the releases.
+    // The theorem assumes the noise that the releases have.
     RegretSetting setting =
         regret_setting(made.mechanism->certificate(), kModelDimension, *made.domain, 2);
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
@@ -284,7 +285,7 @@ TEST(DpFtrl, a_batch_is_one_step_whose_gradients_are_clipped_one_by_one_at_one_i
 }
 
 TEST(DpFtrl, one_example_moves_no_sum_by_more_than_the_clip_norm_whatever_the_batch) {
-  // The same noise, and one example of a batch replaced by one without a gradient.
+  // Uses the same noise twice; one example of a batch is replaced by one without a gradient.
   for (const std::int64_t batch_size : {1, 2, 5}) {
     DpFtrlOptions made = dp_ftrl_options("tree", "ball", "squared");
     made.batch_size = batch_size;
@@ -306,7 +307,7 @@ TEST(DpFtrl, one_example_moves_no_sum_by_more_than_the_clip_norm_whatever_the_ba
 }
 
 TEST(DpFtrl, an_iterate_beyond_the_doubles_ends_the_learner_and_repeats_no_example) {
-  // Totals of these bands in mode lattice grow tenfold a step.
+  // In mode lattice, the totals of these bands grow tenfold per step.
   DpFtrlOptions made = dp_ftrl_options();
   StrategyPlan plan{.numbers = {{"coefficients", {1, 10}}}};
   StrategyParameters parameters;
@@ -465,7 +466,7 @@ TEST(DpFtrl, bad_options_are_refused_by_name) {
             "invalid_argument | prefix_sum: grid must be a power of two, got 0.3");
 }
 
-/// Breaks what a domain promises, from the second projection on.
+/// Domain whose `project` throws from the second call on.
 class FaultyDomain final : public Domain {
  public:
   std::string_view name() const override { return "faulty"; }

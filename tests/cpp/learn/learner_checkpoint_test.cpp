@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learners that are stored and go on: the same bits, or a refusal that changes nothing.
+// Learners restored from a checkpoint continue with the same bits, or the restore is refused and
+// changes nothing.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -48,7 +49,7 @@ struct LearnerCase {
   DpFtrlOptions options;
 };
 
-/// Every rule, domain and mode, and losses of one score and of several.
+/// Learners with every rule, domain and mode, and with losses of one and of several scores.
 std::vector<LearnerCase> learner_cases() {
   std::vector<LearnerCase> all;
   const auto add = [&](const std::string& name, const auto& change) {
@@ -80,7 +81,7 @@ std::vector<LearnerCase> learner_cases() {
   return all;
 }
 
-/// Everything a learner shows of its state.
+/// Everything about a learner's state that callers can observe.
 struct Shown {
   Vector iterate, average;
   std::vector<double> release;
@@ -146,7 +147,8 @@ TEST(LearnerCheckpoint, holds_neither_a_gradient_on_its_own_nor_the_key) {
   DpFtrl learner(how);
   learner.step(std::vector{0.5, -0.25, 0.125}, 1);
   const Bytes bytes = learner.checkpoint();
-  // Counts, the totals' own bytes, iterate, sum of those played and release: no room for more.
+  // The size is accounted for by counts, bytes of the totals, iterate, sum of played iterates and
+  // release.
   const std::uint64_t sums_size = detail::word_at(bytes, 64 + 24);
   EXPECT_EQ(bytes.size(), 64 + 32 + sums_size + 3 * 8 * kLearnerDimension);
   for (const std::uint32_t word : how.key.words()) {
@@ -181,7 +183,7 @@ TEST(LearnerCheckpoint, every_damaged_byte_is_found_and_nothing_changes) {
   EXPECT_TRUE(shown(learner) == shown(untouched));
 }
 
-/// The same bytes, changed, with a checksum that is right.
+/// Applies `change` to a copy of the bytes and recomputes the checksum.
 Bytes resealed_learner(const Bytes& bytes, const std::function<void(Bytes&)>& change,
                        std::int64_t step_change = 0) {
   Bytes changed = bytes;
@@ -287,7 +289,7 @@ TEST(LearnerCheckpoint, what_belongs_to_another_learner_is_refused) {
 }
 
 TEST(LearnerCheckpoint, what_belongs_to_other_parameters_is_refused) {
-  // Two losses of one name, with different parameters.
+  // Two losses with the same name but different parameters.
   for (const double threshold : {1.0, 2.0}) {
     DpFtrlOptions huber = learner_options();
     huber.loss = make_loss("huber");
@@ -320,7 +322,7 @@ TEST(LearnerCheckpoint, what_belongs_to_other_parameters_is_refused) {
 }
 
 TEST(LearnerCheckpoint, a_learner_that_ended_stays_ended) {
-  // Its rate makes the second step leave the doubles; a checkpoint must not take that back.
+  // The rate makes the second step overflow; restoring a checkpoint must not undo that.
   DpFtrlOptions how = learner_options();
   how.domain = make_domain("whole-space", 2);
   how.descent = DescentSchedule{.rates = {1, 1e300}};
@@ -338,8 +340,8 @@ TEST(LearnerCheckpoint, a_learner_that_ended_stays_ended) {
 }
 
 TEST(LearnerCheckpoint, has_the_same_bytes_on_every_platform) {
-  // The loss and the domain need no function of libm. tests/js/learner-ledger.test.mjs makes the
-  // same bytes in WebAssembly.
+  // Neither the loss nor the domain calls libm. tests/js/learner-ledger.test.mjs computes the same
+  // bytes in WebAssembly.
   DpFtrlOptions how = learner_options();
   how.loss = make_loss("hinge");
   how.domain = make_domain("ball", 2);

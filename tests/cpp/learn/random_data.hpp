@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Random examples and points for the tests of learners and of what they are compared with.
+/// Random examples and points for testing learners and comparators.
 
 #include <cstdint>
 #include <random>
@@ -20,8 +20,8 @@ struct DataOptions {
   std::uint64_t seed;
   Eigen::Index rows;
   Eigen::Index columns;
-  bool classes;       ///< labels -1 and +1; else margin plus noise
-  double weight = 1;  ///< of every feature in the margin
+  bool classes;       ///< if true labels are -1 and +1, else margin plus noise
+  double weight = 1;  ///< weight of every feature in the margin
 };
 
 inline Data random_data(const DataOptions& options) {

@@ -67,7 +67,7 @@ TEST(RegretTheorem, release_noise_is_the_root_mean_square_of_the_release_stddev)
     }
 }
 
-/// Largest average regret over comparators of norm <= 1 of FTRL on given linear losses <g_t, w>.
+/// Largest average regret of FTRL on given linear losses <g_t, w>, over comparators of norm <= 1.
 double linear_regret(const std::vector<Vector>& gradients, double lambda, const char* domain) {
   const Eigen::Index dimension = gradients.front().size();
   Ftrl ftrl(
@@ -98,7 +98,8 @@ TEST(RegretTheorem, without_noise_the_bound_holds_for_every_sequence_and_is_near
           Vector gradient = random_unit(generator, 3);
           if (kind == 1) gradient = fixed;
           if (kind == 2) gradient = t % 2 == 0 ? fixed : Vector(-fixed);
-          // A right angle to the sum so far: its norm is sqrt(t), which the bound is tight for.
+          // Orthogonal to the sum so far, whose norm is then sqrt(t); the bound is tight for these
+          // gradients.
           if (kind == 3 && t > 0)
             gradient = (Vector(3) << -sum(1), sum(0), 0).finished() / sum.norm();
           if (kind == 3 && t == 0) gradient = fixed;
@@ -111,7 +112,7 @@ TEST(RegretTheorem, without_noise_the_bound_holds_for_every_sequence_and_is_near
         if (n >= 64) worst = std::max(worst, share);
       }
     }
-    EXPECT_GT(worst, 0.99);  // a bound a hundredth smaller would be caught
+    EXPECT_GT(worst, 0.99);  // would catch a bound a hundredth smaller
   }
 }
 
@@ -180,7 +181,8 @@ TEST(RegretTheorem, doubling_bound_is_the_sum_over_the_steps_written_out) {
 }
 
 TEST(RegretTheorem, expected_norm_of_normals_is_at_most_the_noise_growth) {
-  // 4000 vectors each: the mean is within 5 standard errors of its expectation but for 1e-6.
+  // With 4000 vectors each, the mean is within 5 standard errors of its expectation, except with
+  // probability 1e-6.
   std::mt19937_64 generator(4);
   std::normal_distribution<double> normal;
   for (const std::int64_t dimension : {1, 2, 10, 100})
@@ -255,8 +257,8 @@ TEST(RegretTheorem, deviation_share_is_at_least_that_of_the_dense_decoder) {
   EXPECT_EQ(share("tree"), 1);
 }
 
-/// Rate at which the mean of ||Z_t|| exceeds the threshold, for Z = B N with standard normals N of
-/// d columns.
+/// Rate at which the mean of ||Z_t|| exceeds the threshold, for Z = B N where N has standard normal
+/// entries and d columns.
 double rate_above(const Matrix& decoder, Eigen::Index dimension, double threshold) {
   std::mt19937_64 generator(9);
   std::normal_distribution<double> normal;
@@ -286,10 +288,10 @@ TEST(RegretTheorem, noise_exceeds_its_quantile_no_more_often_than_stated) {
             .noise;
       };
       // None of 5000 runs exceeds the quantile and, in 40 dimensions, a share of 0.4 exceeds the
-      // bound on the expectation: chance does not matter.
+      // bound on the expectation, so both comparisons have ample margin.
       const Matrix decoder = strategy->decoder();
       EXPECT_LT(rate_above(decoder, dimension, quantile()), kBeta) << name << " " << dimension;
-      if (dimension == 1) continue;  // there the expectation is far below its bound
+      if (dimension == 1) continue;  // in one dimension the expectation is far below its bound
       EXPECT_GT(rate_above(decoder, dimension, regret_bound(setting, 1).noise), kBeta) << name;
     }
 }

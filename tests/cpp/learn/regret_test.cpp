@@ -30,8 +30,8 @@ ComparatorSolver comparator_for_loss(const char* loss, const Data& data, double 
   return solver;
 }
 
-/// argmin of the average squared loss over the ball: normal equations with the multiplier of the
-/// constraint found by bisection.
+/// Minimiser of the average squared loss over the ball: normal equations, with the multiplier of
+/// the constraint found by bisection.
 Vector least_squares(const Data& data, double radius) {
   const double n = static_cast<double>(data.features.rows());
   const Matrix gram = data.features.transpose() * data.features / n;
@@ -79,7 +79,8 @@ TEST(Comparator, logistic_loss_matches_a_grid_in_two_dimensions) {
     ComparatorSolver solver = comparator_for_loss("logistic", data, radius, 1e-7);
     const Comparator found = solver.solve();
     EXPECT_EQ(found.status, ComparatorStatus::certified);
-    // Every grid point is feasible, so none is better; the best is within one cell.
+    // Every grid point is feasible, so none is better than the solution; the best is within one
+    // cell.
     double best = std::numeric_limits<double>::infinity();
     Vector gradient(2);
     for (int i = 0; i <= 200; ++i)
@@ -120,7 +121,7 @@ TEST(Comparator, gap_is_never_below_the_suboptimality_of_any_feasible_point) {
       const Comparator best = solver.solve();
       Vector gradient(3);
       for (int repeat = 0; repeat < 200; ++repeat) {
-        // Perturbed solutions, from near to far: the certificate must not call them good.
+        // Perturbed solutions, from near to far: the certificate must not accept them.
         const double size = radius * std::pow(10, -3.0 * (repeat % 10) / 9);
         Vector point =
             best.point + size * Vector::NullaryExpr(3, [&] { return normal(generator); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second moments of features before a learner: what they cost, what they are, and when they come.
+// Second moments of features estimated before learning: their cost, their values, and when they are
+// used.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace {
 constexpr ApproximateDp kMomentsTarget{.epsilon = 4, .delta = 1e-6};
 constexpr std::int64_t kMomentsDimension = 3;
 
-/// Rows of two features that hang together, far from 0, and an intercept; labelled by which is
+/// Rows of two correlated features far from 0 and an intercept, labelled by which feature is
 /// larger.
 struct PairedTable {
   std::vector<double> features;
@@ -151,7 +152,7 @@ TEST(SecondMoments, coordinates_are_those_of_a_release_of_all_products) {
       const Eigen::Map<const Vector> x(&table.features[3 * i], 3);
       const Eigen::Map<const Vector> y(&rows[3 * i], 3);
       EXPECT_LT((factor * y - x / std::sqrt(3.0)).norm(), 1e-12);
-      // Scores are the same in either.
+      // Scores are the same in both coordinates.
       EXPECT_NEAR(y.dot(weights), x.dot(Eigen::Map<const Vector>(restored.data(), 3)), 1e-10);
     }
   }
@@ -188,7 +189,7 @@ TEST(SecondMoments, a_table_is_learned_after_them_where_they_come_first) {
   const PairedTable few(20);
   EXPECT_FALSE(few.learned({}, kMomentsTarget).moments);
 
-  // By hand: moments have a key of their own, and the learner that of the table.
+  // The same step by step: moments have their own key, and the learner has the table's.
   const SecondMomentsPlan plan = plan_for(600);
   const SecondMoments moments(
       table.features,

@@ -23,7 +23,7 @@ SimulationOptions simulation_options(const char* strategy = "tree", std::int64_t
   return made;
 }
 
-/// Bits, so that the grid loses nothing.
+/// Table of bits, which the grid represents exactly.
 Table bit_table(Eigen::Index rows, bool labels) {
   Table table{Matrix(rows, 2), {}};
   for (Eigen::Index i = 0; i < rows; ++i) table.features.row(i) << (i % 3 == 0), (i % 2 == 0) * 0.5;
@@ -31,7 +31,7 @@ Table bit_table(Eigen::Index rows, bool labels) {
   return table;
 }
 
-/// A whole run in chunks of a given size, glued together.
+/// Runs a simulation in chunks of a given size and concatenates them.
 SimulationChunk run(const SimulationOptions& made, std::int64_t chunk_size) {
   Simulation simulation(made);
   SimulationChunk all;
@@ -123,9 +123,9 @@ TEST(Simulation, same_seed_same_run_another_seed_other_noise_or_data) {
   made.insecure_noise_seed = 2;
   const SimulationChunk other_noise = run(made, 100);
   EXPECT_NE(other_noise.noisy_sums, first.noisy_sums);
-  EXPECT_EQ(other_noise.twin_loss, first.twin_loss);  // the twin reads no noise
+  EXPECT_EQ(other_noise.twin_loss, first.twin_loss);  // the twin uses no noise
   made.insecure_noise_seed = {};
-  EXPECT_NE(run(made, 100).noisy_sums, run(made, 100).noisy_sums);  // entropy
+  EXPECT_NE(run(made, 100).noisy_sums, run(made, 100).noisy_sums);  // keys are random
   made = simulation_options();
   made.stream_seed = 2;
   EXPECT_NE(run(made, 100).twin_loss, first.twin_loss);
@@ -200,7 +200,7 @@ TEST(Simulation, a_step_of_a_batch_is_that_of_the_learner_with_batches) {
     EXPECT_LE((chunk.true_sums.row(t).transpose() - sum).norm(), 1e-12);
     total += chunk.private_loss(t);
   }
-  // Regret is that of the average loss over all examples.
+  // Regret is measured on the average loss over all examples.
   ComparatorSolver comparator({.loss = make_loss("logistic"), .dimension = 2, .radius = 1});
   for (std::int64_t i = 0; i < 64 * kBatch; ++i) {
     const double y = stream.example(i, x);
@@ -244,7 +244,7 @@ TEST(Simulation, twin_is_ftrl_on_exact_sums) {
                                   .dimension = 2,
                                   .seed = 1,
                                   .period = kind == StreamKind::switching ? 16 : 64});
-    // The whole algorithm once more, by hand: lambda = L sqrt(n) / D, ball of radius D.
+    // Reimplementation of the whole algorithm with lambda = L sqrt(n) / D and a ball of radius D.
     const double lambda = std::sqrt(64.0) / 0.5;
     Vector sum = Vector::Zero(2);
     Vector w = Vector::Zero(2);
@@ -282,7 +282,8 @@ TEST(Simulation, sums_of_a_table_are_those_of_its_clipped_records) {
 }
 
 // Fixed seeds, 3 * 60 * 2 normals of unit variance if the prediction is right. Their mean square
-// has std sqrt(2/360); correlation along a run at most doubles it. Within 0.4 unless about 2.7 std.
+// has standard deviation sqrt(2/360), at most doubled by correlation along a run, so 0.4 is about
+// 2.7 standard deviations.
 TEST(Simulation, error_of_a_release_is_explained_by_the_predicted_stddev) {
   for (const char* strategy : {"output", "tree", "square-root"}) {
     double mean_square = 0;
@@ -303,7 +304,7 @@ TEST(Simulation, error_of_a_release_is_explained_by_the_predicted_stddev) {
 }
 
 TEST(Simulation, stddev_is_that_of_the_releases) {
-  // On a coarse grid, with a learner and without.
+  // Uses a coarse grid, with a learner and without.
   for (const bool learns : {true, false}) {
     SimulationOptions made = simulation_options("honaker");
     made.grid = made.mechanism.clip_norm;
@@ -380,7 +381,7 @@ MeanRegret mean_regret(SimulationOptions made, int num_seeds) {
   return mean;
 }
 
-// Fixed seeds. The bounds have slack of tens of standard deviations of these means.
+// Seeds are fixed. The bounds exceed these means by tens of standard deviations.
 TEST(Simulation, mean_regret_stays_below_the_expected_bound) {
   testing::Thinned thinned(7);
   for (const StrategyInfo& info : strategy_catalogue()) {
@@ -460,9 +461,10 @@ TEST(Simulation, held_out_risk_is_the_loss_on_the_examples_after_the_horizon) {
   EXPECT_ERROR((void)Simulation(made).held_out_risk(1), "unsupported", "held-out examples");
 }
 
-// Fixed seeds. Online to batch: excess risk of the average is at most the average regret, in
-// expectation; here over 8 runs, with 2000 held-out examples each, whose mean loss has a standard
-// error of about 0.004. The best fixed point of 200 examples is no worse on them than any other.
+// Seeds are fixed. Online-to-batch conversion: the excess risk of the average iterate is at most
+// the average regret in expectation. Here this is averaged over 8 runs with 2000 held-out examples
+// each, whose mean loss has a standard error of about 0.004. The best fixed point of 200 examples
+// is no worse on them than any other.
 TEST(Simulation, risk_of_the_average_is_at_most_the_progressive_loss_on_average) {
   double risk = 0;
   double progressive = 0;

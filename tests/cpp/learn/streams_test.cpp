@@ -74,7 +74,8 @@ TEST(SyntheticStream, features_are_a_hair_inside_the_unit_sphere_and_labels_in_r
       }
 }
 
-// 4000 lengths of density 2 / r^3 beyond 1: fixed seed; each share within 5 standard deviations.
+// 4000 lengths of density 2 / r^3 beyond 1, with a fixed seed; each share is within 5 standard
+// deviations.
 TEST(SyntheticStream, heavy_tails_have_their_index_and_leave_directions_and_classes_alone) {
   const SyntheticStream plain({.dimension = 3});
   const SyntheticStream heavy({.kind = StreamKind::heavy_tailed, .dimension = 3});
@@ -97,7 +98,7 @@ TEST(SyntheticStream, heavy_tails_have_their_index_and_leave_directions_and_clas
   EXPECT_NEAR(beyond_10, 40, 5 * std::sqrt(40.0));
 }
 
-// 2000 * 64 features: the share of those kept within 5 standard deviations of 1/8.
+// 2000 * 64 features: the share kept is within 5 standard deviations of 1/8.
 TEST(SyntheticStream, sparse_examples_keep_an_eighth_of_the_features_and_norm_one) {
   for (const std::int64_t dimension : {1, 3, 64}) {
     const SyntheticStream stream({.kind = StreamKind::sparse, .dimension = dimension});
@@ -132,7 +133,8 @@ TEST(SyntheticStream, parameter_stays_drifts_or_switches_with_its_period) {
       EXPECT_EQ(drifting.true_parameter(t + period), drifting.true_parameter(t));
       EXPECT_LE((drifting.true_parameter(t + period / 2) + drifting.true_parameter(t)).norm(),
                 1e-15);
-      // A turn takes 40 steps: 0.157 a step on average, at most sqrt(2) * 4 / 40 on the square.
+      // A turn takes 40 steps, which is 0.157 per step on average and at most sqrt(2) * 4 / 40 on
+      // the square.
       const double move = (drifting.true_parameter(t + 1) - drifting.true_parameter(t)).norm();
       EXPECT_GT(move, 0.05);
       EXPECT_LT(move, 0.25);
@@ -154,7 +156,7 @@ TEST(SyntheticStream, switching_labels_are_what_the_interval_before_gets_wrong) 
   }
 }
 
-/// Sum over steps of (label is +1) - (its stated probability), in standard deviations.
+/// Sum over steps of (label is +1) minus its stated probability, in standard deviations.
 double label_excess(double signal, double claimed_signal) {
   const SyntheticStream stream({.dimension = 3, .seed = 11, .signal = signal});
   double excess = 0;
@@ -163,14 +165,14 @@ double label_excess(double signal, double claimed_signal) {
     const Example example = example_of(stream, t);
     const double margin = dot(example.features, stream.true_parameter(t));
     const double p = 1 / (1 + std::exp(-claimed_signal * margin));
-    // Weighted by the margin: sensitive to the slope of the curve.
+    // Weighting by the margin makes the sum sensitive to the slope of the curve.
     excess += margin * ((example.label > 0 ? 1 : 0) - p);
     variance += margin * margin * p * (1 - p);
   }
   return excess / std::sqrt(variance);
 }
 
-// Fixed seed. For a correct stream |excess| > 4 has probability 6e-5.
+// The seed is fixed. For a correct stream, |excess| > 4 has probability 6e-5.
 TEST(SyntheticStream, labels_have_the_logistic_probability) {
   for (const double signal : {0.5, 4.0, 10.0, 100.0})
     EXPECT_LT(std::abs(label_excess(signal, signal)), 4) << signal;
@@ -180,7 +182,8 @@ TEST(SyntheticStream, the_label_check_sees_a_signal_wrong_by_a_tenth) {
   EXPECT_GT(std::abs(label_excess(4, 4.4)), 4);
 }
 
-// Fixed seed; 20000 labels: the sample variance is within 5 % unless 5 sigma are exceeded.
+// The seed is fixed. For 20000 labels the sample variance is within 5 % unless it deviates by more
+// than 5 sigma.
 TEST(SyntheticStream, linear_labels_are_the_margin_plus_noise) {
   const SyntheticStream stream(
       {.model = LabelModel::linear, .dimension = 8, .seed = 11, .label_noise = 0.1});
@@ -196,7 +199,8 @@ TEST(SyntheticStream, linear_labels_are_the_margin_plus_noise) {
   EXPECT_NEAR(sum_of_squares / 20000 / 0.01, 1, 0.05);
 }
 
-// The numbers of a stream are part of what a run can be repeated from. Computed on x86-64, GCC 12.
+// Reproducing a run requires the same stream on every platform. Hash computed on x86-64 with GCC
+// 12.
 TEST(SyntheticStream, same_bits_on_every_platform) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto mix = [&hash](double x) {

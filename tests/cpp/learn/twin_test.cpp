@@ -59,7 +59,7 @@ TEST(TwinLearner, learner_becomes_its_twin_as_the_noise_vanishes) {
       learner.step(x, y, noisy);
       twin.step(x, y, exact);
       for (std::size_t k = 0; k < noisy.size(); ++k) EXPECT_NEAR(noisy[k], exact[k], 5e-3);
-      // Neither stays where it began.
+      // Both have left their starting point.
       if (i == 20) {
         EXPECT_GT(twin.iterate().norm(), 0.05);
       }

@@ -37,7 +37,7 @@ TEST(Loss, slope_is_the_derivative_of_the_value) {
     for (const double y : c.labels)
       for (double p = -30.02; p <= 30; p += 0.37) {  // no kink within h
         const double difference = (c.loss->value(p + h, y) - c.loss->value(p - h, y)) / (2 * h);
-        // Truncation h^2 / 6 * third derivative, rounding eps * value / h.
+        // Truncation error is h^2 / 6 * third derivative, rounding error eps * value / h.
         const double third = c.loss->name() == "function" ? std::cosh(p - y) : 1;
         const double tolerance = 1e-10 * third + 1e-16 * (1 + c.loss->value(p, y)) / h;
         EXPECT_NEAR(c.loss->slope(p, y), difference, 4 * tolerance)
@@ -109,7 +109,7 @@ TEST(Loss, safe_at_every_margin) {
   for (const double size : {1e2, 709.0, 746.0, 1e4, 1e154, 1e200, 1e300})
     for (const double p : {-size, size})
       for (const LossCase& c : loss_cases()) {
-        if (c.loss->name() == "function") continue;  // the user's own
+        if (c.loss->name() == "function") continue;  // defined by the user
         for (const double y : c.labels) {
           const LossAt at = c.loss->at(p, y);
           EXPECT_FALSE(std::isnan(at.value)) << c.loss->name() << " " << p;
@@ -120,7 +120,7 @@ TEST(Loss, safe_at_every_margin) {
   EXPECT_EQ(logistic.value(-1e300, 1), 1e300);
   EXPECT_EQ(logistic.slope(-1e300, 1), -1);
   EXPECT_EQ(logistic.value(1e300, 1), 0);
-  // Far out on the right side the small value keeps its relative accuracy.
+  // Far out on the correct side, the small value keeps its relative accuracy.
   EXPECT_TRUE(testing::relatively_close(logistic.value(700, 1), std::exp(-700.0), 1e-14));
   EXPECT_TRUE(testing::relatively_close(logistic.slope(700, 1), -std::exp(-700.0), 1e-14));
 }
@@ -162,7 +162,7 @@ TEST(Loss, unknown_name_is_refused_with_the_known_ones) {
             "invalid_argument | huber: threshold must be positive and finite, got NaN");
 }
 
-// The envelope is below the loss, smooth, and with its slope Fenchel's inequality is tight up to
+// The envelope is smooth and below the loss, and with its slope Fenchel's inequality is tight up to
 // the excess: l(q) >= l*(-like bound) for every q.
 TEST(Loss, envelopes_are_below_the_loss_and_their_slopes_support_it) {
   for (const LossCase& c : loss_cases())

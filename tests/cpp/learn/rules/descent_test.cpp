@@ -17,7 +17,7 @@
 namespace dpftrl {
 namespace {
 
-/// Sums of random gradients of two coordinates, one row a step.
+/// Running sums of random gradients in two coordinates, one row per step.
 Matrix random_sums(Eigen::Index num_steps) {
   std::mt19937_64 generator(4);
   std::normal_distribution<double> normal;
@@ -101,8 +101,8 @@ TEST(Descent, bad_options_are_refused_by_name) {
 }
 
 TEST(Descent, momentum_through_the_workload_is_the_noise_of_that_workload) {
-  // C is made for the momentum, B decodes prefix sums: what descent makes of them has the rows of
-  // A C^-1, the decoder that the strategy has for the momentum itself.
+  // C is designed for the momentum while B decodes prefix sums. After descent, the decoder has the
+  // rows of A C^-1, the same as the decoder of a strategy for the momentum workload.
   const std::int64_t n = 24;
   const Workload momentum = Workload::momentum({.num_steps = n, .momentum = 0.9});
   const Matrix undo = testing::inverse(Workload::prefix_sums(n).matrix());
@@ -141,7 +141,7 @@ TEST(Descent, rates_through_the_workload_have_the_noise_of_its_optimum) {
   for (const double beta : {0.0, 0.9}) {
     const std::int64_t n = 40;
     const Workload rates = workload_of_descent({.rates = falling(n - 5), .momentum = beta},
-                                               n);  // the last one goes on
+                                               n);  // the last rate applies to all later steps
     StrategyOptions options{.name = "optimal",
                             .num_steps = n,
                             .encoder_workload = rates,
@@ -185,7 +185,7 @@ TEST(Descent, rates_through_the_workload_are_for_those_who_have_an_encoder_for_t
   EXPECT_ERROR(workload_of_descent({}, 0), "invalid_argument", "num_steps must be between 1");
 }
 
-/// Mean regret over seeds of DP-SGD on a stream of 600 steps, and what the theorem says.
+/// Mean regret over seeds of DP-SGD on a stream of 600 steps, and the bound of the theorem.
 struct Found {
   double regret;
   SimulationTheory theory;
@@ -242,7 +242,7 @@ TEST(Descent, lambda_minimises_its_bound) {
   const Strategy& strategy = mechanism->strategy();
   const double best = descent_lambda(setting, strategy);
   const double least = descent_regret_bound(setting, strategy, best)->total();
-  // D sqrt((L^2 + d nu^2) / n), nu the std of the noise of a gradient.
+  // D sqrt((L^2 + d nu^2) / n), where nu is the standard deviation of the noise of a gradient.
   const double nu = mechanism->release_stddev(0);
   EXPECT_NEAR(least, 2 * std::sqrt((0.25 + 7 * nu * nu) / 400), 1e-9 * least);
   for (const double factor : {0.9, 1.1})

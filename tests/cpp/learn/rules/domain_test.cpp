@@ -48,7 +48,7 @@ TEST(Domain, projection_is_idempotent_non_expansive_and_the_nearest_point) {
         const Vector pb = projected(*domain, b);
         EXPECT_LE((projected(*domain, pa) - pa).norm(), 1e-14 * scale);
         EXPECT_LE((pa - pb).norm(), (a - b).norm() * (1 + 1e-14));
-        // <a - Pa, v - Pa> <= 0 for every v in K characterises the nearest point.
+        // The projection Pa is characterised by <a - Pa, v - Pa> <= 0 for every v in K.
         EXPECT_LE((a - pa).dot(pb - pa), 1e-13 * scale * scale);
         if (domain->max_norm(dimension)) {
           EXPECT_LE(pa.norm(), *domain->max_norm(dimension) * (1 + 1e-15));
@@ -81,7 +81,7 @@ TEST(Domain, support_is_the_largest_product_with_a_point_of_the_set) {
           EXPECT_GE(support + 1e-13 * (1 + std::abs(support)), direction.dot(point))
               << domain->name();
         }
-        // Far out in that direction the nearest point of the set attains it.
+        // The projection of a far point in that direction attains the support.
         const Vector far = projected(*domain, 1e9 * *domain->max_norm(dimension) * direction);
         EXPECT_NEAR(support, direction.dot(far), 1e-6 * (1 + std::abs(support))) << domain->name();
       }
@@ -127,8 +127,8 @@ TEST(Domain, simplex_projection_matches_the_conditions_of_optimality) {
         const Vector w = projected(Simplex(radius), x);
         EXPECT_NEAR(w.sum(), radius, 1e-13 * radius * static_cast<double>(dimension));
         EXPECT_GE(w.minCoeff(), 0);
-        // w_i = max(0, x_i - shift) for one shift: where w_i > 0 all x_i - w_i agree, and where
-        // w_i = 0 the entry is not above them.
+        // w_i = max(0, x_i - shift) for a common shift: x_i - w_i agrees wherever w_i > 0, and x_i
+        // does not exceed it wherever w_i = 0.
         double shift = -std::numeric_limits<double>::infinity();
         for (Eigen::Index i = 0; i < dimension; ++i)
           if (w(i) > 0) shift = std::max(shift, x(i) - w(i));

@@ -59,7 +59,7 @@ TEST(Ftrl, entropic_iterate_minimises_the_sum_plus_the_relative_entropy) {
       ftrl.update(span_of(sum));
       const Vector w = ftrl.iterate();
       EXPECT_NEAR(w.sum(), radius, 1e-14);
-      // When all weights are positive, the gradient of the objective is the same in every entry.
+      // When all weights are positive, all entries of the objective's gradient are equal.
       const Vector gradient =
           sum.array() + lambda * radius * ((w.array() / start.array()).log() + 1);
       EXPECT_LE(gradient.maxCoeff() - gradient.minCoeff(), 1e-12);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composite losses: the leader against slow solvers, the bound against an adversary, what is
-// refused.
+// Composite losses: the leader compared with slow solvers, the bound tested by an adversary, and
+// invalid settings.
 #include "learn/rules/penalty.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct PenaltyCase {
   ModelShape shape;
 };
 
-/// Six weights each.
+/// Penalties on six weights each.
 std::vector<PenaltyCase> penalty_cases(double strength) {
   return {{"l1", {.strength = strength}, {.num_features = 6}},
           {"l1 but the last", {.strength = strength, .num_unpenalised = 1}, {.num_features = 6}},
@@ -75,7 +75,7 @@ TEST(Penalty, leaders_are_those_of_a_slow_solver) {
   EXPECT_EQ(num_compared, std::ssize(golden::penalty::leaders));
 }
 
-/// The least of the composite sum over random points of the domain around w, less that at w.
+/// Least composite sum over random points of the domain around w, minus that at w.
 double least_excess(const PenaltyCase& c, const Domain& domain, const Vector& sum, const Vector& w,
                     double times, double lambda) {
   std::mt19937_64 generator(7);
@@ -112,7 +112,8 @@ TEST(Penalty, the_leader_minimises_the_composite_sum_over_the_domain) {
 }
 
 TEST(Penalty, projecting_what_shrank_is_wrong_where_it_is_refused) {
-  // A box and groups: the projection moves one weight of a group, and the other should follow.
+  // For a box and groups, the projection moves one weight of a group although the other should
+  // move, too.
   const PenaltyCase groups{"a group", {.strength = 1, .groups = {2}}, {.num_features = 2}};
   const auto box = make_domain("box", 0.5);
   Vector point = (Vector(2) << 3, 0.9).finished();
@@ -159,7 +160,7 @@ TEST(Penalty, values_and_slopes_are_those_of_the_definition) {
     EXPECT_LE(steepest, slope * (1 + 1e-12)) << c.name;
     EXPECT_GE(steepest, 0.9 * slope) << c.name;
   }
-  // Two scores penalise every weight by itself without groups.
+  // Without groups, two scores penalise every weight separately.
   EXPECT_EQ(penalty_slope({.strength = 1}, {.num_features = 2, .num_scores = 2}), 2);
   EXPECT_ERROR(penalty_slope({.strength = 1e308}, {.num_features = 4}), "invalid_argument",
                "penalty.strength must be so small that the slope of the penalty is finite");
@@ -184,20 +185,20 @@ TEST(Penalty, shrinking_survives_any_size) {
 
 constexpr Eigen::Index kWeights = 2;
 
-/// Gradients and noise that an opponent chose, step after step.
+/// Gradients and noise chosen by an opponent, step by step.
 struct Play {
   Matrix gradients;  ///< rows of norm at most 1
-  Matrix noise;      ///< row t: of the sums after gradient t
+  Matrix noise;      ///< row t is added to the sums after gradient t
 };
 
 struct Outcome {
-  double regret;  ///< sum over the steps, composite, against the best point of the ball
-  double bound;   ///< for this very noise
+  double regret;  ///< composite regret summed over the steps, against the best point of the ball
+  double bound;   ///< bound for the noise of this play
   double bound_without_slope;
 };
 
-/// Least of <s, w> + times psi(w) over the ball of radius D: homogeneous, so -D times the norm of
-/// what shrinking leaves of -s. Confirmed below by a search.
+/// Least value of <s, w> + times psi(w) over the ball of radius D. Since it is homogeneous, this is
+/// -D times the norm of -s after shrinking. A search below confirms it.
 double best_in_ball(const PenaltyCase& c, const Vector& sum, double times, double radius) {
   Vector v = -sum;
   shrink(c.penalty, times, c.shape, {v.data(), static_cast<std::size_t>(v.size())});
@@ -247,7 +248,7 @@ TEST(Penalty, the_best_point_of_the_ball_is_that_of_a_search) {
     }
 }
 
-/// A search for the play with the most regret for its bound.
+/// Searches for the play with the largest ratio of regret to bound.
 double worst_share(const PenaltyCase& c, double lambda, double radius, double noise,
                    std::uint64_t seed) {
   constexpr Eigen::Index kSteps = 5;
@@ -294,8 +295,7 @@ TEST(Penalty, no_play_has_more_regret_than_the_bound_and_some_nearly_as_much) {
 }
 
 TEST(Penalty, the_bound_without_the_slope_is_exceeded) {
-  // Noise drives both weights to the edge of the ball although neither penalty nor gradients want
-  // them there.
+  // Noise drives both weights to the edge of the ball, against both penalty and gradients.
   const PenaltyCase c = small_cases(3)[0];
   Play play{Matrix::Constant(20, kWeights, std::sqrt(0.5)), Matrix::Zero(20, kWeights)};
   for (Eigen::Index t = 0; t < 20; ++t)
@@ -374,7 +374,7 @@ TEST(Penalty, of_strength_0_is_none_bit_for_bit) {
   learn_steps(same, 25);
   EXPECT_EQ(plain.checkpoint(), same.checkpoint());
   EXPECT_EQ(plain.iterate(), same.iterate());
-  // Neither descent nor any domain refuses it.
+  // A penalty of zero is accepted with descent and with every domain.
   zero.descent = DescentSchedule{};
   zero.domain = make_domain("simplex", 1);
   EXPECT_NO_THROW(DpFtrl{zero});
@@ -401,7 +401,7 @@ TEST(Penalty, changes_no_release_where_gradients_do_not_follow_the_weights) {
   DpFtrl penalised(how);
   const std::array x = {0.5, 0.5, 0.5};
   for (int t = 0; t < 10; ++t) {
-    plain.step(x, 1e6);  // the slope is -1, whatever the weights
+    plain.step(x, 1e6);  // the slope is -1 for any weights
     penalised.step(x, 1e6);
     EXPECT_TRUE(std::ranges::equal(plain.release(), penalised.release()));
   }
@@ -471,7 +471,8 @@ TEST(Penalty, default_lambda_minimises_the_composite_bound) {
 
 // ---- Runs ---------------------------------------------------------------------------------------
 
-/// min over all w of the mean loss plus psi, by proximal gradients with a step that is safe.
+/// Minimum over all w of the mean loss plus psi, by proximal gradient descent with a safe step
+/// size.
 double least_composite(const Matrix& x, const Vector& y, const PenaltyCase& c) {
   const auto n = static_cast<double>(x.rows());
   const double step = n / (0.25 * x.squaredNorm());
@@ -520,7 +521,8 @@ TEST(Penalty, mean_composite_loss_of_the_twin_is_within_the_bound_of_a_slow_solv
 }
 
 TEST(Penalty, mean_composite_regret_stays_below_the_expected_bound_against_an_adversary) {
-  // Linear losses that answer the iterates: gradients along w_t - w*_t, w*_t the best point so far.
+  // Linear losses that respond to the iterates: gradients along w_t - w*_t, where w*_t is the best
+  // point so far.
   constexpr std::int64_t kSteps = 100;
   constexpr Eigen::Index kFeatures = 4;
   const PenaltyCase c{"l1", {.strength = 0.05}, {.num_features = kFeatures}};
@@ -586,8 +588,8 @@ TEST(Penalty, finds_the_three_features_of_fifty_that_matter) {
     Vector truth = Vector::Zero(kFeatures);
     truth(3) = truth(40) = 4;
     truth(17) = -4;
-    // Six standard deviations of the noise, which is public, at the last step: as measured 0.182 of
-    // the error of the learner without penalty, and no weight but the three.
+    // Six standard deviations of the noise at the last step, which are public. The measured error
+    // is 0.182 of that of the learner without penalty, and only the three weights are non-zero.
     const double strength = 6 * mechanism->release_stddev(kSteps - 1) / kSteps;
     const Vector plain = run(0), sparse = run(strength);
     for (Eigen::Index i = 0; i < kFeatures; ++i) {
