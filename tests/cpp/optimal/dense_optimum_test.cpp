@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certified optimum of any matrix and of fixed epochs.
+// The certified optimum for arbitrary matrices and for fixed epochs.
 #include "dpftrl/optimal/optimum.hpp"
 
 #include <bit>
@@ -36,7 +36,7 @@ Matrix all_ranges(Eigen::Index n) {
   return f;
 }
 
-/// All tables of counts of two of d bits.
+/// All two-way marginals of d bits.
 Matrix two_way_marginals(unsigned d) {
   Matrix f = Matrix::Zero(index_of(2 * d * (d - 1)), Eigen::Index{1} << d);
   Eigen::Index row = 0;
@@ -50,7 +50,7 @@ Matrix two_way_marginals(unsigned d) {
   return f;
 }
 
-/// Signs of the parities of w of d bits.
+/// Signs of the parities of w out of d bits.
 Matrix parities(unsigned d, int w) {
   std::vector<unsigned> sets;
   for (unsigned set = 0; set < 1U << d; ++set)
@@ -72,14 +72,14 @@ struct KnownDenseOptimum {
   const char* name;
   DenseOptimumProblem problem;
   double least_error;
-  double digits;  ///< how far the known number goes, relative
+  double digits;  ///< relative accuracy of the known number
 };
 
 DenseOptimumProblem mean_of(Matrix f, Participation participation = Participation::single()) {
   return {std::move(f), Objective::mean, participation};
 }
 
-/// From independent computations: gamma_F / sqrt(number of queries), or closed forms.
+/// Values from independent computations, gamma_F / sqrt(number of queries), or closed forms.
 std::vector<KnownDenseOptimum> known_dense_optima() {
   const Matrix momentum = Workload::momentum({.num_steps = 64, .momentum = 0.9}).matrix();
   return {
@@ -113,10 +113,11 @@ TEST(DenseOptimum, known_answers_lie_between_the_bounds) {
   }
 }
 
-/// Largest error of a user's contributions, and what of it the rows carry, by dense algebra.
+/// Error of an encoder by dense algebra: its sensitivity to a user's contributions, times its row
+/// norms.
 double error_of_encoder(const DenseOptimumProblem& problem, const Matrix& encoder) {
   const testing::SingularSystem svd = testing::thin_svd(encoder);
-  // Directions that the encoder has but for rounding are not measured.
+  // Directions with singular values at rounding level are not measured.
   const Vector& values = svd.values;
   Vector inverse = Vector::Zero(values.size());
   for (Eigen::Index i = 0; i < values.size(); ++i)
@@ -152,7 +153,7 @@ TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
     SCOPED_TRACE(std::to_string(f.rows()) + " x " + std::to_string(f.cols()));
     const DenseOptimum optimum = find_dense_optimum(problem, {.gap = 1e-5, .max_iterations = 300});
     EXPECT_LE(optimum.lower_bound, optimum.upper_bound);
-    // The lower bound is the nuclear norm of D_u^(1/2) F Lambda^(1/2), and no more.
+    // The lower bound is the nuclear norm of D_u^(1/2) F Lambda^(1/2), and not larger.
     const Matrix& weights = optimum.column_weights;
     const Eigen::Map<const Vector> u(optimum.row_weights.data(), f.rows());
     const auto [squares, vectors] = testing::symmetric_eigen(weights);
@@ -175,7 +176,7 @@ TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
     const double lower = nuclear / std::sqrt(u.sum() * total);
     EXPECT_LE(optimum.lower_bound, lower * (1 + 1e-14));
     EXPECT_GE(optimum.lower_bound, lower * (1 - 1e-6));
-    // The upper bound is the error of the encoder, and no less.
+    // The upper bound is the error of the encoder, and not smaller.
     const double error = error_of_encoder(problem, optimum.encoder);
     EXPECT_GE(optimum.upper_bound, error * (1 - 1e-12));
     EXPECT_LE(optimum.upper_bound, error * (1 + 1e-6));
@@ -204,8 +205,7 @@ TEST(DenseOptimum, no_factorization_is_below_the_lower_bound) {
     }
 }
 
-/// The largest norm of a sum of the columns of a user, each with a sign: the sensitivity of records
-/// of one number.
+/// Largest norm of a signed sum of a user's columns, which is the sensitivity for scalar records.
 double sensitivity_to_signs(const Matrix& encoder, Eigen::Index num_epochs) {
   const Eigen::Index b = encoder.cols() / num_epochs;
   double largest = 0;
@@ -240,14 +240,14 @@ TEST(DenseOptimum, a_factorization_for_numbers_is_below_the_bound_for_vectors) {
     EXPECT_GE(of_numbers, bound.every_dimension);
     EXPECT_GT(bound.every_dimension, of_numbers * (1 - 1e-2)) << "and is close to the truth";
   }
-  // The same factorization for vectors: every product of its contributions can be had.
+  // For vector records, the same factorization can attain every product of contributions.
   const double of_vectors =
       sensitivity(DenseStrategy(workload, {.name = "test", .encoder = encoder}), three).value;
   EXPECT_GE(of_vectors * rows, certified_lower_bound(workload, three, Objective::max)->value);
 }
 
 TEST(DenseOptimum, the_largest_error_over_epochs_is_found_beyond_the_gap_of_a_barrier) {
-  // Gaps where the barrier goes down by the gap alone: 6.3e-3 and 5e-3.
+  // If the barrier decreases only with the gap, the gaps here are 6.3e-3 and 5e-3.
   struct Case {
     std::int64_t num_steps, num_epochs;
     double gap;
@@ -286,11 +286,11 @@ TEST(DenseOptimum, the_gauge_of_signs) {
   EXPECT_NEAR(sign_gauge(Matrix::Identity(5, 5)), 1, 1e-5);
   EXPECT_EQ(sign_gauge(Matrix{{2, 1}, {1, 3}}), 3);
   EXPECT_TRUE(std::isinf(sign_gauge(Matrix::Identity(kMaxSignedEpochs + 1, kMaxSignedEpochs + 1))));
-  // Columns at 120 degrees: signs reach 4, tr Lambda X = 4.5.
+  // For columns at 120 degrees, signs reach 4, and tr Lambda X = 4.5.
   const Matrix star{{1, -0.5, -0.5}, {-0.5, 1, -0.5}, {-0.5, -0.5, 1}};
   EXPECT_GE(sign_gauge(star), 4.5 / 4);
   EXPECT_LE(sign_gauge(star), 1.5 + 1e-12);
-  // No X does better than the gauge says.
+  // No X exceeds the gauge.
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
   const auto gram_of = [&](Eigen::Index k) {
@@ -371,7 +371,7 @@ TEST(DenseOptimum, inactive_rows_do_not_keep_it_from_its_gap) {
 }
 
 TEST(DenseOptimum, columns_of_one_norm_make_the_error_the_least_to_second_order) {
-  // Gaps of the bound without them: 1e-3 where these have 1e-6.
+  // Without them, the gaps of the bound are 1e-3 instead of 1e-6.
   for (const Matrix& f : {prefix(64), all_ranges(16), testing::rough_matrix(33)}) {
     const DenseOptimum optimum = find_dense_optimum(mean_of(f), {.gap = 1e-6});
     EXPECT_EQ(optimum.status, SolverStatus::converged);
@@ -399,7 +399,7 @@ TEST(DenseOptimum, may_start_anywhere_and_ends_at_the_same_bounds) {
 }
 
 TEST(DenseOptimum, is_multiplicative_over_products_and_scales_with_the_queries) {
-  // gamma_F of a Kronecker product is the product.
+  // gamma_F is multiplicative over Kronecker products.
   Matrix product = Matrix::Zero(32, 32);
   const Matrix a = prefix(4), b = prefix(8);
   for (Eigen::Index i = 0; i < 32; ++i)
@@ -483,7 +483,7 @@ TEST(NuclearNorm, is_bounded_from_below_by_any_matrix_and_closely_by_the_polar_f
     const Matrix magnitude = w.cwiseAbs();
     const detail::RoundedMatrix rounded{
         .values = w, .magnitude = magnitude, .relative_error = 0x1p-50};
-    // A partial isometry where w has not full rank, whose Gram matrix is a projector.
+    // If w lacks full rank, this is a partial isometry, whose Gram matrix is a projector.
     const Matrix polar = svd.u.leftCols(rank) * svd.v.leftCols(rank).transpose();
     const double bound = detail::nuclear_norm_bound(rounded, polar);
     EXPECT_LE(bound, nuclear);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certified optimum with momentum: banded resolvents, known answers, status.
+// The certified optimum with momentum: banded resolvents, known optima, and solver status.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +28,7 @@ MomentumWeights uneven_weights(std::int64_t n, double decay, double momentum) {
   return problem;
 }
 
-/// W^T W.
+/// W^T W as a dense matrix.
 Matrix dense_gram(const MomentumWeights& problem) {
   const std::int64_t n = std::ssize(problem.weights.rows);
   const Matrix a =
@@ -107,7 +107,7 @@ TEST(MomentumOptimum, certificates_hold_for_the_dense_matrix_with_rates) {
   Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), 40);
   EXPECT_EQ(optimum.status, SolverStatus::converged);
   EXPECT_TRUE(testing::relatively_close(optimum.lower_bound, lower_bound(v), 1e-11));
-  // No other dual does better, and one that is perturbed a little does worse.
+  // No other dual solution is better, and a slightly perturbed one is worse.
   v(20) *= 1.01;
   EXPECT_LT(lower_bound(v), optimum.lower_bound * (1 - 1e-9));
 }
@@ -133,7 +133,7 @@ TEST(MomentumOptimum, the_max_objective_reaches_its_gap) {
     for (const double momentum : {0.5, 0.9, 0.99})
       for (const double decay : {1.0, 0.99}) reach(n, momentum, decay);
   reach(1024, 0.9, 1);
-  // An independent dense computation: 12.290222 to 12.290414.
+  // An independent dense computation gives 12.290222 to 12.290414.
   const Optimum optimum = reach(64, 0.9, 1);
   EXPECT_LE(optimum.lower_bound, 12.290414);
   EXPECT_GE(optimum.upper_bound, 12.290222);
@@ -149,7 +149,7 @@ TEST(MomentumOptimum, max_certificates_hold_for_the_dense_optimum) {
           {.num_steps = 64, .objective = Objective::max, .decay = decay, .momentum = momentum}, {});
       EXPECT_LE(fast.lower_bound, dense.upper_bound);
       EXPECT_GE(fast.upper_bound, dense.lower_bound);
-      // Both are close to it, and the duals of the one are those of the other.
+      // Both are close to it, and the dual solution of one is valid for the other.
       EXPECT_LE(dense.upper_bound / dense.lower_bound, 1 + 5e-5);
       const DenseOptimum again = find_dense_optimum(
           {.queries = a, .start = {fast.column_weights, fast.row_weights}}, {.gap = 2e-4});

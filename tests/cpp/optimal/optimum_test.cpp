@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certified optimum: quadrature, resolvents, bounds, and its stream as a recursion.
+// The certified optimum: quadrature, resolvents, bounds, and its noise stream as a recursion.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -46,11 +46,11 @@ TEST(Quadrature, the_error_stays_within_its_bound_all_over_the_interval) {
       const InverseRoot root = detail::inverse_root_within(interval, accuracy);
       EXPECT_LE(root.relative_error, accuracy);
       EXPECT_LE(worst_root_error(root, interval), root.relative_error + kRounding) << ratio;
-      // The proved error is hardly larger than the actual one: K'/K is near its bound.
+      // The proven error hardly exceeds the actual one when K'/K is near its bound.
       if (ratio >= 1e4 && accuracy >= 1e-8) {
         EXPECT_GE(worst_root_error(root, interval), 0.95 * root.relative_error) << ratio;
       }
-      // Half the nodes must not pass for all of them.
+      // The proof must fail with half of the nodes.
       const auto half = static_cast<std::int64_t>(root.shifts.size() / 2);
       if (half >= 1) {
         EXPECT_GT(worst_root_error(detail::inverse_root(interval, half), interval),
@@ -97,7 +97,7 @@ Weights decaying_random_weights(std::int64_t n, double decay, unsigned seed) {
 }
 
 TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
-  // 12 nodes and more fill several groups; 150 steps and more several blocks.
+  // 12 or more nodes fill several groups, and 150 or more steps several blocks.
   for (const std::int64_t n : {1, 2, 3, 9, 40, 150})
     for (const double decay : {1.0, 0.9, 1e-3}) {
       const Weights weights = decaying_random_weights(n, decay, 1);
@@ -129,7 +129,8 @@ TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
 }
 
 /// The textbook form of the sweeps in long double: with x_0 = s v_0, Y_{n-1} = s v_{n-1} + 1/u,
-///     x_i = s v_i + z_i, z_{i+1} = decay^2 x_i / (1 + u_i x_i),    Y alike from the other end,
+///     x_i = s v_i + z_i, z_{i+1} = decay^2 x_i / (1 + u_i x_i),    Y from the other end in the
+///     same way,
 /// the entry is v_i / (Y_i + z_i).
 std::vector<long double> slow_root_diagonal(const InverseRoot& root, const Weights& weights) {
   const std::size_t n = weights.rows.size();
@@ -160,7 +161,7 @@ double worst_difference(const RootDiagonal& diagonal, const std::vector<long dou
 }
 
 TEST(Resolvent, rounding_stays_within_its_bound) {
-  // Against the same sweeps in long double, at shifts from tiny to large and n = 20000.
+  // Compared with the same sweeps in long double, at shifts from tiny to large and n = 20000.
   constexpr std::int64_t kSteps = 20000;
   const InverseRoot root{.shifts = {1e-9, 1e-5, 1e-2, 3}, .weights = {1e-6, 1e-3, 1, 1}};
   for (const double decay : {1.0, 0.999, 0.5}) {
@@ -169,7 +170,7 @@ TEST(Resolvent, rounding_stays_within_its_bound) {
     const std::vector<long double> exact = slow_root_diagonal(root, weights);
     EXPECT_LE(worst_difference(diagonal, exact), diagonal.rounding_error) << decay;
     EXPECT_LE(diagonal.rounding_error, 1e-11) << "it damps: 10 n u would be twice that";
-    // A wrong weight, by no more than a few times the bound, would be seen.
+    // Detects a weight whose error is a few times the bound.
     weights.columns[kSteps / 2] *= 1 + 8 * diagonal.rounding_error;
     EXPECT_GT(worst_difference(detail::root_diagonal(root, weights), exact),
               diagonal.rounding_error);
@@ -177,7 +178,7 @@ TEST(Resolvent, rounding_stays_within_its_bound) {
 }
 
 TEST(Resolvent, steps_of_any_size_neither_overflow_nor_lose_digits) {
-  // Ratios of neighbouring weights up to 10^120: blocks become single steps.
+  // Ratios of neighbouring weights up to 10^120 reduce blocks to single steps.
   for (const double span : {1e10, 1e40, 1e120}) {
     Weights weights = decaying_random_weights(30, 1, 3);
     for (std::size_t i = 0; i < 30; i += 3) weights.columns[i] *= span;
@@ -235,7 +236,7 @@ TEST(Optimum, the_largest_error_with_decay_is_solved_where_the_horizon_forgets) 
 struct DenseBounds {
   double lower, upper;
 };
-/// Both bounds for given weights from a dense singular value decomposition.
+/// Both bounds for given weights, from a dense singular value decomposition.
 DenseBounds dense_bounds(const OptimumProblem& problem, const Optimum& optimum) {
   const Eigen::Index n = testing::index_of(problem.num_steps);
   Matrix a = decay_matrix(problem.num_steps, problem.decay);
@@ -316,7 +317,7 @@ TEST(Optimum, any_dual_variables_give_bounds_perturbed_ones_worse_bounds) {
         EXPECT_GE(bounds.upper, optimum.lower_bound);
         EXPECT_GT(bounds.upper / bounds.lower, 1 + 1e-5);
       }
-    // A coarse quadrature widens both ways.
+    // A coarse quadrature loosens both bounds.
     const OptimumBounds coarse = optimum_bounds(problem, optimum.column_weights, 1e-3);
     EXPECT_LT(coarse.lower, own.lower);
     EXPECT_GT(coarse.upper, own.upper);
@@ -384,7 +385,7 @@ TEST(Optimum, bad_problems_are_refused_by_name) {
   EXPECT_ERROR((void)find_optimum({.num_steps = 2}, {.gap = 0}), "invalid_argument", "gap");
 }
 
-// The stream.
+// Noise stream.
 
 std::vector<Workload> solved_workloads(std::int64_t n) {
   std::vector<double> rates;
@@ -497,9 +498,9 @@ TEST(Optimal, a_wrong_number_costs_accuracy_but_never_the_sensitivity) {
   }
 }
 
-// Falsification: what is stated of a stream must notice whatever is wrong with its numbers.
+// Falsification: the reported properties of a stream must reveal any error in its numbers.
 
-/// The Riccati recursion once more, with one term wrong on request.
+/// Reimplements the Riccati recursion, with one term wrong on request.
 enum class Fault { none, no_update, no_noise, wrong_factor, gain_not_scaled };
 
 VaryingBuffers riccati(const OptimalPlan& plan, Fault fault) {
@@ -529,7 +530,7 @@ VaryingBuffers riccati(const OptimalPlan& plan, Fault fault) {
   return numbers;
 }
 
-/// Column norms that the covariance predicts, which no gain has gone into.
+/// Column norms predicted from the covariance, independently of the gains.
 std::vector<double> predicted_norms_squared(const OptimalPlan& plan,
                                             const VaryingBuffers& numbers) {
   const std::size_t q = plan.shifts.size(), n = plan.column_weights.size();
@@ -545,7 +546,7 @@ std::vector<double> predicted_norms_squared(const OptimalPlan& plan,
   return norms;
 }
 
-/// A stream of these numbers whose columns are scaled by what the covariance predicts.
+/// A stream with these numbers, whose columns are scaled by the predicted norms.
 VaryingBufferedStrategy predicted_stream(const OptimalPlan& plan, const VaryingBuffers& numbers) {
   std::vector<double> scales = predicted_norms_squared(plan, numbers);
   for (double& scale : scales) scale = std::sqrt(scale);
@@ -555,13 +556,13 @@ VaryingBufferedStrategy predicted_stream(const OptimalPlan& plan, const VaryingB
            .column_scales = std::move(scales)}};
 }
 
-/// Whether the numbers prove that no entry of C is negative and no column increases. In O(n q).
+/// True if the numbers prove in O(n q) that no entry of C is negative and no column increases.
 ///
-/// Column j, up to its scale: c_j, then c_i sum_k g_ik P_k with P_k = phi_{j,k} ... phi_{i-1,k}. It
-/// falls from i to i + 1 where sum_k d_k P_k >= 0, d_k = c_i g_ik - c_{i+1} g_{i+1,k} phi_ik. Some
-/// d_k are negative. But factors fall with k, so that P_{k+1} / P_k is at least what it is for j =
-/// 0 and at most what it is for j = i - 1; the least sum over all P with such quotients comes from
-/// the last k up.
+/// Column j, up to its scale, is c_j, then c_i sum_k g_ik P_k with P_k = phi_{j,k} ... phi_{i-1,k}.
+/// It falls from i to i + 1 where sum_k d_k P_k >= 0, d_k = c_i g_ik - c_{i+1} g_{i+1,k} phi_ik.
+/// Some d_k are negative, but factors decrease with k, so P_{k+1} / P_k lies between its values for
+/// j = 0 and for j = i - 1. The least sum over all P with quotients in this range is computed from
+/// the last k upwards.
 bool proves_falling_columns(const VaryingBuffers& numbers) {
   const std::size_t q = static_cast<std::size_t>(numbers.num_buffers);
   const auto is_nonnegative = [](double number) { return number >= 0; };
@@ -609,7 +610,7 @@ TEST(Optimal, columns_are_not_negative_and_do_not_increase) {
       EXPECT_TRUE(proves_falling_columns(dense.buffers()));
       EXPECT_TRUE(proves_falling_columns(made(10000).buffers()));
 
-      // A sign, a gain that is too large, factors that fall too slowly: none of it passes.
+      // Rejects a wrong sign, a gain that is too large, and factors that decrease too slowly.
       const std::size_t at = static_cast<std::size_t>(300 * q);
       for (int fault = 0; fault < 4; ++fault) {
         VaryingBuffers bad = dense.buffers();
@@ -633,9 +634,9 @@ TEST(Optimal, a_wrong_term_of_the_riccati_recursion_does_not_pass) {
     double wrong = 0;
     for (std::int64_t j = 0; j < 60; ++j)
       wrong = std::max(wrong, std::abs(s.column_norm_squared(j) - 1));
-    // The check: columns are as long as the covariance says. Only the right recursion passes.
+    // The check compares column norms with the covariance. Only the correct recursion passes.
     EXPECT_EQ(wrong <= 1e-12, fault == Fault::none) << wrong;
-    // Whatever the numbers, what is stated of them is true, and no certificate is undercut.
+    // For any numbers, the reported properties are true and no certificate is undercut.
     const Matrix encoder = s.encoder(), decoder = s.decoder();
     EXPECT_TRUE(relatively_close(s.max_column_norm_squared(),
                                  encoder.colwise().squaredNorm().maxCoeff(), 1e-12));
@@ -659,7 +660,7 @@ TEST(Optimal, a_single_changed_gain_is_noticed) {
 }
 
 TEST(Optimal, half_the_nodes_do_not_pass_for_all_of_them) {
-  // The norms of the columns are the diagonal of X, so that half the nodes show in them.
+  // Column norms are the diagonal of X, so they reveal that half of the nodes are missing.
   const Workload workload = Workload::prefix_sums(200);
   const OptimalPlan full = plan_optimal(workload, {.num_buffers = 12}).plan;
   const OptimalPlan half = plan_optimal(workload, {.num_buffers = 6}).plan;
@@ -719,7 +720,7 @@ TEST(Optimal, long_double_recursions_agree_at_a_long_horizon) {
     worst = std::max(worst, static_cast<double>(std::abs(norms[t] / (c_squared + below) - 1)));
   }
   EXPECT_LE(worst, 1e-12);
-  // The slack is one of norms, which are off by half as much as their squares.
+  // The slack refers to norms, whose relative error is half that of their squares.
   const OptimalStrategy stated(workload, plan);
   EXPECT_GT(worst, 0);
   EXPECT_GE(stated.encoder_slack(), worst / 2);
@@ -733,7 +734,7 @@ TEST(Optimal, long_double_row_variances_agree_at_a_long_horizon) {
       workload, plan_optimal(workload, {.objective = Objective::mean, .use_solver = false}).plan);
   const VaryingBuffers& numbers = strategy.buffers();
   const auto q = static_cast<std::size_t>(numbers.num_buffers);
-  // Covariances of the states s before a step with each other and with the row before it.
+  // Covariances of the states s before a step with each other and with the previous row.
   std::vector<long double> s_s(q * q, 0), s_row(q, 0), s_w(q);
   long double row_row = 0;
   double worst = 0;
@@ -742,7 +743,7 @@ TEST(Optimal, long_double_row_variances_agree_at_a_long_horizon) {
     const double* const f = &numbers.factors[t * q];
     const long double scale = strategy.column_scales()[t];
     const long double fresh = numbers.inverse_scales[t];
-    // w = fresh z - g . s; the row grows by scale w.
+    // w = fresh z - g . s; the row increases by scale w.
     long double w_w = fresh * fresh, w_row = 0;
     for (std::size_t k = 0; k < q; ++k) {
       s_w[k] = 0;
@@ -787,7 +788,7 @@ TEST(Optimal, the_recursion_has_the_gram_matrix_and_the_covariance_of_its_defini
 }
 
 TEST(Optimal, rounding_of_column_norms_counts_what_signs_cancel) {
-  // c_1 g . phi = 2^30 - (2^30 - 1) = 1: the column (1, 1).
+  // c_1 g . phi = 2^30 - (2^30 - 1) = 1 gives the column (1, 1).
   VaryingBuffers buffers{.num_buffers = 2,
                          .inverse_scales = {1, 1},
                          .gains = {0, 0, 0x1p30, 1 - 0x1p30},
@@ -803,7 +804,7 @@ TEST(Optimal, rounding_of_column_norms_counts_what_signs_cancel) {
 }
 
 TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_stream) {
-  // Random numbers, many of them such that B has entries up to 10^20.
+  // Random numbers, for many of which B has entries up to 10^20.
   std::mt19937_64 bits(7);
   std::uniform_real_distribution<double> uniform(0, 1);
   int num_large = 0, num_refused = 0, num_tight = 0;
@@ -820,7 +821,7 @@ TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_st
     for (double& scale : buffers.inverse_scales) scale = 0.5 + uniform(bits);
     for (double& gain : buffers.gains) gain = size * (uniform(bits) + sign);
     for (double& factor : buffers.factors) factor = trial % 5 == 0 ? 0 : uniform(bits);
-    // Two states that are the same, and gains that cancel: nothing is left of double precision.
+    // Two equal states with gains that cancel, which loses all of double precision.
     if (trial % 4 == 1)
       for (std::size_t t = 0; t < n; ++t) {
         buffers.factors[t * q + 1] = buffers.factors[t * q];
@@ -830,7 +831,7 @@ TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_st
     const detail::Variances bounds = detail::variance_bounds(buffers);
     const double claimed = detail::with_stddevs(buffers).max_row_stddev;
     num_refused += std::isinf(claimed);
-    // Column by column of C^-1, as the recursion is defined, in long double.
+    // Computes C^-1 column by column from the definition of the recursion, in long double.
     std::vector<long double> squares(n, 0);
     for (std::size_t j = 0; j < n; ++j) {
       std::vector<long double> states(q, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimisers end at the same error wherever they begin: restarted at their result, and at
-// points around it, all four reach the same error within the gap they prove or their tolerance.
+// The optimisers reach the same error from every start: restarted at their result and at points
+// around it, all four agree within the gap they prove or their tolerance.
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "families.hpp"
@@ -22,7 +22,7 @@ using testing::relatively_close;
 
 constexpr Objective kObjectives[] = {Objective::max, Objective::mean};
 
-/// Log gaps of roots that are stored as theta and theta^.
+/// Log gaps of roots, computed from the stored theta and theta^.
 Vector log_gaps_of(const std::vector<double>& decays, const std::vector<double>& inverse_decays) {
   const auto size = static_cast<Eigen::Index>(decays.size());
   const Vector ones = Vector::Ones(size);
@@ -31,7 +31,7 @@ Vector log_gaps_of(const std::vector<double>& decays, const std::vector<double>&
       ones - Eigen::Map<const Vector>(inverse_decays.data(), size));
 }
 
-/// ln(error) where `descend` ends when it starts at `result`, and at two points around it.
+/// Expects `descend` to end at ln(error) when started at `result` and at two points around it.
 template <class Descend>
 void expect_same_end(const Vector& result, double spread, double error, double tolerance,
                      const Descend& descend) {
@@ -126,7 +126,8 @@ TEST(Restart, the_optimum_ends_at_the_same_bounds) {
     EXPECT_GE(again.lower, found.lower_bound * (1 - kGap));
     EXPECT_LE(again.lower, found.upper_bound);
     for (const std::uint64_t seed : {1U, 2U}) {
-      // The dense solver takes a start: that result, every weight off by a factor of its own.
+      // The dense solver takes a starting point: the result, with every weight multiplied by a
+      // random factor.
       const auto disturbed = [&](std::vector<double> weights, std::uint64_t offset) {
         const Vector factors =
             random_vector(static_cast<Eigen::Index>(weights.size()), 0.5, seed + offset);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long recursions of the optimum, whose gains and factors are packed.
+// Long recursions of the optimum, whose gains and factors are stored packed.
 #include "optimal/varying_numbers.hpp"
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBlock = detail::PackedNumbers::kBlock;
 
-/// The same recursion, with as many of its numbers in plain lists as is allowed.
+/// The same recursion, with up to this many numbers stored in plain lists.
 VaryingBuffers recursion(std::size_t num_steps, double decay, std::size_t max_whole_numbers) {
   std::vector<double> columns(num_steps), rows(num_steps);
   for (std::size_t i = 0; i < num_steps; ++i) {
@@ -108,13 +108,13 @@ TEST(VaryingNumbers, noise_of_packed_numbers_has_the_same_bits_and_the_same_name
       b.next(row_b);
       ASSERT_EQ(row_a, row_b) << t;
     }
-    // Saved states name the form by its numbers: those of before still fit.
+    // Saved states identify the form by its numbers, so earlier states remain valid.
     const std::vector<std::byte> saved = a.checkpoint();
     EXPECT_EQ(b.checkpoint(), saved);
     b.seek(0);
     b.restore(saved);
     EXPECT_EQ(b.step(), a.step());
-    // Recomputation, an entry in the first block after one in the last.
+    // Recomputes an entry in the first block after one in the last.
     const DecoderForm form_a = expected.decoder_form(), form_b = actual.decoder_form();
     detail::Normals normals(options, 0, 2);
     const auto exact_a = detail::make_exact_rows(form_a, normals, 0);
@@ -133,7 +133,7 @@ TEST(VaryingNumbers, those_of_a_long_horizon_take_a_quarter_of_their_doubles) {
   ASSERT_TRUE(strategy.buffers().packed);
   const auto doubles = static_cast<double>(16 * n) * sizeof(double);
   EXPECT_LT(static_cast<double>(strategy.buffers().packed->num_bytes()), doubles / 4);
-  // One step fewer is kept whole.
+  // With one step fewer, the numbers are stored unpacked.
   const OptimalStrategy shorter(
       Workload::prefix_sums(n - 1),
       plan_optimal(Workload::prefix_sums(n - 1), {.use_solver = false}).plan);

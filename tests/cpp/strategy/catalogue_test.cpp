@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law suite: laws that every strategy in the catalogue obeys, whatever its parameters and
-// workload.
+// Law suite: laws that every strategy in the catalogue obeys, for all parameters and workloads.
 #include "catalogue.hpp"
 
 #include <algorithm>
@@ -21,8 +20,8 @@ using testing::awkward_horizons;
 using testing::relatively_close;
 using testing::Variant;
 
-/// Runs a law over all variants for prefix sums at every awkward horizon, and over all workloads at
-/// some.
+/// Runs a law over all variants for prefix sums at every awkward horizon, and over all other
+/// workloads at some horizons.
 template <class Law>
 void for_every_variant(Law&& law) {
   const auto run = [&](const Variant& variant) {
@@ -35,8 +34,8 @@ void for_every_variant(Law&& law) {
     for (const Variant& variant : testing::workload_variants(n)) run(variant);
 }
 
-// Decisions on whether a strategy is right, which can be falsified: each takes only matrices and
-// claims, so that wrong ones can be given to it.
+// Predicates that decide whether a strategy is correct. They take only matrices and claims, so that
+// the tests can pass wrong ones.
 
 bool factorizes_matrix(const Matrix& decoder, const Matrix& encoder, const Matrix& workload) {
   const double scale = std::max(1.0, workload.cwiseAbs().maxCoeff());
@@ -101,7 +100,7 @@ TEST(Catalogue, column_norms_are_those_of_the_encoder_or_of_its_longer_horizon) 
     for (std::int64_t j = 0; j < s.num_steps(); ++j) {
       const double dense = encoder.col(testing::index_of(j)).squaredNorm();
       EXPECT_GE(s.max_column_norm_squared(), dense * (1 - 1e-12)) << j;
-      if (s.name() == "log-perturbed") continue;  // claims the columns of the capped horizon
+      if (s.name() == "log-perturbed") continue;  // its columns are those of the capped horizon
       EXPECT_TRUE(relatively_close(s.column_norm_squared(j), dense, 1e-11)) << j;
     }
   });
@@ -124,17 +123,17 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
     const auto strategy = testing::strategy_of(variant);
     const Matrix encoder = strategy->encoder();
     for (const Participation& who : testing::participations(strategy->num_steps())) {
-      // There are too many subsets with all their signs.
+      // There are too many signed subsets.
       if (strategy->num_steps() > 13 && who.separation() == 1 && who.max_participations() > 4)
         continue;
       Sensitivity claimed = sensitivity(*strategy, who);
-      // The sensitivity at a longer horizon is an upper bound at this one.
+      // Its sensitivity is that of a longer horizon, an upper bound at this one.
       if (strategy->name() == "log-perturbed") claimed.exactness = Exactness::upper_bound;
       EXPECT_TRUE(is_sensitivity(claimed, encoder, who)) << who.description();
     }
   };
   for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 13, 16}) {
-    // The subsets of more steps walk the same code for minutes: values are for `native`.
+    // Subsets of more steps run the same code for minutes, so only `native` checks their values.
     if (!testing::is_native() && n > 8) continue;
     for (const Variant& variant : testing::prefix_variants(n)) check(variant);
   }
@@ -166,7 +165,7 @@ TEST(Catalogue, streamed_rows_are_the_decoder_times_the_same_z) {
   });
 }
 
-/// B z for prefix sums; as the sums of C^-1 z where the decoder would be made of an inverse.
+/// B z for prefix sums; computed as prefix sums of C^-1 z if the decoder would require an inverse.
 Vector dense_noise(const Strategy& strategy, const Vector& z) {
   if (!strategy.name().starts_with("normalized")) return strategy.decoder() * z;
   Vector noise = strategy.encoder().triangularView<Eigen::Lower>().solve(z);
@@ -177,9 +176,10 @@ Vector dense_noise(const Strategy& strategy, const Vector& z) {
 TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
   for (const std::int64_t horizon : {4095, 4096})
     for (const StrategyInfo& info : strategy_catalogue()) {
-      // A quarter of the horizon will do if parameters are searched for and streams have no blocks.
+      // A quarter of the horizon suffices if parameters are searched for and streams have no
+      // blocks.
       const bool is_solved = testing::is_optimised(info);
-      // Other transforms are made for 4095 steps; the rest makes the same rows as for 4096.
+      // Only transforms are tested at 4095 steps; other strategies make the same rows as for 4096.
       const bool has_transforms = info.step_cost.find("FFT") != std::string_view::npos;
       if (horizon == 4095 && !has_transforms) continue;
       const std::int64_t in_full = is_solved ? horizon / 4 : horizon;
@@ -201,8 +201,8 @@ TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
 }
 
 TEST(Catalogue, beyond_the_matrices_rows_are_those_of_a_longer_run_or_of_their_own_recomputation) {
-  // 4097 steps: one more than the oracle, across every power of two below. Families that take a
-  // search have no blocks: a few hundred steps will do.
+  // 4097 steps are one more than the oracle has and cross every smaller power of two. Families that
+  // require a search have no blocks, so a few hundred steps suffice.
   constexpr double kScale = 1024;
   const std::int64_t few_steps = testing::is_native() ? 257 : 65;
   for (const StrategyInfo& info : strategy_catalogue()) {
@@ -263,7 +263,7 @@ TEST(Catalogue, noise_past_the_horizon_is_refused) {
   }
 }
 
-/// C~ with C~^T C~ = C^T C, lower triangular: the Cholesky factor of the flipped Gram matrix.
+/// Lower triangular C~ with C~^T C~ = C^T C: the Cholesky factor of the flipped Gram matrix.
 Matrix lower_triangular_form(const Matrix& encoder) {
   const Matrix flipped = (encoder.transpose() * encoder).reverse();
   const Matrix factor = testing::upper_cholesky(flipped);
@@ -271,7 +271,7 @@ Matrix lower_triangular_form(const Matrix& encoder) {
 }
 
 TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_same_noise) {
-  // The proof for adaptive streams needs this of encoders that read later steps.
+  // The proof for adaptive streams requires this of encoders that read later steps.
   for (const std::int64_t n :
        testing::sizes({.native = {1, 2, 7, 13, 16}, .elsewhere = {1, 2, 13}}))
     for (const Variant& variant : testing::prefix_variants(n)) {
@@ -286,7 +286,7 @@ TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_s
       ASSERT_LE((triangular.transpose() * triangular - gram).cwiseAbs().maxCoeff(), 1e-10);
       const Matrix other = s->workload().matrix() * testing::inverse(triangular);
       const Matrix covariance = decoder * decoder.transpose();
-      // Equal for B = A C^+; any other decoder of the same measurements has more noise.
+      // Equality holds for B = A C^+; any other decoder of the same measurements has more noise.
       const double least_excess =
           testing::symmetric_eigen(covariance - other * other.transpose()).values.minCoeff();
       EXPECT_GE(least_excess, -1e-9);
@@ -308,7 +308,7 @@ TEST(Catalogue, causal_measurements_use_no_later_step_than_the_one_that_makes_th
 }
 
 TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
-  // Every parameter that a family takes is stated, with a value that gives the same norms again.
+  // Every parameter of a family is reported, with a value that reproduces the same norms.
   const auto given = [](const std::vector<PlanNumbers>& numbers, const StrategyInfo& info) {
     StrategyParameters parameters;
     const auto number = [&](std::string_view name) -> std::optional<double> {
@@ -352,7 +352,7 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
     EXPECT_EQ(again->max_column_norm_squared(), chosen->max_column_norm_squared());
     EXPECT_EQ(again->row_norms().mean_squared, chosen->row_norms().mean_squared);
   }
-  // Wrapped, they are those of what is inside.
+  // Wrapped strategies report the parameters of the inner one.
   const auto wrapped = make_strategy(
       {.name = "lambda-cgd",
        .num_steps = 40,
@@ -391,7 +391,7 @@ TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_u
   }
 }
 
-// Mechanisms made wrong on purpose: every decision above must reject its own kind of fault.
+// Intentionally faulty mechanisms: every predicate above must reject its kind of fault.
 
 TEST(CatalogueFalsified, a_transposed_factor_does_not_factorize) {
   const auto s = make_strategy({.name = "square-root", .num_steps = 8});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies given by the entries of their encoder: the dense optimum, general bands. The laws of
-// catalogue_test run over both.
+// Strategies given by the entries of their encoder: the dense optimum and general bands. The laws
+// of catalogue_test run over both.
 #include "strategy/dense.hpp"
 #include "catalogue.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
@@ -61,7 +61,8 @@ TEST(DenseStrategy, the_slack_covers_the_encoder_of_the_stored_decoder) {
     }
 }
 
-/// Privacy rests on column norms: the Gram matrix is that of the columns, not of the rows.
+/// Privacy depends on column norms, so the Gram matrix must be that of the columns, not of the
+/// rows.
 TEST(DenseStrategy, the_triangular_encoder_has_the_gram_matrix_it_was_made_from) {
   Matrix encoder = testing::rough_matrix(9);
   encoder.col(3) *= 2;
@@ -91,7 +92,7 @@ TEST(DenseStrategy, is_as_good_as_the_optimum_for_momentum_windows_and_matrices)
           << workload.name();
       EXPECT_TRUE(relatively_close(error.sensitivity.value, 1, 1e-12));
     }
-  // Known independently.
+  // Independently known value.
   const Workload momentum = Workload::momentum({.num_steps = n, .momentum = 0.9});
   const auto s =
       dense_strategy("optimal", momentum, Participation::single(), {.objective = Objective::mean});
@@ -99,7 +100,7 @@ TEST(DenseStrategy, is_as_good_as_the_optimum_for_momentum_windows_and_matrices)
       relatively_close(unit_error(*s, Participation::single()).mean_error, 11.437990371, 1e-5));
 }
 
-/// Follows the advice that the refusal of a zero on the diagonal gives.
+/// Follows the advice in the error message for a zero on the diagonal.
 TEST(DenseStrategy, a_small_entry_stands_for_a_zero_on_the_diagonal) {
   Matrix matrix = Workload::prefix_sums(12).matrix();
   matrix(5, 5) = 0;
@@ -130,7 +131,7 @@ TEST(DenseStrategy, fixed_epochs_get_the_optimum_for_them) {
     EXPECT_LE(error.mean_error, least * (1 + 1e-4));
     EXPECT_TRUE(relatively_close(brute_force_sensitivity(s->encoder(), participation).value,
                                  error.sensitivity.value, 1e-12));
-    // For it alone: the bound is not one for single participation.
+    // The bound holds only for this participation, not for single participation.
     EXPECT_GT(s->certified_lower_bound(Objective::mean, participation).value, least * (1 - 1e-5));
     EXPECT_EQ(s->certified_lower_bound(Objective::mean, Participation::single()).value, 0);
     EXPECT_LT(certified_lower_bound(*s, Participation::single(), Objective::mean)->value, 2.1);
@@ -161,7 +162,7 @@ TEST(DenseStrategy, bands_have_unit_columns_and_the_exact_sensitivity_of_repeate
   EXPECT_EQ(
       dense_strategy("banded", Workload::prefix_sums(24), Participation::single())->num_bands(),
       16);
-  // More bands than the separation, if one insists: a dense bound.
+  // Explicitly requesting more bands than the separation gives a dense bound.
   const auto wide = dense_strategy("banded", Workload::prefix_sums(24), apart, {.num_bands = 7});
   EXPECT_GE(sensitivity(*wide, apart).value,
             brute_force_sensitivity(wide->encoder(), apart).value * (1 - 1e-12));
@@ -197,7 +198,7 @@ TEST(SearchedFamilies, mechanisms_are_made_for_their_participation) {
                                      .parameters = {.objective = Objective::mean}});
   EXPECT_TRUE(relatively_close(made->certificate().mean_error, 4.407853, 1e-4));
   EXPECT_LE(made->proof().residual.value, 1e-12);
-  // Longer than what the residual is computed for: epochs of the horizon do not fit its beginning.
+  // The horizon exceeds the one for which the residual is computed, where these epochs do not fit.
   EXPECT_NO_THROW((void)Mechanism::make({.strategy = "banded-toeplitz",
                                          .num_steps = 600,
                                          .target = {.epsilon = 1, .delta = 1e-6},
@@ -246,7 +247,7 @@ TEST(CertifiedLowerBound, is_that_of_the_dense_optimum_or_hardly_below) {
         EXPECT_GE(bound->value,
                   least.lower_bound * (objective == Objective::mean ? 1 - 1e-3 : 0.95))
             << workload.name();
-        // The singular values of that one are nearly alike, and their bound as good as any.
+        // Its singular values are nearly equal, so the Schatten bound is as good as any.
         if (workload.has_toeplitz_matrix()) continue;
         EXPECT_NE(bound->method, LowerBoundMethod::schatten) << workload.name();
       }
@@ -266,7 +267,7 @@ TEST(CertifiedLowerBound, a_least_separation_allows_the_fixed_epochs_within_the_
     EXPECT_GE(certified_lower_bound(Workload::prefix_sums(64), closer, objective)->value,
               of_epochs->value);
   }
-  // Over 70 steps the epochs fit the first 64, whose largest error is no larger.
+  // At 70 steps the epochs fit into the first 64 steps, whose largest error is no larger.
   const Workload longer = Workload::prefix_sums(70);
   EXPECT_GE(certified_lower_bound(longer, apart, Objective::max)->value,
             certified_lower_bound(Workload::prefix_sums(64), four, Objective::max)->value);
@@ -294,7 +295,7 @@ TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const auto bound = [](const Workload& workload, Objective objective) {
     return certified_lower_bound(workload, Participation::single(), objective);
   };
-  // Three evaluations: known optima 4.396799974774 and 4.399305909 at 10^5 steps.
+  // Three evaluations; the known optima at 10^5 steps are 4.396799974774 and 4.399305909.
   const Workload long_sums = Workload::prefix_sums(100000);
   for (const auto& [objective, best] :
        {std::pair{Objective::mean, 4.396799974774}, std::pair{Objective::max, 4.399305909357}}) {
@@ -306,7 +307,7 @@ TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const Workload longer = Workload::prefix_sums((std::int64_t{1} << 18) + 1);
   EXPECT_EQ(bound(longer, Objective::max)->method, LowerBoundMethod::schatten);
   EXPECT_EQ(bound(longer, Objective::max)->value, error_lower_bound(longer));
-  // With momentum and negative rates blocks of single steps are left at last.
+  // With momentum and negative rates, only blocks of single steps remain.
   std::vector<double> rates(5000, -0.5);
   rates[70] = 3;
   const Workload diagonal = Workload::learning_rates({.rates = rates, .momentum = 0.5});
@@ -345,7 +346,7 @@ TEST(CertifiedLowerBound, blocks_bound_the_whole_for_every_workload) {
       EXPECT_LE(bound->value, least.upper_bound) << workload.name();
       EXPECT_GE(bound->value, least.lower_bound * 0.8) << workload.name();
     }
-  // Longer than any matrix.
+  // Longer than any dense matrix.
   const auto mean = certified_lower_bound(Workload::momentum({.num_steps = 512, .momentum = 0.9}),
                                           Participation::single(), Objective::mean);
   EXPECT_GE(mean->value, 18.18);
@@ -418,7 +419,7 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
                                     .parameters = {.objective = objective},
                                     .participation = participation};
       Planner planner({.strategy = options});
-      // With momentum the search starts from the solver in linear time, and is soon done.
+      // With momentum, the search starts from the linear-time solver and ends quickly.
       const bool goes_on = planner.advance();
       EXPECT_EQ(goes_on, workload.momentum() == 0);
       EXPECT_EQ(planner.result().status, goes_on ? SolverStatus::stopped : SolverStatus::converged);
@@ -447,8 +448,8 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
 }
 
 TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
-  // With momentum 0.9 the least mean error over 64 steps is 11.437990371; with prefix sums decoded
-  // it is above 12. Of 4 epochs it is 4.407853.
+  // With momentum 0.9 the least mean error over 64 steps is 11.437990371; decoding for prefix sums
+  // gives more than 12. Over 4 epochs it is 4.407853.
   const Workload momentum = Workload::momentum({.num_steps = 64, .momentum = 0.9});
   const StrategyParameters exact{.num_buffers = 0, .objective = Objective::mean};
   const auto single = dense_strategy("optimal", momentum, Participation::single(), exact);
@@ -468,7 +469,7 @@ TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
 }
 
 TEST(DensePlan, the_mean_over_epochs_is_found_to_a_gap_of_1e_6) {
-  // The last needs more iterations than one participation gets.
+  // The last one needs more iterations than single participation is allowed.
   for (const std::int64_t k : {2, 8, 32}) {
     const PlannerResult found =
         find_plan({.strategy = {.name = "optimal",
@@ -481,7 +482,7 @@ TEST(DensePlan, the_mean_over_epochs_is_found_to_a_gap_of_1e_6) {
 }
 
 TEST(DensePlan, epochs_beyond_dense_searches_are_found_for_sums) {
-  // Both are beyond the dense search.
+  // Both exceed the dense search.
   for (const auto& [n, k, decay] : {std::tuple{1040, 8, 1.0}, {1028, 2, 0.99}}) {
     const Workload workload = Workload::momentum({.num_steps = n, .decay = decay});
     const PlannerResult found =
@@ -496,18 +497,18 @@ TEST(DensePlan, epochs_beyond_dense_searches_are_found_for_sums) {
     EXPECT_NEAR(found.error.sensitivity.value, 1, 1e-9);
     EXPECT_EQ(found.lower_bound->method, LowerBoundMethod::dual);
     EXPECT_EQ(found.lower_bound->min_dimension, least_dimension_of_duals(k));
-    // A saved one is the same, its bound proved anew.
+    // The restored strategy is the same, and its bound is proved again.
     const auto saved = planned_strategy("optimal", found.plan, workload);
     const UnitError error = unit_error(*saved, dense_epochs(n, k));
     EXPECT_EQ(error.mean_error, found.error.mean_error);
     const LowerBound bound = *certified_lower_bound(*saved, dense_epochs(n, k), Objective::mean);
     EXPECT_TRUE(testing::relatively_close(bound.value, found.lower_bound->value, 1e-7));
-    // The sensitivity is that of the matrix, with its rounding.
+    // The sensitivity is that of the matrix, including its rounding.
     const Matrix encoder = saved->encoder();
     const Sensitivity oracle = gram_sensitivity(encoder.transpose() * encoder, dense_epochs(n, k));
     EXPECT_GE(error.sensitivity.value, oracle.value * (1 - 0x1p-50));
     EXPECT_LE(error.sensitivity.value, oracle.value * (1 + 1e-9));
-    // Other epochs are not what it was made for: a bound by norms has to do.
+    // It was not made for these epochs, so a bound by norms is used.
     EXPECT_GE(sensitivity(*saved, dense_epochs(n, 2 * k)).value,
               gram_sensitivity(encoder.transpose() * encoder, dense_epochs(n, 2 * k)).value);
   }
@@ -522,7 +523,7 @@ TEST(DensePlan, long_epochs_are_those_of_sums_up_to_their_limit) {
   EXPECT_TRUE(sums(1028, 4));
   EXPECT_TRUE(sums(kMaxEpochSteps, 64));
   EXPECT_FALSE(sums(kMaxEpochSteps + 4, 4));
-  // More epochs than the search takes.
+  // More epochs than the search allows.
   EXPECT_FALSE(sums(1040, 65));
   const Workload momentum = Workload::momentum({.num_steps = 1028, .momentum = 0.5});
   const Participation single = Participation::single(), four = dense_epochs(1028, 4);
@@ -531,7 +532,7 @@ TEST(DensePlan, long_epochs_are_those_of_sums_up_to_their_limit) {
 }
 
 TEST(DensePlan, epochs_beyond_those_of_their_optimum_get_that_of_the_workload) {
-  // At 1030 steps only one participation can be served, and the window by dense matrices.
+  // At 1030 steps, only single participation is possible, and the window uses dense matrices.
   const Workload window = Workload::sliding_window({.num_steps = 1030, .width = 5});
   EXPECT_EQ(densely_optimised_for(window, Objective::max, dense_epochs(1030, 5)),
             Participation::single());
@@ -592,7 +593,7 @@ TEST(DenseStrategy, bad_parts_are_refused_by_name) {
                "encoder(1, 1) must be positive and finite, got 0");
   EXPECT_ERROR(with(Matrix{{1, 0}, {NAN, 1}}), "invalid_argument", "encoder");
   EXPECT_ERROR(with(Matrix{{1e-200, 0}, {1, 1e200}}), "unsupported", "far enough from singular");
-  // There is an optimum all the same.
+  // The optimum exists nevertheless.
   Matrix ones = Matrix::Ones(20, 20).triangularView<Eigen::Lower>();
   ones.diagonal().setConstant(0.1);
   ones(6, 6) = 0.05;

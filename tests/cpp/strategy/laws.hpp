@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Facts of a strategy, computed from its rows and its dense matrices.
+/// Properties of a strategy, computed from its rows and dense matrices.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ inline RowNorms norms_of_the_rows(const Strategy& strategy) {
   return norms;
 }
 
-/// Row m of C is ready once its last step has arrived: true if the decoder waits for it.
+/// Row m of C is available once its last step has arrived. True if the decoder uses no row earlier.
 inline bool waits_for_its_measurements(const Strategy& strategy) {
   const Matrix encoder = strategy.encoder(), decoder = strategy.decoder();
   for (Eigen::Index m = 0; m < encoder.rows(); ++m) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans: the numbers of an optimised strategy, kept and used again.
+// Plans: the numbers of an optimised strategy, saved and restored.
 #include "dpftrl/strategy/catalogue.hpp"
 
 #include <bit>

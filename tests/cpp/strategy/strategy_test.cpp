@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laws that every strategy obeys, and the closed forms of the ones we have.
+// Laws that every strategy obeys, and closed forms of the implemented ones.
 #include "dpftrl/strategy/catalogue.hpp"
 
 #include <bit>
@@ -30,7 +30,8 @@ void for_every_strategy(Law&& law) {
     }
 }
 
-/// The law that makes a strategy a factorization, as a decision that can be falsified.
+/// True if the strategy factorizes the workload; a function, so that it can be tested with wrong
+/// matrices.
 bool factorizes_prefix_sums(const Matrix& decoder, const Matrix& encoder) {
   const Matrix workload = Workload::prefix_sums(decoder.rows()).matrix();
   return (decoder * encoder - workload).cwiseAbs().maxCoeff() <= 1e-13;
@@ -81,8 +82,8 @@ TEST(Strategy, closed_row_norms_agree_with_the_rows_to_1024_steps) {
           << info.name << " " << n;
       ASSERT_TRUE(relatively_close(rows.mean_squared, each.mean_squared, 1e-12))
           << info.name << " " << n;
-      // Every horizon at first, then those next to powers of two. Where all rows are stored their
-      // extremes are looked up, whatever the horizon.
+      // Every horizon at first, then those next to powers of two. If all rows are stored, extremes
+      // are looked up at every horizon.
       const bool is_stored = !s->toeplitz_encoder().empty() ||
                              dynamic_cast<const FilteredStrategy*>(s.get()) != nullptr;
       const auto power = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
@@ -95,7 +96,7 @@ TEST(Strategy, closed_row_norms_agree_with_the_rows_to_1024_steps) {
 }
 
 TEST(Strategy, encoder_is_causal_measurements_use_no_later_step_than_the_one_that_makes_them) {
-  // Row m of C may be measured once step `ready` has arrived; the decoder uses it not earlier.
+  // Row m of C can be measured once step `ready` has arrived; the decoder must not use it earlier.
   for_every_strategy([](const Strategy& s) {
     if (!s.is_causal()) return;
     const Matrix encoder = s.encoder(), decoder = s.decoder();

@@ -22,7 +22,7 @@ using testing::index_of;
 using testing::kNan;
 using testing::relatively_close;
 
-/// Positive on the diagonal, of both signs below it.
+/// Positive on the diagonal, with both signs below it.
 Matrix rough_columns(std::int64_t num_steps, std::int64_t num_bands) {
   return Matrix::NullaryExpr(index_of(num_steps), index_of(num_bands), [](auto j, auto m) {
     const double sign = m > 0 && (j + 2 * m) % 3 == 0 ? -0.5 : 1;
@@ -63,7 +63,7 @@ TEST(VaryingBands, norms_are_those_of_the_dense_factors) {
 }
 
 TEST(VaryingBands, bounds_of_row_norms_hold_and_what_they_do_not_confirm_is_refused) {
-  // Random unit columns, most of them near singular: B has entries up to 10^17.
+  // Random unit columns, most of them nearly singular, for which B has entries up to 10^17.
   std::mt19937_64 bits(11);
   std::uniform_real_distribution<double> uniform(-1, 1);
   int num_large = 0, num_refused = 0;
@@ -84,7 +84,7 @@ TEST(VaryingBands, bounds_of_row_norms_hold_and_what_they_do_not_confirm_is_refu
       EXPECT_EQ(error.code(), ErrorCode::unsupported);
       ++num_refused;
     }
-    // Row by row, in long double: each entry of B by the recursion that defines it.
+    // Computes each entry of B row by row in long double, by the defining recursion.
     std::vector<long double> squares(static_cast<std::size_t>(n), 0);
     for (std::int64_t j = 0; j < n; ++j) {
       std::vector<long double> w(static_cast<std::size_t>(n), 0);
@@ -175,7 +175,7 @@ TEST(VaryingBands, bad_columns_are_refused) {
                "columns[2][0] must be positive and finite, got 0");
   EXPECT_ERROR((void)made(6, with(2, 0, kNan)), "invalid_argument", "columns[2][0]");
   EXPECT_ERROR((void)made(6, with(3, 1, kNan)), "invalid_argument", "columns[3][1]");
-  // Below the matrix nothing is read.
+  // Entries below the matrix are not read.
   EXPECT_NO_THROW((void)made(6, with(5, 2, kNan)));
 }
 

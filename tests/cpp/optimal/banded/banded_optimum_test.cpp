@@ -84,8 +84,9 @@ TEST(BandedToeplitzError, gradient_over_epochs_equals_central_differences) {
   }
 }
 
-/// Independent values: L-BFGS over dense matrices with automatic derivatives, 8.4727 with all bands
-/// at 8 epochs of 32 and 15.480 at 16 of 64 by the first phase alone, and the certified optimum.
+/// Values computed independently, by L-BFGS over dense matrices with automatic differentiation:
+/// 8.4727 with all bands at 8 epochs of 32, 15.480 at 16 of 64 by the first phase alone, and the
+/// certified optimum.
 TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_turn_negative_and_gain) {
   struct Case {
     std::int64_t num_epochs, epoch_length, num_bands;
@@ -111,7 +112,7 @@ TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_turn_negative_and_gain) {
   }
 }
 
-/// Never worse but for what smoothing of absolute values costs.
+/// Never worse, except for the cost of smoothing absolute values.
 TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_are_never_worse) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
     for (const std::int64_t length : {1, 2, 8, 16}) {
@@ -252,7 +253,7 @@ TEST(BandedOptimum, columns_have_the_errors_that_are_stated) {
   }
 }
 
-/// With few columns the largest row is that of a few whose weights are nearly all there is.
+/// With few columns, the largest row depends on a few rows that carry nearly all of the weight.
 TEST(BandedOptimum, converges_where_few_rows_carry_the_weight) {
   const BandedProblem problem{.num_steps = 512, .num_bands = 8, .objective = Objective::max};
   const BandedOptimum found = find_banded_optimum(problem);
@@ -262,8 +263,8 @@ TEST(BandedOptimum, converges_where_few_rows_carry_the_weight) {
   EXPECT_GE(found.errors.max_error, 8.10219) << "below what longer searches end at";
 }
 
-/// Errors after `from`, `from + stride`, ... line searches in all, which begin alike: what the next
-/// accepted iterates do to the result.
+/// Errors after `from`, `from + stride`, ... line searches in all. The searches begin identically,
+/// so this shows how the next accepted iterates change the result.
 struct LineSearches {
   std::int64_t from, stride;
 };
@@ -302,8 +303,8 @@ TEST(FamilySearch, more_line_searches_never_raise_the_objective) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
     const BandedProblem problem{
         .num_steps = 60, .num_bands = 12, .objective = objective, .participation = thrice};
-    // The first ones are those for the best Toeplitz coefficients; smooth maxima begin far from the
-    // largest row, which hardly falls at first.
+    // The first line searches are those for the best Toeplitz coefficients. Smooth maxima begin far
+    // from the largest row, which hardly decreases at first.
     const LineSearches numbers = objective == Objective::mean
                                      ? LineSearches{.from = 4, .stride = 1}
                                      : LineSearches{.from = 7, .stride = 9};

@@ -19,7 +19,7 @@ using testing::objective_named;
 using testing::random_vector;
 using testing::relatively_close;
 
-/// diag(lambda) T D^-1 with unit columns.
+/// Encoder diag(lambda) T D^-1 with unit columns.
 Matrix dense_encoder(const std::vector<double>& decays, const std::vector<double>& weights,
                      const std::vector<double>& log_row_scales, std::int64_t n) {
   const Eigen::Index size = testing::index_of(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimum over fixed epochs without dense matrices, against the dense one.
+// The optimum over fixed epochs without dense matrices, compared with the dense solver.
 #include "optimal/epochs/epoch_optimum.hpp"
 
 #include <cmath>
@@ -40,7 +40,7 @@ TEST(EpochOptimum, bounds_hold_for_the_dense_optimum) {
         SCOPED_TRACE(std::to_string(k) + " epochs of " + std::to_string(b));
         const EpochOptimumProblem problem{
             .num_epochs = k, .epoch_length = b, .objective = objective, .decay = decay};
-        // Solutions for a barrier have gaps of several times its weight.
+        // Solutions with a barrier have gaps of several times its weight.
         const bool is_mean = objective == Objective::mean;
         const double gap = is_mean ? 1e-8 : 1e-3;
         const OptimumOptions options{.gap = is_mean ? gap : 1e-4, .max_iterations = 100};
@@ -49,14 +49,14 @@ TEST(EpochOptimum, bounds_hold_for_the_dense_optimum) {
         if (is_mean) {
           EXPECT_EQ(found.status, SolverStatus::converged);
         }
-        // Weights of rows go to 0, and hide the largest error, where all steps belong to one user.
+        // If all steps belong to one user, row weights tend to 0 and hide the largest error.
         if (is_mean || b > 1) {
           EXPECT_LE(found.upper_bound, found.lower_bound * (1 + 1.1 * gap));
         }
         EXPECT_LE(found.lower_bound, oracle.upper_bound);
         EXPECT_GE(found.upper_bound, oracle.lower_bound);
         EXPECT_LE(found.every_dimension_bound, found.lower_bound);
-        // The proof itself, on the same dual variables.
+        // The same proof on the same dual variables, by dense matrices.
         const double by_matrices = dense_lower_bounds(dense(problem), found.duals).value;
         EXPECT_TRUE(relatively_close(found.lower_bound, by_matrices, gap));
       }
@@ -127,7 +127,7 @@ TEST(EpochOptimum, a_gram_matrix_takes_duals_of_its_problem) {
 }
 
 TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {
-  // 160 steps are more than the dense solver is asked for there.
+  // For 160 steps, the dense solver is not called there.
   const EpochOptimumProblem problem{.num_epochs = 4, .epoch_length = 40, .decay = 0.99};
   const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-6});
   const LowerBound bound =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of roots for fixed epochs, against dense matrices and closed forms.
+// Blocks of roots for fixed epochs, compared with dense matrices and closed forms.
 #include "optimal/epochs/epoch_resolvent.hpp"
 
 #include <cmath>
@@ -40,7 +40,7 @@ EpochWeights rough_weights(const EpochSize& size, double decay, unsigned seed) {
   return weights;
 }
 
-/// Lambda.
+/// Lambda as a dense matrix.
 Matrix dense_columns(const EpochWeights& weights) {
   const Eigen::Index n = weights.inverse_rows.size(), b = std::ssize(weights.columns);
   Matrix lambda = Matrix::Zero(n, n);
@@ -89,8 +89,8 @@ TEST(EpochResolvent, blocks_are_those_of_the_dense_matrix) {
     }
 }
 
-/// With Lambda = I the order of the steps is all that epochs change, and the eigenvalues of A^-1
-/// A^-T are 4 sin^2 ((2j - 1) pi / (4n + 2)).
+/// With Lambda = I, epochs change only the order of the steps, and the eigenvalues of A^-1 A^-T are
+/// 4 sin^2 ((2j - 1) pi / (4n + 2)).
 TEST(EpochResolvent, rounding_stays_within_its_bound) {
   for (const EpochSize& size :
        {EpochSize{1, 60}, EpochSize{4, 50}, EpochSize{5, 51}, EpochSize{40, 1}}) {
@@ -112,7 +112,7 @@ TEST(EpochResolvent, rounding_stays_within_its_bound) {
       const auto exact = static_cast<double>(trace);
       EXPECT_LE(std::abs(found.nuclear - exact), found.nuclear_error + 1e-15 * exact);
       EXPECT_LT(found.nuclear_error, 1e-10 * exact);
-      // Double precision alone is not within that bound where the matrix is ill-conditioned.
+      // Plain double precision exceeds that bound if the matrix is ill-conditioned.
       if (shift > 1e-8 || n < 200) continue;
       const EpochRoot rough = *detail::epoch_root(node, spectrum, weights, {});
       EXPECT_GT(std::abs(rough.nuclear - exact), found.nuclear_error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers with constant decays, rows scaled and columns of norm 1.
+// Buffers with constant decays, scaled rows and columns of norm 1.
 #include "strategy/toeplitz/blt_scaled.hpp"
 
 #include <cmath>

@@ -65,7 +65,7 @@ std::vector<Workload> workloads_of(std::int64_t n) {
           Workload::lower_triangular(testing::rough_toeplitz_matrix(n))};
 }
 
-/// Every family, horizon and workload, as it is and with its columns normalised.
+/// Runs a law for every family, horizon and workload, with and without column normalisation.
 template <class Law>
 void for_every_factorization(Law&& law) {
   for (const StrategyInfo& info : strategy_catalogue())
@@ -73,7 +73,7 @@ void for_every_factorization(Law&& law) {
       for (const Workload& workload : workloads_of(n))
         for (const bool normalize : {false, true}) {
           if (normalize && info.name == "optimal" && !workload.is_prefix()) continue;  // refused
-          if (testing::is_optimised(info) && n > 3) continue;  // long searches
+          if (testing::is_optimised(info) && n > 3) continue;  // the searches are long
           SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n) + ", " +
                        workload.name() + (normalize ? ", normalised" : ""));
           StrategyParameters parameters;
@@ -91,7 +91,7 @@ bool factorizes_workload(const Matrix& decoder, const Matrix& encoder, const Wor
          1e-12 * std::max(1.0, expected.cwiseAbs().maxCoeff());
 }
 
-/// Do the norms a strategy states agree with these matrices?
+/// True if the norms that a strategy reports agree with these matrices.
 bool has_norms_of(const Strategy& s, const Matrix& decoder, const Matrix& encoder) {
   constexpr double kTolerance = 1e-11;
   const Vector columns = encoder.colwise().squaredNorm().transpose();
@@ -127,7 +127,7 @@ TEST(StrategyToeplitz, wrong_norms_and_factors_are_noticed) {
   const auto s = toeplitz_made("nu", 16);
   const Matrix decoder = s->decoder(), encoder = s->encoder();
   EXPECT_TRUE(has_norms_of(*s, decoder, encoder));
-  // Fewer coefficients than steps in the sensitivity.
+  // Sensitivity with fewer coefficients than steps.
   Matrix shortened = encoder;
   shortened.bottomRows(1).setZero();
   EXPECT_FALSE(has_norms_of(*s, decoder, shortened));
@@ -136,12 +136,12 @@ TEST(StrategyToeplitz, wrong_norms_and_factors_are_noticed) {
   parameters.normalize_columns = true;
   const auto normalized = toeplitz_made("nu", 16, parameters);
   EXPECT_FALSE(has_norms_of(*normalized, normalized->decoder(), encoder));
-  // Variances taken for standard deviations.
+  // Variances used as standard deviations.
   EXPECT_FALSE(has_norms_of(*s, decoder.cwiseAbs2(), encoder));
   EXPECT_FALSE(factorizes_workload(normalized->decoder(), encoder, s->workload()));
 }
 
-/// The first column of a lower-triangular Toeplitz matrix, or nothing.
+/// First column of a lower-triangular Toeplitz matrix; empty if the matrix is not of this kind.
 std::vector<double> toeplitz_column(const Matrix& matrix) {
   if (matrix.rows() != matrix.cols()) return {};
   std::vector<double> column(static_cast<std::size_t>(matrix.rows()));
@@ -174,7 +174,7 @@ TEST(StrategyToeplitz, claims_about_the_encoder_are_true) {
 }
 
 TEST(StrategyToeplitz, the_square_root_of_a_matrix_is_its_own) {
-  // Prefix sums given as a matrix are prefix sums.
+  // A matrix of prefix sums is treated as prefix sums.
   const Matrix ones = Workload::prefix_sums(64).matrix();
   const auto plain = toeplitz_made("square-root", 64);
   const auto root_of = [](const Matrix& matrix) {
@@ -189,7 +189,8 @@ TEST(StrategyToeplitz, the_square_root_of_a_matrix_is_its_own) {
     const Matrix root = root_of(rough)->encoder();
     EXPECT_LE((-2 * root * root - rough).cwiseAbs().maxCoeff(), 1e-14) << n;
   }
-  // One entry beside its diagonal: the root of prefix sums, as for any matrix.
+  // One changed entry breaks the Toeplitz structure: the root of prefix sums is used, as for any
+  // matrix.
   Matrix uneven = ones;
   uneven(40, 3) = 1.25;
   EXPECT_LE((root_of(uneven)->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
@@ -208,7 +209,7 @@ TEST(StrategyToeplitz, a_root_that_explodes_is_not_taken) {
   for (const std::vector<double>& column :
        {std::vector<double>{1e-9, 1}, std::vector<double>{1, 2, 0}, std::vector<double>{1, -30, 0}})
     EXPECT_LE((with_column(column)->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
-  // Whatever the unit of the answers, the encoder is the same, and streams.
+  // Rescaling the answers leaves the encoder unchanged, and it can be streamed.
   for (const double unit : {1e6, -1e-5}) {
     const auto scaled = with_column({unit, unit});
     EXPECT_LE((scaled->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
@@ -249,7 +250,7 @@ TEST(StrategyToeplitz, log_perturbed_coefficients_are_known_ones_beyond_a_thousa
   }
 }
 
-/// Columns of the exact encoder of a stored lower-triangular decoder, in long double.
+/// Largest column norm of the exact encoder of a stored lower-triangular decoder, in long double.
 long double exact_column_norm(std::span<const double> decoder, std::span<const double> workload) {
   std::vector<long double> encoder(decoder.size());
   long double sum = 0;
@@ -274,15 +275,15 @@ TEST(StrategyToeplitz, slack_covers_the_exact_encoder_of_the_stored_decoder) {
       const DecoderForm form = s->decoder_form();
       const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form);
       const auto* filtered = std::get_if<FilteredDecoder>(&form);
-      // A filtered decoder is exact: its encoder is that of the prefix sums' one.
+      // A filtered decoder is exact: its encoder is that of prefix sums.
       if (filtered != nullptr) toeplitz = std::get_if<ToeplitzDecoder>(filtered->base.get());
       ASSERT_NE(toeplitz, nullptr);
       const Workload decoded = filtered != nullptr ? Workload::prefix_sums(n) : workload;
       const long double exact = exact_column_norm(toeplitz->coefficients, decoded.coefficients());
       const double stated = std::sqrt(s->max_column_norm_squared());
-      const double rounding = 1e-15;  // of the stated norm itself
+      const double rounding = 1e-15;  // rounding of the reported norm
       EXPECT_LE(static_cast<double>(exact / stated - 1), s->encoder_slack() + rounding) << name;
-      // The check can fail: a decoder with a coefficient off by 1e-9 is not covered.
+      // The check can fail: it rejects a decoder with a coefficient off by 1e-9.
       std::vector<double> wrong = toeplitz->coefficients;
       wrong[1] *= 1 - 1e-9;
       EXPECT_GT(static_cast<double>(exact_column_norm(wrong, decoded.coefficients()) / stated - 1),
@@ -291,7 +292,8 @@ TEST(StrategyToeplitz, slack_covers_the_exact_encoder_of_the_stored_decoder) {
 }
 
 TEST(StrategyToeplitz, norms_of_encoders_given_by_their_inverse_are_exact_to_2_to_the_minus_40) {
-  // No slack is claimed here: the stored bands, decays and weights define C. In long double.
+  // No slack is claimed here, because the stored bands, decays and weights define C. Computed in
+  // long double.
   const std::int64_t n = 100000;
   const auto banded = toeplitz_made("banded-inverse-square-root", n);
   const auto bands = std::get<BandedInverseDecoder>(banded->decoder_form()).coefficients;
@@ -472,7 +474,7 @@ TEST(StrategyToeplitz, log_perturbed_norms_at_2048_steps_and_capped_horizons) {
     parameters.horizon_cap = 2048;
     return toeplitz_made("log-perturbed", num_steps, parameters)->max_column_norm_squared();
   };
-  // Independent of num_steps: the noise is that of the cap.
+  // The noise is that of the cap, independently of num_steps.
   for (const std::int64_t n : {1, 100, 2048}) {
     EXPECT_NEAR(norm(0, n), 1.38, 5e-3);
     EXPECT_NEAR(norm(0.51, n), 2.54, 5e-3);
@@ -483,7 +485,7 @@ TEST(StrategyToeplitz, log_perturbed_norms_at_2048_steps_and_capped_horizons) {
 }
 
 TEST(StrategyToeplitz, lambda_closed_forms_hold_at_any_horizon) {
-  // Against the sum, by powers in long double.
+  // Compared with the sum of powers in long double.
   for (const double lambda : {0.0, 0.5, 0.999, 1 - 0x1p-30}) {
     const std::int64_t n = 100000;
     StrategyParameters parameters;
@@ -496,7 +498,7 @@ TEST(StrategyToeplitz, lambda_closed_forms_hold_at_any_horizon) {
     }
     EXPECT_TRUE(relatively_close(s->max_column_norm_squared(), static_cast<double>(sum), 1e-14));
   }
-  // 1 - q^n at n = 2^40 by expm1 and log1p, q = (1 - 2^-41)^2.
+  // Computes 1 - q^n at n = 2^40 by expm1 and log1p, with q = (1 - 2^-41)^2.
   StrategyParameters parameters;
   parameters.lambda = 1 - 0x1p-41;
   const auto s = toeplitz_made("lambda-cgd", kMaxNumSteps, parameters);
@@ -552,7 +554,7 @@ std::shared_ptr<const Strategy> random_toeplitz(std::int64_t n, std::mt19937_64&
                                         .form = BandedDecoder{encoder}});
 }
 
-/// Does normalising the columns raise no error at any step?
+/// True if normalising the columns increases the error at no step.
 bool normalising_helps(const std::shared_ptr<const Strategy>& base, const Workload& workload) {
   const auto before = decoded_strategy(base, workload);
   const auto after = normalized_strategy(base, workload);
@@ -573,7 +575,7 @@ TEST(StrategyToeplitz, normalising_a_toeplitz_encoder_raises_no_error) {
 }
 
 TEST(StrategyToeplitz, normalising_may_raise_an_error_elsewhere) {
-  // The law is about prefix sums: with momentum the same encoders give counterexamples.
+  // The law holds only for prefix sums: with momentum the same encoders give counterexamples.
   std::mt19937_64 bits(7);
   int raised = 0;
   for (int trial = 0; trial < 100; ++trial) {
@@ -601,7 +603,7 @@ TEST(StrategyToeplitz, normalised_columns_have_norm_one_to_rounding_and_say_so) 
 }
 
 TEST(StrategyToeplitz, one_pass_over_four_rows_is_the_stream_of_single_rows) {
-  // Momentum 0 in the general recursion against the fast path: rates of 1 are the prefix sums.
+  // Compares the general recursion at momentum 0 with the fast path; rates of 1 give prefix sums.
   const std::int64_t n = 203;
   const auto base = toeplitz_made("nu", n);
   const Workload rates = Workload::learning_rates({.rates = std::vector<double>(203, 1.0)});
@@ -620,7 +622,7 @@ TEST(StrategyToeplitz, norms_of_scaled_square_roots_are_those_of_their_rows) {
       EXPECT_TRUE(relatively_close(rows[t], expected.row_norm_squared(static_cast<std::int64_t>(t)),
                                    1e-12));
   };
-  // Rates of 1 are the prefix sums, row by row; and any other rates are another diagonal.
+  // Rates of 1 give prefix sums, row by row; other rates give another diagonal.
   for (const std::int64_t n : {1, 2, 3, 7, 64, 1000}) {
     const auto base = toeplitz_made("square-root", n);
     std::vector<double> ones(static_cast<std::size_t>(n), 1.0), waves;
@@ -633,12 +635,12 @@ TEST(StrategyToeplitz, norms_of_scaled_square_roots_are_those_of_their_rows) {
       expect_rows(scaled_square_root_rows(scales), dynamic_cast<const FilteredStrategy&>(*rows));
     }
   }
-  // Beyond the recursion: the last row of B D G is the product of two series, read backwards.
+  // Beyond the recursion's limit, the last row of B D G is the product of two series, reversed.
   const std::int64_t n = (1 << 16) + 1;
   const auto normalized = toeplitz_made("normalized-square-root", n);
   std::vector<double> scales = std::get<FilteredDecoder>(normalized->decoder_form()).column_scales;
   std::ranges::reverse(scales);
-  // Factors of about one norm, 2^9: the product by FFT is then as accurate as can be.
+  // Factors of similar norm, 2^9, for which the product by FFT is most accurate.
   std::vector<double> inverse = inverse_square_root_coefficients(n);
   for (double& coefficient : inverse) coefficient *= 0x1p9;
   const std::vector<double> last = multiply_by_fft(scales, inverse).terms;
@@ -669,7 +671,7 @@ TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion)
               << name << " " << workload.name() << " " << n << " " << t;
       }
   }
-  // Beyond the recursion.
+  // Beyond the recursion's limit.
   const std::int64_t n = (1 << 16) + 1;
   const auto root = toeplitz_made("normalized-square-root", n);
   const std::vector<double> rows =
@@ -694,7 +696,7 @@ TEST(StrategyToeplitz, buffered_recursion_agrees_with_the_toeplitz_rows) {
   const std::int64_t n = 5000;
   const auto base = toeplitz_made("blt", n, parameters);
   const auto normalized = normalized_strategy(base, Workload::prefix_sums(n));
-  // The same encoder without its buffers: a Toeplitz form in their place.
+  // The same encoder as a Toeplitz form instead of buffers.
   const std::span<const double> c = base->toeplitz_encoder();
   const std::vector<double> encoder(c.begin(), c.end());
   const Workload prefix = Workload::prefix_sums(n);
@@ -752,11 +754,11 @@ TEST(Catalogue, workload_and_horizon_must_agree) {
 }
 
 TEST(Catalogue, families_serve_workloads_as_they_say) {
-  // Adapted: another encoder than for prefix sums; decoded: the same.
+  // Adapted strategies have another encoder than for prefix sums, decoded ones the same.
   const std::int64_t n = 16;
   for (const StrategyInfo& info : strategy_catalogue()) {
     if (info.name == IndependentStrategy::kName) continue;  // C = I suits every workload
-    // The optimum is known for decay, not yet for momentum.
+    // The optimum is known for decay, but not yet for momentum.
     const double momentum = info.name == "optimal" ? 0 : 0.9;
     const Workload workload =
         Workload::momentum({.num_steps = n, .momentum = momentum, .decay = 0.95});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Laws and known values of the strategies that sum over nodes: k-ary and smooth trees, Haar bases,
-// blocks of doubling length, restarts.
+// blocks of doubling length, and restarts.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -29,7 +29,7 @@ using testing::relatively_close;
 
 using Pointer = std::shared_ptr<const Strategy>;
 
-/// A way to make strategies of any horizon from min_steps on.
+/// Factory of strategies for any horizon of at least min_steps.
 struct Recipe {
   std::string name;
   Pointer (*make)(std::int64_t num_steps);
@@ -45,7 +45,7 @@ Pointer smooth_tree(std::int64_t num_steps) {
   return make_strategy({.name = "smooth-tree", .num_steps = num_steps});
 }
 
-/// Higher than the leaves need, which must change nothing.
+/// Higher than the leaves require, which must not change anything.
 Pointer smooth_with_room(std::int64_t num_steps) {
   SmoothStrategy::Shape shape = SmoothStrategy::best_shape(num_steps);
   ++shape.height;
@@ -113,7 +113,7 @@ void for_every_recipe(const std::vector<std::int64_t>& horizons, Law&& law) {
     }
 }
 
-/// Every horizon to 40, and some that have more levels.
+/// Every horizon up to 40, and some with more levels.
 std::vector<std::int64_t> many_horizons() {
   std::vector<std::int64_t> horizons;
   for (std::int64_t n = 1; n <= 40; ++n) horizons.push_back(n);
@@ -127,12 +127,12 @@ bool tree_factorizes(const Matrix& decoder, const Matrix& encoder) {
   return (decoder * encoder - workload).cwiseAbs().maxCoeff() <= 1e-12;
 }
 
-// The decoder forms, by their definitions.
+// Decoder forms by their definitions.
 
 using TreeRow = std::map<std::int64_t, double>;  ///< weights of the measurements
 
-/// Adds the nodes between `from` and `to`, greedily from the left, largest first: what the digits
-/// of a number amount to.
+/// Adds the nodes between `from` and `to` greedily, from the left and largest first, which is
+/// equivalent to the digits of a number.
 TreeRow tree_row(const KaryDecoder& form, std::int64_t step) {
   const auto measurement = [&](std::int64_t level, std::int64_t last) {
     std::int64_t number = level, place = 1;
@@ -155,7 +155,7 @@ TreeRow tree_row(const KaryDecoder& form, std::int64_t step) {
   return row;
 }
 
-/// All strings of the right weight in order: slow, and nothing to get wrong.
+/// All strings of the right weight in order: slow but simple.
 std::vector<std::uint64_t> all_leaves(const SmoothStrategy::Shape& shape) {
   std::vector<std::uint64_t> leaves;
   for (std::uint64_t bits = 0; bits < std::uint64_t{1} << shape.height; ++bits)
@@ -215,7 +215,8 @@ TreeRow tree_row(const BlockDecoder& form, const std::vector<const Strategy*>& i
   return row;
 }
 
-/// The forms of the older strategies have kernels that are tested elsewhere: their dense decoder.
+/// The forms of older strategies have kernels that are tested elsewhere, so their dense decoder is
+/// used.
 TreeRow form_row(const DecoderForm& form, const Strategy& inside, std::int64_t step) {
   if (const auto* tree = std::get_if<KaryDecoder>(&form)) return tree_row(*tree, step);
   if (const auto* tree = std::get_if<SmoothDecoder>(&form)) return tree_row(*tree, step);
@@ -232,7 +233,7 @@ TreeRow form_row(const DecoderForm& form, const Strategy& inside, std::int64_t s
   return row;
 }
 
-/// Not in any other entry than the form's, and no further measurement.
+/// True if the form defines exactly the entries of the decoder, and no further measurement.
 bool form_defines(const DecoderForm& form, const Strategy& strategy, const Matrix& decoder) {
   for (std::int64_t step = 0; step < strategy.num_steps(); ++step) {
     Vector expected = Vector::Zero(decoder.cols());
@@ -366,7 +367,7 @@ TEST(StrategyTrees, no_measurement_is_made_that_no_row_uses_but_totals) {
     const bool is_made_of_blocks =
         std::holds_alternative<BlockDecoder>(recipe.make(1)->decoder_form());
     if (is_made_of_blocks) continue;
-    // Rows of a smooth tree without empty siblings leave the normal after their node alone.
+    // Rows of a smooth tree without empty siblings do not use the normal after their node.
     const bool is_smooth = std::holds_alternative<SmoothDecoder>(recipe.make(1)->decoder_form());
     for (const std::int64_t n : awkward_horizons()) {
       const auto s = recipe.make(n);
@@ -399,7 +400,7 @@ TEST(StrategyTrees, kary_defaults_are_subtractive_seven_and_an_arity_alone_is_pl
 }
 
 TEST(StrategyTrees, full_subtractive_trees_have_the_closed_errors_and_seven_the_least_far_out) {
-  // h levels, n = (k^h - 1) / 2: the digits of -n .. n are all strings of h digits.
+  // For h levels and n = (k^h - 1) / 2, the digits of -n .. n are all strings of h digits.
   std::map<std::int64_t, double> far_out;
   for (const std::int64_t k : {3, 5, 7, 9, 11, 13, 19})
     for (std::int64_t h = 1, power = k; (power - 1) / 2 <= kMaxNumSteps; ++h, power *= k) {
@@ -463,7 +464,7 @@ TEST(StrategyTrees, smooth_rows_all_have_the_same_variance) {
   EXPECT_EQ(s.row_norms().min_squared, 4);
   EXPECT_EQ(s.row_norms().mean_squared, 4);
   EXPECT_EQ(s.row_norms().max_squared, 4);
-  // It takes the noise of siblings without leaves, which measure nothing.
+  // It uses the noise of siblings without leaves, which measure nothing.
   for (Eigen::Index t = 0; t < 125; ++t) {
     EXPECT_TRUE(s.encoder().row(2 * t + 1).isZero(0));
     decoder.col(2 * t + 1).setZero();
@@ -525,7 +526,7 @@ TEST(StrategyTrees, haar_has_columns_of_norm_1_and_the_closed_mean_error_at_powe
 }
 
 TEST(StrategyTrees, no_other_weights_of_the_levels_have_less_mean_error_than_haar) {
-  // The mean squared error as a function of the weights, from the dense matrices.
+  // Mean squared error as a function of the weights, from the dense matrices.
   for (const std::int64_t n : {2, 3, 5, 13, 64, 100}) {
     const HaarStrategy s(n);
     const Matrix encoder = s.encoder(), decoder = s.decoder();
@@ -565,7 +566,7 @@ TEST(StrategyTrees, haar_extremes_are_found_for_every_prefix_to_2048) {
 }
 
 TEST(StrategyTrees, haar_extremes_are_right_where_no_one_can_look_at_all_rows) {
-  // Every row near the reported ones, and a million others, are not beyond them.
+  // No row near the reported ones, and none of a million others, exceeds them.
   for (const std::int64_t n :
        {(std::int64_t{1} << 30) - 7, std::int64_t{1000000000}, kMaxNumSteps}) {
     const HaarStrategy s(n);
@@ -598,7 +599,7 @@ TEST(StrategyTrees, hybrid_noise_of_a_step_does_not_depend_on_the_cap) {
     ASSERT_TRUE(relatively_close(s.max_column_norm_squared(), 1, 1e-14)) << n;
     ASSERT_TRUE(relatively_close(s.column_norm_squared(n - 1), 1, 1e-14)) << n;
   }
-  // `haar`, which needs its horizon, is not of that kind.
+  // `haar` depends on its horizon, so it is not of this kind.
   EXPECT_NE(HaarStrategy(300).decoder()(0, 0), HaarStrategy(100).decoder()(0, 0));
 }
 
@@ -607,7 +608,7 @@ TEST(StrategyTrees, hybrid_noise_of_a_step_does_not_depend_on_the_cap) {
 TEST(StrategyTrees, restarts_add_one_closing_row_for_every_finished_epoch) {
   const auto plain_tree = restarted<TreeStrategy, 6, false>(100);
   const auto completed = restarted<TreeStrategy, 6, true>(100);
-  // 6 = 4 + 2: two nodes; completed to 8: one.
+  // 6 = 4 + 2 takes two nodes; completed to 8, it takes one.
   EXPECT_EQ(plain_tree->row_norm_squared(6), 2 + 1);
   EXPECT_EQ(completed->row_norm_squared(6), 1 + 1);
   EXPECT_EQ(plain_tree->row_norm_squared(95), 15 * 2 + 2);
@@ -643,7 +644,7 @@ TEST(StrategyTrees, golden_values) {
     SCOPED_TRACE(name + ", n = " + std::to_string(n));
     Pointer s;
     if (name == "honaker-full") {
-      // The reference leaves out the nodes that n steps do not complete.
+      // The reference omits nodes that n steps do not complete.
       if (!std::has_single_bit(static_cast<std::uint64_t>(n))) continue;
       s = plain<HonakerFullStrategy>(n);
     } else if (name == "smooth-tree") {
