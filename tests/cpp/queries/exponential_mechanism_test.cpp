@@ -17,8 +17,8 @@ using Counts = std::vector<std::int64_t>;
 
 constexpr std::int64_t kNumChoices = 20000;
 
-/// Pearson's statistic is refused with probability e^-18 by P[chi^2_k > k + 2 sqrt(k x) + 2 x] <=
-/// e^-x (Laurent, Massart 2000). Values expected less than 20 times are taken together.
+/// Pearson's test. It rejects a correct sampler with probability e^-18 by P[chi^2_k > k + 2 sqrt(k
+/// x) + 2 x] <= e^-x (Laurent, Massart 2000). Values expected fewer than 20 times are pooled.
 bool follows_choice_law(const Counts& counts, const std::vector<double>& law) {
   double statistic = 0, rest_count = 0, rest_expected = 0, freedom = 0;
   for (std::size_t i = 0; i < law.size(); ++i) {
@@ -61,7 +61,7 @@ TEST(ExponentialMechanism, draws_have_the_exact_probabilities) {
   }
 }
 
-/// Gives scripted answers to tosses and records their odds.
+/// Answers tosses from a script and records their odds.
 struct RecordingCoin {
   std::vector<double> odds = {};
   template <std::size_t N>
@@ -72,7 +72,7 @@ struct RecordingCoin {
 };
 
 TEST(ExponentialMechanism, the_coin_has_the_odds_of_the_formula_over_all_ranges) {
-  // bernoulli_exp's first toss has the odds of the exponent itself when that is below 1.
+  // If the exponent is below 1, the first toss of bernoulli_exp has the exponent as its odds.
   for (const double epsilon : {0x1p-30, 0.1, 1.0 / 3, 1.0, 7.7, 0x1p20}) {
     for (const std::uint64_t divisor : {1ULL, 2ULL, 6ULL, (1ULL << 32) - 2}) {
       const detail::UnitLoss loss(epsilon, divisor);
@@ -88,7 +88,7 @@ TEST(ExponentialMechanism, the_coin_has_the_odds_of_the_formula_over_all_ranges)
   }
 }
 
-/// Largest log ratio of the probabilities of an outcome.
+/// Largest absolute log ratio of the probabilities of any outcome.
 double largest_choice_loss(const std::vector<double>& p, const std::vector<double>& q) {
   double loss = 0;
   for (std::size_t i = 0; i < p.size(); ++i) loss = std::max(loss, std::abs(std::log(p[i] / q[i])));
@@ -130,7 +130,7 @@ TEST(PrivateWinner, is_epsilon_dp_for_all_neighbouring_histograms) {
     const bool adds = neighbours == Neighbours::zero_out;
     EXPECT_LE(worst(adds), kEpsilon * (1 + 1e-12));
     EXPECT_GE(worst(adds), kEpsilon * 0.7);
-    // Without the 2 where counts move in both directions, it is not.
+    // The factor of 2 is needed where counts move in both directions.
     if (!adds) {
       EXPECT_GT(worst(true), kEpsilon * 1.2);
     }
@@ -138,7 +138,7 @@ TEST(PrivateWinner, is_epsilon_dp_for_all_neighbouring_histograms) {
 }
 
 TEST(PrivateWinner, draws_with_the_epsilon_and_the_factor_of_its_neighbours) {
-  // Counts near each other, so that twice the epsilon, or half of it, draws other candidates.
+  // Counts are close together, so that double or half the epsilon would draw other candidates.
   const std::vector<std::int64_t> h = {3, 5, 4, 4, 5, 3, 2, 5};
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
     const bool is_monotone = neighbours == Neighbours::zero_out;
@@ -189,7 +189,7 @@ TEST(PrivateQuantile, sensitivity_is_that_of_all_neighbouring_histograms) {
   }
 }
 
-/// Largest privacy losses between histograms that differ by a person of up to two records.
+/// Largest privacy losses between histograms that differ by a person with up to two records.
 class LossesOfPersons {
  public:
   void compare(const Counts& h, const Counts& other, Neighbours neighbours) {
@@ -215,7 +215,7 @@ class LossesOfPersons {
     }
   }
 
-  /// Two records count twice, and counting them once would not be enough.
+  /// Two records count twice; counting them once would not protect them.
   void expect_protection() const {
     EXPECT_LE(winner_, kEpsilon * (1 + 1e-12));
     EXPECT_GT(winner_of_rows_, kEpsilon * 1.2);
@@ -227,7 +227,8 @@ class LossesOfPersons {
 };
 
 TEST(PrivateQuantile, persons_with_two_records_are_protected) {
-  // Two records more or less, of any values: what two neighbours of one histogram differ by.
+  // Adds or removes two records of any values, the most by which two neighbours of one histogram
+  // differ.
   LossesOfPersons losses;
   for (std::int64_t code = 0; code < 27; ++code) {
     const Counts h = {code % 3, code / 3 % 3, code / 9};
@@ -250,8 +251,8 @@ TEST(PrivateQuantile, persons_with_two_records_are_protected) {
 }
 
 TEST(PrivateQuantile, replace_one_protects_persons_whatever_their_numbers_of_records) {
-  // One person with up to two records in the place of another with up to two others: nothing is
-  // public here, not even how many records there are.
+  // Replaces a person with up to two records by another with up to two. Nothing is public here, not
+  // even the number of records.
   LossesOfPersons losses;
   std::vector<Counts> persons;
   for (std::int64_t code = 0; code < 27; ++code)
@@ -295,9 +296,9 @@ TEST(PrivateQuantile, exact_quantiles_have_the_best_utility) {
 }
 
 TEST(ExponentialMechanism, laplace_noise_is_one_of_utility_distance) {
-  // u(y) = -|y - f| with sensitivity 3: exp(-epsilon |y - f| / 6), the discrete Laplace law of
-  // scale 2 sensitivity / epsilon = 6. Its total does not depend on f, so it spends half of
-  // epsilon.
+  // u(y) = -|y - f| with sensitivity 3 gives exp(-epsilon |y - f| / 6), the discrete Laplace
+  // distribution of scale 2 sensitivity / epsilon = 6. Its normalisation does not depend on f, so
+  // it spends half of epsilon.
   constexpr std::int64_t kSize = 401, kTruth = 200, kSensitivity = 3;
   const ExponentialOptions options{.epsilon = 1, .sensitivity = kSensitivity};
   const auto law_at = [&](std::int64_t truth) {
@@ -314,7 +315,7 @@ TEST(ExponentialMechanism, laplace_noise_is_one_of_utility_distance) {
     EXPECT_NEAR(law[static_cast<std::size_t>(y)] / laplace, 1, 1e-9);
   }
   EXPECT_NEAR(largest_choice_loss(law, law_at(kTruth + kSensitivity)), 0.5, 1e-9);
-  // And the sampler of the one has the law of the other.
+  // The discrete Laplace sampler follows the distribution of the exponential mechanism.
   const DiscreteLaplace sampler(6);
   Counts counts(kSize, 0);
   for (std::int64_t i = 0; i < kNumChoices; ++i) {
@@ -350,7 +351,7 @@ TEST(RandomizedResponse, reports_lie_as_often_as_they_should) {
 }
 
 TEST(RandomizedResponse, the_estimate_is_unbiased_and_has_its_deviation) {
-  // All reports of all bits.
+  // Enumerates all reports of all bits.
   constexpr int kNumReports = 5;
   for (const double epsilon : {0.1, 1.0, 4.0}) {
     const double truth = 1 / (1 + std::exp(-epsilon));

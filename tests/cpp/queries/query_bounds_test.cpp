@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on mechanisms for queries that need not be factorizations: against those that are, against
-// others, and against each other.
+// Bounds on mechanisms for queries that need not be factorizations, compared with factorizations,
+// with other mechanisms, and with each other.
 #include <Eigen/Dense>
 #include <cmath>
 #include <vector>
@@ -68,8 +68,8 @@ TEST(QueryBounds, of_one_count_are_those_of_geometric_noise) {
 }
 
 TEST(QueryBounds, no_filtered_release_of_random_counts_is_below_that_of_every_mechanism) {
-  // Counts 0 or 2 L with Laplace noise, of variance 2 / epsilon^2, and the best linear estimate of
-  // F h from them: no mechanism is below what L proves.
+  // For counts 0 or 2 L with Laplace noise of variance 2 / epsilon^2, the best linear estimate of F
+  // h has no smaller error than the bound proved with L.
   for (const QueryWorkload& workload : bounded_query_workloads())
     for (const double epsilon : {0.05, 0.5, 2.0, 6.0}) {
       const QueryMechanism mechanism(factorize_queries(workload, {.noise = QueryNoise::laplace}),

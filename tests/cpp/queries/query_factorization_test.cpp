@@ -28,7 +28,7 @@ Matrix product(const QueryFactorization& factorization) {
   return all;
 }
 
-/// Every strategy, and the optimum for both noises, neighbours and objectives.
+/// Options for every strategy, and for the optimum with both noises, neighbours and objectives.
 std::vector<QueryFactorizationOptions> all_options() {
   std::vector<QueryFactorizationOptions> all = {{.strategy = QueryStrategy::identity},
                                                 {.strategy = QueryStrategy::queries}};
@@ -39,12 +39,12 @@ std::vector<QueryFactorizationOptions> all_options() {
   return all;
 }
 
-/// With noise as large as the largest column in the l1 norm.
+/// Error with noise scaled to the largest l1 norm of a column.
 double l1_error(const QueryFactorization& found) {
   return found.unit_error * found.l1_sensitivity().add_remove / found.l2_sensitivity().add_remove;
 }
 
-/// Error with noise as large as the largest distance of two columns, by the objective.
+/// Error by the objective, with noise scaled to the largest distance of two columns.
 double replace_one_error(const QueryFactorization& found, bool is_l1 = false) {
   const Vector rows = found.row_norms(Neighbours::replace_one);
   const QuerySensitivity sensitivity = is_l1 ? found.l1_sensitivity() : found.l2_sensitivity();
@@ -58,10 +58,10 @@ struct KnownFactorization {
   const char* name;
   QueryWorkload workload;
   double gamma_mean;  ///< gamma_F
-  double gamma_max;   ///< gamma_2; 0: not known
+  double gamma_max;   ///< gamma_2; 0 if unknown
 };
 
-/// From independent computations, and closed forms: parity |Q|, identity sqrt(m).
+/// Values from independent computations and closed forms: parity |Q|, identity sqrt(m).
 std::vector<KnownFactorization> known_factorizations() {
   const std::vector<QueryWorkload> prefixes = {QueryWorkload::prefix(4), QueryWorkload::prefix(8)};
   return {
@@ -94,7 +94,7 @@ TEST(QueryFactorization, known_optima) {
           factorize_queries(known.workload, {.objective = objective, .solver = {.gap = 1e-7}});
       EXPECT_LE(found.lower_bound, expected * (1 + 1e-6)) << known.name;
       EXPECT_GE(found.lower_bound, expected * (1 - 1e-6)) << known.name;
-      // The price of integers of 24 bits, or of 18 for products.
+      // Rounding to integers of 24 bits, or of 18 for products, increases the error slightly.
       EXPECT_GE(found.unit_error, expected * (1 - 1e-6)) << known.name;
       EXPECT_LE(found.unit_error, expected * (1 + 3e-5)) << known.name;
     }
@@ -166,12 +166,12 @@ TEST(QueryFactorization, lemma_1_bounds_hold_and_any_proof_beats_no_optimum) {
     EXPECT_GE(f.norm() / std::sqrt(static_cast<double>(f.rows())), optimum * (1 - 1e-7))
         << known.name;
   }
-  // Tight where the Gram matrix has a constant diagonal and so has its root.
+  // The bound is tight if the Gram matrix and its root have constant diagonals.
   const QueryWorkload parity = QueryWorkload::parities({.num_bits = 6, .order = 3});
   EXPECT_NEAR(schatten_query_bound(parity) * std::sqrt(20), 20, 1e-12 * 20);
 }
 
-/// The same queries, with all rows written out.
+/// Returns the same queries as an explicit matrix.
 QueryWorkload written_out(const QueryWorkload& workload) {
   return QueryWorkload::matrix(workload.to_matrix());
 }
@@ -191,7 +191,7 @@ TEST(QueryFactorization, ranges_kept_as_prefixes_are_what_their_rows_are) {
                 1e-10);
       const Vector norms = found.decoder().rowwise().norm();
       EXPECT_LE((found.row_norms() - norms).cwiseAbs().maxCoeff(), 1e-9 * norms.maxCoeff());
-      // Bounds hold for the rows, and errors are no larger.
+      // Bounds hold for the explicit rows, and errors are no larger.
       EXPECT_LE(bound, is_replaced ? replace_one_error(rows) : rows.unit_error) << m;
       if (options.noise == QueryNoise::laplace) {
         EXPECT_LE(l1_error(found), l1_error(rows) * (1 + (is_replaced ? 1 : 1e-4))) << m;
@@ -266,8 +266,8 @@ TEST(QueryFactorization, lemma_45_no_more_measurements_than_values) {
     const QueryFactorization found = factorize_queries(known.workload);
     for (std::size_t i = 0; i < found.factors.size(); ++i) {
       const Matrix& f = known.workload.factors()[i].queries;
-      // If F lacks full rank, further measurements, at most one a column, reach what rounding took
-      // out of its row space.
+      // If F lacks full rank, at most one further measurement per column restores what rounding
+      // took out of its row space.
       const Eigen::Index rank = testing::rank_of(f);
       EXPECT_LE(found.factors[i].encoder.rows(), rank == f.cols() ? rank : rank + f.cols())
           << known.name;
@@ -291,13 +291,13 @@ TEST(QueryFactorization, many_columns_are_cheap_where_the_optimum_is_known) {
   EXPECT_NEAR(counts.lower_bound / (diagonal.norm() / 32), 1, 1e-9);
   EXPECT_NEAR(counts.unit_error, diagonal.norm() / 32, 1e-12);
   EXPECT_EQ(counts.factors[0].encoder, IntegerMatrix::Identity(1024, 1024) * (1 << 24));
-  // Orthogonal rows: parities of 4 of 10 bits measure themselves.
+  // Parities of 4 of 10 bits are orthogonal rows, so measuring them directly is optimal.
   const QueryWorkload parities = QueryWorkload::parities({.num_bits = 10, .order = 4});
   const QueryFactorization signs = factorize_queries(parities, {.objective = Objective::max});
   EXPECT_NEAR(signs.lower_bound / std::sqrt(210), 1, 1e-9);
   EXPECT_NEAR(signs.unit_error, std::sqrt(210), 1e-11);
   EXPECT_EQ(signs.num_measurements(), 210);
-  // Prefix sums in linear time: the reference's values.
+  // Prefix sums in linear time, compared with the values of the reference.
   const QueryFactorization mean = factorize_queries(QueryWorkload::prefix(64));
   EXPECT_NEAR(mean.lower_bound / 2.099856472225, 1, 1e-6);
   EXPECT_NEAR(mean.unit_error / 2.099856472225, 1, 1e-6);
@@ -310,7 +310,7 @@ TEST(QueryFactorization, many_columns_are_cheap_where_the_optimum_is_known) {
 }
 
 TEST(QueryFactorization, values_that_are_alike_for_all_queries_are_measured_as_one) {
-  // 2000 values of three kinds, and some that no query asks about.
+  // 2000 values of three kinds, and some that no query covers.
   Matrix f = Matrix::Zero(3, 2000);
   for (Eigen::Index v = 0; v < 2000; ++v)
     if (v % 7 != 0) f.col(v) << 1, v < 900 ? 1 : 0, v % 3 == 0 ? 2 : 0;
@@ -325,7 +325,7 @@ TEST(QueryFactorization, values_that_are_alike_for_all_queries_are_measured_as_o
     EXPECT_LE((found.decoder() * m.cast<double>() - f).cwiseAbs().maxCoeff(), 1e-10);
     if (options.neighbours == Neighbours::replace_one) continue;
     EXPECT_EQ(m.col(7).cwiseAbs().maxCoeff(), 0);
-    // As hard as one of each kind.
+    // As hard as with one value of each kind.
     const QueryFactorization few =
         factorize_queries(QueryWorkload::matrix(f(Eigen::all, kinds)), options);
     EXPECT_NEAR(found.lower_bound / few.lower_bound, 1, 1e-5);
@@ -334,13 +334,13 @@ TEST(QueryFactorization, values_that_are_alike_for_all_queries_are_measured_as_o
 }
 
 TEST(QueryFactorization, closed_forms_are_not_taken_for_workloads_that_look_like_them) {
-  // The longest column is at a right angle to all others, which are not to each other.
+  // The longest column is orthogonal to all others, which are not orthogonal to each other.
   Matrix columns = Matrix::Zero(7, 7);
   columns(0, 0) = 5;
   columns.bottomRightCorner(6, 6) = QueryWorkload::prefix(6).to_matrix();
-  // Rows and columns of one norm, without right angles.
+  // Rows and columns of equal norm that are not orthogonal.
   const Matrix rows = Matrix{{2, 1, 1}, {1, 2, 1}, {1, 1, 2}};
-  // Prefix sums but for one number.
+  // Prefix sums except for one entry.
   Matrix nearly = QueryWorkload::prefix(6).to_matrix();
   nearly(3, 1) = 1 + 0x1p-10;
   for (const Matrix& f : {columns, rows, nearly}) {
@@ -390,7 +390,7 @@ TEST(QueryFactorization, what_is_measured_for_laplace_noise_is_the_best_of_what_
       EXPECT_GE(l1_error(found), found.lower_bound) << known.name;
       const Matrix error = product(found) - known.workload.to_matrix();
       EXPECT_LE(error.cwiseAbs().maxCoeff(), 1e-10) << known.name;
-      // Sums of neighbouring values help where there are many.
+      // With many counts, sums of neighbouring values reduce the error.
       if (known.workload.num_queries() == 64) {
         EXPECT_LE(l1_error(found), 0.8 * least);
       }
@@ -433,7 +433,7 @@ TEST(QueryFactorizer, in_pieces_it_is_the_same) {
   EXPECT_LE((found.decoder() * found.encoder().cast<double>() - f).cwiseAbs().maxCoeff(), 1e-10);
 }
 
-/// Largest l2 and l1 distance of measurements of neighbouring histograms, all of them.
+/// Largest l2 and l1 distances between the measurements of any neighbouring histograms.
 std::array<double, 4> brute_force_errors(const QueryFactorization& factorization) {
   const auto m = static_cast<std::size_t>(factorization.num_values());
   std::array<double, 4> largest{};
@@ -488,7 +488,7 @@ TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
         EXPECT_GE(claimed[i], brute[i]);
         EXPECT_LE(claimed[i], brute[i] * (1 + 1e-9));
       }
-      // A claim that is too small is seen.
+      // The test detects a claim that is too small.
       EXPECT_LT(l2.replace_one * (1 - 1e-8), brute[2]);
       EXPECT_LE(l2.replace_one, l2.textbook);
       EXPECT_LE(l1.replace_one, l1.textbook);
@@ -497,7 +497,8 @@ TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
 }
 
 TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
-  // Any factorization of F, and of F less a row of constants, which the number of records gives.
+  // Any factorization of F, or of F minus a constant in each row, which the number of records
+  // restores.
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
   for (const KnownFactorization& known : known_factorizations()) {
@@ -513,7 +514,7 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
     double least = error_of(known.workload, factorize_queries(known.workload));
     EXPECT_LE(least, 2 * bound) << known.name;
     for (int trial = 0; trial < 20; ++trial) {
-      // Constants next to those that level the queries.
+      // Constants near those that centre the rows.
       Matrix moved = f;
       for (Eigen::Index i = 0; i < f.rows(); ++i)
         moved.row(i).array() -= f.row(i).mean() * (trial == 0 ? 1 : 1 + 0.2 * normal(random));
@@ -525,12 +526,12 @@ TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
     }
     EXPECT_LE(bound, least * (1 + 1e-9)) << known.name;
   }
-  // Identity: a proof that simplices are hard to beat.
+  // For the identity, the bound reaches the error of simplices.
   const QueryFactorization identity = factorize_queries(QueryWorkload::identity(8));
   EXPECT_NEAR(identity.replace_one_lower_bound, std::sqrt(2 * 7.0 / 8), 1e-5);
 }
 
-/// The same for measuring any M: R = F M^+ on differences of columns.
+/// Error of measuring with any M: R = F M^+ on differences of columns.
 double replace_one_error(const Matrix& f, const Matrix& m, Objective objective) {
   const Matrix centred_f = f.colwise() - f.rowwise().mean();
   const Matrix centred_m = m.colwise() - m.rowwise().mean();
@@ -566,7 +567,8 @@ TEST(QueryFactorization, the_optimum_for_replace_one_is_met_by_what_is_measured)
       const double error = replace_one_error(found);
       EXPECT_GE(error, found.replace_one_lower_bound) << known.name;
       EXPECT_LE(error, found.replace_one_lower_bound * (1 + 1.2e-4)) << known.name;
-      // F = R M, with a row for the number of records, and what asks for it alone is exact.
+      // F = R M, where M has a row for the number of records; a query for that number alone is
+      // exact.
       const Matrix f = known.workload.to_matrix();
       const Matrix rest = product(found) - f;
       EXPECT_LE(rest.cwiseAbs().maxCoeff(), 1e-10 * f.cwiseAbs().maxCoeff()) << known.name;
@@ -597,14 +599,15 @@ TEST(QueryFactorization, nothing_that_can_be_measured_beats_the_bound_for_replac
       double least = replace_one_error(f, best, objective);
       EXPECT_NEAR(least / replace_one_error(found), 1, 1e-9) << known.name;
       for (int trial = 0; trial < 300; ++trial) {
-        // Near the best and far from it; with shifted columns, which change nothing.
+        // Perturbs the optimum by small and large amounts, and shifts columns, which changes
+        // nothing.
         const double size = std::pow(10.0, -trial % 7) * best.norm();
         Matrix m = best;
         for (double& entry : m.reshaped()) entry += size * normal(random);
         least = std::min(least, replace_one_error(f, m, objective));
       }
       EXPECT_GE(least, found.replace_one_lower_bound) << known.name;
-      // The bound is not idle: it refuses errors that are a little smaller.
+      // The bound is tight: it rejects slightly smaller errors.
       EXPECT_LT(least * (1 - 2e-4), found.replace_one_lower_bound) << known.name;
     }
   }
@@ -617,16 +620,16 @@ TEST(QueryFactorization, the_optimum_for_replace_one_has_known_values) {
         .replace_one_lower_bound;
   };
   for (const Objective objective : {Objective::mean, Objective::max}) {
-    // Simplices: 2 (m - 1) / m. Parities keep their error: columns are 2 |Q| apart or less, and the
-    // mean squared distance of those that are not alike is no smaller.
+    // Simplices have error 2 (m - 1) / m. Parities keep their error: columns are at most 2 |Q|
+    // apart, and the mean squared distance of unequal columns is no smaller.
     for (const double m : {2.0, 3.0, 7.0, 16.0})
       EXPECT_NEAR(bound_of(QueryWorkload::identity(static_cast<std::int64_t>(m)), objective),
                   std::sqrt(2 * (m - 1) / m), 1e-4);
-    // One query has the error of its range, whatever it is.
+    // The error of a single query is its range.
     const QueryWorkload one = QueryWorkload::matrix(Matrix{{3, -1, 7, 6.5}});
     EXPECT_NEAR(bound_of(one, objective), 8, 8e-4);
   }
-  // Prefix sums of two values: the first count and the number of records.
+  // Prefix sums of two values are the first count and the number of records.
   EXPECT_NEAR(bound_of(QueryWorkload::prefix(2), Objective::mean), std::sqrt(0.5), 1e-4);
   EXPECT_NEAR(bound_of(QueryWorkload::prefix(2), Objective::max), 1, 1e-4);
 }
@@ -694,13 +697,13 @@ TEST(QueryFactorization, pairs_of_columns_beat_the_textbook_bound) {
   };
   EXPECT_NEAR(ratio_of(QueryWorkload::identity(8))[0], std::sqrt(2), 1e-9);
   EXPECT_NEAR(ratio_of(QueryWorkload::identity(8))[1], 2, 1e-9);
-  // sqrt(7) against 2 sqrt(8).
+  // sqrt(7), compared with the textbook's 2 sqrt(8).
   EXPECT_NEAR(ratio_of(QueryWorkload::prefix(8))[0], std::sqrt(7.0 / 8), 1e-9);
-  // Hadamard, 8 rows: 4 against 2 sqrt(8).
+  // Hadamard matrix with 8 rows: 4, compared with 2 sqrt(8).
   const QueryWorkload hadamard =
       QueryWorkload::parities({.num_bits = 3, .order = 3, .with_lower_orders = true});
   EXPECT_NEAR(ratio_of(hadamard)[0], std::sqrt(2), 1e-9);
-  // Beyond what is compared in pairs the bound stands.
+  // With too many columns to compare in pairs, the textbook bound is used.
   const QueryFactorization large =
       factorize_queries(QueryWorkload::kronecker(std::vector(2, QueryWorkload::identity(64))),
                         {.strategy = QueryStrategy::identity});

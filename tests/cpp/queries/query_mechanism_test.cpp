@@ -21,7 +21,7 @@ Key query_key_of(std::uint64_t seed) {
 
 constexpr double kDelta = 1e-5;
 
-/// Both kinds of noise, both neighbours.
+/// Privacy targets for both kinds of noise and both neighbour relations.
 std::vector<QueryPrivacy> all_privacies(double epsilon) {
   std::vector<QueryPrivacy> all;
   for (const double delta : {kDelta, 0.0})
@@ -47,7 +47,7 @@ TEST(QueryMechanism, noise_does_not_depend_on_the_histogram) {
   }
 }
 
-/// The mechanism that is best for these neighbours.
+/// Mechanism optimised for these neighbours.
 QueryMechanism own_mechanism(const QueryWorkload& workload, const QueryPrivacy& privacy,
                              Objective objective = Objective::mean) {
   return {factorize_queries(
@@ -61,18 +61,18 @@ TEST(QueryMechanism, what_gets_no_noise_is_the_same_for_all_neighbours) {
   const std::vector<QueryWorkload> workloads = {
       QueryWorkload::prefix(3), QueryWorkload::all_ranges(3), QueryWorkload::identity(3),
       QueryWorkload::matrix(doubled),
-      // A product is alike in all columns only where both are.
+      // A row of a product is constant only if both of its factors are.
       QueryWorkload::kronecker(std::vector(2, QueryWorkload::prefix(2)))};
   std::int64_t num_public = 0;
   for (const QueryWorkload& workload : workloads)
     for (const QueryPrivacy& privacy : all_privacies(1))
       for (const QueryStrategy strategy : {QueryStrategy::optimal, QueryStrategy::queries}) {
-        // Made for either neighbours, used with either.
+        // Strategies optimised for either neighbour relation, used with either.
         for (const Neighbours made_for : {Neighbours::zero_out, Neighbours::replace_one}) {
           const QueryFactorization f = factorize_queries(
               workload, {.strategy = strategy, .noise = privacy.noise(), .neighbours = made_for});
           const QueryMechanism mechanism(f, privacy);
-          // All histograms of counts up to 2, all their neighbours.
+          // All histograms of counts up to 2, with all their neighbours.
           const auto m = static_cast<std::size_t>(workload.num_values());
           for (std::int64_t code = 0; code < (m == 3 ? 27 : 81); ++code) {
             std::vector<std::int64_t> h = {code % 3, code / 3 % 3, code / 9 % 3, code / 27};
@@ -111,7 +111,7 @@ TEST(QueryMechanism, the_number_of_records_is_exact_where_it_is_public_and_secre
     EXPECT_EQ(release.answers(2) == 12, is_public);
     EXPECT_EQ(mechanism.standard_errors()(2) == 0, is_public);
     EXPECT_NE(release.answers(0), 5);
-    // Products, too: the last of both.
+    // The same for products, in which only the last query of both factors is public.
     const std::vector<QueryWorkload> pair = {QueryWorkload::prefix(3), QueryWorkload::prefix(2)};
     const QueryMechanism both(
         factorize_queries(QueryWorkload::kronecker(pair), {.strategy = QueryStrategy::queries}),
@@ -125,7 +125,7 @@ TEST(QueryMechanism, the_number_of_records_is_exact_where_it_is_public_and_secre
 }
 
 TEST(QueryMechanism, noise_has_the_law_it_claims) {
-  // Word for word that of the exact samplers at the claimed scale, under a key of its own.
+  // The noise is bit for bit that of the exact samplers at the claimed scale, under its own key.
   const QueryWorkload workload = QueryWorkload::all_ranges(3);
   const std::vector<std::int64_t> h = {5, 0, 7};
   const DecoderForm one_normal = IdentityDecoder{};
@@ -165,7 +165,7 @@ TEST(QueryMechanism, no_use_of_a_key_shares_bits_with_another) {
     keys.push_back(detail::key_for(use, query_key_of(5)).words());
   for (std::size_t i = 0; i < keys.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(keys[i], keys[j]);
-  // A winner among 2^20 and Laplace noise of 24 bits, which shared words before.
+  // A winner among 2^20 and Laplace noise of 24 bits, which used to draw the same words.
   const std::vector<std::int64_t> flat(std::size_t{1} << 20, 0);
   int num_equal = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -228,8 +228,8 @@ TEST(QueryMechanism, factorizations_that_integers_do_not_bear_are_refused) {
 }
 
 TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {
-  // Variances of 3000 normals or Laplace numbers: within six standard errors, a false alarm in
-  // 10^8.
+  // Variances of 3000 normal or Laplace samples are within six standard errors; a false alarm has
+  // probability 1e-8.
   constexpr int kNumReleases = 3000;
   const QueryWorkload workload = QueryWorkload::all_ranges(3);
   const std::vector<std::int64_t> h = {5, 0, 7};
@@ -244,7 +244,7 @@ TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {
       mean += noise / kNumReleases;
       squares += noise.cwiseAbs2() / kNumReleases;
     }
-    // A Laplace number has the fourth moment 6 sigma^4, a normal one 3.
+    // A Laplace variable has fourth moment 6 sigma^4, a normal one 3 sigma^4.
     const double spread = std::sqrt((privacy.delta > 0 ? 2.0 : 5.0) / kNumReleases);
     for (Eigen::Index q = 0; q < truth.size(); ++q) {
       if (errors(q) == 0) {
@@ -254,7 +254,7 @@ TEST(QueryMechanism, standard_errors_are_those_of_many_releases) {
       EXPECT_NEAR(mean(q) / errors(q), 0, 6 / std::sqrt(kNumReleases));
       EXPECT_NEAR(squares(q) / (errors(q) * errors(q)), 1, 6 * spread);
     }
-    EXPECT_GT(std::abs(1.5 - 1), 6 * spread);  // half as much again would be seen
+    EXPECT_GT(std::abs(1.5 - 1), 6 * spread);  // would detect half as much again
   }
 }
 
@@ -274,7 +274,7 @@ TEST(QueryMechanism, calibration_spends_epsilon_and_delta_and_no_more) {
   }
 }
 
-/// Mass of round(sigma z) at k, or of the discrete Laplace law.
+/// Mass at k of round(sigma z), or of the discrete Laplace distribution.
 double mass(const QueryMechanism& mechanism, std::int64_t k) {
   const double x = std::abs(static_cast<double>(k)), scale = mechanism.noise_scale();
   if (mechanism.noise() == QueryNoise::laplace) return std::exp(-x / scale);
@@ -283,7 +283,7 @@ double mass(const QueryMechanism& mechanism, std::int64_t k) {
 }
 
 /// Estimate of delta at `epsilon` between two histograms, E[max(0, 1 - e^(epsilon - loss))] over
-/// releases of the first, and its standard error; and the largest loss.
+/// releases of the first, with its standard error and the largest loss.
 struct QueryAudit {
   double delta, standard_error, largest_loss;
 };
@@ -311,7 +311,7 @@ TEST(QueryMechanism, likelihood_ratios) {
   const std::vector<std::int64_t> h = {4, 2, 1}, fewer = {3, 2, 1}, moved = {3, 2, 2};
   for (const QueryPrivacy& target : all_privacies(1)) {
     QueryPrivacy privacy = target;
-    if (privacy.delta > 0) privacy.delta = 0.05;  // seen in some thousand releases
+    if (privacy.delta > 0) privacy.delta = 0.05;  // detectable in a few thousand releases
     const QueryMechanism mechanism = own_mechanism(workload, privacy);
     const auto& other = privacy.neighbours == Neighbours::zero_out ? fewer : moved;
     for (const auto& found : {audit(mechanism, h, other, 1), audit(mechanism, other, h, 1)}) {
@@ -320,7 +320,7 @@ TEST(QueryMechanism, likelihood_ratios) {
         EXPECT_LE(found.largest_loss, 1 + 1e-9);
       }
     }
-    // The same releases do not have half the epsilon.
+    // The same releases do not satisfy half the epsilon.
     const QueryAudit refuted = audit(mechanism, h, other, 0.5);
     EXPECT_GT(refuted.delta, privacy.delta + 6 * refuted.standard_error);
   }
@@ -343,7 +343,7 @@ TEST(QueryMechanism, a_person_with_several_records_is_protected) {
     EXPECT_EQ(of_persons.unit_error(), of_rows.unit_error());
     const QueryAudit found = audit(of_persons, h, fewer, 1);
     EXPECT_LE(found.delta, privacy.delta + 6 * found.standard_error);
-    // Noise for one record does not protect three.
+    // Noise for one record does not protect a person with three.
     const QueryAudit refuted = audit(of_rows, h, fewer, 1);
     EXPECT_GT(refuted.delta, privacy.delta + 6 * refuted.standard_error);
   }
@@ -353,8 +353,8 @@ TEST(QueryMechanism, replace_one_is_refused_for_persons_with_several_records) {
   const QueryFactorization prefix = factorize_queries(QueryWorkload::prefix(3));
   for (const double delta : {0.0, kDelta}) {
     QueryPrivacy privacy{.epsilon = 1, .delta = delta, .neighbours = Neighbours::replace_one};
-    // A person with two records in the place of one with one: what is released without noise
-    // would tell them apart. So it is true of one record each only.
+    // If a person with two records replaced a person with one, queries released without noise would
+    // tell them apart. So replace-one holds only for one record each.
     const QueryRelease mine = QueryMechanism(prefix, privacy)
                                   .release(std::vector<std::int64_t>{5, 0, 7}, query_key_of(2));
     const QueryRelease theirs = QueryMechanism(prefix, privacy)
@@ -378,7 +378,7 @@ TEST(QueryMechanism, refuses_bad_input) {
                "epsilon must be positive");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = 1}), "invalid_argument", "delta");
   EXPECT_ERROR(QueryMechanism(prefix, {.epsilon = 1, .delta = -1}), "invalid_argument", "delta");
-  // By itself, before anything is computed with them.
+  // Checked before anything is computed.
   for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
     for (const double delta : {0.0, kDelta})
       EXPECT_ERROR((QueryPrivacy{.epsilon = bad, .delta = delta}.require_sound()),
@@ -414,7 +414,7 @@ TEST(QueryMechanism, noise_is_rounded_up_to_the_last_bit) {
       .replace_one_lower_bound = 1,
       .unit_error = 1,
       .objective = Objective::mean};
-  // fma rounds a product less a number once, so that its sign is that of the real numbers.
+  // fma rounds once, so the sign of a product minus a number is exact.
   const double of_record = QueryMechanism(counts, {.epsilon = 1, .delta = kDelta}).sensitivity();
   for (std::int64_t most = 2; most < 1000000; most = most * 9 / 8 + 1) {
     const QueryMechanism mechanism(counts,
@@ -431,7 +431,7 @@ TEST(QueryMechanism, noise_is_rounded_up_to_the_last_bit) {
   }
   const double distance = QueryMechanism(counts, {.epsilon = 1, .delta = 0}).sensitivity();
   for (int scale = 1; scale < 500; ++scale) {
-    // A whole number would be enough here, or a hair below.
+    // A scale at or slightly below a whole number would suffice here.
     for (const double epsilon : {distance / scale, std::nextafter(distance / scale, 0)}) {
       const QueryMechanism mechanism(counts, {.epsilon = epsilon, .delta = 0});
       EXPECT_GE(std::fma(mechanism.noise_scale(), epsilon, -mechanism.sensitivity()), 0) << scale;
@@ -441,11 +441,11 @@ TEST(QueryMechanism, noise_is_rounded_up_to_the_last_bit) {
 }
 
 TEST(QueryMechanism, the_predicted_std_is_that_of_the_measurements) {
-  // Six standard errors of the mean square of 40,960 measurements, of which hundreds are not 0: 10
-  // cases give a false alarm with probability below 1e-7.
+  // Six standard errors of the mean square of 40,960 measurements, hundreds of which are not 0; the
+  // 10 cases give a false alarm with probability below 1e-7.
   constexpr std::int64_t kValues = 64;
   constexpr std::uint64_t kReleases = 640;
-  // Measured in whole counts, so that little noise is a few integers.
+  // Measures whole counts, so that small noise is a few integers.
   const QueryFactorization counts{.factors = {{.encoder = IntegerMatrix::Identity(kValues, kValues),
                                                .decoder = Matrix::Identity(kValues, kValues)}},
                                   .lower_bound = 1,
@@ -520,7 +520,7 @@ TEST(ConsistentHistogram, has_the_number_of_records_that_the_release_tells) {
   }
 }
 
-/// M in units of the noise.
+/// M, scaled to units of the noise.
 Matrix scaled_encoder(const QueryMechanism& mechanism) {
   const QueryFactorization& f = mechanism.factorization();
   const auto num_values = static_cast<Eigen::Index>(f.num_values());
@@ -536,7 +536,7 @@ Matrix scaled_encoder(const QueryMechanism& mechanism) {
   return encoder;
 }
 
-/// y in units of the noise.
+/// y, scaled to units of the noise.
 Vector scaled_measurements(const QueryMechanism& mechanism, const QueryRelease& release) {
   Vector y(static_cast<Eigen::Index>(release.measurements.size()));
   for (Eigen::Index i = 0; i < y.size(); ++i)
@@ -546,8 +546,8 @@ Vector scaled_measurements(const QueryMechanism& mechanism, const QueryRelease& 
 }
 
 TEST(ConsistentHistogram, takes_no_total_for_certain_that_has_noise_or_is_one_of_a_product) {
-  // The first measurement is the number of records. With zero_out it has noise; in a product it is
-  // one measurement among the others. What is found is the nearest to all of them.
+  // The first measurement is the number of records. With zero_out it is noisy; in a product it is
+  // one measurement among others. The result must be nearest to all of them.
   const QueryWorkload total_and_each = QueryWorkload::matrix(Matrix{{1, 1}, {1, 0}, {0, 1}});
   const QueryWorkload product =
       QueryWorkload::kronecker(std::vector{total_and_each, total_and_each});
@@ -565,7 +565,7 @@ TEST(ConsistentHistogram, takes_no_total_for_certain_that_has_noise_or_is_one_of
     double farthest = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       QueryRelease release = mechanism.release(h, query_key_of(seed));
-      // Measurements that no histogram has: the nearest one has another total.
+      // No histogram has these measurements, and the nearest one has a different total.
       release.measurements.front() += static_cast<std::int64_t>(40 * total_unit);
       const Vector x = consistent_histogram(mechanism, release);
       const Vector y = scaled_measurements(mechanism, release);
@@ -599,7 +599,8 @@ TEST(ConsistentHistogram, is_the_nearest_with_counts_that_can_be) {
       const Vector x = consistent_histogram(mechanism, release, options);
       EXPECT_GE(x.minCoeff(), 0);
       const Vector gradient = encoder.transpose() * (encoder * x - y);
-      // Optimal: the gradient is level where x > 0, and not below that level where x = 0.
+      // Optimality conditions: the gradient is constant where x > 0, and not below that constant
+      // where x = 0.
       double level = 0;
       if (has_total) {
         EXPECT_NEAR(x.sum(), 33, 1e-9);

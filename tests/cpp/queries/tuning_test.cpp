@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of choosing a model among candidates, and what it may cost.
+// Distribution of the private choice among candidate models, and its privacy cost.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -23,8 +23,8 @@ Key tuning_key(std::int64_t seed) {
   return Key::insecure_from_seed(static_cast<std::uint64_t>(seed));
 }
 
-/// Outcomes of one candidate in two neighbouring worlds: cells of N(0, 1) and N(mu, 1), which are
-/// mu-GDP as functions of these.
+/// Distributions of a candidate's outcome in two neighbouring worlds: N(0, 1) and N(mu, 1),
+/// discretised into cells and therefore mu-GDP.
 struct Worlds {
   std::vector<double> here;
   std::vector<double> there;
@@ -42,15 +42,15 @@ struct Worlds {
   }
 };
 
-/// Chance that some candidate is chosen with an outcome, by going through the coins of the others
-/// and through who of those that tie is chosen: `laws[i]` is the law of candidate i over ranks, of
-/// which a higher one wins.
+/// Probability that some candidate is chosen with each outcome, computed by enumerating the other
+/// candidates' coins and tie-breaking. `laws[i]` is the distribution of candidate i over ranks; a
+/// higher rank wins.
 std::vector<double> chosen_law(const std::vector<std::vector<double>>& laws) {
   const std::size_t num_candidates = laws.size(), num_ranks = laws[0].size();
   std::vector<double> chosen;
   for (std::size_t own = 0; own < num_candidates; ++own) {
     for (std::size_t rank = 0; rank < num_ranks; ++rank) {
-      // chances[t]: so many others tie, and none is better.
+      // chances[t] is the probability that t others tie and none is better.
       std::vector<double> chances{1};
       for (std::size_t other = 0; other < num_candidates; ++other) {
         if (other == own) continue;
@@ -82,8 +82,8 @@ double delta_between(const std::vector<double>& p, const std::vector<double>& q,
   return delta;
 }
 
-/// Largest delta over all orders of the outcomes, with both worlds in either place. A second order
-/// is that of every other candidate: their outcomes need not be ranked alike.
+/// Largest delta over all orders of the outcomes, with the two worlds in either role. All other
+/// candidates share a second order, since their outcomes need not be ranked alike.
 double worst_delta(const Worlds& worlds, double epsilon, std::size_t num_candidates) {
   const std::size_t num_cells = worlds.here.size();
   std::vector<std::size_t> order(num_cells), other(num_cells);
@@ -135,9 +135,9 @@ TEST(Tuning, no_order_of_the_outcomes_has_more_delta_than_the_bound) {
         const double worst = worst_delta(worlds, epsilon, k);
         const TuningLoss loss{.mu = mu, .epsilon = epsilon, .num_candidates = num_candidates};
         EXPECT_LE(worst, tuning_delta(loss)) << mu << " " << epsilon << " " << k;
-        // The choice is not free: the delta of one learner is no bound.
+        // The choice costs privacy: the delta of a single learner is no bound.
         EXPECT_GT(worst, alone * 1.05) << mu << " " << epsilon << " " << k;
-        // Nor is it times the mean number of those that take part.
+        // Nor is that delta times the mean number of participating candidates.
         const double mean = kShare * static_cast<double>(k) / (1 - std::pow(1 - kShare, k));
         is_ratio_needed = is_ratio_needed || worst > mean * alone;
       }
@@ -176,7 +176,7 @@ TEST(Tuning, the_plan_spends_the_target_and_no_more) {
       EXPECT_LE(composed.selection_epsilon, epsilon);
     }
   }
-  // By tests/reference/tuning_oracle.py.
+  // Computed by tests/reference/tuning_oracle.py.
   const TuningTarget known{.target = {.epsilon = 1, .delta = 1e-6}, .num_candidates = 3};
   EXPECT_NEAR(plan_tuning(known).learner_epsilon, 0.7643329521, 1e-4);
   EXPECT_THROW(plan_tuning({.target = {.epsilon = 1, .delta = 1e-6}, .num_candidates = 1}), Error);
@@ -196,7 +196,7 @@ TEST(Tuning, a_tenth_of_the_rows_is_held_out_and_every_row_as_often) {
     together += std::count(rows.begin(), rows.end(), 4) == 1 &&
                 std::count(rows.begin(), rows.end(), 5) == 1;
   }
-  // Six standard deviations: refused by chance with probability below 1e-7.
+  // Six standard deviations: a correct sampler fails with probability below 1e-7.
   for (const double each : times) EXPECT_NEAR(each / kNumDraws, 3.0 / 21, 6 * 0.0025);
   EXPECT_NEAR(together / kNumDraws, 3.0 * 2 / (21 * 20), 6 * 0.00085);
   EXPECT_EQ(draw_held_out(2, tuning_key(1)).size(), 1U);
@@ -212,13 +212,13 @@ TEST(Tuning, a_choice_has_the_law_of_coins_and_the_exponential_mechanism) {
     std::vector<double> times(3, 0);
     for (std::int64_t seed = 0; seed < kNumDraws; ++seed)
       ++times[static_cast<std::size_t>(choose_tuned(num_right, options, tuning_key(seed)))];
-    // Six standard deviations of a share are 0.0213 at most.
+    // Six standard deviations of a share are at most 0.0213.
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(times[i] / kNumDraws, law[i], 0.0213);
-    // The coins do something: the best is chosen more often without them.
+    // The coins have an effect: without them the best candidate is chosen more often.
     const double unit = neighbours == Neighbours::zero_out ? 0.5 : 0.25;
     const double weight = std::exp(2 * -unit), last = std::exp(5 * -unit);
     EXPECT_GT(1 / (1 + weight + last), law[1] + 0.03);
-    // By hand: the sets {1}, {0, 1}, {1, 2} and all three.
+    // Computed for the sets {1}, {0, 1}, {1, 2} and all three.
     const double by_hand =
         (kShare / 16 + kShare * kShare / 4 * (1 / (1 + weight) + 1 / (1 + last)) +
          kShare * kShare * kShare / (1 + weight + last)) /
@@ -227,8 +227,8 @@ TEST(Tuning, a_choice_has_the_law_of_coins_and_the_exponential_mechanism) {
   }
 }
 
-/// Numbers of right rows of three candidates, for all tables of three rows: bit i of a row says
-/// whether candidate i reads it right.
+/// Counts the rows that each of three candidates predicts correctly, for all tables of three rows;
+/// bit i of a row says whether candidate i predicts it correctly.
 std::vector<std::int64_t> counted(const std::vector<std::uint32_t>& rows) {
   std::vector<std::int64_t> counts(3, 0);
   for (const std::uint32_t row : rows)
@@ -244,7 +244,8 @@ TEST(Tuning, a_row_that_is_held_out_changes_no_chance_by_more_than_epsilon) {
     for (std::uint32_t table = 0; table < 8 * 8 * 8; ++table) {
       const std::vector<std::uint32_t> rows{table % 8, table / 8 % 8, table / 64};
       const std::vector<double> law = tuned_probabilities(counted(rows), options);
-      // A row that is zeroed out is read right by nobody; another one by anybody.
+      // No candidate predicts a zeroed row correctly; any subset may predict a replaced row
+      // correctly.
       const std::uint32_t num_others = neighbours == Neighbours::zero_out ? 1 : 8;
       for (std::uint32_t other = 0; other < num_others; ++other) {
         const std::vector<double> there =
@@ -254,7 +255,7 @@ TEST(Tuning, a_row_that_is_held_out_changes_no_chance_by_more_than_epsilon) {
       }
     }
     EXPECT_LE(largest, kEpsilon);
-    EXPECT_GT(largest, kEpsilon / 2);  // a law of half the epsilon would have less
+    EXPECT_GT(largest, kEpsilon / 2);  // half the epsilon would give a smaller loss
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Columns of statistics against the noise that is made for them, by listing.
+// Compares the columns of statistics with the noise made for them, by enumeration.
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,8 @@
 
 namespace dpftrl::testing {
 
-/// The integers that the record adds to the sums of the release, found from two streams with one
-/// noise, in input units of the columns.
+/// Integers that the record adds to the sums of the release, in input units of the columns, found
+/// from two streams with the same noise.
 template <class Columns>
 Vector added(const Columns& columns, typename Columns::Record record) {
   const auto mechanism = Mechanism::make({.strategy = "tree",
@@ -39,8 +39,8 @@ Vector added(const Columns& columns, typename Columns::Record record) {
   return difference;
 }
 
-/// Lists what a step of two neighbouring streams can differ by if its record changes, each vector
-/// once: a record and none, or, where records are replaced, any two of them too.
+/// Lists all vectors by which a step of two neighbouring streams can differ if its record changes,
+/// each once: a record and none or, where records are replaced, also any two records.
 template <class Columns>
 std::vector<Vector> step_differences(const Columns& columns,
                                      const std::vector<typename Columns::Record>& records) {
@@ -60,8 +60,8 @@ std::vector<Vector> step_differences(const Columns& columns,
   return differences;
 }
 
-/// Largest norm of encoded + C D over all D with one of the differences in each row of `changed`,
-/// and zeros elsewhere.
+/// Largest norm of encoded + C D, where D has one of the differences in each row of `changed` and
+/// zeros elsewhere.
 inline double farthest(const Matrix& encoder, std::span<const std::int64_t> changed,
                        const std::vector<Vector>& differences, const Matrix& encoded) {
   if (changed.empty()) return encoded.norm();
@@ -73,16 +73,16 @@ inline double farthest(const Matrix& encoder, std::span<const std::int64_t> chan
   return largest;
 }
 
-/// Largest distance of what the encoder makes of two neighbouring streams, each with one of the
-/// records or none in every step; the noise is made for noise_stddev * mu of the certificate.
+/// Largest distance between the encoded streams of two neighbours, each with one of the records or
+/// none in every step; the noise is made for noise_stddev * mu of the certificate.
 ///
-/// Lists differences in place of pairs of streams, which finds the same. The encoder C is linear:
-/// the distance of C X and C Y is the norm of C (X - Y), and pairs with one difference are equally
-/// far apart. Row t of X - Y is zero where both streams have the same record, and a step_difference
-/// where they do not; the steps of the second kind are a set that the participation allows.
-/// Conversely each choice of an allowed set, and of a difference for each of its steps on its own,
-/// is X - Y of some neighbours: those that have the two records of that difference there, and none
-/// elsewhere.
+/// Enumerates differences instead of pairs of streams, with the same result. The encoder C is
+/// linear, so the distance of C X and C Y is the norm of C (X - Y), and pairs with the same
+/// difference are equally far apart. Row t of X - Y is zero where both streams have the same
+/// record, and a step_difference where they do not; the steps of the second kind are a set that the
+/// participation allows. Conversely, each choice of an allowed set, and independently of a
+/// difference for each of its steps, is X - Y of some neighbours: those that have the two records
+/// of that difference there, and none elsewhere.
 template <class Columns>
 double farthest_streams(const StatisticSum<Columns>& sum,
                         const std::vector<typename Columns::Record>& records) {
@@ -102,8 +102,8 @@ double farthest_streams(const StatisticSum<Columns>& sum,
   return largest;
 }
 
-/// No neighbouring streams are further apart than the noise is made for, and some are hardly less
-/// far if the sensitivity is exact: what is lost is how coarse the grid is.
+/// Expects no neighbouring streams to be further apart than the noise is made for and, if the
+/// sensitivity is exact, some to be nearly that far; the slack is due to the coarse grid.
 template <class Columns>
 void expect_farthest(const StatisticSum<Columns>& sum,
                      const std::vector<typename Columns::Record>& records, double slack) {
@@ -114,7 +114,7 @@ void expect_farthest(const StatisticSum<Columns>& sum,
   EXPECT_GE(largest, claim.noise_stddev * claim.mu * least);
 }
 
-/// Patterns that streams of so many steps, up to 8, can have.
+/// Participation patterns possible in streams of this many steps, up to 8.
 inline std::vector<Participation> patterns_of(std::int64_t num_steps) {
   std::vector<Participation> patterns = {Participation::single(), separated(2, 2), separated(2, 5),
                                          separated(3, 1)};
@@ -124,7 +124,7 @@ inline std::vector<Participation> patterns_of(std::int64_t num_steps) {
   return patterns;
 }
 
-/// The claim about records agrees with the noise that there is.
+/// Expects the claim about records to agree with the actual noise.
 template <class Columns>
 void expect_certified(const StatisticSum<Columns>& sum, Neighbours neighbours) {
   const Certificate claim = sum.certificate();
@@ -146,7 +146,7 @@ inline void expect_refused(const std::function<void()>& act, ErrorCode code,
   }
 }
 
-/// Counts for each estimate whether its interval misses what it is of.
+/// Counts for each estimate the cases in which its interval misses the true value.
 inline void add_misses(std::span<const std::pair<Estimate, double>> all, std::span<int> missed) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& [estimate, value] = all[i];
@@ -156,8 +156,8 @@ inline void add_misses(std::span<const std::pair<Estimate, double>> all, std::sp
   }
 }
 
-/// A number of misses of confidence 0.9 exceeds its expectation by so much with probability below
-/// 1e-5, if the claim is true: one of 144 with probability 1e-3.
+/// Excess over the expected number of misses at confidence 0.9. If the claim is true, it is
+/// exceeded with probability below 1e-5, and once among 144 with probability 1e-3.
 inline double tolerance(int num_trials) {
   return 4.5 * std::sqrt(0.09 * num_trials);
 }

@@ -23,7 +23,8 @@ struct HistogramKind {
   bool total;
 };
 
-/// Without a total, with one, and for two kinds of neighbours; a total changes nothing in the last.
+/// Without a total, with one, and for both kinds of neighbours; with the second kind a total
+/// changes nothing.
 constexpr std::array kHistogramKinds = {HistogramKind{Neighbours::zero_out, false},
                                         HistogramKind{Neighbours::zero_out, true},
                                         HistogramKind{Neighbours::replace_one, false}};
@@ -52,7 +53,7 @@ TEST(HistogramsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbour
 }
 
 TEST(HistogramsTest, DistancesOfIntegersAreNoLessThanTheyAre) {
-  // Squares of these doubles, which the noise is made for, are no less than 1 and 2.
+  // The squares of these doubles, for which the noise is made, are not less than 1 and 2.
   for (const HistogramKind& kind : kHistogramKinds) {
     const HistogramColumns columns(histogram_options(5, kind));
     const bool replaces = kind.neighbours == Neighbours::replace_one;
@@ -67,7 +68,7 @@ TEST(HistogramsTest, DistancesOfIntegersAreNoLessThanTheyAre) {
   }
 }
 
-/// The matrix of a record's columns, one a category.
+/// Matrix of a record's columns, one per category.
 Matrix encoder_of_columns(const HistogramColumns& columns) {
   Matrix encoder(columns.dimension(), columns.num_categories());
   std::vector<double> row(static_cast<std::size_t>(columns.dimension()));
@@ -94,7 +95,7 @@ TEST(HistogramsTest, ReadingsAreLeastSquares) {
         const Estimate& count = found.count[static_cast<std::size_t>(j)];
         EXPECT_NEAR(count.value, counts[j], 1e-11);
         EXPECT_NEAR(count.stddev, 2 * std::sqrt(gram(j, j)), 1e-11);
-        // The std of a share is that of count - share * total.
+        // The variance of a share is that of count - share * total.
         const Estimate& share = found.share[static_cast<std::size_t>(j)];
         Vector factors = Vector::Constant(num, -share.value);
         factors[j] += 1;
@@ -117,7 +118,7 @@ TEST(HistogramsTest, StdsAreThoseOfTheNote) {
     const auto plain = stddevs(num, kHistogramKinds[0]);
     EXPECT_NEAR(plain[0], 1, 1e-12);
     EXPECT_NEAR(plain[1], std::sqrt(num), 1e-12);
-    // The mean squared error of all m + 1 numbers is the nuclear norm's bound.
+    // The mean squared error of all m + 1 numbers attains the nuclear norm bound.
     const auto with_total = stddevs(num, kHistogramKinds[1]);
     const double bound = std::pow(num - 1 + std::sqrt(num + 1), 2) / num;
     const double squared = num * with_total[0] * with_total[0] + with_total[1] * with_total[1];
@@ -131,8 +132,8 @@ TEST(HistogramsTest, StdsAreThoseOfTheNote) {
   EXPECT_NEAR(stddevs(10, kHistogramKinds[1])[1], 1.927, 5e-4);
 }
 
-/// Error of the counts of m categories and, where it is asked for, of the total after every step:
-/// the largest mean square over them, with noise for the distance of neighbours.
+/// Error of the counts of m categories and, if requested, of the total after every step: the
+/// largest mean square over them, with noise for the distance of neighbours.
 double histogram_error(const Matrix& encoder, Eigen::Index num, const HistogramKind& kind) {
   const Eigen::Index steps = encoder.cols() / num;
   const Matrix gram = encoder.transpose() * encoder;
@@ -152,7 +153,7 @@ double histogram_error(const Matrix& encoder, Eigen::Index num, const HistogramK
   return distance * largest;
 }
 
-/// Encoders of steps, of columns a step.
+/// Kronecker product of an encoder of steps with an encoder of columns.
 Matrix kronecker(const Matrix& steps, const Matrix& columns) {
   Matrix product(steps.rows() * columns.rows(), steps.cols() * columns.cols());
   for (Eigen::Index i = 0; i < steps.rows(); ++i)
@@ -183,17 +184,17 @@ TEST(HistogramsTest, NoEncoderOfCategoriesAndStepsHasLessErrorThanTheProduct) {
           for (double& entry : other.reshaped()) entry += size * uniform();
           best = std::min(best, histogram_error(other, num, kind));
         }
-      // The optimum of steps is certified to 1e-4 and better.
+      // The optimum over steps is certified to within 1e-4.
       EXPECT_GE(best, least * (1 - 1e-5));
       EXPECT_LE(best, least * 1.01);
-      // Not to measure a total that is asked for, or that is free, is worse.
+      // If a total is requested or free, not measuring it is worse.
       const Matrix plain = kronecker(steps, Matrix::Identity(num, num));
       const bool is_plain = kind.neighbours == Neighbours::zero_out && !kind.total;
       EXPECT_GE(histogram_error(plain, num, kind), least * (is_plain ? 1 : 1.02));
     }
 }
 
-/// Records of four categories, one of which has most and one none.
+/// Records of four categories, one of which has most records and one none.
 constexpr std::array<double, 4> kTrueCounts = {30, 5, 0, 1};
 constexpr double kNum = 36;
 
@@ -205,7 +206,8 @@ std::vector<std::int64_t> histogram_records() {
   return records;
 }
 
-/// Estimates of the stream, so often, beside what they are of: total, counts and shares.
+/// Pairs of estimates and true values (total, counts and shares) for `times` repetitions of the
+/// stream.
 std::vector<std::pair<Estimate, double>> against_truth(const Histogram& found, double times = 1) {
   std::vector<std::pair<Estimate, double>> all = {{found.total, times * kNum}};
   for (std::size_t j = 0; j < kTrueCounts.size(); ++j) {
@@ -215,8 +217,8 @@ std::vector<std::pair<Estimate, double>> against_truth(const Histogram& found, d
   return all;
 }
 
-/// How many of so many intervals of confidence 0.9 miss what they are for, of each estimate, where
-/// they are made for `scale` times the noise that there is.
+/// For each estimate, the number of intervals at confidence 0.9 that miss their value, when they
+/// are made for `scale` times the actual noise.
 std::array<int, 9> missed_counts(const HistogramKind& kind, double epsilon, int num_trials,
                                  double scale = 1) {
   std::array<int, 9> missed{};
@@ -236,20 +238,20 @@ std::array<int, 9> missed_counts(const HistogramKind& kind, double epsilon, int 
 
 TEST(HistogramsTest, IntervalsCoverWhatTheyAreFor) {
   const int num_trials = testing::is_native() ? 1000 : 100;
-  // Noise of a fifth of the records, of all, and of several times as many.
+  // Noise of a fifth of the number of records, of all of it, and of several times as much.
   for (const double epsilon : {1.0, 0.2, 0.05})
     for (const HistogramKind& kind : kHistogramKinds) {
       const std::array<int, 9> missed = missed_counts(kind, epsilon, num_trials);
       for (std::size_t i = 0; i < missed.size(); ++i)
         EXPECT_LE(missed[i], 0.1 * num_trials + tolerance(num_trials)) << i << " at " << epsilon;
-      // Intervals of total and counts are no wider than that.
+      // Intervals of total and counts are no wider than necessary.
       for (const std::size_t i : {0u, 1u, 3u, 5u, 7u})
         EXPECT_GE(missed[i], 0.1 * num_trials - tolerance(num_trials)) << i << " at " << epsilon;
     }
 }
 
 TEST(HistogramsTest, IntervalsForLessNoiseFail) {
-  constexpr int kTrials = 1000;  // Fewer would not tell these confidences apart.
+  constexpr int kTrials = 1000;  // Fewer trials could not distinguish these confidences.
   for (const HistogramKind& kind : kHistogramKinds) {
     const std::array<int, 9> missed = missed_counts(kind, 1, kTrials, 0.7);
     for (const std::size_t i : {0u, 1u, 2u, 3u, 4u, 5u, 7u})
@@ -258,8 +260,8 @@ TEST(HistogramsTest, IntervalsForLessNoiseFail) {
 }
 
 TEST(HistogramsTest, MeasuredErrorsAreThoseOfTheFormula) {
-  // Noise of its own at every step; that of a std from 20,000 of them is off by 2 % with
-  // probability 6e-5.
+  // Every step has independent noise; a standard deviation estimated from 20,000 of them is off by
+  // 2 % with probability 6e-5.
   constexpr std::int64_t kSteps = 20000;
   for (const HistogramKind& kind : kHistogramKinds) {
     HistogramSum sum(
@@ -308,7 +310,7 @@ TEST(HistogramsTest, AWindowCountsItsRecords) {
   EXPECT_NEAR(found.count[2].value, 5, 0.3);
 }
 
-/// The closest of all sequences whose numbers are multiples of a half from 0 to `most`.
+/// Closest among all sequences of multiples of 1/2 from 0 to `most`.
 std::vector<double> closest_listed(const std::vector<double>& counts, double most) {
   std::vector<double> best;
   double least = std::numeric_limits<double>::infinity();
@@ -325,14 +327,14 @@ std::vector<double> closest_listed(const std::vector<double>& counts, double mos
 }
 
 TEST(HistogramsTest, MonotoneCountsAreTheClosestAndNeverFartherFromTheTruth) {
-  // Means of three of these are multiples of a half.
+  // Means of three of these are multiples of 1/2.
   for (int a = -1; a <= 3; ++a)
     for (int b = -1; b <= 3; ++b)
       for (int c = -1; c <= 3; ++c) {
         const std::vector<double> counts = {1.5 * a, 1.5 * b, 1.5 * c};
         const std::vector<double> found = monotone_counts(counts);
         const std::vector<double> listed = closest_listed(counts, 5);
-        const double slack = 0.25;  // of means of two, which a finer list would have
+        const double slack = 0.25;  // for means of two, which a finer list would contain
         double distance = 0, least = 0;
         for (std::size_t t = 0; t < 3; ++t) {
           distance += std::pow(found[t] - counts[t], 2);
@@ -362,7 +364,7 @@ TEST(HistogramsTest, MonotoneCountsAreTheClosestAndNeverFartherFromTheTruth) {
 }
 
 TEST(HistogramsTest, MonotoneCountsAreBiased) {
-  // Noise alone: no record ever. The estimates have mean 0, and monotone ones have not.
+  // Pure noise without any records. The estimates have mean 0, but monotone ones do not.
   HistogramSum sum(
       {.strategy = "output", .num_steps = 400, .target = {.epsilon = 1, .delta = 1e-6}},
       {.num_categories = 1}, Key::insecure_from_seed(7));

@@ -27,7 +27,8 @@ MomentColumns columns_of(std::int64_t num, bool covariance, Neighbours neighbour
                         .neighbours = neighbours});
 }
 
-/// Records on a lattice of so many values from -1 to 1 in each column, as integers of the sums.
+/// Records on a lattice of `num_values` values from -1 to 1 in each column, as integers of the
+/// sums.
 std::vector<Vector> all_added(const MomentColumns& columns, int num_values) {
   const auto num = static_cast<std::size_t>(columns.num_columns());
   std::vector<Vector> all;
@@ -56,7 +57,7 @@ TEST(MomentsTest, NoTwoRecordsAreFartherApartThanTheDistanceAndSomeAreThatFar) {
       const std::vector<Vector> all = all_added(columns, num_values);
       double farthest = 0;
       for (std::size_t i = 0; i < all.size(); ++i) {
-        farthest = std::max(farthest, all[i].norm());  // against no record
+        farthest = std::max(farthest, all[i].norm());  // compared with no record
         if (neighbours == Neighbours::replace_one)
           for (std::size_t j = 0; j < i; ++j)
             farthest = std::max(farthest, (all[i] - all[j]).norm());
@@ -81,7 +82,7 @@ TEST(MomentsTest, DistancesAreThoseOfTheNote) {
   }
 }
 
-/// Every stream of at most one record, of these, a step; all neighbours of it.
+/// All streams with at most one of these records per step, and all neighbours of each.
 TEST(MomentsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbours) {
   const std::vector<std::vector<double>> records = {{10, 5}, {0, -5},  {5, 0},
                                                     {0, 5},  {99, -3}, {2.5, 0.1}};
@@ -101,7 +102,7 @@ TEST(MomentsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbours) 
         }
 }
 
-/// Mean, variance and so on of records, by their definitions.
+/// Mean, variance and other moments of records, by definition.
 struct Truth {
   double count = 0;
   std::array<double, 2> mean{}, variance{};
@@ -122,7 +123,7 @@ Truth truth_of(const std::vector<std::array<double, 2>>& records) {
 
 const MomentsOptions kTwo{.ranges = {{0, 10}, {-5, 5}}, .covariance = true, .confidence = 0.9};
 
-/// Streams with the means in the middle, at the ends and at a corner of the ranges.
+/// Streams with means in the middle, at the ends and at a corner of the ranges.
 std::vector<std::vector<std::array<double, 2>>> streams(std::size_t num) {
   std::vector<std::vector<std::array<double, 2>>> all(4);
   for (std::size_t i = 0; i < num; ++i) {
@@ -140,7 +141,7 @@ struct Trial {
   int seed;
   Neighbours neighbours;
   double epsilon = 1;
-  double scale = 1;  ///< of the std that is told to the intervals
+  double scale = 1;  ///< factor on the standard deviation that the intervals assume
 };
 
 /// Moments of records of one step.
@@ -172,7 +173,7 @@ TEST(MomentsTest, WithLittleNoiseTheyAreThoseOfTheirDefinitions) {
     }
 }
 
-/// All estimates beside what they are of.
+/// Pairs of all estimates and their true values.
 std::vector<std::pair<Estimate, double>> against(const Moments& found, const Truth& truth) {
   return {{found.count, truth.count},
           {found.mean[0], truth.mean[0]},
@@ -185,8 +186,8 @@ std::vector<std::pair<Estimate, double>> against(const Moments& found, const Tru
 }
 constexpr std::size_t kNumEstimates = 8;
 
-/// How many of `num_trials` intervals of confidence 0.9 miss what they are for, of each estimate,
-/// where they are made for `scale` times the noise that there is.
+/// For each estimate, the number of `num_trials` intervals at confidence 0.9 that miss their value,
+/// when they are made for `scale` times the actual noise.
 std::array<int, kNumEstimates> missed_moments(const std::vector<std::array<double, 2>>& records,
                                               Neighbours neighbours, int num_trials,
                                               double scale = 1) {
@@ -214,7 +215,7 @@ TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
       }
 }
 
-/// Sums of one column of so many records, of which the mean and that of the squares are given.
+/// Sums of one column of `num` records with the given mean and mean square.
 std::array<double, 3> sums_of(double num, double mean, double square) {
   return {num, num * mean, 2 * num * (square - 0.625)};
 }
@@ -236,7 +237,7 @@ TEST(MomentsTest, IntervalsHaveTheirEstimatesAlsoWhereLessThanOneRecordIsSeen) {
 }
 
 TEST(MomentsTest, AnIntervalOfAVarianceHasWhatAnyMeanOfItsIntervalGives) {
-  // Confidence 0.5, of which an interval for the mean may fail with a tenth.
+  // At confidence 0.5, an interval for the mean may use a tenth of the failure probability.
   const double normal = detail::normal_half_width(0.9 * 0.5);
   const MomentColumns columns({.ranges = {{-1, 1}}, .confidence = 0.5});
   const MomentColumns for_mean({.ranges = {{-1, 1}}, .confidence = 0.95});
@@ -262,7 +263,7 @@ TEST(MomentsTest, AnIntervalOfAVarianceHasWhatAnyMeanOfItsIntervalGives) {
 
 TEST(MomentsTest, IntervalsAreNotMuchWiderThanTheyHaveToBe) {
   constexpr int kTrials = 1000;
-  // Intervals that were made for 0.7 of the noise would have confidence 0.75.
+  // Intervals made for 0.7 of the noise would have confidence 0.75.
   const auto records = streams(400)[0];
   const std::array<int, kNumEstimates> missed =
       missed_moments(records, Neighbours::zero_out, kTrials);
@@ -275,8 +276,8 @@ TEST(MomentsTest, IntervalsAreNotMuchWiderThanTheyHaveToBe) {
 }
 
 TEST(MomentsTest, MeasuredErrorsAreThoseOfTheFormula) {
-  // Noise of its own at every step; that of a std from 20,000 of them is off by 2 % with
-  // probability 6e-5.
+  // Every step has independent noise; a standard deviation estimated from 20,000 of them is off by
+  // 2 % with probability 6e-5.
   constexpr std::int64_t kSteps = 20000;
   const auto all_records = streams(100000);
   for (const auto& [which, neighbours] : {std::pair{0u, Neighbours::zero_out},
@@ -314,7 +315,7 @@ TEST(MomentsTest, StandardDeviationsAreRootsOfVariancesAndTheirErrorsAreBounded)
         EXPECT_DOUBLE_EQ(root.value * root.value, variance.value);
         EXPECT_DOUBLE_EQ(root.low * root.low, variance.low);
         EXPECT_DOUBLE_EQ(root.high * root.high, variance.high);
-        // |sqrt a - sqrt b| = |a - b| / (sqrt a + sqrt b) is at most sqrt |a - b|, whatever b is.
+        // |sqrt a - sqrt b| = |a - b| / (sqrt a + sqrt b) is at most sqrt |a - b|, for any b.
         const double most = std::sqrt(variance.stddev);
         const double first = variance.stddev / (2 * root.value);
         EXPECT_EQ(root.stddev, first < most ? first : most);
@@ -322,7 +323,7 @@ TEST(MomentsTest, StandardDeviationsAreRootsOfVariancesAndTheirErrorsAreBounded)
 }
 
 TEST(MomentsTest, ErrorsOfStandardDeviationsOfNearlyNothingAreWithinTheirBound) {
-  // All records are one: the variance is 0, and its root has no first order.
+  // All records are equal, so the variance is 0 and its root has no first-order expansion.
   constexpr int kTrials = 400;
   const auto records = streams(40)[2];
   double squares = 0, bounds = 0;

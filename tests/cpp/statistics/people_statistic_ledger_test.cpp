@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics of people in a PeopleLedger: what PeopleStatisticSum releases, over restarts.
+// Statistics of people in a PeopleLedger: the releases of PeopleStatisticSum, across restarts.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ using Bytes = std::vector<std::byte>;
 constexpr std::int64_t kLedgerSteps = 9;
 constexpr std::string_view kAbout = "a statistic of the test";
 
-/// A record, by its index, that a person brings to a step, and what it becomes.
+/// Index of a record that a person contributes to a step, and its encoding.
 struct Contributed {
   std::int64_t step;
   int person;
@@ -37,7 +37,7 @@ struct Contributed {
   std::vector<double> columns;
 };
 
-/// A statistic of people that was never interrupted, and what makes ledgers of it.
+/// Uninterrupted run of a statistic of people, and the means to make ledgers of it.
 struct Uninterrupted {
   std::string name;
   std::shared_ptr<const Mechanism> mechanism;
@@ -60,7 +60,8 @@ MechanismOptions statistic_options(const Participation& participation,
           .participation = participation};
 }
 
-/// Lets people bring some of the records to the steps, in their order, often several to one.
+/// Random contributions of some of the records by several people, ordered by step, often several to
+/// one step.
 template <class Columns, class Record>
 std::vector<Contributed> drawn(const Columns& columns, const std::vector<Record>& records,
                                unsigned seed) {
@@ -77,7 +78,7 @@ std::vector<Contributed> drawn(const Columns& columns, const std::vector<Record>
   return all;
 }
 
-/// Columns with the mechanism that a PeopleStatisticSum has, and what that one releases.
+/// Columns with the mechanism of a PeopleStatisticSum, and the releases of that sum.
 template <class Columns, class Record>
 Uninterrupted case_of(std::string name, const typename Columns::Options& what,
                       const std::vector<Record>& records, unsigned seed) {
@@ -146,7 +147,7 @@ std::vector<Uninterrupted> uninterrupted_cases(unsigned seed) {
   return all;
 }
 
-/// Takes the next contribution, or ends the step where there is none.
+/// Adds the next contribution, or ends the step if there is none.
 /// @return  whether it ended the step.
 bool add_the_rest(PeopleLedger& ledger, const Uninterrupted& what) {
   const auto next = static_cast<std::size_t>(ledger.num_contributions());
@@ -174,7 +175,7 @@ TEST(PeopleStatisticLedger, opened_after_every_call_it_has_the_sums_of_one_never
         PeopleStore store;
         store.save(ledger);
         while (ledger.num_decided() < kLedgerSteps) {
-          // Contributions are stored one by one, or with the step that they are part of.
+          // Contributions are stored one at a time, or together with the step they belong to.
           while (!add_the_rest(ledger, what) && is_late) {
           }
           if (bits() % 5 == 0)
@@ -195,7 +196,7 @@ TEST(PeopleStatisticLedger, left_at_any_point_it_takes_the_first_record_of_a_ste
     PeopleLedger whole = what.ledger();
     PeopleStore begun;
     begun.save(whole);
-    // Left after each of the calls that were stored, and some that were not.
+    // The ledger is abandoned after each stored call, and after some that were not stored.
     while (whole.num_decided() < kLedgerSteps) {
       PeopleLedger lost = begun.opened(what.ledger());
       for (int i = 0; i < 3 && lost.num_decided() < kLedgerSteps; ++i)
@@ -211,9 +212,9 @@ TEST(PeopleStatisticLedger, left_at_any_point_it_takes_the_first_record_of_a_ste
 }
 
 TEST(PeopleStatisticLedger, all_small_worlds_have_the_sums_that_the_noise_is_made_for) {
-  // Person 0 brings nothing, one of two categories or both to each of three steps: what
-  // ChangingOne- PersonIsWithinTheNoise shows of PeopleStatisticSum holds over a restart after any
-  // call.
+  // Person 0 brings nothing, one of two categories or both to each of three steps. The property
+  // that ChangingOnePersonIsWithinTheNoise shows for PeopleStatisticSum holds across a restart
+  // after any call.
   constexpr std::int64_t kDays = 3;
   const std::array<std::vector<std::int64_t>, 5> kinds = {{{}, {0}, {1}, {0, 1}, {1, 0}}};
   const HistogramOptions what{.num_categories = 2, .neighbours = Neighbours::replace_one};
@@ -271,7 +272,7 @@ TEST(PeopleStatisticLedger, a_second_record_of_a_step_changes_nothing_but_the_nu
       ledger->acknowledge(1);
     }
     EXPECT_EQ(released(once), released(twice)) << what.name;
-    // Added up they have other sums: the two kinds of ledger are told apart.
+    // Adding the records up gives other sums, and the two kinds of ledger are distinguished.
     PeopleLedger added(what.mechanism, what.options);
     added.contribute("ann", first);
     added.contribute("ann", second);
@@ -306,7 +307,7 @@ TEST(PeopleStatisticLedger, a_state_is_continued_as_what_it_is_of_and_nothing_el
       EXPECT_EQ(next.num_contributions(), 0);
     }
   }
-  // A stack has another mechanism than the sums of one workload, and the same columns.
+  // A stack has another mechanism than the sums of one workload, but the same columns.
   const Uninterrupted stack = stack_case(1);
   PeopleLedger of_stack = stack.ledger();
   PeopleLedger plain(Mechanism::make(statistic_options(testing::separated(3, 2))), stack.options,

@@ -16,10 +16,10 @@ using testing::kNan;
 
 constexpr std::int64_t kPlacedSteps = 3;
 
-/// Records that a person brings to a step, by their indices and in their order; -1 is none.
+/// Indices of the records that a person brings to a step, in order; -1 means none.
 using Brought = std::array<int, 2>;
 
-/// Person 0 brings nothing to a step, each of three records, two of them or one twice.
+/// Person 0 brings to a step nothing, one of three records, two different ones, or one twice.
 constexpr std::array kBrought = {Brought{-1, -1}, Brought{0, -1}, Brought{1, -1},
                                  Brought{2, -1},  Brought{1, 0},  Brought{0, 0}};
 using PlacedRecords = std::array<std::size_t, kPlacedSteps>;  ///< indices in kBrought
@@ -43,8 +43,8 @@ std::vector<Participation> patterns() {
           testing::separated(3, 1)};
 }
 
-/// Computes the integers that a world adds to the sums of each step, a row a step. `take` hands a
-/// record of a person over; `others` have records, too.
+/// Computes the integers that a world adds to the sums, one row per step. `take` adds a record of a
+/// person; with `others`, other people have records, too.
 template <class Sum, class Take>
 Matrix statistic_increments(Sum& sum, Sum& silent, const PlacedRecords& world, bool others,
                             Take&& take) {
@@ -68,8 +68,8 @@ Matrix statistic_increments(Sum& sum, Sum& silent, const PlacedRecords& world, b
   return steps;
 }
 
-/// Neighbours of worlds: without person 0 (zero-out), or with other records of the same steps, or
-/// none, in the place of those (replace-one).
+/// True if worlds are neighbours: without person 0 (zero-out), or with other records of the same
+/// steps, or none, in place of the originals (replace-one).
 bool are_neighbouring_worlds(Neighbours neighbours, const PlacedRecords& from,
                              const PlacedRecords& to) {
   if (neighbours == Neighbours::zero_out) return to == PlacedRecords{};
@@ -79,8 +79,8 @@ bool are_neighbouring_worlds(Neighbours neighbours, const PlacedRecords& from,
   return true;
 }
 
-/// Largest distance of what the encoder makes of two neighbouring worlds, in stds of the noise
-/// times mu: at most 1 where the noise covers it.
+/// Largest distance between the encoded sums of two neighbouring worlds, in units of the noise's
+/// standard deviation times mu; at most 1 if the noise covers it.
 template <class Columns, class Take>
 double farthest(const Participation& participation, const typename Columns::Options& what,
                 Take&& take) {
@@ -143,7 +143,7 @@ TEST(PeopleStatisticsTest, ChangingOnePersonIsWithinTheNoiseAndSomeChangesReachI
 }
 
 TEST(PeopleStatisticsTest, RecordsThatAreAddedUpOrCountTooOftenExceedTheNoise) {
-  // Falsifies the check above: one person as three, so that each record counts once more.
+  // Falsifies the check above: one person acts as three, so that each record counts additionally.
   int alias = 10;
   const auto as_others = [&alias](PeopleMomentSum& sum, int person, int record) {
     const std::span<const double> numbers = kNumbers[static_cast<std::size_t>(record)];
@@ -166,7 +166,8 @@ TEST(PeopleStatisticsTest, RecordsThatAreAddedUpOrCountTooOftenExceedTheNoise) {
 }
 
 TEST(PeopleStatisticsTest, WhatPeopleSumAddsUpIsFartherApartThanReplacedRecords) {
-  // Why only the first record of a step counts: columns of two, clipped together, are no record.
+  // Only the first record of a step may count: columns of two records, clipped together, are not
+  // those of any record.
   const MomentColumns columns(moments_for(Neighbours::replace_one));
   const auto mechanism = Mechanism::make({.strategy = "tree",
                                           .num_steps = 1,
@@ -224,7 +225,7 @@ TEST(PeopleStatisticsTest, RefusesBadRecordsAndChangesNothing) {
   PeopleMomentSum sum(statistic_mechanism(Participation::single()),
                       moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
   EXPECT_TRUE(sum.contribute(2, std::array{1.0}));
-  // Refused also where it would not count.
+  // Refused even if it would not count.
   for (const std::int64_t person : {1, 2}) {
     expect_refused([&] { sum.contribute(person, std::array{kNan}); }, ErrorCode::invalid_argument,
                    "record[0]");

@@ -64,7 +64,8 @@ TEST(StackSum, with_hardly_any_noise_sums_are_those_of_their_definitions) {
 }
 
 TEST(StackSum, intervals_cover_what_they_are_for) {
-  // 40,000 numbers at each of three workloads: the share that is covered has a std of 0.0015.
+  // With 40,000 numbers for each of three workloads, the share that is covered has a standard
+  // deviation of 0.0015.
   constexpr std::int64_t kSize = 40000;
   for (const double confidence : {0.5, 0.9}) {
     StackSum sums(stack_sum_options(), stack(),
