@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out in the middle of a release leaves everything as it was. Replaces the global
-// operators new of this test program by some that can be told to fail.
+// Running out of memory in the middle of a release leaves everything unchanged. Replaces the global
+// operators new of this test program by versions that can be made to fail.
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -12,18 +12,18 @@
 namespace {
 
 constexpr std::int64_t kNever = -1;
-/// Allocations that still succeed; kNever: all of them.
+/// Number of allocations that still succeed; kNever means all of them.
 std::int64_t allocations_left = kNever;
 
 constexpr auto kDefaultAlignment = std::align_val_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__};
 
-/// Memory that `give_back` takes, or null. Neither is inlined: GCC would see an operator and `free`
-/// side by side, and warn.
+/// Allocates memory to be freed by `give_back`, or returns null. Neither function is inlined,
+/// because GCC would see an operator next to `free` and warn.
 [[gnu::noinline]] void* take(std::size_t size, std::align_val_t align) noexcept {
   if (allocations_left == 0) return nullptr;
   if (allocations_left > 0) --allocations_left;
   const auto unit = static_cast<std::size_t>(align);
-  const std::size_t num_units = size / unit + 1;  // aligned_alloc wants whole ones
+  const std::size_t num_units = size / unit + 1;  // aligned_alloc requires whole units
   if (num_units > SIZE_MAX / unit) return nullptr;
   return std::aligned_alloc(unit, num_units * unit);
 }
@@ -68,7 +68,7 @@ void operator delete[](void* memory, Align, const NoThrow&) noexcept { give_back
 namespace dpftrl {
 namespace {
 
-/// A pair of operators as the functions they are: a compiler may leave new expressions out.
+/// A pair of operators as functions, since a compiler may omit new expressions.
 struct Form {
   const char* name;
   void* (*make)();
@@ -138,16 +138,16 @@ std::vector<double> allocation_record(std::int64_t step) {
   return std::vector<double>(kAllocatedDimension, 0.05 * static_cast<double>(1 + step % 5));
 }
 
-/// Releases by step; a step that was spent without a release has none.
+/// Releases by step; a step spent without a release is empty.
 using Releases = std::vector<std::vector<double>>;
 
 struct Interrupted {
   Releases releases = Releases(kAllocatedSteps);
-  std::vector<std::int64_t> records;  ///< by step: which one was counted there, or -1
+  std::vector<std::int64_t> records;  ///< index of the record counted at each step, or -1
   bool has_failed = false;
 };
 
-/// A run in which allocation number `failing` throws; the record is then offered again.
+/// Runs with allocation number `failing` throwing, then offers the same record again.
 Interrupted run_with_failure(const std::shared_ptr<const Mechanism>& how,
                              const PrefixSumOptions& options, std::int64_t failing) {
   PrefixSum sums(how, options);
@@ -172,7 +172,7 @@ Interrupted run_with_failure(const std::shared_ptr<const Mechanism>& how,
   return run;
 }
 
-/// Lets each allocation fail in turn, or one of `stride`.
+/// Makes each allocation fail in turn, or every `stride`-th.
 void expect_repeatable(const std::shared_ptr<const Mechanism>& how, const PrefixSumOptions& options,
                        std::int64_t stride = 1) {
   const std::string& name = how->certificate().strategy;
@@ -181,7 +181,8 @@ void expect_repeatable(const std::shared_ptr<const Mechanism>& how, const Prefix
     const Interrupted run = run_with_failure(how, options, failing);
     if (!run.has_failed) break;
     ++num_failures;
-    // Undisturbed, the records at the steps at which they were counted, zeros where none was.
+    // An undisturbed run over the records at the steps where they were counted, with zeros
+    // elsewhere.
     PrefixSum undisturbed(how, options);
     std::vector<double> expected(kAllocatedDimension);
     for (std::size_t t = 0; t < run.records.size(); ++t) {
@@ -210,7 +211,8 @@ void expect_repeatable(const char* name, const PrefixSumOptions& options,
 }
 
 TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_record_once) {
-  // So fine beside the noise that many entries are recomputed, which takes memory.
+  // The grid is so fine compared with the noise that many entries are recomputed, which allocates
+  // memory.
   for (const char* name : {"independent", "tree", "square-root", "hybrid", "blt-rational"})
     expect_repeatable(name, with_grid(0x1p-28));
   for (const char* name : {"independent", "square-root", "banded-square-root"})
@@ -233,7 +235,7 @@ TEST(Allocation, a_release_of_several_workloads_that_lacks_memory_leaves_none_ah
                       testing::is_native() ? 1 : 5);
 }
 
-/// A learner of which allocation number `failing` throws; the example is then offered again.
+/// A learner in which allocation number `failing` throws; the example is then offered again.
 struct LearnerRun {
   std::vector<double> iterates;  ///< after every step
   bool has_failed = false;

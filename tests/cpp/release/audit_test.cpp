@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks on the releases themselves: what is claimed survives them, noise 2/3 as large does not.
+// Attacks on the releases themselves: the claimed privacy withstands them, but noise 2/3 as large
+// does not.
 //
-// The short form runs always; with DPFTRL_LONG=1 in the environment the full form, for minutes.
+// The short form always runs; DPFTRL_LONG=1 in the environment selects the full form, which takes
+// minutes.
 #include "audit.hpp"
 
 #include <cstdlib>
@@ -24,17 +26,19 @@ bool is_long_audit() {
   return value != nullptr && std::string(value) == "1";
 }
 
-/// The claim of one coordinate. d coordinates attack side by side: a record is +-1 in each of them,
-/// sqrt(d) = the clip norm in all, and the mechanism is made for sqrt(d) times the mu (d times the
-/// rho) of the claim. Streams that differ in one coordinate only are at 1 / sqrt(d) of the distance
-/// of neighbours, hence have exactly this claim. So one stream is d independent trials.
+/// Claim for one coordinate. d coordinates are attacked in parallel: a record is +-1 in each of
+/// them, so its norm is sqrt(d), the clip norm, and the mechanism is made for sqrt(d) times the mu
+/// (d times the rho) of the claim. Streams that differ in one coordinate only are at 1 / sqrt(d) of
+/// the distance of neighbours, hence have exactly this claim. So one stream provides d independent
+/// trials.
 ///
-/// delta is large so that few trials decide: with mu = 1.37 and noise 2/3 as large, 5800 of them
-/// find epsilon > 2 with probability 0.999. epsilon_surely_found says so for every audit below,
-/// with the shift that its attack really has.
+/// delta is large so that few trials suffice: with mu = 1.37 and noise 2/3 as large, 5800 trials
+/// find epsilon > 2 with probability 0.999. epsilon_surely_found confirms this for every audit
+/// below, with the actual shift of its attack.
 constexpr ApproximateDp kClaim = {.epsilon = 2, .delta = 0.1};
 
-/// A user in the steps of a pattern, and everybody else chosen by the adversary.
+/// A stream with or without a user in the steps of a pattern; the adversary chooses all other
+/// records.
 struct AuditWorld {
   bool is_with;
   Neighbours neighbours;
@@ -45,9 +49,10 @@ double sign_of(double x) {
   return x < 0 ? -1 : 1;
 }
 
-/// Feeds a stream and adds up what the attack makes of it. Records outside the pattern follow the
-/// signs of the last release, so does the sign of the user's contribution: an adaptive adversary.
-/// The adversary knows its own records and what the user contributes in the world without her.
+/// Feeds a stream to `release` and accumulates the attack's statistic. Records outside the pattern
+/// follow the signs of the last release, as does the sign of the user's contribution, so the
+/// adversary is adaptive. It knows its own records and what the user contributes in the world
+/// without her.
 ///
 /// @param release  takes a record and the part of it that the adversary knows; writes the release,
 ///                 and adds to the statistic of every coordinate, up to the sign.
@@ -83,7 +88,7 @@ double num_trials_of(const Audit& audit) {
   return static_cast<double>(audit.side * audit.side);
 }
 
-/// Distance by which the user moves her steps: 1, or 2 if she is replaced.
+/// Distance by which the user changes her steps: 1, or 2 if she is replaced.
 double moved_by(const Audit& audit) {
   return neighbour_distance(audit.options.neighbours);
 }
@@ -95,8 +100,8 @@ Vector indicator(const std::vector<bool>& pattern) {
   return steps;
 }
 
-/// The most powerful linear test of releases: v = (B B^T)^-1 A e. With unit noise its statistic
-/// v . release has the standard deviation sqrt(v B B^T v), and moves by as much squared.
+/// The most powerful linear test of releases: v = (B B^T)^-1 A e. With unit noise its statistic v .
+/// release has standard deviation sqrt(v B B^T v), and shifts by the square of that.
 struct Direction {
   Vector weights;
   double length;
@@ -110,7 +115,8 @@ Direction best_direction(const Strategy& strategy, const std::vector<bool>& patt
   return {weights, std::sqrt(weights.dot(moved))};
 }
 
-/// Made for `factor` times the mu of the claim in every coordinate: 3/2 makes the noise 2/3.
+/// Mechanism for `factor` times the mu of the claim in every coordinate; 3/2 gives noise 2/3 as
+/// large.
 std::shared_ptr<const Mechanism> grid_mechanism(const Audit& audit, double factor) {
   MechanismOptions options = audit.options;
   const double mu = factor * static_cast<double>(audit.side) * mu_from_approximate_dp(kClaim);
@@ -144,7 +150,7 @@ double audited_grid(const Audit& audit, double factor, double honest_stddev) {
                                   statistics(false, 2 * audit.seed + 1), kClaim.delta);
 }
 
-/// Claimed epsilon above, epsilon with 2/3 of the noise below what is measured.
+/// Expects the measured epsilon to stay below the claim, and to exceed it with noise 2/3 as large.
 void expect_grid_survives(const Audit& audit, const std::string& title) {
   const auto mechanism = grid_mechanism(audit, 1);
   const double shift = moved_by(audit) *
@@ -157,7 +163,7 @@ void expect_grid_survives(const Audit& audit, const std::string& title) {
   EXPECT_GT(audited_grid(audit, 1.5, mechanism->noise_stddev()), kClaim.epsilon) << title;
 }
 
-/// The step, alone or with others one epoch apart, where the attack moves most.
+/// Step, or steps one epoch apart, at which the attack shifts the statistic most.
 std::vector<bool> worst_pattern(const Strategy& strategy, const Participation& participation) {
   const std::int64_t n = strategy.num_steps();
   const std::int64_t k = participation.max_participations_within(n);
@@ -181,8 +187,8 @@ std::vector<Participation> audited_participations() {
 }
 
 constexpr std::int64_t kAuditSteps = 8;
-/// Steps at which the releases of every family show a user nearly as well as its measurements do:
-/// a tree that is estimated from below forgets later leaves.
+/// Number of steps after which the releases of every family reveal a user nearly as well as the
+/// measurements do: a tree that is estimated from below forgets later leaves.
 constexpr std::int64_t kFewSteps = 2;
 
 TEST(Audit, grid_releases_of_every_strategy_leak_no_more_than_claimed) {
@@ -221,7 +227,7 @@ TEST(Audit, grid_releases_with_replaced_records_in_several_epochs_leak_no_more_t
 }
 
 TEST(Audit, grid_releases_of_epochs_and_of_normalised_columns_leak_no_more_than_claimed) {
-  constexpr std::int64_t kShortEpochs = 4;  // an epoch of three steps, and the first of the next
+  constexpr std::int64_t kShortEpochs = 4;  // one epoch of three steps, and one step more
   std::uint64_t seed = 2500;
   for (const auto& [name, parameters] :
        {std::pair<const char*, StrategyParameters>{"square-root", {.epoch_length = 3}},
@@ -240,7 +246,7 @@ TEST(Audit, grid_releases_of_epochs_and_of_normalised_columns_leak_no_more_than_
 
 // --- lattice ---------------------------------------------------------------------------------
 
-/// As grid_mechanism; the target of the discrete Gaussian is one of rho.
+/// Version of grid_mechanism for mode lattice; the discrete Gaussian has a rho target.
 PrefixSum lattice_sums(const Audit& audit, LatticeNoise noise, double factor, const Key& key) {
   MechanismOptions options = audit.options;
   const double ratio = factor * static_cast<double>(audit.side);
@@ -258,14 +264,14 @@ PrefixSum lattice_sums(const Audit& audit, LatticeNoise noise, double factor, co
            .lattice_noise = noise}};
 }
 
-/// C e, from what is measured: the best attack on measurements is the inner product with it.
+/// C e as measured; the best attack on measurements is the inner product with it.
 std::vector<double> moved_measurements(const IntegerEncoder& encoder,
                                        const std::vector<bool>& pattern) {
   const auto coder = lattice::make_coder(encoder, 1);
   std::vector<double> moved;
   for (std::size_t t = 0; t < pattern.size(); ++t) {
     const auto step = static_cast<std::int64_t>(t);
-    // Large, so that the roundings of buffers do not show.
+    // Large enough to make the rounding of buffers negligible.
     const std::int64_t record = pattern[t] ? 1024 : 0;
     std::vector<std::int64_t> row(static_cast<std::size_t>(coder->num_measurements(step)));
     coder->measure(step, {&record, 1}, row);
@@ -340,7 +346,7 @@ std::vector<std::string> with_integer_encoder() {
 }
 
 TEST(Audit, lattice_measurements_leak_no_more_than_claimed) {
-  // A discrete sample takes a microsecond: three families of encoders in the short form.
+  // A discrete sample takes a microsecond, so the short form has three families of encoders.
   const std::vector<std::string> few = {"tree", "banded-square-root", "blt-rational"};
   const std::vector<std::string> all = with_integer_encoder();
   ASSERT_GE(all.size(), 13u);
@@ -350,16 +356,16 @@ TEST(Audit, lattice_measurements_leak_no_more_than_claimed) {
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
     for (const std::string& name : is_long_audit() || !is_discrete ? all : few) {
       for (const Participation& participation : audited_participations()) {
-        Audit audit = {
-            .options = {.strategy = name,
-                        .num_steps = is_long_audit() ? kAuditSteps : kFewSteps,
-                        .participation = participation},
-            // The zCDP claim is looser than what the noise gives: it takes four times the trials.
-            .side = is_long_audit() ? 256
-                    : is_discrete   ? 160
-                                    : 100,
-            .seed = ++seed};
-        // Column 0 is the longest of them all, and 0, b, 2b, ... the worst pattern.
+        Audit audit = {.options = {.strategy = name,
+                                   .num_steps = is_long_audit() ? kAuditSteps : kFewSteps,
+                                   .participation = participation},
+                       // The zCDP claim is looser than the actual privacy of the noise, and
+                       // refuting it takes four times the trials.
+                       .side = is_long_audit() ? 256
+                               : is_discrete   ? 160
+                                               : 100,
+                       .seed = ++seed};
+        // Column 0 is the longest, and 0, b, 2b, ... is the worst pattern.
         audit.pattern.assign(static_cast<std::size_t>(audit.options.num_steps), false);
         for (std::size_t t = 0; t < audit.pattern.size();
              t += participation.max_participations() > 1 ? 4 : audit.pattern.size())
@@ -385,19 +391,20 @@ TEST(Audit, lattice_measurements_with_replaced_records_leak_no_more_than_claimed
 // --- the audit itself ------------------------------------------------------------------------
 
 TEST(Audit, bounds_on_rates_are_chernoffs) {
-  // N KL(q, p) = log odds at the bound, on either side.
+  // At the bounds on either side, N KL(q, p) equals the log odds.
   const double above = testing::rate_at_most(0.1, 1000, 21),
                below = testing::rate_at_least(0.1, 1000, 21);
   EXPECT_NEAR(1000 * testing::divergence(0.1, above), 21, 1e-6);
   EXPECT_NEAR(1000 * testing::divergence(0.1, below), 21, 1e-6);
   EXPECT_GT(above, 0.1);
   EXPECT_LT(below, 0.1);
-  // No alarm in N trials: p = 1 - e^(-21/N).
+  // No alarms in N trials give p = 1 - e^(-21/N).
   EXPECT_NEAR(testing::rate_at_most(0, 1000, 21), 1 - std::exp(-0.021), 1e-12);
 }
 
 TEST(Audit, one_dimensional_streams_with_keys_of_their_own_give_the_same_verdict) {
-  // No side-by-side coordinates: the claim is that of the certificate, a trial is a stream.
+  // Without parallel coordinates, the claim is that of the certificate, and each stream is one
+  // trial.
   constexpr std::int64_t kTrials = 8000;
   const auto audited = [&](double factor) {
     const double mu = factor * mu_from_approximate_dp(kClaim);
@@ -428,15 +435,15 @@ TEST(Audit, one_dimensional_streams_with_keys_of_their_own_give_the_same_verdict
 
 // --- covariances -----------------------------------------------------------------------------
 
-/// Covariance of the columns, normal paths of mean 0.
+/// Covariance of normal paths of mean 0, given as columns.
 Matrix covariance_of(const Matrix& paths) {
   return paths * paths.transpose() / static_cast<double>(paths.cols());
 }
 
 constexpr std::int64_t kNumPaths = 100000;
 
-/// Every entry of the covariance of kNumPaths paths within six standard errors of the expected one;
-/// `slack` for their rounding. A false alarm in 5 10^8 entries.
+/// True if every entry of the covariance of kNumPaths paths is within six standard errors of the
+/// expected one, plus `slack` for rounding. A false alarm occurs in one of 5 10^8 entries.
 bool is_close(const Matrix& found, const Matrix& expected, double slack) {
   for (Eigen::Index i = 0; i < found.rows(); ++i) {
     for (Eigen::Index j = 0; j <= i; ++j) {

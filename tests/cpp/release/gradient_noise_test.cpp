@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Noise for sums of gradients that callers keep: sums of the results are the releases of PrefixSum.
+// Noise for sums of gradients that the caller keeps: sums of the results equal the releases of
+// PrefixSum.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -30,7 +31,7 @@ GradientNoiseOptions gradient_options(
           .dimension = kGradientWidth};
 }
 
-/// Gradients on a grid, no longer than the norm.
+/// Random gradient on a grid, with at most the given norm.
 std::vector<double> gradient(std::mt19937_64& bits, double grid, double norm) {
   std::vector<double> values(kGradientWidth);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -43,7 +44,7 @@ TEST(GradientNoise, sums_of_the_results_are_the_releases_bit_for_bit) {
     if (variant.options.name == "independent" || variant.options.name == "lambda-cgd" ||
         variant.options.name == "banded-inverse-square-root")
       if (!variant.options.parameters.normalize_columns && !variant.options.parameters.epoch_length)
-        continue;  // rows of their own, each rounded by itself
+        continue;  // their rows are rounded separately
     GradientNoise noise(gradient_options(variant.options.name, variant.options.parameters,
                                          variant.options.participation));
     const auto mechanism = Mechanism::make({.strategy = variant.options.name,
@@ -73,7 +74,7 @@ TEST(GradientNoise, of_few_bands_sums_of_the_results_are_within_a_unit_a_step_of
     StrategyParameters parameters;
     if (std::string(family) == "lambda-cgd") parameters.lambda = 0.5;
     GradientNoiseOptions how = gradient_options(family, parameters);
-    how.grid = 0.5;  // coarse, so that roundings differ
+    how.grid = 0.5;  // coarse, so that rounding makes a difference
     GradientNoise noise(how);
     const auto mechanism = noise.mechanism().with_clip_norm(noise.mechanism().clip_norm());
     PrefixSum sums(mechanism, {.key = how.key, .dimension = kGradientWidth, .grid = noise.grid()});
@@ -107,8 +108,9 @@ TEST(GradientNoise, no_two_sums_have_the_same_noise_unless_it_goes_back) {
 }
 
 TEST(GradientNoise, the_norm_covers_what_truncating_a_sum_adds) {
-  // Whatever else is in the sum, two that differ by at most the promised norm differ in integers by
-  // at most the norm that the noise is made for; that of the promise would not do.
+  // Whatever else the sum contains, two sums that differ by at most the promised norm differ in
+  // integers by at most the norm that the noise is calibrated for; the promised norm itself would
+  // be too small.
   for (const std::optional<double> grid : {std::optional<double>(), std::optional(0.25)}) {
     GradientNoiseOptions how = gradient_options("tree");
     how.grid = grid;

@@ -16,7 +16,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// Everything that is measured, in order, for one-dimensional records.
+/// All measurements in order, for one-dimensional records.
 Integers measured(const IntegerEncoder& encoder, const Integers& records) {
   const std::unique_ptr<lattice::Coder> coder = lattice::make_coder(encoder, 1);
   Integers all;
@@ -29,7 +29,7 @@ Integers measured(const IntegerEncoder& encoder, const Integers& records) {
   return all;
 }
 
-/// max over all patterns and signs of ||C u||^2, from what the coder really measures.
+/// max over all patterns and signs of ||C u||^2, from the actual measurements of the coder.
 std::int64_t brute_force_integers(const IntegerEncoder& encoder,
                                   const Participation& participation) {
   const std::int64_t n = encoder.num_steps();
@@ -62,7 +62,7 @@ std::vector<Participation> integer_participations(std::int64_t n) {
   return all;
 }
 
-/// A Toeplitz strategy with any coefficients; its decoder is not looked at.
+/// A Toeplitz strategy with arbitrary coefficients, whose decoder is not used.
 ToeplitzStrategy toeplitz_strategy(std::vector<double> coefficients, std::int64_t n, bool is_band) {
   const auto num_bands = static_cast<std::int64_t>(coefficients.size());
   coefficients.resize(static_cast<std::size_t>(n));
@@ -132,7 +132,8 @@ TEST(IntegerEncoder, over_epochs_signs_count_by_inner_products) {
 }
 
 TEST(IntegerEncoder, coefficients_that_rise_again_are_bounded_by_their_majorant) {
-  // Participations at once meet coefficients 1 and 0, two steps apart both ones: 1 + 1 + 4.
+  // Adjacent participations overlap in coefficients 1 and 0, and those two steps apart in both
+  // ones: 1 + 1 + 4.
   const IntegerEncoder encoder = IntegerEncoder::of(toeplitz_strategy({1, 0, 1}, 5, false), 0);
   const auto twice = Participation::min_separation({.max_participations = 2, .min_separation = 1});
   const auto claim = encoder.sensitivity(twice);
@@ -143,7 +144,7 @@ TEST(IntegerEncoder, coefficients_that_rise_again_are_bounded_by_their_majorant)
 }
 
 TEST(IntegerEncoder, no_two_steps_have_the_noise_of_one_measurement) {
-  // Rows of noise are those of the measurements: each one used once, none left out.
+  // Each noise row belongs to one measurement: every row is used exactly once.
   constexpr std::int64_t kSteps = 2048;
   for (const char* name : {"tree", "honaker", "independent", "banded-square-root"}) {
     const IntegerEncoder encoder =
@@ -159,7 +160,7 @@ TEST(IntegerEncoder, no_two_steps_have_the_noise_of_one_measurement) {
 }
 
 TEST(IntegerEncoder, sensitivity_of_buffers_is_above_that_of_all_patterns) {
-  // At 20 bits the roundings are 2^-19 of the smallest coefficients here: they are in the
+  // At 20 bits, rounding errors are 2^-19 of the smallest coefficients here and appear in the
   // deviation.
   for (const std::int64_t n : {1, 2, 3, 8}) {
     const IntegerEncoder encoder = buffers({0.99, 0.4}, {0.2, 0.3}, n, 28);
@@ -178,7 +179,7 @@ TEST(IntegerEncoder, sensitivity_of_buffers_is_above_that_of_all_patterns) {
   }
 }
 
-/// Integers up to `limit` in magnitude.
+/// Random integers of magnitude at most `limit`.
 Integers random_integers(std::int64_t n, std::int64_t limit, std::uint64_t row) {
   std::vector<std::uint32_t> words(static_cast<std::size_t>(n));
   fill_bits(Key::insecure_from_seed(3), Stream::test, row, 0, words);
@@ -189,7 +190,8 @@ Integers random_integers(std::int64_t n, std::int64_t limit, std::uint64_t row) 
 }
 
 TEST(IntegerEncoder, roundings_deviate_by_no_more_than_the_bound) {
-  // Differences of two streams against the matrix in long double, whose error is far smaller.
+  // Differences of two streams, compared with the matrix in long double, whose error is far
+  // smaller.
   constexpr std::int64_t kSteps = 400;
   double largest = 0;
   const std::vector<double> decays = {0.9999, 0.9}, weights = {0.05, 0.6};
@@ -212,7 +214,7 @@ TEST(IntegerEncoder, roundings_deviate_by_no_more_than_the_bound) {
     }
   }
   EXPECT_LE(largest, encoder.rounding_deviation());
-  // Not vacuous: roundings do add up beyond what a single one can do.
+  // The test is not vacuous: rounding errors add up beyond a single one.
   EXPECT_GT(largest, 2);
 }
 
@@ -225,7 +227,7 @@ TEST(IntegerEncoder, scaled_integers_are_rounded_exactly) {
       const long double exact =
           static_cast<long double>(value) * static_cast<long double>(factor) / 0x1p31L;
       const long double off = static_cast<long double>(scale_rounded(value, factor)) - exact;
-      // Within half a unit, to the 2^-3 that a long double of this size may be off.
+      // Within half a unit, plus the 2^-3 by which a long double of this size may be off.
       EXPECT_LE(std::abs(off), 0.5L + 0.125L) << value << " * " << factor;
     }
   EXPECT_EQ(scale_rounded(3, kOne / 2), 2);    // 1.5 up

@@ -17,7 +17,7 @@ using detail::LogReader;
 using detail::ShortDigest;
 using Bytes = std::vector<std::byte>;
 
-/// Bytes of a frame whose steps and memo have so many.
+/// Bytes of a frame whose steps and memo have the given size.
 constexpr std::size_t frame_size(std::size_t size) {
   return 28 + (8 * (size + 16) + 6) / 7;
 }
@@ -25,7 +25,7 @@ constexpr std::size_t kStepSize = 40, kFrame = frame_size(kStepSize);
 constexpr std::int64_t kLoggedSteps = 1000;
 const Bytes kSecret(64, std::byte{7});
 
-/// Frames of so many steps each, none of whose bytes is zero by intention.
+/// Log of frames with these numbers of steps, with mostly non-zero bytes.
 Bytes make_log(const std::vector<std::int64_t>& sizes) {
   ShortDigest tag = detail::base_tag(kSecret, {});
   Bytes log;
@@ -41,7 +41,7 @@ Bytes make_log(const std::vector<std::int64_t>& sizes) {
   return log;
 }
 
-/// Steps of the whole frames of a log.
+/// Number of steps in the complete frames of a log.
 std::int64_t num_read(const Bytes& log, std::size_t position = 0) {
   LogReader reader(log, detail::base_tag(kSecret, {}),
                    {.secret = kSecret,
@@ -117,7 +117,7 @@ TEST(LedgerLog, what_was_lost_before_other_frames_is_damage) {
     std::fill(bad.begin() + begin, bad.begin() + end, std::byte{0});
     EXPECT_ERROR(num_read(bad), "bad_state", "whole releases");
   }
-  // A whole frame that is missing, or one that stands twice.
+  // A complete frame that is missing or repeated.
   Bytes gap = first(log, size);
   gap.insert(gap.end(), log.end() - kFrame, log.end());
   EXPECT_ERROR(num_read(gap), "bad_state", "from step 31 on");
@@ -158,7 +158,7 @@ TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
 
 constexpr std::int64_t kHorizon = 40, kLoggedDimension = 2;
 
-/// A window of the horizon is the prefix sums.
+/// Ledger with a log. A window as long as the horizon gives the prefix sums.
 ReleaseLedger make_logged_ledger(const char* strategy, ReleaseMode mode = ReleaseMode::grid,
                                  std::int64_t width = kHorizon) {
   const auto how = Mechanism::make({.strategy = strategy,
@@ -172,7 +172,7 @@ std::vector<double> logged_record(std::int64_t step) {
   return {0.1 * static_cast<double>(step % 7), -0.3};
 }
 
-/// Contents of a store: a state, and the frames that were appended to it.
+/// Contents of a store: a state, and the frames appended to it.
 struct Stored {
   Bytes base, log;
   ReleaseLedger::LogTag tag;
@@ -215,7 +215,7 @@ TEST(LedgerLog, a_ledger_that_repeats_its_log_has_the_state_of_one_that_went_on)
       store.open(next);
       EXPECT_EQ(next.num_acknowledged(), 20);
       EXPECT_ERROR(next.decide(19, logged_record(1)), "already_released", "another record");
-      // The log goes on where it ended.
+      // The log continues where it ended.
       next.decide(20, logged_record(20));
       store.append(next);
       ReleaseLedger third = make_logged_ledger(strategy, mode, width);
@@ -252,14 +252,14 @@ TEST(LedgerLog, a_frame_costs_its_own_steps) {
     EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(24 + 16 * kLoggedDimension));
     store.append(ledger);
   }
-  // A frame has all steps that are not acknowledged.
+  // A frame contains all unacknowledged steps.
   ledger.decide(30, logged_record(30));
   ledger.decide(31, logged_record(31));
   EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(2 * (24 + 16 * kLoggedDimension)));
 }
 
 TEST(LedgerLog, a_release_with_other_bits_is_refused) {
-  // Sealed anew with the ledger's own secret, as by a version whose noise differs.
+  // Sealed again with the ledger's own secret, as by a version with different noise.
   const auto words =
       random_block(Key::insecure_from_seed(4), {.stream = Stream::ledger, .row = 0, .block = 0});
   Bytes secret(64);

@@ -38,7 +38,7 @@ PrefixSumOptions people_ledger_options(std::uint64_t seed = 4,
   return {.key = Key::insecure_from_seed(seed), .dimension = kPeopleLedgerDimension, .mode = mode};
 }
 
-/// A store with ledgers of `how` and these options.
+/// Store that opens ledgers of `how` with these options.
 struct Store : testing::PeopleStore {
   PeopleLedger open(const std::shared_ptr<const Mechanism>& how,
                     const PrefixSumOptions& options = people_ledger_options()) const {
@@ -73,7 +73,7 @@ std::vector<Given> people_stream(unsigned seed) {
   return all;
 }
 
-/// Totals of a PeopleSum for these contributions, and how many it drops.
+/// Totals of a PeopleSum for these contributions, and the number of those it drops.
 std::pair<std::vector<double>, std::int64_t> expected_of(
     const std::vector<Given>& all, const std::shared_ptr<const Mechanism>& how,
     const PrefixSumOptions& options = people_ledger_options()) {
@@ -89,7 +89,7 @@ std::pair<std::vector<double>, std::int64_t> expected_of(
   return {totals, sums.num_dropped()};
 }
 
-/// Goes on with what was not given, from the number that the ledger says.
+/// Continues with the contributions not yet given, from the number that the ledger reports.
 template <typename Use>
 void give_from(PeopleLedger& ledger, const std::vector<Given>& all, Use&& after_each) {
   while (ledger.num_decided() < kPeopleLedgerSteps) {
@@ -102,7 +102,7 @@ void give_from(PeopleLedger& ledger, const std::vector<Given>& all, Use&& after_
   }
 }
 
-/// The end of a state, about people: the sums before it also depend on rows of noise made in
+/// The end of a state, which is about people; the sums before it also depend on noise rows made in
 /// advance.
 Bytes people_of(PeopleLedger& ledger) {
   const Bytes state = ledger.state();
@@ -118,7 +118,7 @@ TEST(PeopleLedger, totals_are_those_of_a_people_sum_wherever_it_is_opened_again)
       const std::vector<Given> all = people_stream(seed);
       const auto [totals, num_dropped] = expected_of(all, how, options);
       EXPECT_GT(num_dropped, 0);
-      // Appended after each call, with a new base now and then, and opened again after each.
+      // Stores a frame after each call, occasionally a new base, and reopens the ledger after each.
       Store store;
       PeopleLedger ledger(how, options);
       Random random(seed);
@@ -151,7 +151,7 @@ TEST(PeopleLedger, what_was_not_stored_is_given_again_and_nothing_counts_twice) 
     std::int64_t num_contributions = 0, num_steps = 0;
     PeopleLedger ledger(how, people_ledger_options());
     store.save(ledger);
-    // The ledger is left at any time, stored or not, with steps that are not acknowledged, too.
+    // The ledger is abandoned at any time, stored or not, also with unacknowledged steps.
     for (bool is_done = false; !is_done;) {
       ledger = store.open(how);
       EXPECT_EQ(ledger.num_contributions(), num_contributions);
@@ -185,10 +185,10 @@ TEST(PeopleLedger, a_frame_that_was_not_stored_is_in_the_next_one) {
   Store store;
   store.save(ledger);
   ledger.contribute("ann", kOneEntry);
-  static_cast<void>(ledger.log_frame(store.tag));  // gets lost
+  static_cast<void>(ledger.log_frame(store.tag));  // lost
   ledger.contribute("bob", kOneEntry);
   static_cast<void>(ledger.log_frame(store.tag));
-  // Came after the frame that is acknowledged: the next frame has it.
+  // Arrived after the acknowledged frame was written, so the next frame contains it.
   ledger.contribute("ann", kOneEntry);
   ledger.acknowledge(0);
   ledger.decide(0);
@@ -198,7 +198,7 @@ TEST(PeopleLedger, a_frame_that_was_not_stored_is_in_the_next_one) {
   PeopleLedger next = store.open(how);
   EXPECT_EQ(next.num_contributions(), 3);
   EXPECT_EQ(released(next), released(ledger));
-  // Who counted is known: ann and bob may come again three steps later.
+  // The ledger knows who counted: ann and bob may return three steps later.
   EXPECT_FALSE(next.contribute("ann", kOneEntry));
   EXPECT_TRUE(next.contribute("dan", kOneEntry));
 }
@@ -241,7 +241,7 @@ TEST(PeopleLedger, a_frame_costs_its_own_persons) {
   ledger.decide(0);
   EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(24 + 16 * kPeopleLedgerDimension));
   store.append(ledger);
-  // Dropped: a number, and no person.
+  // A dropped contribution adds a number but no person.
   EXPECT_FALSE(ledger.contribute(name_of(1), kOneEntry));
   EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), stored(16));
 }
@@ -285,7 +285,7 @@ TEST(PeopleLedger, frames_that_break_the_pattern_or_have_other_sums_are_refused)
   const Ledger::LogTag begin = store.tag;
   ledger.contribute("ann", kOneEntry);
   store.append(ledger);
-  // A frame of a ledger with the same key in which ann did not come before: as if she came twice.
+  // A frame of a ledger with the same key in which ann did not come before, as if she came twice.
   PeopleLedger other(how, people_ledger_options());
   Store elsewhere;
   elsewhere.save(other);
@@ -303,7 +303,7 @@ TEST(PeopleLedger, frames_that_break_the_pattern_or_have_other_sums_are_refused)
   };
   EXPECT_ERROR(replay(other.log_frame(store.tag).bytes), "bad_state",
                "must have contributions that participation allows");
-  // A step whose sums are not those of what was contributed.
+  // A step whose sums do not match the contributions.
   PeopleLedger silent(how, people_ledger_options());
   silent.decide(0);
   store.log = silent.log_frame(begin).bytes;
@@ -330,7 +330,7 @@ TEST(PeopleLedger, states_that_belong_elsewhere_are_refused) {
   PrefixSumOptions narrow = people_ledger_options();
   narrow.dimension = 1;
   EXPECT_ERROR(restore(people_ledger_mechanism(), narrow), "bad_state", "");
-  // A pattern whose noise is the same: it allows no more within the horizon.
+  // A pattern with the same noise that allows no more participations within the horizon.
   const auto more = people_ledger_mechanism(Participation::min_separation({kPeopleLedgerSteps, 6}));
   const auto same = people_ledger_mechanism(Participation::min_separation({2, 6}));
   ASSERT_EQ(more->noise_stddev(), same->noise_stddev());
@@ -343,7 +343,7 @@ TEST(PeopleLedger, states_that_belong_elsewhere_are_refused) {
   PeopleLedger close(often, people_ledger_options());
   const Bytes of_close = close.state();
   EXPECT_ERROR(PeopleLedger(seldom, people_ledger_options()).restore(of_close), "bad_state", "");
-  // Neither kind of ledger opens the other's.
+  // Neither kind of ledger opens states of the other.
   ReleaseLedger records(people_ledger_mechanism(), people_ledger_options());
   EXPECT_ERROR(records.restore(state), "bad_state", "");
   EXPECT_ERROR(
@@ -353,7 +353,7 @@ TEST(PeopleLedger, states_that_belong_elsewhere_are_refused) {
 
 TEST(PeopleLedger, states_without_people_options_are_those_of_before_there_were_any) {
   const Bytes state = PeopleLedger(people_ledger_mechanism(), people_ledger_options()).state();
-  // The fingerprint that was written before there were any.
+  // Fingerprint written before they existed.
   EXPECT_EQ(detail::word_at(state, 24), 11644155539008944588u);
   EXPECT_EQ(detail::word_at(state, 32), 16070477405457301241u);
 }
@@ -369,7 +369,7 @@ TEST(PeopleLedger, damaged_states_are_refused_whatever_their_checksum_says) {
   const auto refused = [&](const std::string& words, auto&& change) {
     Bytes bad = state;
     change(bad);
-    // Sealed again, with the header's own words.
+    // Sealed again, with the same header words.
     std::array<std::byte, 32> ids{};
     std::copy_n(bad.begin() + 24, ids.size(), ids.begin());
     detail::CheckpointHeader header{.kind = detail::CheckpointKind::people_ledger,
@@ -388,7 +388,8 @@ TEST(PeopleLedger, damaged_states_are_refused_whatever_their_checksum_says) {
         bytes[bytes.size() - from_end + i] = static_cast<std::byte>(word >> (8 * i));
     };
   };
-  // Two persons end the state: one of 32 bytes, and one of 48 with a part; either may come first.
+  // The state ends with two persons, one of 32 bytes and one of 48 with a part; either may come
+  // first.
   const std::size_t people = 32 + 48;
   const bool is_open_first =
       detail::word_at(state, state.size() - people + 24) == 1;  // its last step is the open one
@@ -423,7 +424,7 @@ TEST(PeopleLedger, names_are_told_apart_and_stored_as_codes_of_the_key) {
   ledger.decide(0);
   ledger.acknowledge(1);
   for (const std::string& name : names) EXPECT_FALSE(ledger.contribute(name, std::array{0.5, 0.0}));
-  // Neither a name nor its plain hash is in the bytes, and other keys have other codes.
+  // The bytes contain neither the name nor its plain hash, and other keys give other codes.
   const std::string name = "person 7 of the test";
   const auto code_in = [&](std::uint64_t seed) {
     PeopleLedger one(how, people_ledger_options(seed));
@@ -457,7 +458,7 @@ TEST(PeopleLedger, what_is_refused_changes_nothing) {
                "step must be acknowledged before others contribute, got 0");
   EXPECT_ERROR(ledger.released(0), "invalid_argument", "step must be");
   ledger.acknowledge(1);
-  ledger.decide(0);  // once more: decided
+  ledger.decide(0);  // again: already decided
   EXPECT_EQ(ledger.num_decided(), 1);
   EXPECT_TRUE(ledger.contribute("ann", kOneEntry));
   for (std::int64_t t = 1; t < kPeopleLedgerSteps; ++t) ledger.decide(t);

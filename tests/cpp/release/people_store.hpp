@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ledgers of people and what a store has of them.
+// Ledgers of people, and the contents of their store.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dpftrl::testing {
 
-/// Contents of a store: a state, and the frames that were appended to it.
+/// Contents of a store: a state, and the frames appended to it.
 struct PeopleStore {
   std::vector<std::byte> base = {}, log = {};
   Ledger::LogTag tag = {};
@@ -32,7 +32,7 @@ struct PeopleStore {
     tag = part.tag;
     ledger.acknowledge(ledger.num_decided());
   }
-  /// Lets a new ledger go on from here.
+  /// Restores a new ledger from the stored contents.
   PeopleLedger opened(PeopleLedger ledger) const {
     if (base.empty()) return ledger;
     ledger.restore(base);
@@ -47,7 +47,7 @@ inline std::string name_of(int person) {
   return "person " + std::to_string(person);
 }
 
-/// All releases that were acknowledged, one after the other.
+/// Concatenates all acknowledged releases.
 inline std::vector<double> released(const Ledger& ledger) {
   std::vector<double> all;
   for (std::int64_t t = 0; t < ledger.num_acknowledged(); ++t)

@@ -29,10 +29,10 @@ PrefixSumOptions people_options(std::int64_t dimension = 1) {
   return {.key = Key::insecure_from_seed(5), .dimension = dimension};
 }
 
-/// Contributions of each person at each step, in input units: 0 none, 1.6 two records of 0.8.
+/// Contributions of each person at each step, in input units: 0 means none, 1.6 two records of 0.8.
 using PeopleWorld = std::array<std::array<double, kPeopleSteps>, 2>;
 
-/// Increments of the sums, without noise, in clip norms.
+/// Increments of the sums in clip norms, without noise.
 template <typename Contribute>
 Vector people_increments(const std::shared_ptr<const Mechanism>& how, Contribute&& contribute) {
   PeopleSum sums(how, people_options()), silent(how, people_options());
@@ -60,7 +60,8 @@ Vector increments_of(const std::shared_ptr<const Mechanism>& how, const PeopleWo
   });
 }
 
-/// All worlds in which person 0 does 0, 0.5, -3 or 1.6 at each step and person 1 nothing or 1.
+/// Calls `use` for all worlds in which person 0 contributes 0, 0.5, -3 or 1.6 at each step, and
+/// person 1 nothing or 1.
 template <typename Use>
 void for_each_world(Use&& use) {
   constexpr std::array kValues = {0.0, 0.5, -3.0, 1.6};
@@ -75,7 +76,7 @@ void for_each_world(Use&& use) {
     }
 }
 
-/// Largest ||C (x - x')|| over all worlds and those without person 0.
+/// Largest ||C (x - x')|| over all worlds x, where x' is the world x without person 0.
 double people_sensitivity(const Participation& bound, const Mechanism& how,
                           const std::shared_ptr<const Mechanism>& bounding) {
   double largest = 0;
@@ -103,13 +104,13 @@ TEST(PeopleSum, leaving_one_person_out_is_within_the_sensitivity) {
       const auto how = people_mechanism(pattern, strategy);
       const double found = people_sensitivity(pattern, *how, how);
       EXPECT_LE(found, how->certificate().sensitivity) << strategy;
-      // The worst world is among them: the noise is no larger than it has to be.
+      // The worst world is among them, so the noise is no larger than necessary.
       EXPECT_GT(found, (1 - 1e-9) * how->certificate().sensitivity) << strategy;
     }
 }
 
 TEST(PeopleSum, a_looser_bound_exceeds_the_sensitivity) {
-  // Falsifies the check above: calibrated for one participation, bounded for two.
+  // Falsifies the check above: calibrated for one participation but bounded for two.
   const auto single = people_mechanism(Participation::single());
   const Participation twice = Participation::min_separation({2, 2});
   const double found = people_sensitivity(twice, *single, people_mechanism(twice));
@@ -176,7 +177,7 @@ TEST(PeopleSum, what_is_refused_changes_nothing) {
   std::array<double, 2> wide{};
   EXPECT_ERROR(sums.release(wide), "wrong_length", "noisy must have 1 entries, got 2");
   EXPECT_EQ(sums.step(), 0);
-  // The pattern of person 1 was not used up by what was refused.
+  // Refused contributions did not use up the pattern of person 1.
   EXPECT_TRUE(sums.contribute(1, std::array{1.0}));
   for (std::int64_t t = 0; t < kPeopleSteps; ++t) sums.release(total);
   EXPECT_ERROR(sums.contribute(2, std::array{1.0}), "past_horizon", "below the horizon 4");

@@ -37,7 +37,7 @@ std::vector<double> prefix_record(std::uint64_t row, std::size_t dimension, doub
   return values;
 }
 
-/// Increment from one record, in grids: the difference of two releases that share all noise.
+/// Increment from one record, in grids, as the difference of two releases with the same noise.
 std::vector<double> increment(const std::shared_ptr<const Mechanism>& how,
                               const std::vector<double>& values,
                               std::optional<double> grid = std::nullopt) {
@@ -64,7 +64,7 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
       noise.next(row);
       clip_to_norm(values, how->clip_norm());
       for (std::size_t i = 0; i < 3; ++i) {
-        // Grid points are exact doubles here, so the right-hand side is rounding of sum + noise.
+        // Grid points are exact doubles here, so the right-hand side rounds sum + noise.
         total[i] += std::trunc(values[i] / sums.grid()) * sums.grid();
         const double ideal = total[i] + how->noise_stddev() * row[i];
         EXPECT_EQ(noisy[i], std::floor(ideal / sums.grid() + 0.5) * sums.grid()) << info.name;
@@ -75,7 +75,7 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
 }
 
 TEST(PrefixSum, coordinates_beyond_a_block_have_noise_and_records_of_their_own) {
-  // Releases go through a row in blocks of 1024; noise used twice would cancel in a difference.
+  // Releases process a row in blocks of 1024; noise used twice would cancel in a difference.
   constexpr std::size_t kWidth = 2100;
   const auto how = prefix_mechanism("tree", 3);
   const PrefixSumOptions options = prefix_options(static_cast<std::int64_t>(kWidth));
@@ -111,7 +111,8 @@ TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
           std::vector<double>(dimension, -clip)};
       for (std::uint64_t row = 0; row < 40; ++row)
         records.push_back(prefix_record(row, dimension, clip));
-      // As long as the clip norm, but for the last digits: one pass cannot tell on which side.
+      // Norms equal to the clip norm except for the last digits, so one pass cannot tell which is
+      // larger.
       for (std::uint64_t row = 0; row < 40; ++row) {
         std::vector<double> values = prefix_record(row, dimension, 1);
         double sum = 0;
@@ -137,8 +138,9 @@ TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
 }
 
 TEST(PrefixSum, integer_records_as_long_as_the_clip_norm_lose_nothing) {
-  // Clipping divides by the norm, which rounds, and the grid then takes one from some entries: not
-  // where the integers are short enough. Pythagorean triples touch the clip norm.
+  // Clipping divides by the rounded norm, and truncation to the grid then takes one from some
+  // entries. This must not happen if the integers are short enough. Pythagorean triples reach the
+  // clip norm exactly.
   for (int m = 2; m < 40; ++m)
     for (int n = 1; n < m; ++n) {
       const double hypotenuse = m * m + n * n;
@@ -165,8 +167,8 @@ TEST(PrefixSum, clipping_leaves_what_is_short_enough_and_only_that) {
 }
 
 TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
-  // At every length of record, scale and piece of a block: far outside, on the sphere, inside, and
-  // scales that lose digits when they meet the grid.
+  // Records of every length, scale and part of a block: far outside, on the sphere, inside, and at
+  // scales that lose digits on the grid.
   const auto how = prefix_mechanism("tree", 64, 0.7);
   for (const std::size_t width : {std::size_t{1}, std::size_t{5}, std::size_t{700}}) {
     const std::vector<double> features = prefix_record(width, width, 1);
@@ -209,7 +211,7 @@ TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
 }
 
 TEST(PrefixSum, the_norm_limit_is_the_exact_floor_of_a_square) {
-  // clip / grid = 1527566631.7..., whose square has its low bits beyond a double.
+  // clip / grid = 1527566631.7..., whose square has low bits that a double cannot hold.
   const double grid = 0x1p-30;
   const double clip = 1.422657216946611;
   const std::vector<std::int64_t> crafted = {1261412984, 861566517, 26289, 164, 17, 5, 0};
@@ -233,7 +235,7 @@ TEST(PrefixSum, the_norm_limit_of_a_fraction_is_rounded_down) {
   EXPECT_EQ(detail::max_norm_squared(3, 1), 9);
 }
 
-/// The integers that a record adds.
+/// Integers that a record adds.
 std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_norm, double grid) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(record.size()));
   const detail::GridRecord integers(record, clip_norm, grid);
@@ -244,7 +246,8 @@ std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_n
 }
 
 TEST(PrefixSum, a_clip_norm_whose_square_is_rounded_up_is_not_exceeded) {
-  // n ones have the norm sqrt(n); a clip norm below it whose square rounds to n hides that.
+  // n ones have norm sqrt(n). A slightly smaller clip norm whose square rounds to n hides that they
+  // must be clipped.
   constexpr std::array<double, 1> kOne = {1};
   std::int64_t num_hidden = 0;
   for (std::size_t n = 2; n < 300; ++n) {
@@ -261,8 +264,8 @@ TEST(PrefixSum, a_clip_norm_whose_square_is_rounded_up_is_not_exceeded) {
 }
 
 TEST(PrefixSum, a_shortened_record_keeps_its_order_over_blocks) {
-  // Pythagorean records at clip norms a few ulps below their own: where clipping rounds back to the
-  // same integers, one is taken from the larger.
+  // Pythagorean records at clip norms a few ulps below their own norm: if clipping rounds back to
+  // the same integers, one is taken from the larger.
   constexpr std::array<double, 1> kOne = {1};
   std::int64_t num_shortened = 0;
   for (std::int64_t m = 2; m < 24; ++m)
@@ -301,7 +304,7 @@ TEST(PrefixSum, records_within_the_clip_norm_keep_their_value_to_one_grid) {
 }
 
 TEST(PrefixSum, integers_are_counted_exactly) {
-  // Counts up to the clip norm lose nothing, whatever epsilon makes of the noise.
+  // Counts up to the clip norm are represented exactly, for any epsilon.
   for (const double epsilon : {0.01, 1.0, 50.0})
     for (const double clip : {1.0, 5.0, 1000.0}) {
       const auto how = prefix_mechanism("honaker", 1000, clip, epsilon);
@@ -338,7 +341,7 @@ TEST(PrefixSum, truncation_of_a_whole_stream_stays_below_a_quarter_of_the_noise)
       const double typical =
           how->noise_stddev() * std::sqrt(how->strategy().row_norms().mean_squared);
       EXPECT_LE(static_cast<double>(n) * (0.3 - kept), typical / 4) << info.name << " " << n;
-      // The rule is needed: the other two conditions alone allow more.
+      // The rule is needed, since the other two conditions alone allow a coarser grid.
       if (n == 20000 && info.name == "honaker") {
         EXPECT_GT(static_cast<double>(n) * (1.0 / 128), typical / 4);
       }
@@ -357,7 +360,7 @@ TEST(PrefixSum, default_grid_works_at_every_scale) {
             << clip << " " << epsilon << " " << n;
 }
 
-/// Noise of the first release over many coordinates, in predicted standard deviations.
+/// Noise of the first release over many coordinates, in units of the predicted standard deviation.
 double empirical_stddev(const Mechanism& how, std::vector<double> noisy) {
   double squares = 0;
   for (const double x : noisy) squares += x * x;
@@ -365,7 +368,8 @@ double empirical_stddev(const Mechanism& how, std::vector<double> noisy) {
 }
 
 TEST(PrefixSum, noise_has_the_stated_standard_deviation) {
-  // 10^5 samples: the estimate's std is 0.22 %; 1.5 % is 6.7 of them, false alarm below 1e-10.
+  // With 10^5 samples the estimate's standard deviation is 0.22 %, so 1.5 % is 6.7 of them; false
+  // alarm below 1e-10.
   const auto how = prefix_mechanism("square-root", 16);
   PrefixSum sums(how, prefix_options(100000));
   std::vector<double> noisy(100000);
@@ -391,8 +395,8 @@ RoundedMoments moments_of_rounded(double stddev) {
 }
 
 TEST(PrefixSum, the_predicted_std_is_that_of_the_releases_on_coarse_grids_too) {
-  // Six standard errors of a mean square of 40,000 entries, a hundred or more of which are not 0:
-  // at most 40 cases give a false alarm with probability below 1e-6.
+  // Six standard errors of a mean square of 40,000 entries, at least about a hundred of which are
+  // not 0; at most 40 cases give a false alarm with probability below 1e-6.
   constexpr std::int64_t kDimension = 40000;
   constexpr double kSigmas = 6;
   int num_cases = 0, num_understated = 0, num_overstated = 0;
@@ -413,7 +417,7 @@ TEST(PrefixSum, the_predicted_std_is_that_of_the_releases_on_coarse_grids_too) {
         const double most =
             kSigmas * std::sqrt((exact.fourth - exact.second * exact.second) / kDimension);
         EXPECT_NEAR(measured, predicted, most) << strategy << " " << ideal;
-        // Without the rounding it would be another one.
+        // Ignoring the rounding would predict another variance.
         num_understated += measured - ideal * ideal > most;
         num_overstated += ideal * ideal - measured > most;
         ++num_cases;
@@ -494,7 +498,7 @@ TEST(PrefixSum, a_batch_is_its_releases_one_by_one) {
     }
 }
 
-/// Around every threshold of clipping and rounding, and far beyond.
+/// Numbers around every threshold of clipping and rounding, and far beyond.
 std::vector<double> nasty_numbers(double clip_norm, double grid) {
   std::vector<double> numbers;
   for (const double x :
@@ -579,7 +583,7 @@ TEST(PrefixSum, digits_one_by_one_give_the_same_releases) {
 }
 
 TEST(PrefixSum, digits_one_by_one_go_on_after_a_restore_in_the_middle_of_a_window) {
-  // Rows are made several at a time; those ahead of the checkpoint have open entries.
+  // Rows are made several at a time; those beyond the checkpoint have undecided entries.
   const auto how = prefix_mechanism("tree", 12);
   PrefixSumOptions slowly = prefix_options(2);
   slowly.exact_only = true;
@@ -594,7 +598,7 @@ TEST(PrefixSum, digits_one_by_one_go_on_after_a_restore_in_the_middle_of_a_windo
 }
 
 TEST(PrefixSum, digits_beyond_a_block_of_coordinates_are_those_of_their_own_addresses) {
-  // Recomputation goes through a row in blocks of 1024.
+  // Recomputation processes a row in blocks of 1024.
   constexpr std::int64_t kWidth = 1100;
   const auto how = prefix_mechanism("tree", 3);
   PrefixSumOptions slowly = prefix_options(kWidth);
@@ -611,7 +615,7 @@ TEST(PrefixSum, digits_beyond_a_block_of_coordinates_are_those_of_their_own_addr
   EXPECT_EQ(slow.num_recomputed(), 3 * kWidth);
 }
 
-/// Integers of the noise of a run on zero records, and how many were recomputed.
+/// Noise of a run on zero records in integers, and the number of recomputed entries.
 struct NoiseRun {
   std::vector<std::int64_t> rounded;
   std::int64_t num_recomputed;
@@ -632,7 +636,7 @@ NoiseRun run_on_zeros(const std::shared_ptr<const Mechanism>& how, std::int64_t 
 }
 
 TEST(PrefixSum, entries_that_double_precision_leaves_open_are_recomputed_exactly) {
-  // A grid 2^30 times finer than the noise leaves the rounding test little room.
+  // A grid 2^30 times finer than the noise leaves many entries undecided.
   const double grid = 0x1p-28;
   // Exact entries take nearly all of the time.
   const std::int64_t stride = testing::is_native() ? 11 : 101,
@@ -662,7 +666,7 @@ TEST(PrefixSum, entries_that_double_precision_leaves_open_are_recomputed_exactly
 }
 
 TEST(PrefixSum, a_run_with_recomputed_entries_has_the_bits_of_the_ideal_noise) {
-  // Fine enough that every run meets open entries, few enough that all are checked.
+  // Fine enough for every run to have undecided entries, but few enough to check all of them.
   const auto how = prefix_mechanism("independent", 1500);
   const double grid = 0x1p-31;
   const NoiseRun run = run_on_zeros(how, 2, grid);
@@ -710,7 +714,7 @@ TEST(PrefixSum, bad_grids_are_refused_by_name) {
 }
 
 TEST(PrefixSum, a_grid_in_which_the_sums_of_the_horizon_pass_2_to_62_is_refused) {
-  // 2^40 records of 2^22 grids are 2^62; nothing else about these grids is too fine.
+  // 2^40 records of 2^22 grids add up to 2^62; no other limit applies to these grids.
   const auto how = prefix_mechanism("tree", std::int64_t{1} << 40);
   EXPECT_EQ(PrefixSum(how, prefix_options(1, 0x1p-22)).max_contributions(), std::int64_t{1} << 40);
   EXPECT_ERROR(PrefixSum(how, prefix_options(1, 0x1p-23)), "invalid_argument",
@@ -731,7 +735,7 @@ TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
   };
   PrefixSum own = sums(1, Neighbours::replace_one, 1, 0x1p-10);
   PrefixSum longer = sums(2, Neighbours::zero_out, 1, 0x1p-10);
-  ASSERT_EQ(own.release_stddev(0), longer.release_stddev(0));  // nothing but the clip norm differs
+  ASSERT_EQ(own.release_stddev(0), longer.release_stddev(0));  // only the clip norm differs
   const auto bytes = own.checkpoint();
   EXPECT_NO_THROW(own.restore_without_ledger(bytes));
   EXPECT_ERROR(longer.restore_without_ledger(bytes), "bad_state", "must be of this mechanism");
@@ -742,15 +746,16 @@ TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
 }
 
 TEST(PrefixSum, the_default_grid_is_fine_enough_for_the_quietest_step) {
-  // Its noise is a fifth of that of the last step, and below everything else that limits the grid.
+  // The noise of the first step is a fifth of that of the last, and is the tightest limit on the
+  // grid.
   const auto how = prefix_mechanism("independent", 16, 1, 20);
   EXPECT_GT(how->release_stddev(15), 3 * how->release_stddev(0));
   EXPECT_LE(default_grid(*how, 1), how->release_stddev(0) / 64);
 }
 
 TEST(PrefixSum, each_limit_of_a_fine_grid_holds_by_itself) {
-  // One step: a record beyond 2^31 grids, where sums and noise have room; then noise of 4000 clip
-  // norms beyond 2^40 grids, where the record has room.
+  // With one step, a record beyond 2^31 grids, where sums and noise have room; then noise of 4000
+  // clip norms beyond 2^40 grids, where the record has room.
   const auto how = prefix_mechanism("tree", 1), noisy = prefix_mechanism("tree", 1, 1, 1e-3);
   EXPECT_NO_THROW(PrefixSum(how, prefix_options(1, 0x1p-31)));
   EXPECT_ERROR(PrefixSum(how, prefix_options(1, 0x1p-32)), "invalid_argument",
@@ -768,7 +773,7 @@ TEST(PrefixSum, noise_near_underflow_is_refused) {
 }
 
 TEST(PrefixSum, options_may_leave_out_the_grid) {
-  // Compiled with -Wextra -Werror: a member without initialiser would warn here.
+  // Compiled with -Wextra -Werror, so a member without an initialiser would fail here.
   const PrefixSumOptions options{.key = Key::insecure_from_seed(1), .dimension = 2};
   EXPECT_FALSE(options.grid.has_value());
 }
@@ -784,7 +789,7 @@ TEST(PrefixSum, clipping_keeps_direction_and_short_records) {
   std::vector<double> huge = {1e308, 1e308};
   clip_to_norm(huge, 1);
   EXPECT_NEAR(huge[0], std::sqrt(0.5), 1e-15);
-  // The norm itself overflows here; it used to come out as infinite, and the record as zero.
+  // The norm overflows here; this used to give an infinite norm and a zero record.
   std::vector<double> four = {1e308, -1e308, 1e308, 1e308};
   clip_to_norm(four, 2);
   EXPECT_NEAR(four[0], 1, 1e-15);
@@ -811,7 +816,7 @@ TEST(PrefixSum, a_step_of_contributions_is_their_integer_sum_and_the_same_noise)
     for (std::size_t j = 0; j < 3; ++j)
       EXPECT_EQ((noisy[j] - noise[j]) / sums.grid(), total[j]) << t;
   }
-  // Mixed with records: a release with a record ends the open step too.
+  // Contributions mixed with records: a release with a record also ends the open step.
   PrefixSum mixed(how, prefix_options(3)), plain(how, prefix_options(3));
   const std::vector<double> half = {0.5, 0, 0};
   mixed.contribute(half);
@@ -849,7 +854,8 @@ TEST(PrefixSum, the_sums_have_room_for_2_to_31_contributions_and_for_the_horizon
 }
 
 TEST(PrefixSum, noise_that_leaves_the_fixed_point_range_is_refused_not_rounded) {
-  // A recursion that amplifies by 2^20 and more a step, while sensitivity and rows stay small.
+  // A recursion that amplifies errors by 2^20 or more per step, while sensitivity and rows stay
+  // small.
   constexpr double kHuge = 0x1p20;
   MechanismOptions options{.strategy = "blt",
                            .num_steps = 74,

@@ -63,7 +63,7 @@ TEST(PureSum, noise_is_that_of_the_nodes_at_their_addresses) {
 }
 
 TEST(PureSum, the_bits_are_those_of_the_package) {
-  // tests/js/pure.test.mjs has the same number.
+  // tests/js/pure.test.mjs expects the same number.
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const PureOptions& options :
        {PureOptions{.num_steps = 40, .epsilon = 1},
@@ -101,7 +101,7 @@ TEST(PureSum, the_scale_is_the_smallest_integer_that_epsilon_allows) {
 }
 
 TEST(PureSum, records_are_clipped_in_l1_norm_and_sums_are_exact) {
-  // Records far, barely and not beyond the norm, on grids that do not divide it.
+  // Records far beyond, just beyond and within the norm, on grids that do not divide it.
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> entry(-1, 1);
   for (const double grid : {0x1p-2, 0x1p-12, 0x1p-30}) {
@@ -132,8 +132,8 @@ TEST(PureSum, records_are_clipped_in_l1_norm_and_sums_are_exact) {
 }
 
 TEST(PureSum, the_error_is_within_two_percent_of_the_formula) {
-  // 12,000 coordinates: the std of the mean of the squares is below 1 %, so that 2 % are missed
-  // with probability 0.03; the seed is fixed.
+  // With 12,000 coordinates, the standard deviation of the mean square is below 1 %, so 2 % is
+  // exceeded with probability 0.03; the seed is fixed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 12000;
   const auto mechanism = Mechanism::make_pure({.num_steps = kSteps, .epsilon = 0.8});
   PrefixSum sums(mechanism, pure_options(kCoordinates));
@@ -149,7 +149,7 @@ TEST(PureSum, the_error_is_within_two_percent_of_the_formula) {
     predicted += std::pow(sums.release_stddev(t), 2);
   }
   EXPECT_TRUE(relatively_close(total, predicted, 0.02));
-  // The formula of the certificate is that of continuous noise: here the grid is fine.
+  // The formula of the certificate is for continuous noise, which the fine grid approximates.
   const double formula = std::pow(claim.mean_error * claim.noise_multiplier, 2);
   EXPECT_TRUE(relatively_close(total / static_cast<double>(kSteps), formula, 0.02));
   EXPECT_TRUE(relatively_close(predicted / static_cast<double>(kSteps), formula, 1e-3));
@@ -169,7 +169,7 @@ TEST(PureSum, the_tail_of_a_release_is_that_of_the_convolution) {
     double beyond = 0;
     for (const double x : released(sums, std::vector<double>(kCoordinates, 0.0)))
       beyond += std::abs(x) > half_width ? 1 : 0;
-    // Five stds of the share: a false alarm in 30 steps has probability below 1e-4.
+    // Five standard deviations of the share: a false alarm in 30 steps has probability below 1e-4.
     EXPECT_NEAR(beyond / kCoordinates, 0.05, 5 * std::sqrt(0.05 * 0.95 / kCoordinates));
   }
   EXPECT_ERROR((void)sums.release_half_width({.step = 30, .probability = 0.1}), "invalid_argument",
@@ -190,7 +190,7 @@ TEST(PureSum, all_releases_keep_to_their_bound_together) {
   const auto mechanism = Mechanism::make_pure({.num_steps = kSteps, .epsilon = 1, .arity = 3});
   const PrefixSum one(mechanism, pure_options(1, kGrid));
   const double bound = one.simultaneous_half_width(kBeta);
-  // Coordinates are streams of their own, of the same law as the grid is the same.
+  // Coordinates are independent streams with the same distribution, since the grid is the same.
   PrefixSum sums(mechanism, pure_options(kCoordinates, kGrid));
   ASSERT_EQ(sums.laplace()->scale, one.laplace()->scale);
   const std::vector<double> nothing(kCoordinates, 0.0);
@@ -205,12 +205,13 @@ TEST(PureSum, all_releases_keep_to_their_bound_together) {
     for (const double x : largest) beyond += x > level ? 1 : 0;
     return beyond / kCoordinates;
   };
-  // Five stds of the share above a true bound: a false alarm has probability below 1e-6.
+  // Five standard deviations of the share above a true bound: a false alarm has probability below
+  // 1e-6.
   const double most = kBeta + 5 * std::sqrt(kBeta * (1 - kBeta) / kCoordinates);
   EXPECT_LE(share_beyond(bound), most);
   EXPECT_GT(share_beyond(bound), 0.4 * kBeta) << "so loose a bound would pass unseen";
   EXPECT_GT(share_beyond(0.8 * bound), most) << "a bound that is too low would pass unseen";
-  // Each release by itself is not what all of them keep to.
+  // The widths of single releases do not hold for all releases at once.
   double alone = 0;
   for (std::int64_t t = 0; t < kSteps; ++t)
     alone = std::max(alone, one.release_half_width({.step = t, .probability = kBeta}));
@@ -234,7 +235,7 @@ TEST(PureSum, the_bound_for_all_releases_is_the_least_by_the_union) {
         return sum;
       };
       EXPECT_LE(sum_of_tails(bound), beta * (1 + 1e-6)) << arity;
-      // More than 64 nodes are rounded up, by less than a thirty-second of the variance.
+      // More than 64 nodes are rounded up, which adds less than 1/32 of the variance.
       const double slack = arity > 64 ? 0.97 : 1 - 2 * sums.grid() / bound;
       EXPECT_GT(sum_of_tails(slack * bound), beta * (1 - 1e-6)) << arity;
     }
@@ -248,7 +249,7 @@ TEST(PureSum, the_bound_for_all_releases_counts_coordinates_and_refuses_what_it_
   const PrefixSum single(Mechanism::make_pure({.num_steps = 1, .epsilon = 1}), pure_options());
   EXPECT_EQ(single.simultaneous_half_width(0.1),
             single.release_half_width({.step = 0, .probability = 0.1}));
-  // Beyond 2^20 steps, each has the most nodes.
+  // Beyond 2^20 steps, every step is assumed to have the largest number of nodes.
   const auto bound_of = [](std::int64_t num_steps) {
     const auto tree = Mechanism::make_pure({.num_steps = num_steps, .epsilon = 1, .arity = 8});
     return PrefixSum(tree, pure_options(1, 0x1p-5)).simultaneous_half_width(0.05);
@@ -265,8 +266,9 @@ TEST(PureSum, the_bound_for_all_releases_counts_coordinates_and_refuses_what_it_
                "unsupported", "mechanism");
 }
 
-/// Probabilities of the noise of all releases of three steps, each within +-kReach grids: those of
-/// the sum over the nodes, added one after the other, of a node's column of B times its noise.
+/// Joint distribution of the noise of three releases, each within +-kReach grids. It is the
+/// distribution of the sum over the nodes of a node's noise times its column of B, built one node
+/// at a time.
 class JointLaw {
  public:
   static constexpr std::int64_t kReach = 48, kSide = 2 * kReach + 1;
@@ -297,10 +299,11 @@ class JointLaw {
   }
   double& at(const std::array<std::int64_t, 3>& noise) { return mass_[place(noise)]; }
 
-  /// Adds k `along` with probability (1 - q) / (1 + q) q^|k|: a recursion forth, and one back.
+  /// Adds k `along` with probability (1 - q) / (1 + q) q^|k|, by one forward and one backward
+  /// recursion.
   void spread(const std::array<std::int64_t, 3>& along, double q) {
     for (const std::int64_t direction : {1, -1}) {
-      // Each line along the direction is visited from its beginning on.
+      // Each line in this direction is traversed from its start.
       const auto visit = [&](std::int64_t a, std::int64_t b, std::int64_t c) {
         const std::array<std::int64_t, 3> from = {
             a - direction * along[0], b - direction * along[1], c - direction * along[2]};
@@ -330,9 +333,9 @@ std::vector<Records> all_records() {
   return all;
 }
 
-/// Largest log-ratio of the probabilities of three releases between streams of which one record is
-/// left out (or replaced). Records may be chosen by earlier releases: whichever rule chooses them,
-/// at each outcome two fixed neighbouring streams are compared, and here all of them are.
+/// Largest log-ratio of the probabilities of three releases between streams in which one record is
+/// omitted (or replaced). Records may depend on earlier releases: for any rule that chooses them,
+/// each outcome compares two fixed neighbouring streams, and this compares all of them.
 double largest_joint_loss(const JointLaw& law, Neighbours neighbours) {
   double largest = 0;
   const std::vector<Records> all = all_records();
@@ -361,7 +364,8 @@ double largest_joint_loss(const JointLaw& law, Neighbours neighbours) {
 }
 
 TEST(PureSum, no_outcome_is_more_than_e_to_the_epsilon_times_as_likely_for_a_neighbour) {
-  // Cutting noise beyond 48 grids changes what is within 12 by e^(-36 / scale) at most.
+  // Truncating noise beyond 48 grids changes the probabilities within 12 grids by at most e^(-36 /
+  // scale).
   constexpr double kCut = 1e-5;
   for (const auto& [arity, subtractive] : {Tree{2, false}, Tree{3, true}, Tree{7, false}})
     for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
@@ -378,8 +382,8 @@ TEST(PureSum, no_outcome_is_more_than_e_to_the_epsilon_times_as_likely_for_a_nei
       const auto scale = static_cast<double>(law.scale);
       const double loss = largest_joint_loss(JointLaw(decoder, scale), neighbours);
       EXPECT_LE(loss, epsilon + kCut);
-      EXPECT_GE(loss, epsilon * 0.9);  // nothing is wasted
-      // Falsification: noise of 9/10 of the scale breaks the promise, and it is seen.
+      EXPECT_GE(loss, epsilon * 0.9);  // the budget is used nearly fully
+      // Falsification: noise at 9/10 of the scale violates the bound, and the test detects it.
       EXPECT_GT(largest_joint_loss(JointLaw(decoder, 0.9 * scale), neighbours), epsilon + kCut);
     }
 }

@@ -32,7 +32,7 @@ std::vector<double> copy(std::span<const double> release) {
   return {release.begin(), release.end()};
 }
 
-/// The release of a step, stored as it should be.
+/// Releases a step and stores the state correctly.
 std::vector<double> release(ReleaseLedger& ledger, std::int64_t step,
                             const std::vector<double>& record, Bytes& store) {
   ledger.decide(step, record);
@@ -83,7 +83,7 @@ TEST(ReleaseLedger, nothing_leaves_before_it_is_acknowledged) {
   ReleaseLedger ledger = make_release_ledger();
   ledger.decide(0, release_record(0));
   EXPECT_ERROR(ledger.released(0), "invalid_argument", "step must be between 0 and -1, got 0");
-  // A store that failed may have stored all the same: the step stays decided.
+  // A store that reported failure may still have stored the state, so the step stays decided.
   std::vector<double> other = release_record(0);
   other[0] += 1;
   EXPECT_ERROR(ledger.decide(0, other), "already_released", "another record");
@@ -96,7 +96,7 @@ TEST(ReleaseLedger, what_was_acknowledged_stays_so) {
   ReleaseLedger ledger = make_release_ledger();
   for (std::int64_t t = 0; t < 3; ++t) ledger.decide(t, release_record(t));
   ledger.acknowledge(3);
-  ledger.acknowledge(1);  // a store that was slower
+  ledger.acknowledge(1);  // acknowledgement of a slower store
   EXPECT_EQ(ledger.num_acknowledged(), 3);
   EXPECT_EQ(ledger.released(2).size(), 2u);
 }
@@ -120,7 +120,7 @@ TEST(ReleaseLedger, a_step_that_was_not_stored_is_free_again) {
   ReleaseLedger ledger = make_release_ledger();
   Bytes store;
   release(ledger, 0, release_record(0), store);
-  ledger.decide(1, release_record(1));  // the process dies here: nobody saw the release
+  ledger.decide(1, release_record(1));  // the process dies here, before anyone saw the release
   ReleaseLedger next = make_release_ledger();
   next.restore(store);
   EXPECT_EQ(next.num_decided(), 1);
@@ -184,7 +184,7 @@ TEST(ReleaseLedger, a_step_of_many_contributions_is_that_of_the_sum) {
     ledger = make_release_ledger();
     ledger.restore(store);
   }
-  // Asked again with the same contributions it is done, with fewer, more or others it is not.
+  // Repeating the same contributions is accepted; fewer, more or different ones are refused.
   const std::vector<double> five = {release_record(50)[0], release_record(50)[1],
                                     release_record(51)[0], release_record(51)[1]};
   EXPECT_NO_THROW(ledger.decide_step(5, five));
@@ -198,9 +198,9 @@ TEST(ReleaseLedger, a_step_of_many_contributions_is_that_of_the_sum) {
 }
 
 TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {
-  // Codes and commitment from the definition (docs/math/checkpoints.md) by another program:
-  // ChaCha20 of seed 4 at streams 6 and 5, HMAC-SHA256 over step and entries. A secret from the
-  // stream of the commitment would let everybody try records.
+  // Codes and commitment were computed from the definition (docs/math/checkpoints.md) by another
+  // program: ChaCha20 of seed 4 at streams 6 and 5, HMAC-SHA256 over step and entries. If the
+  // secret came from the stream of the commitment, anyone could test guesses of records.
   const char* const codes[] = {
       "4f69f690ed4f55ace67070c6df412eb0", "1e5d0555aec8aba6477d69d143672f6a",
       "dc5f6ce5c628c1e833a886b0b9d6ed77", "3841aa76fa8202666c04233f83785f26"};
@@ -225,7 +225,8 @@ TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {
   }
 }
 
-/// A ledger of mode lattice whose steps have room for few contributions: long, fine and precise.
+/// A ledger in mode lattice that is long, fine and precise, so that its steps have room for few
+/// contributions.
 ReleaseLedger make_narrow_ledger() {
   const auto how = Mechanism::make({.strategy = "blt",
                                     .num_steps = 1 << 14,
@@ -259,7 +260,7 @@ TEST(ReleaseLedger, a_step_that_is_too_crowded_changes_nothing) {
 }
 
 TEST(ReleaseLedger, sums_and_entries_of_different_steps_are_refused) {
-  // Sealed anew, so that only their disagreement tells: older sums would give a step new noise.
+  // Sealed again, so that only the mismatch is wrong: older sums would give a step new noise.
   ReleaseLedger ledger = make_release_ledger();
   Bytes store;
   std::vector<Bytes> states;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Releases of several workloads of one stream with one noise.
+/// Releases of several workloads of one stream with common noise.
 
 #include <algorithm>
 #include <array>
@@ -70,7 +70,7 @@ std::vector<double> stack_record(std::int64_t step, std::int64_t size) {
   return values;
 }
 
-/// The record with the zeros that stand behind it.
+/// Appends to a record the zeros of the other workloads.
 std::vector<double> padded(std::vector<double> record, std::int64_t num_readers) {
   record.resize(record.size() * static_cast<std::size_t>(num_readers));
   return record;
@@ -94,14 +94,14 @@ TEST(Stack, decoders_are_the_workloads_times_one_matrix) {
       EXPECT_EQ(reader->certificate().workload, workload.name());
       EXPECT_EQ(reader->noise_stddev(), how->noise_stddev());
       EXPECT_EQ(reader->certificate().sensitivity, how->certificate().sensitivity);
-      // B as the numbers of its form define it: the factor is the same but for the rounding here.
+      // Decodes with B as its form defines it; the factor is the same up to rounding.
       const testing::LongMatrix decoder =
           testing::dense_decoder(reader->strategy().decoder_form(), kSteps);
       const testing::LongMatrix factor = solved(workload, decoder);
       if (i == 0) first = factor;
       ASSERT_EQ(first.cols(), factor.cols());
       EXPECT_LT((factor - first).cwiseAbs().maxCoeff(), 1e-16L) << info.name << " " << i;
-      // And it decodes the encoder of which the sensitivity is claimed.
+      // The decoder also matches the encoder whose sensitivity is claimed.
       const Matrix product = reader->strategy().decoder() * reader->strategy().encoder();
       EXPECT_LT((product - workload.matrix()).cwiseAbs().maxCoeff(), 1e-12) << info.name;
       EXPECT_EQ(reader->strategy().encoder(), how->strategy().encoder()) << info.name;
@@ -157,7 +157,8 @@ TEST(Stack, each_release_is_the_rounded_sum_of_a_workload_and_its_row_of_one_noi
           const long double noise =
               decoders[i].row(testing::index_of(t)).dot(z.col(j).cast<long double>());
           const double release = noisy[i * kSize + static_cast<std::size_t>(j)];
-          // The normals of the oracle are doubles: none of these is that close to a half.
+          // The oracle uses normals in double; no value here is close enough to a half for this to
+          // matter.
           ASSERT_EQ(release,
                     static_cast<double>(std::floor(sum + scale * noise + 0.5L)) * sums.grid())
               << strategy << ", workload " << i << ", step " << t;
@@ -179,7 +180,8 @@ Matrix noise_of(const Stacked& how, const PrefixSumOptions& options) {
   return rows;
 }
 
-/// Largest distance of the noise of a window from the difference of that of two totals, in grids.
+/// Largest distance, in grids, between the noise of a window and the difference of the noise of two
+/// totals.
 double distance_from_differences(const Matrix& totals, const Matrix& window, Eigen::Index width) {
   double largest = 0;
   for (Eigen::Index t = 0; t < totals.rows(); ++t) {
@@ -196,13 +198,13 @@ TEST(Stack, the_noise_of_a_window_is_the_difference_of_that_of_the_totals) {
     const Matrix noise = noise_of(how, stack_options(3));
     // Three roundings of half a grid each, of noise of hundreds of grids.
     EXPECT_LE(distance_from_differences(noise, noise, 3), 1.5) << strategy;
-    // Independent noise, of another key, is nowhere near: the check can fail.
+    // Independent noise under another key is far away, so the check can fail.
     const Matrix other = noise_of(how, stack_options(3, /*seed=*/8));
     EXPECT_GT(distance_from_differences(noise, other, 3), 100) << strategy;
   }
 }
 
-/// The decoders of all workloads, one below the other.
+/// Decoders of all workloads, stacked vertically.
 Matrix stacked_decoder(const Stacked& how) {
   const Eigen::Index steps = testing::index_of(how->num_steps());
   Matrix stacked(steps * testing::index_of(how->num_readers()), steps);
@@ -212,8 +214,8 @@ Matrix stacked_decoder(const Stacked& how) {
 }
 
 TEST(Stack, releases_have_the_covariance_of_one_noise) {
-  // 60,000 draws: entries of the empirical covariance have a std of at most 0.6 % of the product of
-  // the stds. 5 % are eight of them, for 78 entries. Fixed seeds.
+  // With 60,000 draws, entries of the empirical covariance have a standard deviation of at most 0.6
+  // % of the product of the stds. 5 % is eight of them, for 78 entries. Seeds are fixed.
   constexpr std::int64_t kSteps = 4, kDraws = 60000;
   const auto how = stack_mechanism({kSteps, "optimal"}, mixed(kSteps));
   const std::int64_t k = how->num_readers();
@@ -245,12 +247,12 @@ TEST(Stack, releases_have_the_covariance_of_one_noise) {
     return largest;
   };
   EXPECT_LT(largest_deviation(covariance_of(true)), 0.05);
-  // Noise of its own for each workload has none between workloads.
+  // Independent noise for each workload has no covariance between workloads.
   EXPECT_GT(largest_deviation(covariance_of(false)), 0.3);
 }
 
-/// Moves of all releases, in input units, by a person who does `digits` in base 3 at five steps: 0,
-/// 1 or -1 at each, beside others.
+/// Change of all releases, in input units, due to a person who contributes 0, 1 or -1 at each of
+/// five steps, the digits of `digits` in base 3, beside others.
 Vector moved_releases(const Stacked& how, int digits) {
   const std::int64_t k = how->num_readers();
   PrefixSumOptions options = stack_options(k);
@@ -280,9 +282,9 @@ bool are_neighbouring_choices(int a, int b, Neighbours neighbours) {
   return true;
 }
 
-/// Largest distance of two neighbours in all releases together, over all streams of five steps: the
-/// least norm of noise that turns the releases of one into those of the other, which is that of the
-/// stacked decoder's inverse times their difference.
+/// Largest distance of two neighbours in all releases together, over all streams of five steps. The
+/// distance is the least norm of noise that turns the releases of one into those of the other,
+/// computed with the pseudo-inverse of the stacked decoder.
 double farthest_releases(const Stacked& how, Neighbours neighbours) {
   constexpr int kStreams = 243;
   const Matrix stacked = stacked_decoder(how);
@@ -291,7 +293,8 @@ double farthest_releases(const Stacked& how, Neighbours neighbours) {
   for (int code = 0; code < kStreams; ++code) {
     const Vector moves = moved_releases(how, code);
     noises.push_back(inverse * moves);
-    // Nothing of the move is outside of what noise reaches, or it would be seen for certain.
+    // The noise covers the whole change; any part outside its range would be visible with
+    // certainty.
     EXPECT_LT((stacked * noises.back() - moves).norm(), 1e-9);
   }
   double found = 0;
@@ -304,8 +307,8 @@ double farthest_releases(const Stacked& how, Neighbours neighbours) {
   return found;
 }
 
-/// Stacks of five steps whose sums of integers of 2^12 are integers, so that releases move by what
-/// sums do.
+/// Stacks of five steps whose sums are integers for integers of 2^12, so that releases change
+/// exactly as the sums do.
 std::vector<std::vector<Workload>> dyadic_stacks() {
   constexpr std::int64_t kSteps = 5;
   const auto filter = [](double momentum, double decay) {
@@ -349,7 +352,8 @@ TEST(Stack, no_pair_of_neighbours_is_further_apart_in_all_releases_than_the_sens
 }
 
 TEST(Stack, errors_are_within_two_percent_of_the_formula_for_each_workload_and_all) {
-  // 24,000 coordinates: the std of the mean of the squares of a step is below 1 %; fixed seed.
+  // With 24,000 coordinates, the standard deviation of a step's mean square is below 1 %; the seed
+  // is fixed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 24000;
   for (const char* strategy : {"optimal", "normalized-square-root"}) {
     StackOptions stack = mixed(kSteps);
@@ -400,7 +404,7 @@ TEST(Stack, the_optimum_is_certified_and_no_other_encoder_is_better) {
   }
 }
 
-/// The stack of a row of the independent computation, with as many workloads as have a weight.
+/// Stack for a row of the independent computation, with one workload per weight.
 template <class Row>
 StackOptions stack_of(const Row& row) {
   StackOptions stack;
@@ -437,7 +441,7 @@ TEST(Stack, families_take_the_best_of_the_encoders_that_they_have) {
                                      .num_steps = kSteps,
                                      .workload = Workload::prefix_sums(kSteps),
                                      .encoder_workload = own});
-    // The error of the encoder for one of them, for the stack.
+    // Error for the stack of the encoder that is optimal for one of them.
     double mean = 0;
     for (const Workload& workload : two.workloads) {
       const Matrix rows =
@@ -458,15 +462,15 @@ TEST(Stack, weights_move_the_error_to_where_they_are_less) {
   const auto total = stack_mechanism({kSteps, "optimal"}, stack);
   EXPECT_LT(total->reader(0)->certificate().mean_error, even->reader(0)->certificate().mean_error);
   EXPECT_GT(total->reader(1)->certificate().mean_error, even->reader(1)->certificate().mean_error);
-  // Only their ratios count.
+  // Only the ratios of the weights matter.
   stack.weights = {1, 0.01, 0.01};
   EXPECT_NEAR(stack_mechanism({kSteps, "optimal"}, stack)->certificate().mean_error,
               total->certificate().mean_error, 1e-9);
 }
 
 TEST(Stack, all_workloads_keep_to_their_levels_together) {
-  // More than 530 of 4000 draws are beyond true levels with probability below 5e-10 (Chernoff), so
-  // the six comparisons give a false alarm with probability below 1e-8, and the seed is fixed.
+  // More than 530 of 4000 draws exceed true levels with probability below 5e-10 (Chernoff), so the
+  // six comparisons give a false alarm with probability below 1e-8, and the seed is fixed.
   constexpr std::int64_t kSteps = 24, kDimension = 2;
   constexpr int kDraws = 4000, kMost = 530;
   const SimultaneousOptions wanted{.beta = 0.1, .dimension = kDimension};
@@ -527,7 +531,7 @@ TEST(Stack, one_budget_for_all_is_better_than_one_for_each) {
   constexpr std::int64_t kSteps = 64;
   const StackOptions stack = windows(kSteps);
   const auto joint = stack_mechanism({kSteps, "optimal"}, stack);
-  // k mechanisms at a k-th of mu^2 each have sqrt(k) times the noise.
+  // k mechanisms that share mu^2 equally each have sqrt(k) times the noise.
   for (std::size_t i = 0; i < stack.workloads.size(); ++i) {
     MechanismOptions own{.strategy = "optimal",
                          .num_steps = kSteps,
@@ -575,7 +579,7 @@ TEST(Stack, goes_on_from_a_checkpoint_at_any_step_and_between_contributions) {
     for (std::int64_t stop = 0; stop < kSteps; ++stop) {
       PrefixSum first(how, options), second(how, options);
       std::vector<double> a(static_cast<std::size_t>(k * kSize)), b(a);
-      // Something else before, which restoring has to forget.
+      // Restoring must discard these.
       second.contribute(padded(stack_record(99, kSize), k));
       second.release(b);
       for (std::int64_t t = 0; t < stop; ++t) first.release(padded(stack_record(t, kSize), k), a);
@@ -658,7 +662,7 @@ TEST(Stack, bad_options_are_refused_by_name) {
       "objective");
   const auto how = stack_mechanism(problem, windows(8));
   EXPECT_THROW(PrefixSum(how, stack_options(4)), Error);
-  // Mode lattice would make noise for the first alone, a running total.
+  // Mode lattice would make noise only for the first workload, a running total.
   PrefixSumOptions lattice = stack_options(3);
   lattice.mode = ReleaseMode::lattice;
   EXPECT_THROW(PrefixSum(stack_mechanism({8, "honaker"}, windows(8)), lattice), Error);

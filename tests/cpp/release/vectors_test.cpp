@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library against tests/vectors/*.json, which a program that shares no code with it makes.
+// Compares the library with tests/vectors/*.json, written by a program that shares no code with it.
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -46,7 +46,7 @@ double parsed_number(const std::string& text) {
   return value;
 }
 
-/// Numbers apart by blanks, rows of them by semicolons.
+/// Parses rows separated by semicolons, of numbers separated by blanks.
 std::vector<std::vector<double>> rows(const char* text) {
   std::vector<std::vector<double>> result(1);
   std::istringstream words(text);
@@ -77,7 +77,7 @@ Key recorded_key(const char* hex) {
   return Key::from_bytes(std::span(bytes).first<32>());
 }
 
-/// `optimal`: column scales around a recursion of buffers.
+/// Form of `optimal`: column scales around a recursion of buffers.
 DecoderForm recorded_varying_form(const vectors_decoders::Decoders& decoder) {
   const std::vector<std::vector<double>> gains = rows(decoder.gains);
   VaryingBuffers buffers{.num_buffers = std::ssize(gains[0]),
@@ -107,7 +107,7 @@ DecoderForm recorded_form(const vectors_decoders::Decoders& decoder) {
   return recorded_varying_form(decoder);
 }
 
-/// The strategy of a decoder, with the steps that its numbers last for.
+/// Strategy of a decoder, for as many steps as its numbers define.
 testing::FormStrategy strategy_of(std::string_view name) {
   constexpr std::int64_t kAnySteps = 4096;
   for (const vectors_decoders::Decoders& decoder : vectors_decoders::decoders) {
@@ -142,7 +142,8 @@ struct NoiseCase {
   double scale;
 };
 
-/// Returns the integer of a stream of this one coordinate, and whether doubles left it open.
+/// Returns the integer from a stream of this coordinate alone, and whether doubles left it
+/// undecided.
 std::pair<std::int64_t, bool> by_stream(const NoiseCase& given) {
   NoiseStream stream(given.strategy,
                      {.key = given.key, .dimension = 1, .first_coordinate = given.coordinate});
@@ -167,7 +168,7 @@ TEST(Vectors, noise_is_that_of_every_vector) {
                                   given.coordinate, given.scale),
               expected)
         << title;
-    // As part of a wide row, the entries that stay open recomputed in their place.
+    // As part of a wide row, in which undecided entries are recomputed in place.
     if (given.coordinate >= 2000) continue;
     detail::RoundedRows whole_rows(given.strategy, options, given.scale);
     EXPECT_EQ(whole_rows(given.step)[static_cast<std::size_t>(given.coordinate)], expected)
@@ -243,7 +244,7 @@ PrefixSumOptions recorded_options(const vectors_states::Whole& state) {
           .grid = parsed_number(state.grid)};
 }
 
-/// Each gives what comes next in an object restored from the bytes.
+/// Each function returns the next output of an object restored from the bytes.
 std::vector<double> next_of_noise(const vectors_states::Whole& state,
                                   std::span<const std::byte> bytes) {
   StrategyParameters parameters;
@@ -276,7 +277,7 @@ std::vector<double> next_of_ledger(const vectors_states::Whole& state,
   ReleaseLedger ledger(recorded_mechanism(state), recorded_options(state));
   ledger.restore(bytes);
   const std::vector<double> record = parsed_numbers(state.record);
-  // The last step that was released is the same record's, which its code tells.
+  // The last released step accepts only the same record, recognised by its code.
   ledger.decide(ledger.num_decided() - 1, record);
   EXPECT_ERROR(ledger.decide(0, std::vector<double>(record.size(), 0.125)), "already_released",
                "got 0");

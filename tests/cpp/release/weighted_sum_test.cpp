@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Releases of workloads with weights: decaying sums, momentum, rates and matrices.
+/// Releases of workloads with weights: decaying sums, momentum, learning rates and matrices.
 
 #include <algorithm>
 #include <array>
@@ -91,12 +91,12 @@ std::vector<double> record_of(std::int64_t step, std::int64_t dimension) {
   return record;
 }
 
-/// x in 8 digits.
+/// Encloses x with 8 digits.
 Enclosure enclosed(double x) {
   return FixedPoint(8).multiply({.digits = {1}}, x);
 }
 
-/// Entry (row, column) of A, as its definition has it.
+/// Entry (row, column) of A, from its definition.
 Enclosure weight(const Workload& workload, std::int64_t row, std::int64_t column) {
   const FixedPoint fixed(8);
   if (workload.kind() == Workload::Kind::matrix) return enclosed(workload.entry(row, column));
@@ -110,7 +110,7 @@ Enclosure weight(const Workload& workload, std::int64_t row, std::int64_t column
   return sum;
 }
 
-/// floor(x + 1/2), of the middle of what is left: 2^-400 is more than the digits leave open.
+/// Returns floor(x + 1/2) of the midpoint; the enclosure must be narrower than 2^-400.
 std::int64_t rounded(const Enclosure& x) {
   const FixedPoint fixed(8);
   EXPECT_LT(x.error * fixed.unit(), 0x1p-400);
@@ -156,7 +156,7 @@ TEST(WeightedSum, a_release_is_the_exact_sum_and_the_ideal_noise_rounded_once) {
         }
       }
     }
-  // Rounding sum and noise each by itself is another mechanism, which this test tells apart.
+  // Rounding sum and noise separately is another mechanism, and this test distinguishes the two.
   EXPECT_GT(num_rounded_otherwise, 100);
 }
 
@@ -188,11 +188,11 @@ TEST(WeightedSum, sums_are_as_far_off_as_their_bound_allows_and_no_further) {
     for (std::int64_t t = 0; t < kSteps; ++t) {
       const detail::WideNumber sum = sums->after(t, std::array<std::int64_t, 1>{1})[0];
       sums->accept();
-      // All records are 1, so that the sum is that before it, with one weight more.
+      // All records are 1, so the sum is the previous one plus one more weight.
       exact = fixed.add(exact, weight(workload, t, 0));
       detail::Digits kept{};
       std::ranges::copy(sum.digits, kept.begin());
-      // Sums are cut: what is lost is no negative number.
+      // Sums are truncated, so the loss is never negative.
       const detail::Digits lost = fixed.subtract(exact.digits, kept);
       furthest =
           std::max(furthest, static_cast<double>(lost[detail::kWideDigits]) +
@@ -200,7 +200,7 @@ TEST(WeightedSum, sums_are_as_far_off_as_their_bound_allows_and_no_further) {
       for (std::size_t i = 0; i < detail::kWideDigits; ++i) ASSERT_EQ(lost[i], 0U) << t;
     }
     EXPECT_LE(furthest, detail::error_of_sums(workload));
-    // Errors of averages add up: they are more than those of as many products.
+    // Errors of averages accumulate to more than those of the same number of products.
     if (workload.momentum() > 0) {
       EXPECT_GT(furthest, 2 * kSteps);
     }
@@ -245,7 +245,7 @@ TEST(WeightedSum, coordinates_beyond_a_block_are_those_of_short_records) {
   }
 }
 
-/// Returns A^-1 of what one person's contributions change in the releases.
+/// Returns A^-1 times the change in the releases due to one person's contributions.
 template <class Contribute>
 Vector moved(const std::shared_ptr<const Mechanism>& how, double grid, Contribute&& contribute) {
   PrefixSumOptions options = weighted_options();
@@ -263,20 +263,21 @@ Vector moved(const std::shared_ptr<const Mechanism>& how, double grid, Contribut
   return weights.triangularView<Eigen::Lower>().solve(difference);
 }
 
-/// Value of step t in stream `code` of 3^5: -1, 0 or 1.
+/// Value at step t of the stream numbered `code` among 3^5: -1, 0 or 1.
 int coded_value(int code, Eigen::Index t) {
   for (; t > 0; --t) code /= 3;
   return code % 3 == 2 ? -1 : code % 3;
 }
 
-/// Whether two streams of one person take part in the same steps.
+/// True if one person participates in the same steps of two streams.
 bool take_the_same_part(int a, int b) {
   for (; a > 0 || b > 0; a /= 3, b /= 3)
     if ((a % 3 == 0) != (b % 3 == 0)) return false;
   return true;
 }
 
-/// Largest distance of two neighbours' releases, in C's norm, over all streams of five steps.
+/// Largest distance between releases of neighbours, in the norm of C, over all streams of five
+/// steps.
 double largest_distance(const std::shared_ptr<const Mechanism>& how, Neighbours neighbours,
                         double grid) {
   constexpr int kStreams = 243;
@@ -309,7 +310,7 @@ std::vector<Workload> dyadic_workloads() {
 }
 
 TEST(WeightedSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
-  // With these weights and integers of 2^12 sums are integers, so that differences show them.
+  // With these weights and integers of 2^12, sums are integers and differences are exact.
   testing::Thinned thinned(7);
   for (const Workload& workload : dyadic_workloads())
     for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
@@ -325,7 +326,7 @@ TEST(WeightedSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
           const double found = largest_distance(how, neighbours, 0x1p-12);
           EXPECT_LE(found, claimed) << strategy << ", " << workload.name();
           EXPECT_GT(found, 0.3 * claimed);
-          // The noise is no larger than it has to be: the worst streams are among these.
+          // The worst streams are among these, so the noise is no larger than necessary.
           if (how->certificate().exactness == Exactness::exact) {
             EXPECT_GT(found, claimed * (1 - 1e-8)) << strategy << ", " << workload.name();
           }
@@ -333,7 +334,7 @@ TEST(WeightedSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
 }
 
 TEST(WeightedSum, weights_that_are_no_short_fractions_keep_the_sensitivity) {
-  // Each release is off by a grid at most, which C A^-1 makes of it the tolerance.
+  // Each release is off by at most one grid; C A^-1 turns this into the tolerance.
   constexpr double kGrid = 0x1p-24;
   for (const Workload& workload : {decay(5, 0.9), decay(5, 0.3), Workload::momentum({5, 0.7, 0.9})})
     for (const Participation& pattern :
@@ -346,7 +347,7 @@ TEST(WeightedSum, weights_that_are_no_short_fractions_keep_the_sensitivity) {
 }
 
 TEST(WeightedSum, sums_without_decay_would_exceed_the_sensitivity) {
-  // Falsifies the checks above: what prefix sums add, read as if it had decayed.
+  // Falsifies the checks above: increments of prefix sums, interpreted as decayed.
   const auto how = made({decay(5, 0.5), "output"});
   const Matrix decoder = how->strategy().decoder();
   const Matrix encoder =
@@ -355,14 +356,15 @@ TEST(WeightedSum, sums_without_decay_would_exceed_the_sensitivity) {
 }
 
 TEST(WeightedSum, the_error_is_within_two_percent_of_the_formula) {
-  // 24,000 coordinates: the std of the mean of the squares of a step is below 1 %; fixed seed.
+  // With 24,000 coordinates, the standard deviation of a step's mean square is below 1 %; the seed
+  // is fixed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 24000;
   for (const Workload& workload : {decay(kSteps, 0.9), Workload::momentum({kSteps, 0.5, 0.95}),
                                    rates(kSteps, 0.5), matrix(kSteps)})
     for (const char* strategy : {"optimal", "normalized-square-root", "banded-square-root"}) {
       const auto how = made({workload, strategy});
       PrefixSum sums(how, weighted_options(kCoordinates));
-      // Sums that are fractions of the grid in every coordinate.
+      // Sums are fractions of the grid in every coordinate.
       const std::vector<double> record(kCoordinates, 0.006);
       std::vector<double> noisy(kCoordinates), inputs;
       double total = 0;
@@ -434,7 +436,7 @@ TEST(WeightedSum, goes_on_from_a_checkpoint_at_any_step_and_between_contribution
       const auto how = made({workload});
       PrefixSum before(how, weighted_options(kDimension)), after(how, weighted_options(kDimension));
       std::vector<double> a(kDimension), b(kDimension);
-      // Restoring has to forget these.
+      // Restoring must discard these.
       after.release(record_of(50, kDimension), b);
       after.contribute(record_of(51, kDimension));
       for (std::int64_t t = 0; t < stop; ++t) before.release(record_of(t, kDimension), a);
@@ -451,7 +453,7 @@ TEST(WeightedSum, goes_on_from_a_checkpoint_at_any_step_and_between_contribution
 }
 
 TEST(WeightedSum, a_state_has_the_sums_and_does_not_grow) {
-  // Rows of `output` need no state of their own.
+  // Rows of `output` need no additional state.
   constexpr std::size_t kDimension = 3, kNumber = 40;
   const auto size_of = [&](const Workload& workload, std::int64_t num_released) {
     PrefixSum sums(made({workload, "output"}), weighted_options(kDimension));
@@ -466,7 +468,7 @@ TEST(WeightedSum, a_state_has_the_sums_and_does_not_grow) {
 }
 
 TEST(WeightedSum, states_of_other_weights_are_refused_and_change_nothing) {
-  // B = I and the noise are those of both; the weights are not.
+  // Both have B = I and the same noise, but different weights.
   const auto one = made({Workload::learning_rates({.rates = {1, 1, -1, 1}}), "output"});
   const auto two = made({Workload::learning_rates({.rates = {1, -1, 1, 1}}), "output"});
   ASSERT_EQ(one->noise_stddev(), two->noise_stddev());
@@ -529,14 +531,14 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
       PrefixSum(made({matrix(num_steps), "independent"}), weighted_options(2 * most)),
       "resource_exhausted",
       "prefix_sum: dimension must be at most " + std::to_string(most) + " for this workload");
-  // Noise of a step by itself that is nothing beside the errors of sums.
+  // The noise of one step is negligible compared with the errors of sums.
   Matrix faint = Matrix::Identity(3, 3);
   faint(1, 0) = 1;
   faint(1, 1) = 1e-55;
   EXPECT_ERROR(
       PrefixSum(made({Workload::lower_triangular(faint), "independent"}), weighted_options()),
       "invalid_argument", "workload must be such that each record weighs more");
-  // The same for rates, though the noise of a release is below every grid as well.
+  // The same for rates, although the noise of a release is also below every grid.
   EXPECT_ERROR(PrefixSum(made({Workload::learning_rates({.rates = {1e-300, 1, 1}}), "square-root"}),
                          weighted_options()),
                "invalid_argument", "workload must be such that each record weighs more");
@@ -558,7 +560,7 @@ TEST(WeightedSum, the_least_decays_there_are_have_an_optimum_that_is_released) {
   for (const double alpha : {std::numeric_limits<double>::denorm_min(), 1e-320, 1e-300})
     for (const std::int64_t num_steps : {1, 2, 5}) {
       const auto how = made({decay(num_steps, alpha), "optimal"});
-      // Nothing is left of a record in the next sum, so that each has noise of its own.
+      // Nothing of a record remains in the next sum, so each sum has independent noise.
       EXPECT_NEAR(how->certificate().max_error, 1, 1e-6) << alpha;
       PrefixSum sums(how, weighted_options());
       std::array<double, 1> noisy{};
@@ -567,7 +569,7 @@ TEST(WeightedSum, the_least_decays_there_are_have_an_optimum_that_is_released) {
 }
 
 TEST(WeightedSum, sums_never_leave_the_integers) {
-  // The finest grid there is, the largest momentum, and as many contributions as are let in.
+  // The finest possible grid, the largest momentum, and the maximal number of contributions.
   const Workload workload = Workload::momentum({.num_steps = 50, .momentum = 1 - 0x1p-30});
   EXPECT_EQ(detail::largest_weight(workload), 50);
   EXPECT_EQ(detail::weight_of_row(workload), 2500);

@@ -165,7 +165,7 @@ TEST(WindowSum, a_window_of_the_horizon_is_the_workload_of_prefix_sums) {
   }
 }
 
-/// Returns u with A u = what is released, without noise.
+/// Returns u such that A u equals the releases without noise.
 template <class Contribute>
 Vector window_increments(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
                          Contribute&& contribute) {
@@ -184,8 +184,9 @@ Vector window_increments(const std::shared_ptr<const Mechanism>& how, std::int64
   return added;
 }
 
-/// Largest ||C (x - x')|| for streams of five steps in which one person does -1, 0 or 1 at each,
-/// and others do something, too. `width` is that of A, whose inverse makes releases increments.
+/// Largest ||C (x - x')|| over streams of five steps in which one person contributes -1, 0 or 1 at
+/// each step, and others contribute, too. `width` is that of A, whose inverse turns releases into
+/// increments.
 double window_sensitivity(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
                           Neighbours neighbours) {
   constexpr int kStreams = 243;
@@ -195,14 +196,14 @@ double window_sensitivity(const std::shared_ptr<const Mechanism>& how, std::int6
       int digit = code;
       for (Eigen::Index i = 0; i < t; ++i) digit /= 3;
       if (t % 2 == 0) sums.contribute(/*person=*/7, std::array{0.75});
-      // A value of zero takes part as well, so that patterns are those of the nonzero ones alone.
+      // Zero values are not contributed, so that patterns consist of the nonzero values.
       if (digit % 3 != 0) sums.contribute(/*person=*/1, std::array{digit % 3 == 1 ? 1.0 : -1.0});
     }));
   const Matrix encoder = how->strategy().encoder();
   double largest = 0;
   for (int a = 0; a < kStreams; ++a)
     for (int b = 0; b < (neighbours == Neighbours::zero_out ? 1 : a); ++b) {
-      // Replaced: the same steps, other values.
+      // With replace-one, neighbours have the same steps but other values.
       bool are_neighbours = true;
       for (int x = a, y = b; x > 0 || y > 0; x /= 3, y /= 3)
         are_neighbours &= neighbours == Neighbours::zero_out || (x % 3 == 0) == (y % 3 == 0);
@@ -229,7 +230,7 @@ TEST(WindowSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
           const double found = window_sensitivity(how, width, neighbours);
           EXPECT_LE(found, claimed) << strategy << ", width " << width;
           EXPECT_GT(found, 0.3 * claimed);
-          // The noise is no larger than it has to be: the worst streams are among these.
+          // The worst streams are among these, so the noise is no larger than necessary.
           if (how->certificate().exactness == Exactness::exact) {
             EXPECT_GT(found, claimed * (1 - 1e-8)) << strategy << ", width " << width;
           }
@@ -237,7 +238,7 @@ TEST(WindowSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
 }
 
 TEST(WindowSum, sums_from_which_nothing_leaves_would_exceed_the_sensitivity) {
-  // Falsifies the check above: what prefix sums add is read as what a window of 2 released.
+  // Falsifies the check above: increments of prefix sums, interpreted as releases of a window of 2.
   constexpr std::int64_t kSteps = 5, kWidth = 2;
   const auto window = window_mechanism({kSteps, kWidth, "output"});
   const Matrix released = Workload::prefix_sums(kSteps).matrix();
@@ -247,7 +248,7 @@ TEST(WindowSum, sums_from_which_nothing_leaves_would_exceed_the_sensitivity) {
 }
 
 TEST(WindowSum, leaving_out_a_person_with_many_records_is_within_the_bound) {
-  // A person beyond the pattern: the rest does not count, so the records that do keep it.
+  // A person who exceeds the pattern: further records do not count, so the counted ones satisfy it.
   const Participation twice = Participation::min_separation({2, 2});
   const auto how = window_mechanism({5, 3, "normalized-square-root", twice});
   const Vector moved = window_increments(how, 3,
@@ -261,7 +262,8 @@ TEST(WindowSum, leaving_out_a_person_with_many_records_is_within_the_bound) {
 }
 
 TEST(WindowSum, the_error_is_within_two_percent_of_the_formula) {
-  // 24,000 coordinates: the std of the mean of the squares of a step is below 1 %; fixed seed.
+  // With 24,000 coordinates, the standard deviation of a step's mean square is below 1 %; the seed
+  // is fixed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 24000;
   for (const char* strategy : {"normalized-square-root", "banded-square-root", "honaker"}) {
     const auto how = window_mechanism({kSteps, 8, strategy});
@@ -326,7 +328,7 @@ TEST(WindowSum, streamed_errors_are_within_five_percent_of_the_optimum) {
       sums.release(noisy);
       for (const double x : noisy) total += x * x;
     }
-    // At least 800 independent stretches, whose std of the mean is below 0.6 %.
+    // At least 800 independent stretches, whose mean has a standard deviation below 0.6 %.
     const double rms = std::sqrt(total / static_cast<double>(optimum.num_steps * kCoordinates));
     EXPECT_TRUE(testing::relatively_close(rms / claim.noise_multiplier, claim.mean_error, 0.02));
   }
@@ -368,7 +370,8 @@ TEST(WindowSum, the_optimum_is_the_known_one) {
 }
 
 TEST(WindowSum, the_default_grid_goes_by_the_records_of_a_sum) {
-  // Truncation takes up to a grid from each: W of them stay below a quarter of the typical noise.
+  // Truncation takes up to one grid from each record; over W records this stays below a quarter of
+  // the typical noise.
   constexpr std::int64_t kSteps = 4096;
   for (const std::int64_t width : {1, 8, 512, 4095}) {
     const auto how = window_mechanism({kSteps, width, "banded-square-root", Participation::single(),
@@ -378,7 +381,7 @@ TEST(WindowSum, the_default_grid_goes_by_the_records_of_a_sum) {
     const double typical = how->noise_stddev() * std::sqrt(rows.mean_squared);
     EXPECT_LE(static_cast<double>(width) * grid, typical / 4);
     EXPECT_LE(grid, how->noise_stddev() * std::sqrt(rows.min_squared) / 64);
-    // No finer than either asks for.
+    // The grid is no finer than one of the conditions requires.
     const bool is_needed = static_cast<double>(width) * 2 * grid > typical / 4 ||
                            2 * grid > how->noise_stddev() * std::sqrt(rows.min_squared) / 64 ||
                            2 * grid > how->clip_norm() / 64;
@@ -394,7 +397,7 @@ TEST(WindowSum, goes_on_from_a_checkpoint_at_any_step_and_between_contributions)
         const auto how = window_mechanism({kSteps, width, strategy});
         PrefixSum first(how, window_options(kDimension)), second(how, window_options(kDimension));
         std::vector<double> a(kDimension), b(kDimension);
-        // Something else before, which restoring has to forget.
+        // Restoring must discard these.
         second.contribute(window_record(99, kDimension));
         second.release(b);
         second.contribute(window_record(98, kDimension));
@@ -413,7 +416,7 @@ TEST(WindowSum, goes_on_from_a_checkpoint_at_any_step_and_between_contributions)
 
 TEST(WindowSum, a_state_holds_the_steps_that_are_still_to_leave) {
   constexpr std::int64_t kDimension = 3, kWidth = 4;
-  // Rows of `output` need no state of their own.
+  // Rows of `output` need no additional state.
   PrefixSum sums(window_mechanism({20, kWidth, "output"}), window_options(kDimension));
   std::vector<double> noisy(kDimension);
   for (std::int64_t t = 0; t < 10; ++t) {
@@ -423,7 +426,7 @@ TEST(WindowSum, a_state_holds_the_steps_that_are_still_to_leave) {
   }
 }
 
-/// The same bytes with another content, sealed anew.
+/// Resizes the bytes and seals them again.
 std::vector<std::byte> resealed_window(std::vector<std::byte> bytes, std::size_t new_size) {
   bytes.resize(new_size);
   detail::Sha256 hash;
@@ -464,7 +467,7 @@ TEST(WindowSum, states_of_another_workload_or_damaged_ones_are_refused_and_chang
 }
 
 TEST(WindowSum, widths_with_the_same_decoder_and_noise_have_different_states) {
-  // C = A and B = I, and twice the distance is four times the width.
+  // C = A and B = I, so twice the distance equals four times the width.
   const auto narrow =
       window_mechanism({20, 4, "output", Participation::single(), Neighbours::replace_one});
   const auto wide = window_mechanism({20, 16, "output"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records to integers, without a release around them.
+// Conversion of records to integers, without a release.
 #include "release/grid/quantiser.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ std::int64_t squared(const std::vector<std::int64_t>& integers) {
   return std::inner_product(integers.begin(), integers.end(), integers.begin(), std::int64_t{0});
 }
 
-/// (a, b) with a < b and a^2 + b^2 a square, in lowest terms, from Euclid's formula.
+/// Pairs (a, b) in lowest terms with a < b and a^2 + b^2 a square, from Euclid's formula.
 std::vector<std::pair<std::int64_t, std::int64_t>> pythagorean_pairs(std::int64_t most) {
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
   for (std::int64_t m = 2; m <= most; ++m)
@@ -33,8 +33,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pythagorean_pairs(std::int64_
   return pairs;
 }
 
-// The norm of such a record is a whole number of grids, and the clip norm a hair less: integers
-// that clipping rounds back to where they were are too long by exactly one.
+// The norm of this record is an integer number of grids, and the clip norm is slightly smaller. If
+// rounding undoes the clipping, the integers are too long by exactly one.
 TEST(Quantiser, a_pythagorean_record_a_few_ulps_too_long_is_shortened) {
   std::int64_t num_unchanged_by_clipping = 0;
   for (const auto& [a, b] : pythagorean_pairs(24))
@@ -52,20 +52,20 @@ TEST(Quantiser, a_pythagorean_record_a_few_ulps_too_long_is_shortened) {
           const std::vector<std::int64_t> made = integers(record, clip_norm, grid);
           EXPECT_LE(squared(made), norm * norm - 1)
               << multiple * a << " " << multiple * b << ", " << ulps << " ulps";
-          // Shortening takes one from the largest entry, and from no other.
+          // Shortening takes one from the largest entry only.
           num_unchanged_by_clipping += made[0] == multiple * a && made[1] == 1 - multiple * b;
         }
       }
   EXPECT_GE(num_unchanged_by_clipping, 100);
 }
 
-// Which of several largest entries is lowered is no matter of privacy, but releases are the same
-// everywhere only if it is always the first.
+// Which of several largest entries is lowered does not affect privacy, but releases agree across
+// platforms only if it is always the first.
 TEST(Quantiser, of_several_largest_entries_the_first_is_lowered_toward_zero) {
   std::int64_t num_unchanged_by_clipping = 0;
   for (std::int64_t p = 1; p <= 24; ++p)
     for (std::int64_t q = 1; q <= 24; ++q) {
-      // 2 a^2 + b^2 is the square of a whole number; the two a are the largest.
+      // 2 a^2 + b^2 is a perfect square, and the two a are the largest entries.
       const std::int64_t a = 2 * p * q;
       const std::int64_t b = std::abs(p * p - 2 * q * q);
       if (b >= a) continue;

@@ -65,7 +65,7 @@ std::vector<double> lattice_record(std::uint64_t row, std::size_t dimension, dou
 }
 
 TEST(Lattice, decoded_measurements_are_the_running_totals) {
-  // No noise: B C = A, to the rounding of doubles and, for buffers, the stated bias.
+  // Without noise, B C = A up to the rounding of doubles and, for buffers, the stated bias.
   constexpr std::int64_t kSteps = 100, kDimension = 2;
   for (const std::string& name : lattice_strategies()) {
     const auto mechanism = make_lattice(lattice_options(name, kSteps), {.dimension = kDimension});
@@ -88,7 +88,7 @@ TEST(Lattice, decoded_measurements_are_the_running_totals) {
 }
 
 TEST(Lattice, totals_of_buffers_stay_within_the_stated_bias) {
-  // Few bits, so that the bias is there to be seen.
+  // Few bits, so that the bias is visible.
   constexpr std::int64_t kSteps = 2000;
   MechanismOptions options = lattice_options("blt", kSteps);
   options.parameters = {.decays = {0.999, 0.9}, .weights = {0.03, 0.4}};
@@ -109,7 +109,7 @@ TEST(Lattice, totals_of_buffers_stay_within_the_stated_bias) {
 }
 
 TEST(Lattice, measurements_are_those_of_the_integers_plus_addressed_noise) {
-  // Another coder recomputes the releases from the measurements alone.
+  // A second coder recomputes the releases from the measurements alone.
   constexpr std::int64_t kSteps = 21, kDimension = 3;
   for (const LatticeNoise noise :
        {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
@@ -124,7 +124,7 @@ TEST(Lattice, measurements_are_those_of_the_integers_plus_addressed_noise) {
       std::int64_t row = 0;
       std::vector<double> noisy(kDimension), total(kDimension);
       for (std::int64_t t = 0; t < kSteps; ++t) {
-        // On the grid and inside the ball: nothing is clipped or truncated.
+        // Values are on the grid and inside the ball, so nothing is clipped or truncated.
         std::vector<double> values(kDimension);
         std::vector<std::int64_t> quantised(kDimension);
         for (std::int64_t i = 0; i < kDimension; ++i) {
@@ -159,7 +159,7 @@ TEST(Lattice, measurements_are_those_of_the_integers_plus_addressed_noise) {
 }
 
 TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
-  // Distance from the integers of the certificate in long double; rho and mu from privacy.hpp.
+  // Distance from the certificate's integers in long double; rho and mu from privacy.hpp.
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
     for (const std::string& name : lattice_strategies()) {
       MechanismOptions options = lattice_options(name, 48);
@@ -184,7 +184,7 @@ TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
                 claim.rounding_deviation;
         EXPECT_GE(static_cast<long double>(claim.distance), distance) << name;
         EXPECT_LE(claim.distance, static_cast<double>(distance) * (1 + 1e-11)) << name;
-        // The noise is for all of rho, or mu, to the last bit.
+        // The noise uses all of rho, or mu, to the last bit.
         const long double variance = claim.noise_variance,
                           squared = static_cast<long double>(claim.distance) * claim.distance;
         const long double mu = noise == LatticeNoise::discrete_gaussian ? 0 : *claim.mu;
@@ -208,7 +208,7 @@ TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
 }
 
 TEST(Lattice, rounding_the_encoder_hardly_costs_anything) {
-  // The same law of the total as with real coefficients, but for the zCDP conversion.
+  // The total has the same distribution as with real coefficients, except for the zCDP conversion.
   for (const std::string& name : lattice_strategies()) {
     const auto real = Mechanism::make(lattice_options(name, 300));
     const auto rounded =
@@ -233,7 +233,7 @@ TEST(Lattice, precision_gives_way_to_the_widths_of_integers) {
   EXPECT_GE(mechanism->certificate().precision_bits, 16);
   EXPECT_ERROR(make_lattice(options, {.dimension = 1 << 10, .precision_bits = 30}),
                "invalid_argument", "measurements fit 61 bits");
-  // One bit more than was chosen leaves less room in a step, or none.
+  // One bit more than chosen leaves less room in a step, or none.
   const auto chosen = make_lattice(lattice_options("blt", 300));
   const int bits = chosen->certificate().precision_bits;
   EXPECT_GT(bits, 16);
@@ -263,7 +263,7 @@ TEST(Lattice, releases_are_the_same_bits_everywhere) {
 }
 
 TEST(Lattice, the_package_gives_these_totals) {
-  // tests/js/lattice.test.mjs has the same number: natively and in WebAssembly.
+  // tests/js/lattice.test.mjs expects the same number, natively and in WebAssembly.
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char* name : {"tree", "honaker", "banded-square-root", "blt-rational"})
     for (const LatticeNoise noise :
@@ -326,7 +326,7 @@ TEST(Lattice, a_step_of_contributions_measures_their_integer_sum) {
     const double grid = people.grid();
     std::vector<double> noisy(2), noise(2);
     for (std::int64_t t = 0; t < 20; ++t) {
-      // Each has norm at most 1.5, the clip norm: three of them are not clipped together.
+      // Each has norm at most 1.5, the clip norm, and three of them are not clipped jointly.
       std::vector<std::int64_t> sum(2, 0);
       for (std::int64_t i = 0; i < t % 4; ++i) {
         const std::vector<double> one = {i % 2 == 0 ? 1.5 : 0.25, 0.0};
@@ -344,7 +344,7 @@ TEST(Lattice, a_step_of_contributions_measures_their_integer_sum) {
 }
 
 TEST(Lattice, no_integer_overflows_before_a_step_is_full) {
-  // The room that is stated, at every step, with all records at the clip norm.
+  // The stated room suffices at every step, with all records at the clip norm.
   for (const std::string& name : lattice_strategies()) {
     const auto mechanism = make_lattice(lattice_options(name, 64));
     const LatticeCertificate& claim = mechanism->certificate();
@@ -359,7 +359,7 @@ TEST(Lattice, no_integer_overflows_before_a_step_is_full) {
       row.resize(static_cast<std::size_t>(coder->num_measurements(t)));
       coder->measure(t, {&all, 1}, row);
       for (const std::int64_t y : row) {
-        EXPECT_GE(y, 0) << name;  // an overflow would have wrapped, or been trapped
+        EXPECT_GE(y, 0) << name;  // an overflow would have wrapped or trapped
         EXPECT_LE(y, std::int64_t{1} << 61) << name;
       }
     }
@@ -367,7 +367,7 @@ TEST(Lattice, no_integer_overflows_before_a_step_is_full) {
 }
 
 TEST(Lattice, a_full_step_refuses_and_the_next_has_room) {
-  // Long, fine and precise: there is room for few.
+  // Long, fine and precise, so there is room for few.
   MechanismOptions options = lattice_options("blt", 1 << 14);
   options.parameters = {.decays = {0.9999}, .weights = {0.01}};
   PrefixSum sums = make_sums(options, {.grid = 0x1p-12, .precision_bits = 30});
@@ -430,7 +430,7 @@ TEST(Lattice, checkpoints_of_something_else_are_refused) {
   EXPECT_ERROR(grid.restore_without_ledger(bytes), "bad_state", "must be of kind 2, got kind 4");
   EXPECT_ERROR(sums.restore_without_ledger(grid.checkpoint()), "bad_state",
                "must be of kind 4, got kind 2");
-  // Cut short, whole in itself: nothing changes.
+  // Truncated but otherwise valid bytes change nothing.
   std::vector<double> noisy(1), again(1);
   PrefixSum untouched = make_sums(options);
   for (PrefixSum* const all : {&sums, &untouched}) all->release(std::vector{0.5}, noisy);
@@ -478,7 +478,7 @@ TEST(Lattice, people_are_bounded_as_in_mode_grid) {
   PeopleSum sums(how, in_mode_lattice()), alone(how, in_mode_lattice());
   std::vector<double> noisy(1), expected(1);
   EXPECT_TRUE(sums.contribute(1, std::vector{1.0}));
-  EXPECT_TRUE(sums.contribute(1, std::vector{4.0}));  // clipped together
+  EXPECT_TRUE(sums.contribute(1, std::vector{4.0}));  // clipped jointly
   EXPECT_TRUE(alone.contribute(2, std::vector{1.5}));
   sums.release(noisy);
   alone.release(expected);
@@ -489,9 +489,9 @@ TEST(Lattice, people_are_bounded_as_in_mode_grid) {
 }
 
 TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {
-  // Six standard errors of a mean square of 40,000 entries, hundreds of which are not 0: 32 cases
-  // give a false alarm with probability below 1e-6. Fourth moments are at most 3 squares and, of
-  // sums of two integers as of one, 2 second moments more.
+  // Six standard errors of a mean square of 40,000 entries, hundreds of which are not 0; the 32
+  // cases give a false alarm with probability below 1e-6. Fourth moments are at most 3 squares plus
+  // 2 second moments, for sums of two integers as for one.
   constexpr std::int64_t kDimension = 40000;
   int num_told_apart = 0;
   testing::Thinned thinned(3);
@@ -521,7 +521,7 @@ TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {
 }
 
 TEST(Lattice, every_mechanism_releases_or_says_why_not) {
-  // By name, before there is a record; nothing between.
+  // Each mechanism either releases or is refused by name before the first record.
   std::vector<std::string> refused;
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::string name(info.name);
