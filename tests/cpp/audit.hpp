@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Empirical lower bounds on epsilon, and how many trials they take.
+/// Empirical lower bounds on epsilon, and the number of trials they take.
 ///
-/// An attack gives a number for a stream; it says "the user took part" if that number is above a
+/// An attack computes a statistic of a stream and says "the user took part" if it is above a
 /// threshold. For an (epsilon, delta)-DP mechanism and every threshold,
+///
 ///     P[says so | took part] <= e^epsilon P[says so | did not] + delta,
-/// so that rates bound epsilon from below. Rates are known to Chernoff's bound: of N trials with
-/// rate p, P[count / N >= q] <= exp(-N KL(q, p)) for q > p, and likewise below.
+///
+/// so that the rates bound epsilon from below. Chernoff's bound limits how far observed rates are
+/// from true ones: of N trials with rate p, P[count / N >= q] <= exp(-N KL(q, p)) for q > p, and
+/// symmetrically below.
 
 #include <algorithm>
 #include <array>
@@ -21,8 +24,8 @@ namespace dpftrl::testing {
 /// Thresholds in standard deviations of the honest statistic, fixed before any trial.
 inline constexpr std::array kThresholds = {0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25,
                                            2.5, 2.75, 3.0, 3.25, 3.5, 3.75, 4.0, 4.25};
-/// -ln of the probability that one bound on a rate is wrong: two bounds at 16 thresholds are wrong
-/// with probability below 32 e^-21 < 3 10^-8 an audit.
+/// -ln of the probability that one bound on a rate is wrong. Two bounds at 16 thresholds are wrong
+/// with probability below 32 e^-21 < 3 10^-8 per audit.
 inline constexpr double kLogConfidence = 21;
 /// -ln of 0.0005: two rates stay within their bounds with probability 0.999.
 inline constexpr double kLogPower = 7.7;
@@ -32,7 +35,7 @@ inline double divergence(double q, double p) {
   return term(q, p) + term(1 - q, 1 - p);
 }
 
-/// The largest true rate at which `observed` or less has probability e^-log_odds or more.
+/// Largest true rate at which `observed` or less has probability e^-log_odds or more.
 inline double rate_at_most(double observed, double num_trials, double log_odds) {
   double low = observed, high = 1;
   for (int i = 0; i < 60; ++i) {
@@ -47,11 +50,12 @@ inline double rate_at_least(double observed, double num_trials, double log_odds)
 }
 
 struct Rates {
-  double detected;  ///< of the streams with the user
-  double alarmed;   ///< of those without
+  double detected;  ///< rate among streams with the user
+  double alarmed;   ///< rate among streams without the user
 };
 
-/// Lower bound on epsilon at confidence 1 - 2 e^-kLogConfidence; minus infinity if there is none.
+/// Lower bound on epsilon at confidence 1 - 2 e^-kLogConfidence; minus infinity if the rates imply
+/// none.
 inline double epsilon_at_least(const Rates& rates, double num_trials, double delta) {
   const double detected = rate_at_least(rates.detected, num_trials, kLogConfidence);
   const double alarmed = rate_at_most(rates.alarmed, num_trials, kLogConfidence);
@@ -86,14 +90,14 @@ struct Size {
   double num_trials;
   double delta;
 };
-/// Epsilon that audited_epsilon reaches with probability 0.999 in an audit of that size: rates are
-/// as unlucky as Chernoff's bound allows.
+/// Epsilon that audited_epsilon reaches with probability 0.999 in an audit of this size, computed
+/// from the worst rates that Chernoff's bound allows.
 inline double epsilon_surely_found(const Size& size) {
   double best = -INFINITY;
   for (const double threshold : kThresholds) {
     const Rates true_rates = {.detected = normal_tail((threshold - size.shift) / size.spread),
                               .alarmed = normal_tail(threshold / size.spread)};
-    // The unlucky observed rates: Chernoff's bound the other way round.
+    // Worst observed rates, by inverting Chernoff's bound.
     const auto unlucky_above = [&](double rate) {
       double low = rate, high = 1;
       for (int i = 0; i < 60; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Compiled with the library's options in every build, while other test files may come from another
-/// (CMakeLists.txt).
+/// Compiled with the library's options in every build, whereas the other test files may be linked
+/// from another build (CMakeLists.txt).
 #include "support.hpp"
 
 namespace dpftrl::testing {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Strategies that the laws are run over: every family with its defaults and with parameters,
-/// columns normalised, started afresh, for every kind of workload.
+/// Strategies that the laws run over: every family with its defaults, with parameters, with
+/// normalised columns and with restarts, for every kind of workload.
 
 #include <string>
 #include <vector>
@@ -26,14 +26,15 @@ Matrix rough_matrix(std::int64_t num_steps);
 /// A lower-triangular Toeplitz matrix with a negative diagonal.
 Matrix rough_toeplitz_matrix(std::int64_t num_steps);
 
-/// One workload of every kind but prefix sums.
+/// One workload of every kind except prefix sums.
 std::vector<Workload> other_workloads(std::int64_t num_steps);
 
-/// Prefix sums: every family; its parameters; columns normalised; started afresh every 5 steps.
+/// Every family for prefix sums: with defaults, with parameters, with normalised columns, and
+/// restarted every 5 steps.
 std::vector<Variant> prefix_variants(std::int64_t num_steps);
 
-/// Every family for every other kind of workload, plain and, but for `optimal`, with normalised
-/// columns.
+/// Every family for every other kind of workload: with defaults and, except for `optimal`, with
+/// normalised columns.
 std::vector<Variant> workload_variants(std::int64_t num_steps);
 
 inline std::shared_ptr<const Strategy> strategy_of(const Variant& variant) {

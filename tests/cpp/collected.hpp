@@ -11,7 +11,7 @@
 
 namespace dpftrl::testing {
 
-/// Collects a release block by block.
+/// Sink that collects the blocks of a release.
 class Collected final : public ReleaseSink {
  public:
   void take(std::size_t first, std::span<const double> block) override {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Decompositions of dense matrices as oracles for tests. Plain functions over Eigen that are
-/// compiled once, not in every test, and share no code with the core.
+/// Decompositions of dense matrices, used as oracles in tests. They are plain functions over Eigen,
+/// compiled once instead of in every test, and share no code with the core.
 
 #include "dpftrl/base/types.hpp"
 
@@ -23,13 +23,13 @@ struct SingularSystem {
   Matrix v;
 };
 
-/// U and V are square.
+/// Singular value decomposition with square U and V.
 SingularSystem full_svd(const Matrix& matrix);
 
-/// U and V have as many columns as there are values.
+/// Singular value decomposition in which U and V have one column per singular value.
 SingularSystem thin_svd(const Matrix& matrix);
 
-/// Descending.
+/// Singular values in descending order.
 Vector singular_values(const Matrix& matrix);
 
 /// Inverse of a square matrix of full rank.
@@ -41,10 +41,10 @@ Matrix upper_cholesky(const Matrix& positive);
 /// N L^-1 for a lower triangular L.
 Matrix divide_by_lower(const Matrix& numerator, const Matrix& lower);
 
-/// A^+; singular values below 1e-12 of the largest count as zero.
+/// Moore-Penrose inverse A^+; singular values below 1e-12 of the largest count as zero.
 Matrix pseudo_inverse(const Matrix& matrix);
 
-/// Rank as far as rounding lets it be seen, by elimination with full pivoting.
+/// Numerical rank, by elimination with full pivoting.
 Eigen::Index rank_of(const Matrix& matrix);
 
 }  // namespace dpftrl::testing

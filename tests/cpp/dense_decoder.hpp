@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// B of a DecoderForm as a matrix, straight from the definitions in decoder_form.hpp and without the
-// kernels' algorithms: their oracle.
+// Materialises the B of a DecoderForm from the definitions in decoder_form.hpp. Serves as an oracle
+// for the kernels because it shares none of their algorithms.
 
 #include <algorithm>
 #include <bit>
@@ -21,7 +21,7 @@ using LongVector = std::vector<LongDouble>;
 
 LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps);
 
-/// Entries of a Toeplitz B by lag, first the lag -num_future, for the forms that have such a B.
+/// Entries of a Toeplitz B by lag, starting at lag -num_future, for the forms whose B is Toeplitz.
 inline LongVector impulse_response(const DecoderForm& form, std::int64_t num_steps) {
   const auto n = static_cast<std::size_t>(num_steps);
   if (const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form))
@@ -67,7 +67,7 @@ inline LongMatrix dense_toeplitz(const LongVector& by_lag, std::int64_t num_step
   return b;
 }
 
-/// Nodes in the order of their measurements: by last step, then by level.
+/// Nodes of a tree in the order of their measurements: by last step, then by level.
 class KaryNodes {
  public:
   KaryNodes(const KaryDecoder& decoder, std::int64_t num_steps) : arity_(decoder.arity) {
@@ -90,7 +90,7 @@ class KaryNodes {
   std::vector<std::pair<std::int64_t, std::int64_t>> nodes_;
 };
 
-/// Without the columns to the right that are all 0.
+/// Removes trailing columns that are zero.
 inline LongMatrix trimmed(const LongMatrix& matrix) {
   Eigen::Index columns = matrix.cols();
   while (columns > 1 && matrix.col(columns - 1).isZero(0)) --columns;
@@ -109,7 +109,7 @@ inline LongMatrix dense_kary(const KaryDecoder& decoder, std::int64_t num_steps)
       digits.push_back(digit);
       rest = (rest - digit) / decoder.arity;
     }
-    std::int64_t end = 0;  // of the higher digits, in nodes of the level
+    std::int64_t end = 0;  // end of the higher digits, in nodes of this level
     for (auto level = std::ssize(digits); level-- > 0;) {
       end *= decoder.arity;
       const std::int64_t digit = digits[static_cast<std::size_t>(level)];
@@ -220,7 +220,7 @@ inline LongMatrix dense_filtered(const FilteredDecoder& decoder, std::int64_t nu
     if (!decoder.column_scales.empty())
       records.row(t) *= static_cast<LongDouble>(decoder.column_scales[static_cast<std::size_t>(t)]);
   }
-  // Straight from the definitions of the workloads: Workload::matrix is rounded.
+  // Computed from the definitions of the workloads because Workload::matrix is rounded.
   const Workload& workload = decoder.workload;
   if (workload.kind() == Workload::Kind::matrix)
     return workload.leading(num_steps).matrix().cast<LongDouble>() * records;
@@ -239,7 +239,7 @@ inline LongMatrix dense_filtered(const FilteredDecoder& decoder, std::int64_t nu
   return rows;
 }
 
-/// Column j is what comes of z_j = 1 and no other noise.
+/// Column j is the response to z_j = 1 without other noise.
 inline LongMatrix dense_varying(const VaryingBuffers& numbers, std::int64_t num_steps) {
   const auto q = static_cast<std::size_t>(numbers.num_buffers);
   LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps));
@@ -257,7 +257,7 @@ inline LongMatrix dense_varying(const VaryingBuffers& numbers, std::int64_t num_
   return b;
 }
 
-/// By forward substitution, column by column.
+/// Computes B by forward substitution, column by column.
 inline LongMatrix dense_varying_bands(const VaryingBands& numbers, std::int64_t num_steps) {
   LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps));
   const auto bands = static_cast<Eigen::Index>(numbers.num_bands);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emscripten's programs see an environment of their own: this hands them GoogleTest's part of the
-// host's.
+// Emscripten's programs have an environment of their own; this copies the GTEST_ variables of the
+// host into it.
 Module['preRun'] = () => {
   for (const [name, value] of Object.entries(process.env))
     if (name.startsWith('GTEST_')) ENV[name] = value;

@@ -114,7 +114,7 @@ std::vector<NamedForm> named_forms() {
       {"filtered_rates", 40, FilteredDecoder{shared(buffered), {}, alternating_rates(40)}},
       {"filtered_matrix", 20,
        FilteredDecoder{shared(banded), numbers(20, reciprocal), some_matrix(20)}},
-      // Forms of forms, which have no golden entry.
+      // Nested forms, which have no golden entry.
       {"filtered_filtered", 30,
        FilteredDecoder{shared(slow_columns), numbers(30, [](int t) { return 2 - t / 64.0; }),
                        Workload::sliding_window({.num_steps = 30, .width = 7})}},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Small decoder forms of every kind, and their B by definition: the oracles of exact_entry.
+/// Small decoder forms of every kind, with B by definition as oracles for exact_entry.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@ Workload alternating_rates(int num_steps);
 
 Workload some_matrix(int num_steps);
 
-/// The recursion of the optimum, before its columns are scaled.
+/// Recursion of the optimum, before its columns are scaled.
 DecoderForm varying_form(int num_steps, int num_buffers);
 
 struct NamedForm {
@@ -38,7 +38,7 @@ struct NamedForm {
 /// tests/reference/exact_entry_oracle.py.
 std::vector<NamedForm> named_forms();
 
-/// Measurement -> weight.
+/// Map from measurement to weight.
 using NaiveRow = std::map<std::int64_t, long double>;
 
 void add_scaled(NaiveRow& sum, long double factor, const NaiveRow& row, std::int64_t first = 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Oracles for the optimisers of families: dense errors, exhaustive sensitivities, differences.
+/// Oracles for the optimisers of strategy families: dense errors, exhaustive sensitivities and
+/// finite differences.
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -24,7 +25,7 @@ inline Matrix prefix_sums(std::int64_t n) {
   return Matrix(Matrix::Ones(size, size).triangularView<Eigen::Lower>());
 }
 
-/// Largest || sum of columns in the pattern || over all patterns that are allowed.
+/// Largest || sum of columns in the pattern || over all allowed patterns.
 inline double exhaustive_sensitivity(const Matrix& encoder, const Participation& participation) {
   const std::int64_t n = encoder.cols();
   double largest = 0;
@@ -40,7 +41,7 @@ inline double exhaustive_sensitivity(const Matrix& encoder, const Participation&
   return largest;
 }
 
-/// Row norms of prefix sums times C^-1; the sensitivity is the caller's.
+/// Errors from the row norms of prefix sums times C^-1, for a sensitivity given by the caller.
 inline FamilyErrors dense_errors(const Matrix& encoder, double sensitivity) {
   const Matrix a = prefix_sums(encoder.cols());
   const Matrix decoder = divide_by_lower(a, encoder);
@@ -50,7 +51,8 @@ inline FamilyErrors dense_errors(const Matrix& encoder, double sensitivity) {
           .mean_error = sensitivity * std::sqrt(rows.mean())};
 }
 
-/// Largest difference between the gradient and central differences, relative to its norm.
+/// Largest difference between the gradient and central differences, relative to the gradient's
+/// norm.
 inline double gradient_error(const SmoothFunction& function, const Vector& point,
                              double step = 1e-5) {
   Vector gradient(point.size()), unused(point.size()), differences(point.size());

@@ -7,7 +7,7 @@
 
 namespace dpftrl::testing {
 
-/// A strategy that is nothing but its decoder form.
+/// Strategy that consists only of a decoder form.
 class FormStrategy final : public Strategy {
  public:
   FormStrategy(DecoderForm form, std::int64_t num_steps)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers that records become on a grid, from the definition.
+// Converts records to integers on a grid, by definition.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace dpftrl::testing {
 
-/// Returns the integers of a record that is clipped to norm 1.
+/// Returns the integers of a record after clipping it to norm 1.
 inline std::vector<std::int64_t> integers_of(std::vector<double> values, double grid) {
   clip_to_norm(values, 1);
   std::vector<std::int64_t> integers;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Functions of long doubles whose arguments the compiler is not to see. Debian 13's Clang 19
-/// crashes for WebAssembly, where a long double has 128 bits, when it folds a call of a constant
-/// one.
+/// Functions of long doubles whose arguments are hidden from the compiler. On WebAssembly, where a
+/// long double has 128 bits, Debian 13's Clang 19 crashes when it folds a call with a constant
+/// argument.
 
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace dpftrl::testing {
   return std::sqrt(x);
 }
 
-/// The value, unknown to the compiler.
+/// Returns the value through a volatile, so that the compiler cannot fold it.
 inline long double opaque(long double x) {
   volatile long double hidden = x;
   return hidden;

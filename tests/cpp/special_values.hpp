@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Numbers that no argument may be, and the normal law.
+/// Special values that every argument must reject, and the normal distribution function.
 #pragma once
 
 #include <cmath>

@@ -4,7 +4,7 @@
 namespace dpftrl::testing {
 namespace {
 
-/// True for "num_steps".
+/// True for names like "num_steps".
 bool is_name(std::string_view text) {
   const auto fits = [](char c) {
     return ('a' <= c && c <= 'z') || ('0' <= c && c <= '9') || c == '_';
@@ -12,8 +12,8 @@ bool is_name(std::string_view text) {
   return !text.empty() && 'a' <= text[0] && text[0] <= 'z' && std::ranges::all_of(text, fits);
 }
 
-/// Checks what every surface rests on: a refusal names a parameter, if any, and names others only
-/// in braces that close.
+/// Checks properties that every binding relies on: if an error names a parameter, the name is
+/// well-formed, and all braces around names in its message close.
 void expect_sound(const Error& error) {
   EXPECT_FALSE(error.function().empty()) << error.what();
   EXPECT_TRUE(error.parameter().empty() || is_parameter(error.parameter())) << error.parameter();

@@ -21,12 +21,12 @@
 
 namespace dpftrl::testing {
 
-/// Whether the library is built under AddressSanitizer, ten times as slow: what needs size to be
-/// right, not to be free of undefined behaviour, takes less of it there.
+/// True if the library is built under AddressSanitizer, which is ten times slower. Tests that need
+/// large sizes for correctness, not to find undefined behaviour, use smaller ones there.
 bool is_sanitized();
 
-/// Whether this is neither such a build nor WebAssembly: results that depend on no platform are
-/// looked for at full size only here.
+/// True for a native build without sanitizers. Results that do not depend on the platform are
+/// checked at full size only there.
 bool is_native();
 
 struct Sizes {
@@ -34,15 +34,15 @@ struct Sizes {
   std::vector<std::int64_t> elsewhere;
 };
 
-/// Returns the sizes that a loop runs over: where code takes several times as long, fewer of them,
-/// or shorter ones, that still enter all of it.
+/// Returns the sizes to loop over. Builds that are several times slower use fewer or smaller ones
+/// that still reach all of the code.
 inline std::vector<std::int64_t> sizes(const Sizes& all) {
   return is_native() ? all.native : all.elsewhere;
 }
 
-/// Takes the first of every so many combinations of nested loops, and all of them in native builds.
-/// Each value of each loop is taken at some time if that number has no divisor in common with the
-/// lengths of the inner loops, and if they make at least as many combinations.
+/// Selects one of every so many combinations in nested loops; native builds select all. Every value
+/// of every loop is selected at least once if that number is coprime to the lengths of the inner
+/// loops and not larger than their number of combinations.
 class Thinned {
  public:
   explicit Thinned(std::int64_t one_of) : one_of_(is_native() ? 1 : one_of) {}
@@ -60,33 +60,33 @@ inline const std::vector<std::int64_t>& awkward_horizons() {
   return horizons;
 }
 
-/// Eigen's index, which has 32 bits on 32-bit platforms.
+/// Converts to Eigen's index, which has 32 bits on 32-bit platforms.
 inline Eigen::Index index_of(std::int64_t value) {
   return static_cast<Eigen::Index>(value);
 }
 
-/// Families whose strategies take a search to make.
+/// True for families whose strategies are found by a search.
 inline bool is_optimised(const StrategyInfo& info) {
   return info.parameters.find("objective") != std::string_view::npos;
 }
 
-/// A horizon up to `num_steps` at which the family is made quickly: those that are dense matrices
-/// take a search among O(n^2) numbers, and O(n) operations a step.
+/// Returns a horizon of at most `num_steps` at which the family is quick to construct. Families of
+/// dense matrices search among O(n^2) numbers and take O(n) operations a step.
 inline std::int64_t within_reach(const StrategyInfo& info, std::int64_t num_steps) {
   constexpr std::int64_t kLongestMatrix = 2048, kQuick = 64;
   return info.max_steps <= kLongestMatrix ? std::min(num_steps, kQuick) : num_steps;
 }
 
-/// Parameters with which the family is made quickly. The search of `blt-scaled` takes up to a
-/// second for its default number of buffers, twenty under sanitizers: native tests are those that
-/// make it.
+/// Parameters with which the family is quick to construct. With its default number of buffers, the
+/// search of `blt-scaled` takes up to a second, twenty under sanitizers, so only native tests run
+/// it.
 inline StrategyParameters quick_parameters(const StrategyInfo& info) {
   StrategyParameters parameters;
   if (info.name == "blt-scaled" && !is_native()) parameters.num_buffers = 1;
   return parameters;
 }
 
-/// Returns what `make` gave for that title the first time, so that no test repeats a search.
+/// Caches the result of `make` by title, so that no test repeats a search.
 template <class Make>
 std::shared_ptr<const Strategy> remembered(const std::string& title, Make&& make) {
   static std::map<std::string, std::shared_ptr<const Strategy>> all;
@@ -95,7 +95,7 @@ std::shared_ptr<const Strategy> remembered(const std::string& title, Make&& make
   return found;
 }
 
-/// A strategy of the catalogue.
+/// Makes a strategy of the catalogue.
 inline std::shared_ptr<const Strategy> make_known(std::string_view name, std::int64_t num_steps) {
   StrategyOptions options{.name = std::string(name), .num_steps = num_steps};
   const auto make = [&] { return make_strategy(options); };
@@ -116,7 +116,7 @@ inline Participation separated(std::int64_t max_participations, std::int64_t min
       {.max_participations = max_participations, .min_separation = min_separation});
 }
 
-/// Two hexadecimal digits a byte.
+/// Formats each byte as two hexadecimal digits.
 inline std::string hex(std::span<const std::byte> bytes) {
   std::string text;
   for (const std::byte byte : bytes)
@@ -129,12 +129,12 @@ inline bool relatively_close(double actual, double expected, double tolerance) {
   return std::abs(actual - expected) <= tolerance * std::abs(expected);
 }
 
-/// True for "rates", "rates[3]", "matrix(1, 2)", "factors[0].encoder": a name in the code, and the
-/// place in it.
+/// True for "rates", "rates[3]", "matrix(1, 2)", "factors[0].encoder": a name in the code,
+/// optionally followed by a position in it.
 bool is_parameter(std::string_view text);
 
-/// A call that a test makes, by reference: the functions below are compiled once, not for each of
-/// hundreds of calls.
+/// Reference to a call that a test makes. It lets the functions below be compiled once, not for
+/// each of hundreds of calls.
 class Action {
  public:
   template <class Call>
@@ -147,11 +147,11 @@ class Action {
   void (*run_)(const void*);
 };
 
-/// Code and text of the Error that `action` throws, which has to be sound; empty text if it throws
-/// none.
+/// Returns code and text of the Error that `action` throws, which must be well-formed; returns
+/// empty text if it throws none.
 std::string error_text(Action action);
 
-/// Message of the Error{invalid_argument} that `action` throws.
+/// Returns the message of the Error{invalid_argument} that `action` throws.
 std::string message_of(Action action);
 
 struct Place {
@@ -159,7 +159,7 @@ struct Place {
   int line;
 };
 
-/// Fails at a place of a test unless `action` throws such an Error: see EXPECT_ERROR.
+/// Reports a failure at `place` unless `action` throws the expected Error: see EXPECT_ERROR.
 void expect_error(Action action, std::string_view code, std::string_view part, const Place& place);
 
 }  // namespace dpftrl::testing

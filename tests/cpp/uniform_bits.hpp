@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Bits of uniforms for the tests of the normals: random ones, and those where something changes.
+/// Bits of uniforms for testing the normals: random ones, and those at which the computation
+/// changes.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +28,9 @@ inline void push_around(std::vector<std::uint64_t>& values, std::uint64_t centre
   }
 }
 
-/// u1 where something changes: powers of two, the ends of the logarithm's interval, rounding of the
-/// conversion, the middle, the thresholds; each from both sides and mirrored.
+/// Values of u1 at which the computation changes: powers of two, the ends of the logarithm's
+/// interval, rounding of the conversion, the middle, the thresholds; each approached from both
+/// sides and mirrored.
 inline std::vector<std::uint64_t> awkward_u1() {
   std::vector<std::uint64_t> values;
   for (int b = 0; b < 64; ++b) {
@@ -44,7 +46,7 @@ inline std::vector<std::uint64_t> awkward_u1() {
   return values;
 }
 
-/// u2 at and around the eighths and sixteenths of a turn, powers of two, zeros, ones.
+/// Values of u2 at and around the eighths and sixteenths of a turn, powers of two, zeros, ones.
 inline std::vector<std::uint64_t> awkward_u2() {
   std::vector<std::uint64_t> values;
   for (std::uint64_t k = 0; k < 16; ++k) push_around(values, k << 60);

@@ -15,11 +15,11 @@
 
 namespace dpftrl::testing {
 
-/// Releases the same records in every way that a release may be asked for, and expects the same
-/// bits of all: one by one, over the record itself, as a contribution, to a sink, as a product,
-/// with exact digits alone, and in batches of several lengths.
+/// Releases the same records through every interface and expects identical bits: one by one, in
+/// place over the record, as a contribution, to a sink, as a product, with exact digits alone, and
+/// in batches of several lengths.
 ///
-/// @param record_of  function of a step, gives its record.
+/// @param record_of  function that returns the record of a step.
 template <class RecordOf>
 void expect_one_release_in_every_way(const std::shared_ptr<const Mechanism>& how,
                                      PrefixSumOptions options, std::int64_t num_steps,
