@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The documentation's site, whose API reference is made from the declarations that are shipped; and
+// Site of the documentation, whose API reference is generated from the shipped declarations, and
 // the examples in those.
 
 import assert from 'node:assert/strict';
@@ -14,7 +14,7 @@ import { onlyInAll, some } from './support/extent.mjs';
 const dist = join(installed, 'dist');
 const declarations = readdirSync(dist).filter((name) => name.endsWith('.d.ts'));
 
-/** The programs of the @example blocks in a declaration file. */
+/** Programs of the @example blocks in a declaration file. */
 function examplesIn(name) {
   const text = readFileSync(join(dist, name), 'utf8');
   return [...text.matchAll(/@example\n *\* ```js\n(.*?) *\* ```/gs)].map(([, code]) =>

@@ -58,8 +58,8 @@ test('calibrate: known values, and one guarantee in every currency', () => {
 });
 
 /**
- * Delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance` apart, all
- * integers that matter added up.
+ * Delta at epsilon of discrete Gaussian noise that is rho-zCDP for integers `distance` apart, as
+ * the sum over all integers that matter.
  */
 function enumeratedDelta(rho, distance, epsilon) {
   const variance = distance ** 2 / (2 * rho);
@@ -95,7 +95,7 @@ test('calibrate: epsilon of rho holds for the discrete Gaussian, by enumeration'
     assert.ok(noiseMultiplier >= 1);
     assert.match(method, /zero-concentrated/);
   }
-  // The epsilon of a Gaussian of that rho at this delta does not hold for the discrete one.
+  // The epsilon of a Gaussian with this rho, at this delta, does not hold for the discrete one.
   const gaussian = dp.calibrate({ mu: 1, delta: 1e-3 }).epsilon;
   close(gaussian, 3.138671, 1e-6);
   close(enumeratedDelta(0.5, 1, gaussian) / 1e-3, 1.44484, 1e-5);
@@ -113,7 +113,7 @@ test('calibrate: epsilon of a lattice release and of its rho hold by enumeration
     sums.dispose();
     assert.equal(mu, null);
     const { distance, noiseVariance } = lattice;
-    // One contribution in measurement units, and the variance that is drawn.
+    // One contribution in measurement units, and the variance of the noise.
     const shift = Math.floor(distance);
     const drawn = shift ** 2 / (2 * noiseVariance);
     assert.ok(drawn <= rho, `${drawn} of ${rho}`);
@@ -386,7 +386,7 @@ test('options: an inherited option is refused, not ignored, and each is read onc
 });
 
 test('bad input: an option nobody knows is refused, not ignored', () => {
-  // Ignoring `neighbors` would give half the noise that was asked for.
+  // Ignoring `neighbors` would give half the requested noise.
   const misspelt = { numSteps: 4, ...target, neighbors: 'replace-one' };
   for (const name of ['certificate', 'prefixSum', 'simulation']) {
     rejects(

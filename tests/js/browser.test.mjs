@@ -26,7 +26,7 @@ after(async () => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-/** Serves folders under a policy; `use` gets the address. */
+/** Serves folders under a policy and passes the address to `use`. */
 async function serving({ folders, policy, wasmType = 'application/wasm' }, use) {
   const handler = (request, response) => {
     const { pathname } = new URL(request.url, 'http://x');
@@ -47,7 +47,7 @@ async function serving({ folders, policy, wasmType = 'application/wasm' }, use) 
   return withServer(handler, (address) => use(address.slice(0, -1)));
 }
 
-/** Opens a page, runs `body` in it, and gives its result and all that was said. */
+/** Opens a page, runs `body` in it, and returns its result with all console output. */
 async function inPage(address, body, ...args) {
   const page = await browser.newPage();
   const said = [];
@@ -78,7 +78,7 @@ const useEntry = async (entry) => {
   }
 };
 
-/** The same in Node: the numbers have to be equal to the last bit. */
+/** The same in Node: the numbers must be equal to the last bit. */
 const { load } = await import(pathToFileURL(join(installed, 'dist/index.js')));
 const dp = await load();
 const expected = dp
@@ -145,7 +145,7 @@ const useLedger = async () => {
   const options = { ...target, insecureSeed: 9, store };
   const only = await dp.ledger(options);
   const shared = await codeOf(dp.ledger(options));
-  // Closing waits for what is being saved; what comes later is refused.
+  // Closing waits for pending saves, and later ones are refused.
   const last = only.release(0, [1]);
   await Promise.resolve();
   const closing = store.close();
@@ -167,7 +167,7 @@ test('chromium: a ledger in IndexedDB goes on, and two tabs do not', () =>
       assert.deepEqual(again, totals.slice(0, 1));
       assert.deepEqual([refused, changed, apart], ['store_in_use', 'already_released', 0]);
       assert.deepEqual(one, { shared: 'store_in_use', late: 'disposed', step: 1 });
-      // After the page was closed and opened again.
+      // Continues after the page was closed and reopened.
       await page.reload();
       const goesOn = await page.evaluate(async () => {
         const { load } = await import('/index.js');
@@ -184,7 +184,7 @@ test('chromium: a ledger in IndexedDB goes on, and two tabs do not', () =>
     }
   }));
 
-/** Runs in a page: a ledger that an older version saved, and all that appending may meet. */
+/** Runs in a page: opens a ledger saved by an older version, then appends in every situation. */
 const useFrames = async () => {
   const { load } = await import('/index.js');
   const { IndexedDbStore } = await import('/indexed-db.js');
@@ -197,7 +197,7 @@ const useFrames = async () => {
       request.onblocked = () => reject(new Error('blocked'));
     });
   const codeOf = (promise) => promise.then(() => 'none', (error) => error.code || error.name);
-  // The bytes after three steps in a store without `append`, as version 1 of the database had them.
+  // State after three steps in a store without `append`, as version 1 of the database had it.
   const kept = { load: async () => kept.bytes, save: async (bytes) => (kept.bytes = bytes), close: async () => {} };
   const before = await dp.ledger({ ...options, store: kept });
   await before.releaseMany(0, [1, 0, 1]);
@@ -208,7 +208,7 @@ const useFrames = async () => {
   const old = await settled(request);
   const put = old.transaction('ledgers', 'readwrite').objectStore('ledgers');
   await settled(put.put({ generation: 4, bytes: kept.bytes }, 'a'));
-  // A tab with the older version would not see what is appended.
+  // A tab with the older version would not see appended frames.
   const blocked = await codeOf(IndexedDbStore.open('a'));
   old.close();
 
@@ -229,7 +229,7 @@ const useFrames = async () => {
   const keys = (await settled(tables.objectStore('frames').getAllKeys())).map(([name, i]) => `${name} ${i}`);
   const older = await codeOf(settled(indexedDB.open('dp-ftrl', 1)));
 
-  // Another tab goes on: this one can neither append nor save.
+  // After another tab continues, this one can neither append nor save.
   const other = await IndexedDbStore.open('a');
   const next = await dp.ledger({ ...options, store: other });
   const goesOn = [next.step, ...(await next.release(40, [0.5]))];
@@ -237,7 +237,7 @@ const useFrames = async () => {
   const nothing = await codeOf((await IndexedDbStore.open('b')).append(new Uint8Array(3)));
   const apart = await (await IndexedDbStore.open('b')).load();
 
-  // Saved again, there are no frames but the empty one of the base's own.
+  // Saving again leaves no frames except the base's empty one.
   await other.save(Uint8Array.of(7));
   await other.append(Uint8Array.of(8, 9));
   const after = [...(await (await IndexedDbStore.open('a')).load())];
@@ -260,7 +260,7 @@ test('chromium: IndexedDB is appended to, and what an older version saved goes o
     assert.deepEqual(result.totals, [...sums.releaseMany(records)]);
     assert.deepEqual(result.goesOn, [40, ...sums.release([0.5])]);
     sums.dispose();
-    // The first release of this version saves a base, behind which each release is as long.
+    // The first release by this version saves a base; each later release appends the same length.
     assert.equal(result.appended.length, 36);
     assert.equal(new Set(result.appended).size, 1);
     assert.equal(result.generation, 5);

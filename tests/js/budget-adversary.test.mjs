@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --budget against an analyst who reacts (docs/math/budgets.md, section 5): Gaussian releases that
-// double what is spent, after each of which the analyst may stop with one pure release, as large as
-// the rule accepts. Backward induction finds the best decision for every privacy loss, and so the
-// true delta of the whole.
+// Tests --budget against an adaptive analyst (docs/math/budgets.md, section 5): Gaussian releases
+// that double the amount spent, after each of which the analyst may stop with one pure release, as
+// large as the rule accepts. Backward induction finds the best decision for every privacy loss, and
+// so the true delta of the whole.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ const dp = await (await importEntry('dp-ftrl')).load();
 
 const root = (mus) => Math.hypot(...mus);
 
-/** Whether Gaussian releases and a pure one are accepted. */
+/** Rules that decide whether Gaussian releases and a pure one are accepted. */
 const rules = {
   mu: (limit, mus, pure) => {
     const costs = [...mus, ...(pure > 0 ? [dp.pureMu(pure)] : [])];
@@ -25,7 +25,7 @@ const rules = {
     const costs = [...rhos, ...(pure > 0 ? [dp.pureRho(pure)] : [])];
     return dp.compose({ account: 'rho', costs, ...limit }).fits;
   },
-  /** The rule of before: either of two sums. */
+  /** The former rule, which accepts if either of two sums fits. */
   either: ({ epsilon, delta }, mus, pure) => {
     const all = pure > 0 ? [...mus, dp.pureMu(pure)] : mus;
     if (root(all) <= dp.calibrate({ epsilon, delta }).mu) return true;
@@ -34,7 +34,7 @@ const rules = {
   },
 };
 
-/** The largest number in [0, most] that is accepted. */
+/** Largest accepted number in [0, most]. */
 function largest(accepts, most) {
   let [low, high] = [0, most];
   for (let step = 0; step < 40; ++step) {
@@ -52,7 +52,7 @@ const NORMAL = Array.from({ length: 641 }, (_, i) => {
   return { z, weight: Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI) / 40 };
 });
 
-/** Between nodes 0, 1, ...: the polynomial through the four around. Constant outside. */
+/** Cubic interpolation between nodes 0, 1, ... through the four nearest nodes; constant outside. */
 function cubic(nodes, place) {
   const at = Math.min(Math.max(place, 0), nodes.length - 1);
   const i = Math.min(Math.max(Math.floor(at), 1), nodes.length - 3);
@@ -66,9 +66,9 @@ function cubic(nodes, place) {
 }
 
 /**
- * True delta at `epsilon` of Gaussian releases that have spent `totals` of mu, one after the other,
- * where the analyst may stop after release k with a pure one of epsilon `pures[k]`. What going on is
- * worth is kept on a grid of losses that 8 standard deviations reach; all else is exact.
+ * True delta at `epsilon` of Gaussian releases that have spent `totals` of mu in turn, where the
+ * analyst may stop after release k with a pure release of epsilon `pures[k]`. The value of
+ * continuing is stored on a grid of losses that covers 8 standard deviations; all else is exact.
  */
 function trueDelta(epsilon, totals, pures) {
   const stopped = (loss) => Math.max(0, -Math.expm1(epsilon - loss));
@@ -96,7 +96,10 @@ function trueDelta(epsilon, totals, pures) {
   return undefined;
 }
 
-/** True delta in units of the limit's, for shares of all mu that Gaussian releases can have. */
+/**
+ * True delta in units of the limit's delta, for given shares of the mu available to Gaussian
+ * releases.
+ */
 function excess(rule, limit, shares) {
   const accepts = rules[rule];
   const most = largest((mu) => mu > 0 && accepts(limit, [mu], 0), 10);
@@ -119,7 +122,7 @@ test('budget: the rule of before let an analyst who reacts spend more than its l
     [1, 1e-6, doubling(6), 4.29],
     [1, 1e-6, doubling(8), 5.58],
     [8, 1e-6, doubling(8), 7.74],
-    // 6 million simulated runs: 4.016, give or take 0.019.
+    // 6 million simulated runs gave 4.016 +- 0.019.
     [3, 1e-3, doubling(6), 4.01],
     [1, 1e-6, [0.02, 1], 1.727],
     [3, 1e-3, [0.1, 1], 1.89],
@@ -140,7 +143,7 @@ test('budget: an analyst who reacts spends no more than the limit, in either acc
     for (const shares of [doubling(2), doubling(8), [0.1, 1], [0.5, 0.9, 0.99, 1]]) {
       const name = `(${epsilon}, ${delta}), ${shares}`;
       const ofMu = excess('mu', { epsilon, delta }, shares);
-      // Gaussian releases alone reach it, so the numbers are right to this.
+      // Gaussian releases alone reach the limit, so the numbers are accurate to this tolerance.
       assert.ok(ofMu <= 1.001 && ofMu >= 0.999, `${name}: ${ofMu}`);
       const ofRho = excess('rho', { epsilon, delta }, shares);
       assert.ok(ofRho <= 1 && ofRho > 0.05, `${name}: ${ofRho}`);
@@ -148,16 +151,18 @@ test('budget: an analyst who reacts spends no more than the limit, in either acc
   }
 });
 
-/** Standard deviations that step `step` moves where the person takes part at `steps` of a stream. */
+/**
+ * Shift of step `step` in standard deviations, if the person participates at `steps` of a stream.
+ */
 function shift({ encoder, mu }, step, steps) {
   const norms = encoder.map((_, j) => Math.hypot(...encoder.map((row) => row[j])));
   return (mu / Math.max(...norms)) * steps.reduce((sum, j) => sum + encoder[step][j], 0);
 }
 
 /**
- * True delta at `epsilon` of streams whose steps take turns as in `order`. Before each step the
- * analyst, who knows the loss so far, decides whether the person takes part there; in each stream
- * `most` times in all. As in trueDelta, losses are on a grid.
+ * True delta at `epsilon` of streams whose steps are interleaved as in `order`. Before each step
+ * the analyst, who knows the loss so far, decides whether the person participates, at most `most`
+ * times per stream. As in trueDelta, losses are on a grid.
  */
 function interleavedDelta(epsilon, streams, order, most) {
   const spread = 3;
@@ -194,10 +199,10 @@ test('budget: streams that are open at the same time cost what they cost once', 
   const { total } = dp.compose({ account: 'mu', costs, epsilon: 1, delta });
   const { epsilon } = dp.calibrate({ mu: total, delta });
   for (const turns of ['0011', '0101', '1001', '0110']) {
-    // Taking part at the first step of each uses up all of both.
+    // Participating at the first step of each uses up both budgets.
     close(interleavedDelta(epsilon, streams, [...turns].map(Number), 1) / delta, 1, 0.002);
   }
-  // A person beyond the pattern, or a cost left out, is more than the limit.
+  // A person who exceeds the pattern, or a cost left out, exceeds the limit.
   assert.ok(interleavedDelta(epsilon, streams, [0, 1, 0, 1], 2) > 1.5 * delta);
   const { epsilon: ofOne } = dp.calibrate({ mu: 0.8, delta });
   assert.ok(interleavedDelta(ofOne, streams, [0, 1, 0, 1], 1) > 1.5 * delta);

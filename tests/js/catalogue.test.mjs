@@ -188,15 +188,15 @@ test('error: more participations never cost less, and one is a single one', () =
     assert.ok(epochs.sensitivity >= single.sensitivity * (1 - 1e-12), mechanism);
     const apart = at({ participations: 3, minSeparation: 4 });
     assert.equal(apart.participation, 'min-separation');
-    // Any three steps 4 apart: the patterns of three epochs are among them.
+    // Three steps at least 4 apart include the patterns of three epochs.
     if (epochs.sensitivityExactness === 'exact') {
       assert.ok(apart.sensitivity >= epochs.sensitivity * (1 - 1e-9), mechanism);
     }
-    // Three times as far at most.
+    // Three participations have at most three times the sensitivity of one.
     if (apart.sensitivityExactness === 'exact') {
       assert.ok(apart.sensitivity <= 3 * single.sensitivity * (1 + 1e-9), mechanism);
     }
-    // The same mechanism, unless it is one that is made for the participation.
+    // The mechanism is the same unless it is optimised for the participation.
     if (!madeForParticipation.has(mechanism)) {
       close(epochs.maxError / epochs.sensitivity, single.maxError / single.sensitivity, 1e-12);
     }
@@ -216,7 +216,7 @@ test('error: a parameter that a mechanism does not take is refused, not ignored'
 test('certificate: workload, participation and bound as in the error', () => {
   for (const participation of ['single', { epochs: 2 }, { participations: 2, minSeparation: 3 }]) {
     const options = { mechanism: 'tree', numSteps: 8, participation, workload: { window: 3 } };
-    // Ratio and gap follow from the rest, for one objective.
+    // Ratio and gap refer to one objective and follow from the other values.
     const { objective, ratio, gap, ...error } = dp.error(options);
     const it = dp.certificate({ ...options, epsilon: 1, delta: 1e-6 });
     for (const key of Object.keys(error)) assert.deepEqual(it[key], error[key], key);
@@ -313,7 +313,7 @@ test('bad input: parameters of the wrong type', () => {
   rejects(make({ bands: 1.5 }), RangeError, 'invalid_argument', message);
 });
 
-/** Checks what must hold of every comparison. */
+/** Checks the properties that every comparison must have. */
 function checkComparison(comparison, { objective: _, ...options }) {
   const { mechanisms, leftOut, lowerBound, objective } = comparison;
   const aim = (row) => (objective === 'max' ? row.maxError : row.meanError);
@@ -400,7 +400,8 @@ test('bounds: proved ones beside published ones', () => {
 test('bounds: the least error over epochs lies between two of them', () => {
   const { epochs, max } = dp.bounds(64, { epochs: 4, gap: 1e-5 });
   assert.equal(max, dp.bounds(64).max, 'the others are for one participation');
-  // From an independent computation, to seven digits (tests/cpp/optimal/dense_optimum_test.cpp).
+  // Known to seven digits from an independent computation
+  // (tests/cpp/optimal/dense_optimum_test.cpp).
   assert.ok(epochs.lower <= 4.407853 * (1 + 2e-7) && epochs.upper >= 4.407853 * (1 - 2e-7));
   assert.ok(epochs.upper <= epochs.lower * (1 + 1.1e-5));
   assert.equal(epochs.minDimension, 2);

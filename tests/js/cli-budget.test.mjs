@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --budget: releases of one data set add up, and the one too many is refused.
+// --budget: releases of one data set add up, and a release beyond the limit is refused.
 
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ const muOf = (epsilon) => dp.calibrate({ epsilon, delta: 1e-6 }).mu;
 test('budget: one release may spend all of it, and then none is left', async () => {
   const path = freshPath();
   const { stderr } = await dpFtrl(release(path, 1, [...limit, '--quiet']), { input });
-  // A user who mistyped the name sees that the budget is not the old one.
+  // The warning tells a user who mistyped the name that this is a new budget.
   assert.match(stderr, /^dp-ftrl: warning: --budget \S+: a new budget of .1, 0.000001. begins/);
   const before = readFileSync(path, 'utf8');
   const { limit: kept, neighbours, unit, spent, releases } = JSON.parse(before);
@@ -62,7 +62,7 @@ test('budget: one release may spend all of it, and then none is left', async () 
 
 test('budget: mus add up as squares, so many small releases fit', async () => {
   const path = freshPath();
-  // Three of 0.55 mu: 0.953; a fourth: 1.1.
+  // Three releases of 0.55 mu compose to 0.953, four to 1.1.
   const target = 0.55 * muOf(1);
   const { epsilon } = dp.calibrate({ mu: target, delta: 1e-6 });
   for (let i = 1; i <= 3; ++i) {
@@ -86,7 +86,7 @@ test('budget: every kind of release costs what it is, in either account', async 
   const { mu } = dp.calibrate({ epsilon: 0.3, delta: 1e-6 });
   const { rho } = dp.calibrate({ mu, delta: 1e-6 });
   const gaussian = { mu, rho, epsilon: 0.3, delta: 1e-6 };
-  // Measurements have noise of their own, rounded up, so that their mu can be a little less.
+  // Noise of measurements is rounded up separately, so their mu can be slightly smaller.
   const made = dp.queries({ workload: { identity: 2 }, epsilon: 0.3, delta: 1e-6 });
   const answered = { ...gaussian, mu: made.mu, rho: dp.calibrate({ mu: made.mu, delta: 1e-6 }).rho };
   made.dispose();
@@ -138,7 +138,8 @@ test('budget: every kind of release costs what it is, in either account', async 
 });
 
 test('budget: pure releases count in one account, and what is too much for it is refused', async () => {
-  // By their epsilons two of 0.5 would be 1; as Gaussian DP or zCDP of a limit at 1e-6 they are more.
+  // By their epsilons, two of 0.5 would add up to 1; as Gaussian DP or zCDP with a limit at 1e-6
+  // they exceed it.
   const choose = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--quiet'];
   for (const [account, cost] of [
     ['mu', dp.pureMu],
@@ -196,7 +197,7 @@ test('budget: the account is chosen when a file begins, and stays', async () => 
   await fails([...none, ...account('mu')], 2, /--budget-account needs --budget/, { input });
 });
 
-/** A file as dp-ftrl wrote it before there were accounts. */
+/** A file in the format from before accounts existed. */
 function older(releases, more = {}) {
   const about = { limit: { epsilon: 1, delta: 1e-6 }, neighbours: 'zero-out', unit: 'one row' };
   const spent = { mu: 9, epsilon: 9 };
@@ -226,7 +227,7 @@ test('budget: files of before are mu accounts, say so, and keep the sound rule',
   assert.equal(spent.mu, dp.compose({ account: 'mu', costs, epsilon: 1, delta: 1e-6 }).total);
   const again = await dpFtrl(release(path, 0.1, ['--quiet']), { input });
   assert.deepEqual([again.code, again.stderr], [0, '']);
-  // 0.4 and 0.5 would fit by their sum, and 0.1 + 0.1 + ... too: no more.
+  // 0.4 and 0.5 would fit by their sum, as would 0.1 + 0.1 + ..., but are no longer accepted.
   for (const next of ['0.4', '0.19']) {
     const text = older([olderEntry(0.5, 1e-6), olderEntry(0.1)]);
     writeFileSync(path, text);
@@ -242,7 +243,7 @@ test('budget: a file that is beyond the sound rule takes no more, and loses noth
   const state = ['--steps', '100', '--state', `${path}.state`, '--quiet'];
   await accepted(release(path, 0.5, [...limit, ...state]));
   const [paid] = read(path).releases;
-  // Two kinds that fitted by the sum of their epsilons.
+  // Two kinds of release that fitted by the sum of their epsilons.
   const text = older([paid, olderEntry(0.5)]);
   writeFileSync(path, text);
   const costs = [paid.mu, dp.pureMu(0.5)];
@@ -289,7 +290,7 @@ test('budget: a copy made while the last run went on is refused, one step behind
   child.stdin.end('1\n');
   const end = await ended;
   assert.deepEqual([end.code, numLines(end)], [0, 5], end.stderr);
-  // It has the mark of the last run: only the number of its steps tells it from the state.
+  // The copy has the mark of the last run; only its number of steps differs from the state.
   const marks = (file) => readFileSync(file).subarray(-40).toString('latin1');
   assert.equal(marks(copy), marks(state));
   const before = readFileSync(path, 'utf8');
@@ -312,7 +313,7 @@ test('budget: a copy of a state is refused whose original was killed before the 
   await steps(state, 1);
   assert.match(entry().run, /^[0-9a-f]{32}$/);
   assert.notEqual(entry().run, known.run);
-  // As if the run had been killed between storing its step and telling the budget.
+  // As if the run had been killed after storing its step but before updating the budget.
   const killed = { ...read(path), releases: [{ ...entry(), step: 3 }] };
   writeFileSync(path, JSON.stringify(killed));
   const old = /--state is an old copy: --budget \S+ knows of a later run; releasing/;
@@ -332,7 +333,7 @@ test('budget: a run that is killed between marking the state and the budget lock
   const first = readFileSync(path);
   await accepted(run(state), none);
   copyFileSync(state, copy);
-  // The state has the mark of a run that the budget never heard of, twice.
+  // The state has the mark of a run unknown to the budget, twice.
   writeFileSync(path, first);
   await accepted(run(state), none);
   writeFileSync(path, first);
@@ -399,7 +400,7 @@ test('budget: a state of before there were marks goes on, and gets one', async (
   await accepted(run, { input: 'x\n1\n' });
   assert.equal(read(path).releases[0].step, 2);
   assert.match(read(path).releases[0].run, /^[0-9a-f]{32}$/);
-  // Without its marks the state is a copy of before the last run.
+  // Without its marks, the state is a copy from before the last run.
   writeFileSync(state, stored.subarray(0, stored.length - marks));
   await fails(run, 2, /is an old copy: 1 steps are released in it, 2 by/, { input });
   const bad = { ...read(path), releases: [{ ...read(path).releases[0], run: 5 }] };
@@ -412,7 +413,7 @@ test('budget: written down before the first number, and kept when the release fa
   const args = release(path, 0.5, [...limit, '--steps', '2']);
   await fails(args, 2, /past the horizon/, { input });
   assert.equal(read(path).releases.length, 1);
-  // A file that is refused before any number: nothing was spent.
+  // The file is refused before any number is released, so nothing is spent.
   const output = join(folder, 'no/where.csv');
   await fails(release(path, 0.1, ['--output', output]), 2, /does not exist/, { input });
   assert.equal(read(path).releases.length, 1);
@@ -425,7 +426,7 @@ test('budget: releases at the same time do not overlook each other', async () =>
   const results = await Promise.all(
     Array.from({ length: 4 }, () => dpFtrlProcess(release(path, epsilon), { input })),
   );
-  // Each waits for the others: together they spend 0.9 of it.
+  // The runs wait for each other and together spend 0.9 of the budget.
   for (const { code, stderr } of results) assert.equal(code, 0, stderr);
   assert.equal(read(path).releases.length, 5);
   const left = readdirSync(folder).filter((name) => /\.(lock|new)$/.test(name));
@@ -474,7 +475,7 @@ test('budget: a state is paid for once, also when it had begun without', async (
   const unpaid = release(path, 1, runs).filter((arg, i, all) => arg !== '--budget' && all[i - 1] !== '--budget');
   await accepted(unpaid);
   assert.equal(existsSync(path), false);
-  // Going on with a budget that it does not fit, then with one that it does.
+  // Continues with a budget that is too small, then with one that suffices.
   const small = ['--budget-epsilon', '0.1', '--budget-delta', '1e-6'];
   const tooMuch = await fails(release(path, 1, [...runs, ...small]), 2, /beyond the limit/, { input });
   assert.equal(tooMuch.stdout, '', 'nothing is released');
@@ -487,7 +488,7 @@ test('budget: a state is paid for once, also when it had begun without', async (
   const again = await dpFtrl(release(path, 1, [...runs, '--quiet']), { input });
   assert.deepEqual([again.code, again.stderr], [0, ''], 'not a new budget');
   assert.equal(read(path).releases.length, 1, 'the same release goes on');
-  // The same state by another path is the same release; a new one at its old path is not.
+  // The same state under another path is the same release; a new state at the old path is not.
   const moved = join(folder, 'moved');
   renameSync(state, moved);
   await accepted(release(path, 1, ['--steps', '100', '--state', moved]));
@@ -570,7 +571,7 @@ test('budget: an old copy of a state is refused, and a branch of it', async () =
   assert.equal((await dpFtrl(run(state, limit), two)).code, 0);
   assert.equal(read(path).releases[0].step, 2);
   copyFileSync(state, copy);
-  // A fault ends it, after two more steps that are released.
+  // An error ends the run after two more released steps.
   await fails(run(state), 2, /steps 3 to 4 are released/, { input: 'x\n1\n0\nbad\n' });
   assert.equal(read(path).releases[0].step, 4);
   const old = /is an old copy: 2 steps are released in it, 4 by --budget/;
@@ -584,19 +585,19 @@ test('budget: an old copy of a state is refused, and a branch of it', async () =
   assert.equal((await dpFtrl(run(state, ['--first-step', '3']), two)).code, 0);
   assert.equal((await dpFtrl(run(state), two)).code, 0);
   assert.equal(read(path).releases[0].step, 6);
-  // If a run could not write how far it came, the next one does so before it begins.
+  // If a run could not record its progress, the next one does so before it begins.
   const behind = read(path);
   behind.releases[0].step = 2;
   writeFileSync(path, JSON.stringify(behind));
   await fails(run(state), 2, /is not a number/, { input: 'x\nbad\n' });
   assert.equal(read(path).releases[0].step, 6);
-  // Older files do not say how far it was.
+  // Older files do not record progress.
   const { step, ...older } = read(path).releases[0];
   assert.equal(step, 6);
   writeFileSync(path, JSON.stringify({ ...read(path), releases: [older] }));
   assert.equal((await dpFtrl(run(state), two)).code, 0);
   assert.equal(read(path).releases[0].step, 8);
-  // A copy that runs at the same time has seen nothing of the other one.
+  // A copy that runs at the same time does not see the other run.
   const { state: identity } = read(path).releases[0];
   writeFileSync(`${path}.${identity}.lock`, `${process.pid}`);
   await refused(state, /process \d+ is releasing from a copy of it/);
@@ -610,7 +611,7 @@ test('budget: a blank row, or a count less, is what all releases protect togethe
     return dp.prefixSum(how).releaseMany(Float64Array.from(rows));
   };
   const blank = totals([1, 0, 1]);
-  // The row moves every later total, by no more than the clip norm, and its line stays.
+  // The row changes every later total by at most the clip norm, and its line is kept.
   totals([1, 1, 1]).forEach((sum, i) => close(sum - blank[i], Number(i >= 1), 1e-6));
   assert.equal(blank.length, 3);
   const { insecureSeed, ...target } = privacy;
@@ -630,10 +631,10 @@ test('budget: what protects another unit does not add up', async () => {
   await fails(release(path, 0.1, other), 2, /neighbours "zero-out", .*"replace-one"/, { input });
   const persons = freshPath();
   await accepted(release(persons, 0.1, [...limit, ...who]));
-  // Any bound per person protects persons.
+  // Any bound per person protects people.
   await accepted(release(persons, 0.1, ['--user-column', 'who', '--max-contributions', '1']));
   assert.equal(read(persons).unit, 'one person (column "who")');
-  // Once in each of two epochs of 4 rows is not once in each of two epochs of 2.
+  // Once in each of two epochs of 4 rows is a different bound from once in each of two epochs of 2.
   const users = freshPath();
   const epochs = (numSteps) => ['--epochs', '2', '--steps', `${numSteps}`];
   await accepted(release(users, 0.1, [...limit, ...epochs(8)]));
@@ -713,7 +714,7 @@ test('budget: a run that hands out nothing pays nothing, and one that did says s
   assert.match(stderr, /2 releases spend \(0\.\d+, 0\.000001\) of \(1, 0\.000001\) together/);
   assert.equal(existsSync(output), false);
   assert.equal(readFileSync(path, 'utf8'), before, 'the file is what it was');
-  // Rows on standard output are seen, even if the run fails later.
+  // Rows on standard output have been seen, even if the run fails later.
   const seen = await dpFtrl(release(path, 0.5, steps), bad);
   assert.match(seen.stderr, /the table is incomplete, and what it shows has been released; with --output only whole tables charge a budget/);
   assert.match(seen.stdout, /^step,x,std\n1,/);

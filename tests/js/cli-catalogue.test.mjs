@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The commands error and compare over the catalogue, and what release takes from it.
+// The commands error and compare for every mechanism, and the options of release that name one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -61,7 +61,7 @@ test('error: replace-one doubles sensitivity, errors and bound', async () => {
   const far = dp.error({ ...options, neighbours: 'replace-one' });
   assert.deepEqual(plain, dp.error(options));
   assert.deepEqual([far.neighbours, far.maxError], ['replace-one', 2 * plain.maxError]);
-  // A certificate has its errors and its bound at unit noise, whatever the neighbours are.
+  // A certificate reports errors and bound at unit noise, for either neighbour relation.
   const target = { epsilon: 1, delta: 1e-6, neighbours: 'replace-one' };
   const { ratio, gap, maxError } = dp.certificate({ ...options, ...target });
   assert.deepEqual([ratio, gap, maxError], [plain.ratio, plain.gap, plain.maxError]);

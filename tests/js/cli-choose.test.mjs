@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl choose, and what it shares with dp-ftrl queries: persons, and budgets of pure releases.
+// dp-ftrl choose, and its common parts with dp-ftrl queries: people, and budgets of pure releases.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { scratchFolder } from './support/scratch.mjs';
 const dp = await (await importEntry('dp-ftrl')).load();
 const folder = scratchFolder('choose');
 
-/** ann has most rows, and all of the 5s. */
+/** ann has most rows, including all rows with 5. */
 const rows = [
   ...Array.from({ length: 30 }, () => ['ann', 5, 'red']),
   ...Array.from({ length: 10 }, (_, i) => [`p${i}`, 3, 'red']),
@@ -109,7 +109,7 @@ test('choose: the noise is for the neighbours and the persons that are asked for
       [['--winner'], (how) => dp.winner({ histogram, epsilon: 0.1, ...how })],
       [['--quantile', '1/2'], (how) => dp.quantile({ histogram, epsilon: 0.1, quantile: [1, 2], ...how })],
     ]) {
-      // A seed with which other noise would choose something else.
+      // A seed for which other noise would choose differently.
       const seeds = Array.from({ length: 1000 }, (_, insecureSeed) => insecureSeed);
       const seed = seeds.find(
         (insecureSeed) => choose({ ...options, insecureSeed }) !== choose({ insecureSeed }),
@@ -129,7 +129,7 @@ test('persons: of a choice the odds are those of as many rows', () => {
     const drawn = Array.from({ length: 4000 }, draw);
     return drawn.reduce((sum, one) => sum + one, 0) / 4000;
   };
-  // e^(3 / k) / (1 + e^(3 / k)); 6 standard deviations are below 0.047.
+  // The odds are e^(3 / k) / (1 + e^(3 / k)); 6 standard deviations are below 0.047.
   for (const k of [1, 3]) {
     const odds = Math.exp(3 / k);
     assert.ok(Math.abs(draws({ maxContributions: k }) - odds / (1 + odds)) < 0.047, `${k}`);
@@ -150,7 +150,7 @@ test('budget: pure releases and choices count as the Gaussian DP of their epsilo
   const { spent, releases } = JSON.parse(readFileSync(path, 'utf8'));
   const pure = dp.pureMu(0.3);
   const gaussian = dp.calibrate({ epsilon: 0.3, delta: 1e-6 }).mu;
-  // A release that is not counted would leave the root of fewer squares.
+  // If one release were not counted, the root would be of fewer squares.
   close(spent.mu, Math.hypot(pure, pure, pure, gaussian), 1e-9);
   assert.ok(spent.mu >= Math.hypot(pure, pure, pure, gaussian));
   assert.deepEqual(

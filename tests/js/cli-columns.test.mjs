@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Several columns under one clip norm: what a run says of them, and how the norm follows from ranges.
+// Several columns under one clip norm: the messages of a run, and the clip norm derived from
+// ranges.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -43,7 +44,7 @@ test('columns: the clip norm is the longest row within the ranges, and cuts none
   const of = async (args, table) => JSON.parse(await printed([...seeded, ...args, '--json'], table)).certificate.clipNorm;
   assert.equal(await of(ranges), 5);
   assert.equal(await of(['--range', '*=-2:7', '--column', 'b']), 7);
-  // The range of a name goes before that of a pattern.
+  // A range for a name takes precedence over one for a pattern.
   assert.equal(await of(['--range', '*=0:4', '--range', 'a=0:3']), 5);
   const pure = ['release', '--pure', '--epsilon', '1', '--seed', '3', '--quiet', ...ranges, '--json'];
   assert.equal(JSON.parse(await printed(pure)).certificate.clipNorm, 7);
@@ -59,7 +60,7 @@ test('columns: numbers outside of a range count as the nearest one inside, each 
   const inside = 'a,b\n3,-4\n1,2\n0,0\n';
   const more = [...ranges, '--missing', 'zero', '--show-nonprivate'];
   assert.equal(await printed([...seeded, ...more], outside), await printed([...seeded, ...more], inside));
-  // A missing number is 0 also where the range does not have it.
+  // A missing number is 0 even if the range excludes 0.
   const above = [...seeded, '--range', 'a=2:3', '--range', 'b=0:4', '--missing', 'zero', '--show-nonprivate'];
   const truth = (await printed(above, 'a,b\n,4\n')).split('\n')[1].split(',')[3];
   assert.equal(truth, '0');

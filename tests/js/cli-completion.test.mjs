@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Completion and the man page: made of the table of options, run by the shells themselves.
+// Shell completion and the man page, generated from the table of options and run by the shells
+// themselves.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -33,7 +34,7 @@ async function commands() {
   return [...stdout.matchAll(/^ {2}dp-ftrl ([a-z]+) +(?![A-Z-])/gm)].map(([, name]) => name);
 }
 
-/** Options of a command, as a help names them. */
+/** Options of a command, as listed in its help. */
 async function optionsOf(command) {
   const { stdout } = await dpFtrl([command, '--help', 'all']);
   const entries = parseHelp(stdout).blocks.flatMap((block) => block.entries ?? []);
@@ -41,7 +42,7 @@ async function optionsOf(command) {
   return { names: [...new Set(names)] };
 }
 
-/** Completions of bash after some words, the last of them unfinished. */
+/** Completions of bash after some words, the last of which is incomplete. */
 async function completed(...words) {
   const list = words.map((word) => `'${word}'`).join(' ');
   const text = `${await scriptFor('bash')}
@@ -62,7 +63,7 @@ test('completion: bash completes commands, options of each, and names of values'
   assert.deepEqual(await completed('count', '--clip'), []);
   assert.deepEqual(await completed('completion', ''), ['bash', 'zsh', 'fish', '--help', '--version'].sort(byShell));
   assert.deepEqual(await completed('help', 'co'), ['count', 'compare', 'completion']);
-  // Files are for the shell itself.
+  // Files are completed by the shell.
   assert.deepEqual(await completed('release', '--output', 'x'), []);
   assert.deepEqual(await completed('release', 'x'), []);
 });
@@ -121,7 +122,7 @@ test('man page: in the package under the name that it has in package.json, with 
     const { names } = await optionsOf(section.split('\n')[0]);
     for (const name of names) assert.ok(section.includes(name.replaceAll('-', '\\-')), name);
   }
-  // Lines that begin with a dot are requests that we make.
+  // Lines that begin with a dot are requests of the man page.
   const requests = new Set(text.match(/^\.\S+/gm));
   for (const request of requests) assert.ok(['.\\"', '.TH', '.SH', '.SS', '.PP', '.TP', '.B', '.nf', '.fi'].includes(request));
   if (!(await hasShell('groff'))) return t.diagnostic('groff is not installed');

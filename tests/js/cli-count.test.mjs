@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Counts per bucket and category: what is counted, what a row or a person can change, and how noisy
-// a bucket is. The oracle counts all rows at once and shares nothing with the command.
+// Counts per bucket and category: what is counted, how much a row or a person can change, and how
+// noisy a bucket is. The oracle counts all rows at once and shares no code with the command.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -141,7 +141,8 @@ test('count: noise of buckets has the std that is printed', () => {
     totals.forEach((total, t) => (squares[t] += (total - (totals[t - 1] ?? 0)) ** 2));
     sum.dispose();
   }
-  // The std of a mean of 500 squares is 6.3 %: six of them are beyond 32 % once in 10^5 seeds.
+  // A mean of 500 squares has a standard deviation of 6.3 %; six of them are beyond 32 % for one
+  // seed in 10^5.
   unit.forEach((std, t) => {
     const ratio = squares[t] / numRuns / (scale * std) ** 2;
     assert.ok(Math.abs(ratio - 1) < 0.32, `${t}: ${ratio}`);

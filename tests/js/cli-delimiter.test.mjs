@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tables separated by tabs and semicolons: read as if they had commas, and named.
+// Tables separated by tabs or semicolons are read like those with commas, and the delimiter is
+// reported.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -15,7 +16,7 @@ const write = writerIn(scratchFolder('delimiter'));
 const example = (name) => readFileSync(join(root, `examples/${name}.csv`), 'utf8');
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--seed', '3'];
 
-/** For each command that reads a table: its arguments, and the table. */
+/** Arguments and table for each command that reads a table. */
 const COMMANDS = {
   release: [['--clip', '1', '--column', 'count', ...privacy], example('shop_day')],
   count: [['--time-column', 'time', '--bucket', 'day', ...privacy], example('site_visits')],
@@ -88,7 +89,7 @@ test('delimiter: rows are released as they arrive, the header in pieces', async 
   const args = ['release', ...privacy, '--clip', '9', '--steps', '10', '--quiet'];
   const { child, ended } = await runningOn('a', args, () => true);
   for (const piece of [';', 'b', '\n1;', '2\n']) child.stdin.write(piece);
-  let out = ''; // The header may come by itself.
+  let out = ''; // The header may arrive separately.
   await new Promise((resolve) => {
     child.stdout.on('data', (text) => /\n1,/.test((out += text)) && resolve());
   });
@@ -123,7 +124,7 @@ test('decimal: numbers with commas make the output of points, bit for bit', asyn
   const quiet = [...sums, '--quiet', '--decimal'];
   await fails([...sums, '--quiet'], 2, /row 1 \(line 2\), column "x" is not a number: it has a decimal comma, which --decimal comma reads$/, { input: commas });
   await fails([...quiet, 'comma'], 2, /column "x" is not a number: it has a point, despite --decimal comma$/, { input: table });
-  // A point that parts thousands must not become one before a fraction.
+  // A point that separates thousands must not be read as a decimal point.
   await fails([...quiet, 'comma'], 2, /is not a number: it has a point/, { input: commas.replace('3;', '1.234;') });
   await fails([...quiet, 'dot'], 2, /--decimal must be one of point, comma, got "dot"/, { input: table });
   await fails([...quiet, 'comma', '--format', 'jsonl'], 2, /--decimal is for CSV/, { input: '{"x":1,"y":2}\n' });

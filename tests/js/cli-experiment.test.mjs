@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl experiment: small versions of the findings, and the pictures drawn from them.
+// dp-ftrl experiment: small versions of the findings, and their figures.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,10 @@ function found({ findings }, pattern) {
   return findings.filter(({ what }) => pattern.test(what)).map(({ value }) => value);
 }
 
-/** Every point of the curves that have a bound is below it; how many have one. */
+/**
+ * Checks that every point of the curves with a bound is below it, and returns the names of these
+ * curves.
+ */
 function staysBelowBounds(panel) {
   const bounds = panel.series.filter(({ of }) => of !== undefined);
   for (const { name, of, x, y } of bounds) {
@@ -50,7 +53,7 @@ test('experiment: errors of each step are those of the mechanisms, the better th
   assert.equal(x.length, 64);
   x.forEach((t, i) => close(y[i], Math.sqrt(7 * ones(t)), 1e-12));
   assert.ok(isFalling(found(result, /mean square/)));
-  // Closed forms, also where the horizon is no power of two.
+  // Closed forms hold also for horizons that are not powers of two.
   for (const numSteps of [7, 64]) {
     const { findings } = await experiment('error-per-step', numSteps);
     const known = findings.filter(({ expected }) => expected !== undefined);
@@ -82,7 +85,7 @@ test('experiment: the tree is worse than the square root by the predicted factor
   const errors = found(result, /standard error/);
   const ratios = result.findings.filter(({ what }) => /measured/.test(what));
   assert.deepEqual(ratios.map(({ expected }) => Number(expected.toFixed(2))), [5.69, 6.18]);
-  // Fixed seeds; 5 standard errors beforehand: a false alarm in 10^6.
+  // Fixed seeds; 5 standard errors were chosen beforehand, a false alarm in 10^6.
   ratios.forEach(({ value, expected }, i) => {
     assert.ok(Math.abs(value - expected) < 5 * errors[i], `${value} ${expected} ${errors[i]}`);
     assert.ok(5 * errors[i] < expected / 4, 'precise enough to tell 5.69 from 4.3');
@@ -95,7 +98,8 @@ test('experiment: no more streams than allowed leave the bound for all steps, an
   const shares = found(result, /share of streams beyond/);
   const ratios = found(result, /the bound over/);
   assert.equal(shares.length, 3);
-  // Fixed seeds; 5 standard deviations beforehand. With 2/3 of the bound more than 0.3 would leave it.
+  // Fixed seeds; 5 standard deviations were chosen beforehand. With 2/3 of the bound, more than 0.3
+  // would exceed it.
   for (const share of shares) assert.ok(share < 0.05 + 5 * Math.sqrt(0.05 / repeats), `${share}`);
   for (const ratio of ratios) assert.ok(ratio > 0.96 && ratio < 1.1, `${ratio}`);
   const [panel] = result.panels;
@@ -129,9 +133,10 @@ test('experiment: correlated noise beats a tree, and both learn from more budget
     const ftrl = curve(result, 'DP-FTRL, independent noise', panel).y;
     sgd.forEach((value, i) => assert.notEqual(value, ftrl[i], 'another algorithm'));
   }
-  // 0.50 here; 0.41 to 0.65 with 12 other pairs of seeds.
+  // 0.50 with this pair of seeds; 0.41 to 0.65 with 12 other pairs.
   assert.ok(found(result, /the same, best lambda/).at(-1) < 0.8);
-  // Without privacy nothing depends on epsilon, and the theorem's lambda is one of those tried.
+  // Without privacy the result does not depend on epsilon, and the theorem's lambda is among those
+  // tried.
   const [least] = curve(result, 'no privacy, best lambda', 1).y;
   assert.ok(curve(result, 'no privacy, best lambda', 1).y.every((value) => value === least));
   const theorem = curve(result, "FTRL without privacy, theorem's lambda").y;
@@ -158,7 +163,7 @@ test('experiment: an encoder made for the momentum has less noise, the same with
   close(after[0], dp.error({ mechanism: 'square-root', numSteps: 64 }).meanError, 1e-12);
   after.slice(1).forEach((error, i) => assert.ok(through[i + 1] < error, `${error}`));
   assert.equal(found(result, /^momentum 0: the same for regret/)[0], 1);
-  // Rates: the square root is made for prefix sums either way.
+  // For rates, the square root is that of prefix sums in either case.
   const powers = [0, 0.25, 0.5, 1];
   const noise = curve(result, 'noise in the weights', 2);
   assert.deepEqual(noise.x, powers);
@@ -203,7 +208,7 @@ test('experiment: learn chooses well, and the measure tells noise and labels tha
       const where = `${title}, epsilon ${series[0].x[i]}`;
       assert.ok(best[i] >= accuracy, `${where}: the settings that are chosen are tried`);
       assert.ok(Math.max(accuracy, less[i]) > majority[i] + 0.05, `${where}: ${accuracy}`);
-      // 600 rows: four standard deviations are 0.08.
+      // For 600 rows, four standard deviations are 0.08.
       assert.ok(permuted[i] < majority[i] + 0.08, `${where}: ${permuted[i]} ${majority[i]}`);
     });
   }

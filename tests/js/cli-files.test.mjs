@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Files of the command: none in two roles, folders that are not there, and permissions.
+// Files of the command: using one file in two roles, missing folders, and permissions.
 
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync } from 'node:fs';
@@ -89,8 +89,8 @@ test('files: what is replaced keeps its permissions, and a read-only budget stay
   const more = ['--budget', 'b.json', '--output', 'out.csv', 'in.csv'];
   assert.equal((await dpFtrl([...release, ...limit, ...more], { cwd })).code, 0);
   assert.equal(modeOf('b.json'), 0o600);
-  // More than a usual mask leaves to others.
-  // One of the groups of this process, another one where it may choose.
+  // Permissions beyond those of a usual umask, and one of the groups of this process, or another
+  // one if it may choose.
   const group = process.getuid() === 0 ? 1 : process.getgid();
   for (const name of ['b.json', 'out.csv']) {
     chownSync(join(cwd, name), process.getuid(), group);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every command has examples in its help, and each of them runs as it stands there, in any folder:
-// the tables come with the package.
+// The help of every command has examples, and each of them runs unchanged in any folder, since the
+// tables come with the package.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ async function commands() {
   return [...stdout.matchAll(/^ {2}dp-ftrl ([a-z]+) +(?![A-Z-])/gm)].map(([, name]) => name);
 }
 
-/** The lines of the examples, those that go on in the next one joined. */
+/** Lines of the examples, with continuation lines joined. */
 async function examplesOf(command, cwd, ...layer) {
   const { stdout } = await dpFtrl([command, '--help', ...layer], { cwd });
   const [, text] = stdout.split(/^Examples?\b.*:\n/m);
@@ -28,7 +28,7 @@ async function examplesOf(command, cwd, ...layer) {
   return text.split('\n\n')[0].replaceAll(/\\\n +/g, '').trim().split(/\n */);
 }
 
-/** Runs an example: in a shell if more than words stand there, which only a shell can read. */
+/** Runs an example, through a shell if it has syntax that only a shell can read. */
 function runExample(example) {
   const [program, ...args] = example.split(/ +/);
   if (program === 'dp-ftrl' && /^[\w .,:=/+-]+$/.test(example)) return dpFtrl(args, { cwd: folder });
@@ -36,7 +36,7 @@ function runExample(example) {
 }
 
 test('help: every example of every command runs', async () => {
-  // The page is served until a signal ends it: tests/browser/packed-page.test.mjs.
+  // `page` serves until a signal ends it; see tests/browser/packed-page.test.mjs.
   const names = (await commands()).filter((name) => name !== 'page');
   assert.ok(names.length >= 4);
   for (const name of names) {
@@ -51,7 +51,7 @@ test('help: every example of every command runs', async () => {
   }
 });
 
-/** Options that a help explains: those at the beginning of its lines. */
+/** Options explained in a help text, at the beginning of its lines. */
 function optionsIn(help) {
   const lines = help.split('\n').filter((line) => line.startsWith('  --'));
   return lines.flatMap((line) => line.split(/ {2,}(?=\S)/)[1].match(/--[a-z0-9-]+/g));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl histogram: what it writes is what the library releases, and what it refuses.
+// dp-ftrl histogram: writes the releases of the library, and refuses invalid input.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ function released(options, use = (it) => it.releaseMany(drinks)) {
 
 const cells = ({ value, low, high }) => [value, low, high];
 
-/** Lines of histograms, a category each. */
+/** Lines of histograms, one per category. */
 function linesOf(histograms, names = categories) {
   return histograms.flatMap(({ count, share, total }, t) =>
     names.map((name, j) => [t + 1, name, ...[count[j], share[j], total].flatMap(cells)].map(String)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// JSON lines in and out: every command finds in them what it finds in CSV.
+// JSON lines as input and output: every command gives the same result as for CSV.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const jsonl = ['--format', 'jsonl'];
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--seed', '6', '--quiet'];
 const example = (name) => readFileSync(join(root, `examples/${name}.csv`), 'utf8');
 
-/** Rows of a CSV as objects, numbers being numbers. */
+/** Rows of a CSV as objects, with numeric cells as numbers. */
 const rowsOf = (text) => parse(text, { columns: true, cast: (cell) => (cell !== '' && !isNaN(cell) ? +cell : cell) });
 const asLines = (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 const linesOf = (text) => text.trimEnd().split('\n').map((line) => JSON.parse(line));
@@ -62,7 +62,7 @@ test('json lines: in them every command finds what it finds in CSV', async () =>
   const input = asLines(rowsOf(table));
   assert.equal(await printed([...learn, ...jsonl], input), await printed(learn, table));
   const file = write('rows.jsonl', input);
-  // A file is learned from in several passes, so it is compared with a file.
+  // Learning from a file takes several passes, so it is compared with a file.
   assert.equal(await printed([...learn, file]), await printed([...learn, write('rows.csv', table)]));
 });
 
@@ -186,7 +186,7 @@ test('json lines: what is none is refused with its line, and rows before it stay
   await first('a\n1\n', /line 1 is not JSON/);
   const blank = await printed([...args, '--quiet'], '\ufeff{"a":1}\n\n  \n');
   assert.equal(linesOf(blank).length, 1);
-  // The text may be a person's.
+  // The text may be personal data.
   const secret = await dpFtrl(args, { input: '{"a":1}\n{"secret-name":\n' });
   assert.doesNotMatch(secret.stderr, /secret/);
   await fails([...args, '--column', 'b'], 2, /unknown column "b".*known are a/, { input: '{"a":1}\n' });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl learn without a clip norm: what it chooses, from what, and what that is worth.
+// dp-ftrl learn without a clip norm: its default settings, their inputs, and how well they work.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,10 +17,10 @@ const dp = await load();
 const folder = scratchFolder('learn-defaults');
 const target = { epsilon: 8, delta: 1e-6 };
 const learn = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
-/** Second moments come first with so many rows: precondition.test.mjs. */
+/** With this many rows, second moments are estimated first: precondition.test.mjs. */
 const plain = [...learn, '--no-precondition'];
 const random = generator(3);
-/** y is 1 where b is positive; a says nothing, and leaves [-1, 1]. */
+/** y is 1 if b is positive; a is irrelevant and exceeds [-1, 1]. */
 const rows = Array.from({ length: 400 }, () => {
   const b = 2 * random() - 1;
   return [3 * random(), b, Number(b > 0)];
@@ -38,16 +38,16 @@ async function shown(args, input) {
   return { stdout, stderr };
 }
 const modelOf = async (args, input) => JSON.parse((await shown([...args, '--json'], input)).stdout);
-/** Longest gradient of three features in [-1, 1], a hair above. */
+/** Longest gradient of three features in [-1, 1], rounded up slightly. */
 const longest = Math.sqrt(3) * (1 + 2 ** -40);
 
 const { noiseMultiplier } = dp.calibrate(target);
-/** Rows over noise, over the root of the number of weights. */
+/** Rows per unit of noise, divided by the root of the number of weights. */
 const clearness = 400 / noiseMultiplier / Math.sqrt(3);
 const clipNorm = 0.03 * Math.sqrt(clearness / 12) * longest;
 const rates = Array.from({ length: 120 }, (_, step) => 2 - (2 * step + 1) / 120);
 
-/** The learner of a whole table, as the library is told of it. */
+/** The learner of a whole table, configured through the library. */
 function ofTable(lambda) {
   return dp.learner({
     ...target,
@@ -67,7 +67,7 @@ function ofTable(lambda) {
 test('learn defaults: a table is read in 120 steps of all rows, the latest weights are kept', async () => {
   const { stdout, stderr } = await shown([...plain, '--json', path]);
   const model = JSON.parse(stdout);
-  // Clip norm * steps * sqrt(weights) / (8 rows / noise multiplier), five times for the momentum.
+  // Clip norm * steps * sqrt(weights) / (8 rows / noise multiplier), times five for the momentum.
   const way = (8 * 400) / noiseMultiplier;
   const learner = ofTable((clipNorm * 120 * Math.sqrt(3)) / way / (1 - 0.8));
   const tail = [0, 0, 0];
@@ -100,7 +100,7 @@ test('learn defaults: the noise is that for a row in every one of the steps', as
   close(certificate.clipNorm, clipNorm, 1e-12);
   assert.deepEqual([certificate.maxParticipations, certificate.separation], [120, 1]);
   assert.equal(certificate.sensitivityExactness, 'exact');
-  // A row moves each of 120 sums by a clip norm at most: in one long vector, by sqrt(120).
+  // A row changes each of 120 sums by at most the clip norm, which is sqrt(120) as one long vector.
   const moved = Math.hypot(...Array.from({ length: 120 }, () => 1));
   close(sensitivity, moved, 1e-12);
   const least = noiseMultiplier * moved * clipNorm;
@@ -192,7 +192,7 @@ test('learn defaults: the labels are learned, and not where they mean nothing', 
   };
   assert.ok(share(await modelOf([...learn, path]), rows) > 0.95);
   const shuffled = join(folder, 'shuffled.csv');
-  // Each label goes to a row half the table away, which has nothing to do with it.
+  // Each label is moved to an unrelated row half the table away.
   writeFileSync(shuffled, textOf(rows.map(([a, b], i) => [a, b, labels[(i + 200) % 400]])));
   const lost = share(await modelOf([...learn, shuffled]), rows);
   assert.ok(lost > 0.1 && lost < 0.9, `${lost}`);

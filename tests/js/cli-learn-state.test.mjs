@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl learn --state: several runs are one learner, wherever they are cut apart.
+// dp-ftrl learn --state: several runs act as one learner, wherever they are interrupted.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -37,7 +37,7 @@ async function modelOf(args, input) {
   return JSON.parse(stdout);
 }
 
-/** Examples of a state: what follows the memo and the header of the core. */
+/** Number of examples in a state, stored after the memo and the header of the core. */
 function numLearnedIn(path) {
   if (!existsSync(path)) return 0;
   const bytes = readFileSync(path);
@@ -142,7 +142,7 @@ test('learn --state: other options are refused by name', async () => {
     const { stderr } = await fails(args, 2, /^dp-ftrl learn: --state /, { input: table(5, 6) });
     assert.ok(stderr.endsWith(`${state}: it was begun with ${was}, this run has ${is}\n`), stderr);
   }
-  // Options without a name in the message, or without a value in one of the two runs.
+  // Options that the message does not name, or that have no value in one of the two runs.
   const other = /it was begun with another --mechanism or parameter of it, /;
   for (const more of [['--regularisation', '3'], ['--huber-threshold', '2']]) {
     await fails([...run, ...begun, ...more], 2, other, { input: table(5, 6) });
@@ -295,7 +295,7 @@ test('learn --state: a budget is spent once, and knows old copies', async () => 
   await fails(run.with(-1, copy), 2, old, { input: table(0, 1) });
   await fails(run.with(-1, freshState()), 2, /beyond the limit/, { input: table(0, 1) });
   assert.equal((await modelOf(run, table(5, 6))).numExamples, 6);
-  // A copy made before a run that was killed before the budget knew of its rows.
+  // A copy made before a run that was killed before the budget was told about its rows.
   copyFileSync(state, copy);
   assert.equal((await modelOf(run, table(6, 7))).numExamples, 7);
   const file = JSON.parse(readFileSync(budget, 'utf8'));
@@ -375,7 +375,8 @@ test('learn --state: kill -9 at any instant loses and repeats no row', async (t)
     child.stdin.on('error', () => {});
     child.stdin.write(header);
     const closed = once(child, 'close');
-    // Row by row, so that most are stored by themselves; some die before the first, some after.
+    // Rows arrive one by one, so that most are stored separately; some processes die before the
+    // first one, some after.
     const feed = (async () => {
       while (!existsSync(`${state}.lock`)) await new Promise((next) => setTimeout(next, 5));
       for (let i = learned; i < Math.min(learned + 6, 36); ++i) {
@@ -388,7 +389,7 @@ test('learn --state: kill -9 at any instant loses and repeats no row', async (t)
     child.kill('SIGKILL');
     const [, signal] = await closed;
     killed += Number(signal === 'SIGKILL');
-    // A run with the header alone says how many rows are learned from, and has their model.
+    // A run with only the header reports the number of learned rows and their model.
     const model = await modelOf(run, header);
     assert.ok(model.numExamples >= learned && model.numExamples <= learned + 6);
     learned = model.numExamples;

@@ -22,14 +22,14 @@ const folder = scratchFolder('learn');
 const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1', '--mechanism', 'honaker'];
 const learn = ['learn', ...privacy, '--label', 'y'];
 const random = generator(3);
-/** y is 1 where b is above the middle of its range. */
+/** y is 1 if b is above the middle of its range. */
 const rows = Array.from({ length: 400 }, () => {
   const b = 100 * random();
   return [random(), b, Number(b > 50)];
 });
 const csv = `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`;
 const ranges = ['--range', 'b=0:100', '--range', 'a=0:1'];
-/** The learner that the command makes of `learn`, `ranges` and `--seed 7`. */
+/** The learner that the command makes from `learn`, `ranges` and `--seed 7`. */
 const sameLearner = {
   mechanism: 'honaker',
   numSteps: 400,
@@ -141,7 +141,7 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
   assert.match(stderr, /warning: --show-nonprivate adds losses on the data: NOT private/);
   const { nonprivate, private: isPrivate } = JSON.parse(stdout);
   assert.equal(isPrivate, false);
-  // By hand: predictions before each label.
+  // Computed step by step, with predictions before each label.
   const learner = dp.learner(sameLearner);
   const predictions = new Float64Array(400);
   const labels = rows.map(([, , y]) => y);
@@ -178,7 +178,8 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
   const far = await dpFtrl([...squared, ...wide], { input: csv });
   assert.match(far.stdout, /^loss of the best fixed weights of norm at most 0\.5 \(NOT pr/m);
   assert.match(report.stdout, /^loss without noise \(NOT private\) +\S+$/m);
-  // Room for more rows than are kept: said, and the rest is there.
+  // If the steps exceed the number of rows that are kept, a message says so, and all else is
+  // present.
   const long = squared.with(squared.indexOf('honaker'), 'independent');
   const kept = await dpFtrl([...long, '--steps', '4194305', '--json'], { input: csv });
   const { nonprivate: rest } = JSON.parse(kept.stdout);
@@ -199,7 +200,7 @@ test('learn: the bound on the regret is printed where nothing can be clipped', a
     assert.equal(code, 0, stderr);
     return /^bound on the expected regret +(.*)$/m.exec(stdout)[1];
   };
-  // Rows of norm at most sqrt(3).
+  // Rows have norm at most sqrt(3).
   const options = ['--radius', '2', '--batch', '5', '--seed', '7', '--show-nonprivate', '--json'];
   const args = at(1.74, [...ranges, ...options]);
   const { certificate, nonprivate } = JSON.parse((await dpFtrl(args, { input: csv })).stdout);
@@ -235,7 +236,7 @@ test('learn: losses, domains and batches are those of the library', async () => 
   const model = JSON.parse(stdout);
   const learner = dp.learner({
     mechanism: 'honaker',
-    numSteps: 14, // of 400 rows, the last of them short
+    numSteps: 14, // for 400 rows, with a short last batch
     epsilon: 8,
     delta: 1e-6,
     dimension: 3,
@@ -336,7 +337,7 @@ test('learn: without --steps a bad label is told before a budget is spent', asyn
     const { stderr } = await run([...limit, '--quiet']);
     assert.ok(stderr.includes(wanted), stderr);
     assert.ok(!existsSync(budget));
-    // In the same words as while it learns.
+    // The words are the same as during learning.
     assert.equal((await run(['--steps', '5', '--quiet'])).stderr, stderr);
   }
 });
@@ -461,13 +462,13 @@ test('learn: several passes are one stream in which every row comes again', asyn
   assert.deepEqual(ours.certificate, theirs.certificate);
   assert.equal(ours.certificate.participation, 'fixed-epoch');
   assert.deepEqual([ours.numExamples, ours.protects], [800, 'one row']);
-  // The first pass alone was made before the labels were known; regret is that of both.
+  // The first pass alone was made before the labels were known; regret covers both passes.
   const [mine, other] = [ours.nonprivate, theirs.nonprivate];
   close(mine.regret.private, other.regret.private, 3e-6);
   close(mine.regret.twin, other.regret.twin, 3e-6);
   assert.ok(mine.progressiveLoss > other.progressiveLoss);
 
-  // From a pipe, with a last batch that is short in each pass.
+  // From a pipe, with a short last batch in each pass.
   const batches = ['--passes', '3', '--batch', '30', '--steps', '42'];
   const piped = await dpFtrl([...learn, ...ranges, '--seed', '7', '--json', ...batches], {
     input: csv,
@@ -514,7 +515,7 @@ test('learn: rows that change between two passes end it without a model', async 
   for (const name of Object.keys(output)) {
     child[name].setEncoding('utf8').on('data', (text) => (output[name] += text));
   }
-  // The guarantee is printed after the rows were counted, and before the first pass.
+  // The guarantee is printed after the rows are counted and before the first pass.
   child.stderr.once('data', () => renameSync(`${path}.new`, path));
   const [code] = await once(child, 'close');
   assert.equal(code, 2, output.stderr);

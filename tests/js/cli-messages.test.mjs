@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Messages that say what to do next, and stay short whatever the input is.
+// Messages that state the next step, and stay short for any input.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -107,7 +107,7 @@ const privacy = ['--epsilon', '1', '--delta', '1e-6'];
 const daily = ['--time-column', 'time', '--bucket', 'day'];
 const semicolons = ['--delimiter', 'semicolon'];
 
-/** Runs each command, which must be refused with a message that has these words. */
+/** Runs each command and expects an error message that matches. */
 async function refuses(cases) {
   for (const [args, message] of cases) {
     const { stderr, stdout } = await fails(args, 2, /./);

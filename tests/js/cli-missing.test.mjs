@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows with empty cells, and rows out of order: what becomes of one never moves another.
+// Rows with empty cells, and rows out of order: the treatment of one never affects another.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ test('missing: release takes 0 for a number, or zeros for the row, which stays a
   assert.equal(await printed([...release, ...zero], table('3,')), await printed(release, table('3,0')));
   assert.equal(await printed([...release, ...skip], table('3,')), await printed(release, table('0,0')));
   assert.notEqual(await printed(release, table('3,0')), await printed(release, table('0,0')));
-  // A column that is not summed may be empty.
+  // A column that is not summed may have empty cells.
   const one = ['--column', 'a'];
   const whole = await printed([...release, ...one], table('3,4'));
   for (const more of [[], skip, zero]) {
@@ -51,7 +51,7 @@ test('missing: with times a row that is skipped is gone, and others keep their n
   await fails(args, 2, /row 5 \(line 6\), column "a" is not a number/, { input: `${input}2026-01-03,x\n` });
   const people = ['--user-column', 'u', '--max-contributions', '1'];
   const owned = (rows) => `t,a,u\n2026-01-01,1,x\n${rows}2026-01-03,4,x\n2026-01-03,5,y\n`;
-  // The row without a number does not use up the only turn of its person.
+  // A row without a number does not use up its person's single participation.
   assert.equal(
     await printed([...args, ...people], owned('2026-01-02,,y\n2026-01-02,7,\n')),
     await printed([...release, ...days, ...people], owned('')),
@@ -68,7 +68,7 @@ test('missing: rows of counts and histograms that are skipped do not count', asy
   const rows = (more) => `t,c\n2026-01-01,p\n${more}2026-01-02,q\n`;
   const input = rows('2026-01-01,\n,p\n');
   assert.equal(await printed([...count, ...by, ...skip], input), await printed([...count, ...by], rows('')));
-  // An empty cell is one more text for --other.
+  // An empty cell is an additional value for --other.
   const other = rows('2026-01-01,\n');
   assert.notEqual(await printed([...count, ...by], other), await printed([...count, ...by], rows('')));
   const domain = ['--column', 'c', '--domain', 'p,q', ...seen];
@@ -93,7 +93,7 @@ test('missing: an example that is skipped adds no gradient, and moves no other',
     const skipped = await weights(skip, table(([a]) => `${a},,1`));
     assert.equal(skipped.numExamples, 40 * (more[0] === '--passes' ? 2 : 1));
     assert.deepEqual(await weights(skip, table(() => ',0.5,')), skipped);
-    // With all features 0 and no intercept there is no gradient either.
+    // If all features are 0 and there is no intercept, the gradient is 0.
     const bare = ['--no-intercept'];
     assert.deepEqual(
       (await weights([...bare, ...skip], table(() => ',0.5,1'))).weights,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl moments: what it writes is what the library releases, and what it refuses.
+// dp-ftrl moments: writes the releases of the library, and refuses invalid input.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ async function written(args, given = input) {
   return stdout;
 }
 
-/** Cells of the moments that the library releases, in the order of the columns. */
+/** Cells of the moments released by the library, in the order of the columns. */
 function cellsOf({ count, mean, variance, covariance, standardDeviation }, hasDeviations = false) {
   const pairs = covariance ? [covariance[0][1]] : [];
   const deviations = hasDeviations ? standardDeviation : [];
@@ -139,7 +139,7 @@ test('moments: it is said where the noise hides even that there were rows', asyn
     ['1e-6', ['--covariance'], input, true],
     ['1e-6', ['--json', '--neighbours', 'replace', '--quiet'], input, true],
     ['1', ['--json'], `a,b\n${'3,0.5\n'.repeat(2000)}`, false],
-    // A fault before the first step leaves nothing to say.
+    // An error before the first step leaves nothing to report.
     ['1e-6', [], 'a,b\n1,x\n', false],
   ]) {
     const few = ['moments', '--epsilon', epsilon, '--delta', '1e-6', ...ranges, '--seed', '3', ...args];

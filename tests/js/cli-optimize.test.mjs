@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The command optimize, and --strategy wherever a mechanism is named.
+// The command optimize, and --strategy wherever a mechanism can be named.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -186,7 +186,7 @@ test('optimize: interrupted, it leaves nothing behind', async () => {
   const [code, signal] = await new Promise((resolve) => {
     child.on('close', (...how) => resolve(how));
   });
-  // A shell reports 130 for a command that this signal has ended.
+  // A shell reports exit code 130 for a command ended by this signal.
   assert.deepEqual([code, signal, stdout], [null, 'SIGINT', '']);
   assert.deepEqual(readdirSync(folder), before);
 });
@@ -215,7 +215,7 @@ test('error: a long search by name shows progress, and keeps what it has proved'
 });
 
 test('progress: a line on standard error, for a terminal, after a second', async () => {
-  // `script` runs a command in a terminal of its own.
+  // `script` runs a command in a pseudo-terminal.
   const command = `${cli} optimize --steps 400000 --max-iterations 12 --json > ${folder}/out.json`;
   const child = spawn('script', ['-qec', command, '/dev/null']);
   let shown = '';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl moments and histogram for persons: what they write is what the library releases of people.
+// dp-ftrl moments and histogram for people: the output equals the library's releases of people
+// statistics.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -45,7 +46,7 @@ const commands = [
   },
 ];
 
-/** The numbers of each line of what was written. */
+/** Numbers in each line of the output. */
 function numbersOf(stdout, kind) {
   const others = ['step', 'time', 'when', 'room'];
   return parse(stdout, { columns: true }).map((line) =>
@@ -93,7 +94,7 @@ test('persons: what a person brings beyond the share changes nothing', async () 
   const late = rows.filter(({ who, step }) => who === 'p1' && step < 5);
   assert.ok(late.length > 2);
   const more = [...rows];
-  // Twice each row of a person who counts there, the second one of another kind.
+  // Doubles each row of a person who counts there, with the second row of another kind.
   for (const row of late) more.splice(more.indexOf(row) + 1, 0, { ...row, minutes: 1, room: 'bar' });
   for (const { args } of commands) {
     const [few, many] = await Promise.all(
@@ -119,7 +120,7 @@ test('persons: the promise, the unit and the warning are those of counts', async
     const quiet = await dpFtrl([...given, '--quiet', '--json'], { input });
     assert.doesNotMatch(quiet.stderr, /are too low/);
     assert.equal(JSON.parse(quiet.stdout).protects, 'one person (column "who")');
-    // Without persons the promise names the option.
+    // Without people, the message names the option.
     const { stderr: plain } = await dpFtrl([...unseeded, ...daily], { input });
     assert.match(plain, /one row is protected, not a person with several \(see --user-column\)/);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Persons and events: what of a person counts, what a step is, and what leaving a person out can
-// change. The oracle below works on all rows at once and shares nothing with the command.
+// People and events: which contributions count, what a step is, and how much removing a person can
+// change. The oracle below works on all rows at once and shares no code with the command.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const people = (k, s) => [
 ];
 const daily = ['--time-column', 'when', '--bucket', 'day'];
 
-/** Which rows count: the earliest of each person that keep the pattern. */
+/** Rows that count: the earliest ones of each person that satisfy the pattern. */
 function counting(rows, k, s) {
   return rows.filter((row, i) => {
     const before = rows.slice(0, i).filter((it) => it.who === row.who);
@@ -38,7 +38,9 @@ function counting(rows, k, s) {
   });
 }
 
-/** Running sums of the contributions, each person's at a step together, clipped to norm 1. */
+/**
+ * Running sums of the contributions; those of a person at one step are added and clipped to norm 1.
+ */
 function truth(rows, numSteps) {
   const parts = new Map();
   for (const { who, step, x, y } of rows) {
@@ -96,7 +98,7 @@ test('times: known buckets, offsets, and what is no time', () => {
   ];
   for (const [text, bucket, expected] of cases) assert.equal(at(text, bucket), expected, text);
   const wrong = ['', '2026', '2026-02-30', '2026-13-01', '2026-03-01T24:00', '2026-03-01T09:60'];
-  // Offsets that no clock has, and times that are of no year from 0 to 9999 in UTC.
+  // Impossible offsets, and times outside the years 0 to 9999 in UTC.
   const zones = ['2026-12-31T10:00+99:99', '2026-12-31T10:00-24:00', '2026-12-31T10:00+01:60'];
   const years = ['9999-12-31T23:00:00-12:00', '0000-01-01T00:00:00+12:00'];
   const others = ['1772355000', '3/1/2026', '2026-03-01T09', ' 2026-03-01'];
@@ -152,7 +154,8 @@ for (const oneAStep of [true, false]) {
     const rows = randomRows(generator(6), 80, oneAStep);
     const [k, s] = [3, 4];
     const args = [...release, ...time, ...people(k, s)];
-    // The steps are public: by rows the person's are blank, by days the range is given.
+    // The steps are public: for steps of rows the person's rows are blanked, for days the range is
+    // given.
     const range = oneAStep ? [] : ['--to', day(rows.at(-1).step)];
     const blank = (row) => (row.who === 'p1' ? { ...row, x: 0, y: 0 } : row);
     const without = oneAStep ? rows.map(blank) : rows.filter(({ who }) => who !== 'p1');
@@ -262,7 +265,7 @@ test('people and events: faults are named, and of a person no text', async () =>
     const whole = await fails([...release, ...args], 2, message, { input });
     assert.equal(whole.stdout, '', 'nothing is released when the horizon is not known');
   }
-  // Every step before the fault is there.
+  // Every step before the error is written.
   const args = [...release, ...daily, '--steps', '9', '--quiet'];
   const { stdout } = await dpFtrl(args, { input: 'when\n2026-01-01\n2026-02-01\n' });
   assert.equal(stdout.trimEnd().split('\n').length, 10);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures of releases: they show what is printed and its noise, and nothing else.
+// Figures of releases show the printed values and their noise, and nothing else.
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ async function drawn(command, more, ending) {
   return { ...result, text: readFileSync(path, 'utf8') };
 }
 
-/** Cells of the only table of a page, the header first. */
+/** Cells of the only table on a page, starting with the header. */
 function cellsOf(page) {
   const unescape = (text) => text.replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
   return [...page.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row]) =>
@@ -46,7 +46,7 @@ function cellsOf(page) {
   );
 }
 
-/** Tags of a text that are opened and not closed, in order. */
+/** Tags of a text that are opened but not closed, in order. */
 function openTags(text) {
   const open = [];
   for (const [, end, name, self] of text.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {
@@ -146,7 +146,10 @@ test('plot: a page stands alone, and its parts have names', async () => {
   }
 });
 
-/** Totals of a chart that took them in pieces; step t has the total 10 t and the std t + 1. */
+/**
+ * Totals of a chart that received them in batches; step t has total 10 t and standard deviation t +
+ * 1.
+ */
 function chartOf(numSteps, size) {
   const chart = new TotalsChart({ columns: ['a<b'], timeColumn: undefined, workload: 'prefix' });
   const totals = { dimension: 1, stddev: (t) => t + 1 };
@@ -209,7 +212,7 @@ test('plot: as many values as there are can be drawn', () => {
 });
 
 test('plot: what was written before it stays where it failed after', async () => {
-  // A release that is decided is committed once more when something fails after it.
+  // A decided release is committed again if something fails afterwards.
   const path = join(folder, 'committed.csv');
   const file = await AtomicFile.create(path, {});
   await file.write('1\n');

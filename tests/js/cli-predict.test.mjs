@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Predictions of the command, against predict() of the package and against formulas written out here.
+// Predictions of the command, compared with predict() of the package and with explicit formulas.
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ async function learned(...more) {
   return { path, printed: JSON.parse(stdout), model: JSON.parse(readFileSync(path, 'utf8')), stderr };
 }
 
-/** Scores of the rows, with the inputs in the order of the model. */
+/** Scores of the rows, with the inputs in the model's order. */
 const scoresOf = (model) =>
   dp.predict(model, rows.flatMap((row) => model.inputs.map(({ name }) => row[name])));
 
@@ -143,7 +143,7 @@ test('learn --test: accuracy and loss of the model on a file, with a note, and n
   assert.deepEqual({ ...printed, test: undefined }, { ...model, test: undefined });
   assert.match(stderr, /warning: --test measures on .*test\.csv: NOT private unless it is public/);
   assert.equal(printed.nonprivate, undefined);
-  // The printed object is a model, too.
+  // The printed object is also a model.
   assert.deepEqual(dp.predict(printed, [0.3, 20]), dp.predict(model, [0.3, 20]));
 
   const { printed: other } = await learned('--test', path, '--loss', 'squared');

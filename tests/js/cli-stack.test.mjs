@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl release with several workloads: what it writes is what the library releases.
+// dp-ftrl release with several workloads: writes the releases of the library.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const what = { statistic: 'sums', workloads, dimension: 2, clipNorm: 2 };
 const target = { epsilon: 1, delta: 1e-6, insecureSeed: 9 };
 const records = rows.map(([, , a, b]) => [a, b]);
 
-/** Lines of what was written, as numbers but for times. */
+/** Lines of the output, as numbers except for times. */
 function tableOf(stdout) {
   const [head, ...lines] = stdout.trimEnd().split('\n').map((line) => line.split(','));
   return { head, lines: lines.map((line) => line.map((cell) => (/^\d{4}-/.test(cell) ? cell : Number(cell)))) };
@@ -42,7 +42,7 @@ async function table(...given) {
   return tableOf(stdout);
 }
 
-/** Cells of a step: of each workload both columns, and the std of their noise. */
+/** Cells of a step: for each workload, both columns and the standard deviation of their noise. */
 const cellsOf = ({ sum }) => sum.flatMap((own) => [...own.map(({ value }) => value), own[0].stddev]);
 
 test('several workloads: rows have the numbers of the library, in columns by workload and column', async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state with persons and with time buckets: several runs are one release, however they are split.
+// --state with people and with time buckets: several runs give one release, however they are split.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -19,7 +19,7 @@ let numStates = 0;
 const freshState = () => join(folder, `state-${++numStates}`);
 
 const header = 'when,who,x\n';
-/** Four days, of which the third has no rows. */
+/** Four days, the third of which has no rows. */
 const days = [
   '2026-03-01,ann,1\n2026-03-01,bob,2\n2026-03-01,ann,1\n',
   '2026-03-02,ann,3\n2026-03-02,eve,0.5\n',
@@ -68,7 +68,7 @@ test('state: what was released before a fault is written, and goes on after it',
   assert.match(rest.join(), /^3,/);
 });
 
-/** Returns the text of a file, which is empty where it is gone. */
+/** Returns the text of a file, or an empty string if it does not exist. */
 function textIfThere(path) {
   try {
     return readFileSync(path, 'utf8');
@@ -78,7 +78,7 @@ function textIfThere(path) {
   }
 }
 
-/** A run whose input stays open after three rows. */
+/** Starts a run whose input stays open after three rows. */
 const running = (args, isReleased) => runningOn('x\n1\n1\n1\n', args, isReleased);
 
 const numLines = (text) => text.split('\n').length - 1;
@@ -105,7 +105,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
       const args = [...target, ...json, '--state', join(place, 'state'), '--output', output];
       const { child, ended } = await running(args, () => {
         const part = readdirSync(place).find((name) => name.endsWith('.tmp'));
-        // The first one only tries whether the place can be written to.
+        // The first one only tests whether the place is writable.
         return part && /\n3,|"step":3,/.test(textIfThere(join(place, part)));
       });
       child.kill(signal);
@@ -158,7 +158,7 @@ test('state: who has had his share has none tomorrow', async () => {
   const day = (n, who, x) => `${header}2026-03-0${n},${who},${x}\n`;
   const run = (path, input) => rowsOf([...target, ...once, '--state', path], input);
   assert.deepEqual(await run(state, day(1, 'ann', 1)), await run(other, day(1, 'ann', 1)));
-  // Releases do not depend on what ann contributes on the second day.
+  // Releases do not depend on ann's contributions on the second day.
   assert.deepEqual(await run(state, day(2, 'ann', 3)), await run(other, day(2, 'ann', -3)));
   assert.notDeepEqual(await run(state, day(3, 'bob', 3)), await run(other, day(3, 'bob', -3)));
 });
@@ -167,7 +167,7 @@ test('state: who counted yesterday does not count today where days must be apart
   const [state, other] = [freshState(), freshState()];
   const day = (n, who, x) => `2026-03-0${n},${who},${x}\n`;
   const run = (path, input) => rowsOf([...target, ...apart, ...daily, '--state', path], header + input);
-  // Her day is not the first of the release.
+  // Her day is not the first day of the release.
   const begin = day(1, 'bob', 1) + day(2, 'ann', 1);
   assert.deepEqual(await run(state, begin), await run(other, begin));
   assert.deepEqual(await run(state, day(3, 'ann', 3)), await run(other, day(3, 'ann', -3)));
@@ -224,7 +224,7 @@ test('state: other persons, buckets and options, and damaged bytes, are refused'
   bytes.write('eve', at);
   writeFileSync(bad, bytes);
   await fails([...run.slice(0, -1), bad], 2, /its record of columns and persons is damaged/, next);
-  // A state without persons does not become one with.
+  // A state without people cannot be continued with people.
   const plain = freshState();
   await rowsOf([...target, '--state', plain], header + days[0]);
   await fails([...target, ...daily, '--state', plain], 2, /begun without/, next);
@@ -252,7 +252,7 @@ test('state: releases of one run with the persons of another are refused', async
 const sums = ['release', '--epsilon', '1e6', '--delta', '1e-6', '--clip', '1000', '--quiet'];
 const tree = [...sums, '--mechanism', 'tree', '--steps', '6'];
 
-/** The sums of the last step, in hundreds. */
+/** Sums of the last step, in hundreds. */
 function lastOf(stdout) {
   const [header, ...lines] = stdout.trimEnd().split('\n');
   const cells = lines.at(-1).split(',').slice(1, -1);
@@ -285,7 +285,10 @@ test('state: one column is not another, with persons and days too', async () => 
   }
 });
 
-/** Lines on standard error besides the warning of an epsilon that lets sums be read. */
+/**
+ * Lines on standard error, except the warning that an epsilon is so large that sums can be read
+ * off.
+ */
 const told = (stderr) => stderr.match(/^(?!.*--epsilon 1000000 is above).+$/gm) ?? [];
 
 test('state: an old one without columns goes on, says so, and has them from then on', async () => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state of moments, histogram and several workloads: several runs are one release, whenever a run is killed.
+// --state of moments, histogram and several workloads: several runs give one release, wherever a
+// run is killed.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -15,7 +16,7 @@ let numStates = 0;
 const freshState = () => join(folder, `state-${++numStates}`);
 
 const header = 'when,who,a,b,room\n';
-/** Four days, of which the third has no rows. */
+/** Four days, the third of which has no rows. */
 const days = [
   '2026-03-01,ann,1,4,hall\n2026-03-01,bob,2,4,pool\n2026-03-01,ann,1,5,pool\n',
   '2026-03-02,ann,3,0,bar\n2026-03-02,eve,0.5,9,hall\n',
@@ -77,7 +78,7 @@ test('state: a run that is killed at any instant leaves each step its one sample
     const args = [...command, '--state', path];
     const seen = [];
     const see = (stdout) => {
-      // Leaves out what the kill cut off.
+      // Omits the line truncated by the kill.
       const lines = stdout.split('\n').slice(1, -1);
       for (const line of lines) {
         const step = line.split(',').slice(0, command === histogram ? 2 : 1).join();
@@ -89,7 +90,7 @@ test('state: a run that is killed at any instant leaves each step its one sample
     };
     for (const numRows of [2, 4, 7]) {
       const input = `${header}${rows.slice(0, numRows).join('\n')}\n`;
-      // From the second life on, the first steps are asked for again.
+      // From the second life on, the first steps are requested again.
       const again = seen.length > 0 ? ['--first-step', '1'] : [];
       const isOut = ({ stdout }) => stdout.includes(`\n${numRows},`);
       const { child, ended } = await runningOn(input, [...args, ...again], isOut);
@@ -98,7 +99,7 @@ test('state: a run that is killed at any instant leaves each step its one sample
       assert.equal(signal, 'SIGKILL');
       assert.ok(see(stdout) >= numRows - 1);
     }
-    // Killed before anything was seen: the state may be ahead, and says the same.
+    // Killed before any output: the state may be ahead, but gives the same releases.
     const { child, ended } = await runningOn(`${header}${rows.slice(7).join('\n')}\n`, args, () => true);
     child.kill('SIGKILL');
     await ended;
@@ -116,7 +117,7 @@ test('state: a run that is killed at any instant leaves each step its one sample
 test('state: rows of a day that a killed run released are refused, and persons stay counted', async () => {
   const args = [...histogram, ...people, ...daily, '--state', freshState()];
   const input = header + days[0] + days[1];
-  // The second day ends the first one, which is written.
+  // The second day ends the first, which is then written.
   const isOut = ({ stdout }) => stdout.includes('2026-03-01');
   const { child, ended } = await runningOn(input, args, isOut);
   child.kill('SIGKILL');
@@ -191,7 +192,7 @@ test('state: one that a program made of a statistic is refused once it has steps
   const begun = [...moments, '--state', path];
   ledger.dispose();
   await store.close();
-  // Without a step it is as good as new.
+  // Without a step, the state is as good as new.
   assert.equal((await linesOf(begun, header + days[0])).length, 3);
   const other = freshState();
   const second = await FileStore.open(other);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Long inputs: memory that does not grow with the rows, and progress shown at a terminal.
-// With DPFTRL_LONG=1 in the environment they have 10^7 rows.
+// Long inputs: memory does not grow with the rows, and a terminal shows progress. DPFTRL_LONG=1 in
+// the environment selects 10^7 rows.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -21,7 +21,7 @@ const privacy = [...target, '--clip', '1', '--mechanism', 'tree'];
 const manyRows = process.env.DPFTRL_LONG === '1' ? 10_000_000 : 300_000;
 const numHours = Math.ceil(manyRows / 60);
 
-/** A file of so many rows of 100 persons, one a minute. */
+/** Writes a file of `numRows` rows by 100 persons, one per minute. */
 function table(numRows) {
   const path = join(folder, `${numRows}.csv`);
   const file = openSync(path, 'w');
@@ -38,7 +38,7 @@ function table(numRows) {
   return path;
 }
 
-/** Outcome of a command with 24 MB for everything but the records' numbers. */
+/** Runs a command with 24 MB for everything except the numbers of the records. */
 async function inLittleMemory(args, stdin) {
   const child = spawn(cli, [...args, '--quiet'], {
     stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'ignore'],
@@ -49,7 +49,7 @@ async function inLittleMemory(args, stdin) {
     for (const byte of bytes) numLines += Number(byte === 10);
   });
   if (stdin) {
-    child.stdin.on('error', () => {}); // It may end before it has read everything.
+    child.stdin.on('error', () => {}); // It may end before it has read all input.
     createReadStream(stdin).pipe(child.stdin);
   }
   const [code] = await once(child, 'close');
@@ -62,10 +62,10 @@ test('memory: that of a few rows is enough for a long file, or a pipe with a hor
   const buckets = ['--time-column', 'when', '--bucket', 'hour', '--column', 'x'];
   const hours = ['release', ...privacy, ...people, ...buckets];
   const all = { code: 0, numLines: numHours + 1 };
-  // Without --steps a file is read twice.
+  // Without --steps, a file is read twice.
   assert.deepEqual(await inLittleMemory([...hours, path]), all);
   assert.deepEqual(await inLittleMemory([...hours, '--steps', String(numHours)], path), all);
-  // A pipe without --steps has to be kept, and does not fit: the limit takes effect.
+  // Without --steps, a pipe must be kept in memory and does not fit, so the limit takes effect.
   assert.notEqual((await inLittleMemory(hours, path)).code, 0);
   const histogram = ['--column', 'x', '--domain', '0,0.5', ...people.slice(0, 4)];
   const counts = ['queries', '--workload', 'identity', ...target, ...histogram];
@@ -100,12 +100,12 @@ test('memory: a million steps of the default mechanism take less than 300 MB', o
   assert.ok(megabytes > 100 && megabytes < 300, `${megabytes} MB`);
 });
 
-/** A domain of so many values, 0.5 among them. */
+/** A domain of `size` values that includes 0.5. */
 function fractions(size) {
   return Array.from({ length: size }, (_, i) => i / 2).join();
 }
 
-/** Standard error as a terminal shows it, with the results in a file. */
+/** Standard error as shown by a terminal, with the results written to a file. */
 async function onTerminal(args) {
   const output = join(folder, 'out.csv');
   const words = [cli, ...args].map((word) => `'${word}'`).join(' ');
@@ -119,7 +119,7 @@ test('progress: on a terminal, in steps, gone at the end; quiet is quiet', async
   assert.match(shown, /\r\x1b\[Kstep \d+ of 1000000 \(\d+ %\)/);
   assert.match(shown, /\r\x1b\[K$/);
   assert.equal(await onTerminal([...args, '--quiet']), '');
-  // Seconds of search: what takes less than one shows nothing.
+  // The search takes seconds; anything shorter than one second shows no progress.
   const few = table(1000);
   const asked = ['queries', '--workload', 'ranges', ...target, '--column', 'x', '--domain'];
   const searched = await onTerminal([...asked, fractions(640), few]);

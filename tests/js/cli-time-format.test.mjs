@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Times that are no ISO 8601: every format finds the bucket that ISO 8601 finds, and none is guessed.
-// The oracle writes times with Intl, and shares nothing with the command.
+// Times in other formats than ISO 8601: every format gives the same bucket as ISO 8601, and no
+// format is guessed. The oracle formats times with Intl and shares no code with the command.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ const inLog = (time) => {
   return `${day}/${month}/${year}:${rest} +0000`;
 };
 
-/** The same moment as a clock some hours from Greenwich shows it. */
+/** The same moment on a clock `hours` from Greenwich. */
 const shifted = (write, hours, zone) => (time) => `${write(new Date(+time + hours * 3.6e6))}${zone}`;
 
 test('time formats: every format finds the buckets of ISO 8601', async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Targets that promise little are named on standard error, once each, and never in the output.
+// Targets with a weak guarantee are reported on standard error, once each, and never in the output.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const example = (name) => join(root, `examples/${name}.csv`);
 const minutes = ['--column', 'minutes', '--domain', '0:180'];
 const daily = ['--time-column', 'time', '--bucket', 'day'];
 
-/** The commands that release, each with 840 rows or a number that nobody knows. */
+/** Commands that release, each with 840 rows or a number of rows that is not public. */
 const COMMANDS = {
   release: ['--clip', '1', '--column', 'count', example('shop_day')],
   count: [...daily, example('site_visits')],
@@ -64,12 +64,12 @@ test('warnings: delta above 1/n where n is public, and no word where it is not',
   assert.deepEqual(await counts('release', epochs('4002'), { input }), ['0.0005 2001 users']);
   const several = ['--steps', '9000', '--participations', '2', '--min-separation', '4'];
   assert.deepEqual(await counts('release', several, { input }), []);
-  // Neither the number of rows in buckets nor that of persons is public.
+  // Neither the number of rows in buckets nor the number of people is public.
   assert.deepEqual(await counts('count', []), []);
   const persons = `user,count\n${'a,1\n'.repeat(10)}`;
   const people = ['--steps', '9000', '--user-column', 'user', '--max-contributions', '1'];
   assert.deepEqual(await counts('release', people, { input: persons }), []);
-  // 3000 rows: protected by zero-out neighbours, public with replace-one.
+  // The number of 3000 rows is protected with zero-out neighbours and public with replace-one.
   const visits = { input: `minutes\n${'5\n'.repeat(3000)}` };
   assert.deepEqual(await counts('queries', [], visits), []);
   const replaced = await counts('queries', ['--neighbours', 'replace-one'], visits);

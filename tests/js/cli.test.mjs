@@ -380,7 +380,7 @@ test('release: a slow reader holds the writer back', async () => {
   child.stdout.pause();
   child.stdin.on('error', () => {});
   child.stdin.write('count\n');
-  // Far more than pipes and buffers hold: with nobody reading, writing has to stall.
+  // Far more than pipes and buffers hold: writing must stall while no one reads.
   const piece = '1\n'.repeat(50_000);
   let accepted = 0;
   for (; accepted < 20; ++accepted) {
@@ -401,8 +401,8 @@ test('release: an input that loses rows after they were counted is not complete'
   const path = file('shrinking.csv', `x\n${'1\n'.repeat(numRows)}`);
   const child = spawn(cli, [...release, '--mechanism', 'tree', '--json', path]);
   child.stdout.pause();
-  // The guarantee is printed after the rows were counted. Far more than pipes hold follows it: the
-  // rows that are lost have not been read when the writer stalls.
+  // The guarantee is printed after the rows are counted. Far more output than pipes hold follows,
+  // so when the writer stalls it has not yet read the rows that are lost.
   const [guarantee] = await once(child.stderr.setEncoding('utf8'), 'data');
   truncateSync(path, 2 + numRows);
   let stdout = '';
@@ -536,7 +536,7 @@ test('release: headers that cannot be right', async () => {
   }
 });
 
-/** Arguments, and what the line says of them. */
+/** Arguments, and the expected message. */
 const misuses = [
   [[], /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, experiment, bench, page, completion, example, or --help/],
   [['relaese'], /unknown command "relaese"; did you mean release\?/],
@@ -697,7 +697,7 @@ test('--output: a signal in the middle leaves the old file and no other', async 
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.write('x\n1\n2\n');
-    await once(child.stderr, 'data'); // The guarantee comes after the file was opened.
+    await once(child.stderr, 'data'); // The guarantee follows the opening of the file.
     child.kill(signal);
     const [, by] = await once(child, 'close');
     assert.equal(by, signal);

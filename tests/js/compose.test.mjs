@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// compose: what releases spend together, never below the exact sum.
+// compose: the total spent by several releases is never below the exact sum.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ function exact(value) {
   return exponent === 0n ? fraction : (fraction | (1n << 52n)) << (exponent - 1n);
 }
 
-/** The double that is one unit in the last place away. */
+/** The double a given number of units in the last place away. */
 function neighbour(value, units) {
   const bits = new BigUint64Array(Float64Array.of(value).buffer);
   bits[0] += BigInt(units);
@@ -45,7 +45,7 @@ test('compose: the total is never below the exact one, and two units above it at
     assert.ok(exact(rho) >= sums, `rho of ${costs}`);
     assert.ok(exact(neighbour(rho, -2)) < sums, `rho of ${costs}`);
   }
-  // The same without rounding up is below in many of them.
+  // Without rounding up, many totals would be below.
   assert.ok(numBelow > 100, `${numBelow}`);
 });
 
@@ -62,14 +62,14 @@ test('compose: known totals and limits, up to the last bit of a limit', () => {
     assert.deepEqual([all.total, all.fits, all.limit], [limit, true, limit]);
     close(all.epsilon, 1, 1e-12);
     assert.equal(dp.compose({ account, costs: [neighbour(limit, 1)], ...target }).fits, false);
-    // A cost far too small to change the sum still raises it.
+    // A cost too small to change the sum still increases it.
     assert.equal(dp.compose({ account, costs: [limit, 1e-300], ...target }).fits, false);
     const two = dp.compose({ account, costs: [limit / 2, limit / 3], ...target });
     close(two.epsilon, dp.calibrate({ [account]: two.total, delta: 1e-6 }).epsilon, 0);
   }
   const { mu } = dp.calibrate(target);
   assert.equal(mu, dp.compose({ account: 'mu', costs: [], ...target }).limit);
-  // The zCDP of a Gaussian is not all that is known of it, so rho has room for less.
+  // zCDP does not capture everything known about a Gaussian, so rho leaves less room.
   const { limit } = dp.compose({ account: 'rho', costs: [], ...target });
   close(limit, 0.024355970359538303, 1e-12);
   assert.ok(limit < dp.calibrate(target).rho);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The small entry: what it has is what the whole package has, to the bit, and it refuses the rest.
+// The small entry point: its results equal those of the whole package to the bit, and it refuses
+// everything else.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -43,7 +44,7 @@ test('counter: totals and certificates are those of the whole package', () =>
 
 test('counter: sums of people are those of the whole package', () =>
   each((options) => {
-    if (options.participation.epochs) return; // which people do not come by
+    if (options.participation.epochs) return; // not a participation of people
     const people = Array.from({ length: numSteps }, (_, i) => `person ${i % 20}`);
     const [own, theirs] = [counter, whole].map((dp) => {
       const sums = dp.peopleSum(options);
@@ -154,7 +155,7 @@ test('counter: a module that is another one is refused', async () => {
   });
 });
 
-/** Processor time in milliseconds from the import to the first release, in a process of its own. */
+/** Processor time in milliseconds from import to first release, in a separate process. */
 async function firstRelease(mechanism, numSteps) {
   const program = `const start = process.cpuUsage();
     const { load } = await import(${JSON.stringify(entryUrl('dp-ftrl/counter').href)});
@@ -170,7 +171,7 @@ async function firstRelease(mechanism, numSteps) {
 test('counter: loading and the first release take less than 100 ms of processor time', async (t) => {
   for (const [mechanism, numSteps] of [['tree', 1000], ['honaker', 1000], ['optimal', 365]]) {
     let least = Infinity;
-    // Other processes slow down caches, also of processor time.
+    // Other processes slow down caches, which also increases processor time.
     for (let i = 0; i < 5 && least > 60; ++i) least = Math.min(least, await firstRelease(mechanism, numSteps));
     t.diagnostic(`${mechanism}: ${least.toFixed(0)} ms`);
     assert.ok(least > 0 && least < 100, `${mechanism}: ${least} ms`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The CSV parser of command and page, against csv-parse as the oracle.
+// The CSV parser of command and page, with csv-parse as oracle.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ test('csv: equal to the oracle on random tables, however they arrive', () => {
     const rows = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
       Array.from({ length: width }, () => {
         const length = Math.floor(random() * 6);
-        // A record of one empty cell is a blank line, which has another meaning.
+        // A record with a single empty cell is a blank line, which has another meaning.
         return Array.from({ length: width === 1 ? length + 1 : length }, () => pick(letters)).join(
           '',
         );

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors are data: every surface makes its own words of their fields, and nobody reads a text.
+// Errors are data: every interface builds its message from their fields, and no code parses a
+// message.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -74,7 +75,7 @@ test('errors: of several rows the refused one is told, and what was released bef
   sums.dispose();
 });
 
-/** All names of an object, those of objects within it too. */
+/** All names in an object, including those of nested objects. */
 function namesIn(value) {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
   return Object.entries(value).flatMap(([name, inner]) => [name, ...namesIn(inner)]);

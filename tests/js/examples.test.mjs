@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Examples that are programs of their own, run as their first lines say.
+// Examples that are programs, run as their first lines say.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -67,6 +67,6 @@ test('examples/federated: devices learn together from noisy sums alone', async (
   const { code, stdout, stderr } = await node([example('federated/rounds.mjs')], { cwd: folder });
   assert.equal(code, 0, stderr);
   const [first, last] = stdout.trim().split(' ').map(Number);
-  // The noise is fresh: the largest of 60 runs was 0.0092; without noise it is 0.0034.
+  // The noise is random: the largest of 60 runs was 0.0092; without noise it is 0.0034.
   assert.ok(first > 0.3 && last < 0.05, stdout);
 });

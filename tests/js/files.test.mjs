@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts of the command that write files or numbers, without a run of it.
+// Parts of the command that write files or numbers, tested without running the command.
 
 import assert from 'node:assert/strict';
 import {
@@ -16,7 +16,7 @@ import { importSource } from './support/sources.mjs';
 
 const folder = scratchFolder('files');
 
-/** Runs `use` where opening a folder fails with a code, as it does on Windows. */
+/** Runs `use` while opening a folder fails with a code, as it does on Windows. */
 async function withoutFolders(code, use) {
   const { open } = fs;
   fs.open = (path, ...more) =>
@@ -41,7 +41,7 @@ test('files: where folders cannot be opened, files are replaced all the same', a
   }
 });
 
-/** Records what `use` does to the disk, in order, with the names of the files in the folder. */
+/** Records the disk operations of `use` in order, with the names of the files in the folder. */
 async function recorded(use) {
   const events = [];
   const { open, rename } = fs;
@@ -117,7 +117,7 @@ test('files: a lock is whole and on the disk before it has its name', async () =
   assert.match(said, new RegExp(`^${process.pid} `));
   assert.equal(readFileSync(`${path}.lock`, 'utf8'), said);
   assert.deepEqual(events.map((event) => event.split(' ')[0]), ['write', 'sync']);
-  // One that was removed by hand, and followed by another, is not ours to remove.
+  // A lock that was removed by hand and replaced by another must not be removed.
   writeFileSync(`${path}.lock`, 'of another process');
   await lock.release();
   assert.ok(existsSync(`${path}.lock`));
@@ -130,7 +130,7 @@ test('files: a new file is never one that somebody else has put there', async ()
   const [path, victim] = ['raced', 'victim'].map((name) => join(folder, name));
   writeFileSync(victim, 'mine');
   const { rm } = fs;
-  // Just after the old one was removed.
+  // Acts just after the old one was removed.
   fs.rm = async (...args) => {
     await rm(...args);
     symlinkSync(victim, `${path}.new`);
@@ -153,7 +153,7 @@ test('files: who could read a file can read the next one, and nobody else', asyn
   chmodSync(path, 0o640);
   await replaceFile(path, 'second', await permissionsOf(path));
   assert.equal(statSync(path).mode & 0o777, 0o640);
-  // If the file cannot be given its group, another group must not get that group's permissions.
+  // If the file's group cannot be set, another group must not get the permissions meant for it.
   const fileOf = (chown) => {
     const file = { stat: async () => ({ uid: 1, gid: 1 }), chown };
     return { ...file, chmod: async (mode) => (fileOf.mode = mode) };
@@ -166,14 +166,14 @@ test('files: who could read a file can read the next one, and nobody else', asyn
   assert.equal(fileOf.mode, 0o604);
 });
 
-/** Runs `use` where a method of open files fails with a code of the system. */
+/** Runs `use` while a method of open files fails with a system error code. */
 async function whereFilesFail(method, code, use) {
   const handle = await fs.open(folder, 'r');
   const prototype = Object.getPrototypeOf(handle);
   await handle.close();
   const whole = prototype[method];
   prototype[method] = async function (...given) {
-    // A disk is full after a part of the bytes.
+    // The disk becomes full after part of the bytes.
     if (method === 'writeFile') await whole.call(this, given[0].slice(0, 3));
     throw Object.assign(new Error(`${code}: refused, write`), { code, errno: -1, syscall: 'write' });
   };
@@ -211,7 +211,7 @@ test('file store: a full disk is named, and nothing is lost', async () => {
     });
     assert.deepEqual(readdirSync(inside).sort(), ['store', 'store.lock'], 'nothing is left over');
     if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) {
-      // There may be room for less, or later.
+      // Room may exist for fewer bytes, or later.
       await store.save(Uint8Array.of(1, 2, 3, 4, 5));
     } else {
       const again = { code: 'store_failed', message: /could not be saved before; close it and open/ };
@@ -219,7 +219,7 @@ test('file store: a full disk is named, and nothing is lost', async () => {
     }
     await store.close();
   }
-  // There is room again.
+  // Room exists again.
   const last = await FileStore.open(path);
   assert.deepEqual(await last.load(), Uint8Array.of(1, 2, 3, 4, 5));
   await last.save(Uint8Array.of(6));

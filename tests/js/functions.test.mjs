@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions of the package and the page are short enough to be read at once.
+// Functions of the package and the page are short enough to read at a glance.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { root } from './support/consumer.mjs';
 
 const MAX_LINES = 70;
 
-/** Functions with a body of more lines: [place, lines]. */
+/** Functions whose body has more lines: [place, lines]. */
 function longFunctions(name, text) {
   const source = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
   const lineOf = (place) => source.getLineAndCharacterOfPosition(place).line;

@@ -23,11 +23,11 @@ function withLearner(options, use) {
   }
 }
 
-/** Gradients of the examples of a step; they depend on the weights. */
+/** Gradients of the examples of a step, which depend on the weights. */
 const gradientsAt = (weights, step) =>
   [1, 2].map((k) => Array.from(weights, (w, i) => 0.3 * w + Math.sin(step + k * i)));
 
-/** Totals after each step: of `prefixSum`, or of sums with the noise of `addNoiseTo`. */
+/** Totals after each step: of `prefixSum`, or of sums with noise added by `addNoiseTo`. */
 function totalsOf({ mechanism, clipping }) {
   if (clipping === undefined) {
     const sums = dp.prefixSum({ ...target, mechanism });
@@ -44,7 +44,7 @@ function totalsOf({ mechanism, clipping }) {
   return { after, dispose: () => noise.dispose() };
 }
 
-/** Weights after each step, by a rule of this test. */
+/** Weights after each step, by a rule of the test. */
 function play(options, next) {
   const totals = totalsOf(options);
   const weights = [Float64Array.from(start)];
@@ -91,7 +91,7 @@ function run(options) {
   });
 }
 
-/** Adam, written once more, with the variance of the noise from the matrices. */
+/** Independent implementation of Adam, with the variance of the noise from the matrices. */
 function adamOracle(mechanism, certificate, grid) {
   const { numSteps: n } = target;
   const { B } = matricesOf(mechanism);
@@ -148,7 +148,7 @@ test('gradient learner: Adam takes the variance of correlated noise from its sec
 });
 
 test('gradient learner: a floor that is not given is the spread of the noise alone', () => {
-  // One step: the second moment is the square itself, of mean phi for gradients that are zero.
+  // With one step, the second moment is the square itself, whose mean is phi for zero gradients.
   const options = { ...target, mechanism: 'independent', numSteps: 1, dimension: 4000 };
   const learner = dp.gradientLearner({ ...options, batchSize, rule: 'adam', rate: 1 });
   const phi = (learner.certificate.noiseStddev ** 2 + learner.grid ** 2 / 6) / batchSize ** 2;
@@ -278,7 +278,7 @@ test('examples/network: a network of two layers learns privately what no linear 
     const { code, stdout, stderr } = await node(['two_layers.mjs'], { cwd: folder });
     assert.equal(code, 0, stderr);
     const [before, after] = stdout.trim().split(' ').map(Number);
-    // The noise is fresh: the least of 20 seeds was 1, docs/math/learning.md, section 9.
+    // The noise is random: the smallest of 20 seeds was 1, docs/math/learning.md, section 9.
     assert.ok(before < 0.75 && after > 0.9, stdout);
   } finally {
     rmSync(folder, { recursive: true });

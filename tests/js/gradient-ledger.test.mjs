@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learners of any model whose state outlives the process.
+// Learners of arbitrary models whose state outlives the process.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const code = (expected, about = {}) => (error) => {
   return true;
 };
 
-/** A store in memory, which fails when it is told to. */
+/** A store in memory that can be made to fail. */
 function memory() {
   const store = {
     bytes: undefined,
@@ -53,7 +53,7 @@ for (const [name, how] of Object.entries(rules)) {
     const path = join(scratch, name.replaceAll(' ', '-'));
     for (let life = 0; life < 3; ++life) {
       const store = await FileStore.open(path);
-      // A state has its own start.
+      // A stored state keeps its start.
       const start = life === 0 ? options.start : [7, 7, 7];
       const ledger = await dp.gradientLearnerLedger({ ...options, start, store });
       assert.equal(ledger.step, 3 * life);
@@ -80,7 +80,7 @@ test('gradient ledger: the key is drawn once, and the weights are those of a rel
   const next = await dp.gradientLearnerLedger({ ...options, store });
   assert.deepEqual(next.weights(), weights);
   next.dispose();
-  // The same bytes are a ledger of totals, whose step is released for the same batch.
+  // The same bytes are a valid ledger of totals, whose step is released for the same batch.
   const { batchSize, ...sums } = target;
   const totals = await dp.ledger({ ...sums, store });
   const [total] = [await totals.releaseSteps(0, [[1, 0, 0, 0, 2, 0]])];
@@ -154,7 +154,7 @@ test('gradient ledger: the store of totals is refused, with a memo and without',
     await totals.releaseSteps(0, [[1, 2, 3]], memo);
     totals.dispose();
     const opened = dp.gradientLearnerLedger({ ...seeded, store });
-    const isFacts = memo === memos[1]; // those of a learner with another rule
+    const isFacts = memo === memos[1]; // facts of a learner with another rule
     await assert.rejects(opened, code('bad_state', { parameter: isFacts ? 'rule' : 'store' }));
   }
 });

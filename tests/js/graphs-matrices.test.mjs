@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks the arguments of docs/guide/graphs-and-matrices.md by brute force.
+// Checks the claims of docs/guide/graphs-and-matrices.md by brute force.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { importEntry } from './support/consumer.mjs';
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
 
-/** Encoders that a few lines can write down, lower-triangular. */
+/** Lower-triangular encoders that take only a few lines. */
 const encoders = {
   independent: (n) => Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => Number(i === j))),
   'square-root': (n) => {
@@ -23,7 +23,7 @@ const encoders = {
 const lengthOf = (matrix, x) =>
   Math.hypot(...matrix.map((row) => row.reduce((sum, value, j) => sum + value * x[j], 0)));
 
-/** Histories of one edge: whether it is there after each step, from an empty graph. */
+/** Histories of one edge: whether it exists after each step, starting from an empty graph. */
 const histories = (numSteps) =>
   Array.from({ length: 2 ** numSteps }, (_, bits) => Array.from({ length: numSteps }, (_, t) => (bits >> t) & 1));
 const changesOf = (history) => history.map((there, t) => there - (t === 0 ? 0 : history[t - 1]));
@@ -37,7 +37,7 @@ test('graphs: no edge that appears and disappears once moves the encoded counts 
       const stated = sensitivityFor({ participations: 2, minSeparation: 1 });
       let longest = 0;
       let longestOfAll = 0;
-      // All graphs of three possible edges, over time, and all without one of these.
+      // All graphs over time with three possible edges, and all without one of these edges.
       const all = histories(numSteps);
       for (const graph of all.flatMap((a) => all.flatMap((b) => all.map((c) => [a, b, c])))) {
         const counts = (edges) =>
@@ -52,7 +52,7 @@ test('graphs: no edge that appears and disappears once moves the encoded counts 
       }
       assert.ok(longest <= stated * (1 + 1e-12), `${mechanism} ${numSteps}: ${longest} of ${stated}`);
       assert.ok(longest >= sensitivityFor('single') * (1 - 1e-12));
-      // More changes than were promised are more: the promise is needed.
+      // More changes than promised exceed the sensitivity, so the promise is needed.
       if (numSteps === 4 && mechanism === 'independent') assert.ok(longestOfAll > 1.4 * stated);
     }
   }
@@ -62,7 +62,7 @@ test('graphs: the record of an event in all degrees has the norm sqrt(2), on any
   const numNodes = 4;
   for (let u = 0; u < numNodes; ++u) {
     for (let v = u + 1; v < numNodes; ++v) {
-      // Degrees of every graph with this edge, less those without it.
+      // Degrees of every graph with this edge, minus those without it.
       for (let bits = 0; bits < 64; ++bits) {
         const pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]].filter((_, i) => (bits >> i) & 1);
         const degrees = (edges) =>
@@ -73,7 +73,7 @@ test('graphs: the record of an event in all degrees has the norm sqrt(2), on any
       }
     }
   }
-  // A release is not clipped at that norm, and is below it.
+  // The release is not clipped at that norm, and stays below it.
   const released = (clipNorm) => {
     const sums = dp.prefixSum({ numSteps: 1, epsilon: 500, delta: 0.5, dimension: 4, clipNorm, insecureSeed: 1 });
     const [first] = sums.release([1, 0, 0, 1]);
@@ -104,7 +104,7 @@ test('matrices: the record of a row is as long as its outer product, at most 1',
     }
   }
   assert.equal(longest, 1);
-  // Entries that are not weighted would be shorter than the matrix.
+  // Unweighted entries would be shorter than the matrix.
   assert.ok(Math.hypot(0.36, 0.48, 0.64) < 0.95);
 });
 
@@ -134,7 +134,7 @@ test('matrices: the spectral norm of the noise is about s sqrt(2 d)', () => {
     }
     mean += Math.sqrt(norm) / numRuns;
   }
-  // The seeds are fixed; at d = 40 the norm is some percent below its limit.
+  // The seeds are fixed; at d = 40 the norm is a few percent below its limit.
   const share = mean / (stddev * Math.sqrt(2 * d));
   assert.ok(share > 0.88 && share < 1.03, String(share));
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Yardsticks for a learner: twin, best fixed weights, bounds of the regret theorems.
+// Benchmarks for a learner: its twin, the best fixed weights, and the bounds of the regret
+// theorems.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -70,7 +71,7 @@ test('twin: its weights are those that the next batch meets', () => {
     twin.learn(features.subarray(0, 16), classes.subarray(0, 8));
     const weights = twin.weights();
     const scores = new Float64Array(6);
-    // Fewer than a batch: both meet the same weights, which then stay as they are.
+    // With less than a batch, both use the same weights, which do not change.
     twin.learn(features.subarray(16, 20), classes.subarray(8, 10), scores);
     for (let i = 0; i < 6; ++i) {
       const [x, y] = features.subarray(16 + 2 * Math.floor(i / 3));
@@ -87,7 +88,7 @@ test('regretBounds: truncation takes at most batchSize / 8 of the noise at the d
   const largest = [];
   for (const mechanism of ['tree', 'independent', 'square-root', 'output']) {
     for (const numSteps of [1, 100, 2 ** 12, 2 ** 18]) {
-      if (mechanism === 'square-root' && numSteps > 2 ** 12) continue; // all of its noise is kept
+      if (mechanism === 'square-root' && numSteps > 2 ** 12) continue; // all of its noise is stored
       for (const epsilon of [0.01, 1, 100]) {
         for (const [dimension, batchSize, clipNorm] of [[1, 1, 1], [300, 7, 0.2], [3, 1, 50]]) {
           const privacy = { epsilon, delta: 1e-6, clipNorm };
@@ -96,7 +97,7 @@ test('regretBounds: truncation takes at most batchSize / 8 of the noise at the d
           const { grid, certificate } = learner;
           learner.dispose();
           const { lambda, expected } = dp.regretBounds(certificate, { dimension, batchSize });
-          // Sums up to step t are short by at most t batches of grids a coordinate.
+          // Sums up to step t are too small by at most t batches of grids per coordinate.
           const taken = (clipNorm * grid * Math.sqrt(dimension) * numSteps) / (2 * lambda);
           assert.ok(taken <= (batchSize / 8) * expected.noise, JSON.stringify({ ...how, grid }));
           largest.push(taken / (batchSize * expected.noise));

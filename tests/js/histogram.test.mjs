@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Histograms over time: counts of categories, with their intervals, and in a store.
+// Histograms over time: counts of categories and their intervals, and their ledgers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ const dp = await (await importEntry('dp-ftrl')).load();
 const categories = ['tea', 'coffee', 'rest', '__proto__'];
 const target = { numSteps: 60, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 7 };
 const what = { statistic: 'histogram', categories, ...target };
-/** Noise that is hardly there. */
+/** Negligible noise. */
 const clear = { ...what, epsilon: 1e5 };
 const records = Array.from({ length: 60 }, (_, k) => categories[(k * k) % 7 === 1 ? 3 : k % 2]);
 const kinds = [{}, { total: true }, { neighbours: 'replace-one' }];
@@ -105,7 +105,7 @@ test('histogram: a total costs counts little, and with replace-one is the better
   );
   const [[plain, sum], [count, total], [replaced, all]] = stds;
   close(sum, 2 * plain, 1e-9 * sum);
-  // The least mean squared error of four counts and their total: (m - 1 + sqrt(m + 1))^2 / m.
+  // Least mean squared error of four counts and their total: (m - 1 + sqrt(m + 1))^2 / m.
   const root = Math.sqrt(num + 1);
   close(num * count ** 2 + total ** 2, (plain ** 2 * (num - 1 + root) ** 2) / num, 1e-3 * sum ** 2);
   assert.ok(count < 1.1 * plain && total < 0.8 * sum);
@@ -128,7 +128,7 @@ test('histogram: intervals are as confident as was asked for', () => {
       if (expected[i] < low || expected[i] > high) ++missed[i];
     });
   }
-  // Exceeded with probability 3e-6 each.
+  // Each is exceeded with probability 3e-6.
   const tolerance = 4.5 * Math.sqrt(numTrials / 4);
   for (const count of missed) assert.ok(count <= numTrials / 2 + tolerance, `${missed}`);
   for (const count of missed.slice(0, 5)) assert.ok(count >= numTrials / 2 - tolerance, `${missed}`);
@@ -165,7 +165,7 @@ test('histogram: consistent counts are never farther from the truth, and say wha
         assert.ok(squares(after) < squares(before));
       }
     }
-    // Estimates themselves stay as they were.
+    // The estimates themselves are unchanged.
     assert.deepEqual(all.map(({ count }) => count.map(({ value }) => value)), raw);
     assert.deepEqual(histogram.consistentCounts([], 'monotone'), []);
   });
@@ -215,7 +215,7 @@ test('histogram: bad options and records are named, and change nothing', () => {
   refused(make({ epsilon: NaN }), 'epsilon');
   refused(make({ workload: { momentum: 0.9 } }), 'workload');
   assert.throws(make({ workload: { decay: 0.9 } }), /must be 'prefix' or a window, for histogram/);
-  // The grid has no room for noise that large; nobody chose it.
+  // The default grid has no room for such large noise.
   refused(make({ epsilon: 1e-12, delta: 1e-15 }), 'epsilon');
   assert.throws(make({ categories: [] }), { call: 'statistic' });
   assert.equal(dp.liveHandles, before);
@@ -271,7 +271,7 @@ for (const [name, make] of [
       ledger = await open({ confidence: 0.95, other: 'rest' });
       assert.deepEqual([ledger.identity, ledger.step], [identity, 3]);
       assert.deepEqual(ledger.memo, memo);
-      // A step is released for one record, ever: the same one, or none.
+      // A step is only ever released for one record: the same one again, or none.
       assert.deepEqual(await ledger.release(1, records[1]), whole[1]);
       const another = categories.find((category) => category !== records[1]);
       await assert.rejects(ledger.release(1, another), { code: 'already_released' });

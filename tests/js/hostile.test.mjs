@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that make no sense, by the thousand: each works, or fails with an error that has a code and
-// says in words what is wrong.
+// Thousands of nonsensical calls: each works, or throws an error with a code and a message that
+// states what is wrong.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -33,7 +33,7 @@ const NAMES = [
   ...['key', 'stream', 'table', 'gap', 'solver', 'noise', 'strategy', 'scores', 'sensitivity'],
 ];
 
-/** Options of which one or two make no sense, or are missing. */
+/** Options of which one or two are nonsensical or missing. */
 function options() {
   const made = { ...VALID };
   for (let i = random() < 0.5 ? 1 : 2; i > 0; --i) made[oneOf(NAMES)] = anything();
@@ -41,7 +41,7 @@ function options() {
   return made;
 }
 
-/** Methods of what the functions make. */
+/** Methods of the objects that the functions return. */
 const METHODS = [
   ...['release', 'releaseMany', 'contribute', 'endSteps', 'stddev', 'releaseEach', 'learn', 'losses'],
   ...['endBatch', 'model', 'update', 'weights', 'append', 'best', 'next', 'seek', 'restore', 'rounded'],
@@ -51,7 +51,10 @@ const METHODS = [
 let numCalls = 0;
 let numErrors = 0;
 
-/** Calls a function of an object; undefined where it fails, which it has to do with a code and in words. */
+/**
+ * Calls a method of an object. Returns undefined if it throws, which must be an error with a code
+ * and a message.
+ */
 async function attempt(name, target, args) {
   ++numCalls;
   try {
@@ -67,7 +70,7 @@ async function attempt(name, target, args) {
   }
 }
 
-/** Calls functions of a library, and methods of what they make, `count` times in all. */
+/** Calls functions of a library and methods of the objects they return, `count` times in all. */
 async function attemptAll(library, count) {
   [numCalls, numErrors] = [0, 0];
   const functions = Object.keys(library).filter(
@@ -108,7 +111,7 @@ test('hostile: so has every error of what opens, loads and connects', async () =
   const { privateOptimizer } = await importEntry('dp-ftrl/tfjs');
   const client = { query: anything };
   const entries = [
-    // Texts are left out, because each is the name of a file.
+    // Strings are omitted because each is a valid file name.
     [FileStore, 'open', () => [oneOf([...NUMBERS, ...OBJECTS, ...ODD])]],
     [IndexedDbStore, 'open', () => [anything()]],
     [PostgresStore, 'open', () => [oneOf([anything(), { client: anything(), name: 'a' }, { client, name: 'a' }])]],

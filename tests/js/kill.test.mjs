@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// kill -9 at any instant: whatever was handed out stays what it was. A short form; the full one,
-// `npm run test:long`, kills 500 processes for each kind of ledger.
+// kill -9 at any instant: releases that were handed out never change. The short form runs here; the
+// full one, `npm run test:long`, kills 500 processes for each kind of ledger.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,9 +16,12 @@ import { peopleOf, STATISTICS, statisticOf, SUMS } from './support/kill-stream.m
 import { targetOf, VISITS_A_STEP } from './support/kill-stream.mjs';
 
 const isLong = process.env.DPFTRL_LONG === '1';
-/** Lives of each kind of ledger; fewer in the short form where kinds share their way to be stored. */
+/**
+ * Number of lives for each kind of ledger; fewer in the short form for kinds that share their
+ * storage code.
+ */
 const numKillsOf = (short) => (isLong ? 500 : short);
-/** More than lives of either form get to: some eight steps each. */
+/** More steps than the lives of either form reach, about eight each. */
 const numSteps = isLong ? 8000 : 4000;
 const seed = 77;
 const child = fileURLToPath(new URL('./support/kill-child.mjs', import.meta.url));
@@ -26,19 +29,19 @@ const inDist = (name) => pathToFileURL(join(installed, 'dist', name)).href;
 
 /**
  * Point at which the process kills itself; null for every fourth one, which is killed from outside
- * at any instant.
+ * at a random time.
  */
 function pointOf(kill) {
   if (kill % 4 === 3) return null;
   const operation = ['write', 'sync', 'rename'][kill % 3];
-  // The lock is synced first; then the first save syncs twice, the file and its folder, and what is
-  // appended once each time. A life renames once, if it has nothing to append to.
+  // The lock is synced first. Then the first save syncs the file and its folder, and each append
+  // syncs once. A life with nothing to append to renames once.
   return { operation, after: Math.floor(kill / 12) % 2 === 1, count: Math.floor(kill / 3) % 9 };
 }
 
 /**
- * One life of a process, left alone if `kill` is null, with so many calls more: lines that got out of
- * it, and its end.
+ * Runs one life of a process, not killed if `kill` is null, with the given number of further calls.
+ * Returns the lines it wrote and how it ended.
  */
 function live(path, kill, { again = [], tooLate = false, rest = 0, ...other } = {}) {
   const isLeft = kill === null;
@@ -68,8 +71,8 @@ function live(path, kill, { again = [], tooLate = false, rest = 0, ...other } = 
 }
 
 /**
- * Remembers what was asked for and handed out, and finds two releases of one step, steps that were
- * lost, and steps that were decided for nobody's record.
+ * Records requests and releases, and detects two releases of one step, lost steps, and steps that
+ * were decided for an unknown record.
  */
 class Recorder {
   releases = [];
@@ -93,19 +96,21 @@ class Recorder {
     }
   }
 
-  /** At most one step may be decided whose release was on its way out when the process died. */
+  /**
+   * At most one step may be decided whose release was still being written when the process died.
+   */
   opened(step) {
     const numKnown = this.releases.length;
     assert.ok(step >= numKnown, `${numKnown - step} steps were lost`);
     assert.ok(step <= numKnown + 1, `steps up to ${step} are decided, ${numKnown} are known`);
     if (step === numKnown) return;
     assert.equal(this.tried?.trying, numKnown, `step ${numKnown} was decided for nobody's record`);
-    // Its release was not seen: a later life asks for it again, with the same record.
+    // Its release was not seen, so a later life requests it again with the same record.
     this.releases.push({ record: this.tried.record });
     ++this.numUnseen;
   }
 
-  /** Steps to ask for again: those without a release, the first one, and the latest ones. */
+  /** Steps to request again: those without a release, the first one, and the latest ones. */
   again() {
     const all = this.releases.map((it, step) => ({ step, ...it }));
     const isWanted = ({ step, release }) => !release || step === 0 || step >= all.length - 3;
@@ -131,7 +136,7 @@ test('kill: the recorder finds what it is there to find', () => {
   assert.throws(() => recorder.take({ step: 1, record: [3], release: [6] }), /released twice/);
 });
 
-/** Requires that the releases are those of one stream that was never interrupted. */
+/** Requires the releases to equal those of one uninterrupted stream. */
 async function requireOneStream({ releases }, { kind }) {
   const dp = await (await importEntry('dp-ftrl')).load();
   const sums = dp.prefixSum({ ...targetOf(seed, kind), numSteps });
@@ -152,7 +157,10 @@ async function requireOneStatistic({ releases }, { statistic: name }) {
   statistic.dispose();
 }
 
-/** Lives that are killed, and two that are left alone: they see one release of each step. */
+/**
+ * Runs lives that are killed, then two that are not, and checks that each step has only one
+ * release.
+ */
 async function surviveKills(t, num, what) {
   const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
   const path = join(scratch, 'sums.state');
@@ -174,7 +182,7 @@ async function surviveKills(t, num, what) {
     t.diagnostic(`${numUnseen} steps decided and not seen`);
     assert.ok(killed >= num * 0.7, 'too few were killed');
     assert.ok(numUnseen <= killed);
-    // The first shows what the last kill left unseen.
+    // The first one returns what the last kill left unseen.
     for (let rest = 0; rest < 2; ++rest) {
       const { code, errors } = await next(null);
       assert.equal(code, 0, errors);
@@ -217,7 +225,7 @@ test('kill: a store that saves too late is found out', async () => {
   }
 });
 
-/** Remembers what a ledger of people acknowledged, and what was on its way. */
+/** Records what a ledger of people acknowledged, and what was in progress. */
 class PeopleRecorder {
   releases = [];
   numStored = 0;
@@ -246,7 +254,7 @@ class PeopleRecorder {
     assert.ok(open >= numSeen && given >= this.numStored, 'steps or contributions were lost');
     assert.ok(open <= this.numAsked && given <= this.numGiven, 'more than was asked for');
     if (this.durable === 'release') assert.equal(given, VISITS_A_STEP * open);
-    // Was decided when its process died: its release is compared with the whole stream only.
+    // It was decided when its process died, so its release is compared only with the whole stream.
     for (let step = numSeen; step < open; ++step) {
       this.releases.push(undefined);
       ++this.numUnseen;
@@ -271,7 +279,7 @@ test('kill: the recorder of people finds what it is there to find', () => {
   assert.throws(() => seen('release', ...ended, { open: 0, given: 0 }), /were lost/);
 });
 
-/** Requires that the releases are those of one sum that was never interrupted, or of one statistic. */
+/** Requires the releases to equal those of one uninterrupted sum or statistic. */
 async function requireOneOfPeople({ releases, durable }, statistic) {
   const dp = await (await importEntry('dp-ftrl')).load();
   const { options, given, numbersOf } = peopleOf({ durable, statistic, seed });
@@ -289,7 +297,7 @@ async function requireOneOfPeople({ releases, durable }, statistic) {
   sums.dispose();
 }
 
-/** Lives of a ledger of people that are killed, and one that is left alone and goes on. */
+/** Runs lives of a ledger of people that are killed, then one that is not and continues. */
 async function surviveKillsOfPeople(t, num, { durable, statistic }) {
   const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-kill-'));
   const path = join(scratch, 'people.state');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Mode lattice, through every kind of totals and the command.
+// Mode lattice, with every kind of totals and the command.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const target = { ...plain, mode: 'lattice' };
 const seeded = { ...target, clipNorm: 1.5, insecureSeed: 21 };
 const NOISES = ['discrete-gaussian', 'rounded-gaussian'];
 
-/** A handle for the length of a call. */
+/** Passes a handle to `use` and disposes of it afterwards. */
 function withHandle(handle, use) {
   try {
     return use(handle);
@@ -37,7 +37,7 @@ const records = (numSteps) =>
   });
 
 test('lattice: the totals are those of the core, bit for bit', () => {
-  // tests/cpp/release/lattice/lattice_test.cpp has the same number.
+  // tests/cpp/release/lattice/lattice_test.cpp expects the same number.
   let hash = 0xcbf29ce484222325n;
   for (const mechanism of ['tree', 'honaker', 'banded-square-root', 'blt-rational']) {
     for (const latticeNoise of NOISES) {
@@ -63,7 +63,7 @@ test('lattice: the certificate claims zCDP with discrete noise, and GDP with rou
   assert.equal(expected.lattice, undefined);
   withSums({ clipNorm: 1 }, ({ certificate }) => {
     assert.equal(certificate.mu, null);
-    // zCDP alone promises less than GDP: it takes more noise.
+    // zCDP alone gives a weaker guarantee than GDP and needs more noise.
     assert.ok(certificate.rho < expected.rho);
     const { lattice } = certificate;
     assert.equal(lattice.noise, 'discrete-gaussian');

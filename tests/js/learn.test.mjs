@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// learn: a table and a target in, a private model out.
+// learn: from a table and a target to a private model.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const dp = await load();
 const folder = scratchFolder('learn');
 const target = { epsilon: 8, delta: 1e-6, insecureSeed: 7 };
 const random = generator(4);
-/** y is 1 where b is above its middle; a says nothing. Both leave their ranges. */
+/** y is 1 if b is above the middle of its range; a is irrelevant. Both exceed their ranges. */
 const rows = Array.from({ length: 300 }, () => {
   const b = 12 * random();
   return [3 * random(), b, Number(b > 5)];
@@ -121,7 +121,7 @@ test('learn: the noise is that of a row in each of 120 steps, for either kind of
   const other = dp.learn({ ...plain, neighbours: 'replace-one' }).certificate;
   const relative = ({ noiseStddev, clipNorm }) => noiseStddev / clipNorm;
   close(relative(other) / relative(certificate), 2, 1e-6);
-  // It does not depend on what is in the rows.
+  // The certificate does not depend on the contents of the rows.
   const strange = { features: features.map((value) => 1e6 - value), labels: labels.map(() => 1) };
   assert.deepEqual(dp.learn({ ...plain, ...strange }).certificate, certificate);
   const usual = { ...plain, precondition: undefined };

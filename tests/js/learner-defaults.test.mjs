@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// learnerDefaults: settings of a learner that follow from public numbers.
+// learnerDefaults: settings of a learner derived from public numbers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learners whose state outlives the process: nothing is shown before it is stored.
+// Learners whose state outlives the process: no result is returned before it is stored.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -25,7 +25,7 @@ const code = (expected, message) => (error) => {
   return true;
 };
 
-/** Bytes in memory; `broken` makes saving fail. */
+/** A store in memory whose saves fail while `broken` is set. */
 function memory() {
   const store = {
     bytes: undefined,
@@ -115,7 +115,7 @@ test('learner ledger: nothing is shown that could not be stored', async () => {
   await assert.rejects(ledger.model(), /disk full/);
   await assert.rejects(ledger.learn(example(2), [1]), /disk full/);
   assert.equal(ledger.numExamples, 2, 'nothing more is learned before');
-  // A process that died here: what was not stored was not seen, and its step is free.
+  // The process died here: unstored results were not seen, and their step is free.
   const kept = memory();
   kept.bytes = store.bytes;
   const other = await dp.learnerLedger({ ...target, store: kept });
@@ -155,7 +155,7 @@ test('learner ledger: a memo is kept from the first life on, and a key has one i
   const [store, other] = [memory(), memory()];
   const memo = Uint8Array.of(1, 2, 3);
   const ledger = await dp.learnerLedger({ ...target, store, memo });
-  memo.fill(9); // It was read.
+  memo.fill(9); // It was already read.
   ledger.memo.fill(9);
   const { identity } = ledger;
   assert.match(identity, /^[0-9a-f]{32}$/);
@@ -202,7 +202,7 @@ test('learner ledger: calls at the same time are made one after the other', asyn
   const ledger = await dp.learnerLedger({ ...target, insecureSeed: 1, store });
   const features = example(0).slice();
   const calls = [ledger.learn(features, [1])];
-  features.fill(100); // They were read when the call was made.
+  features.fill(100); // They were already read by the call.
   calls.push(ledger.learn(example(1), [-1]), ledger.model());
   const model = (await Promise.all(calls))[2];
   whole.learn(example(0), [1]);
@@ -210,7 +210,7 @@ test('learner ledger: calls at the same time are made one after the other', asyn
   assert.deepEqual(model, whole.model());
   ledger.dispose();
   whole.dispose();
-  // A first save that took longest must not replace what was saved after it.
+  // A slow first save must not overwrite later ones.
   const slow = slowStore();
   const first = await dp.learnerLedger({ ...target, store: slow.store });
   await Promise.all([0, 1, 2].map((i) => first.learn(example(i), [1])));
@@ -240,7 +240,7 @@ test('learner ledger: its key is wiped when it is disposed of', async () => {
 });
 
 test('learner ledger: its bytes are those of the library in C++', async () => {
-  // learner_checkpoint_test.cpp has the same learner.
+  // learner_checkpoint_test.cpp uses the same learner.
   const store = memory();
   const ledger = await dp.learnerLedger({
     mechanism: 'blt',

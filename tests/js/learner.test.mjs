@@ -12,7 +12,7 @@ const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
 const target = { mechanism: 'honaker', epsilon: 8, delta: 1e-6, insecureSeed: 5 };
 
-/** Labels are 1 where the first feature is the greater one. */
+/** Labels are 1 if the first feature is greater. */
 function examples(numExamples) {
   const random = generator(9);
   const features = Float64Array.from({ length: 2 * numExamples }, () => 2 * random() - 1);
@@ -32,7 +32,8 @@ function withLearner(options, use) {
 }
 
 test('learner: weights are a function of the releases alone', () => {
-  // One pass by hand: clipped gradients into a prefix sum with the same noise, FTRL from there.
+  // One pass step by step: clipped gradients into a prefix sum with the same noise, followed by
+  // FTRL.
   const { features, labels } = examples(50);
   const options = { numSteps: 50, clipNorm: 0.3, radius: 2 };
   const sums = dp.prefixSum({ ...target, numSteps: 50, clipNorm: 0.3, dimension: 2 });
@@ -49,7 +50,7 @@ test('learner: weights are a function of the releases alone', () => {
       const y = labels[t] > 0 ? 1 : -1;
       const slope = -y / (1 + Math.exp(y * score));
       weights.forEach((weight, j) => (played[j] += weight / 50));
-      const total = sums.release([slope * x[0], slope * x[1]]); // clips as the learner does
+      const total = sums.release([slope * x[0], slope * x[1]]); // clips like the learner
       const next = [...total].map((value) => -value / learner.lambda);
       const norm = Math.hypot(...next);
       weights = next.map((value) => (norm > 2 ? (value / norm) * 2 : value));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Logs of ledgers: what is appended, what is refused, and what older states become. Crashes are the
-// subject of power-loss.test.mjs and kill.test.mjs.
+// Logs of ledgers: what they append and refuse, and how older states are upgraded. Crashes are
+// tested in power-loss.test.mjs and kill.test.mjs.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -19,7 +19,7 @@ const dp = await load();
 const target = { mechanism: 'tree', numSteps: 5000, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
 const recordOf = (step) => [Math.sin(step)];
 
-/** A ledger in a store for the length of a call. */
+/** Opens a ledger in a store, passes it to `use` and closes it. */
 async function withLedger(store, use, options = {}) {
   const ledger = await dp.ledger({ ...target, ...options, store });
   try {
@@ -85,7 +85,10 @@ test('log: a durable release costs after 10^6 what it costs after 10^3, of bytes
   const path = join(folder, 'ledger');
   const file = await FileStore.open(path);
   const numRounds = 8;
-  /** Bytes and milliseconds a release: the least of some rounds, as other processes cost time. */
+  /**
+   * Bytes and milliseconds per release, the least of several rounds, since other processes cost
+   * time.
+   */
   const costOf = async (ledger, enough = Infinity) => {
     await settled(); // A long log becomes a base after its last release.
     const [firstStep, before] = [ledger.step, statSync(path).size];
@@ -147,7 +150,7 @@ test('log: a store of others, without append, holds what it always held', async 
   const expected = await withLedger(store, (ledger) => releaseUpTo(ledger, 3));
   const bytes = await store.load();
   assert.equal(String.fromCharCode(...bytes.subarray(32, 36)), 'dpfc');
-  // It can go on with a log that another store made, and the other way round.
+  // The store can continue a log made by another store, and vice versa.
   const other = appendingStore();
   assert.deepEqual(await withLedger(other, (ledger) => releaseUpTo(ledger, 3)), expected);
   const plain = { load: other.load, save: other.save, close: other.close };
@@ -217,14 +220,14 @@ test('log: every damaged byte is refused, and no whole frame is taken for a torn
     const opened = withLedger(appendingStore(bad), () => assert.fail(`byte ${at} was not looked at`));
     await assert.rejects(opened, { code: 'bad_state' }, `byte ${at}`);
   }
-  // Sectors that were lost before other frames were appended.
+  // Sectors lost before other frames were appended.
   for (const begin of [512, 1024]) {
     const bad = whole.slice();
     bad.fill(0, begin, begin + 512);
     assert.ok(begin + 512 < whole.length);
     await assert.rejects(withLedger(appendingStore(bad), () => {}), { code: 'bad_state' });
   }
-  // Frames that changed places or were left out.
+  // Frames swapped or omitted.
   const end = whole.length;
   const [a, b] = [whole.slice(end - 184, end - 92), whole.slice(end - 92)];
   for (const tail of [[b, a], [b], [a, a], [a, b, b]]) {
@@ -381,7 +384,7 @@ test('file store: nothing is appended to what others have changed', async () => 
     removed: (disk) => disk.now.delete(PATH),
   };
   for (const [what, change] of Object.entries(changes)) {
-    // Before anything was appended, all bytes are compared; then the end.
+    // Before the first append all bytes are compared, later only the end.
     for (const numBefore of [1, 4]) {
       const disk = new PowerLoss();
       await disk.use(async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ledgers and their store in a file. What they survive is in kill.test.mjs.
+// Ledgers and their file store. Crashes are tested in kill.test.mjs.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -24,7 +24,7 @@ const scratch = scratchFolder('ledger');
 const target = { mechanism: 'tree', numSteps: 50, epsilon: 1, delta: 1e-6 };
 const place = (name) => join(scratch, name);
 
-/** A ledger in a file for the length of a call. */
+/** Opens a ledger in a file, passes it to `use` and closes it. */
 async function withLedger(path, options, use) {
   const store = await FileStore.open(path);
   try {
@@ -96,7 +96,7 @@ test('ledger: calls at the same time are made one after the other', async () => 
     assert.deepEqual(all[1], all[3]);
     assert.equal(ledger.step, 3);
   });
-  // A first save that took longest must not replace what was saved after it.
+  // A slow first save must not overwrite later ones.
   const { store, most } = slowStore();
   const ledger = await dp.ledger({ ...target, store });
   await Promise.all([0, 1, 2].map((step) => ledger.release(step, [0])));
@@ -121,7 +121,7 @@ test('ledger: nothing is handed out that could not be stored', async () => {
   const ledger = await dp.ledger({ ...target, store });
   await assert.rejects(ledger.release(0, [1]), /disk full/);
   assert.equal(ledger.step, 0);
-  // It may have been stored all the same, so the step stays with its record.
+  // It may have been stored nevertheless, so the step stays bound to its record.
   await assert.rejects(ledger.release(0, [0]), code('already_released', /another record/));
   broken = false;
   const release = await ledger.release(0, [1]);
@@ -144,7 +144,7 @@ test('ledger: a memo that could not be stored is not kept', async () => {
     await assert.rejects(ledger.releaseSteps(step, [[1]], memo('lost')), /disk full/);
     assert.deepEqual(ledger.memo, kept);
     broken = false;
-    // The step is stored now, with the memo that was there before.
+    // The step is now stored, with the previous memo.
     await ledger.releaseSteps(step, [[1]]);
     assert.deepEqual(ledger.memo, kept);
   }
@@ -206,7 +206,7 @@ test('ledger: its key is wiped when it is disposed of, or its state was refused'
   assert.deepEqual((await store.load()).slice(0, 32), stored, 'the store keeps its own');
 });
 
-/** A promise, and what resolves it. */
+/** A promise and the function that resolves it. */
 function gate() {
   let open;
   const passed = new Promise((resolve) => (open = resolve));
@@ -223,7 +223,7 @@ test('ledger: one at a time has a store, whatever store it is', async () => {
     await first.release(0, [0]);
     await assert.rejects(dp.ledger(options), inUse);
     first.dispose();
-    // Neither is it free while one is being made; one that could not be made does not keep it.
+    // The store is also in use while a ledger is being made; a ledger that fails releases it.
     const both = await Promise.allSettled([dp.ledger(options), dp.ledger(options)]);
     assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     both.find(({ status }) => status === 'fulfilled').value.dispose();
@@ -318,7 +318,7 @@ test('file store: the lock of a process that is gone is taken over', async () =>
   await (await FileStore.open(path)).close();
   writeFileSync(`${path}.lock`, 'not one of ours');
   await assert.rejects(FileStore.open(path), code('store_in_use', /gone\.lock/));
-  // A number that was given to another process since.
+  // A process id that was since reassigned to another process.
   writeFileSync(`${path}.lock`, `${process.ppid} 1`);
   if (existsSync('/proc/self/stat')) await (await FileStore.open(path)).close();
 });
@@ -365,7 +365,7 @@ test('file store: a link leads to the one file; other names of it are refused', 
     assert.equal(ledger.step, 1);
     await ledger.release(1, [1]);
   });
-  // Saving went to the file, and not over the link.
+  // Saving replaced the file, not the link.
   await withLedger(path, {}, (ledger) => assert.equal(ledger.step, 2));
   unlinkSync(name);
   linkSync(path, name);
@@ -390,7 +390,7 @@ test('file store: what could not be saved leaves the old bytes', async () => {
   await assert.rejects(store.save(new Uint8Array(1)), code('disposed', /was closed/));
 });
 
-/** Saving stops before the new file is put in place, until `open` is called. */
+/** Makes saving stop before the new file is put in place, until `open` is called. */
 function stopSaving() {
   const { rename } = fs;
   const begun = gate();
@@ -452,7 +452,7 @@ test('file store: nothing is saved over what others have saved since', async () 
   const store = await FileStore.open(path);
   const ledger = await dp.ledger({ ...target, store });
   await ledger.release(1, [0]);
-  // The lock is removed, as by another container that does not see this process.
+  // The lock is removed, as by another container that cannot see this process.
   unlinkSync(`${path}.lock`);
   const other = await FileStore.open(path);
   const second = await dp.ledger({ ...target, store: other });
@@ -462,7 +462,7 @@ test('file store: nothing is saved over what others have saved since', async () 
   await assert.rejects(ledger.release(3, [0]), code('store_failed', /could not be saved before/));
   ledger.dispose();
   await store.close();
-  // Nor does it take away the lock of the other.
+  // It does not remove the lock of the other, either.
   await assert.rejects(FileStore.open(path), { code: 'store_in_use' });
   await second.release(3, [1]);
   second.dispose();
@@ -539,7 +539,7 @@ test('ledger: steps of many contributions, and a memo that is stored with them',
     assert.deepEqual(ledger.memo, memo('one'));
     assert.deepEqual([...(await ledger.releaseSteps(2, steps.slice(2)))], expected.slice(4));
     assert.deepEqual(ledger.memo, memo('one'), 'it stays until there is another');
-    // Known steps store nothing, and so no memo.
+    // Known steps store nothing, so no memo either.
     await ledger.releaseSteps(3, steps.slice(3), memo('two'));
     assert.deepEqual(ledger.memo, memo('one'));
     const other = ledger.releaseSteps(3, [steps[3].slice(2)]);

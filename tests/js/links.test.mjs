@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every relative link of the documentation leads to a file, and every anchor to a heading.
+// Every relative link of the documentation leads to an existing file, and every anchor to a
+// heading.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

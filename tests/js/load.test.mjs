@@ -20,7 +20,7 @@ function works(dp) {
   assert.ok(Math.abs(dp.calibrate(known).noiseMultiplier - 4.224679) < 1e-6);
 }
 
-/** Asserts that a load fails with a DpError of a code and a message. */
+/** Asserts that loading fails with a DpError with this code and message. */
 async function refused(promise, code, message) {
   await assert.rejects(promise, (error) => {
     assert.ok(error instanceof DpError, `${error.name}: ${error.message}`);

@@ -228,7 +228,8 @@ test('noise: checkpoints of a native build are taken back, and made', () => {
 });
 
 test('noise: rows are exactly rounded at every scale', () => {
-  // Rounded twice is rounded once, but within 2^-21 of a boundary, where none of these is.
+  // Rounding twice equals rounding once except within 2^-21 of a boundary, and no value here is
+  // that close.
   const fine = all({}, 2 ** 20);
   const coarse = all({}, 1);
   fine.forEach((value, i) => assert.equal(Math.floor(value / 2 ** 20 + 0.5), coarse[i]));

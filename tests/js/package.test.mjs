@@ -88,13 +88,13 @@ test('publint finds nothing', async () => {
 });
 
 /**
- * Kinds of problems that arethetypeswrong finds in the tarball. It writes to a file: it exits without
- * waiting for a pipe, whose end is then missing on a busy machine.
+ * Kinds of problems that arethetypeswrong finds in the tarball. It writes to a file because it
+ * exits without waiting for a pipe, whose end is then missing on a busy machine.
  */
 function wrongTypes(profile) {
   const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js');
   const tarball = join(consumer, readdirSync(consumer).find((name) => name.endsWith('.tgz')));
-  // A .wasm has no types.
+  // A .wasm file has no types.
   const rest = ['--exclude-entrypoints', 'dp-ftrl.wasm', 'counter.wasm', 'learner.wasm', '--profile', profile];
   const report = join(mkdtempSync(join(tmpdir(), 'dp-ftrl-types-')), 'report.json');
   const { status } = spawnSync(process.execPath, [attw, tarball, '--format', 'json', ...rest], {
@@ -105,8 +105,8 @@ function wrongTypes(profile) {
 
 test('arethetypeswrong finds nothing in a package of modules only', onlyInAll, () => {
   assert.equal(wrongTypes('esm-only').code, 0);
-  // With CommonJS in view it does find something: the check can fail. The resolution of before
-  // Node 16, which reads no exports, is led to the same declarations.
+  // With CommonJS included it finds something, so the check can fail. Resolution from before Node
+  // 16, which ignores exports, finds the same declarations.
   const { code, kinds } = wrongTypes('strict');
   assert.notEqual(code, 0);
   assert.deepEqual(kinds, ['CJSResolvesToESM']);
@@ -129,7 +129,8 @@ test('every entry can be imported by name, and says nothing', async () => {
 });
 
 test('importing touches no global of the host', async () => {
-  // Server rendering has no window; edge runtimes forbid compiling. Every access is an error here.
+  // Server rendering has no window, and edge runtimes forbid compiling. Every access is an error
+  // here.
   const names = ['window', 'document', 'fetch', 'Worker', 'crypto', 'performance', 'atob'];
   const trap = `
     for (const name of ${JSON.stringify(names)}) {
@@ -200,7 +201,8 @@ test('nothing in the package names the machine it was built on', () => {
   for (const name of readdirSync(join(installed, 'dist'))) {
     const text = readFileSync(join(installed, 'dist', name), 'latin1');
     assert.ok(!text.includes(root.replace(/\/$/, '')), name);
-    // SVG is called by an address that nothing asks; the command serves on its own machine.
+    // SVG requires a namespace address that is never requested; the command serves on its own
+    // machine.
     const addresses = text
       .replaceAll('http://www.w3.org/2000/svg', '')
       .replace(/`http:\/\/(127\.0\.0\.1|\$\{\w+\}):/g, '');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Penalties that make weights 0: learner, ledger, twin, bounds, and dp-ftrl learn.
+// Penalties that set weights to 0: learner, ledger, twin, bounds, and dp-ftrl learn.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -44,7 +44,10 @@ function learned(options, library = dp) {
   }
 }
 
-/** Shrinks v by the threshold: each entry, or each group of these sizes; the others stay. */
+/**
+ * Shrinks v by the threshold, each entry or each group of these sizes; unpenalised entries are
+ * unchanged.
+ */
 function shrunk(v, threshold, { groups, numUnpenalised = 0 }) {
   const sizes = groups ?? Array(v.length - numUnpenalised).fill(1);
   let first = 0;

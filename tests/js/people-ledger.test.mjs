@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ledgers of people. What they survive is in power-loss.test.mjs and kill.test.mjs.
+// Ledgers of people. Crashes are tested in power-loss.test.mjs and kill.test.mjs.
 
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
@@ -18,7 +18,7 @@ const participation = { participations: 2, minSeparation: 3 };
 const common = { mechanism: 'tree', numSteps: 12, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
 const target = { ...common, participation };
 
-/** Contributions to each step: names, and what they bring. */
+/** Contributions to each step: names, and records. */
 const DAYS = [
   [['ann', 'bob', 'ann'], [0.25, 1, 0.5]],
   [[], []],
@@ -27,7 +27,7 @@ const DAYS = [
   [['ann', 'ann', 'cem'], [1, 1, 1]],
 ];
 
-/** Totals, and dropped contributions, of a sum that is never interrupted. */
+/** Totals and numbers of dropped contributions of an uninterrupted sum. */
 function expectedOf(options = target) {
   const sums = dp.peopleSum(options);
   const totals = DAYS.map(([people, records]) => {
@@ -53,7 +53,7 @@ test('people ledger: the totals of a people sum, opened again after every call',
 });
 
 test('people ledger: sums of a window, opened again after every call', async () => {
-  // The first visits of ann leave, and so does a day on which nobody came.
+  // The first visits of ann leave the window, as does a day without visits.
   for (const window of [1, 2, 3]) await goesOnAfterEveryCall({ workload: { window } });
   const { totals } = expectedOf();
   for (const [window, isTotal] of [[2, false], [12, true], [100, true]]) {
@@ -88,7 +88,7 @@ async function goesOnAfterEveryCall(more) {
         }
         await withLedger(store, async (ledger) => {
           assert.equal(ledger.step, step);
-          // All contributions to this step are there, or none.
+          // Either all contributions to this step are stored, or none.
           const first = ledger.numContributions - given;
           assert.equal(first, durable === 'contribution' ? people.length : 0);
           await ledger.contribute(people.slice(first), records.slice(first));
@@ -154,7 +154,7 @@ test('people ledger: with durable release no base has what was not released', as
   let numReleased = 0;
   await withLedger(store, async (ledger) => {
     await ledger.release(0);
-    // The log gets long, and stays so: it cannot be made into a new base.
+    // The log becomes long and stays so, because it cannot be turned into a new base.
     store.save = async () => {
       ++numRefused;
       throw new Error('no room');
@@ -197,7 +197,7 @@ test('people ledger: what could not be stored is stored with the next call, and 
       store.fails = store.saved > 0;
       if (store.fails) await assert.rejects(ledger.release(step), /no room/);
       if (step % 2 === 0) store.fails = false;
-      // A release that waits goes first; while it fails nobody's contribution is taken.
+      // A pending release goes first; while it fails, no contribution is accepted.
       const { numContributions } = ledger;
       if (store.fails) {
         await assert.rejects(ledger.contribute('eve', [1]), /no room/);
@@ -229,7 +229,7 @@ test('people ledger: another participation, mechanism, width or kind is refused'
   const store = appendingStore();
   await withLedger(store, (ledger) => ledger.contribute('ann', [1]));
   const refused = { code: 'bad_state' };
-  // The same noise: nobody can take part more often within the horizon.
+  // The noise is the same, since no one can participate more often within the horizon.
   const same = { ...participation, participations: 2, minSeparation: 6 };
   const more = { participations: 9, minSeparation: 6 };
   const twin = appendingStore();

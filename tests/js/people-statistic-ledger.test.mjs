@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics of people that survive restarts, compared with a people statistic that does not have to.
-// Crashes are in power-loss.test.mjs and kill.test.mjs.
+// Statistics of people that survive restarts, compared with an uninterrupted people statistic.
+// Crashes are tested in power-loss.test.mjs and kill.test.mjs.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const target = { mechanism: 'tree', numSteps, epsilon: 1, delta: 1e-6, insecureS
 const categories = ['tea', 'coffee', 'other'];
 const pair = (random) => [12 * random() - 1, 3 * random() - 1.5];
 
-/** Each statistic, records that are drawn, and records that are given together. */
+/** For each statistic, a generator of records and a function that joins them. */
 const KINDS = {
   moments: {
     what: { statistic: 'moments', ranges: [[0, 10], [-1, 1]], covariance: true },
@@ -44,7 +44,7 @@ const KINDS = {
   },
 };
 
-/** Contributions in their order: few people, who often come to one step again. */
+/** Contributions in order, from few people who often return to the same step. */
 function streamOf({ draw }) {
   const random = generator(11);
   const rows = Array.from({ length: 45 }, () => ({
@@ -76,7 +76,10 @@ async function withLedger(options, use) {
   }
 }
 
-/** Lives of a ledger that make a few calls each, from the contribution and the step that it says. */
+/**
+ * Runs lives of a ledger that make a few calls each, continuing from the contribution and step that
+ * it reports.
+ */
 async function inLives(options, rows, { join, numCalls }) {
   const readings = [];
   for (let isDone = false; !isDone;) {
@@ -108,7 +111,8 @@ for (const [name, kind] of Object.entries(KINDS)) {
           assert.equal(ledger.numContributions, rows.length);
           assert.deepEqual(await ledger.releaseMany(0, numSteps), readings);
         });
-        // Stored with their steps: lives end in the middle of one, and what was lost is given again.
+        // Contributions are stored with their steps: lives end in the middle of one, and lost
+        // contributions are given again.
         for (const numCalls of [14, 17]) {
           const late = { ...options, durable: 'release', store: make() };
           assert.deepEqual(await inLives(late, rows, { join: kind.join, numCalls }), readings);
@@ -136,7 +140,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
       await refused({ participation: 'single' }, 'store.mechanism');
       await refused({ participation: { ...participation, participations: 2 } }, 'store.mechanism');
       if (name !== 'sums') await refused({ neighbours: 'replace-one' }, 'store.statistic');
-      // Other kinds of ledgers, with the same key.
+      // Other kinds of ledgers with the same key.
       const { participation: _, ...ofRecords } = options;
       await assert.rejects(dp.statisticLedger(ofRecords), { code: 'bad_state', parameter: 'store.format' });
       await assert.rejects(dp.peopleLedger({ ...target, store }), { code: 'bad_state' });
@@ -170,7 +174,7 @@ test('people statistic ledger: records of a step are there or not, and of one pe
   const store = appendingStore();
   await withLedger({ ...options, store }, (ledger) => ledger.contribute(['ann', 'bob'], ['tea', 'tea']));
   await withLedger({ ...options, store }, async (ledger) => {
-    // After a restart, too, ann has a record of the step, and cyd has none.
+    // After a restart, ann still has a record at this step, and cyd has none.
     await ledger.contribute(['ann', 'cyd', 'cyd'], ['coffee', 'coffee', 'tea']);
     assert.deepEqual(rounded(await ledger.release(0)), [2, 1, 0]);
     assert.equal(ledger.numDropped, 2);
@@ -322,7 +326,7 @@ test('people statistic ledger: no damaged byte of a store is taken for whole', a
     await ledger.release(0);
   });
   const bytes = await store.load();
-  const key = 32; // of a fixed seed it is not used
+  const key = 32; // unused with a fixed seed
   for (let at = key; at < bytes.length; at += 3) {
     const bad = Uint8Array.from(bytes);
     bad[at] ^= 32;
@@ -332,7 +336,7 @@ test('people statistic ledger: no damaged byte of a store is taken for whole', a
   for (let size = key; size < bytes.length; size += 5) {
     const cut = dp.peopleStatisticLedger({ ...options, store: appendingStore(bytes.slice(0, size)) });
     const opened = await cut.catch((error) => assert.equal(error.code, 'bad_state'));
-    // A part of a frame is what a crash leaves: all before it is there.
+    // A crash leaves part of a frame; everything before it is present.
     assert.ok(opened === undefined || opened.step === 0);
     opened?.dispose();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics of people: which records count, and that they are those of a statistic of these alone.
+// Statistics of people: which records count, and equality with a statistic of these records alone.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,7 +30,10 @@ const kinds = [
 
 const withPeople = (options, use) => using({ statistic: dp.peopleStatistic }, options, use);
 
-/** Which rows count: of each person the earliest steps that keep the pattern, of each the first row. */
+/**
+ * Rows that count: for each person the earliest steps that satisfy the pattern, and the first row
+ * at each.
+ */
 function counting(rows, k, s) {
   const steps = new Map();
   return rows.filter(({ who, step }) => {
@@ -71,7 +74,7 @@ test('people statistic: it is that of the records that count, bit for bit', () =
         withPeople(options, (statistic) => {
           const found = Array.from({ length: numSteps }, (_, t) => {
             const own = at(rows, t);
-            // In two calls, as a person may come again.
+            // Given in two calls, since a person may return.
             for (const part of [own.slice(0, 2), own.slice(2)]) {
               const people = part.map(({ who }) => who);
               statistic.contribute(people, join(part.map(({ record }) => record)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums of many contributions a step: bounded by the caller, or bounded for each person.
+// Sums of many contributions per step, bounded by the caller or bounded per person.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -84,7 +84,7 @@ test('people sum: the earliest that keeps the pattern counts, whoever else is th
       (_, t) => [...counted].filter((it) => it.endsWith(` ${t}`)).length,
     );
     assert.deepEqual(run(rows), expected);
-    // Without one person the others stay as they are.
+    // Without one person, the others are unchanged.
     const others = run(rows.filter(({ who }) => who !== 'p0'));
     const gone = expected.map((count, t) => count - others[t]);
     assert.deepEqual(

@@ -17,7 +17,7 @@ const { PostgresStore } = await importEntry('dp-ftrl/postgres-store');
 const dp = await load();
 const isAsked = Boolean(process.env.DPFTRL_POSTGRES);
 const skip = !hasPostgres && !isAsked && 'there is no server';
-/** For tests that wait for what happens now and then. */
+/** For tests that wait for events that happen by chance. */
 const skipChance = !isAsked && 'only in scripts/test postgres';
 const bytes = (...values) => Uint8Array.from(values);
 const code = (expected, message = /./) => (error) => {
@@ -33,7 +33,7 @@ after(() => server?.stop());
 let ledgers = 0;
 const freshName = () => `ledger ${++ledgers}`;
 
-/** Opens a store on a connection of its own, through what `wrap` makes of it; `end` closes both. */
+/** Opens a store on a new connection, wrapped by `wrap`; `end` closes both. */
 async function opened(name, wrap = (client) => client, on = server) {
   const client = await on.connect();
   try {
@@ -45,7 +45,7 @@ async function opened(name, wrap = (client) => client, on = server) {
   }
 }
 
-/** Returns what the next writer finds. */
+/** Returns the contents that the next writer finds. */
 async function contents(name, on) {
   const { store, end } = await opened(name, undefined, on);
   const found = await store.load();
@@ -85,7 +85,7 @@ test('postgres: a ledger goes on over lives, with the releases of one without en
       ledger.dispose();
       await store.close();
     }
-    await client.end(); // alone it frees the ledger too
+    await client.end(); // this alone also frees the ledger
   }
   assert.deepEqual(totals, [...expected]);
 });
@@ -173,7 +173,7 @@ test('postgres: after a connection that was lost the store has to be opened agai
 test('postgres: of writers side by side each step has one, and none is lost', { skip }, async () => {
   const name = freshName();
   let taken = 0;
-  /** Adds one byte, the number of those before, as often as it gets hold of the ledger. */
+  /** Adds one byte, the number of existing bytes, each time it acquires the ledger. */
   const writer = async () => {
     while (taken < 40) {
       let mine;
@@ -193,7 +193,7 @@ test('postgres: of writers side by side each step has one, and none is lost', { 
   assert.deepEqual(await contents(name), Array.from({ length: taken }, (_, i) => i));
 });
 
-/** Saves a state and appends until the store fails; tells how many writes were acknowledged. */
+/** Saves a state and appends until the store fails; counts the acknowledged writes. */
 function writeUntilLost(store) {
   const writing = { acknowledged: 0 };
   const write = async () => {
@@ -204,7 +204,9 @@ function writeUntilLost(store) {
   return writing;
 }
 
-/** Appends until the server crashes; calls `use` with what was acknowledged and what is there then. */
+/**
+ * Appends until the server crashes, then calls `use` with the acknowledged writes and the contents.
+ */
 async function throughCrashes(use, wrap) {
   for (let round = 0; round < 5; ++round) {
     const name = freshName();
@@ -221,7 +223,7 @@ async function throughCrashes(use, wrap) {
 
 const isWrite = (text) => text.includes('UPDATE dp_ftrl_ledgers');
 
-/** A client that runs statements before and after each one that writes. */
+/** A client that runs statements before and after each write. */
 const around = (before, after) => (client) => ({
   query: async (text, values) => {
     for (const statement of isWrite(text) ? before : []) await client.query(statement);
@@ -244,7 +246,7 @@ test('postgres: that test notices a server that acknowledges too early', { skip:
   assert.ok(lost > 0);
 });
 
-/** Changes a setting of the server, and waits until it is in force. */
+/** Changes a setting of the server, and waits until it is in effect. */
 async function configure(admin, name, value) {
   await admin.query(`ALTER SYSTEM SET ${name} = '${value}'`);
   await admin.query('SELECT pg_reload_conf()');
@@ -349,7 +351,9 @@ test('postgres: a connection within a transaction is refused, and lets go of the
 
 const TREE = { mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6, insecureSeed: 5n };
 
-/** A client whose next write stops at a gate, before it or before what follows it. */
+/**
+ * A client whose next write waits at a gate, before it runs or before the statement that follows.
+ */
 function gated(client, where) {
   let reached, open;
   const gate = {
@@ -444,7 +448,7 @@ test('postgres: a release that the caller rolled back is not handed out', { skip
   await end();
 });
 
-/** A client whose first statement that `isIt` fails with an error, before or after it was run. */
+/** A client whose first statement matching `isIt` fails with an error, before or after it ran. */
 const failing = (isIt, error, isRun) => (client) => {
   let isDone = false;
   return {
@@ -460,7 +464,7 @@ const failing = (isIt, error, isRun) => (client) => {
 test('postgres: after an error that may hide a commit the store has to be opened again', { skip }, async () => {
   const answer = (code) => Object.assign(new Error('some error'), { code, length: 90 });
   const isAppend = (text) => isWrite(text) && !text.includes('DELETE');
-  // The first check belongs to `load`, the second one to `save`.
+  // The first check belongs to `load` and the second to `save`.
   const isThirdCheck = () => {
     let checks = 0;
     return (text) => text.includes('isSettled') && ++checks === 3;
@@ -512,7 +516,7 @@ test('postgres: under cancelled statements nothing is there twice, and what was 
   const admin = await server.connect();
   let pid;
   let isOver = false;
-  t.after(() => (isOver = true)); // A failure ends the loop, too.
+  t.after(() => (isOver = true)); // A failure also ends the loop.
   const cancelling = (async () => {
     while (!isOver) {
       if (pid !== undefined) await admin.query('SELECT pg_cancel_backend($1)', [pid]);
@@ -529,7 +533,7 @@ test('postgres: under cancelled statements nothing is there twice, and what was 
     ledger = await dp.ledger({ ...options, store });
     try {
       pid = (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
-      // A step that was decided is asked for again, with the same record.
+      // A decided step is requested again, with the same record.
       for (let failures = 0; failures < 5 && !isEnough(); ) {
         const step = shown.length;
         try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ledgers in files through every crash: the power fails around each operation of the file system,
-// and whatever was not synced is lost, torn or out of order. What had been handed out stays.
+// Ledgers in files through every crash: power fails around each operation of the file system, and
+// unsynced data is lost, torn or reordered. Releases that were handed out never change.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const target = { mechanism: 'tree', numSteps: 200, epsilon: 1, delta: 1e-6, inse
 const recordOf = (step) => [Math.sin(step)];
 const memoOf = (size) => new Uint8Array(size).fill(7);
 
-/** The releases of one stream that is never interrupted. */
+/** Releases of one uninterrupted stream. */
 const EXPECTED = (() => {
   const sums = dp.prefixSum(target);
   const all = Array.from({ length: 120 }, (_, step) => sums.release(recordOf(step))[0]);
@@ -40,10 +40,10 @@ async function withLedger(use) {
   }
 }
 
-/** Waits until the ledger has made its log into a new base. */
+/** Waits until the ledger has turned its log into a new base. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-/** Hands out the releases of some steps, and counts them. */
+/** Returns the releases of some steps, and counts them. */
 function releasing(ledger, seen) {
   return async (count, memo) => {
     const { step } = ledger;
@@ -75,7 +75,7 @@ async function live(disk, change = () => {}) {
   return seen;
 }
 
-/** Opens what a crash left. Steps that were handed out, and those that were asked for, are right. */
+/** Opens what a crash left. Steps that were handed out or requested must be right. */
 async function recover({ files, mark }) {
   const disk = new PowerLoss(files);
   await disk.use(async () => {
@@ -107,7 +107,8 @@ test('power loss: what was handed out is there after every crash', async (t) => 
   for (const crash of some(crashes, 15)) await recover(crash);
   t.diagnostic(`${disk.snapshots.length} moments, ${crashes.length} states of the disk`);
   assert.ok(crashes.length > 500);
-  // The first bytes, what the second life found, and the log that became long; else all was appended.
+  // Renames happen for the first bytes, for what the second life found, and for the long log; all
+  // else was appended.
   assert.equal(disk.count('rename'), 3);
   assert.equal(dp.liveHandles, 0);
 });
@@ -143,7 +144,7 @@ test('power loss: what a killed process left is handed out once it is on the dis
     const seen = { numReleased: 0, asked: 3 };
     disk.mark = () => ({ ...seen });
     await disk.use(async () => {
-      // Killed there: programs see what was written, and nobody saw a release.
+      // Killed there: programs see what was written, but no release was seen.
       disk.skips = skips;
       await withLedger((ledger) => ledger.releaseMany(0, [0, 1, 2].flatMap(recordOf)));
       disk.skips = () => false;
@@ -157,7 +158,7 @@ test('power loss: what a killed process left is handed out once it is on the dis
   }
 });
 
-/** Visits in their order: each names its step, one is of a whole crowd, and some do not count. */
+/** Visits in order: each names its step, one is by a whole crowd, and some do not count. */
 const visitsOf = (crowd) =>
   Array.from({ length: 8 }, (_, step) =>
     Array.from({ length: [3, 1, 4, 0, 2, 1, 3, 1][step] }, (_, i) => ({
@@ -169,11 +170,11 @@ const visitsOf = (crowd) =>
   ).flat();
 const visitors = { ...target, participation: { participations: 2, minSeparation: 3 } };
 
-/** Makes the records of a visit: each visitor brings one. */
+/** Makes the records of a visit, one for each visitor. */
 const ofEach = (one) => ({ people }) => people.map((_, i) => one(i));
 const drinks = ['tea', 'coffee'];
 const KINDS = {
-  // So many that their log becomes a base in the middle of a life.
+  // So many visitors that the log becomes a base in the middle of a life.
   totals: { crowd: 3000, options: visitors, recordsOf: ofEach((i) => 1 - (i % 7) / 8) },
   histogram: {
     crowd: 300,
@@ -183,8 +184,8 @@ const KINDS = {
 };
 const isStatistic = ({ options }) => 'statistic' in options;
 
-// Each has the contributions that were given before each visit, and in the end; and the releases of
-// one sum, or one statistic, that is never interrupted.
+// Adds to each kind the numbers of contributions before each visit and at the end, and the releases
+// of an uninterrupted sum or statistic.
 for (const kind of Object.values(KINDS)) {
   kind.visits = visitsOf(kind.crowd);
   kind.given = kind.visits.reduce((all, { people }) => [...all, all.at(-1) + people.length], [0]);
@@ -199,7 +200,7 @@ for (const kind of Object.values(KINDS)) {
   sums.dispose();
 }
 
-/** Opens a ledger of people and goes on with it, from the visit and the step that it says. */
+/** Opens a ledger of people and continues from the visit and step that it reports. */
 async function visit({ kind, durable }, until, seen = {}) {
   const { visits, given } = kind;
   const store = await FileStore.open(PATH);

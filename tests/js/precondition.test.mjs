@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// learn and dp-ftrl learn with precondition: second moments first, then a learner in other coordinates.
+// learn and dp-ftrl learn with precondition: second moments are estimated first, then a learner
+// works in transformed coordinates.
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +18,7 @@ const dp = await load();
 const folder = scratchFolder('precondition');
 const target = { epsilon: 4, delta: 1e-6, insecureSeed: 7, precondition: true };
 const random = generator(4);
-/** y is 1 where b is above a, which it is never far from. */
+/** y is 1 if b is above a; the two are always close. */
 const rows = Array.from({ length: 600 }, () => {
   const a = 1.8 * random() - 0.9;
   const b = a + 0.1 * (2 * random() - 1);
@@ -55,7 +56,7 @@ test('precondition: both parts together cost the target, and the noise of each i
   }
 });
 
-/** Solves L x = y and L^T x = y, without the package. */
+/** Solves L x = y and L^T x = y independently of the package. */
 const solve = (L, y) => {
   const x = [];
   y.forEach((value, i) => x.push((value - x.reduce((sum, v, j) => sum + L[i][j] * v, 0)) / L[i][i]));
@@ -68,7 +69,7 @@ const solveTransposed = (L, y) => {
   return solve(flipped, [...y].reverse()).reverse();
 };
 
-/** The weights, by public parts alone. */
+/** Weights computed through the public functions alone. */
 function byParts(neighbours) {
   const { preconditioning } = dp.learn({ ...target, ...table, neighbours });
   const { momentsEpsilon, learnerEpsilon } = preconditioning;
@@ -199,13 +200,13 @@ test('precondition: candidates are each preconditioned, at the price of tuning',
   assert.ok(shareOf(model) > 0.85);
 });
 
-/** Makes a table of so many rows without a meaning. */
+/** Makes a meaningless table of `numRows` rows. */
 const tableOf = (numRows, width = 2) => ({
   features: Array.from({ length: numRows * width }, (_, i) => ((i * 37) % 101) / 101),
   labels: Array.from({ length: numRows }, (_, i) => i % 2),
 });
 
-/** Returns the number of rows at which the noise of the moments is half of what they are in the mean. */
+/** Returns the number of rows at which the noise of the moments is half of their mean. */
 function borderOf({ epsilon, delta }, { width, neighbours }) {
   const stddev = dp.calibrate({ epsilon, delta }).noiseMultiplier / Math.sqrt(0.1);
   return 2 * (neighbours === 'replace-one' ? 2 : 1) * stddev * Math.SQRT2 * width ** 1.5;
@@ -232,7 +233,7 @@ test('precondition: the default where noise is less than half of what the moment
       assert.deepEqual(others.certificate, model.certificate);
     }
   }
-  // If second moments cannot come first the model is made without, and nothing is refused.
+  // If second moments cannot come first, the model is made without them and nothing is refused.
   const delta = { ...usual, epsilon: 0.01, delta: 0.5, ...tableOf(400) };
   assert.deepEqual(dp.learn(delta), dp.learn({ ...delta, precondition: false }));
   const wide = { ...usual, epsilon: 1e5, ...tableOf(400, 512) };
@@ -251,7 +252,7 @@ test('precondition: the default of candidates is by the rows that they learn fro
     const model = dp.learnTuned(given);
     assert.equal('preconditioning' in model, more === 1);
     assert.deepEqual(model, dp.learnTuned({ ...given, precondition: more === 1 }));
-    // The command decides alike.
+    // The command decides in the same way.
     const path = join(folder, `candidates-${more}.csv`);
     const lines = given.labels.map((label, i) => [given.features[2 * i], given.features[2 * i + 1], label].join());
     writeFileSync(path, `x1,x2,y\n${lines.join('\n')}\n`);

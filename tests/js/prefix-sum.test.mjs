@@ -18,7 +18,7 @@ const wasm = new Uint8Array(readFileSync(join(installed, 'dist/dp-ftrl.wasm')));
 const target = { epsilon: 1, delta: 1e-6 };
 const mechanisms = namesOf(dp);
 
-/** A prefix sum for the length of a call. */
+/** Passes a prefix sum to `use` and disposes of it afterwards. */
 function withSums(options, use) {
   const sums = dp.prefixSum({ ...target, ...options });
   try {
@@ -60,7 +60,7 @@ test('prefix sum: same seed, same numbers, by number and by bigint; another seed
 });
 
 test('prefix sum: without a seed no two are alike', () => {
-  // Five equal releases of 64 coordinates by chance: far below 2^-200.
+  // Five releases of 64 coordinates are equal by chance with probability far below 2^-200.
   assert.notDeepEqual(
     zeros({ numSteps: 1, dimension: 64 }, 1),
     zeros({ numSteps: 1, dimension: 64 }, 1),
@@ -86,7 +86,8 @@ test('prefix sum: one by one, all at once and in pieces give the same totals', (
 });
 
 test('prefix sum: the noise does not depend on the data', () => {
-  // With integer records the difference of two runs with one seed is the difference of their sums.
+  // With integer records, the difference of two runs with one seed equals the difference of their
+  // sums.
   const bits = Float64Array.from({ length: 64 }, (_, i) => Number(i % 3 === 0));
   for (const mechanism of mechanisms) {
     const options = { mechanism, numSteps: 64, insecureSeed: 11 };
@@ -113,10 +114,10 @@ test('prefix sum: releases are points of the grid', () => {
   withSums({ numSteps: 4, grid: 2 ** -10 }, (sums) => assert.equal(sums.grid, 2 ** -10));
 });
 
-// Noise of 2048 independent coordinates: the sample variance has relative std sqrt(2/2048) = 3.1 %,
-// the mean of the squares is asked to be within 6 of them. Under the normal approximation one check
-// fails by chance with probability 2e-9 and 19 mechanisms' 2 * 9 of them together with 7e-7; as the
-// seeds are fixed the outcome is the same every day.
+// Noise of 2048 independent coordinates: the sample variance has relative standard deviation
+// sqrt(2/2048) = 3.1 %, and the mean of the squares must be within 6 of these. Under the normal
+// approximation one check fails by chance with probability 2e-9 and 19 mechanisms' 2 * 9 of them
+// together with 7e-7; the seeds are fixed, so the outcome never varies.
 test('prefix sum: the noise has the standard deviation of the certificate', () => {
   const dimension = 2048;
   const numSteps = 9;
@@ -249,7 +250,7 @@ function transferred(array) {
   return array;
 }
 
-/** A view of which the buffer no longer has the end. */
+/** A view that extends beyond the end of its shrunk buffer. */
 function shrunk() {
   const buffer = new ArrayBuffer(64, { maxByteLength: 64 });
   const view = new Float64Array(buffer, 8, 2);
@@ -455,7 +456,7 @@ test('handles: the core disposes of an object once, however often it is asked fo
   thing.dispose();
   thing.dispose();
   assert.deepEqual(calls, [['watch', 7], ['forget'], ['dispose', 7]]);
-  // An instance that has stopped is not asked at all.
+  // A stopped instance is not called.
   core.aborted = true;
   new Thing().dispose();
   assert.deepEqual(calls.slice(3), [['watch', 7], ['forget']]);
@@ -501,7 +502,7 @@ test('handles: the garbage collector frees what was forgotten', async () => {
 });
 
 test('leaks: 10,000 handles come and go on a heap that does not grow', onlyInAll, async () => {
-  // Mechanisms that are searched for take a second, and allocate like the others.
+  // Mechanisms that require a search take a second, and allocate in the same way as the others.
   const quick = mechanisms.filter((name) => !['blt', 'blt-normalized', 'blt-scaled'].includes(name));
   const { dp: own, memory } = await loadIntercepted(load, wasm.slice());
   const once = (i) => {
@@ -521,7 +522,7 @@ test('leaks: 10,000 handles come and go on a heap that does not grow', onlyInAll
       simulation.advance(8);
       simulation.dispose();
     }
-    // Failures must not leak either.
+    // Failures must not leak memory, either.
     assert.throws(() => own.prefixSum({ mechanism: 'tree', numSteps: 4, ...target, grid: 0.3 }));
   };
   for (let i = 0; i < 100; ++i) once(i);
@@ -599,7 +600,7 @@ test('memory growth between calls: copies stay right, handles go on', async () =
   const late = sums.releaseMany(new Float64Array(128));
   assert.deepEqual([...early, ...late], [...expected]);
 
-  // Growth within one call, while its input and output are in memory.
+  // Memory grows within one call, while its input and output are in use.
   const long = Float64Array.from({ length: 1 << 21 }, (_, i) => i % 2);
   const wide = { mechanism: 'tree', numSteps: 1 << 21, ...target, insecureSeed: 2 };
   const inGrowth = own.prefixSum(wide).releaseMany(long);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// docs/package.md: what it promises that no other test checks, and that the tests it names exist.
+// docs/package.md: its promises that no other test checks, and the existence of the tests it names.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { loadIntercepted } from './support/intercept.mjs';
 const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
 const read = (path) => readFileSync(join(root, path), 'utf8');
 
-/** The text of the test files a word of the table stands for. */
+/** Text of the test files that a word of the table refers to. */
 function textOf(word) {
   if (word !== 'page') {
     return read(`tests/${word.includes('/') ? word : `js/${word}`}.test.mjs`);
@@ -22,10 +22,12 @@ function textOf(word) {
   return files.map((name) => read(`tests/browser/${name}`)).join('\n');
 }
 
-/** Whether a test begins with these words; an import or a message that does is none. */
+/**
+ * True if a test's name begins with these words; an import or a message with them does not count.
+ */
 function isTitle(text, title) {
   const words = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  // Given to a function that makes tests, or first in a row of a table of them.
+  // Names are passed to a function that makes tests, or come first in a row of a table of tests.
   const makers = String.raw`\b(?:test|served|inBrowsers)\(\s*|^ +\[`;
   return new RegExp(`(?:${makers})['"\`]${words}`, 'm').test(text);
 }
@@ -72,7 +74,7 @@ test('what a release is made along is there, and of one version', () => {
   assert.match(read('SECURITY.md'), /^## How to report$/m);
   const steps = read('docs/release.md').match(/^\d+\. \*\*/gm);
   assert.deepEqual(steps, steps.map((_, i) => `${i + 1}. **`));
-  // It says what is packed: as the manifest does.
+  // The list of packed files agrees with the manifest.
   const [, packed] = /^8\. (.*?)^9\./ms.exec(read('docs/release.md'));
   for (const name of manifest.files) {
     assert.ok(packed.includes(name.replace(/\/?\*.*$/, '').split('/')[0]), name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Totals without a delta, through every kind of totals, the command and its budget.
+// Totals without a delta, with every kind of totals, the command and its budget.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const seeded = { ...target, insecureSeed: 21 };
 
 const records = Float64Array.from({ length: 80 }, (_, k) => (((5 * k) % 13) - 6) / 8);
 
-/** A use of totals that are disposed of afterwards. */
+/** Passes totals to `use` and disposes of them afterwards. */
 function withSums(options, use, make = dp.prefixSum) {
   const sums = make({ ...seeded, ...options });
   try {
@@ -32,7 +32,7 @@ function withSums(options, use, make = dp.prefixSum) {
 }
 
 test('pure: the totals are those of the core, bit for bit', () => {
-  // tests/cpp/release/pure_sum_test.cpp has the same number.
+  // tests/cpp/release/pure_sum_test.cpp expects the same number.
   let hash = 0xcbf29ce484222325n;
   for (const tree of [{}, { arity: 2 }, { arity: 7, subtractive: true }]) {
     const totals = withSums({ ...tree, dimension: 2 }, (sums) => sums.releaseMany(records));
@@ -114,7 +114,8 @@ test('pure: noise is beyond its half width as often as is said, of a step and of
   const [numSteps, dimension, grid] = [40, 4000, 2 ** -10];
   const shape = { numSteps, grid, arity: 3 };
   const largest = new Float64Array(dimension);
-  // Five stds of a share: of 40 steps and all of them a false alarm has probability below 1e-4.
+  // Five standard deviations of a share; 40 steps and all of them together give a false alarm with
+  // probability below 1e-4.
   const allowed = (share) => 5 * Math.sqrt((share * (1 - share)) / dimension);
   withSums({ ...shape, dimension }, (sums) => {
     for (let step = 0; step < numSteps; ++step) {
@@ -138,7 +139,7 @@ test('pure: noise is beyond its half width as often as is said, of a step and of
 });
 
 test('pure: every kind of totals has half widths, those with a delta have none', async () => {
-  // P[|k| > x] = 2 q^(x + 1) / (1 + q) for the one node of step 0, q = e^(-1 / scale).
+  // P[|k| > x] = 2 q^(x + 1) / (1 + q) for the single node of step 0, q = e^(-1 / scale).
   const ofOneNode = ({ scale }, probability) => {
     const q = Math.exp(-1 / scale);
     return Math.ceil(Math.log((probability * (1 + q)) / 2) / Math.log(q)) - 1;
@@ -211,7 +212,7 @@ test('pure: what has no meaning without a delta is refused by name', async () =>
   refused({ arity: 4, subtractive: true }, 'arity', /odd/);
   refused({ epsilon: 0 }, 'epsilon', /positive/);
   refused({ grid: 0.3 }, 'grid', /power of two/);
-  // Without `pure` a delta of 0 stays what it was: refused.
+  // Without `pure`, a delta of 0 is still refused.
   refused({ pure: false, delta: 0 }, 'delta', /between 0 and 1|above 0|inside|0/);
   const learner = { loss: 'logistic', dimension: 1, domain: 'ball', radius: 1 };
   assert.throws(() => dp.learner({ ...target, ...learner }), /pure/);
@@ -226,14 +227,15 @@ test('pure: what has no meaning without a delta is refused by name', async () =>
 });
 
 test('compare: pure and approximate meet at a delta', () => {
-  // Phi(-e / mu + mu / 2) - e^e Phi(-e / mu - mu / 2) with 30 digits, mu the quotient of the errors
-  // 2.9554525 (the optimum at multiplier 1) and sqrt(170.5078125) / e.
+  // Phi(-e / mu + mu / 2) - e^e Phi(-e / mu - mu / 2) with 30 digits, where mu is the quotient of
+  // the errors 2.9554525 (the optimum at multiplier 1) and sqrt(170.5078125) / e.
   for (const [epsilon, delta] of [[0.1, 2.45694e-8], [1, 3.83078e-7], [4, 6.28513e-6]]) {
     const { pure, mechanisms } = dp.compare({ numSteps: 1024, objective: 'mean', epsilon });
     close(pure.crossoverDelta / delta, 1, 1e-4);
     assert.deepEqual(pure.parameters, { arity: 13, subtractive: true });
     close((pure.meanError * epsilon) ** 2, 170.5078125, 1e-9);
-    // There, the best mechanism of the table has the same error; on either side, one is better.
+    // At the crossover, the best mechanism of the table has the same error; on either side, one is
+    // better.
     const gaussian = (at) =>
       mechanisms[0].meanError * dp.calibrate({ epsilon, delta: at }).noiseMultiplier;
     close(gaussian(pure.crossoverDelta), pure.meanError, 1e-9);
@@ -328,7 +330,8 @@ test('incrementStddevs: those of the tree are measured in totals without a delta
       const before = t === 0 ? 0 : totals.noise[(t - 1) * dimension + i];
       squares += (totals.noise[t * dimension + i] - before) ** 2;
     }
-    // Squares of Laplace noise have std sqrt(5) of their mean: five of those of the mean of 4000.
+    // Squares of Laplace noise have a standard deviation of sqrt(5) times their mean; the tolerance
+    // is five of those of the mean of 4000.
     const measured = squares / dimension / (totals.std * unit[t]) ** 2;
     assert.ok(Math.abs(measured - 1) < 5 * Math.sqrt(5 / dimension), `step ${t}: ${measured}`);
   }
@@ -421,7 +424,7 @@ test('compare --epsilon: one axis for both kinds of noise', async () => {
   const cells = lines.slice(1, 7).map((line) => line.trim().split(/ +/));
   const errors = cells.map(([, gaussian, pure]) => [Number(gaussian), Number(pure)]);
   for (const [, pure] of errors) close(pure / json.pure.maxError, 1, 1e-4);
-  // Gaussian noise grows as delta falls, is the same where they meet, and there is none at 0.
+  // Gaussian noise grows as delta decreases, is equal at the crossover, and does not exist at 0.
   const at = cells.findIndex(([delta]) => delta === crossover);
   close(errors[at][0], errors[at][1], 1e-9);
   for (let i = 0; i < 5; ++i) assert.equal(errors[i][0] < errors[i][1], i < at, `row ${i}`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Linear queries, winners and quantiles, in the library and as a command.
+// Linear queries, winners and quantiles, in the library and on the command line.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -76,7 +76,8 @@ test('queries: answers are right up to their standard errors', () => {
           assert.equal(made.label(query), `${i}..${j}`);
           const truth = histogram.slice(i, j + 1).reduce((sum, count) => sum + count);
           const error = (answers[query] - truth) / made.standardErrors[query];
-          // One of 60 errors exceeds 12 standard errors of the heavier law: less than one in 10^5.
+          // Any of 60 errors exceeds 12 standard errors of the heavier-tailed noise with
+          // probability below 10^-5.
           assert.ok(Math.abs(error) < 12, `${error}`);
           assert.notEqual(error, 0);
         }
@@ -184,7 +185,7 @@ test('queries: replace-one has an optimum of its own, and the number of records 
       assert.equal(answers[all], total);
       assert.equal(made.standardErrors[all], 0);
       assert.notEqual(answers[0], counts[0]);
-      // Histograms that are made consistent have that number of records.
+      // Consistent histograms have that number of records.
       const { histogram } = made.release(counts, { consistent: true });
       close(histogram.reduce((sum, count) => sum + count, 0), total, 1e-9);
       made.dispose();
@@ -217,8 +218,8 @@ test('choose: the exponential mechanism with utilities of the caller', () => {
   const utilities = [-5, 0, 7, 7, 1];
   const sharp = { utilities, sensitivity: 1, epsilon: 100 };
   for (let i = 0; i < 20; ++i) assert.ok([2, 3].includes(dp.choose(sharp)));
-  // Probabilities exp(epsilon u / (2 sensitivity)), with `monotone` without the 2. Standard errors
-  // of 4000 draws are below 0.008: six of them, a false alarm in 10^8.
+  // Probabilities are exp(epsilon u / (2 sensitivity)), without the 2 if `monotone`. Standard
+  // errors of 4000 draws are below 0.008; six of them give a false alarm in 10^8.
   for (const [sensitivity, monotone] of [[2, false], [1, false], [2, true]]) {
     const epsilon = 0.5;
     const unit = epsilon / (monotone ? sensitivity : 2 * sensitivity);
@@ -229,7 +230,7 @@ test('choose: the exponential mechanism with utilities of the caller', () => {
     for (let seed = 0; seed < 4000; ++seed) drawn[dp.choose({ ...given, insecureSeed: seed })] += 1;
     drawn.forEach((count, i) => assert.ok(Math.abs(count / 4000 - odds[i] / total) < 0.048));
   }
-  // It is the winner's.
+  // The result equals that of the winner.
   const histogram = Array.from({ length: 40 }, (_, i) => i % 9);
   for (const neighbours of ['zero-out', 'replace-one']) {
     for (let insecureSeed = 0; insecureSeed < 20; ++insecureSeed) {
@@ -372,7 +373,7 @@ test('command: answers with the names of the domain, and what they promise', asy
   assert.deepEqual(asked.answers, { 'query 0': '40', 'query 1': '2', 'query 2': '-24' });
   const joined = ['--workload', 'identity+marginals=1+prefix', ...sizes, ...colours];
   const union = Object.entries((await answersOf([...joined, ...whole])).answers);
-  // 8 cells, 4 sizes, 2 colours, 8 prefixes, each with its own kind of name.
+  // 8 cells, 4 sizes, 2 colours and 8 prefixes, each with a different kind of name.
   assert.equal(union.length, 22);
   assert.deepEqual(union.slice(6, 10), [
     ['5 x red', '0'],
@@ -433,7 +434,7 @@ test('command: fractions of a public number of rows', async () => {
   await fails([...base, '--fractions', table], 2, /--fractions needs --neighbours replace-one/);
   const empty = ['--fractions', '--neighbours', 'replace-one', file('empty.csv', 'size\n')];
   await fails([...base, ...empty], 2, /--fractions needs a row/);
-  // In the library the caller divides.
+  // In the library, the caller divides.
   const options = { workload: { prefix: 4 }, epsilon: 5000, delta: 1e-6 };
   const made = dp.queries({ ...options, neighbours: 'replace-one' });
   const { answers } = made.release([0, 40, 1, 25], { insecureSeed: 3 });
@@ -497,7 +498,7 @@ test('randomizedResponse: reports lie as often as they should, and count as esti
     lies += report !== bit;
   }
   const lie = 1 / (1 + Math.E);
-  // Fixed seeds; 5 standard deviations beforehand. Half the epsilon would be 40 away.
+  // Fixed seeds; 5 standard deviations were chosen beforehand. Half the epsilon would be 40 away.
   assert.ok(Math.abs(lies - reports * lie) < 5 * Math.sqrt(reports * lie * (1 - lie)), `${lies}`);
   const { count, stddev } = dp.estimateCount({ ones, reports, epsilon });
   assert.ok(Math.abs(count - reports / 4) < 5 * stddev, `${count}`);

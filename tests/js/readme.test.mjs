@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The programs and commands of README and guides, run as they stand there: a reader's first minutes
-// must work, and print what the page shows.
+// Runs the programs and commands of README and guides unchanged: a reader's first minutes must
+// work, and print what the page shows.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,10 @@ import { guides, programs, read, showsOutput } from './support/pages.mjs';
 
 const choosing = 'docs/guide/choosing-a-mechanism.md';
 
-/** A folder for each test with the package, its example tables, TensorFlow.js and an `npx` for the command. */
+/**
+ * A folder for each test, with the package, its example tables, TensorFlow.js and an `npx` for the
+ * command.
+ */
 let folder;
 let env;
 beforeEach(() => {
@@ -28,13 +31,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Calls and commands that draw noise of their own in every run. */
+/** Calls and commands that draw fresh noise in every run. */
 const drawsNoise = {
   js: /\b(release|releaseMany|contribute|learn|minimize|choose|winner|quantile|rounded)\(/,
   sh: /dp-ftrl (count|release|moments|histogram|learn|queries|choose|bench) /,
 };
 
-/** Programs of a page that run here; shell blocks are those with the command. */
+/** Programs of a page that can run here; shell blocks are those that call the command. */
 function runnable(page) {
   return programs(read(page)).filter(
     ({ language, code }) =>
@@ -84,7 +87,7 @@ test('README and guides: every command of the help is shown', async () => {
   const { stdout } = await dpFtrl(['--help']);
   const all = Array.from(stdout.matchAll(/^ {2}dp-ftrl ([a-z]+) /gm), ([, name]) => name);
   assert.ok(all.length > 10);
-  // The page is served until a signal ends it: no program that runs to its end.
+  // `page` serves until a signal ends it, so it is not a program that runs to its end.
   assert.ok(guides.some((page) => read(page).includes('dp-ftrl page ')));
   assert.deepEqual([...new Set([...shown, 'page'])].sort(), all.sort());
 });
@@ -98,7 +101,7 @@ test('README: the picture is what its script draws', async () => {
   assert.equal(readFileSync(picture, 'utf8'), draw(dp));
 });
 
-/** Lines of a program that are neither blank nor only a comment. */
+/** Number of lines of a program that are neither blank nor only a comment. */
 function codeLines(program) {
   return program.split('\n').filter((line) => !/^\s*(\/\/.*)?$/.test(line)).length;
 }
@@ -115,7 +118,7 @@ test('a counter in 5 lines, learning in 15, going on after a reload in 5 more', 
   assert.ok(learning <= 15, `${learning}`);
   const goesOn = only('docs/guide/ledgers.md', 'dp.ledger(');
   assert.ok(codeLines(goesOn) <= counter + 5, `${codeLines(goesOn)}`);
-  // Three lives of it, in processes of their own: each goes on after the other.
+  // Three runs in separate processes, each continuing after the previous one.
   const file = join(folder, 'reload.mjs');
   const told = goesOn.replace('counter.dispose();', 'console.log(counter.step);\n$&');
   writeFileSync(file, told);

@@ -23,7 +23,7 @@ function withRows(more, use) {
 
 const all = (more) => withRows(more, (noise) => noise.next(noise.numSteps));
 
-/** Every row by a call of its own. */
+/** Reads every row by a separate call. */
 const oneByOne = (more) =>
   withRows(more, (noise) => {
     const rows = Array.from({ length: noise.numSteps }, () => [...noise.next(1)]);
@@ -35,7 +35,7 @@ test('simulationNoise: rows do not depend on how many are asked for at once', ()
   assert.ok(mechanisms.length > 20);
   for (const mechanism of mechanisms) {
     for (const precision of PRECISIONS) {
-      // Narrow rows, those of a few tiles, and a width at which pieces of 4096 numbers end midway.
+      // Narrow rows, rows of a few tiles, and a width at which pieces of 4096 numbers end mid-row.
       for (const dimension of [1, 3, 300]) {
         const place = { mechanism, precision, dimension };
         const wanted = oneByOne(place);
@@ -72,7 +72,8 @@ test('simulationNoise: doubles are what noise of the same seed rounds', () => {
 
 test('simulationNoise: rows of both precisions have the covariance of the mechanism', () => {
   const dimension = 4096;
-  // Each variance is off by sqrt(2 / 4096) = 2.2 %. Seven of these: a false alarm below 1e-9.
+  // Each variance has a relative standard error of sqrt(2 / 4096) = 2.2 %. Seven of these give a
+  // false alarm below 1e-9.
   const tolerance = 0.155;
   const { decoder } = dp.matrices({ mechanism: 'blt', numSteps: NUM_STEPS });
   const rowOf = (step) => decoder.subarray(step * NUM_STEPS, (step + 1) * NUM_STEPS);

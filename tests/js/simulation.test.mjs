@@ -156,8 +156,8 @@ test('simulation: regret can be turned off, lambda set', () => {
 });
 
 test('simulation: predicted and seen deviation agree', () => {
-  // One step of 4096 coordinates: relative std of the sample variance 2.2 %, allowed 6 of them;
-  // false alarm below 1e-8, and the seed is fixed.
+  // One step of 4096 coordinates: the sample variance has relative standard deviation 2.2 %, and 6
+  // of these are allowed; false alarm below 1e-8, and the seed is fixed.
   withSimulation(
     { table: { numRows: 1, numColumns: 4096, values: new Float64Array(4096) } },
     (simulation) => {
@@ -251,7 +251,7 @@ test('simulation: DP-SGD has a bound of its own, other descents have none', () =
 
 test('simulation: held-out risk is log 2 before learning, and falls', () => {
   withSimulation({ numSteps: 400, mechanism: 'tree' }, (simulation) => {
-    const nothing = Math.log(2); // of the weights 0, where both learners start
+    const nothing = Math.log(2); // loss of the weights 0, where both learners start
     const before = simulation.heldOutRisk(50);
     for (const { private: own, twin } of [before.average, before.last]) {
       close(own, nothing, 1e-12);

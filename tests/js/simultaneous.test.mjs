@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors of all steps at once, and bounds on mechanisms of any kind: the package and its command.
+// Errors of all steps at once, and bounds on arbitrary mechanisms: the package and its command.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -120,7 +120,7 @@ test('error: without a delta it is that of the totals that are released', () => 
   assert.equal(dp.liveHandles, before);
 });
 
-/** A stream of standard normals (Box and Muller) of a fixed seed. */
+/** Generates a stream of standard normals (Box-Muller) from a fixed seed. */
 function normals(seed) {
   let state = seed;
   const next = () => {
@@ -130,7 +130,7 @@ function normals(seed) {
   return () => Math.sqrt(-2 * Math.log(next())) * Math.cos(2 * Math.PI * next());
 }
 
-/** The lower-triangular rows L with L L^T the matrix. */
+/** Lower-triangular rows L such that L L^T is the matrix. */
 function cholesky(matrix, n) {
   const rows = [];
   for (let i = 0; i < n; ++i) {
@@ -163,9 +163,9 @@ test('error: several workloads keep to their levels together', () => {
   assert.equal(found.lowerBound, sums.lowerBound());
   close(found.ratio, found.meanError / found.lowerBound, 1e-12);
   sums.dispose();
-  // More than 530 of 4000 draws are beyond true levels with probability below 5e-10 (Chernoff).
-  // The noise of totals by its covariance, which is that without other workloads for a tree; the
-  // noise of other sums is what they are of the differences of totals.
+  // More than 530 of 4000 draws exceed true levels with probability below 5e-10 (Chernoff). The
+  // noise of totals is drawn from its covariance, which for a tree is the same without other
+  // workloads; the noise of other sums is computed from differences of totals.
   const { noiseCovariance } = dp.matrices({ mechanism: 'tree', numSteps });
   const tree = dp.error({ mechanism: 'tree', numSteps, workloads, beta });
   const levels = tree.workloads.map((own) => own.simultaneousError);
@@ -201,7 +201,7 @@ test('error: several workloads: what is asked in vain is refused by name', () =>
   });
   const [one] = dp.error({ numSteps: 8, workloads: [{ window: 3 }], beta: 0.05 }).workloads;
   assert.equal(one.workload, 'window=3');
-  // Beside others a workload keeps to less: its level is higher.
+  // Alongside others, a workload must hold with a higher probability, so its level is higher.
   const alone = dp.error({ numSteps: 8, mechanism: 'tree', beta: 0.05 });
   const beside = dp.error({ ...problem, mechanism: 'tree', beta: 0.05 });
   assert.ok(beside.workloads[0].simultaneousError > alone.simultaneousError);
@@ -272,7 +272,7 @@ test('bounds: mechanisms of any kind have bounds where their privacy is given', 
   const { mechanisms: pure } = dp.bounds(1024, { epsilon: 1 });
   close(pure.unbiased.max, plain.max / Math.sqrt(Math.E + 1 / Math.E - 2), 1e-9);
   assert.ok(pure.every < pure.unbiased.mean);
-  // No pure law of integers has less variance than geometric noise.
+  // Among pure mechanisms on integers, no noise has a smaller variance than geometric noise.
   const { addedNoise } = dp.bounds(1024, { epsilon: 1 });
   close(addedNoise.variance, (2 * Math.E) / (Math.E - 1) ** 2, 1e-6);
   close(addedNoise.mean, plain.mean * Math.sqrt(addedNoise.variance), 1e-6);

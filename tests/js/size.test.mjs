@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Budgets after Brotli, in thousands of bytes. Raised only with a reason in docs/size.md.
+// Size budgets after Brotli, in thousands of bytes. Raised only with a reason in docs/size.md.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ function brotli(bytes) {
   return brotliCompressSync(bytes).length;
 }
 
-/** Sizes of files of dist/ that were compressed: the largest take seconds. */
+/** Cache of compressed sizes of files of dist/, since the largest take seconds. */
 const sizes = new Map();
 
 function sizeOf(name) {
@@ -41,7 +41,7 @@ test('size: the small learner, its module and its code', (t) => {
   check(t, 'learner.js', sizeOf('learner.js'), 21_800);
 });
 
-/** Size of a small entry with its module inside of it as text, as a program of one file has them. */
+/** Size of a small entry point with its module inlined as text, as in a single-file program. */
 function inlined(name) {
   const text = readFileSync(join(installed, `dist/${name}.wasm`)).toString('base64');
   return brotli(`${readFileSync(join(installed, `dist/${name}.js`), 'utf8')}\n${text}`);
@@ -69,7 +69,7 @@ test('size: glue and facade together stay below the glue budget and 8 kB', (t) =
   check(t, 'external.js', sizeOf('external.js'), 36_600);
 });
 
-/** A program with one import, as a bundler leaves it. */
+/** A program with one import, as bundled. */
 async function bundled(specifier, name) {
   const program = `import { ${name} } from '${specifier}'; console.log(${name});`;
   const { outputFiles } = await build({

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The small entry for learning: what it has is what the whole package has, to the bit.
+// The small entry point for learning: its results equal those of the whole package to the bit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ const strategies = [
 const features = Float64Array.from({ length: 2 * numSteps }, (_, i) => Math.sin(3 * i) / 2);
 const labels = Float64Array.from({ length: numSteps }, (_, i) => (features[2 * i] > 0 ? 1 : -1));
 
-/** Requires that `use` gives the same with either package. */
+/** Requires `use` to give the same result with either package. */
 function same(use) {
   const [own, theirs] = [small, whole].map((dp) => {
     const handle = use.make(dp);

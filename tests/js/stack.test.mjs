@@ -19,7 +19,7 @@ const records = Float64Array.from({ length: 80 }, (_, k) => ((7 * k) % 11) / 20)
 
 const withStatistic = (options, use) => using(dp, options, use);
 
-/** Sums of a number of the records by their definitions, after step t. */
+/** Sums of the numbers of column j by definition, after step t. */
 function truthOf(t, j) {
   const values = Array.from({ length: t + 1 }, (_, i) => records[2 * i + j]);
   const last = (width) => values.slice(-width).reduce((sum, x) => sum + x, 0);
@@ -71,7 +71,8 @@ test('sums: a window is the difference of two totals but for rounding, as there 
     const all = statistic.endSteps(40).map(({ sum }) => sum.map(([estimate]) => estimate.value));
     all.forEach(([total, week], t) => {
       const before = t < 7 ? 0 : all[t - 7][0];
-      // Three roundings of half a grid; the noise has a std of hundreds of them.
+      // Three roundings of half a grid, compared with a noise standard deviation of hundreds of
+      // grids.
       close(week, total - before, 1e-2 * statistic.stddev(t, 1), `step ${t}`);
     });
   });
@@ -99,7 +100,8 @@ test('sums: errors are said of each workload and of all, and are measured', () =
       let total = 0;
       all.forEach(({ sum }) => sum[i].forEach(({ value }) => (total += value * value)));
       const measured = Math.sqrt(total / (40 * dimension));
-      // 4000 streams: the std of a mean of squares is 2 %, that of its root 1 %, less over steps.
+      // 4000 streams: a mean of squares has a standard deviation of 2 %, its root 1 %, and less
+      // over several steps.
       close(measured / (meanError * certificate.noiseMultiplier), 1, 0.02, `workload ${i}`);
     });
     assert.equal(statistic.stddev(5, 2), all[5].sum[2][0].stddev);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Statistics: moments of records, with their intervals, and in a store.
+// Statistics: moments of records with their intervals, and their ledgers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const ranges = [
 ];
 const target = { numSteps: 40, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 7 };
 const what = { statistic: 'moments', ranges, ...target };
-/** Noise that is hardly there. */
+/** Negligible noise. */
 const clear = { ...what, epsilon: 1e5 };
 const records = Float64Array.from({ length: 80 }, (_, k) =>
   k % 2 === 0 ? (37 * k) % 101 : ((5 * k) % 17) / 5,
@@ -26,7 +26,7 @@ const records = Float64Array.from({ length: 80 }, (_, k) =>
 
 const withStatistic = (options, use) => using(dp, options, use);
 
-/** Moments by their definitions. */
+/** Moments by definition. */
 function momentsOf(rows) {
   const count = rows.length / 2;
   const columns = ranges.map(([low, high], i) =>
@@ -39,7 +39,7 @@ function momentsOf(rows) {
   return { count, mean, variance: covariance.map((row, i) => row[i]), covariance };
 }
 
-/** Numbers of moments, each beside what it should be. */
+/** Pairs of moments and their expected values. */
 function pairsOf(found, truth) {
   const pairs = [[found.count, truth.count]];
   found.mean.forEach((mean, i) => pairs.push([mean, truth.mean[i]]));
@@ -117,11 +117,11 @@ test('moments: intervals are as confident as was asked for', () => {
         if (value < low || value > high) ++missed[i];
       });
     }
-    // Exceeded with probability 3e-6 each, where an interval is no less confident than it says.
+    // Each is exceeded with probability 3e-6 if intervals are at least as confident as claimed.
     const deviation = Math.sqrt(numTrials * confidence * (1 - confidence));
     const most = (1 - confidence) * numTrials + 4.5 * deviation;
     for (const count of missed) assert.ok(count <= most, `${confidence}: ${missed}`);
-    // The count's is exact.
+    // The interval of the count is exact.
     assert.ok(missed[0] >= (1 - confidence) * numTrials - 4.5 * deviation, `${missed}`);
   }
 });

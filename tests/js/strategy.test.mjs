@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Optimised mechanisms as plain data: found, kept as JSON, used wherever a mechanism is named.
+// Optimised mechanisms as plain data: found by a search, stored as JSON, and used wherever a
+// mechanism is named.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -60,7 +61,7 @@ test('optimize: the certified optimum at 1024 steps, and full accuracy', () => {
   assert.ok(exact.ratio < best.ratio);
 });
 
-/** Releases with a fixed seed, every bit of them. */
+/** Releases with a fixed seed, to the bit. */
 function releases(mechanism, numSteps, options = {}) {
   const sums = dp.prefixSum({ ...target, ...options, mechanism, numSteps, insecureSeed: 7 });
   const totals = sums.releaseMany(new Float64Array(numSteps).fill(0.5));
@@ -74,7 +75,7 @@ test('a strategy from JSON releases the same totals, bit for bit', () => {
     const { mechanism, numSteps, ...parameters } = options;
     const kept = JSON.parse(JSON.stringify(dp.optimize(options)));
     assert.deepEqual(releases(kept, numSteps), releases(mechanism, numSteps, parameters));
-    // And another number gives other totals: the comparison can fail.
+    // Another number gives other totals, so the comparison can fail.
     const [name] = Object.keys(kept.parameters);
     kept.parameters[name][0] *= 0.9;
     assert.notDeepEqual(releases(kept, numSteps), releases(mechanism, numSteps, parameters));
@@ -97,7 +98,8 @@ test('a saved strategy stands wherever a mechanism is named', () => {
   };
   assert.deepEqual(steps(saved), steps('optimal'));
   const often = { participations: 3, minSeparation: 5 };
-  // A search does not suit this participation, and says so; a saved strategy is what it is.
+  // A search cannot optimise for this participation, and says so; a saved strategy is used as
+  // given.
   const { optimisedFor, ...searched } = dp.error({ ...named, participation: often });
   assert.equal(optimisedFor, 'single participation');
   assert.deepEqual(dp.error({ ...options, participation: often }), searched);
@@ -230,7 +232,7 @@ test('optimal: what has no errors at a long horizon is refused before the search
     rejects(() => dp.certificate({ ...all, ...target }), DpError, 'unsupported', message);
     rejects(() => dp.errorPerStep(all), DpError, 'unsupported', message);
   }
-  // The alternatives that the messages name exist. Noise needs no errors.
+  // The alternatives named in the messages exist. Noise needs no errors.
   const long = { numSteps: 3000, workload: momentum };
   assert.ok(dp.error({ mechanism: 'blt', buffers: 2, ...long }).maxError > 1);
   const noise = (options) => dp.noise({ ...long, dimension: 1, insecureSeed: 1, ...options });
@@ -314,7 +316,7 @@ test('from three epochs on a lower bound says for which records it is one', () =
       assert.equal(lowerBoundEveryDimension < lowerBound, dimension > 1);
     }
     assert.equal(Object.hasOwn(saved, 'lowerBoundMinDimension'), dimension > 1);
-    // Read again, and doubled for neighbours further apart.
+    // The strategy is read again, with twice the bound for neighbours twice as far apart.
     const again = dp.error({ mechanism: saved, numSteps: 18, neighbours: 'replace-one' });
     assert.equal(again.lowerBoundMinDimension, dimension);
     assert.ok(again.lowerBoundEveryDimension > saved.error, 'doubled');
@@ -329,7 +331,8 @@ test('from three epochs on a lower bound says for which records it is one', () =
 });
 
 test('a saved bound for all records says so where a file of before could not', () => {
-  // Up to two participations a bound is one for all records; of three it says less of numbers.
+  // For up to two participations, the bound holds for all records; for three it is weaker for
+  // scalar records.
   for (const [participation, minDimension] of [
     ['single', undefined],
     [{ epochs: 2 }, undefined],

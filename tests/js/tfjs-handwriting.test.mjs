@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The optimizer of dp-ftrl/tfjs learns to read handwriting, as well as a reference in JAX: one seed
-// each for noise that is correlated and none; ten, and independent noise, in scripts/test tensorflow.
+// The optimizer of dp-ftrl/tfjs learns to read handwriting as well as a reference in JAX. This runs
+// one seed each with correlated noise and without noise; scripts/test tensorflow runs ten, and
+// independent noise, too.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +15,7 @@ import { networkLayers, tf, useBackend } from './support/tensorflow.mjs';
 const dp = await (await importEntry('dp-ftrl')).load();
 const { privateOptimizer } = await importEntry('dp-ftrl/tfjs');
 const { settings, accuracies: reference } = golden;
-/** Points of a hundred by which means may differ from those of the reference. */
+/** Largest difference from the mean of the reference, in percentage points. */
 const BAR = 2;
 const isAsked = Boolean(process.env.DPFTRL_TENSORFLOW);
 const seeds = Array.from({ length: isAsked ? reference.none.length : 1 }, (_, i) => i + 1);
@@ -31,7 +32,7 @@ const readBy = (noise, more) =>
   seeds.map((seed) => train(libraries, { data, settings, noise, seed, ...more }));
 let correlated;
 
-/** Fails unless the mean is that of the reference, give or take the bar. */
+/** Fails unless the mean is within BAR of the reference. */
 function assertNear(measured, expected, what) {
   const difference = 100 * Math.abs(mean(measured) - mean(expected));
   assert.ok(difference <= BAR, `${what}: ${percent(mean(measured))}, not ${percent(mean(expected))}`);
@@ -49,7 +50,7 @@ test('handwriting: SGD of TensorFlow.js without privacy reads what JAX does, see
   const measured = readBy('none');
   show(t, 'none', measured);
   measured.forEach((share, i) => {
-    // Three images of a thousand: weights differ by roundings.
+    // Three images in a thousand, since weights differ by rounding errors.
     assert.ok(Math.abs(share - reference.none[i]) <= 0.0031, `seed ${seeds[i]}: ${share}`);
   });
 });
@@ -58,7 +59,7 @@ test('handwriting: with correlated noise it reads what JAX does with that of jax
   const measured = (correlated = readBy('optimal'));
   show(t, 'optimal', measured);
   assertNear(measured, reference.optimal, 'optimal');
-  // The bar tells it from both neighbours.
+  // BAR is small enough to distinguish it from both alternatives.
   for (const other of ['none', 'independent']) {
     assert.throws(() => assertNear(measured, reference[other], other), /not \d/);
   }

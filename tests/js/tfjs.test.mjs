@@ -23,7 +23,7 @@ function uniforms(seed) {
   };
 }
 
-/** An optimizer and the learner inside it, whose weights have not been rounded to single precision. */
+/** An optimizer and its inner learner, whose weights have not been rounded to single precision. */
 function opened(variables, options) {
   let learner;
   const library = { gradientLearner: (given) => (learner = dp.gradientLearner(given)) };
@@ -40,8 +40,8 @@ function variable(values, shape) {
 }
 
 /**
- * The sum of a batch with the noise of the first step, which is the same for all batches; the
- * variables are as before.
+ * Sum of a batch with the noise of the first step, which is the same for all batches; restores the
+ * variables.
  */
 function noisySum(variables, lossOf, batch, clipNorm) {
   const start = variables.map((it) => tf.clone(it));
@@ -55,7 +55,7 @@ function noisySum(variables, lossOf, batch, clipNorm) {
   return { sum, grid: learner.grid };
 }
 
-/** A logistic model of two variables: loss in TensorFlow.js, and its gradient by hand. */
+/** A logistic model of two variables: its loss in TensorFlow.js, and its gradient by hand. */
 function logistic() {
   const w = variable([0.5, -0.25, 1], [3, 1]);
   const b = variable([0.125], [1]);
@@ -77,7 +77,7 @@ const tensorsOf = (some) => [
   tf.tensor2d(some.map(({ y }) => [y]), [some.length, 1]),
 ];
 
-/** Makes steps with these examples and gives the variables after each. */
+/** Runs steps with these examples and returns the variables after each. */
 function play(options, batches, use = (optimizer, ...given) => optimizer.minimize(...given)) {
   const model = logistic();
   const { optimizer } = opened(model.variables, options);
@@ -115,7 +115,7 @@ for (const backend of ['cpu', 'wasm']) {
         const at = values();
         const next = learner.update(examples.flatMap(({ x, y }) => gradient(at, x, y)));
         tf.tidy(() => optimizer.minimize(lossOf, ...tensorsOf(examples)));
-        // A gradient that differs by a rounding may fall to another point of the grid.
+        // A gradient that differs by a rounding error may fall on another point of the grid.
         close(values(), [...next], 1e-5 + (4 * target.rate * learner.grid));
       }
       assert.ok(optimizer.insecure && !optimizer.disposed);
@@ -126,10 +126,10 @@ for (const backend of ['cpu', 'wasm']) {
   });
 }
 
-/** The default one asks for more than what is loaded here of TensorFlow.js. */
+/** The default initializer needs more of TensorFlow.js than is loaded here. */
 const recurrentInitializer = 'glorotUniform';
 
-/** Models of several kinds, with an input and a loss of their own. */
+/** Models of several kinds, each with an input and a loss. */
 const kinds = [
   (draw) => {
     const units = () => 1 + Math.floor(6 * Math.abs(draw()));
@@ -150,7 +150,7 @@ const kinds = [
     layers.dense({ units: 3 }),
   ],
   () => [
-    layers.batchNormalization({ inputShape: [5] }), // Not in training mode.
+    layers.batchNormalization({ inputShape: [5] }), // not in training mode
     layers.dense({ units: 3 }),
   ],
 ];
@@ -170,7 +170,7 @@ test('tfjs: an example moves the sum by its gradient over all variables, clipped
   for (let trial = 0; trial < 24; ++trial) {
     const draw = uniforms(trial + 1);
     const model = tfLayers.sequential({ layers: kinds[trial % kinds.length](draw) });
-    // Biases too: in many models they begin with zeros, which hide what is wrong with them.
+    // Randomises biases as well: many models initialise them to zero, which hides errors.
     model.setWeights(model.getWeights().map((w) => {
       return tf.tensor(Float32Array.from({ length: w.size }, () => 0.5 + 0.4 * draw()), w.shape);
     }));
@@ -199,7 +199,7 @@ test('tfjs: an example moves the sum by its gradient over all variables, clipped
     });
     model.dispose();
   }
-  // Examples that are clipped, those that are not, and some that clipping by variable would leave too long.
+  // Some examples are clipped, some are not, and some would stay too long if clipped per variable.
   assert.ok(clipped >= 6 && clipped <= 20 && longerByVariable >= 4, `${clipped}, ${longerByVariable}`);
   assert.equal(dp.liveHandles, 0);
 });
@@ -217,7 +217,7 @@ test('tfjs: batches have any number of rows, at once or in parts, and may be emp
   const rows = play(options, batches);
   assert.deepEqual(play(options, batches, inParts), rows);
   assert.notDeepEqual(play(options, [examples, [], examples.slice(1, 2)])[2], rows[2]);
-  // Noise alone moves them at an empty one.
+  // With an empty batch, only noise changes them.
   assert.notDeepEqual(rows[1], rows[0]);
   assert.deepEqual(play(options, [[]]), play({ ...options, clipNorm: 0.5 }, [[]]));
 });
@@ -260,7 +260,7 @@ test('tfjs: a variable that the loss of an example leaves out has gradient 0 the
   tf.dispose([unused, w, other]);
 });
 
-/** A call that is refused leaves the variables, and the next step, as if it had not been made. */
+/** Expects a refused call to leave the variables and the next step unaffected. */
 function changesNothing(call, Kind, code, message) {
   const options = { mechanism: 'tree', batchSize: 4 };
   const model = logistic();
@@ -334,7 +334,7 @@ test('tfjs: a loss that writes to variables is refused, and they are put back', 
   tf.dispose(kept);
 });
 
-/** Trains a model of layers for a step; `training` is what its layers are told. */
+/** Trains a model of layers for one step; `training` is passed to its layers. */
 function step(all, training) {
   const model = tfLayers.sequential({ layers: all });
   const before = model.getWeights().map((w) => [...w.dataSync()]);
@@ -373,7 +373,7 @@ test('tfjs: layers whose state goes from example to example are refused, dropout
     const model = tfLayers.sequential({ layers: wrap(recurrent(true)) });
     const make = () => opened(undefined, { model });
     rejects(make, DpError, 'unsupported', /^privateOptimizer: model must have no stateful layer/);
-    // Given as variables, it is noticed as far as it leaves tensors behind.
+    // If it is given as variables, the optimizer notices only when tensors are left behind.
     const { optimizer } = opened(variablesOf(model), { mechanism: 'tree' });
     const lossOf = (x) => tf.sum(model.apply(x, { training: true }));
     const minimize = () => optimizer.minimize(lossOf, tf.ones([2, 3]));
@@ -381,7 +381,7 @@ test('tfjs: layers whose state goes from example to example are refused, dropout
     optimizer.dispose();
     model.dispose();
   }
-  // The model does not say so itself where a layer is wrapped in another.
+  // The model does not report this if a layer is wrapped in another.
   const layer = layers.gru({ units: 2, stateful: true, recurrentInitializer });
   const wrapped = layers.timeDistributed({ layer, batchInputShape: [1, 4, 3, 1] });
   const model = tfLayers.sequential({ layers: [wrapped] });
@@ -493,7 +493,7 @@ test('tfjs: weights beyond single precision end the batch', () => {
   const lose = () => far.minimize((x) => tf.mul(w, tf.sum(x)), tf.tensor1d([1e5, 1e5]));
   rejects(() => tf.tidy(lose), DpError, 'bad_state', /the weights left the doubles/);
   assert.equal(far.step, 1);
-  // The step has ended: the next batch is looked at.
+  // The step has ended, and the next batch is checked.
   rejects(() => far.minimize((x) => x, { shape: [] }), TypeError, 'wrong_type', /batch\[0\] must be a tensor/);
   far.dispose();
   w.dispose();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// learnTuned, tuningCost and dp-ftrl learn --tune: settings that the data choose, privately.
+// learnTuned, tuningCost and dp-ftrl learn --tune: settings chosen from the data, privately.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -40,8 +40,8 @@ test('tune: what is left for the learners is that of an independent integration'
     assert.ok(cost.learnerEpsilon <= learnerEpsilon * (1 + 1e-6), JSON.stringify(given));
     close(cost.learnerEpsilon / learnerEpsilon, 1, 1e-3);
     assert.equal(cost.selectionEpsilon, given.epsilon);
-    // Exact deltas of outcomes that are ranked against the guarantee: below the target, and for two
-    // candidates within a factor of 2.5, so that no bound leaves much more.
+    // Compares exact deltas of ranked outcomes with the guarantee: they are below the target, and
+    // for two candidates within a factor of 2.5, so no bound can be much tighter.
     const found = Object.values(deltas);
     for (const delta of found) assert.ok(delta <= given.delta, JSON.stringify(given));
     if (given.numCandidates === 2) assert.ok(Math.max(...found) > given.delta / 2.5);
@@ -69,7 +69,7 @@ test('tune: the model is one of the candidates, with the guarantee of the whole'
   assert.deepEqual(tuning, { ...cost, candidates, chosen: tuning.chosen, numHeldOut: 31 });
   assert.deepEqual([certificate.epsilon, certificate.delta], [8, 1e-6]);
   assert.deepEqual([certificate.mu, certificate.rho], [mu, rho]);
-  // The noise is that of the smaller epsilon, whichever candidate it is.
+  // The noise is that of the smaller epsilon, for every candidate.
   const { noiseMultiplier } = dp.calibrate({ epsilon: cost.learnerEpsilon, delta: 1e-6 });
   const wanted = noiseMultiplier * Math.sqrt(120) * certificate.clipNorm;
   assert.ok(certificate.noiseStddev >= wanted * (1 - 1e-12));
@@ -101,13 +101,13 @@ test('tune: no candidate learns from the rows that choose', () => {
 });
 
 test('tune: what reads rows right is chosen, but not where coins leave it out', () => {
-  // The first learns from noise alone.
+  // The first candidate learns from noise alone.
   const odds = { candidates: [{ clip: 1e6 }, {}] };
   const chosen = Array.from({ length: 60 }, (_, seed) =>
     dp.learnTuned({ ...target, ...table, ...odds, insecureSeed: 100 + seed }).tuning.chosen,
   );
-  // 4 of 5 have the second among those that take part; 12 is the mean of the others, 3.1 their
-  // standard deviation. Without coins it would be 0.
+  // The second candidate is among the participants in 4 of 5 cases. Otherwise the first is chosen,
+  // 12 times on average with standard deviation 3.1; without coins it would be 0.
   const numFirst = chosen.filter((each) => each === 0).length;
   assert.ok(numFirst >= 1 && numFirst <= 26, `${numFirst}`);
 });

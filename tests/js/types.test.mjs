@@ -174,8 +174,8 @@ ofModel.minimize(() => 3, tf.zeros([2, 3]));
 `;
 
 /**
- * Compiles in a project of its own, where nothing but the package and what is named exists: the
- * types of Node, or TensorFlow.js.
+ * Compiles a separate project that contains only the package and the named packages: the types of
+ * Node, or TensorFlow.js.
  */
 async function compile(text, options, nodeTypes, packages = nodeTypes ? ['@types/node', 'undici-types'] : []) {
   const folder = mkdtempSync(join(consumer, 'types-'));
@@ -264,7 +264,7 @@ test('types: workers and ports of the browser and of Node', async () => {
 });
 
 test('types: TensorFlow.js fits what the optimizer takes of it', async () => {
-  // Its own declarations are not strict.
+  // TensorFlow.js's own declarations are not strict.
   const options = { ...projects[2][1], skipLibCheck: true };
   const { code, stdout } = await compile(tensorFlow, options, false, ['@tensorflow']);
   assert.equal(stdout, '');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decaying sums, momentum, rates and matrices, through every kind of totals, the command and its state.
+// Decaying sums, momentum, rates and matrices, with every kind of totals, the command and its
+// state.
 
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ const matrix = Float64Array.from({ length: numSteps ** 2 }, (_, k) => {
   if (column > row) return 0;
   return column === row ? 1 : Math.sin(row + 2 * column);
 });
-/** With the name that a certificate gives it. */
+/** Workloads, with their names in a certificate. */
 const workloads = [
   [{ decay: 0.9 }, 'momentum=0,decay=0.9'],
   [{ momentum: 0.8 }, 'momentum=0.8,decay=1'],
@@ -36,7 +37,7 @@ const workloads = [
 ];
 const records = Float64Array.from({ length: numSteps }, (_, t) => (((7 * t) % 11) - 5) / 8);
 
-/** The product of a workload and numbers, row by row of its matrix. */
+/** Product of a workload and numbers, by rows of its matrix. */
 function queries(workload, numbers) {
   return Float64Array.from(numbers, (_, row) => {
     let sum = 0;
@@ -72,13 +73,13 @@ test('weights: a release is the sum of records and noise, rounded once', () => {
         const { certificate, grid } = sums;
         assert.equal(certificate.workload, name);
         const stream = dp.noise({ mechanism, numSteps, workload, insecureSeed: 12 });
-        // To 2^-21 of a grid.
+        // Accurate to 2^-21 of a grid.
         const scale = (certificate.noiseStddev / grid) * 2 ** 20;
         const noise = stream.rounded({ numRows: numSteps, scale });
         stream.dispose();
         const exact = queries(workload, records);
         const expected = exact.map((sum, t) => {
-          // The seed is fixed, and none of these is near the middle of two integers.
+          // The seed is fixed, and no value is near the midpoint of two integers.
           const inGrids = sum / grid + Number(noise[t]) / 2 ** 20;
           assert.ok(Math.abs(inGrids - Math.floor(inGrids) - 0.5) > 2e-6);
           return Math.round(inGrids) * grid;
@@ -121,7 +122,7 @@ test('weights: without a mechanism it is the best that is quick to find', () => 
   assert.equal(nameOf({ momentum: 0.9 }, 40), 'optimal');
   assert.equal(nameOf({ momentum: 0.9 }, 129), 'normalized-square-root');
   assert.equal(nameOf({ momentum: 0.9 }, 65_537), 'square-root');
-  // Against the least mean errors: what is minimised is the largest error.
+  // Compared with the least mean errors, although the largest error is minimised.
   for (const { decay, num_steps, error: least } of golden('optima').decays) {
     const problem = { numSteps: num_steps, epsilon: 1, delta: 1e-6, workload: { decay } };
     const { meanError } = dp.certificate(problem);
@@ -137,7 +138,7 @@ test('weights: the error of releases is that of the formula', () => {
     for (let t = 0; t < 20; ++t) {
       const noise = sums.endSteps();
       const square = noise.reduce((sum, x) => sum + x * x, 0) / dimension;
-      // The std of the mean of squares is 1 % of it: 4 of them.
+      // The mean of squares has a standard deviation of 1 %; four of them are allowed.
       close(Math.sqrt(square), sums.stddev(t), 0.02);
     }
   });
@@ -189,7 +190,7 @@ test('weights: a ledger goes on over several lives, and repeats its log bit for 
       }
       assert.equal((await ledger.release(3, [records[3]]))[0], expected[3]);
       await assert.rejects(ledger.release(3, [records[3] + 1]), { code: 'already_released' });
-      // As a process leaves it that is killed here: base and frames, nothing tidied up.
+      // As left by a process that is killed here: base and frames, not cleaned up.
       const next = join(scratch, `lives-${index}-${life}`);
       copyFileSync(path, next);
       path = next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums of a sliding window, through every kind of totals, the command and its state.
+// Sums of a sliding window, with every kind of totals, the command and its state.
 
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync } from 'node:fs';
@@ -20,11 +20,11 @@ const scratch = scratchFolder('windows');
 const numSteps = 50;
 const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 11 };
 const weekly = { ...target, workload: { window: 7 } };
-/** Multiples of 1/8: they lose nothing to any grid here. */
+/** Multiples of 1/8, which every grid here represents exactly. */
 const records = Float64Array.from({ length: 2 * numSteps }, (_, k) => (((5 * k) % 11) - 5) / 8);
 const short = { dimension: 2, clipNorm: 1 };
 
-/** Sums of the last `window` rows, added up anew for each. */
+/** Sums of the last `window` rows, recomputed for each row. */
 function sumsOf(rows, dimension, window) {
   return rows.map((_, k) => {
     let sum = 0;
@@ -102,7 +102,7 @@ test('windows: a person counts no more often than the pattern says, in any windo
         (silent) => {
           const ones = sums.releaseEach(Array(numSteps).fill('ann'), new Float64Array(numSteps).fill(1));
           const noise = silent.endSteps(numSteps);
-          // Steps 0 and 3 count, and leave after seven steps.
+          // Steps 0 and 3 count, and leave the window after seven steps.
           const counts = ones.map((x, t) => x - noise[t]);
           const expected = counts.map((_, t) => (t < 7 ? 1 : 0) + (t >= 3 && t < 10 ? 1 : 0));
           assert.deepEqual(counts, expected);
@@ -128,7 +128,7 @@ test('windows: as long as the horizon they have the states and strategies of run
   for (const mechanism of ['optimal', 'normalized-square-root', 'tree']) {
     const store = memoryStore();
     const released = [];
-    // Opened for one and for the other, in turn.
+    // The ledger is opened for both in turn.
     for (const workload of ['prefix', { window: numSteps }, { window: 1000 }, 'prefix']) {
       const ledger = await dp.ledger({ ...target, mechanism, workload, store });
       const { step } = ledger;
@@ -230,7 +230,7 @@ test('windows: a ledger goes on over several lives, and repeats its log bit for 
     const again = await ledger.release(3, [records[3]]);
     assert.equal(again[0], expected[3]);
     await assert.rejects(ledger.release(3, [records[3] + 1]), { code: 'already_released' });
-    // As a process leaves it that is killed here: base and frames, nothing tidied up.
+    // As left by a process that is killed here: base and frames, not cleaned up.
     const next = join(scratch, `life-${life}`);
     copyFileSync(copy ?? path, next);
     copy = next;
@@ -263,7 +263,7 @@ test('release --workload: the sums of the library, with the true ones beside', a
     cells.forEach(([step, , , std]) => close(std, sums.stddev(step - 1), 1e-12));
   });
   assert.deepEqual(cells.map(([, , truth]) => truth), [...sumsOf(values, 1, 7)]);
-  // Sums of decimals that leave nothing behind.
+  // Sums of decimals that cancel exactly.
   const decimal = `x\n${'0.1\n0.7\n'.repeat(6)}${'0\n'.repeat(3)}`;
   const truths = await rowsOf([...seeded, '--workload', 'window=3', '--show-nonprivate'], decimal);
   assert.equal(truths.at(-1).split(',')[2], '0');

@@ -237,7 +237,7 @@ test('worker: a simulation that is given up goes on from where it stopped', asyn
   assert.equal(await client.liveHandles(), 0);
 });
 
-/** One of each kind, by the function of the client that makes it. */
+/** One object of each kind, by the function of the client that makes it. */
 const kinds = {
   prefixSum: { numSteps: 4, ...target },
   peopleSum: { numSteps: 4, ...target },
@@ -263,7 +263,7 @@ test('worker: everything counts as one handle, and can be disposed of by symbol'
 test('worker: what is made while it is given up is disposed of', async () => {
   const { port1, port2 } = new MessageChannel();
   serve(port1);
-  // Gives up when the answer is there, but not yet looked at.
+  // Cancels when the answer has arrived but has not been processed.
   let controller;
   const other = connect({
     worker: {
@@ -371,7 +371,7 @@ test('worker: one that ends rejects what is pending, and every later call', asyn
   ]) {
     const other = connect({ worker: port });
     const isEnded = { code: 'disposed', message };
-    // It may end at once.
+    // It may end immediately.
     const rejected = assert.rejects(other.compare({ numSteps: 512 }), isEnded);
     await new Promise((resolve) => setTimeout(resolve, 20));
     void end();
@@ -395,7 +395,7 @@ test('worker: in Node connect says how to pass one', async () => {
     const client = connect({ worker: ${made} });
     console.log(await client.ready);
     client.terminate();`;
-  // A file, as options of a command line would be handed on to the worker.
+  // A file, since command-line options would be passed on to the worker.
   const path = join(consumer, `connect-${process.pid}.mjs`);
   writeFileSync(path, source);
   try {
@@ -607,11 +607,11 @@ test('worker: statistics and several workloads are those of the library, of reco
     for (const it of [people, remotePeople]) await it.contribute(names, records);
     assert.deepEqual(await remotePeople.endSteps(), people.endSteps());
     for (const it of [own, people, remote, remotePeople]) it.dispose();
-    // Columns and sums are a handle each.
+    // Columns and sums have one handle each.
     assert.equal(await client.liveHandles(), 0);
     await assert.rejects(remote.endSteps(), code('disposed'));
   }
-  // The search for a mechanism of one workload is none of several.
+  // The search for a mechanism of one workload does not apply to several.
   const sums = {
     ...{ statistic: 'sums', workloads: ['prefix', { window: 7 }], participation: { epochs: 2 } },
     ...{ numSteps: 130, epsilon: 1, delta: 1e-6, insecureSeed: 3 },
@@ -745,14 +745,14 @@ test('worker: batches can be aborted, and what was cancelled is gone', async () 
   client.cancel();
   assert.equal(remote.disposed, true);
   assert.equal(await client.liveHandles(), 0);
-  // A handle that is made after its request was given up is disposed of.
+  // A handle made after its request was cancelled is disposed of.
   const giveUp = new AbortController();
   const soon = client.prefixSum(options, { signal: giveUp.signal });
   giveUp.abort(reason);
   await assert.rejects(soon, (error) => error === reason);
   await client.mechanisms(); // answered after it was made
   assert.equal(await client.liveHandles(), 0);
-  // Analyses take a signal too.
+  // Analyses also accept a signal.
   const signal = AbortSignal.abort(reason);
   for (const name of ['error', 'errorPerStep', 'matrices', 'compare', 'certificate']) {
     await assert.rejects(client[name]({ numSteps: 4 }, { signal }), (error) => error === reason);

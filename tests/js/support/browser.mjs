@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A server, a Chromium and a logger for tests of the package in browsers.
+// A server, Chromium and a logger for testing the package in browsers.
 
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 
-/** Content types by extension; the rest is text. */
+/** Content types by extension; all others are plain text. */
 export const contentTypes = {
   '.js': 'text/javascript',
   '.html': 'text/html',
   '.wasm': 'application/wasm',
 };
 
-/** Serves requests with `handler` while `use` runs, which gets the address. */
+/** Serves requests with `handler` while `use` runs, and passes it the address. */
 export async function withServer(handler, use) {
   const server = createServer(handler);
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -24,7 +24,10 @@ export async function withServer(handler, use) {
   }
 }
 
-/** Chromium of this machine, undefined if there is none, and arguments that keep it off the network. */
+/**
+ * Chromium on this machine, undefined if none is installed, and arguments that keep it off the
+ * network.
+ */
 export const chromium = {
   executablePath: [
     process.env.DPFTRL_CHROMIUM,
@@ -42,7 +45,7 @@ export const chromium = {
   ],
 };
 
-/** A logger for Vite, and the warnings and errors that it was told. */
+/** A logger for Vite that records warnings and errors. */
 export function recordingLogger() {
   const warnings = [];
   const note = (text) => warnings.push(text);

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
-/** Returns what an independent computation left in tests/golden. */
+/** Reads results of an independent computation from tests/golden. */
 export function golden(name) {
   const url = new URL(`../../golden/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(url, 'utf8'));
 }
 
-/** |actual - expected| <= tolerance * max(1, |expected|), and not NaN. */
+/** Asserts that |actual - expected| <= tolerance * max(1, |expected|); fails for NaN. */
 export function close(actual, expected, tolerance) {
   const allowed = tolerance * Math.max(1, Math.abs(expected));
   assert.ok(
@@ -20,7 +20,7 @@ export function close(actual, expected, tolerance) {
 
 const PATH = /^[a-zA-Z]\w*(\[[^\]]*\]|\([^)]*\)|\.\w+)*$/;
 
-/** Asserts that an error of the package says what its fields say, in names of this language. */
+/** Asserts that the message of a package error agrees with its fields, in JavaScript's names. */
 export function wellTold({ message, call, row, part, parameter, constraint, value }) {
   if (constraint === undefined) return;
   const where = [call, part, row && `${row.kind} ${row.index}`].filter((it) => it !== undefined);
@@ -35,7 +35,7 @@ export function wellTold({ message, call, row, part, parameter, constraint, valu
   }
 }
 
-/** The call throws an error of exactly this kind, with a code and a message. */
+/** Asserts that the call throws an error of exactly this kind, with this code and message. */
 export function rejects(call, Kind, code, message) {
   assert.throws(call, (error) => {
     assert.ok(error instanceof Kind, `${error?.name}: ${error?.message}`);

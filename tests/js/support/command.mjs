@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs of the installed command that must succeed or fail in a certain way.
+// Runs the installed command and checks that it succeeds or fails as expected.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -15,14 +15,14 @@ export async function json(args, options) {
   return JSON.parse(stdout);
 }
 
-/** Names of the package's options that no user of the command has seen. */
+/** Names of the package's options that are unknown to users of the command. */
 const FOREIGN = new RegExp(
   '\\b(numSteps|clipNorm|minSeparation|maxIterations|epochLength|completeEpochs|horizonCap|' +
     'loglogPower|normalizeColumns|queryWeights|batchSize|numClasses|insecureSeed|huberThreshold|' +
     'maxContributions|noiseStddev|precisionBits|numValues|num_[a-z]+|min_separation)\\b',
 );
 
-/** The command fails with an exit code and one line on standard error that matches. */
+/** Asserts that the command fails with an exit code and one matching line on standard error. */
 export async function fails(args, code, message, options) {
   const result = await dpFtrl(args, options);
   const lines = result.stderr
@@ -37,7 +37,10 @@ export async function fails(args, code, message, options) {
   return result;
 }
 
-/** A run whose input stays open, once `isReady` of what it said; `ended` is how it ends. */
+/**
+ * Starts a run whose input stays open, and resolves once `isReady` accepts its output; `ended`
+ * resolves when it ends.
+ */
 export async function runningOn(input, args, isReady) {
   const child = spawn(cli, args);
   const said = { stdout: '', stderr: '' };

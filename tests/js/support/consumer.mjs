@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The package as its users get it: packed, and installed from the tarball into an empty folder far
-// from this repository. Done once for a given dist/, shared by the test files. Test files that run
-// side by side may all come here first; `npm run test:js` therefore runs this file before them.
+// from this repository. Done once for a given dist/ and shared by the test files. Test files that
+// run in parallel may all arrive here first, so `npm run test:js` runs this file before them.
 
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,11 +15,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Files that an entry of the manifest's `files` stands for, as far as ours need it. */
+/** Expands an entry of the manifest's `files`, to the extent that our entries need it. */
 function filesOf(entry) {
   const [, folder, ending] = /^(.*?)\/?(?:\*(\.\w+))?$/.exec(entry);
   const path = join(root, folder);
-  if (!existsSync(path)) return []; // The page, where it is not built.
+  if (!existsSync(path)) return []; // the page, if it is not built
   if (statSync(path).isFile()) return [folder];
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((it) => it.isFile() && it.name.endsWith(ending ?? ''))
@@ -37,7 +37,7 @@ function fingerprint() {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Removes installations of other builds that are a day old, as far as they are ours to remove. */
+/** Removes installations of other builds that are a day old, if this user may remove them. */
 function removeOld() {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith('dp-ftrl-consumer-')) continue;
@@ -45,7 +45,7 @@ function removeOld() {
     try {
       if (Date.now() - statSync(path).mtimeMs > 86.4e6) rmSync(path, { recursive: true });
     } catch {
-      // It belongs to another user, or another process is removing it: no reason to fail.
+      // It belongs to another user, or another process is removing it; neither is an error.
     }
   }
 }
@@ -76,21 +76,24 @@ function install(folder) {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** The folder in which the package is installed. */
+/** Folder in which the package is installed. */
 export const consumer = join(tmpdir(), `dp-ftrl-consumer-${fingerprint()}`);
 if (!existsSync(consumer)) install(consumer);
 
 export const installed = join(consumer, 'node_modules/dp-ftrl');
 export const cli = join(consumer, 'node_modules/.bin/dp-ftrl');
 
-/** A fresh folder in which the package is installed, for programs that write files. */
+/** A new folder in which the package is installed, for programs that write files. */
 export function freshConsumer() {
   const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-program-'));
   symlinkSync(join(consumer, 'node_modules'), join(folder, 'node_modules'));
   return folder;
 }
 
-/** A fresh folder in which the package is installed beside others, those of this repository. */
+/**
+ * A new folder in which the package is installed next to other packages, linked from this
+ * repository.
+ */
 export function consumerWith(...packages) {
   const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-program-'));
   mkdirSync(join(folder, 'node_modules'));
@@ -109,7 +112,7 @@ export function importEntry(specifier) {
   return import(entryUrl(specifier));
 }
 
-/** Runs a program; resolves to { code, signal, stdout, stderr }. `input` is written to it. */
+/** Runs a program with `input` on standard input; resolves to { code, signal, stdout, stderr }. */
 export function run(file, args, { input = '', cwd = consumer, env = process.env } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { cwd, env });
@@ -130,7 +133,7 @@ export function node(args, options) {
 
 const hosts = new Map();
 
-/** A process that runs programs in one folder, as often as a test file wants it. */
+/** A process that runs any number of programs in one folder for a test file. */
 class ThreadHost {
   static of(cwd) {
     if (!hosts.has(cwd)) hosts.set(cwd, new ThreadHost(cwd));
@@ -172,7 +175,7 @@ class ThreadHost {
     return who;
   }
 
-  /** The test ends although the host goes on ('unref'), or waits for it ('ref'). */
+  /** Lets the test end while the host is running ('unref'), or makes it wait ('ref'). */
   let(how) {
     this.child[how]();
     this.child.channel?.[how]();
@@ -180,22 +183,22 @@ class ThreadHost {
 }
 
 /**
- * Runs a program as a thread of a process that does so for every test of the file and folder. Signals,
- * terminals and how processes end need `node`.
+ * Runs a program as a thread of a process shared by all tests of the file and folder. Tests of
+ * signals, terminals and exit need `node`.
  */
 export function nodeThread([program, ...args], { cwd = consumer, ...options } = {}) {
   return ThreadHost.of(cwd).run(program, args, options);
 }
 
-/** Runs the installed command in such a thread; where a process is needed, take `dpFtrlProcess`. */
+/** Runs the installed command in a thread; use `dpFtrlProcess` if a process is needed. */
 export function dpFtrl(args, options) {
   return nodeThread([join(installed, 'dist/cli.js'), ...args], { input: '', ...options });
 }
 
-/** Runs the installed command in a process of its own. */
+/** Runs the installed command in a separate process. */
 export function dpFtrlProcess(args, options) {
   return run(cli, args, options);
 }
 
-/** On a busy machine Rolldown warns of how long plugins took; that is no fault of the package. */
+/** On a busy machine Rolldown warns about slow plugins, which is not a fault of the package. */
 export const rolldownOptions = { checks: { bundlerTimings: false } };

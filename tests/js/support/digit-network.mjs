@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A small network that reads digits, trained by TensorFlow.js in Node and in browsers, and in JAX by
-// tests/reference/handwriting_network.py. It imports nothing, so that a page can.
+// A small network that reads digits, trained by TensorFlow.js in Node and in browsers, and in JAX
+// by tests/reference/handwriting_network.py. It has no imports, so that a page can load it.
 
 /**
  * Trains the network, and returns the share of test images that it reads right.

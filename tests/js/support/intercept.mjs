@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A look behind the facade, for tests of memory and of instances that stop.
+// Access behind the facade, for testing memory and stopped instances.
 
-// (module (func (export "trap") unreachable)): a real trap, which no catch of WebAssembly sees.
+// (module (func (export "trap") unreachable)): a real trap, which WebAssembly cannot catch.
 const trapModule = new Uint8Array([
   0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 7, 8, 1, 4, 116, 114, 97, 112, 0, 0,
   10, 5, 1, 3, 0, 0, 11,
@@ -10,14 +10,14 @@ const trapModule = new Uint8Array([
 const { trap } = new WebAssembly.Instance(new WebAssembly.Module(trapModule)).exports;
 
 /**
- * Loads a separate instance. Gives the API, the memory of the instance, and `trap()`, after which
+ * Loads a separate instance. Returns the API, the memory of the instance, and `trap()`, after which
  * the next call from WebAssembly to its host stops the instance as a trap does.
  */
 export async function loadIntercepted(load, source) {
   return intercepted(() => load({ wasm: source }));
 }
 
-/** The same of whatever instance `start` makes. */
+/** Intercepts the instance that `start` makes in the same way. */
 export async function intercepted(start) {
   const original = WebAssembly.instantiate;
   let instance;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Releases steps from a ledger until it is killed, and says on standard output what it asks for,
-// and each release after it was handed out. With `point` it kills itself there: before or after one
-// of the file system's operations that saving consists of.
+// Releases steps from a ledger until it is killed. Writes to standard output each request, and each
+// release after it was handed out. With `point` it kills itself before or after one of the file
+// system's operations that saving consists of.
 
 import { writeSync } from 'node:fs';
 import fs from 'node:fs/promises';
@@ -17,7 +17,7 @@ function say(line) {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
 
-/** Replaces a function by one that may kill the process before or after the real one. */
+/** Replaces a function by one that may kill the process before or after calling the original. */
 function mine(object, name, left) {
   const real = object[name];
   object[name] = async function (...args) {
@@ -46,7 +46,7 @@ const { FileStore } = await import(fileStore);
 const dp = await load();
 const store = await FileStore.open(path);
 if (tooLate) {
-  // Simulates what must not happen: the release is handed out while it is still being saved.
+  // Simulates a faulty ledger that hands out a release while it is still being saved.
   const { save, append } = store;
   store.save = async (bytes) => void save.call(store, bytes);
   store.append = async (bytes) => void append.call(store, bytes);
@@ -79,7 +79,7 @@ async function releaseRecords({ open, draw, release }) {
   }
   for (let i = 0; i < most && ledger.step < numSteps; ++i) {
     const { step } = ledger;
-    // Another record in every life of the process: a step that was handed out must not change.
+    // Each life of the process uses another record: a step that was handed out must not change.
     const record = draw();
     say({ trying: step, record });
     say({ step, record, release: await release(ledger, step, record) });
@@ -87,7 +87,7 @@ async function releaseRecords({ open, draw, release }) {
   say({ done: ledger.step });
 }
 
-/** Takes visits, and ends steps, in the order that their numbers say. */
+/** Adds contributions and ends steps in the order of their numbers. */
 async function countPeople() {
   const { options, given, numbersOf } = peopleOf({ durable, statistic, seed });
   const make = statistic ? dp.peopleStatisticLedger : dp.peopleLedger;

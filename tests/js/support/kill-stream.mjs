@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The streams of kill.test.mjs, for the processes that are killed and for the one that compares.
+// Streams of kill.test.mjs, for the killed processes and for the comparing process.
 
-/** Lists what ledgers of numbers release, and by which noise. */
+/** Mechanisms of the ledgers of numbers. */
 const sums = {
   totals: { mechanism: 'blt-rational', delta: 1e-6 },
   'pure totals': { pure: true },
@@ -22,7 +22,7 @@ export const targetOf = (seed, kind = 'totals') => ({
 
 const categories = ['tea', 'coffee', 'other'];
 
-/** Records of a step: a few of those that are drawn, or none. */
+/** Records of a step: a few drawn ones, or none. */
 const some = (draw) => Array.from({ length: 4 * Math.random() }, draw);
 const pair = () => [Math.random() - 0.5, Math.random() - 0.5];
 
@@ -46,7 +46,10 @@ const statistics = {
 };
 export const STATISTICS = Object.keys(statistics);
 
-/** Options of ledgers of a statistic, what is drawn for a step, and all numbers of a reading. */
+/**
+ * Options of ledgers of a statistic, a function that draws the records of a step, and all numbers
+ * of a reading.
+ */
 export function statisticOf(statistic, seed) {
   const { mechanism, epsilon, delta, insecureSeed } = targetOf(seed);
   const { what, draw, estimates } = statistics[statistic];
@@ -59,7 +62,10 @@ export function statisticOf(statistic, seed) {
 
 export const VISITS_A_STEP = 5;
 
-/** A person's contribution of two numbers. Many do not count; the last of a step is by who came before. */
+/**
+ * A person's contribution of two numbers. Many do not count; the last one of a step is by an
+ * earlier person.
+ */
 function visitOf(i) {
   const part = (factor) => ((i * factor) % 101) / 101 - 0.5;
   const first = i % VISITS_A_STEP === VISITS_A_STEP - 1 ? i - 1 : i;
@@ -67,8 +73,8 @@ function visitOf(i) {
 }
 
 /**
- * Ledgers of people: options of totals, with what is durable, or of a statistic; the i-th
- * contribution; all numbers of what is released.
+ * Ledgers of people: their options (of totals, with `durable`, or of a statistic), the i-th
+ * contribution, and all numbers of a release.
  */
 export function peopleOf({ durable, statistic, seed }) {
   const participation = { participations: 3, minSeparation: 2 };

@@ -15,7 +15,7 @@ function sum(last, term) {
   return total;
 }
 
-/** A lower-triangular matrix, row-major. */
+/** Builds a lower-triangular matrix, row-major. */
 export function lowerTriangular(numSteps, entry) {
   return Float64Array.from({ length: numSteps * numSteps }, (_, k) => {
     const [t, s] = [Math.floor(k / numSteps), k % numSteps];
@@ -26,7 +26,9 @@ export function lowerTriangular(numSteps, entry) {
 const RATES = [1, 0.5, -2, 1, 1, 4, 0.25, 1];
 const smooth = (t, s) => 1 / (1 + t - s);
 
-/** Every kind of workload over 8 steps: option, name, entry (t, s) of its matrix by definition. */
+/**
+ * Every kind of workload over 8 steps: option, name, and entry (t, s) of its matrix by definition.
+ */
 export const WORKLOADS = [
   ['prefix', 'prefix', () => 1],
   [{ momentum: 0.5 }, 'momentum=0.5,decay=1', (t, s) => sum(t - s, (i) => 0.5 ** i)],

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The pages of the documentation whose programs run, their programs, and what these are shown to
-// print.
+// Pages of the documentation with runnable programs, the programs, and their expected output.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,8 +17,8 @@ export const guides = [
 export const read = (page) => readFileSync(join(root, page), 'utf8');
 
 /**
- * Programs of a page in their order: `language`, `code`, and `output`, which is the text block that
- * comes before the next program, if there is one.
+ * Programs of a page in order: `language`, `code`, and `output`, the text block before the next
+ * program, if any.
  */
 export function programs(text) {
   const found = [];
@@ -34,7 +33,7 @@ const masked = (text) => text.replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, '#');
 
 /**
  * True if a program printed what its page shows; a last line `...` stands for at least one line.
- * With `random` numbers may be others.
+ * With `random`, numbers may differ.
  */
 export function showsOutput(shown, printed, random) {
   const lines = shown.trimEnd().split('\n');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A PostgreSQL server of its own in a scratch folder, with Debian's programs, behind a socket.
+// A separate PostgreSQL server in a scratch folder, run by Debian's programs behind a socket.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -11,12 +11,12 @@ import {
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** Longest time for a server to start or to end, on a slow machine. */
+/** Longest time that a server may take to start or stop on a slow machine. */
 const PATIENCE = 120_000;
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Waits until `isTrue` resolves to true; `reason` tells why it should not wait any longer. */
+/** Waits until `isTrue` resolves to true; `reason` returns why waiting is pointless, if it is. */
 export async function until(what, isTrue, reason = () => undefined) {
   const deadline = Date.now() + PATIENCE;
   while (!(await isTrue())) {
@@ -26,14 +26,14 @@ export async function until(what, isTrue, reason = () => undefined) {
   }
 }
 
-/** Folder of initdb and postgres: the newest; undefined where Debian's package is not installed. */
+/** Folder of the newest initdb and postgres; undefined if Debian's package is not installed. */
 function programs() {
   const all = '/usr/lib/postgresql';
   const versions = existsSync(all) ? readdirSync(all).sort((a, b) => b - a) : [];
   return versions.map((version) => join(all, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb')));
 }
 
-/** Root must not run the server: the user of Debian's package does, where there is one. */
+/** Root must not run the server, so the user of Debian's package does, if it exists. */
 function findOwner() {
   if (process.getuid() !== 0) return {};
   const id = (flag) => spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' });
@@ -49,7 +49,7 @@ export const hasPostgres = bin !== undefined && user !== undefined;
 async function connectTo(folder) {
   const where = { host: folder, user: 'test', database: 'postgres' };
   const client = new pg.Client({ ...where, connectionTimeoutMillis: PATIENCE });
-  client.on('error', () => {}); // A server that was killed; queries tell.
+  client.on('error', () => {}); // the server was killed; queries report it
   await client.connect();
   return client;
 }
@@ -63,7 +63,7 @@ async function isReady(folder) {
   }
 }
 
-/** Starts a server, or one that follows the primary whose socket is in that folder. */
+/** Starts a server, or a standby of the primary whose socket is in the given folder. */
 export async function startPostgres(primary) {
   // The path of a socket has at most 107 bytes, which a TMPDIR may exceed.
   const folder = mkdtempSync('/tmp/dp-ftrl-postgres-');
@@ -103,16 +103,16 @@ export async function startPostgres(primary) {
   await start();
   return {
     connect,
-    /** From which programs know where the server is. */
+    /** Environment variables that tell programs where the server is. */
     environment,
-    /** Ends all processes without a word, and starts the server again. */
+    /** Kills all processes without a clean shutdown, and restarts the server. */
     crash: async () => {
       await end('SIGQUIT'); // immediate: what was not written is lost
       await start();
     },
-    /** Starts another server that follows this one. */
+    /** Starts a standby of this server. */
     standby: () => startPostgres(folder),
-    /** Ends all processes without a word, for good. */
+    /** Kills all processes for good, without a clean shutdown. */
     lose: async () => {
       await end('SIGQUIT');
       rmSync(folder, { recursive: true });

@@ -13,7 +13,7 @@ import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 const SECTOR = 512;
-/** Up to here every length of a torn write is tried, of a longer one about so many. */
+/** Torn writes up to this length are tried at every length, longer ones at about this many. */
 const MOST_PREFIXES = 100;
 const ROOT = '/power/';
 const names = ['open', 'readFile', 'realpath', 'lstat', 'stat', 'rename', 'rm', 'link', 'unlink'];
@@ -33,7 +33,7 @@ function written(bytes, at, part) {
 class Inode {
   durable = Buffer.alloc(0);
   now = this.durable;
-  /** Since the last sync: what programs saw before each change. */
+  /** Contents that programs saw before each change since the last sync. */
   pending = [];
 
   constructor(id, bytes = Buffer.alloc(0)) {
@@ -56,7 +56,7 @@ class Inode {
   }
 }
 
-/** Contents that a crash may leave of a file. */
+/** Possible contents of a file after a crash. */
 export function remains({ durable, now, pending }) {
   const stages = [durable, ...pending.slice(1), now];
   if (pending.length === 0) return [now];
@@ -66,7 +66,7 @@ export function remains({ durable, now, pending }) {
     const numNew = after.length - before.length;
     const stride = Math.max(1, Math.ceil(numNew / MOST_PREFIXES));
     for (let i = 1; i < numNew; i += stride) all.push(after.subarray(0, before.length + i));
-    // The new length is there, and some sectors are as they were.
+    // The new length took effect, but some sectors kept their old contents.
     const first = Math.floor(Math.min(before.length, after.length) / SECTOR);
     const last = Math.floor((after.length - 1) / SECTOR);
     const old = written(Buffer.alloc(Math.max(after.length, 0)), 0, before.subarray(0, after.length));
@@ -82,21 +82,21 @@ export function remains({ durable, now, pending }) {
 }
 
 export class PowerLoss {
-  /** By path: the folder that programs see, and the one on the disk. */
+  /** Inodes by path: the folder as programs see it, and as it is on disk. */
   now = new Map();
   durable = new Map();
   pending = [];
   snapshots = [];
   /** Returns what a test remembers with each snapshot. */
   mark = () => undefined;
-  /** Called after an operation took effect: may throw what a file system would. */
+  /** Called after an operation took effect; may throw as a file system would. */
   after = () => {};
-  /** Operations that do nothing, to see that this is noticed: "sync of /power/a". */
+  /** Operations to skip, which tests that this is detected: "sync of /power/a". */
   skips = () => false;
   #nextId = 1;
   #counts = {};
 
-  /** Starts from files as a crash left them; locks are of processes that are gone. */
+  /** Starts from files as a crash left them; the processes that held locks no longer exist. */
   constructor(files = {}) {
     for (const [path, bytes] of Object.entries(files)) {
       const inode = new Inode(this.#nextId++, Buffer.from(bytes));
@@ -105,7 +105,7 @@ export class PowerLoss {
     }
   }
 
-  /** Runs `use` while this stands in for the file system. */
+  /** Runs `use` while this object replaces the file system. */
   async use(use) {
     const real = Object.fromEntries(names.map((name) => [name, fs[name]]));
     for (const name of names) {
@@ -121,12 +121,12 @@ export class PowerLoss {
     }
   }
 
-  /** Another file of the same bytes. */
+  /** A new file with the same bytes. */
   copyOf({ now }) {
     return new Inode(this.#nextId++, now);
   }
 
-  /** Operations of a name so far. */
+  /** Number of operations with this name so far. */
   count(name) {
     return this.#counts[name] ?? 0;
   }
@@ -274,7 +274,7 @@ function apply(folder, { put, gone, inode, from }) {
   if (gone) folder.delete(gone);
 }
 
-/** Files that are on the way to be renamed come as they are: what they hold is not looked at. */
+/** Files about to be renamed are kept as they are, since their contents are never read. */
 function* combinations(kept, inodes) {
   const fixed = kept.filter(([path]) => path.endsWith('.new'));
   const open = kept.filter(([path]) => !path.endsWith('.new'));

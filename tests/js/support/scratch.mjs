@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Folders and files that are gone when a file of tests ends.
+// Folders and files that are removed when a test file ends.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export const writerIn = (folder) => (name, text) => {
   return path;
 };
 
-/** Returns a function that writes a changed copy beside a file and returns its path. */
+/** Returns a function that writes a modified copy next to a file and returns its path. */
 export function copierOf(path) {
   let numCopies = 0;
   return (change) => {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts of the package and its command that are not exported, for tests of their own.
+// Parts of the package and its command that are tested but not exported.
 
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './consumer.mjs';
 
-/** The exports of one source file; its name is below wasm/src. */
+/** Imports a source file; `name` is relative to wasm/src. */
 export async function importSource(name) {
   const { outputFiles } = await build({
     entryPoints: [join(root, 'wasm/src', name)],
@@ -19,7 +19,7 @@ export async function importSource(name) {
   return import(`data:text/javascript;base64,${source}`);
 }
 
-/** Deterministic numbers from 0 to 1: mulberry32. */
+/** Generates deterministic numbers from 0 to 1: mulberry32. */
 export function generator(seed) {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stores in memory for ledgers, and the keys that ledgers draw or read.
+// Stores in memory for ledgers, and access to the keys that ledgers draw or read.
 
-/** A store in memory; saving waits for what `pause` gives. */
+/** A store in memory whose saves await `pause`. */
 export function memoryStore(pause = async () => {}) {
   let bytes;
   return {
@@ -15,7 +15,7 @@ export function memoryStore(pause = async () => {}) {
   };
 }
 
-/** A store in memory that appends, and counts what it is given. */
+/** A store in memory that supports appending and counts its calls. */
 export function appendingStore(bytes) {
   const store = {
     saved: 0,
@@ -38,7 +38,7 @@ export function appendingStore(bytes) {
   return store;
 }
 
-/** A store whose first save takes longest, and the most saves that it had at the same time. */
+/** A store whose first save takes longest, which records the largest number of concurrent saves. */
 export function slowStore() {
   let milliseconds = 40;
   let running = 0;
@@ -53,7 +53,7 @@ export function slowStore() {
   return { store, most: () => most };
 }
 
-/** The result of a call, and the very arrays that it filled with random keys. */
+/** Returns the result of a call, and the arrays it filled with random keys. */
 export async function keysDrawn(use) {
   const real = crypto.getRandomValues;
   const keys = [];
@@ -68,7 +68,7 @@ export async function keysDrawn(use) {
   }
 }
 
-/** Another store on the bytes of one, and the keys that are cut out of what it loads. */
+/** A second store on the same bytes, and the keys copied from the bytes it loads. */
 export function keysRead(store) {
   const keys = [];
   const load = async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// TensorFlow.js in Node, with its two backends that need no GPU.
+// TensorFlow.js in Node, with the two backends that need no GPU.
 
 import * as tf from '@tensorflow/tfjs-core';
 import * as layers from '@tensorflow/tfjs-layers';
@@ -9,7 +9,7 @@ import '@tensorflow/tfjs-backend-wasm';
 
 export { layers, tf };
 
-/** Layers as the digit network wants them. */
+/** Layers in the form that the digit network expects. */
 export const networkLayers = {
   dense: layers.layers.dense,
   model: (all) => layers.sequential({ layers: all }),

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
 const [wasm] = process.argv.slice(2);
-/** Kept, so that the engine keeps its machine code. */
+/** Kept alive, so that the engine keeps its machine code. */
 export const compiled = new WebAssembly.Module(readFileSync(wasm));
 
 function textOf(stream) {
@@ -19,7 +19,7 @@ function textOf(stream) {
 }
 
 process.on('message', async ({ id, program, args, input, env }) => {
-  const stdin = input !== undefined; // A thread with an input that it does not read never ends by itself.
+  const stdin = input !== undefined; // A thread with unread input never ends.
   const worker = new Worker(program, { argv: args, env, stdin, stdout: true, stderr: true });
   const texts = [textOf(worker.stdout), textOf(worker.stderr)];
   let uncaught = '';
