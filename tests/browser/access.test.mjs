@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Keyboard, screen readers, contrast, narrow and wide windows; pictures go to build/screenshots/.
+// Keyboard, screen readers, contrast, narrow and wide windows; screenshots go to
+// build/screenshots/.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -65,7 +66,8 @@ test('everything can be reached with the tab key, and the focus can be seen', as
   const { page } = await openPage(browser, `${site.url}#steps=50`, { calm: true });
   await settled(page);
   await revealAll(page);
-  // Chromium 150 goes on from what was scrolled to last; a click beside everything begins anew.
+  // Chromium 150 continues from the element last scrolled to; a click on an empty place resets
+  // this.
   await page.evaluate(() => window.scrollTo(0, 0));
   await page.mouse.click(5, 5);
   const reached = new Set();
@@ -260,7 +262,7 @@ test('the chart begins high on the first screen of a phone, whatever the font', 
   await settled(page);
   const top = () => page.$eval('#sums .plot', (plot) => plot.getBoundingClientRect().top);
   const own = await top();
-  // A bare Debian has no font but this one, which is wide.
+  // A bare Debian has only this font, which is wide.
   await page.evaluate(() => {
     const { style } = document.documentElement;
     for (const font of ['--sans', '--serif']) style.setProperty(font, "'DejaVu Sans'");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Choices and their consequences: failures are said where the eye is and leave nothing in contradiction,
-// notices say what happened, Back undoes, and nothing jumps.
+// Choices and their consequences: failures are reported next to the control and leave the page
+// consistent, notices say what happened, Back undoes, and nothing shifts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ const { site, browser, open } = await startSite();
 const hashOf = (page) => page.evaluate(() => location.hash);
 const valueOf = (page, id) => page.$eval(`#set-${id}`, (control) => control.value);
 
-/** Whether all of an element stands within the window. */
+/** True if the whole element is within the window. */
 const isInSight = (page, selector) =>
   page.$eval(selector, (one) => {
     const { top, bottom, left, right } = one.getBoundingClientRect();
@@ -161,7 +161,7 @@ test('Back undoes what was chosen, and Forward does it again', async () => {
   await page.close();
 });
 
-/** Adds up how far things jump while the page loads. */
+/** Adds up the layout shifts while the page loads. */
 function watchShifts() {
   window.shift = 0;
   window.shifted = [];
@@ -215,7 +215,7 @@ test('every click on Step is a step', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=100&speed=10`);
   await settled(page, 'playing');
   await page.click('#play');
-  // Nothing is on its way then that the player asked for.
+  // No request of the player is pending then.
   await page.click('#reset');
   await settled(page, 'paused');
   const reaches = (step) =>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A table of one's own: taken in, learned from, refused with row and column, and never sent.
+// The user's own table: loaded, learned from, refused with row and column, and never sent.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -26,7 +26,7 @@ import {
 const { open } = await startSite();
 const library = await load();
 
-/** Chooses "your own CSV" and pastes a text the way a clipboard does. */
+/** Chooses "your own CSV" and pastes a text as from a clipboard. */
 async function paste(page, text) {
   await page.select('#set-source', 'own');
   await page.$eval(
@@ -44,7 +44,10 @@ async function paste(page, text) {
 const ranSteps = (page, steps) =>
   page.waitForFunction((n) => document.getElementById('progress').max === n, {}, steps);
 
-/** Takes the clip norm that shortens no row, or another one: the choice that own data waits for. */
+/**
+ * Chooses the clip norm that shortens no row, or another one; the user's own data require this
+ * choice.
+ */
 async function chooseClip(page, number = 1) {
   const button = `#clip-guide li:nth-child(${number}) button`;
   await page.waitForSelector(button, { visible: true });
@@ -283,7 +286,10 @@ for (const { text, button, total, rows, listed } of [
   });
 }
 
-/** Prints of programs and command from the table that the page saves, the program in C++ last. */
+/**
+ * Output of the exported programs and the command, run on the table that the page saves; the
+ * program in C++ comes last.
+ */
 async function printedElsewhere(page) {
   await page.click('#export-open');
   const [javascript, command, cpp] = await Promise.all(

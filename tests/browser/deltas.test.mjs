@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: errors with and without a delta, where they cross, and what no mechanism can beat.
+// The laboratory: errors with and without a delta, their crossover, and lower bounds for every
+// mechanism.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +28,7 @@ const customers = 'data=shop_day&label=-&column=count&steps=840&speed=max';
 const near = (value, wanted, tolerance = 1e-6) =>
   assert.ok(Math.abs(value / wanted - 1) <= tolerance, `${value}, ${wanted}`);
 
-/** Errors of a release without a delta, and of one with it, in input units. */
+/** Errors of a release without a delta and of one with it, in input units. */
 function errorsOf(options, objective, mechanism = 'optimal') {
   const error = objective === 'max' ? 'maxError' : 'meanError';
   const of = (certificate) => (certificate.noiseStddev / certificate.sensitivity) * certificate[error];
@@ -42,7 +43,7 @@ const floorsOf = (page) =>
     Object.fromEntries(items.map((item) => [item.querySelector('b')?.textContent, Number(item.querySelector('data')?.value)])),
   );
 
-/** Waits until the note says something, as it does once everything is computed. */
+/** Waits until the note matches, after everything is computed. */
 async function noted(page, pattern) {
   await page.$eval('#deltas', (one) => one.scrollIntoView());
   await page.waitForFunction(
@@ -94,9 +95,9 @@ for (const objective of ['max', 'mean']) {
     const exponent = Number([...power].map((c) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(c)).join(''));
     const crossing = Number(digits) * 10 ** -exponent;
     near(gaussian(crossing), pure, 1e-3);
-    // By its worst step, the best mechanism of the table is the one that is shown.
+    // By the worst step, the best mechanism of the table is the one shown.
     if (objective === 'max') near(crossing, library.compare({ numSteps: 840, epsilon: 1 }).pure.crossoverDelta, 5e-3);
-    // The cursor goes through the powers of ten.
+    // The cursor moves through the powers of ten.
     await page.focus('#deltas .plot');
     await page.keyboard.press('Home');
     assert.match(await textOf(page, '#deltas .key-at'), /^δ = 10⁻¹$/);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: gradient descent on private totals, alone and beside FTRL.
+// The laboratory: gradient descent on private totals, alone and next to FTRL.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ const library = await load();
 const numSteps = 80;
 const common = { numSteps, epsilon: 1, delta: 1e-6, streamSeed: 12 };
 
-/** Results of a learner in the end as the library has them, by column: `suffix` ends its names. */
+/** Final results of a learner from the library, by column; `suffix` ends the column names. */
 function endOf(options, suffix, twin) {
   const simulation = library.simulation({ ...common, ...options });
   const chunk = simulation.advance(numSteps);

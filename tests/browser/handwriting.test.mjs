@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Handwriting and the crowd: the data on their way to the page, what is learned from them, and
-// whether a reader without a pointer gets as far as one with.
+// Handwriting and the crowd: how the data reach the page, what is learned from them, and whether
+// keyboard users can do everything that pointer users can.
 
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { importSources, openPage, site as folder, startSite } from './support.mj
 
 const { site, browser } = await startSite();
 const numbers = './src/story/handwriting/numbers';
-/** The modules without DOM, and the split that the build makes. */
+/** Modules without DOM, and the split made by the build. */
 const parts = await importSources('web', [
   `export * from '${numbers}/image.ts';`,
   `export * from '${numbers}/packing.ts';`,
@@ -24,7 +24,7 @@ const parts = await importSources('web', [
 ]);
 
 
-/** The module of images as the page loads it. */
+/** The module with the images, as the page loads it. */
 async function digitsChunk() {
   const assets = path.join(folder, 'assets');
   const name = (await readdir(assets)).find((file) => /virtual_digits/.test(file));
@@ -46,7 +46,10 @@ async function openScene(id, options = {}) {
   return opened;
 }
 
-/** Handwriting once it is learned at the default epsilon; the test that learns anew comes last. */
+/**
+ * The handwriting scene after learning at the default epsilon; the test that learns again runs
+ * last.
+ */
 let learned;
 before(async () => {
   learned = await openScene('handwriting');
@@ -75,7 +78,7 @@ for (const [width, pattern] of [
         );
       });
       return all.map((one) => {
-        // Letters fill the middle of their box.
+        // Glyphs fill only the middle of their box.
         const { left, right, top, bottom } = one.getBoundingClientRect();
         const [high, low] = [0.75 * top + 0.25 * bottom, 0.25 * top + 0.75 * bottom];
         const crossed = points.some(({ x, y }) => x > left && x < right && y > high && y < low);
@@ -143,7 +146,8 @@ test('split: as many of each digit, none in both parts, in no order, always the 
   }
   const names = [...training, ...heldOut].map(({ image }) => image.join());
   assert.equal(new Set(names).size, names.length);
-  // In each part the first hundred know all digits, and images of a digit come from everywhere.
+  // In each part, the first hundred images contain all digits, and images of a digit are from all
+  // sources.
   assert.equal(new Set(training.slice(0, 100).map(({ label }) => label)).size, 10);
   const places = heldOut
     .filter(({ label }) => label === 3)
@@ -233,8 +237,8 @@ test('the images take at most 400 KB on their way, after Brotli, and are whole',
   );
 });
 
-// The noise has fixed seeds, so that a sound build shows the same numbers every time. With other
-// seeds means of 5 runs differ by 0.178 with standard deviation 0.007 (16 other seeds of each;
+// The noise has fixed seeds, so that a correct build always shows the same numbers. With other
+// seeds, means of 5 runs differ by 0.178 with standard deviation 0.007 (16 other seeds of each;
 // single runs 0.0073 and 0.0136): a margin of 0.12 is then missed with probability below 1e-12.
 test('at the default epsilon noise that is taken back beats fresh noise', async () => {
   const { page, said, asked } = learned;
@@ -266,7 +270,7 @@ test('a digit drawn with the pointer is read', async () => {
   await page.$eval('.pad', (pad) => pad.scrollIntoView({ block: 'center' }));
   const box = await (await page.$('.pad')).boundingBox();
   const at = (x, y) => [box.x + x * box.width, box.y + y * box.height];
-  // A round 0: what a linear model is surest about.
+  // A round 0, which a linear model classifies most reliably.
   await page.mouse.move(...at(0.5, 0.15));
   await page.mouse.down();
   for (let i = 1; i <= 40; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: two mechanisms over one true curve, epsilon and error linked both ways, the noise
-// of other runs, and what can be taken away.
+// The laboratory: two mechanisms over one true curve, epsilon and error linked in both directions,
+// the noise of other runs, and exports.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -107,7 +107,7 @@ test('the noise is drawn again over the same truth, with the noise of thirty oth
   assert.notEqual(again['A optimal'], before['A optimal']);
   assert.equal(again['true total'], before['true total']);
   assert.equal(again['A 2σ band'], before['A 2σ band']);
-  /** Pixels of the error figure that are not paper. */
+  /** Number of pixels in the error figure that are not background. */
   const ink = () =>
     page.evaluate(() => {
       const canvas = document.querySelector('#sum-errors canvas');
@@ -215,7 +215,7 @@ for (const hash of some([
   });
 }
 
-/** The picture that a button of the export makes: its texts, lines and areas, with places as numbers. */
+/** The picture made by an export button: its texts, lines and areas, with numeric positions. */
 async function pictureOf(page, name) {
   await savesOf(page, `[data-picture=${name}]`);
   return page.evaluate(async () => {
@@ -243,7 +243,7 @@ async function pictureOf(page, name) {
   });
 }
 
-/** The value at a height, by two ticks of the axis. */
+/** Value at a height, computed from two ticks of the axis. */
 function valueAt({ ticks }, y) {
   const [[low, from], [high, to]] = [ticks[0], ticks.at(-1)];
   return low + ((y - from) / (to - from)) * (high - low);
@@ -284,7 +284,7 @@ test('figures are taken away as SVG, with the values that the page shows', async
   const { encoder } = library.matrices({ mechanism: 'optimal', numSteps: 64 });
   const numBig = encoder.filter((value) => Math.abs(value) > 1e-13 * Math.max(...encoder)).length;
   assert.equal(matrices.cells[0], numBig);
-  // A deployment does not know the true total, nor does its picture.
+  // In deployed mode the true total is unknown, so the picture must not contain it.
   await page.keyboard.press('Escape');
   await page.click('#deployed');
   await page.click('#export-open');
@@ -306,7 +306,7 @@ test('a figure that is taken away has the colours of its mechanisms', async () =
     await savesOf(page, `[data-picture=${name}]`);
     pictures.set(name, (await savedPanels(page))[0]);
   }
-  // Paper is white: so are the colours those of the light theme.
+  // The exported background is white, so the colours are those of the light theme.
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
   const [root, honaker, secret, ink] = await page.evaluate(() =>
     ['root', 'map-negative', 'secret', 'ink'].map((name) =>

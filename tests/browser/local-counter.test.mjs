@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: the counter of randomised response among the errors of the mechanisms.
+// The laboratory: counting by randomised response, compared with the errors of the mechanisms.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ const shown = 'randomised-response=shown';
 const name = 'randomised response';
 const near = (value, wanted) => assert.ok(Math.abs(value / wanted - 1) < 1e-9, `${value}, ${wanted}`);
 
-/** In the units of Figure 4: what the library says of the count, by the noise of a measurement. */
+/** The library's count in the units of Figure 4, relative to the noise of a measurement. */
 function expected(options, reports, participations = 1) {
   const simulation = library.simulation({ delta: 1e-6, ...options });
   const { noiseMultiplier } = simulation.certificate;
@@ -53,7 +53,7 @@ test('its formula is the deviation that the library states, and that of many cou
     squares += (library.estimateCount({ ones, reports, epsilon }).count - 20) ** 2;
   }
   const found = Math.sqrt(squares / numRuns);
-  // Five deviations of a root of 400 squares: wrong once in a million seeds.
+  // Five standard deviations of a root of 400 squares; exceeded for one seed in a million.
   assert.ok(Math.abs(found / localStddev(epsilon, reports) - 1) < 5 / Math.sqrt(2 * numRuns), `${found}`);
 });
 

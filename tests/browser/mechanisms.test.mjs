@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The whole catalogue on the page: choice and parameters, matrices, errors, ranking.
+// The whole catalogue on the page: selection and parameters, matrices, errors, ranking.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -111,7 +111,7 @@ test('parameters go into the address and come back, and another mechanism forget
     await textOf(page, '#set-b_weights-error'),
     'decays and weights must be given together',
   );
-  // The run with five bands, which may still be on its way, does not take back what was typed since.
+  // The run with five bands, which may still be in progress, must not overwrite later input.
   await settled(page);
   assert.equal(await page.$eval('#set-b_decays', (input) => input.value), '0.9, 0.5');
   assert.equal(await page.$eval('#set-b_weights-error', (error) => error.hidden), false);
@@ -137,7 +137,7 @@ test('parameters go into the address and come back, and another mechanism forget
     epsilon: 1,
     delta: 1e-6,
     streamSeed: 12,
-    lambda: 1e100, // Kept at their start, where learners beside each other have the same gradients.
+    lambda: 1e100, // keeps learners at their start, where their gradients agree
   });
   assert.equal(key['B blt'], simulation.advance(60).noisySums[59 * 4]);
   simulation.dispose();
@@ -204,7 +204,7 @@ test('the matrices of the tree: every entry can be read, and each is drawn in it
   await reveal(page, 'factorization', '.map');
   const matrices = library.matrices({ mechanism: 'tree', numSteps: 8 });
   const { encoder, decoder, noiseCovariance, numMeasurements: m } = matrices;
-  // The whole tree over eight steps: the root covers all of them, two leaves one each.
+  // In the whole tree over eight steps, the root covers all of them and two leaves one each.
   assert.equal(encoder.reduce((sum, value) => sum + value), 4 * 8);
   assert.match(await textOf(page, '.map:nth-child(1) .map-at'), /^15 × 8, 32 non-zero entries,/);
   const inverse = decoder.map((value, at) => value - (at < m ? 0 : decoder[at - m]));
@@ -355,7 +355,7 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
     assert.ok(rows.every(({ values }) => values[2] >= 1 - 1e-12), 'nothing is below the bound');
     assert.deepEqual(
       rows.filter(({ pressed }) => pressed === 'true').map(({ mechanism }) => mechanism),
-      objective === 'max' ? ['optimal'] : [], // The row of the mean is another optimum.
+      objective === 'max' ? ['optimal'] : [], // The row for the mean is another optimum.
     );
     const reasons = await page.$$eval('#ranking-left-out li', (all) =>
       all.map((one) => one.textContent),
@@ -420,7 +420,7 @@ test('nothing is analysed before it can be seen, nor while the tab is hidden', a
 test('a mechanism without matrices or errors at this size says so in their place', async () => {
   const { page, said } = await open('steps=20', {
     before: () => {
-      // The library refuses no mechanism that runs; so a request is broken on its way.
+      // The library accepts every mechanism that can run, so requests are corrupted in transit.
       const breaks = (message) => {
         const { name, args } = message?.argument ?? {};
         if (!['matrices', 'errorPerStep', 'compare'].includes(name)) return message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Colours that the system forces, and paper: every scene stays legible.
+// Forced colours and printing: every scene stays legible.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -9,7 +9,10 @@ import { complaints, openPage, settled, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
 
-/** The whole story, every scene made and learned: forced colours and paper share it. */
+/**
+ * The whole story, with every scene rendered and learned; shared by the tests of forced colours and
+ * print.
+ */
 let whole;
 before(async () => {
   whole = await openPage(browser, site.url, { story: true, calm: true });
@@ -25,7 +28,7 @@ before(async () => {
   await page.evaluate(addContrast);
 });
 
-/** Adds functions that compare colours of the page; runs there. */
+/** Adds functions that compare colours of the page; runs in the page. */
 function addContrast() {
   const channel = (value) =>
     value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
@@ -37,7 +40,7 @@ function addContrast() {
     const [low, high] = [light(one), light(other)].sort((a, b) => a - b);
     return (high + 0.05) / (low + 0.05);
   };
-  /** Visible elements of a selection with too little contrast to the ground. */
+  /** Visible elements of a selection with too little contrast to the background. */
   window.faint = (selector, properties, ground, least) =>
     [...document.querySelectorAll(selector)]
       .filter((one) => one.checkVisibility({ visibilityProperty: true }))
@@ -49,7 +52,7 @@ function addContrast() {
       });
 }
 
-/** Sees the page under a scheme of the system, in colours that it forces or not, and waits for it. */
+/** Emulates a colour scheme, with or without forced colours, and waits for the page to apply it. */
 async function emulate(page, scheme, forced) {
   const session = await page.createCDPSession();
   const features = [
@@ -84,7 +87,7 @@ for (const [scheme, theme] of some([
 ], 2)) {
   test(`forced colours: texts, lines, marks and handles of every scene are seen: ${scheme}`, async () => {
     const { page, said } = whole;
-    // The theme that was chosen must not fight the colours that are forced.
+    // The selected theme must not conflict with forced colours.
     await chooseTheme(page, theme);
     const session = await emulate(page, scheme, true);
     await page.waitForFunction(() => document.documentElement.dataset.theme === undefined);
@@ -121,7 +124,7 @@ for (const [scheme, theme] of some([
       assert.deepEqual(checked, [], what);
     }
     assert.ok(legend.every((ratio) => ratio > 2.5), `${legend}`);
-    // A swatch has the colour of its line, or tables would not say which is which.
+    // A swatch has the colour of its line; otherwise tables could not identify lines.
     const pairs = await page.$$eval('#scene-tree .swatch, #scene-yours .swatch', (all) =>
       all.flatMap((one) => {
         const kind = [...one.classList].find((name) => name.startsWith('of-'));
@@ -200,7 +203,7 @@ test('print: scenes that were not reached are made before the page prints', only
   assert.equal(scenes.length, 9);
   for (const [id, state] of scenes) assert.equal(state, 'ready', id);
   await page.emulateMediaType('print');
-  // Every figure is drawn, the curve that a guess would reveal among them, and nothing is lacking.
+  // Every figure is drawn, including the curve that a guess would reveal, and nothing is missing.
   const shown = await page.evaluate(() => ({
     curve: getComputedStyle(document.querySelector('.u-curve')).visibility,
     lacking: [...document.querySelectorAll('.scene')].filter(
@@ -217,7 +220,7 @@ test('print: scenes that were not reached are made before the page prints', only
   assert.deepEqual(shown.empty, []);
   assert.equal(shown.accuracies, 3);
   assert.match(shown.rounds, /After round 100 /);
-  // All is there: the browser prints by itself, and the button prints at once.
+  // Everything is ready, so both the browser and the button print immediately.
   await page.emulateMediaType('screen');
   await page.click('#print');
   await page.waitForFunction(() => window.printed === 2);
@@ -250,7 +253,8 @@ test('print: learning that failed is not waited for, and says that it failed', a
     const bar = await page.$eval(`#scene-${id} progress`, (one) => getComputedStyle(one).visibility);
     assert.equal(bar, 'hidden', id);
   }
-  // Nothing is open: the next print has nothing to make ready, and no scene says that it will come.
+  // Nothing is pending: the next print has nothing to prepare, and no scene announces that it will
+  // follow.
   await page.evaluate(() => {
     window.noted = [];
     const note = document.getElementById('print-note');
@@ -282,7 +286,7 @@ test('print from a menu: what is lacking is said, and made for the next time', a
   await page.close();
 });
 
-/** Colours of fresh noise and of what is drawn beside it, wherever they are drawn. */
+/** Colours of fresh noise and of the curves next to it, in every figure. */
 const coloursOf = (page, selectors) =>
   page.evaluate(
     (all) =>
@@ -329,7 +333,7 @@ for (const scheme of some(['light', 'dark'], 2)) {
     for (const [a, b] of [['optimal', 'independent'], ['independent', 'square-root'], ['honaker', 'tree']]) {
       assert.deepEqual(await inLab(a, b), [expected.get(a), expected.get(b)], `${a}, ${b}`);
     }
-    // Any other mechanism leaves a colour to the one whose it is.
+    // Any other mechanism leaves each colour to its own mechanism.
     const [banded, optimal] = await inLab('banded-toeplitz', 'optimal');
     assert.equal(optimal, expected.get('optimal'));
     assert.notEqual(banded, optimal);

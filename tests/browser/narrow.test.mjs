@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A phone: the control and its effect on one screen, charts that a finger can read, targets that it
-// can hit.
+// On a phone: a control and its effect fit on one screen, charts can be read by touch, and targets
+// are large enough.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -120,7 +120,7 @@ test('the knob on an axis leaves its texts free', async () => {
         const knob = plane.querySelector('.knob').getBoundingClientRect();
         return [...plane.querySelectorAll('text')]
           .filter((one) => {
-            // Half a line on either side of the middle: letters fill no more of their box.
+            // Glyphs fill only the middle of their box, half a line on either side.
             const { left, right, top, bottom } = one.getBoundingClientRect();
             const [upper, lower] = [0.8 * top + 0.2 * bottom, 0.2 * top + 0.8 * bottom];
             const beside = right < knob.left || left > knob.right;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The page without a network after one visit, and what installing it needs.
+// The page works without a network after one visit, and meets the requirements for installation.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -31,7 +31,7 @@ let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
-/** Addresses that are kept, by cache. */
+/** Cached addresses, by cache. */
 const keptNames = (page) =>
   page.evaluate(async () => {
     const all = [];
@@ -42,7 +42,7 @@ const keptNames = (page) =>
     return all;
   });
 
-/** Waits until a page is kept whole: its own address is stored last. */
+/** Waits until a page is cached completely; its own address is stored last. */
 async function untilKept(page, url) {
   await page.waitForFunction(
     async (address) => (await caches.match(address)) !== undefined,
@@ -52,7 +52,7 @@ async function untilKept(page, url) {
   await page.evaluate(async () => void (await navigator.serviceWorker.ready));
 }
 
-/** A host, and a profile of its own, so that nothing is kept from another test. */
+/** A new host and a separate profile, so that nothing is cached from another test. */
 async function onNewHost({ from = browser, ...options }, use) {
   const [profile, site] = await Promise.all([from.createBrowserContext(), serveSite(options)]);
   try {
@@ -63,7 +63,7 @@ async function onNewHost({ from = browser, ...options }, use) {
   }
 }
 
-/** The same, of a copy of the site whose folder the test changes. */
+/** The same for a copy of the site whose folder the test changes. */
 async function onChangingHost(options, use) {
   const at = await mkdtemp(path.join(os.tmpdir(), 'dp-ftrl-build-'));
   try {
@@ -84,7 +84,7 @@ test('after one visit to the story, story and laboratory open and compute withou
       .filter((entry) => entry.isFile())
       .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
     const left = names.filter((name) => !kept.includes(site.url + name)).sort();
-    // One of two scripts is the worker, the other plays its part on pages that have none.
+    // One of two scripts is the worker; the other replaces it on pages without workers.
     assert.match(left.shift(), /^assets\/worker-/);
     assert.deepEqual(left, ['dp-ftrl.html', 'index.html', 'service-worker.js']);
     assert.equal(kept.length, names.length - 3, 'nothing else is kept but the page, by its address');
@@ -113,7 +113,7 @@ test('after one visit to the story, story and laboratory open and compute withou
     assert.deepEqual(await lab.page.evaluate(() => window.violations), []);
   }));
 
-/** Hash of the build in a folder, whose service worker names its files. */
+/** Hash of the build in a folder whose service worker lists its files. */
 async function hashOf(at, worker) {
   const names = [...new Set(worker.match(/assets\/[\w.-]+/g)), 'index.html'].sort();
   const sum = createHash('sha256');
@@ -124,7 +124,9 @@ async function hashOf(at, worker) {
   return sum.digest('hex').slice(0, 16);
 }
 
-/** Makes a later build of the one in a folder: its first script has another name, the page another title. */
+/**
+ * Makes a later build in a folder: its first script has another name, and the page another title.
+ */
 async function rebuild(at) {
   const home = await readFile(path.join(at, 'index.html'), 'utf8');
   const [script] = /assets\/index-[^"]+\.js/.exec(home);
@@ -157,7 +159,7 @@ test('a reload shows a new build at once; the old one is removed once its pages 
       async () => (await navigator.serviceWorker.getRegistration()).waiting !== null,
       { polling: 50 },
     );
-    // A page of the same host outside the scope of both workers, so that it keeps none of them.
+    // A page of the same host outside the scope of both workers, so that it keeps neither alive.
     const outside = await profile.newPage();
     await outside.goto(site.origin);
     assert.equal((await keptNames(outside)).length, 2);
@@ -173,7 +175,10 @@ test('a reload shows a new build at once; the old one is removed once its pages 
     assert.deepEqual([...first.said, ...second.said], []);
   }));
 
-/** Counts how often the page asks for a newer build, and takes its hourly timer. Goes to `before`. */
+/**
+ * Counts how often the page checks for a newer build, and intercepts its hourly timer. For
+ * `before`.
+ */
 function watchLooks() {
   window.looks = 0;
   const { update } = ServiceWorkerRegistration.prototype;
@@ -190,18 +195,18 @@ function watchLooks() {
 }
 const looks = (page) => page.evaluate(() => window.looks);
 
-/** Has a tab asked for a newer build once more, and what it found looked at. */
+/** Makes a tab check for a newer build once more, and waits until the result is processed. */
 async function lookAgain(page) {
   await hideTab(page, false);
   await page.evaluate(async () => {
-    // Comes after what the page has asked, and takes longer than its look at what is kept.
+    // Runs after the page's own request, and takes longer than its check of the cache.
     for (let i = 0; i < 2; ++i) await (await navigator.serviceWorker.getRegistration()).update();
   });
 }
 
 const told = (page) => page.waitForSelector('#newer .toast');
 
-/** Two tabs, and a newer build on their host; the second has a setting that was typed. */
+/** Two tabs, and a newer build on their host; the second tab has a typed setting. */
 async function withNewerBuild(use) {
   await onChangingHost({}, async (profile, site, at) => {
     const options = { calm: true, kept: true, before: watchLooks };
@@ -218,7 +223,7 @@ async function withNewerBuild(use) {
   });
 }
 
-/** Whether a tab is the document that it was. */
+/** True if a tab still shows the same document. */
 const isMarked = (page) => page.evaluate(() => window.marked === true);
 
 test('open tabs are told of a newer build once, and load it when they are asked to', () =>
@@ -328,7 +333,7 @@ test('a build that is replaced while it is being kept is never kept in part', as
   try {
     await cp(folder, at, { recursive: true });
     const { script, later } = await rebuild(at);
-    // The host still has the worker and the files of the build before, but no longer its page.
+    // The host still has the worker and the files of the previous build, but no longer its page.
     const worker = path.join(at, 'service-worker.js');
     const newer = await readFile(worker);
     for (const name of ['service-worker.js', script]) await cp(path.join(folder, name), path.join(at, name));
@@ -400,7 +405,7 @@ test('the browser finds nothing that keeps the page from being installed; icons 
     }
     const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
     const reasons = installabilityErrors.map(({ errorId }) => errorId);
-    // Profiles of tests are private ones, in which nothing is installed.
+    // Test profiles are incognito, which does not allow installation.
     assert.deepEqual(reasons.filter((reason) => reason !== 'in-incognito'), []);
     for (const { src, sizes, type } of manifest.icons) {
       const response = await fetch(new URL(src, url));

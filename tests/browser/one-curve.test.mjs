@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: learners beside each other over one true curve, users with several records, and
-// what a release takes of a budget.
+// The laboratory: learners compared over one true curve, users with several records, and the share
+// of a budget that a release spends.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +32,8 @@ test('learners beside each other: one truth, and both releases are of it', async
     const key = await readKey(page, '#sums');
     assert.equal(Object.keys(key).filter((name) => name === 'true total').length, 1);
     const rows = await readTable(page, 'sums-numbers');
-    // A learner whose regularisation keeps it at its start makes the gradients that are added up.
+    // The regularisation keeps this learner at its start, where it makes the gradients to be
+    // summed.
     const common = { ...private1, numSteps: 60, streamSeed: 12, loss, lambda: 1e100 };
     const held = ['optimal', 'independent'].map((mechanism) => {
       const simulation = library.simulation({ ...common, mechanism });
@@ -51,7 +52,7 @@ test('learners beside each other: one truth, and both releases are of it', async
     assert.equal(errors['A release − truth'], key['A optimal'] - key['true total']);
     assert.equal(errors['B release − truth'], key['B independent'] - key['true total']);
     assert.match(await textOf(page, '#sums-note'), /its own gradients.* at the common start of the learners/);
-    // Figure 2 is about learners that move.
+    // Figure 2 shows learners that move.
     const learned = await readTable(page, 'learning-numbers');
     const { lambda, ...free } = common;
     assert.equal(lambda, 1e100);
@@ -115,10 +116,10 @@ test('participation: sensitivity and noise are those of the library, and in the 
     assert.ok(worst <= ((noiseStddev * maxError) / sensitivity) * (1 + 1e-6));
     assert.ok(worst > ((noiseStddev * maxError) / sensitivity) * 0.8);
   }
-  // The figures that come from the library by themselves are about the same users.
+  // Figures computed directly by the library are about the same users.
   await reveal(page, 'errors', '.key');
   const errors = await readKey(page, '#errors');
-  // The key has a “max” of each; the last one is that of the tree.
+  // The key has a “max” for each; the last one belongs to the tree.
   const unit = library.error({ mechanism: 'tree', numSteps: 840, participation });
   assert.equal(errors.max, unit.maxError);
   await page.reload();
@@ -135,7 +136,7 @@ test('participation: sensitivity and noise are those of the library, and in the 
   });
   assert.equal(await valueOf(page, '#target-noise'), Number(epochs.noiseStddev.toPrecision(4)));
   assert.match(await textOf(page, '#set-participation-hint'), /in each of 3 epochs, each of 280 steps/);
-  // 840 is not a multiple of 11: the message stands where it was typed.
+  // 840 is not a multiple of 11, so the message appears where it was typed.
   await enter(page, '#set-participations', '11');
   await page.waitForSelector('#set-participations-error:not([hidden])');
   assert.match(await textOf(page, '#set-participations-error'), /epochs must be a divisor/);
@@ -180,7 +181,7 @@ test('budget: shares add up as the library composes them, and are linked with ep
   await settled(page);
   const tenth = (muOf(await valueOf(page, '#set-epsilon')) / muOf(2)) ** 2;
   assert.ok(Math.abs(tenth - 0.1) < 1e-4, `${tenth}`);
-  // And back: epsilon moves the share.
+  // Conversely, epsilon changes the share.
   await enter(page, '#set-epsilon', '2');
   await page.waitForFunction(() => document.getElementById('budget-share').value === '100');
   await enter(page, '#budget-share', '101');
@@ -216,12 +217,12 @@ test('budget: after a choice that fails, the meter tells what is in force', asyn
     }));
   const inForce = await meter();
   assert.equal(inForce.epsilon, '1');
-  // So small a share that no double is its epsilon: it is refused where it was entered.
+  // The share is so small that no double is its epsilon; it is refused where it was entered.
   await enter(page, '#budget-share', '1e-30');
   await page.waitForSelector('#budget-share-error:not([hidden])');
   const error = 'is too small a share to leave any epsilon';
   assert.deepEqual(await meter(), { ...inForce, share: '1e-30', error });
-  // A run that cannot be made, of a share and of something else while a share is refused.
+  // Runs that fail while a share is refused, due to the share or to another setting.
   await page.evaluate(() => {
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (message, ...rest) {
@@ -240,7 +241,7 @@ test('budget: after a choice that fails, the meter tells what is in force', asyn
   await enter(page, '#budget-share', '200');
   await page.waitForSelector('#budget-share-error:not([hidden])');
   await fails('#set-clipNorm', '3');
-  // Another budget needs no run. A meter of numbers that cannot be added up is not shown.
+  // Another budget needs no run. A meter is hidden if its numbers cannot be added up.
   await page.evaluate(() => {
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (message, ...rest) {

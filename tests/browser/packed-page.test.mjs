@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl page: the page of the package, served on this machine alone, with a table in it.
+// dp-ftrl page: serves the page of the package on this machine only, with a table in it.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -48,7 +48,7 @@ async function serve(args, input = '') {
   return { child, said, url: address.trim() };
 }
 
-/** The answer to a request, whatever its status. */
+/** Response to a request, for any status. */
 async function get(url, method = 'GET') {
   const [response] = await once(http.request(url, { method }).end(), 'response');
   let body = '';
@@ -56,7 +56,7 @@ async function get(url, method = 'GET') {
   return { status: response.statusCode, headers: response.headers, body };
 }
 
-/** Opens the address as it is printed, and waits until the table's columns are shown. */
+/** Opens the printed address, and waits until the table's columns are shown. */
 async function openTable(url) {
   const opened = await openPage(browser, url, { story: true, calm: true });
   await opened.page.waitForSelector('#clip-guide .ask');
@@ -119,7 +119,7 @@ test('page: without a table it is the single file, to the byte, and opens the st
   await page.close();
 });
 
-/** Whether something on this machine takes connections at an address. */
+/** True if a server on this machine accepts connections at an address. */
 function isOpen(host, port) {
   return new Promise((resolve) => {
     const socket = net.connect({ host, port });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The page plays, and what it shows is what the library computes.
+// The page plays, and shows what the library computes.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ const library = await load();
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** The library's own run, in pieces of an odd size. */
+/** The library's own run, in chunks of an odd size. */
 function simulate(options) {
   const simulation = library.simulation({ noiseSeed: 1, streamSeed: 12, ...options });
   const { dimension, numSteps, regretBound, certificate, grid } = simulation;
@@ -135,7 +135,7 @@ test('the drawn line goes through the released numbers', async () => {
   await settled(page);
   const { rows } = simulate({ ...common, numSteps });
   const values = rows.map((row) => row.release[0]);
-  // Rows of the canvas, in the column of each step and its neighbours, that have the line's colour.
+  // Rows of the canvas that have the line's colour, in the columns of each step and its neighbours.
   const drawn = await page.evaluate((n) => {
     const canvas = document.querySelector('#sums canvas');
     const frame = canvas.getBoundingClientRect();
@@ -216,7 +216,7 @@ test('the norm is shown with its own band, the bound with the regret', async () 
   const key = await readKey(page, '#sums');
   near(key.release, Math.hypot(...last.release), 'norm of the release');
   near(key['true total'], Math.hypot(...last.truth), 'norm of the true total');
-  // In two dimensions P(||z|| <= r) = 1 - exp(-r^2 / 2), here P(|N(0, 1)| <= 2).
+  // In two dimensions P(||z|| <= r) = 1 - exp(-r^2 / 2), which is set to P(|N(0, 1)| <= 2).
   near(key['2σ band'], last.stddev * Math.sqrt(-2 * Math.log(1 - 0.9544997361036416)), 'radius');
   const learning = await readKey(page, '#learning');
   assert.equal(learning.bound, expected.regretBound.private);
@@ -389,7 +389,8 @@ test('100,000 steps at full speed, at most as many points as pixels, short frame
   const { page, said } = await openPage(browser, `${site.url}#steps=100000&speed=max`);
   const median = await medianFrame(page);
   if (median >= 16) {
-    // A busy machine makes every frame long: then no longer than those of a run of 2,000 steps.
+    // On a busy machine every frame is long; then frames must not be much longer than in a run of
+    // 2,000 steps.
     const { page: short } = await openPage(browser, `${site.url}#steps=2000&speed=500`);
     const usual = await medianFrame(short);
     assert.ok(median < 4 * usual, `median frame took ${median} ms, of a short run ${usual} ms`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The page's own small mathematics and its readers of text, without a browser.
+// The page's mathematical helpers and text parsers, without a browser.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -170,7 +170,7 @@ test('decimation loses no extreme, adds none, and keeps the pixels it was given'
       values.reduce((a, b) => Math.min(a, b)),
     );
     if (n <= width && spacing === 'linear') assert.deepEqual([...column], values);
-    // On a logarithmic axis the first steps are far apart: none of them is thrown together.
+    // On a logarithmic axis the first steps are far apart, so none of them are merged.
     if (spacing === 'log') assert.deepEqual([...column.slice(0, 20)], values.slice(0, 20));
   }
 });
@@ -292,7 +292,7 @@ test('what counts of a person: the first rows that keep the limit, all of a step
   const roles = { person: 'user', time: 'time', bucket: 'day', from: '', to: '' };
   const limit = { maxContributions: 2, minSeparation: 4 };
   const records = recordsOf(csv, ['n'], roles, limit);
-  // a on days 0 and 4, not on day 3, which is too near, and not on day 6, the third one.
+  // a counts on days 0 and 4, but not on day 3, which is too close, nor on day 6, the third one.
   assert.deepEqual([...records.table.values], [5, 2, 0, 0, 0, 0, 0, 0, 80, 32, 0, 0, 0, 0]);
   assert.deepEqual([...records.raw], [7, 0, 0, 8, 112, 0, 128]);
   assert.deepEqual(
@@ -314,7 +314,8 @@ test('what counts of a person: the first rows that keep the limit, all of a step
     const time = { person: '', time: 't', bucket: 'day', from: '', to: '' };
     assert.throws(() => recordsOf(wrong, ['n'], time, limit), { message, role: 'time' });
   }
-  // First and last bucket that are said beforehand: empty steps before and after, and no row outside.
+  // With first and last bucket given, empty steps appear before and after, and no row falls
+  // outside.
   const said = { person: '', time: 't', bucket: 'day', from: '2026-02-27', to: '2026-03-04T10:00Z' };
   const few = parts.csv.parseCsv('t,n\n2026-02-28,1\n2026-03-02,2\n');
   const within = recordsOf(few, ['n'], said, limit);
@@ -361,7 +362,7 @@ test('persons whose texts are one number are two persons, as for the command', (
     assert.deepEqual([...table.values], [1, 1, 0], `${first} and ${second}`);
     assert.deepEqual([numPersons, numDropped], [2, 1]);
   }
-  // Reading them as numbers to be summed makes no two of them one.
+  // Reading them as numbers to be summed must not merge any two of them.
   const csv = tableOf(['1,000', '1000', 'A5', 'A6', '0', '1,000']);
   const column = csv.columns[0];
   const [thousands] = parts.csv_repair.readingsOf(csv, column);
@@ -414,7 +415,7 @@ test('releases that fit a budget: as many as the library lets pass, up to the mo
   }
 });
 
-/** Differ from the defaults in every setting that is no parameter. */
+/** Settings that differ from the defaults in everything that is not a parameter. */
 const otherSettings = {
   mechanism: 'honaker',
   compare: 'output',
@@ -486,7 +487,7 @@ test('the address: what is written is read back; the defaults are not written', 
   const { histogram, queries, queriesView } = defaults;
   assert.deepEqual(read.settings, { ...settings, histogram, queries, queriesView });
   assert.equal(read.refused.size + read.unknown.length, 0);
-  // The view of histograms has its own settings, and the privacy of all.
+  // The histogram view has its own settings and shares the privacy settings.
   assert.equal(writeQueriesAddress(defaults), 'queries');
   const asked = readAddress(`#${writeQueriesAddress(settings)}`);
   const { epsilon, delta, neighbours, noiseSeed, deployed } = settings;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Own tables whose rows are events of persons: whose row it is, how many of them count, and the days
-// that are steps; with the numbers of `peopleSum` and of the command.
+// The user's own tables with one row per event of a person: whose row it is, how many count, and
+// days as steps; with the numbers of `peopleSum` and of the command.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -62,7 +62,7 @@ async function drop(page, text) {
 
 const valueOf = (page, selector) => page.$eval(selector, (one) => one.value);
 
-/** Releases and true totals of the visits by day, as the library makes them. */
+/** Releases and true totals of the visits by day, computed by the library. */
 function byDay({ clipNorm, participation, epsilon = 1 }) {
   const rows = visits.trim().split('\n').slice(1).map((line) => line.split(','));
   const dayOf = (time) => Math.floor(Date.parse(time) / 86_400_000);
@@ -123,11 +123,12 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   const rows = await readTable(page, 'sums-numbers');
   for (const [step, row] of rows) assert.equal(row.release, expected.releases[step - 1], `step ${step}`);
   assert.match(await textOf(page, '#set-participation-hint'), /^At most 12 records of each person count, at least 7 steps apart/);
-  // Both the limit of a person and the clip take something away: the total of all rows shows how much.
+  // Both the limit per person and the clip norm remove something; the total of all rows shows how
+  // much.
   const key = await readKey(page, '#sums');
   assert.equal(key['all rows'], total);
   assert.ok(key['true total'] < total);
-  // And the command, as the page writes it, says the same.
+  // The command line shown on the page gives the same result.
   await page.click('#export-open');
   const command = await textOf(page, '#export-command');
   assert.match(command, /--time-column time --bucket day --user-column member --max-contributions 12/);
@@ -239,7 +240,7 @@ test('persons and times are chosen after the clip, too, and with the keyboard', 
   await page.waitForFunction(() => /steps=12(&|$)/.test(location.hash));
   await settled(page);
   assert.match(await textOf(page, '#set-time-hint'), /^12 steps, one per week/);
-  // A refused number stays where it was typed, and epochs go with no user column.
+  // A refused number stays in its field, and epochs cannot be combined with a user column.
   await enter(page, '#set-person-most', '0');
   assert.match(await textOf(page, '#set-person-error'), /must be a whole number from 1/);
   await page.select('#set-participation', 'epochs');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures of the story and of the histograms as SVG: they parse, and have the numbers that are shown.
+// Figures of the story and of the histograms as SVG: they are well-formed and contain the numbers
+// shown.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +10,7 @@ import { openPage, savedPanels, savesOf, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
 
-/** Opens a scene alone, computed and learned. */
+/** Opens a single scene, computed and learned. */
 async function openScene(id, scheme = 'light') {
   const address = `${site.url}?embed=${id}`;
   const opened = await openPage(browser, address, { story: true, calm: true, scheme });
@@ -33,7 +34,7 @@ async function openScene(id, scheme = 'light') {
 const near = (value, expected, room, what) =>
   assert.ok(Math.abs(value - expected) <= room, `${what}: ${value}, not ${expected}`);
 
-/** Colours of a panel by the names of its lines, which are the only ones in it. */
+/** Colour of the only line in a panel whose name matches. */
 function colourOf(panel, pattern) {
   const found = Object.entries(panel.legend).filter(([name]) => pattern.test(name));
   assert.equal(found.length, 1, `${pattern} in ${Object.keys(panel.legend)}`);
@@ -42,7 +43,7 @@ function colourOf(panel, pattern) {
   return found[0][1];
 }
 
-/** Names every line by a part of its text, with the name of its colour in the style sheet. */
+/** Maps part of every line's text to the name of its colour in the style sheet. */
 const coloured = {
   hero: [{ 'noise that later noise takes back': 'private', 'fresh noise': 'fresh', 'true count': 'secret' }],
   attacker: [{ came: 'private', 'stayed away': 'muted' }],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The view of histograms: one that is drawn, typed or loaded, and what is answered about it.
+// The histogram view: drawing, typing or loading a histogram, and the answers about it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ async function open(hash = '') {
   return opened;
 }
 
-/** The numbers of the table, row after row, when they are about this histogram and workload. */
+/** Numbers of the table, row by row, once they are about this histogram and workload. */
 async function table(page, { queries }) {
   await page.waitForFunction(
     (n) => document.getElementById('queries-note').textContent.startsWith(`${n} queries`),
@@ -44,7 +44,7 @@ async function table(page, { queries }) {
   );
 }
 
-/** Computes what the table must show. */
+/** Computes the numbers that the table must show. */
 function expected(workload, histogram, more = {}) {
   const target = { workload, epsilon: 1, delta: 1e-6, ...more };
   const best = library.queries(target);
@@ -117,7 +117,7 @@ test('queries: bars are drawn with the pointer and with the keyboard', async () 
     const { x, y, width, height } = bars.getBoundingClientRect();
     return { x, y, width, height };
   });
-  // The upper edge stands for 20 records.
+  // The upper edge corresponds to 20 records.
   const at = (value, records) => [
     box.x + ((value + 0.5) * box.width) / 4,
     box.y + (1 - records / 20) * box.height,

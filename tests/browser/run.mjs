@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the tests beside this file, two files at a time and the largest first. In the order of their
-// names, as `node --test` has it, a long one comes last, and runs while the other processor idles.
-// A file in which the browser stopped drawing a page runs once more.
+// Runs the tests in this folder, two files at a time and the largest first. In alphabetical order,
+// as in `node --test`, a long file comes last and runs while the other processor idles. A file in
+// which the browser stopped drawing a page runs once more.
 //
 //   usage: node tests/browser/run.mjs [FOLDER]      default: this folder
 
@@ -14,7 +14,9 @@ import { tap } from 'node:test/reporters';
 import { inspect } from 'node:util';
 import { STALLED } from './support.mjs';
 
-/** Runs files, and returns those with failures: file -> whether the browser stopped drawing in it. */
+/**
+ * Runs files and returns those with failures: file -> whether the browser stopped drawing in it.
+ */
 async function failuresOf(files) {
   const failures = new Map();
   const results = run({ files, concurrency: 2 });

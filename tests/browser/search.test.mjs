@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The search for the optimum in the page: its result, its bar, and giving it up.
+// The search for the optimum on the page: its result, its progress bar, and cancelling it.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rules of the built service worker, in a made-up browser: which addresses it answers, with what,
-// and which builds it keeps.
+// The rules of the built service worker, tested in a simulated browser: which addresses it answers,
+// with what, and which builds it keeps.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -15,10 +15,10 @@ const scope = 'http://host/some/where/';
 const built = await readFile(path.join(site, 'service-worker.js'), 'utf8');
 const script = /assets\/index-[^"]+js/.exec(built)[0];
 
-/** Returns the content of a file as the host of a build has it. */
+/** Content of a file as served by the host of a build. */
 const contentOf = (build, url) => `${build} ${url}`;
 
-/** The worker of a build whose files say which build they are of, with its hash put in. */
+/** Worker of a build whose files name their build, with its hash inserted. */
 function workerOf(build, code = built) {
   const names = [...new Set(code.match(/assets\/[\w.-]+/g)), 'index.html'].sort();
   const sum = createHash('sha256');
@@ -30,17 +30,17 @@ function workerOf(build, code = built) {
   return code.replace(/"[0-9a-f]{16}"/g, `"${hash}"`);
 }
 const source = workerOf('first');
-/** The worker of a build whose scripts have other names. */
+/** Worker of a build whose scripts have other names. */
 const laterSource = workerOf('second', built.replace(/assets\/(?=\w)/g, 'assets/later-'));
 
 const urlOf = (request) => (typeof request === 'string' ? request : request.url);
 
-/** A host that may be out of reach, and caches; what is fetched says which build it is of. */
+/** A host that may be offline, and caches; fetched content names its build. */
 class World {
   caches = new Map();
   build = 'first';
   online = true;
-  /** Files that can be stored before there is no room left. */
+  /** Number of files that can be stored before storage is full. */
   room = Infinity;
   /** Called before each answer. */
   asked = () => {};
@@ -93,7 +93,7 @@ class World {
     return {
       install: () => live('install'),
       activate: () => live('activate'),
-      /** Text of the answer. Undefined: it leaves the address to the browser. */
+      /** Text of the response; undefined if the worker leaves the address to the browser. */
       async ask(address, { mode = 'cors', method = 'GET' } = {}) {
         const request = { url: new URL(address, scope).href, mode, method };
         let answer;
@@ -150,7 +150,7 @@ test('a build that could not be kept whole is not shown', async () => {
   assert.equal(await worker.ask('', opened), `first ${scope}`);
 });
 
-/** Nothing but the first build is kept, and it is whole. */
+/** Expects that only the first build is cached, and completely. */
 async function onlyFirstIsKept() {
   assert.equal(world.caches.size, 1);
   world.online = false;

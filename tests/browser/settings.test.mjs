@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The address holds the whole state; what is wrong is said where it is wrong, and the last good run
+// The address holds the whole state; errors are reported at their control, and the last valid run
 // stays.
 
 import assert from 'node:assert/strict';
@@ -225,7 +225,7 @@ test('a second mechanism runs on the same stream, with its own certificate', asy
   await page.close();
 });
 
-/** Whether a canvas has pixels of the colour that marks what is secret. */
+/** True if a canvas has pixels of the colour that marks secrets. */
 const drawsSecrets = (page) =>
   page.evaluate(() => {
     const style = getComputedStyle(document.documentElement).getPropertyValue('--secret').trim();
@@ -262,7 +262,7 @@ test('hiding the secrets leaves nothing of them on the page', async () => {
   const visible = await page.$eval('.stage', (stage) => stage.innerText);
   assert.doesNotMatch(visible, /true total|truth|twin|right so far/i);
   assert.doesNotMatch(await textOf(page, '#summary'), /true/);
-  // Neither in what a screen reader says, at the last step or another.
+  // Secrets are also absent from the text for screen readers, at the last step and at others.
   await page.focus('#sums [role=slider]');
   await page.keyboard.press('ArrowLeft');
   const spoken = await page.$$eval('.stage *', (all) =>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: the band that holds every step at once, beside the one that holds it step by step.
+// The laboratory: the simultaneous band for all steps, next to the band for single steps.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ const day = `data=shop_day&column=count&label=-&steps=840&compare=independent&${
 const line = 'every step, 95 %';
 const drawn = (page) => page.waitForSelector('#sums .swatch.wide');
 
-/** Half of the width that is to be drawn, of a simulation that the page shows. */
+/** Half the width of the band to be drawn, for a simulation that the page shows. */
 function expected(options, { certificate, dimension }) {
   const error = library.error({ ...options, beta: 0.05, dimension });
   const unit = certificate.noiseMultiplier * certificate.clipNorm;
@@ -99,7 +99,7 @@ test('of many runs, few leave the band for every step, and most the band of each
     if (errors.some((error) => error > key[line])) left[line] += 1;
     if (errors.some((error, step) => error > 2 * stddev[step])) left['2σ band'] += 1;
   }
-  // By chance, more than 40 of 400 would leave a band of probability 0.95 once in 10^5 tries.
+  // More than 40 of 400 leave a band of probability 0.95 by chance once in 10^5 tries.
   assert.ok(left[line] <= 40, `${left[line]} left the wide band`);
   assert.ok(left[line] > 0, 'the band is not far too wide');
   assert.ok(left['2σ band'] > numRuns / 3, `${left['2σ band']} left the narrow band`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The page as one file, opened without a server; pages without workers; sizes.
+// The page as a single file, opened without a server; pages without workers; sizes.
 
 import assert from 'node:assert/strict';
 import { copyFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

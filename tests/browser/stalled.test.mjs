@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Pages that the browser stops drawing: waits for them end, and their file, no other, runs once more.
+// Pages that the browser stops drawing: waits on them end, and only their file runs once more.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -13,7 +13,10 @@ import { openPage, root, STALLED, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
 
-/** Runs a file of tests as `run.mjs` runs those of the page; it may mark with the file `seen` that it ran before. */
+/**
+ * Runs a test file in the way `run.mjs` does; the test may create the file `seen` to mark that it
+ * ran before.
+ */
 function ran(body) {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'dp-ftrl-stalled-'));
   try {

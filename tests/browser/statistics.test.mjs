@@ -17,7 +17,7 @@ const target = { mechanism: 'square-root', numSteps: 840, epsilon: 1, delta: 1e-
 const text = await readFile(path.join(root, 'examples/shop_day.csv'), 'utf8');
 const rows = text.trim().split('\n').slice(1).map((line) => line.split(','));
 
-/** Returns what the library releases for every record as a step. */
+/** Returns the releases of the library, with every record as a step. */
 function readings(options, records) {
   const statistic = library.statistic({ ...target, ...options });
   const all = statistic.releaseMany(records);
@@ -25,7 +25,7 @@ function readings(options, records) {
   return all;
 }
 
-/** Waits for charts of these numbers, and for the released one to be another. */
+/** Waits for charts with these keys, and for a released number other than `before`. */
 async function drawn(page, keys, before = NaN) {
   await page.$eval('#statistics', (one) => one.scrollIntoView());
   await page.waitForFunction(
@@ -42,7 +42,7 @@ async function drawn(page, keys, before = NaN) {
 
 const keyOf = (page, key) => readKey(page, `#statistics [data-key="${key}"]`);
 
-/** The rows of the CSV of Figure 6, by the names of its columns, and the comment above them. */
+/** Rows of the CSV of Figure 6 by column name, and the comment above them. */
 async function savedNumbers(page) {
   await page.click('#export-open');
   await savesOf(page, '#export-statistics');
@@ -75,7 +75,7 @@ test('mean, spread and count are those of the library, by keyboard and in the ta
   const { low, high, stddev } = all[step - 1].mean[0];
   assert.deepEqual([cells['mean-low'], cells['mean-high'], cells['mean-stddev']], [low, high, stddev]);
   assert.equal(cells['count-truth'], step);
-  // A file has all digits of all steps.
+  // The file has all digits of all steps.
   const saved = await savedNumbers(page);
   assert.equal(saved.settings.statistic, 'moments');
   assert.equal(saved.rows.length, 840);
@@ -86,14 +86,15 @@ test('mean, spread and count are those of the library, by keyboard and in the ta
     assert.deepEqual([...partsOf(row, 'count'), Number(row['count-truth'])], [...partsIn(all[i].count), i + 1]);
   });
   assert.equal('time' in saved.rows[0], false);
-  // The cursor goes through all charts, and the figures above.
+  // The cursor moves in all charts, and in the figures above.
   await page.focus('#statistics [data-key=spread] .plot');
   await page.keyboard.press('Home');
   assert.equal(await textOf(page, '#statistics [data-key=mean] .key-at'), 'step 1');
   assert.equal((await keyOf(page, 'mean')).release, all[0].mean[0].value);
   assert.match(await page.$eval('#statistics [data-key=count] .plot', (one) => one.getAttribute('aria-valuetext')), /^step 1, Number of records: release .*, interval .* to .*; secret: without noise 1$/);
   assert.deepEqual(await complaints(page), []);
-  // Another range by keyboard, which stands in the address; a wrong one is refused where it is typed.
+  // Enters another range by keyboard, which appears in the address; an invalid one is refused in
+  // place.
   await enter(page, '#set-range', '0:5');
   await drawn(page, 'mean,spread,count', shown.release);
   assert.match(page.url(), /range=0%3A5/);
@@ -101,7 +102,7 @@ test('mean, spread and count are those of the library, by keyboard and in the ta
   assert.match(await textOf(page, '#statistics-note'), new RegExp(`Secret: ${clipped} of 840 records are outside 0 to 5 and are clipped\\.`));
   await enter(page, '#set-range', '5:0');
   assert.match(await textOf(page, '#set-range-error'), /^range must be two numbers such as 0:90/);
-  // Nothing secret is left where secrets are hidden.
+  // No secret remains when secrets are hidden.
   await page.click('#deployed');
   await page.waitForFunction(() => !document.querySelector('#statistics .secret'));
   const spoken = await page.$eval('figure:has(#statistics)', (one) => one.outerHTML);
@@ -141,7 +142,7 @@ test('counts of categories follow the address, the seed and the neighbours', asy
   await page.click('#statistics-again');
   await drawn(page, '0,1,other', last(7).count[0].value);
   assert.equal((await keyOf(page, '0')).release, last(8).count[0].value);
-  // Another column has categories of its own, which someone has to say.
+  // Another column has other categories, which the user must specify.
   await page.select('#set-category', 'count');
   await page.waitForFunction(() => /^Say which categories of count to count/.test(document.getElementById('statistics').textContent));
   assert.doesNotMatch(page.url(), /domain/);
@@ -169,7 +170,8 @@ test('several sums of one budget, typed by keyboard, with what each would have a
     const shown = await keyOf(page, key);
     assert.equal(shown.release, all.at(-1).sum[i][0].value);
     assert.ok(Math.abs(shown['without noise'] - truth[i]) < 1e-9);
-    // Errors as they are measured in the releases, and as one workload has them for the same noise multiplier.
+    // Errors measured in the releases, and those of a single workload with the same noise
+    // multiplier.
     const together = Math.sqrt(all.reduce((sum, one) => sum + one.sum[i][0].stddev ** 2, 0) / 200);
     const alone = 20 * statistic.certificate.noiseMultiplier * library.error({ ...own, workload }).meanError;
     const text = await textOf(page, `#statistics [data-key="${key}"] .hint`);
@@ -186,7 +188,7 @@ test('several sums of one budget, typed by keyboard, with what each would have a
   await enter(page, '#set-together', 'total');
   assert.match(await textOf(page, '#set-together-error'), /^together must be 2 to 6 different sums/);
   await enter(page, '#set-together', 'window=2,decay=0.5');
-  // A long horizon has the quick encoder, without the parameters of another one.
+  // A long horizon uses the quick encoder, without parameters of another one.
   await enter(page, '#set-numSteps', '840');
   await page.$eval('#statistics', (one) => one.scrollIntoView());
   await page.waitForFunction(() => /The mechanism is blt, because beyond 512 steps .*; alone, each would use normalized-square-root, or this one where it is better\./.test(document.getElementById('statistics-note').textContent));

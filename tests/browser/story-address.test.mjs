@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Positions of handles in the address: a scene is shared as it was left, and Back undoes a move.
+// Handle positions in the address: a shared scene opens as it was left, and Back undoes a move.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { becomes, launchFirefox, openPage, settled, startSite, withoutFirefox } 
 
 const { site, browser } = await startSite();
 
-/** Handles of each scene with the key that moves them, and the position that follows. */
+/** Handles of each scene, with the key that moves them and the resulting position. */
 const moves = [
   ['hero', '.slider', 'ArrowLeft', 'square-root'],
   ['attacker', '.slider', 'End', '10'],
@@ -29,7 +29,7 @@ async function reach(page, scene) {
   await becomes(page, (id) => document.getElementById(id).dataset.state === 'ready', `scene-${scene}`);
 }
 
-/** Reads what a handle says, and everything the scene says in numbers. */
+/** Reads the label of a handle, and all numbers that the scene shows. */
 const shown = (page, scene, handle) =>
   page.$eval(
     `#scene-${scene}`,
@@ -40,7 +40,7 @@ const shown = (page, scene, handle) =>
     handle,
   );
 
-/** Moves a handle; crowds and learners first compute what can be moved to. */
+/** Moves a handle; crowds and learners must first compute the positions. */
 async function move(page, [scene, handle, key, position]) {
   await reach(page, scene);
   const selector = `#scene-${scene} ${handle}`;
@@ -99,7 +99,7 @@ test('Back undoes a move and leaves the reader in place; Forward makes it again'
   await page.goForward();
   await becomes(page, () => location.hash !== '');
   assert.deepEqual([await text(hero), await text(attacker)], [moved[0], first[1]]);
-  // From scene to scene handles stay; a shared link has those of its scene alone.
+  // Handles stay when moving between scenes; a shared link contains only those of its scene.
   await page.$eval('.contents a[href="#scene=naive"]', (link) => link.click());
   assert.equal(await hashOf(page), '#scene=naive&hero=square-root');
   assert.equal(await focused(), 'scene-naive');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The scenes of the tree, of the floor and of the reader's own horizon: every handle moved by the
-// keyboard, and the numbers shown compared with the library's.
+// The scenes of the tree, of the lower bound and of the reader's own horizon: every handle moved by
+// the keyboard, and the numbers compared with the library's.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const dp = await load();
 const delta = 1e-6;
 const numSteps = 1024;
 
-/** Opens a scene, runs `check` on it, and fails if the page said anything. */
+/** Opens a scene, runs `check` on it, and fails if the page logged anything. */
 async function inScene(id, check, options = {}) {
   const { page, said } = await openPage(browser, `${site.url}#scene=${id}`, {
     story: true,
@@ -46,7 +46,7 @@ const attribute = (page, selector, name) =>
   page.$eval(selector, (one, key) => one.getAttribute(key), name);
 
 async function press(page, selector, key, times = 1) {
-  await page.$eval(selector, (one) => one.focus()); // `page.focus` knows no SVG.
+  await page.$eval(selector, (one) => one.focus()); // `page.focus` does not support SVG.
   for (let i = 0; i < times; ++i) await page.keyboard.press(key);
 }
 
@@ -80,7 +80,7 @@ test('the tree: its numbers, and a handle that lights the blocks of a total', as
     const readout = await page.$eval(`${scene} .readout`, (one) => one.textContent);
     assert.ok(readout.includes(stddev[1022].toFixed(2)), readout);
 
-    // A shorter stream, by the keyboard, where the tree has not paid off yet.
+    // A shorter stream, set by the keyboard, for which the tree is no improvement yet.
     await press(page, `${scene} input[value="1024"]`, 'ArrowLeft', 2);
     await page.waitForFunction(
       (one) => document.querySelector(one).value === '4',
@@ -103,7 +103,7 @@ test('the floor: its numbers, and bars whose errors are those of the library', a
       texts.push(await readNear(page, name, optimum(buffers).maxError));
     }
     assert.equal(numbers.length, texts.length);
-    // The row that is called optimal is the mechanism of the first picture.
+    // The row called optimal is the mechanism of the first picture.
     assert.equal(optimum(8).maxError, dp.error({ mechanism: 'optimal', numSteps }).maxError);
     const root = dp.error({ mechanism: 'square-root', numSteps }).maxError;
     texts.push(await readNear(page, `${scene} data.square-root`, root));
@@ -112,7 +112,7 @@ test('the floor: its numbers, and bars whose errors are those of the library', a
     assert.equal((await read(page, `${scene} data.louder`)).text, '2.04');
     assert.equal((await read(page, `${scene} data.quieter`)).text, '9.8');
 
-    // Fresh noise, then a share of 0.97 of the draw before taken back: lambda-cgd.
+    // Fresh noise, then taking back 0.97 of the previous draw: lambda-cgd.
     await press(page, '#floor-fresh', 'Enter');
     await readNear(page, `${scene} data.own`, 32);
     const first = `${scene} [role=slider]`;
@@ -125,7 +125,7 @@ test('the floor: its numbers, and bars whose errors are those of the library', a
     await press(page, first, 'Home');
     assert.equal((await read(page, `${scene} data.best`)).text, '5.701', 'the best is kept');
 
-    // Every bar has its handle, and the square root comes back with all its digits.
+    // Every bar has a handle, and the square root is restored to all digits.
     const handles = await page.$$(first);
     assert.equal(handles.length, 8);
     for (const handle of handles) {
@@ -200,7 +200,7 @@ test('yours: a million steps, other horizons, and the epsilon of an error', asyn
     await press(page, slider, 'ArrowRight', 7);
     await shows('100 totals');
 
-    // The laboratory understands the address.
+    // The laboratory accepts the address.
     const href = await attribute(page, '#yours-lab', 'href');
     const wanted = new URLSearchParams(href.slice(1)).get('epsilon');
     await press(page, '#yours-lab', 'Enter');
@@ -218,7 +218,7 @@ test('yours: a file given to the story is read in the laboratory', async () => {
   await inScene('yours', async (page) => {
     const input = await page.$('#yours-file');
     await input.uploadFile(`${root}examples/shop_day.csv`);
-    // The example that the laboratory opens with has a guide of its own.
+    // The example that opens in the laboratory has its own guide.
     await page.waitForFunction(() => document.getElementById('set-source')?.value === 'own');
     await page.waitForSelector('#clip-guide li', { visible: true });
     const columns = await page.$$eval('.columns label:not(.unit)', (all) => all.map((one) => one.textContent));
@@ -236,7 +236,7 @@ test('a file dropped anywhere on the story is read in the laboratory', async () 
         document
           .querySelector('#scene-attacker .game')
           .dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      // The browser would leave the page for a file whose events nobody cancels.
+      // Without cancelling these events, the browser would navigate to the dropped file.
       const cancelled = [!put('dragover')];
       cancelled.push(document.documentElement.classList.contains('dropping'), !put('drop'));
       return cancelled;

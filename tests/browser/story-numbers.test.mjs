@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers that scenes of the story compute by themselves, against the library; without a browser.
+// Numbers that scenes of the story compute themselves, compared with the library, without a
+// browser.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -50,8 +51,8 @@ test('the blocks of a total are dyadic, side by side, and as many as the library
 });
 
 test('the plain tree beats fresh noise from 21 steps on, and before only at 13 and 14', () => {
-  // The error of the tree changes only at powers of two and one step before them; in between, that of
-  // fresh noise grows.
+  // The error of the tree changes only at powers of two and one step before them; in between, only
+  // the error of fresh noise increases.
   const short = Array.from({ length: 300 }, (_, i) => i + 1);
   const long = [511, 512, 513, 1023, 1024, 1025, 2047, 2049, 337, 480, 700, 777, 900, 1100];
   const better = [];
@@ -147,7 +148,7 @@ test('bars: the square root makes an increment noisier and the worst total quiet
   const fresh = floor.errorsOfBars(Float64Array.of(1), numSteps);
   assert.equal((root.increment / fresh.increment).toFixed(2), '2.04');
   assert.equal((fresh.worst / root.worst).toFixed(1), '9.8');
-  // The increment of the last of 64 steps, from the library's covariance of the totals.
+  // Variance of the last of 64 increments, from the library's covariance of the totals.
   const { noiseCovariance: cov } = dp.matrices({ mechanism: 'square-root', numSteps: 64 });
   const at = (i, j) => cov[64 * i + j];
   const variance = at(63, 63) + at(62, 62) - 2 * at(63, 62);
@@ -161,7 +162,7 @@ test('the table over the horizon: rows computed again are the same', () => {
   for (const { numSteps, errors, floor: bound } of horizons) {
     assert.ok(errors.every((error) => error >= bound * (1 - 2e-6)), `${numSteps}: the floor`);
     rankedMechanisms.forEach((mechanism, i) => {
-      // An optimum beyond 20,000 steps takes longer than all other rows together.
+      // The optimum for more than 20,000 steps takes longer than all other rows together.
       if (mechanism === 'optimal' && (numSteps > 20_000 || Math.log10(numSteps) % 1 > 0.1)) return;
       const found = dp.error({ mechanism, numSteps });
       assertNear(errors[i], found.maxError, `${mechanism} at ${numSteps} steps`, 6e-6);

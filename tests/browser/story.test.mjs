@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The story: which address opens what, and scenes whose handles show what the library computes.
+// The story: which address opens which scene, and scenes whose handles show what the library
+// computes.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -26,7 +27,7 @@ const library = await load();
 
 const viewOf = (page) => page.$eval('html', (root) => root.dataset.view);
 
-/** Opens the story, and waits until a scene can be used. */
+/** Opens the story, and waits until a scene is usable. */
 async function openStory(id, { address = `#scene=${id}`, ...options } = {}) {
   const opened = await openPage(browser, `${site.url}${address}`, {
     calm: true,
@@ -169,7 +170,7 @@ test('hero: without scripts the picture, its numbers and the words are there', a
   assert.deepEqual([stops[0][2], stops[3][2]], ['± 270.4', '± 25.0']);
   const plot = await (await page.$('.hero-still svg')).boundingBox();
   assert.ok(plot.width > 300 && plot.height > 200);
-  // Its axis goes from -100 to 800.
+  // The axis ranges from -100 to 800.
   for (const tick of await page.$$('.hero-still .ticks-y span')) {
     const text = await tick.evaluate((one) => one.textContent);
     if (text === '') continue;
@@ -237,7 +238,8 @@ test('attacker: guesses are counted as they are answered; the best one is right 
   await page.waitForFunction(() =>
     document.querySelector('.machine').textContent.includes(' of 1,000 right'),
   );
-  // 822 are expected with a standard deviation of 12.1: seven of them happen by chance once in 10^11.
+  // 822 are expected with a standard deviation of 12.1; a deviation of seven of these happens by
+  // chance once in 10^11.
   const machine = await numberOf(page, '.machine data');
   assert.ok(Math.abs(machine - 822) < 85, `${machine} of 1000`);
   await page.close();
@@ -276,14 +278,14 @@ test('naive: the funnel follows the horizon, with the numbers of the library', a
     {},
     before[0],
   );
-  // A run ends inside with probability 95.45 %: 20 or fewer of 30 happen once in 10^6.
+  // A run stays inside with probability 95.45 %, so 20 or fewer of 30 happen once in 10^6.
   const inside = Number((await textOf(page, '.inside')).split(' ')[0]);
   assert.ok(inside > 20 && inside <= 30, `${inside} inside`);
   assert.deepEqual(said, []);
   await page.close();
 });
 
-/** Each echo has the part of the noise of the step before that is taken back. */
+/** Checks that each echo is the part of the previous step's noise that is taken back. */
 async function checkEchoes(page, lambda) {
   const heights = (kind) =>
     page.$$eval(`#scene-take_back rect.${kind}`, (all) =>
@@ -294,7 +296,7 @@ async function checkEchoes(page, lambda) {
   for (let i = 1; i < fresh.length; ++i) near(echoes[i], lambda * fresh[i - 1], `echo ${i}`);
 }
 
-/** The band around the totals is as wide at its end as the library says, to a pixel. */
+/** Checks that the band around the totals ends as wide as the library says, to a pixel. */
 async function checkTotals(page, lambda) {
   const { d, height } = await page.$eval('.totals-band', (one) => ({
     d: one.getAttribute('d'),
@@ -352,7 +354,7 @@ test('take back: the truth is shown after the guess, and is that of the library'
   await page.close();
 });
 
-/** Scrolls through the whole story, so that every scene is mounted. */
+/** Scrolls through the whole story so that every scene is mounted. */
 async function mountAll(page) {
   for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id))) {
     await page.$eval(`#${id}`, (one) => one.scrollIntoView());
@@ -445,7 +447,7 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
         if (!(await slider.evaluate((one) => one.checkVisibility()))) continue;
         await slider.evaluate((one) => one.focus());
         const heard = new Set();
-        // A crowd's rounds can be gone through as they are computed.
+        // The rounds of a crowd can be stepped through while they are computed.
         for (let tries = 0; tries < 60 && heard.size < 2; ++tries) {
           if (tries > 0) await sleep(250);
           for (const key of ['Home', 'End']) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Shared by the browser tests: a static server with the strictest headers the page claims to work
-// under, a browser, and a page that records everything it says and asks for.
+// Shared by the browser tests: a static server with the strictest headers that the page claims to
+// support, a browser, and a page that records everything it logs and requests.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -19,13 +19,13 @@ import puppeteer from 'puppeteer-core';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 export const site = path.join(root, 'web/dist/');
-/** Folder for pictures, which exists once a site is started. */
+/** Folder for screenshots, created when a site is started. */
 export const screenshots = path.join(root, 'build/screenshots/');
 
 export const policy =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; " +
   "worker-src 'self'; img-src 'self' data:; manifest-src 'self'; connect-src 'none'";
-/** Policy of the service worker, which fetches the files that it keeps. */
+/** Policy of the service worker, which fetches the files that it caches. */
 const workerPolicy = policy.replace("connect-src 'none'", "connect-src 'self'");
 
 const types = {
@@ -38,8 +38,8 @@ const types = {
 };
 
 /**
- * Serves a folder, web/dist by default, below a path that is not the root of the host. `strict`: the
- * service worker may fetch nothing either.
+ * Serves a folder, web/dist by default, below a path that is not the root of the host. With
+ * `strict`, the service worker may not fetch anything, either.
  */
 export async function serveSite({ folder = site, strict = false } = {}) {
   const prefix = '/some/where/';
@@ -59,7 +59,7 @@ export async function serveSite({ folder = site, strict = false } = {}) {
       });
       response.end(body);
     } catch {
-      // A browser puts a page of its own, of no host, in the place of an empty one.
+      // Browsers replace an empty page by one of their own, which belongs to no host.
       response.writeHead(404).end('not here');
     }
   });
@@ -72,13 +72,13 @@ export async function serveSite({ folder = site, strict = false } = {}) {
   return { origin, url: `${origin}${prefix}`, requests, close };
 }
 
-/** Error of a page that the browser has stopped drawing; `run.mjs` looks for these words. */
+/** Error for a page that the browser has stopped drawing; `run.mjs` looks for these words. */
 export const STALLED = 'the browser has stopped drawing this page';
 
 /**
- * Resolves once a page has had no frame for half a minute while its timers went on. A headless Chromium
- * came to this in 3 of some 180 visits to the whole story on a busy machine without a graphics card:
- * nothing but a new page makes it draw again.
+ * Resolves once a page has drawn no frame for half a minute while its timers kept running. A
+ * headless Chromium reached this state in 3 of some 180 visits to the whole story on a busy machine
+ * without a graphics card; only a new page makes it draw again.
  */
 async function stall(page, { signal }) {
   const isDrawn = () =>
@@ -96,7 +96,7 @@ async function stall(page, { signal }) {
   }
 }
 
-/** Makes the waits of a page end when it is not drawn any more. */
+/** Makes the waits of a page fail when it is no longer drawn. */
 function watchFrames(page) {
   for (const name of ['waitForSelector', 'waitForFunction']) {
     const wait = page[name].bind(page);
@@ -106,7 +106,7 @@ function watchFrames(page) {
         () => {
           throw new Error(STALLED);
         },
-        () => new Promise(() => {}), // The wait is over, or the page is closed or goes elsewhere.
+        () => new Promise(() => {}), // The wait is over, or the page is closed or navigates.
       );
       try {
         return await Promise.race([wait(...given), stalled]);
@@ -117,7 +117,10 @@ function watchFrames(page) {
   }
 }
 
-/** How long a page may take to become what a test waits for, however busy the machine is, in ms. */
+/**
+ * Longest time in ms that a page may take to reach the state a test waits for, even on a busy
+ * machine.
+ */
 const patience = 300_000;
 
 export async function launch() {
@@ -139,13 +142,15 @@ export async function launch() {
   return browser;
 }
 
-/** An address without settings would open the story; this one opens the defaults. */
+/**
+ * An address without settings would open the story; this opens the laboratory with the defaults.
+ */
 const inLaboratory = (url) => (/#./.test(url) ? url : `${url.replace(/#$/, '')}#mechanism=optimal`);
 
 const firefox = [process.env.DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'].find(
   (one) => one && existsSync(one),
 );
-/** Reason for which nothing can be tried in Firefox, or false. */
+/** Reason why tests in Firefox are skipped, or false. */
 export const withoutFirefox = firefox === undefined && 'there is no Firefox';
 
 export async function launchFirefox() {
@@ -155,7 +160,7 @@ export async function launchFirefox() {
   return browser;
 }
 
-/** Asks again and again: waitForFunction makes a Function in Firefox, which the policy bars. */
+/** Polls, because waitForFunction makes a Function in Firefox, which the policy forbids. */
 export async function becomes(page, ask, argument, what = `${ask} ${argument}`) {
   for (const end = Date.now() + patience; Date.now() < end; ) {
     if (await page.evaluate(ask, argument)) return;
@@ -165,10 +170,10 @@ export async function becomes(page, ask, argument, what = `${ask} ${argument}`) 
 }
 
 /**
- * A page on the site: its laboratory, or the story where `story` says so. The browser has service
- * workers only where `kept` says so; elsewhere nothing is fetched while a test runs. `said` collects
- * console output, uncaught errors and violations of the policy; `asked` every address it loads; frames
- * are counted, and can be timed.
+ * Opens a page on the site: the laboratory, or the story with `story`. Service workers are enabled
+ * only with `kept`; otherwise nothing is fetched while a test runs. `said` collects console output,
+ * uncaught errors and violations of the policy; `asked` every address it loads; frames are counted,
+ * and can be timed.
  */
 export async function openPage(browser, url, options = {}) {
   const { width = 1440, height = 900, scheme = 'light', calm = false, story = false } = options;
@@ -207,8 +212,8 @@ export async function openPage(browser, url, options = {}) {
 }
 
 /**
- * Serves the site and starts a browser for the tests of a file; both end with the last of them. `open`
- * opens the laboratory with the settings of `hash` and waits until the player is in `state`.
+ * Serves the site and starts a browser for the tests of a file; both stop after the last test.
+ * `open` opens the laboratory with the settings of `hash` and waits until the player is in `state`.
  */
 export async function startSite() {
   mkdirSync(screenshots, { recursive: true });
@@ -225,7 +230,7 @@ export async function startSite() {
   return { site, browser, open };
 }
 
-/** Bundles lines that export modules of a folder of the repository, and imports the result. */
+/** Bundles lines that export modules of a folder in the repository, and imports the result. */
 export async function importSources(folder, lines) {
   const { outputFiles } = await build({
     stdin: { contents: lines.join('\n'), resolveDir: path.join(root, folder) },
@@ -239,7 +244,7 @@ export async function importSources(folder, lines) {
   return import(`data:text/javascript;base64,${text}`);
 }
 
-/** Counts the workers that a page starts; one that fails counts -100. Goes to `before`. */
+/** Counts the workers that a page starts; one that fails counts as -100. For `before`. */
 export const countWorkers = () => {
   window.workers = 0;
   const Native = window.Worker;
@@ -253,8 +258,8 @@ export const countWorkers = () => {
 };
 
 /**
- * Delays what the first worker is asked to optimise until `window.release()` is called, so that
- * a search takes as long as the test wants. Goes to `before`, or into `page.evaluate`.
+ * Delays optimisation requests to the first worker until `window.release()` is called, so that a
+ * search takes as long as the test needs. For `before` or `page.evaluate`.
  */
 export function holdSearches() {
   window.held = [];
@@ -270,14 +275,14 @@ export function holdSearches() {
   };
 }
 
-/** Lets the page believe that its tab is hidden, or shown again. */
+/** Makes the page believe that its tab is hidden, or shown again. */
 export const hideTab = (page, hidden) =>
   page.evaluate((value) => {
     Object.defineProperty(document, 'hidden', { value, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'));
   }, hidden);
 
-/** Bytes of the site's files among the addresses that were asked for, after Brotli, without workers. */
+/** Bytes of the site's files among the requested addresses, after Brotli, without workers. */
 export async function transferred(asked, { url }) {
   const ours = asked.filter((one) => one.startsWith(url));
   const names = ours.map((one) => new URL(one).href.slice(url.length).replace(/#.*/, ''));
@@ -289,7 +294,7 @@ export async function transferred(asked, { url }) {
   return bytes;
 }
 
-/** Everything that axe finds wrong with what is shown. */
+/** All problems that axe finds in the visible page. */
 export async function complaints(page) {
   const script = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
   await page.evaluate(await readFile(script, 'utf8'));
@@ -297,7 +302,7 @@ export async function complaints(page) {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
 }
 
-/** Waits until the player is in a state and no other run is being made. */
+/** Waits until the player is in a state and no other run is in progress. */
 export async function settled(page, state = 'finished') {
   await page.waitForFunction(
     (wanted) => {
@@ -309,13 +314,13 @@ export async function settled(page, state = 'finished') {
   );
 }
 
-/** The library as `scripts/build native` leaves it. */
+/** The library as built by `scripts/build native`. */
 const archive = path.join(root, 'build/native/libdpftrl.a');
-/** Reason for which programs in C++ cannot be tried, or false. */
+/** Reason why programs in C++ cannot be tested, or false. */
 export const withoutCpp =
   !existsSync(archive) && 'the program in C++ was not tried: scripts/build native';
 
-/** Compiles a program in C++ that the page writes, runs it from the root, and returns its numbers. */
+/** Compiles a C++ program written by the page, runs it from the root, and returns its numbers. */
 export async function runCpp(program) {
   const folder = await mkdtemp(path.join(root, 'build/export-'));
   try {
@@ -332,7 +337,9 @@ export async function runCpp(program) {
   }
 }
 
-/** Runs a program in JavaScript that the page writes from the root, and returns the numbers it prints. */
+/**
+ * Runs a JavaScript program written by the page from the root, and returns the numbers it prints.
+ */
 export function runProgram(program) {
   const dist = JSON.stringify(path.join(root, 'dist/index.js'));
   const args = ['--input-type=module', '--eval', program.replace("'dp-ftrl'", dist)];
@@ -347,7 +354,7 @@ export async function stepOf(page) {
   return Number((await textOf(page, '#progress-text')).split(' ')[0].replaceAll(',', ''));
 }
 
-/** Types into a control and leaves it. */
+/** Types into a control and moves the focus away. */
 export async function enter(page, selector, text) {
   await page.focus(selector);
   await page.$eval(selector, (input) => input.select());
@@ -355,7 +362,7 @@ export async function enter(page, selector, text) {
   await page.$eval(selector, (input) => input.blur());
 }
 
-/** The table of a figure: step -> column -> number. */
+/** Reads the table of a figure: step -> column -> number. */
 export async function readTable(page, id) {
   await page.$eval(`#${id}`, (details) => (details.open = true));
   await page.waitForSelector(`#${id} tbody tr`);
@@ -387,7 +394,7 @@ export async function readKey(page, selector) {
   return Object.fromEntries(items.map(([name, text]) => [name, Number(text)]));
 }
 
-/** Scrolls to a part of the page that is computed when it can be seen, and waits for it. */
+/** Scrolls to a part of the page that is computed when visible, and waits for it. */
 export async function reveal(page, id, content) {
   await page.$eval(`#${id}`, (one) => one.scrollIntoView());
   await page.waitForSelector(`#${id} ${content}`);
@@ -398,7 +405,7 @@ export async function reveal(page, id, content) {
   );
 }
 
-/** Reveals every part of the page that is computed only once it can be seen. */
+/** Reveals every part of the page that is computed only when visible. */
 export async function revealAll(page) {
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');
@@ -407,7 +414,7 @@ export async function revealAll(page) {
   await reveal(page, 'statistics', '.key');
 }
 
-/** Presses a button that saves a file, and keeps the file in `window.saved`. */
+/** Presses a button that saves a file, and stores the file in `window.saved`. */
 export async function savesOf(page, selector) {
   await page.evaluate(() => {
     window.saved = null;
@@ -420,7 +427,10 @@ export async function savesOf(page, selector) {
   await page.waitForFunction(() => window.saved !== null);
 }
 
-/** The saved picture, panel by panel: its texts, its values on a linear vertical axis, its maps. */
+/**
+ * Reads the saved picture panel by panel: its texts, its values on a linear vertical axis, and its
+ * maps.
+ */
 export async function savedPanels(page) {
   const found = await page.evaluate(async () => {
     const text = await window.saved.text();

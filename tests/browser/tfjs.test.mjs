@@ -15,7 +15,7 @@ import { digits, golden } from '../js/support/handwriting.mjs';
 import { networkLayers, tf, useBackend } from '../js/support/tensorflow.mjs';
 import { onlyInAll } from '../js/support/extent.mjs';
 
-/** A fifth of the epochs of the reference: enough to tell learning from chance. */
+/** A fifth of the epochs of the reference, enough to distinguish learning from chance. */
 const settings = { ...golden.settings, epochs: 2 };
 const options = { data: digits(), settings, noise: 'optimal', seed: 1 };
 const program = `
@@ -82,7 +82,7 @@ test('chromium: TensorFlow.js on WebAssembly learns to read privately, as in Nod
       const dp = await (await importEntry('dp-ftrl')).load();
       const { privateOptimizer } = await importEntry('dp-ftrl/tfjs');
       const here = train({ tf, layers: networkLayers, dp, privateOptimizer }, options);
-      // The noise is the same; sums of other order make other roundings.
+      // The noise is the same, but summing in another order gives other rounding errors.
       assert.ok(here > 0.4 && Math.abs(accuracy - here) <= 0.02, `${accuracy}, in Node ${here}`);
     });
   } finally {

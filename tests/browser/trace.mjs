@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Processor time of the page's own thread, which neighbours on the machine disturb little.
+// Processor time of the page's main thread, which other programs on the machine hardly affect.
 
 /**
- * Longest tasks of the thread while `use` runs, the longest first: in milliseconds of processor time.
- * Tasks count from when the page's document is parsed.
+ * Longest tasks of the thread while `use` runs, in descending order, in milliseconds of processor
+ * time. Tasks count from the parsing of the page's document.
  */
 export async function longestTasks(page, use) {
   await page.tracing.start({ categories: ['devtools.timeline', 'toplevel'] });
   await use();
-  // A task is written down when it has ended, after its last answer.
+  // A task is recorded when it has ended, after its last response.
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
   const { traceEvents } = JSON.parse(Buffer.from(await page.tracing.stop()).toString());
-  // The browser's own pages have threads, too.
+  // The browser's internal pages also have threads.
   const parsed = traceEvents.find(
     ({ name, args }) => name === 'ParseHTML' && args.beginData.url === page.url(),
   );
@@ -23,7 +23,7 @@ export async function longestTasks(page, use) {
     .sort((a, b) => b - a);
 }
 
-/** Milliseconds of processor time that the thread has taken since the page was opened. */
+/** Milliseconds of processor time used by the thread since the page was opened. */
 export async function threadTime(page, use) {
   const session = await page.createCDPSession();
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });

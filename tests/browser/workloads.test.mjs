@@ -37,7 +37,7 @@ const shop = `${customers}&steps=840&mechanism=square-root`;
 const hashOf = (page) => page.evaluate(() => location.hash.slice(1));
 const titleOf = (page) => textOf(page, '#sums-title');
 
-/** Numbers of the customers of a day, minute by minute. */
+/** Numbers of customers during a day, per minute. */
 const counts = execFileSync(process.execPath, ['dist/cli.js', 'example', 'shop_day'], { cwd: root, encoding: 'utf8' })
   .trim()
   .split('\n')
@@ -45,7 +45,7 @@ const counts = execFileSync(process.execPath, ['dist/cli.js', 'example', 'shop_d
 const column = counts[0].indexOf('count');
 const records = counts.slice(1).map((cells) => Number(cells[column]));
 
-/** The sum after a step (from 0), by its definition. */
+/** Sum after a step (from 0), by definition. */
 const windowAt = (values, step, width) =>
   values.slice(Math.max(0, step - width + 1), step + 1).reduce((sum, value) => sum + value, 0);
 const decayingAt = (values, step, decay) =>
@@ -53,7 +53,7 @@ const decayingAt = (values, step, decay) =>
 const withMomentumAt = (values, step, momentum) =>
   values.slice(0, step + 1).reduce((sum, _, i) => sum + decayingAt(values, i, momentum), 0);
 
-/** All that the library releases with the page's noise seed. */
+/** All releases of the library with the page's noise seed. */
 function released(options) {
   const sums = library.prefixSum({ delta: 1e-6, epsilon: 1, insecureSeed: 1, ...options });
   const { certificate } = sums;
@@ -78,7 +78,7 @@ test('true sums are those of the definition, and steps come back from them', () 
       }
     }
     stepsOf(sums, 2, weights).forEach((value, i) => near(value, rows[i]));
-    // A single record counts this much, step by step.
+    // Weight of a single record in each step.
     const counts = weightedSums(Float64Array.from({ length: 10 }, (_, i) => (i === 0 ? 1 : 0)), 1, weights);
     for (let step = 0, squares = 0; step < 10; ++step) {
       squares += counts[step] ** 2;

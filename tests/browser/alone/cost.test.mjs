@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Limits on the processor time of the thread that the page itself runs in. bench/page.mjs measures
-// the same and more, by the clock.
+// Limits on the processor time of the page's main thread. bench/page.mjs measures this and more in
+// wall-clock time.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -61,7 +61,7 @@ test('no task takes the thread for more than 200 ms: the laboratory while it sta
 
 test('a task that takes the thread is noticed', async () => {
   const page = await blank();
-  // So much work, not so much time: other programs may have the processor meanwhile.
+  // A fixed amount of work, not of time, since other programs may use the processor meanwhile.
   const spin = () => {
     let sum = 0;
     for (let i = 0; i < 1e8; i += 1) sum += Math.sqrt(sum + 1);

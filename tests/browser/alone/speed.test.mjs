@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A slow tab: the page asks for time, not for steps, and so keeps pace with the library.
+// A slow tab: the page requests work by time, not by number of steps, and so keeps pace with the
+// library.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +18,9 @@ const options = {
   streamSeed: 12,
 };
 
-/** Steps a second of the library alone, in a worker of this tab, asked once for all steps. */
+/**
+ * Steps per second of the library alone, in a worker of this tab, with all steps in one request.
+ */
 const libraryAlone = (page, script) =>
   page.evaluate(
     async (url, given) => {
