@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the package in every browser at hand, as each bundler leaves it and without a bundler.
-// A browser that is missing skips its tests, and fails them where CI is set; WebKit never does.
+// Runs the package in every available browser, as built by each bundler and without a bundler. A
+// missing browser skips its tests, and fails them if CI is set, except for WebKit.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ import { project, serving, strictPolicy } from './support.mjs';
 
 const moduleScript = (file) => `<script type="module" src="./${file}"></script>`;
 
-/** Consumers built so far: name -> the folder to be served, made once. */
+/** Consumers built so far: name -> folder to serve, built once. */
 const made = {};
 const open = new Map();
 
@@ -66,7 +66,7 @@ async function webpackBuild() {
   return path;
 }
 
-/** For bundlers that leave files alone, the modules have to be put where the page says they are. */
+/** For bundlers that ignore other files, copies the modules to where the page expects them. */
 function withAssets(out) {
   mkdirSync(join(out, 'assets'), { recursive: true });
   for (const name of ['dp-ftrl.wasm', 'counter.wasm', 'learner.wasm']) {
@@ -93,7 +93,7 @@ async function rollupBuild() {
   return withAssets(dir);
 }
 
-/** Parcel reads exports of packages where the project's package.json says so, as ours does. */
+/** Parcel reads exports of packages only if the project's package.json says so, as ours does. */
 async function parcelBuild() {
   const folder = project('parcel');
   page(folder, moduleScript('found.js'));
@@ -110,7 +110,7 @@ async function parcelBuild() {
   return distDir;
 }
 
-/** The strict policy with the hash of the import map that Parcel writes into the page. */
+/** The strict policy, with the hash of the import map that Parcel writes into the page. */
 function withImportMap(folder) {
   const html = readFileSync(join(folder, 'index.html'), 'utf8');
   const [, map] = /<script type="?importmap"?>([^<]*)<\/script>/.exec(html);
@@ -133,7 +133,7 @@ async function esbuildBuild() {
   return withAssets(outdir);
 }
 
-/** No bundler: the files of the package beside the page. */
+/** Without a bundler: the files of the package next to the page. */
 function plain() {
   const folder = project('plain');
   cpSync(join(installed, 'dist'), join(folder, 'dp-ftrl'), { recursive: true });
@@ -167,7 +167,7 @@ async function oneFile() {
 before(prepare);
 after(() => Promise.all([...open.values()].map((browser) => browser.close())));
 
-/** Runs `use` in every browser, as one test each. */
+/** Runs `use` in every browser, each in a separate test. */
 function inBrowsers(name, use) {
   for (const browser of browsers) {
     const missing = browser.missing !== undefined && `no ${browser.missing} found`;
@@ -180,7 +180,10 @@ function inBrowsers(name, use) {
   }
 }
 
-/** A consumer that is built once and served under the strict policy, or one made for its folder. */
+/**
+ * Tests a consumer that is built once and served under the strict policy, or under one made for its
+ * folder.
+ */
 function served(name, make, parts, policyFor = () => strictPolicy) {
   inBrowsers(name, async (browser) => {
     const folder = (made[name] ??= await make());
@@ -224,7 +227,7 @@ inBrowsers('file:// page', async (browser) => {
   assertWorks(await outcomeOf(browser, address), ['inline']);
 });
 
-// Vite 7 moves the modules of a dependency away from the files they refer to, unless told not to.
+// By default Vite 7 moves the modules of a dependency away from the files they refer to.
 for (const [name, load, optimizeDeps] of [
   ['Vite 8 dev', async () => vite8, {}],
   ['Vite 7 dev', () => bundler('vite7'), { exclude: ['dp-ftrl'] }],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The components of examples/, with the frameworks they are for, in Chromium.
+// The components of examples/ in Chromium, with the frameworks they are for.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ const mounts = {
     export const mount = (place, sums) => createApp(Visits, { sums }).mount(place);`,
 };
 
-/** Presses the buttons as a reader would, and gives what is shown after each hour. */
+/** Presses the buttons as a reader would, and returns what is shown after each hour. */
 const program = `
   import { load } from 'dp-ftrl';
   import { mount } from './mount.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Next: a route on the server, and a client component that is also rendered on the server.
+// Next.js: a route on the server, and a client component that is also rendered on the server.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

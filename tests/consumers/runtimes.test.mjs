@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runtimes beside Node and browsers: Bun, Deno, and workerd, in which nothing compiles WebAssembly
-// while a program runs. One whose binary the registry does not have skips its tests.
+// Other runtimes than Node and browsers: Bun, Deno, and workerd, which does not compile WebAssembly
+// at run time. A runtime whose binary is missing from the registry skips its tests.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -15,14 +15,14 @@ import { assertWorks, prepare, project, workshop } from './support.mjs';
 
 before(prepare);
 
-/** The program of a package that has one for each platform: that of this one, if it is installed. */
+/** Program of a package with one binary per platform: the one for this platform, if installed. */
 function programOf(scope, name) {
   const folder = join(workshop, 'node_modules', scope);
   const packages = existsSync(folder) ? readdirSync(folder).sort() : [];
   return packages.map((each) => join(folder, each, name)).find(existsSync);
 }
 
-/** A test of a runtime; `use` gets its program. */
+/** Defines a test of a runtime; `use` receives its program. */
 function runsIn(name, [scope, file], use) {
   test(name, { timeout: 120_000 }, async (t) => {
     const program = programOf(scope, file);
@@ -52,7 +52,7 @@ async function printsTotals(name, program, args, env = {}) {
 runsIn('Bun', ['@oven', 'bin/bun'], (bun) => printsTotals('bun', bun, ['run']));
 
 runsIn('Deno', ['@deno', 'deno'], (deno) =>
-  // Only files may be read: nothing is fetched, written or asked for.
+  // Only reading files is allowed: no fetching, writing or prompting.
   printsTotals('deno', deno, ['run', '--no-prompt', '--no-remote', '--allow-read'], {
     DENO_NO_UPDATE_CHECK: '1',
     DENO_DIR: join(workshop, 'deno-cache'),
@@ -111,7 +111,7 @@ runsIn('workerd, with the WebAssembly as a module', ['@cloudflare', 'bin/workerd
     const [, port] = /"port":(\d+)/.exec(events);
     const { outcome, bare, inline } = await (await fetch(`http://127.0.0.1:${port}/`)).json();
     assertWorks({ outcome, said: [] }, ['inline']);
-    // Without the module there is no file to be found, and no text that may be compiled.
+    // Without the module, no file can be found and no text may be compiled.
     assert.deepEqual(bare, { name: 'DpError', code: 'load_failed' });
     assert.deepEqual(inline, { name: 'DpError', code: 'compilation_blocked' });
     assert.equal(said, '');
@@ -120,7 +120,7 @@ runsIn('workerd, with the WebAssembly as a module', ['@cloudflare', 'bin/workerd
   }
 });
 
-/** Fails where a process ends instead of answering. */
+/** Rejects if a process ends instead of answering. */
 async function failed(child, said) {
   const [code] = await once(child, 'close');
   throw new Error(`it ended with ${code}: ${said()}`);

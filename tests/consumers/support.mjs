@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A folder of consumers, with the packed package and the bundlers installed, and the browsers that
-// run what they make.
+// run the results.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -17,7 +17,7 @@ import { until } from './until.mjs';
 import { launchWebKit, missing } from './webkit.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-/** Consumers are built in this folder: below it `dp-ftrl` and the bundlers are found by name. */
+/** Consumers are built in this folder, below which `dp-ftrl` and the bundlers are found by name. */
 export const workshop = join(root, 'build/consumers');
 
 /** Installs the bundlers of package-lock.json, once for each version of it. */
@@ -30,27 +30,27 @@ function installBundlers() {
   for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
     cpSync(join(here, name), join(workshop, name));
   }
-  // Not `ci`, which would want the binaries of all platforms, and a registry may lack some.
+  // `ci` would require the binaries of all platforms, and a registry may lack some.
   const install = ['install', '--no-save', '--ignore-scripts'];
   execFileSync('npm', install, { cwd: workshop, stdio: 'pipe' });
   writeFileSync(stamp, wanted);
 }
 
-/** Everything in place for the consumers: called once, before they run. */
+/** Prepares everything for the consumers; called once, before they run. */
 export function prepare() {
   installBundlers();
   const modules = join(workshop, 'node_modules');
-  // Vite's development server bundles packages once, until a lock file says otherwise.
+  // Vite's development server bundles packages once, until a lock file changes.
   for (const name of ['dp-ftrl', '.vite']) rmSync(join(modules, name), { recursive: true, force: true });
   cpSync(installed, join(modules, 'dp-ftrl'), { recursive: true });
 }
 
-/** A bundler from the workshop. */
+/** Loads a bundler from the workshop. */
 export function bundler(name) {
   return import(createRequire(join(workshop, 'index.js')).resolve(name));
 }
 
-/** A fresh project in the workshop, with the files of `app`. */
+/** Makes a new project in the workshop, with the files of `app`. */
 export function project(name, source = 'app') {
   const folder = join(workshop, name);
   rmSync(folder, { recursive: true, force: true });
@@ -60,7 +60,7 @@ export function project(name, source = 'app') {
 }
 
 export function page(folder, script) {
-  // With an icon, so that browsers do not ask for one that is not there.
+  // Includes an icon, so that browsers do not request a missing one.
   const head = '<meta charset="utf-8"><title>x</title><link rel="icon" href="data:,">';
   const html = `<!doctype html>${head}${script}`;
   writeFileSync(join(folder, 'index.html'), html);
@@ -70,7 +70,7 @@ export const strictPolicy =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; " +
   "connect-src 'self'; img-src data:";
 
-/** Serves a folder under the strict policy; `use` gets the address. */
+/** Serves a folder under the strict policy and passes the address to `use`. */
 export async function serving(folder, use, policy = strictPolicy) {
   const handler = (request, response) => {
     const { pathname } = new URL(request.url, 'http://x');
@@ -97,14 +97,14 @@ const firefox = [process.env.DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/f
   (path) => path && existsSync(path),
 );
 
-/** `missing` names what would have to be installed; only an optional one may be. */
+/** `missing` names what would have to be installed; only an optional browser may be missing. */
 export const browsers = [
   bidi('Chromium', chromium.executablePath, { browser: 'chrome', args: chromium.args }),
   bidi('Firefox', firefox, { browser: 'firefox' }),
   { name: 'WebKit', missing, launch: launchWebKit, optional: true },
 ];
 
-/** Opens a page, waits for its `outcome`, and gives it with all that was said on the way. */
+/** Opens a page, waits for its `outcome`, and returns it with all console output. */
 export async function outcomeOf(browser, address) {
   if (browser.outcomeOf) return browser.outcomeOf(address);
   const tab = await browser.newPage();
@@ -113,8 +113,8 @@ export async function outcomeOf(browser, address) {
   tab.on('pageerror', (error) => said.push(String(error)));
   try {
     await tab.goto(address);
-    // Not waitForFunction: in Firefox it makes a Function, which the policy bars. While one document
-    // gives way to the next nothing can be asked, and the answer is still to come.
+    // In Firefox, waitForFunction makes a Function, which the policy forbids. During a navigation
+    // nothing can be evaluated, and the outcome is yet to come.
     const has = () => tab.evaluate(() => 'outcome' in globalThis).catch(() => false);
     await until(has, 'there is no outcome');
     return { outcome: await tab.evaluate(() => globalThis.outcome), said };
@@ -137,7 +137,7 @@ simulation.dispose();
 
 const everything = ['inline', 'counter', 'learner', 'external', 'worker'];
 
-/** The outcome is that of Node to the last bit, and nothing was said. */
+/** Asserts that the outcome equals Node's to the last bit and that nothing was logged. */
 export function assertWorks({ outcome, said }, parts = everything) {
   const all = { inline, counter, learner, external: inline, worker };
   assert.deepEqual(outcome, Object.fromEntries(parts.map((part) => [part, all[part]])));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A program with TensorFlow.js and dp-ftrl/tfjs, as Vite builds it, under a strict policy.
+// A program with TensorFlow.js and dp-ftrl/tfjs, built by Vite, under a strict policy.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ for (const browser of browsers) {
       const { outcome, said } = await serving(folder, (address) => outcomeOf(opened, address));
       assert.deepEqual(said, []);
       assert.equal(outcome.length, expected.length);
-      // The noise is the same; functions such as tanh differ in their last bits.
+      // The noise is the same, but functions such as tanh differ in their last bits.
       outcome.forEach((w, i) => assert.ok(Math.abs(w - expected[i]) < 1e-3, `${outcome}, ${expected}`));
     } finally {
       await opened.close();

@@ -2,7 +2,7 @@
 
 const PATIENCE_MILLISECONDS = 60_000;
 
-/** Asks again and again until the answer is true; a minute without it is the error `complaint`. */
+/** Polls until the answer is true; throws the error `complaint` after a minute. */
 export async function until(holds, complaint) {
   const end = Date.now() + PATIENCE_MILLISECONDS;
   while (!(await holds())) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// WebKit as Debian packages it (webkit2gtk-driver), driven by classic WebDriver. It has no console
-// to read, so a page records its own errors; its window is on a virtual screen.
+// WebKit as packaged by Debian (webkit2gtk-driver), driven by classic WebDriver. Its console cannot
+// be read, so a page records its own errors; its window is on a virtual screen.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -14,7 +14,7 @@ function programOf(name) {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** The first program that WebKit needs and this machine lacks. */
+/** First program that WebKit needs and this machine lacks. */
 export const missing = ['WebKitWebDriver', 'Xvfb'].find((name) => !programOf(name));
 
 async function freePort() {
@@ -25,7 +25,7 @@ async function freePort() {
   return port;
 }
 
-/** A screen without a device; the program says its number when it is ready. */
+/** Starts a virtual screen; Xvfb reports its number when it is ready. */
 async function startScreen() {
   const args = ['-displayfd', '3', '-screen', '0', '800x600x24', '-nolisten', 'tcp'];
   const screen = spawn('Xvfb', args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
@@ -67,7 +67,7 @@ class Session {
     return this.call('POST', '/execute/sync', { script, args: [] });
   }
 
-  /** As of the other browsers: the page's `outcome`, when it is there. */
+  /** Waits for the page's `outcome`, as for the other browsers. */
   async outcomeOf(address) {
     await this.call('POST', '/url', { url: address });
     const has = () => this.execute("return 'outcome' in globalThis");
@@ -83,7 +83,7 @@ class Session {
   }
 }
 
-/** Starts it; `close` ends everything that was started. */
+/** Starts WebKit; `close` ends everything that was started. */
 export async function launchWebKit() {
   const { screen, display } = await startScreen();
   const port = await freePort();
@@ -95,7 +95,7 @@ export async function launchWebKit() {
       GDK_BACKEND: 'x11',
       LIBGL_ALWAYS_SOFTWARE: '1',
       WEBKIT_DISABLE_COMPOSITING_MODE: '1',
-      // It starts as root in containers, where there is no sandbox to be had.
+      // In containers it starts as root, where no sandbox is available.
       WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1',
     },
   });

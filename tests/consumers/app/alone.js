@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For a page that is one file.
+// Entry for a single-file page.
 
 import { load } from 'dp-ftrl';
 import { use } from './use.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For bundlers that find the .wasm and the worker by their addresses.
+// Entry for bundlers that find the .wasm and the worker by their addresses.
 
 import { load } from 'dp-ftrl';
 import { load as loadCounter } from 'dp-ftrl/counter';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For bundlers that leave other files alone: the page says where they are.
+// Entry for bundlers that ignore other files, so that the page must say where they are.
 
 import { load } from 'dp-ftrl';
 import { load as loadCounter } from 'dp-ftrl/counter';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The library inside a worker of one's own, without the worker client.
+// The library inside a custom worker, without the worker client.
 
 import { load } from 'dp-ftrl';
 import { use } from './use.js';

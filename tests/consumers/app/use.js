@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every consumer runs this with the package, so that all can be compared with Node bit for bit.
+// Every consumer runs this with the package, so that all results can be compared with Node's bit
+// for bit.
 
 const problem = { numSteps: 32, epsilon: 1, delta: 1e-6 };
 const learning = { mechanism: 'honaker', dimension: 1, clipNorm: 1, rate: 0.1 };
@@ -29,7 +30,7 @@ async function inWorker(client) {
   return [...noisySums];
 }
 
-/** Uses `load`, and where they are given the other entries, once each. */
+/** Uses `load` and the other given entry points, once each. */
 export async function use({ load, loadCounter, loadLearner, loadExternal, connect }) {
   try {
     const outcome = { inline: totals(await load()) };

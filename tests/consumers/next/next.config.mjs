@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 
-// Packages are installed one folder up.
+// Packages are installed in the parent folder.
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 export default { turbopack: { root }, outputFileTracingRoot: root };

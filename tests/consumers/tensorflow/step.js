@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A step of the optimizer for TensorFlow.js with a fixed seed; gives the weights after it.
+// Runs a step of the optimizer for TensorFlow.js with a fixed seed; returns the weights after it.
 
 export async function weightsAfterStep({ tf, layers, sequential, load, privateOptimizer }) {
   await tf.setBackend('cpu');
