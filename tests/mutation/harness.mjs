@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Plants named faults in copies of a tree, one at a time, and sees which tests notice. What is
-// built and run for which fault, the areas, is the caller's (run.mjs).
+// Plants named faults in copies of a tree, one at a time, and determines which tests detect them.
+// The caller (run.mjs) defines the areas, which say what is built and run for each fault.
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,10 +14,12 @@ import ts from 'typescript';
 const LINKED = ['node_modules', '.toolchain'];
 const FIELDS = ['name', 'file', 'find', 'replace', 'tests', 'equivalent'];
 
-/** How often a text occurs in another. */
+/** Number of occurrences of a text in another. */
 const occurrences = (text, part) => text.split(part).length - 1;
 
-/** The file with the fault in it. Throws unless the text to be replaced occurs exactly once. */
+/**
+ * Returns the file with the fault in it. Throws unless the text to be replaced occurs exactly once.
+ */
 function mutate(fault, source) {
   const path = join(source, fault.file);
   if (!existsSync(path)) throw new Error(`there is no ${fault.file}`);
@@ -27,7 +29,7 @@ function mutate(fault, source) {
   return text.replace(fault.find, () => fault.replace);
 }
 
-/** The faults of all lists in a folder. Throws an error that names every one that is stale. */
+/** Reads the faults of all lists in a folder. Throws an error that names every stale one. */
 export function readFaults(folder, source) {
   const names = new Set();
   const wrong = [];
@@ -55,7 +57,7 @@ export function readFaults(folder, source) {
   return faults;
 }
 
-/** Resolves to { code, output, timedOut } of a program; code is null after a signal. */
+/** Runs a program; resolves to { code, output, timedOut }, where code is null after a signal. */
 export function run([file, ...args], { cwd, env, seconds = 7200 }) {
   return new Promise((resolve, reject) => {
     const stdio = ['ignore', 'pipe', 'pipe'];
@@ -64,7 +66,7 @@ export function run([file, ...args], { cwd, env, seconds = 7200 }) {
     let timedOut = false;
     const timer = setTimeout(() => {
       timedOut = true;
-      process.kill(-child.pid, 'SIGKILL'); // It and all that it started.
+      process.kill(-child.pid, 'SIGKILL'); // It and its child processes.
     }, seconds * 1000);
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => (output += text));
@@ -77,7 +79,7 @@ export function run([file, ...args], { cwd, env, seconds = 7200 }) {
   });
 }
 
-/** The files that belong to a tree: in git, or about to be. */
+/** Files that belong to a tree: those in git, or about to be added. */
 async function filesOf(source) {
   const list = ['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const { code, output } = await run(list, { cwd: source, env: process.env });
@@ -86,7 +88,7 @@ async function filesOf(source) {
   return names.filter((name) => existsSync(join(source, name)));
 }
 
-/** Reads a file; of TypeScript what is left without types and comments. */
+/** Reads a file; for TypeScript, removes types and comments. */
 function substance(path) {
   const text = readFileSync(path, 'utf8');
   if (!path.endsWith('.ts')) return text;
@@ -97,7 +99,7 @@ function substance(path) {
   }).outputText;
 }
 
-/** The text of the test of a name in one of some files; all of them where it is not found there. */
+/** Text of a named test in the given files, or all of them if it is not found. */
 function textOfTest(name, files) {
   const texts = files.map((file) => readFileSync(file, 'utf8'));
   const [suite, test] = name?.split('.') ?? [];
@@ -112,9 +114,9 @@ function textOfTest(name, files) {
 }
 
 /**
- * The results that a file keeps from one run to the next, by name of the fault. One holds as long as
- * the fault, the file that it changes and the test that noticed it are what they were, or all files
- * of the tests that it names if none did.
+ * Results stored in a file between runs, by name of the fault. A result stays valid while the
+ * fault, the file it changes and the test that detected it are unchanged, or all files of its named
+ * tests if none detected it.
  */
 export class Results {
   constructor(file, { source, testFilesOf }) {
@@ -134,14 +136,14 @@ export class Results {
       .slice(0, 16);
   }
 
-  /** The result of a fault, as far as it holds. */
+  /** Result of a fault, if still valid. */
   of(fault) {
     const { key, ...result } = this.known[fault.name] ?? {};
     if (key === undefined || key !== this.keyOf(fault, result.by, this.source)) return undefined;
     return result;
   }
 
-  /** Keeps the result of a fault that was tried in a copy of the source. */
+  /** Stores the result of a fault that was tried in a copy of the source. */
   keep(fault, result, folder) {
     this.known[fault.name] = { key: this.keyOf(fault, result.by, folder), ...result };
     this.save();
@@ -161,7 +163,7 @@ export class Results {
   }
 }
 
-/** A copy of a tree that keeps what was built in it before. */
+/** A copy of a tree that keeps its previous build output. */
 class Tree {
   constructor(source, folder) {
     this.source = source;
@@ -185,7 +187,7 @@ class Tree {
     writeFileSync(manifest, JSON.stringify(names));
   }
 
-  /** Leaves an equal file, and its time, alone. */
+  /** Copies a file unless it is equal, in which case its modification time is unchanged. */
   copy(name) {
     const from = join(this.source, name);
     const to = join(this.folder, name);
@@ -196,7 +198,7 @@ class Tree {
     chmodSync(to, statSync(from).mode);
   }
 
-  /** Links the entries of a folder, so that the copy can add some of its own. */
+  /** Links the entries of a folder, so that the copy can add its own. */
   link(name) {
     mkdirSync(join(this.folder, name), { recursive: true });
     for (const entry of readdirSync(join(this.source, name))) {
@@ -205,7 +207,7 @@ class Tree {
     }
   }
 
-  /** Plants a fault; gives what takes it out again. */
+  /** Plants a fault; returns a function that removes it. */
   plant(fault) {
     const path = join(this.folder, fault.file);
     const text = readFileSync(path);
@@ -213,7 +215,7 @@ class Tree {
     return () => writeFileSync(path, text);
   }
 
-  /** Builds an area; gives the output where that fails. */
+  /** Builds an area; returns the output if that fails. */
   async build(area) {
     for (const name of readdirSync(this.scratch)) {
       rmSync(join(this.scratch, name), { recursive: true, force: true });
@@ -222,7 +224,7 @@ class Tree {
     return code === 0 ? undefined : output;
   }
 
-  /** Runs tests, all of the area without names, until one fails: { outcome, by, seconds }. */
+  /** Runs the named tests, or all tests of the area, until one fails: { outcome, by, seconds }. */
   async test(area, tests, seconds) {
     const start = performance.now();
     const end = (outcome, by, output) => {
@@ -243,7 +245,7 @@ class Tree {
   }
 }
 
-/** Works through a queue in every tree at once; the first error is thrown when all have ended. */
+/** Processes a queue in all trees in parallel; throws the first error after all have ended. */
 async function share(trees, queue, work) {
   const rest = [...queue];
   const workIn = async (tree) => {
@@ -254,7 +256,10 @@ async function share(trees, queue, work) {
   if (broken) throw broken.reason;
 }
 
-/** Without a fault: builds, and every test passes. Gives how long tests may take with one. */
+/**
+ * Checks that without a fault the tree builds and every test passes. Returns time limits for tests
+ * with a fault.
+ */
 async function checkUnmutated(trees, area, sets) {
   for (const tree of trees) {
     const fault = await tree.build(area);
@@ -272,8 +277,8 @@ async function checkUnmutated(trees, area, sets) {
 }
 
 /**
- * One fault in one tree. A fault that no test notices ends as 'survived'. What is kept of the output
- * names files as the project does: where the tree stood is nobody's business.
+ * Tries one fault in one tree. A fault that no test detects ends as 'survived'. Paths in the stored
+ * output are relative to the project, since the location of the tree is private.
  */
 async function tryFault(tree, area, fault, tests, limit) {
   const takeOut = tree.plant(fault);
@@ -288,7 +293,7 @@ async function tryFault(tree, area, fault, tests, limit) {
   }
 }
 
-/** Tries faults of one area with their own tests (or all tests), in every tree at once. */
+/** Tries faults of one area with their named tests (or all tests), in all trees in parallel. */
 async function tryAll({ trees, area, faults, isWide, done }) {
   const testsOf = (fault) => (isWide ? undefined : fault.tests);
   const sets = new Map(faults.map((it) => [String(testsOf(it)), { tests: testsOf(it) }]));
@@ -300,9 +305,9 @@ async function tryAll({ trees, area, faults, isWide, done }) {
 }
 
 /**
- * Tries every fault without a result that holds: first with the tests it names, and one that they
- * let pass with all tests of its area. Returns Map(fault -> { outcome, by, seconds }), where a result
- * that no longer holds, because a file was changed while it was tried, is 'changed meanwhile'.
+ * Tries every fault without a valid result: first with its named tests, and if they pass, with all
+ * tests of its area. Returns Map(fault -> { outcome, by, seconds }), in which a result that became
+ * invalid because a file was changed while it was tried is 'changed meanwhile'.
  *
  * @param areas  name -> { build, test(tests), passed(output), failed(output) }
  * @param areaOf  fault -> name of its area
@@ -340,7 +345,7 @@ export async function tryFaults(options) {
   return new Map(faults.map((fault) => [fault, results.of(fault) ?? changed]));
 }
 
-/** Counts, and what is wrong with them: { text, isEnough }. */
+/** Returns counts of outcomes, and what is wrong with them: { text, isEnough }. */
 export function judge(results, { least, share }) {
   const of = (outcome, isEquivalent) =>
     [...results].filter(

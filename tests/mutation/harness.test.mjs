@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The harness itself, on a program of one line.
+// Tests the harness on a program of one line.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -31,7 +31,7 @@ const areas = {
   },
 };
 
-/** Runs the harness over faults in a tree whose files are those of the toy and `more`. */
+/** Runs the harness over faults in a tree that contains the toy's files and `more`. */
 function project(more = {}) {
   const source = mkdtempSync(join(tmpdir(), 'dp-ftrl-toy-'));
   folders.push(source);
@@ -99,7 +99,7 @@ test('what does not compile is not killed', async () => {
   assert.deepEqual(outcomes, ['does not compile']);
   const [{ by }] = [...results.values()];
   assert.match(by, /sum\.mjs:2/);
-  assert.ok(!by.includes('tree-0'), by); // Nothing is kept of where the copy stood.
+  assert.ok(!by.includes('tree-0'), by); // The location of the copy is not stored.
 });
 
 test('an endless loop is killed by a timeout', async () => {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How many of the faults in tests/mutation/faults do the tests notice? Works on copies of this
-// tree in build/mutation. Results stand in tests/mutation/results.json, which is committed: only
-// faults without a result that holds are tried.
+// Measures how many of the faults in tests/mutation/faults the tests detect. Works on copies of
+// this tree in build/mutation. Results are stored in tests/mutation/results.json, which is
+// committed; only faults without a valid result are tried.
 //
 //     node tests/mutation/run.mjs [--area cpp|package|page] [--name REGEX] [--jobs N] [--check]
 //
-// --check only looks whether every fault still has its place and its tests, and counts the results
-// that hold; it is quick.
+// --check only checks that every fault still has its place and its tests, and counts the valid
+// results; it is quick.
 //
 // A list has objects { name, file, find, replace, tests, equivalent }. `find` is text that occurs
-// exactly once in `file`. `tests` (one text or a list) is a filter of GoogleTest, or for the package
-// and the page "FILE..." or "FILE... --test-name-pattern=REGEX". `equivalent` says why no test can
-// notice, where that is so. Which tests are named decides what is built.
+// exactly once in `file`. `tests` (one text or a list) is a filter of GoogleTest, or for the
+// package and the page "FILE..." or "FILE... --test-name-pattern=REGEX". `equivalent` says why no
+// test can detect the fault, if so. The named tests determine what is built.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,10 @@ const LEAST = 250;
 
 const first = (output, pattern) => pattern.exec(output)?.[1] ?? output.slice(-400);
 
-/** Tests that GoogleTest runs. Not with the warnings as errors: they would find faults for us. */
+/**
+ * Tests run by GoogleTest. Warnings are not errors here, since they would detect faults in place of
+ * the tests.
+ */
 const cpp = {
   build: ['scripts/build', 'mutation:dpftrl_tests'],
   test: (tests = '*') =>
@@ -39,7 +42,7 @@ const cpp = {
   failed: (output) => first(output, /\[ {2}FAILED {2}\] (\S+)/),
 };
 
-/** "FILE... --test-name-pattern=REGEX" as a command. */
+/** Parses "FILE... --test-name-pattern=REGEX" into a command. */
 function nodeTest(text) {
   const [, files, pattern] = /^(.*?\.mjs)(?: --test-name-pattern[= ](.*))?$/.exec(text) ?? [];
   if (files === undefined) throw new Error(`no test files: ${text}`);
@@ -69,7 +72,7 @@ function areaOf({ tests }) {
   return names.includes('.mjs') ? 'package' : 'cpp';
 }
 
-/** Suites of GoogleTest, each with the files that have tests of it. */
+/** Suites of GoogleTest, each with the files that contain its tests. */
 function suites() {
   const files = readdirSync(join(root, 'tests/cpp'), { recursive: true })
     .map((name) => `tests/cpp/${name}`)
@@ -85,7 +88,7 @@ function suites() {
   return known;
 }
 
-/** The files of the suites that a filter of GoogleTest finds. */
+/** Files of the suites that match a GoogleTest filter. */
 function filesOfFilter(filter, known) {
   const files = new Set();
   for (const pattern of filter.split(':').filter((it) => !it.startsWith('-'))) {
@@ -98,7 +101,7 @@ function filesOfFilter(filter, known) {
   return [...files].sort();
 }
 
-/** The test files that a text of a fault's `tests` names. */
+/** Test files named by a text in a fault's `tests`. */
 function filesOfTests(text, known) {
   if (!text.includes('.mjs')) return filesOfFilter(text, known);
   const files = nodeTest(text).filter((it) => it.endsWith('.mjs'));
