@@ -24,9 +24,9 @@ from certificates.claims import FALSE, PROVED, verify  # noqa: E402
 LEAST_PROVED = 0.9
 LEAST_WHOLE = 0.6
 LEAST_CHANGED = 0.95
-# How much a claim is moved, relative: as little as its stated accuracy lets one see.
+# Relative change of a claim: as small as the claim's stated accuracy can reveal.
 SMALL = 1e-6
-# A lower bound that was raised, with ratio and gap as they would be: beyond the gap of the search.
+# Relative increase of a lower bound, with matching ratio and gap, beyond the gap of the search.
 BOUND = 0.06
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Certificates over the catalogue, workloads and participation at small horizons, one JSON object a
-// line: {title, document, workload?, strategy?}. For tests/certificates/check.py.
+// Prints certificates over the catalogue, workloads and participation at small horizons, one JSON
+// object per line: {title, document, workload?, strategy?}. For tests/certificates/check.py.
 //
 //   usage: node tests/certificates/generate.mjs [COUNT]      (evenly spaced; default: all of them)
 
@@ -35,7 +35,7 @@ const VARIANTS = [
   { mechanism: 'nu', nu: 0.1 },
   { mechanism: 'lambda-cgd', lambda: 0.5 },
 ];
-/** Whose numbers are as long as the horizon: a certificate needs the saved strategy. */
+/** Mechanisms with as many numbers as steps, whose certificates need the saved strategy. */
 const SEARCHED = ['optimal', 'banded', 'blt', 'blt-normalized', 'blt-scaled', 'banded-toeplitz'];
 
 function participations(numSteps) {
@@ -56,7 +56,7 @@ function fits(make) {
   }
 }
 
-/** Typed arrays as lists, as JSON has them. */
+/** Formats typed arrays as lists in JSON. */
 function text(value) {
   return JSON.stringify(value, (_, it) => (ArrayBuffer.isView(it) ? [...it] : it));
 }
@@ -71,7 +71,7 @@ function add(title, document, rest = {}) {
   if (document !== undefined) documents.push({ title, document, ...rest });
 }
 
-/** JSON of what `dp-ftrl error` prints, and of a certificate. */
+/** Adds the JSON that `dp-ftrl error` prints, and a certificate. */
 function addMechanism(options, rest = {}) {
   add(`error ${text(options)}`, fits(() => dp.error(options)), rest);
 }
@@ -88,7 +88,7 @@ for (const numSteps of HORIZONS)
   for (const variant of VARIANTS)
     for (const participation of participations(numSteps)) {
       const options = { ...variant, numSteps, participation };
-      // The two forms take turns.
+      // The two forms alternate.
       if (++turn % 3 !== 0) addMechanism(options);
       else {
         const target = PRIVACY[turn % PRIVACY.length];

@@ -25,7 +25,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-# Threads of the libraries would wait for each other beside those of this program.
+# Threads of these libraries would compete with those of this program.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
@@ -41,16 +41,16 @@ EPSILONS = (1, 4, 8)
 DELTA = 1e-5
 BAR = 1.5
 CLIP_SHARES = (0.03, 0.1, 0.3, 1)
-# All steps together move the weights by so many times signal over noise.
+# Bounds on the total movement of the weights, in units of signal over noise.
 WAYS = (0.5, 1, 2, 4, 8, 16, 32, 64)
 # Steps and momentum.
 OURS = ((30, 0), (120, 0), (120, 0.8))
-# Shares of the rows in a step, and steps.
+# Shares of the rows per step, and steps.
 SAMPLED = ((0.05, 400), (0.25, 120))
 # Steps and epochs.
 DENSE = ((64, 8), (64, 32))
 LEARNERS = ("ours", "dp-sgd", "dense")
-# Standard errors of a mean difference that is no accident.
+# Number of standard errors at which a mean difference is significant.
 CLEAR = 2
 
 

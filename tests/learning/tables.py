@@ -22,7 +22,7 @@ from sklearn import datasets
 import statsmodels.api
 
 ROOT = pathlib.Path(__file__).parents[2]
-# Rows of a table, at most, but for those that are here for their many rows.
+# Largest number of rows of a table, except for tables that are included for their many rows.
 MOST_ROWS = 2000
 MANY_ROWS = 16000
 
@@ -31,12 +31,12 @@ DESIGN = ["wine", "iris", "biopsy", "titanic", "Hdma", "DoctorAUS", "Chile", "se
 JUDGE = ["breast", "digits", "Pima", "Mroz", "diamonds", "affairs"]
 # Judging tables on which no earlier rule was tried.
 FRESH = ["phishing", "mnist", "turnout", "Computers"]
-# Design tables whose classes or features are very uneven, or whose rows are many.
+# Design tables with very uneven classes or features, or with many rows.
 UNEVEN = ["Treatment", "nwtco", "Cracker", "Catsup", "shuttle", "movies", "HI", "uneven-2",
           "uneven-5", "uneven-6"]
-# Design tables with many weights for their rows.
+# Design tables with many weights compared with their rows.
 WIDE = ["bfi", "Car", "wide-2", "wide-5", "wide-10"]
-# Judging tables that were chosen with UNEVEN, before anything was learned from them.
+# Judging tables chosen together with UNEVEN, before anything was learned from them.
 UNSEEN = ["Yogurt", "OFP", "Benefits", "Workinghours", "Males", "DoctorContacts"]
 HAVE_MANY_ROWS = {"shuttle", "movies", "HI", "uneven-6", "DoctorContacts"}
 

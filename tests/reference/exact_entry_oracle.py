@@ -201,7 +201,7 @@ def mixed(t):
     return block_row(BLOCKS, t)
 
 
-# The doubles here and in `form_of` of tests/cpp/noise/exact/exact_entry_test.cpp are the same.
+# The doubles here equal those in `form_of` of tests/cpp/noise/exact/exact_entry_test.cpp.
 OTHER_FORMS = {
     "kary": lambda t: kary_row(3, False, 5, t),
     "kary_subtractive": lambda t: kary_row(5, True, 4, t),

@@ -36,7 +36,7 @@ mp.dps = 60
 SERIES_TERMS = 60
 GRID = 20000
 
-# Slightly widened: the reduction decides on rounded numbers.
+# Slightly widened, since the reduction decides on rounded numbers.
 LOG_END = ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2 * (1 + mpf(2) ** -20)
 TURN_END = mpf(1) / 4
 
@@ -134,7 +134,7 @@ def log2_text(x):
 
 
 TABLES = [
-    # name, series, end, degree (double, float), weight of the error in the quantity it enters
+    # name, series, end, degree (double, float), weight of the error in the result
     ("Log", log_series(), LOG_END, (6, 2), lambda z: z, "ln((1+s)/(1-s))/s"),
     ("Sine", sine_series(), TURN_END, (6, 3), lambda z: sqrt(z), "sin(pi y/2)"),
     ("Cosine", cosine_series(), TURN_END, (6, 3), lambda z: z, "cos(pi y/2)"),

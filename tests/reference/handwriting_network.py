@@ -36,7 +36,7 @@ TRAINING, TEST = 200, 100
 CLIP = 1.0
 SEEDS = range(1, 11)
 KINDS = ("none", "optimal", "independent")
-# Multiplies the mean gradient of a batch.
+# Factor on the mean gradient of a batch.
 RATE = 1.0
 TRIED = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 

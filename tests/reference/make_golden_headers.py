@@ -262,8 +262,8 @@ def texts(document):
     return "\n".join(parts)
 
 
-# golden/<file>.json -> cpp/golden/<key>_golden.hpp, namespace golden::<key>; the file is <key> but
-# for those in FILES.
+# golden/<file>.json -> cpp/golden/<key>_golden.hpp, namespace golden::<key>; the file is <key>
+# except for those in FILES.
 SOURCES = {
     "added_noise": records,
     "blt_closed_form": lambda rows: with_lists("buffers", rows),

@@ -20,7 +20,7 @@ from fractions import Fraction
 from sensitivity_oracle import write_or_check
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "golden" / "moments.json"
-# Columns, covariance, values of each column in the list.
+# Columns, covariance, number of listed values per column.
 CASES = [(1, False, 33), (2, False, 9), (3, False, 5), (2, True, 9), (3, True, 5)]
 
 
@@ -61,7 +61,8 @@ def largest(num, covariance, values, replaces):
     found = max(difference_squared(a, None, weights) for a in records)
     if not replaces:
         return found
-    # Turning the signs of a number in both records moves none: one of them has none below 0.
+    # Flipping the signs of a number in both records preserves their distance, so one record may be
+    # assumed to have no negative number.
     first = [a for a in records if min(a) >= 0]
     return max(found, max(difference_squared(a, b, weights) for a in first for b in records))
 

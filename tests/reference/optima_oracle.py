@@ -70,7 +70,7 @@ def norm_over_root(n, length):
 
 
 def bound_on_every_mechanism(n, rho):
-    # Longer blocks than these have a chi beyond the doubles.
+    # Longer blocks have a chi beyond the range of doubles.
     lengths = [length for length in range(1, MOST_LENGTH + 1) if 2 * length**2 * rho < 700]
     bounds = [
         (norm_over_root(n, length) / (1 + math.sqrt(math.expm1(2 * length**2 * rho))), length)

@@ -21,13 +21,13 @@ import sys
 OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "penalty.json"
 DIMENSION = 6
 ROUNDS = 4000
-# Weights that are penalised together; the others are not penalised.
+# Groups of weights that are penalised together; all other weights are unpenalised.
 TERMS = {
     "l1": [[0], [1], [2], [3], [4], [5]],
     "l1 but the last": [[0], [1], [2], [3], [4]],
     "groups 2 3": [[0, 1], [2, 3, 4]],
     "groups 1 5": [[0], [1, 2, 3, 4, 5]],
-    # Two scores of three features, groups of 2 and 1.
+    # Two scores of three features, with groups of 2 and 1.
     "two scores": [[0, 1, 3, 4], [2, 5]],
 }
 

@@ -36,7 +36,7 @@ def nodes_of(count, arity, subtractive):
     nodes, level, rest = [], 0, count
     while rest:
         parents = above(rest, arity, subtractive)
-        # Children after the last of these parents, or those of it that come too late.
+        # Children after the last of these parents, or surplus children of that parent.
         nodes += [(level, i, 1) for i in range(parents * arity, rest)]
         nodes += [(level, i, -1) for i in range(rest, parents * arity)]
         level, rest = level + 1, parents
@@ -113,7 +113,7 @@ def tails(num_terms, scale):
     law = [(1 - q) / (1 + q) * q ** abs(k) for k in range(-reach, reach + 1)]
     total = [Decimal(1)]
     for _ in range(num_terms):
-        # Times (1 - q)^2 / ((1 - q z)(1 - q / z)) is two recursions, one each way.
+        # Convolving with (1 - q)^2 / ((1 - q z)(1 - q / z)) is one recursion in each direction.
         total = [Decimal(0)] * reach + total + [Decimal(0)] * reach
         for order in (range(1, len(total)), range(len(total) - 2, -1, -1)):
             before = -1 if order.step > 0 else 1

@@ -84,7 +84,7 @@ def delta_of(better, mu, epsilon, k, cuts):
     for here, there in ((mu, 0.0), (0.0, mu)):
         p, q = chosen(here, k, better), chosen(there, k, better)
         edges = [-12.0, *sorted(cuts), mu + 12.0]
-        # A hair inside, so that a cut belongs to one side.
+        # Slightly inside, so that a cut belongs to one side.
         worst = max(worst, sum(
             integral(lambda y: max(0.0, p(y) - math.exp(epsilon) * q(y)), a + 1e-9, b - 1e-9)
             for a, b in zip(edges, edges[1:]) if b - a > 1e-6))
@@ -132,7 +132,8 @@ def main():
         OUTPUT.write_text(json.dumps([case(*target) for target in TARGETS], indent=1) + "\n")
         return
     stored = json.loads(OUTPUT.read_text())
-    # Four steps on in a list of three a target: each number of candidates has its turn.
+    # Four steps at a time through a list of three per target, so that each number of candidates
+    # occurs.
     step = 4 if "--quick" in sys.argv else 1
     for target, old in zip(TARGETS[::step], stored[::step], strict=True):
         new = case(*target)

@@ -48,7 +48,7 @@ def square_root_of(series):
 def errors(width, n):
     root = square_root_of(window(width, n, 1.0))
     squares = [c * c for c in root]
-    # Column j of C has the first n - j coefficients, and so has row n - 1 - j of B.
+    # Column j of C has the first n - j coefficients, as does row n - 1 - j of B.
     norms_squared = [math.fsum(squares[: n - j]) for j in range(n)]
     square_root = math.sqrt(norms_squared[0] * math.fsum(norms_squared) / n)
     inverse = inverse_series(root, n)

@@ -13,12 +13,12 @@ from .workloads import Workload
 
 PROVED, FALSE, UNKNOWN = "proved", "false", "cannot check"
 
-# The package claims of its doubles: sensitivities are right to 2^-39, and noise is raised by
-# 2^-36; errors are right to 1e-9, and quotients of doubles to four roundings.
+# Accuracy that the package claims for its doubles: sensitivities are right to 2^-39, and noise is
+# raised by 2^-36; errors are right to 1e-9, and quotients of doubles to four roundings.
 SENSITIVITY_SLACK = Fraction(1, 2 ** 38)
 ERROR_SLACK = Fraction(1, 10 ** 9)
 ROUNDING = Fraction(1, 2 ** 50)
-# Largest horizon whose factors are made.
+# Largest horizon for which factors are computed.
 MOST_DENSE_STEPS = 64
 
 
@@ -111,7 +111,7 @@ def stored_duals(numbers, workload, schema, is_max, query_weights):
         flat = numbers["columnDuals"]
         k = len(flat) // n
         b = n // k
-        # Blocks are stored phase by phase, k numbers a step.
+        # Blocks are stored phase by phase, k numbers per step.
         blocks = [[[flat[s * k * k + i * k + j] for j in range(k)] for i in range(k)]
                   for s in range(b)]
         rows = numbers["rowDuals"] if is_max else [1] * n
@@ -312,7 +312,7 @@ def verify_pure(report, claims):
     if users is None:
         report.add("sensitivity", UNKNOWN, "too many patterns")
         return
-    # No entry of C is negative: equal contributions reach the sum of the l1-norms of its columns.
+    # C has no negative entry, so equal contributions attain the sum of the l1 norms of its columns.
     columns = [total(column) for column in zip(*factors.encoder)]
     norms = [ends(column) for column in columns]
     low, high = (max(sum(norms[j][end] for j in steps) for steps in users) for end in (0, 1))

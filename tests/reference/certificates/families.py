@@ -27,7 +27,7 @@ class Factors:
         """B with B C = A."""
         if self.prefix_decoder is None:
             return solve_right(workload, self.encoder)
-        # A_w A^-1 B: columns of A_w less the next ones.
+        # A_w A^-1 B: each column of A_w minus the next one.
         size = len(workload)
         differences = [[row[j] - row[j + 1] if j + 1 < size else row[j] for j in range(size)]
                        for row in workload]
@@ -187,7 +187,7 @@ def smooth_tree(num_steps, height, weight):
                 continue
             above = (leaves[t] >> bit) ^ 1
             inside = [i for i, leaf in enumerate(leaves) if leaf >> bit == above]
-            # Noise of a sibling without leaves is drawn all the same.
+            # Noise of a sibling without leaves is drawn nevertheless.
             node = (bit, above) if inside else (bit, above, t)
             nodes[node] = (inside[0], inside[-1] + 1) if inside else (0, 0)
             row[node] = 1
@@ -366,7 +366,8 @@ def optimal(numbers, num_steps):
     v = [exact(x) for x in numbers["columnWeights"]]
     u = [exact(x) for x in numbers["rowWeights"]]
     decay = exact(numbers["decay"][0])
-    # A^-1: ones, and -decay below; rows of A^-1 D_u^-1 A^-T are sums of two terms.
+    # A^-1 has ones on the diagonal and -decay below; rows of A^-1 D_u^-1 A^-T are sums of two
+    # terms.
     base = zeros(num_steps, num_steps)
     for i in range(num_steps):
         base[i][i] = UNIT / u[i]

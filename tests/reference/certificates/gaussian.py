@@ -13,7 +13,7 @@ from mpmath import iv, mp
 
 from .intervals import rational_ends, to_mp
 
-# Beyond this the tail is enclosed by two terms of its asymptotic series.
+# Beyond this, the tail is enclosed by two terms of its asymptotic series.
 FAR = 45
 
 
@@ -34,8 +34,8 @@ def _tail_at(x):
         low = density / point * (1 - 1 / square)
         high = density / point
         return iv.mpf([low.a, high.b])
-    # Phi(x) - 1/2 = density sum_k x^(2k+1) / (1 3 5 .. (2k+1)); the rest of the series is at most
-    # the last term times q / (1 - q), q = x^2 / (2k + 3).
+    # Phi(x) - 1/2 = density sum_k x^(2k+1) / (1 3 5 .. (2k+1)); the remainder of the series is at
+    # most the last term times q / (1 - q), q = x^2 / (2k + 3).
     square = point * point
     term = point
     sum_ = point
@@ -57,7 +57,7 @@ def delta_of_mu(epsilon, mu):
     """The interval of delta(epsilon) of mu-GDP; both are rationals."""
     before = iv.prec
     reach = float(epsilon) / float(mu) + float(mu)
-    # The series cancels exp(x^2 / 2), and so does the difference.
+    # The series loses a factor exp(x^2 / 2) to cancellation, and so does the difference.
     iv.prec = 320 + int(3 * min(reach, FAR + 1) ** 2)
     try:
         eps, rate = to_mp(epsilon), to_mp(mu)

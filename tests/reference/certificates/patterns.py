@@ -9,7 +9,7 @@ which equal contributions reach. Where X has no negative entry the two are one.
 
 from .intervals import Interval, multiply, transpose
 
-# Patterns that are gone through one by one; beyond, pairs of steps bound them.
+# Largest number of patterns to enumerate; beyond it, pairs of steps give a bound.
 MOST_PATTERNS = 60000
 
 
@@ -45,7 +45,7 @@ def patterns(schema, num_steps):
     if schema.kind == "fixed-epoch":
         return [tuple(range(s, num_steps, schema.separation)) for s in range(schema.separation)]
     found, b, most = [], schema.separation, schema.most
-    # With as many participations as fit, a gap of 2 b or more could take one step more.
+    # If as many participations as fit are allowed, a gap of 2 b or more has room for one step more.
     is_full = most >= -(-num_steps // b)
 
     def extend(chosen, first):
