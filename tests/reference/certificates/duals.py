@@ -210,7 +210,7 @@ def solve(workload, k, is_max, row_weights=None, iterations=70):
         if bound > best[0]:
             best = (bound, Duals([sqrt(x) for x in u], blocks, phases), (p, m))
         scale = n / nuclear
-        # The step is half again as long as the plain one, or twice as long with blocks.
+        # Twice the plain step without blocks, the plain step with them.
         for s, phase in enumerate(phases):
             fresh = [[scale * p[i][j] for j in phase] for i in phase]
             if k == 1:
