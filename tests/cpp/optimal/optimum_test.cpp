@@ -46,7 +46,7 @@ TEST(Quadrature, the_error_stays_within_its_bound_all_over_the_interval) {
       const InverseRoot root = detail::inverse_root_within(interval, accuracy);
       EXPECT_LE(root.relative_error, accuracy);
       EXPECT_LE(worst_root_error(root, interval), root.relative_error + kRounding) << ratio;
-      // The proven error hardly exceeds the actual one when K'/K is near its bound.
+      // The proven error hardly exceeds the actual one, because K'/K is near its bound.
       if (ratio >= 1e4 && accuracy >= 1e-8) {
         EXPECT_GE(worst_root_error(root, interval), 0.95 * root.relative_error) << ratio;
       }
@@ -129,8 +129,7 @@ TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
 }
 
 /// The textbook form of the sweeps in long double: with x_0 = s v_0, Y_{n-1} = s v_{n-1} + 1/u,
-///     x_i = s v_i + z_i, z_{i+1} = decay^2 x_i / (1 + u_i x_i),    Y from the other end in the
-///     same way,
+///     x_i = s v_i + z_i, z_{i+1} = decay^2 x_i / (1 + u_i x_i),    Y alike from the other end,
 /// the entry is v_i / (Y_i + z_i).
 std::vector<long double> slow_root_diagonal(const InverseRoot& root, const Weights& weights) {
   const std::size_t n = weights.rows.size();

@@ -25,7 +25,7 @@ using LongReal = long double;
 
 // ---- Checks that decide pass or fail; each is itself tested below ("the check rejects ...").
 
-/// Relative distance, of the smaller of value and 1 - value where `probability`.
+/// Error relative to the true value.
 LongReal error_relative_to(LongReal value, LongReal truth) {
   // Not std::abs: Debian 13's Clang 19 crashes on it for WebAssembly's 128-bit long double.
   const LongReal error = value - truth;

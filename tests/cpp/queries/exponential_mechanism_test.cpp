@@ -227,8 +227,7 @@ class LossesOfPersons {
 };
 
 TEST(PrivateQuantile, persons_with_two_records_are_protected) {
-  // Adds or removes two records of any values, the most by which two neighbours of one histogram
-  // differ.
+  // Histograms that differ by two records, of any values, as two neighbours of one histogram do.
   LossesOfPersons losses;
   for (std::int64_t code = 0; code < 27; ++code) {
     const Counts h = {code % 3, code / 3 % 3, code / 9};

@@ -187,8 +187,8 @@ std::vector<Participation> audited_participations() {
 }
 
 constexpr std::int64_t kAuditSteps = 8;
-/// Number of steps after which the releases of every family reveal a user nearly as well as the
-/// measurements do: a tree that is estimated from below forgets later leaves.
+/// Horizon at which the releases of every family reveal a user nearly as well as the measurements
+/// do: a tree that is estimated from below forgets later leaves.
 constexpr std::int64_t kFewSteps = 2;
 
 TEST(Audit, grid_releases_of_every_strategy_leak_no_more_than_claimed) {

@@ -100,7 +100,7 @@ TEST(Catalogue, column_norms_are_those_of_the_encoder_or_of_its_longer_horizon) 
     for (std::int64_t j = 0; j < s.num_steps(); ++j) {
       const double dense = encoder.col(testing::index_of(j)).squaredNorm();
       EXPECT_GE(s.max_column_norm_squared(), dense * (1 - 1e-12)) << j;
-      if (s.name() == "log-perturbed") continue;  // its columns are those of the capped horizon
+      if (s.name() == "log-perturbed") continue;  // it claims the columns of the capped horizon
       EXPECT_TRUE(relatively_close(s.column_norm_squared(j), dense, 1e-11)) << j;
     }
   });

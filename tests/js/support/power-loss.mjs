@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A file system in memory that loses power. Below /power it stands in for node:fs/promises. It keeps
-// what is on the disk apart from what only programs see, and remembers both around every operation:
-// what a crash leaves there is made of these afterwards, in every way that POSIX allows.
+// An in-memory file system that loses power. Below /power it replaces node:fs/promises. It tracks
+// what is on the disk separately from what only programs see, and records both around every
+// operation. From these it constructs every state that POSIX allows a crash at that point to leave:
 //
-// * What was written to a file since its last sync may be there, or not, or only its beginning; a
-//   sector of 512 bytes may lack it, and reads as it was, as zeros beyond the old end.
-// * Names of a folder that changed since its last sync are there up to some change, in their order.
+// * Data written to a file since its last sync may be present, absent, or cut short; any sector of
+//   512 bytes may lack it and then has its old contents, or zeros beyond the old end.
+// * Names of a folder that changed since its last sync are present up to some change, in order.
 
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';

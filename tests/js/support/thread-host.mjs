@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs programs for the tests of one folder, each time in a thread of its own. The command takes less
-// than half the time of a process there, because it finds the WebAssembly compiled.
+// Runs programs for the tests of one folder, each in a separate thread. The command takes less than
+// half the time of a process there, because the WebAssembly is already compiled.
 //
-//   node thread-host.mjs WASM      asked by messages { id, program, args, input, env }
+//   node thread-host.mjs WASM      receives messages { id, program, args, input, env }
 
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';

@@ -441,7 +441,7 @@ TEST(NoiseKernels, a_bound_that_cannot_be_vouched_for_is_infinite) {
 }
 
 TEST(NoiseKernels, a_bound_that_is_not_known_stays_unknown_behind_a_filter) {
-  // The error of the first block is unbounded, even when multiplied by 0; the second block is
+  // No error bound is known for the first block, not even multiplied by 0; the second block is
   // plain.
   const BlockDecoder blocks{
       {{.num_steps = 600,
