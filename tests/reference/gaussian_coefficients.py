@@ -77,8 +77,8 @@ def round_float(x):
 def fit(series, end, degree, rounder):
     """Interpolate at the Chebyshev nodes of [0, end]; round the coefficients one by one.
 
-    After each rounding the remaining, higher coefficients are fitted again, so that they repair
-    what the rounding of the lower ones broke.
+    After each rounding, the remaining higher coefficients are fitted again to compensate for the
+    rounding of the lower ones.
     """
     nodes = [end / 2 * (1 + cos(pi * (2 * i + 1) / (2 * degree + 2))) for i in range(degree + 1)]
     fixed = []
@@ -96,7 +96,8 @@ def fit(series, end, degree, rounder):
 
 
 def certified_error(series, coefficients, end, weight):
-    """Upper bound of weight(z) * |f - p| on [0, end], weight increasing; also the grid maximum."""
+    """Upper bound of weight(z) * |f - p| on [0, end] for increasing weight; also the grid
+    maximum."""
     difference = [s - (coefficients[k] if k < len(coefficients) else 0)
                   for k, s in enumerate(series)]
     curvature = sum(k * (k - 1) * abs(e) * end ** (k - 2)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mode `grid` once more, in few lines and high precision: what tests/vectors/ is checked by.
+"""Independent implementation of mode `grid` in high precision, used to check tests/vectors/.
 
 Written from addressing.md, gaussian.md (section 1), grid.md (sections 1 and 6) and mechanisms.md in
 docs/math, and from tests/vectors/README.md; shares no code with the library.
 
 Three planes give every uniform 192 bits, so a normal z is off by less than 2^-180 / (|z| u1). A row
-that is nearer than 2^-80 to a rounding boundary is an error, so that no rounding is in doubt.
+closer than 2^-80 to a rounding boundary raises an error, so every rounding is certain.
 
 Needs mpmath (any 1.x).
 """
@@ -24,7 +24,7 @@ MASK = 0xFFFFFFFF
 
 
 class Refused(Exception):
-    """The record is refused; the text is the code of the error."""
+    """Raised for a refused record, with the error's code as text."""
 
 
 # ---- noise -----------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def normal(key, row, coordinate):
 
 
 def node(decoder, z, level, end):
-    """Estimate of the dyadic node of that level whose last step is `end`, counted from 0."""
+    """Estimate of the dyadic node of a level whose last step is `end`, counted from 0."""
     weight = decoder["node_weights"][level]
     own = weight * z(2 * end - end.bit_count() + level)
     if weight == 1:
@@ -83,7 +83,7 @@ def dyadic_row(decoder, z, step):
 
 
 def increments(decoder, z, step):
-    """w_0, ..., w_step of the forms whose row t is w_0 + ... + w_t."""
+    """Terms w_0, ..., w_step of the forms whose row t is w_0 + ... + w_t."""
     form, ws = decoder["form"], []
     states = [mpf(0)] * len(decoder.get("decays", decoder.get("gains", [[]])[0]))
     for t in range(step + 1):
@@ -135,7 +135,8 @@ def keeps_digits(scale, power):
 
 
 def compare_norm(scales, features, clip_norm):
-    """-1: within the clip norm, 0: too close to tell, 1: longer or not known. In doubles."""
+    """Compares a record's norm with the clip norm in doubles: -1 within it, 0 too close to tell, 1
+    longer or unknown."""
     exponent = math.frexp(clip_norm)[1]
     if abs(exponent) > 1000:
         return 1
@@ -168,7 +169,7 @@ def clipped(scales, features, clip_norm):
 
 
 def integers(scales, features, clip_norm, grid):
-    """Increment of the sums from the record, in grids."""
+    """Increment of the sums due to the record, in grids."""
     limit = math.floor((Fraction(clip_norm) / Fraction(grid)) ** 2)
     order = compare_norm(scales, features, clip_norm)
     if order <= 0:
@@ -183,7 +184,7 @@ def integers(scales, features, clip_norm, grid):
 
 
 def release(decoder, key, options, records):
-    """The running totals, a list for every record."""
+    """Running totals, one list per record."""
     clip_norm, grid = options["clip_norm"], options["grid"]
     scale, releases = options["noise_stddev"] / grid, []
     sums = [0] * len(records[0])

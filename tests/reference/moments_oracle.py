@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Distances of the columns of moments, written without a look at the C++ code: writes
+"""Distances of the columns of moments, written independently of the C++ code: writes
 tests/golden/moments.json.
 
     python3 tests/reference/moments_oracle.py            writes the file, in some seconds
@@ -25,7 +25,8 @@ CASES = [(1, False, 33), (2, False, 9), (3, False, 5), (2, True, 9), (3, True, 5
 
 
 def weights_squared(num, covariance, replaces):
-    """Squares of the weights of counts, squares and products, and what squares are less by."""
+    """Squares of the weights of counts, squares and products, and the centre subtracted from
+    squares."""
     product = Fraction(1 if replaces else 2, num - 1) if covariance and num > 1 else Fraction(0)
     if not replaces:
         return Fraction(1), Fraction(4), product, Fraction(5, 8)
@@ -35,7 +36,7 @@ def weights_squared(num, covariance, replaces):
 
 
 def difference_squared(a, b, weights):
-    """None stands for no record."""
+    """Squared distance of two records; None stands for no record."""
     count, square, product, centre = weights
     pairs = list(itertools.combinations(range(len(a or b)), 2))
 

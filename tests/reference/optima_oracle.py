@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Optima at 1024 steps, written without a look at the C++ code: writes tests/golden/optima.json.
+"""Optima at 1024 steps, written independently of the C++ code: writes tests/golden/optima.json.
 
 Needs numpy (python3-numpy of Debian), and two minutes: it is not part of `scripts/test generated`.
 
@@ -61,7 +61,7 @@ def optimum(weights):
 
 @functools.cache
 def norm_over_root(n, length):
-    """||A D||_* / sqrt(n n') of the n' blocks of so many steps."""
+    """||A D||_* / sqrt(n n') for n' blocks of `length` steps."""
     num_blocks = (n - length // 2) // length
     blocks = numpy.zeros((n, num_blocks))
     blocks[range(num_blocks * length), numpy.arange(num_blocks * length) // length] = 1

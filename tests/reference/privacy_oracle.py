@@ -3,9 +3,9 @@
 """Slow, independent oracle of the privacy conversions: writes tests/golden/privacy_oracle.json.
 
 It shares no formula with cpp/src/problem/privacy.cpp: delta is the textbook difference
-Phi(-e/mu + mu/2) - exp(e) Phi(-e/mu - mu/2), evaluated with as many digits as its cancellation
-eats, and every root is closed in by bisection and re-checked from both sides. Inputs are doubles
-and are taken exactly. The zCDP conversion is minimised over alpha, not beta.
+Phi(-e/mu + mu/2) - exp(e) Phi(-e/mu - mu/2), evaluated with enough digits to make up for its
+cancellation, and every root is bracketed by bisection and rechecked from both sides. Inputs are
+doubles, taken exactly. The zCDP conversion is minimised over alpha, not beta.
 
 Needs mpmath (any 1.x). Run time about two minutes:  python3 tests/reference/privacy_oracle.py
 """
@@ -66,7 +66,7 @@ def zcdp_delta(rho, epsilon):
 
 
 def bisect(is_low, low, high, width=mpf(10) ** -28):
-    """The point of (low, high), both positive, where is_low turns false."""
+    """The point of (low, high), both positive, where is_low becomes false."""
     assert is_low(low) and not is_low(high)
     while high / low - 1 > width:
         middle = mp.sqrt(low * high) if high > 2 * low else (low + high) / 2
@@ -75,13 +75,14 @@ def bisect(is_low, low, high, width=mpf(10) ** -28):
 
 
 def below(pair, delta):
-    """delta_of(...) < delta, decided on the smaller of delta and its complement."""
+    """Decides delta_of(...) < delta on the smaller of delta and its complement."""
     value, complement = pair
     return value < mpf(delta) if delta < 0.5 else complement > 1 - mpf(delta)
 
 
 def bracket_mu(epsilon, delta):
-    """a = epsilon / mu - mu / 2 is within 60 of the normal quantile; mu > delta always."""
+    """Bracket of mu: a = epsilon / mu - mu / 2 is within 60 of the normal quantile; mu > delta
+    always."""
     z = 60 + mp.sqrt(-2 * mp.log(min(mpf(delta), 1 - mpf(delta))))
     low = 2 * mpf(epsilon) / (z + mp.sqrt(z * z + 2 * mpf(epsilon)))
     high = z + mp.sqrt(z * z + 2 * mpf(epsilon))

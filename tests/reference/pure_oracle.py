@@ -4,8 +4,8 @@
 
 A step is written as a shortest signed sum of powers of the arity by walking the tree from the root,
 never by a formula for digits; the l1 sensitivity counts, for every record, the nodes that hold it
-and that some step uses. Tails of sums of discrete Laplace variables come from convolving their laws,
-term by term, in fractions of 40 digits. No formula is shared with cpp/src.
+and that some step uses. Tails of sums of discrete Laplace variables come from convolving their
+distributions, term by term, in fractions of 40 digits. No formula is shared with cpp/src.
 
     python3 tests/reference/pure_oracle.py            writes the file, in some seconds
     python3 tests/reference/pure_oracle.py --check    exit 1 if the committed one is stale
@@ -44,7 +44,7 @@ def nodes_of(count, arity, subtractive):
 
 
 def check_sums(num_steps, arity, subtractive):
-    """Signed nodes cover each of the first t steps once, and no other."""
+    """Checks that signed nodes cover each of the first t steps once, and no other step."""
     for count in range(1, num_steps + 1):
         covered = {}
         for level, index, sign in nodes_of(count, arity, subtractive):
@@ -62,7 +62,7 @@ def check_sums(num_steps, arity, subtractive):
 
 
 def used_nodes(num_steps, arity, subtractive):
-    """For each level, the nodes that the total of some step takes from it."""
+    """For each level, the nodes that the total of some step uses."""
     counts, used = range(1, num_steps + 1), []
     while counts:
         edges = [(count, above(count, arity, subtractive) * arity) for count in counts]
@@ -72,7 +72,7 @@ def used_nodes(num_steps, arity, subtractive):
 
 
 def sensitivity(num_steps, arity, subtractive):
-    """Largest number of used nodes that hold one record."""
+    """Largest number of used nodes that contain one record."""
     used = used_nodes(num_steps, arity, subtractive)
     held = [0]  # by a node and all above it
     for level in reversed(range(len(used))):
@@ -107,7 +107,7 @@ def tree(num_steps, arity, subtractive):
 
 
 def tails(num_terms, scale):
-    """P[|sum| > x] at some x, by convolution of laws that are cut beyond 60 scales."""
+    """P[|sum| > x] at some x, by convolving distributions truncated beyond 60 scales."""
     q = (Decimal(-1) / scale).exp()
     reach = 60 * scale
     law = [(1 - q) / (1 + q) * q ** abs(k) for k in range(-reach, reach + 1)]

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interval oracle of the safe side: writes tests/golden/safe_side.json.
 
-Every privacy number of the library is a bound, so a result one unit in the last place on the wrong
-side is false. This program proves, for each of its inputs, which double is the last one on the safe
-side: the truth lies between it and its neighbour. Inputs are doubles, taken exactly.
+Every privacy number of the library is a bound, so a result that is one unit in the last place on
+the wrong side is false. This program proves, for each of its inputs, which double is the last one
+on the safe side: the true value lies between it and its neighbour. Inputs are doubles, taken
+exactly.
 
 Nothing is estimated. An interval is a pair of integers over 2^PLACES; sums and products are rounded
 outward, exponentials and logarithms come from mpmath's interval arithmetic (iv), and
@@ -12,7 +13,7 @@ outward, exponentials and logarithms come from mpmath's interval arithmetic (iv)
     Phi(x) - 1/2 = phi(x) (x + x^3 / 3 + x^5 / 15 + ...)
 
 is summed in integers, rounded down for the lower end and up for the upper one, with a geometric
-series for what is left out. Roots are guessed with floating point, and then proved by the signs at
+series for the remainder. Roots are guessed with floating point, and then proved by the signs at
 the double and at its neighbour. No formula is shared with cpp/src/problem/privacy.cpp.
 
 Needs mpmath (python3-mpmath of Debian 12 or 13).   python3 tests/reference/safe_side_oracle.py
@@ -41,7 +42,7 @@ def exactly(fraction):
 
 
 def scaled_floor(value):
-    """floor(value 2^PLACES) of a number of mpmath, which is a dyadic fraction."""
+    """floor(value 2^PLACES) of an mpmath number, which is a dyadic fraction."""
     sign, man, exponent, _ = value._mpf_
     shift = exponent + PLACES
     signed = -int(man) if sign else int(man)
@@ -70,7 +71,7 @@ def exp_of(fraction):
 
 
 def series(square, is_upper):
-    """1 + x^2 / 3 + x^4 / 15 + ..., rounded to one side."""
+    """Sum 1 + x^2 / 3 + x^4 / 15 + ..., rounded to one side."""
     term, total, odd = ONE, ONE, 3
     while True:
         product = term * square
@@ -117,7 +118,7 @@ def log_delta_at(beta, rho, epsilon):
 
 
 def delta_of_rho(rho, epsilon):
-    """Its infimum over beta > 0: convex, so that tangents at both sides of it bound it below."""
+    """Infimum over beta > 0. The function is convex, so tangents on both sides bound it below."""
     saved, iv.prec, mp.prec = iv.prec, 400, 400
     r, e = (iv.mpf(x.numerator) / x.denominator for x in (rho, epsilon))
 
@@ -141,7 +142,7 @@ def delta_of_rho(rho, epsilon):
 # ---- Doubles
 
 def at_least(pair):
-    """The smallest double >= all of an interval, which has to be that for every point of it."""
+    """Smallest double >= all of an interval; it must be the same for every point of it."""
     ends = [double_at_least(Fraction(end, ONE)) for end in pair]
     assert ends[0] == ends[1], "the interval is too wide"
     return ends[0]
@@ -157,7 +158,7 @@ def double_at_most(value):
 
 
 def last_safe(guess, is_safe, safe_side):
-    """The double next to a guess that is safe, and whose neighbour on the other side is not."""
+    """The double next to a guess that is safe while its neighbour on the unsafe side is not."""
     towards, away = (math.inf, -math.inf) if safe_side > 0 else (-math.inf, math.inf)
     here = guess
     while not is_safe(here):
@@ -168,7 +169,7 @@ def last_safe(guess, is_safe, safe_side):
 
 
 def is_below(pair, limit):
-    """Whether an interval lies at or below a fraction; it must not straddle it."""
+    """True if an interval lies at or below a fraction; it must not straddle it."""
     bound = exactly(limit)
     if pair[1] <= bound[0]:
         return True
@@ -177,7 +178,7 @@ def is_below(pair, limit):
 
 
 def root(rises_or_falls, low, high):
-    """Floating-point bisection of a predicate that is true below the root: a guess."""
+    """Guesses a root by floating-point bisection of a predicate that is true below it."""
     for _ in range(70):
         middle = math.sqrt(low * high) if high > 2 * low else (low + high) / 2
         low, high = (middle, high) if rises_or_falls(middle) else (low, middle)
@@ -185,7 +186,7 @@ def root(rises_or_falls, low, high):
 
 
 def approximate_delta(mu, epsilon):
-    """To about 30 digits of 1e-40: for guesses."""
+    """Delta to about 30 digits of 1e-40, for guesses."""
     with mp.workprec(260):
         mu, epsilon = mpf(mu), mpf(epsilon)
         a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
@@ -245,7 +246,7 @@ def calibrations(rng):
 
 
 def classical(rng):
-    """The exact delta of the textbook multiplier, which is a double of its own."""
+    """Exact delta of the textbook multiplier, which is itself a double."""
     rows = []
     for delta in [1e-290, 1e-250, 1e-200, 1e-150] * 6:
         multiplier = spread(rng, 0.9, 40)
@@ -299,7 +300,7 @@ def concentrated(rng):
 
 
 def root_at_least(square):
-    """The smallest double whose square is at least a fraction."""
+    """Smallest double whose square is at least a fraction."""
     return last_safe(math.sqrt(square.numerator / square.denominator),
                      lambda x: Fraction(x) ** 2 >= square, +1)
 

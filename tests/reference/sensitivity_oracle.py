@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sensitivities by brute force, written without a look at the C++ code.
+"""Sensitivities by brute force, written independently of the C++ code.
 
     python3 tests/reference/sensitivity_oracle.py            write golden/sensitivity_oracle.json
     python3 tests/reference/sensitivity_oracle.py --check    exit 1 if the committed file is stale
@@ -27,7 +27,7 @@ TARGET = pathlib.Path(__file__).resolve().parent.parent / "golden" / "sensitivit
 
 
 def is_allowed(steps, kind, k, b, n):
-    """May one user contribute to exactly these steps (increasing)?"""
+    """True if one user may contribute to exactly these steps (increasing)."""
     if len(steps) > k:
         return False
     if kind == "fixed-epoch":  # a part of s, s + b, ..., s + (k-1) b
@@ -166,7 +166,8 @@ def document():
 
 
 def write_or_check(target, text):
-    """Exit status: 1 if the committed file is to be checked and has another text."""
+    """Writes the text, or with --check returns exit status 1 if the committed file differs from
+    it."""
     if "--check" not in sys.argv[1:]:
         target.write_text(text)
     elif target.read_text() != text:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Levels of simultaneous errors with 20 digits, roots to 14: writes tests/golden/simultaneous.json.
 
-Square roots of prefix sums, sensitivity included: union bound, product bound (Sidak), that of
-neighbouring rows (a double integral by quadrature), norms in d dimensions (incomplete gamma
+Square roots of prefix sums, sensitivity included: union bound, product bound (Sidak), bound
+from neighbouring rows (a double integral by quadrature), norms in d dimensions (incomplete gamma
 functions), and the level of a sum of equal chi-squares. No formula for tails is shared
 with cpp/src/analysis.
 
@@ -28,7 +28,7 @@ OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "golden" / "simultaneo
 
 
 def root_of(function, low, high):
-    """The point between them at which a falling function changes its sign, to 14 digits."""
+    """Root of a decreasing function between two points, to 14 digits."""
     low, high = mpf(low), mpf(high)
     assert function(low) > 0 > function(high)
     while high - low > mpf(10) ** -14 * high:
@@ -111,7 +111,7 @@ def neighbours(num_steps, beta, dimension):
 
 
 def chi_squared(num_steps, beta, dimension):
-    """Quantile of a chi-square of num_steps * dimension degrees: all weights 1."""
+    """Quantile of a chi-square with num_steps * dimension degrees of freedom: all weights are 1."""
     degrees = num_steps * dimension
     root = root_of(lambda q: gammainc(mpf(degrees) / 2, q / 2, regularized=True) - mpf(beta),
                    degrees / 4, 2 * degrees + 200)
@@ -120,7 +120,7 @@ def chi_squared(num_steps, beta, dimension):
 
 
 def counted(num_paths, beta):
-    """The largest k with P(Binomial(num_paths, beta) <= k) <= 1e-6, in integers scaled by 2^200."""
+    """Largest k with P(Binomial(num_paths, beta) <= k) <= 1e-6, in integers scaled by 2^200."""
     scale = 1 << 200
     odds = mpf(beta) / (1 - mpf(beta))
     mp.dps = 60

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Several workloads with one noise, written without a look at the C++ code: writes
+"""Several workloads with common noise, written independently of the C++ code: writes
 tests/golden/stacks.json.
 
     python3 tests/reference/stack_oracle.py            writes the file, in some seconds
@@ -36,7 +36,8 @@ STACKS = [
 
 
 def gram_of(widths, weights, n):
-    """A_ti = 1 for i <= t < i + width: columns i <= j meet from row j to row i + width - 1."""
+    """Gram matrix of A_ti = 1 for i <= t < i + width: columns i <= j overlap from row j to row i +
+    width - 1."""
     return [
         [
             sum(w * max(0, min(n, min(i, j) + width) - max(i, j)) for width, w in zip(widths, weights))
@@ -52,7 +53,7 @@ def multiply(a, b):
 
 
 def inverse(matrix):
-    """Gauss and Jordan, for positive definite matrices."""
+    """Inverse of a positive definite matrix, by Gauss-Jordan elimination."""
     n = len(matrix)
     rows = [list(row) + [float(i == j) for j in range(n)] for i, row in enumerate(matrix)]
     for i in range(n):
@@ -66,7 +67,7 @@ def inverse(matrix):
 
 
 def square_root(matrix):
-    """Denman and Beavers."""
+    """Matrix square root, by the Denman-Beavers iteration."""
     n = len(matrix)
     y, z = matrix, [[float(i == j) for j in range(n)] for i in range(n)]
     for _ in range(24):

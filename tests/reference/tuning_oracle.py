@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What tuning costs, by integration on a grid: writes tests/golden/tuning.json.
+"""Privacy cost of tuning, by integration on a grid: writes tests/golden/tuning.json.
 
-For a target and k candidates, the largest epsilon of a learner by the bound of docs/math/learning.md,
-section 12, with the profile integrated from the two densities and the ratio looked for on a grid; and
-the exact delta of three ways in which outcomes of such learners can be ranked, which must be below the
-target's. In the third, `needle`, an outcome that gives a row away is ranked behind those that the
-other world has more of. Nothing is shared with cpp/src but the formula.
+For a target and k candidates, the largest epsilon of a learner by the bound of
+docs/math/learning.md, section 12, with the profile integrated from the two densities and the ratio
+searched on a grid; and the exact delta of three ways to rank outcomes of such learners, which must
+be below the target's. In the third, `needle`, an outcome that reveals a row is ranked behind those
+that are more likely in the other world. Only the formula is shared with cpp/src.
 
     python3 tests/reference/tuning_oracle.py            writes the file
     python3 tests/reference/tuning_oracle.py --check    compares it with the committed one; with --quick
@@ -34,7 +34,7 @@ def density(x):
 
 
 def integral(f, low, high):
-    """Simpson's rule."""
+    """Integrates by Simpson's rule."""
     pieces = 2 * math.ceil((high - low) / STEP)
     width = (high - low) / pieces
     inner = sum((4 if i % 2 else 2) * f(low + i * width) for i in range(1, pieces))
@@ -73,13 +73,14 @@ def bisected(high, passes):
 
 
 def chosen(mu, k, better):
-    """Density of the chosen outcome where one candidate's is N(mu, 1), and better(y, mu) the chance
-    that another one's is ranked before y."""
+    """Density of the chosen outcome if a candidate's outcome is N(mu, 1); better(y, mu) is the
+    probability that another candidate's outcome is ranked before y."""
     return lambda y: mean(k) * density(y - mu) * (1 - TAKES_PART * better(y, mu)) ** (k - 1)
 
 
 def delta_of(better, mu, epsilon, k, cuts):
-    """Delta of choosing among k, in the worse of both directions, by integration between cuts."""
+    """Delta of choosing among k candidates, in the worse of both directions, by integration between
+    cuts."""
     worst = 0.0
     for here, there in ((mu, 0.0), (0.0, mu)):
         p, q = chosen(here, k, better), chosen(there, k, better)
@@ -92,7 +93,7 @@ def delta_of(better, mu, epsilon, k, cuts):
 
 
 def needle(first, tail):
-    """Ranks what is below `first` before all, then what is above `tail`, then the rest."""
+    """Ranks outcomes below `first` first, then those above `tail`, then the rest."""
     def better(y, mu):
         if y < first:
             return cdf(y - mu)

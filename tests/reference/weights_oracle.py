@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sums with weights, written without a look at the C++ code: writes tests/golden/weights.json.
+"""Sums with weights, written independently of the C++ code: writes tests/golden/weights.json.
 
     python3 tests/reference/weights_oracle.py            writes the file, in some seconds
     python3 tests/reference/weights_oracle.py --check    exit 1 if the committed one is stale
@@ -8,7 +8,7 @@
 With m_t = momentum m_{t-1} + w_t, the workload is S_t = decay S_{t-1} + m_t.
 
 errors          root mean square error at sensitivity 1 of the square root of the workload, and of
-                the same with columns of norm 1: every column of B = A D C^-1 is made by itself.
+                the same with columns of norm 1: columns of B = A D C^-1 are computed separately.
 sensitivities   of encoders with exact entries, by listing all allowed sets of steps and all signs
                 (sensitivity_oracle.py).
 sums            S_t of the integers 1000003 (t + 1) mod 2001 - 1000 as an exact fraction: its floor,

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sliding windows, written without a look at the C++ code: writes tests/golden/windows.json.
+"""Sliding windows, written independently of the C++ code: writes tests/golden/windows.json.
 
     python3 tests/reference/window_oracle.py            writes the file, in some seconds
     python3 tests/reference/window_oracle.py --check    exit 1 if the committed one is stale
 
 errors          root mean square error at sensitivity 1 of two factorizations of the window: its
                 square root C, a series squared coefficient by coefficient, and the same with columns
-                of norm 1, of which every column of B = A D C^-1 is made by itself.
+                of norm 1, for which every column of B = A D C^-1 is computed separately.
 sensitivities   of encoders with exact entries, by listing all allowed sets of steps and all signs
                 (sensitivity_oracle.py).
 """

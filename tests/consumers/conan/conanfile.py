@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A project that takes dpftrl from Conan; `conan create` builds and runs it."""
+"""A project that uses dpftrl from Conan; `conan create` builds and runs it."""
 
 import os
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Re-derivation of what dp-ftrl claims, from the mathematics alone; see docs/certificates.md."""
+"""Re-derives the claims of dp-ftrl from the mathematics alone; see docs/certificates.md."""

@@ -34,7 +34,7 @@ class Report:
         self.add(claim, verdict, reason)
 
     def equal(self, claim, value, low, high, slack):
-        """A stated double against an enclosure, with a relative slack."""
+        """Judges a stated double against an enclosure, with a relative slack."""
         value, margin = Fraction(value), slack * max(abs(Fraction(low)), abs(Fraction(high)))
         inside = high - margin <= value <= low + margin
         outside = value < low - margin or value > high + margin
@@ -51,8 +51,8 @@ def ends(interval):
 
 
 class Problem:
-    """Workload, participation, horizon and objective, and what they let one prove: kept, since
-    many certificates share a problem."""
+    """Workload, participation, horizon and objective, with what can be proved from them. Cached,
+    since many certificates share a problem."""
 
     _known = {}
 
@@ -62,7 +62,7 @@ class Problem:
         self.is_max = objective == "max"
 
     def solutions(self, row_weights=None):
-        """Dual variables for every fixed epochs that users may keep, and for one participation:
+        """Dual variables for all fixed epochs that users may keep, and for single participation:
         (duals, steps, k, encoder)."""
         n = self.workload.num_steps
         if n > MOST_SOLVED_STEPS:
@@ -95,7 +95,7 @@ def attempt(part, k, is_max, row_weights):
 
 
 def stored_duals(numbers, workload, schema, is_max, query_weights):
-    """The dual variables in a saved strategy, as (duals, k); None where it has none."""
+    """Dual variables in a saved strategy, as (duals, k); None if it has none."""
     n = workload.num_steps
     if n > MOST_STEPS:
         return None
@@ -120,14 +120,14 @@ def stored_duals(numbers, workload, schema, is_max, query_weights):
 
 
 def root_of(value):
-    """A double near the root: any weights give a bound."""
+    """A double near the root, which suffices because any weights give a bound."""
     return Fraction(float(value) ** 0.5)
 
 
 # --- one claim after the other ------------------------------------------------------------------
 
 def check_relations(report, claims):
-    """Epsilon, delta, mu, rho and noise multiplier among each other."""
+    """Checks epsilon, delta, mu, rho and noise multiplier against each other."""
     epsilon, delta = claims.get("epsilon"), claims.get("delta")
     mu, rho, multiplier = claims.get("mu"), claims.get("rho"), claims.get("noiseMultiplier")
     if epsilon is None or delta is None:
@@ -153,7 +153,7 @@ def check_relations(report, claims):
 
 
 def check_sensitivity(report, claims, squared, distance):
-    """The stated one against the enclosure of its square; returns nothing."""
+    """Judges the stated sensitivity against the enclosure of its square."""
     stated = Fraction(claims["sensitivity"]) / distance
     low, high = ends(squared.sqrt())
     report.judge("sensitivity is not below the true one", high <= stated * (1 + SENSITIVITY_SLACK),
@@ -164,7 +164,8 @@ def check_sensitivity(report, claims, squared, distance):
 
 
 def check_noise(report, claims, squared, distance):
-    """The noise itself: std, encoder, clip norm and distance together, with no slack at all."""
+    """Checks the noise itself, from std, encoder, clip norm and distance together, without
+    slack."""
     if "noiseStddev" not in claims or claims.get("mu") is None or "lattice" in claims:
         return
     low, high = ends(squared.sqrt())
@@ -178,7 +179,7 @@ def check_noise(report, claims, squared, distance):
 
 
 def check_arithmetic(report, claims, distance):
-    """noiseStddev as the product that it is said to be, without the encoder."""
+    """Checks that noiseStddev is the product that it is stated to be, without the encoder."""
     if "noiseStddev" not in claims or "lattice" in claims:
         return
     product = (Fraction(claims["noiseMultiplier"]) * Fraction(claims["sensitivity"])
@@ -189,7 +190,7 @@ def check_arithmetic(report, claims, distance):
 
 
 def check_errors(report, claims, rows):
-    """max and mean from the stated sensitivity and the rows of B."""
+    """Checks max and mean error from the stated sensitivity and the rows of B."""
     stated = Fraction(claims["sensitivity"])
     if "maxError" in claims:
         low, high = ends(Interval(max(r.lo for r in rows), max(r.hi for r in rows)).sqrt())
@@ -212,7 +213,8 @@ def check_ratio(report, claims, error):
 
 
 def check_bound(report, claims, problem, numbers, distance, own_error):
-    """lowerBound: by the stored dual variables, in closed form, or by a search of our own."""
+    """Checks lowerBound: by the stored dual variables, in closed form, or by an independent
+    search."""
     stated = claims.get("lowerBound")
     if stated is None:
         return
@@ -248,13 +250,14 @@ def check_bound(report, claims, problem, numbers, distance, own_error):
 
 
 def stated_dimension(claims, problem):
-    """The records that lowerBound is for. Files from before it was stated had bounds of this kind."""
+    """Least dimension of records for which lowerBound holds. Older files do not state it and have
+    bounds of this kind."""
     least = needed_dimension(problem.schema.most_within(problem.workload.num_steps))
     return claims.get("lowerBoundMinDimension", least)
 
 
 def is_allowed(k, problem):
-    """Are the epochs of the dual variables patterns that a user may have?"""
+    """True if the epochs of the dual variables are patterns that a user may have."""
     n = problem.workload.num_steps
     return k == 1 or (k <= problem.schema.most and n // k >= problem.schema.separation)
 
@@ -290,7 +293,8 @@ def verify(document, strategy=None, workload=None):
 
 
 def verify_pure(report, claims):
-    """A certificate without a delta: integers, whose noise has a scale (docs/math/pure.md)."""
+    """Checks a certificate without a delta: integers, whose noise has a scale
+    (docs/math/pure.md)."""
     law, epsilon = claims["laplace"], Fraction(claims["epsilon"])
     a = 2 if claims["neighbours"] == "replace-one" else 1
     report.judge("delta = 0", claims["delta"] == 0, claims["delta"] != 0)
@@ -324,7 +328,7 @@ def verify_pure(report, claims):
 
 
 def verify_mechanism(report, claims, strategy, given):
-    """The JSON of `error`, or a certificate."""
+    """Checks the JSON of `error`, or a certificate."""
     claims = dict(claims)
     if "laplace" in claims:
         verify_pure(report, claims)
@@ -360,7 +364,7 @@ def verify_mechanism(report, claims, strategy, given):
 
 
 def verify_strategy(report, saved):
-    """A saved strategy: its error, the bound and their ratio."""
+    """Checks a saved strategy: its error, the bound and their ratio."""
     n = saved["numSteps"]
     check_ratio(report, saved, saved["error"])
     try:
@@ -373,7 +377,7 @@ def verify_strategy(report, saved):
         return
     rows, squared = measure(report, factors, workload, schema)
     low, high = error_interval(rows, squared, problem.is_max, saved.get("queryWeights"))
-    # Its sensitivity may be an upper bound: the error is then stated with that.
+    # The sensitivity may be an upper bound, in which case the stated error uses it.
     report.judge("error is not below the true one", Fraction(saved["error"]) >=
                  high * (1 - ERROR_SLACK), Fraction(saved["error"]) < low * (1 - ERROR_SLACK),
                  f"re-derived: {float(high)!r}")
@@ -396,7 +400,7 @@ def make_factors(name, numbers, workload, n):
 
 
 def measure(report, factors, workload, schema):
-    """Proves B C = A; the squared row norms of B, and the squared sensitivity."""
+    """Proves B C = A; returns the squared row norms of B, and the squared sensitivity."""
     decoder = factors.decoder(workload.matrix)
     product = multiply(decoder, factors.encoder)
     contained = all(p.lo <= a.lo and a.hi <= p.hi or p.contains(a)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lower bounds on the error of every factorization, from dual variables (docs/math/optimal.md).
 
-u weights of the rows, Lambda = M M^T one block a phase of a user's steps, W = D_u^(1/2) A M:
+u are weights of the rows, Lambda = M M^T has one block per phase of a user's steps, and with
+W = D_u^(1/2) A M:
 
     error^2 >= |W|_*^2 / (T sum u),     |W|_* >= <Q, W> / |Q|     for every Q
 
@@ -9,7 +10,7 @@ T = sum over phases of max diag Lambda_s: for records of d numbers, (d + 1)(d + 
 records of one number T_s is at most sum w + max(max R_ii, sum_{i<j} |R_ij|), where
 R = Lambda_s - sum w s s^T.
 
-Floats find Q, Lambda, u and w; intervals prove what they give.
+Q, Lambda, u and w are found in floats; intervals prove the resulting bound.
 """
 
 from fractions import Fraction
@@ -35,7 +36,7 @@ def float_product(a, b):
 
 
 def float_inverse(a):
-    """By elimination with pivots."""
+    """Inverse by Gaussian elimination with pivoting."""
     size = len(a)
     work = [list(row) + [1.0 if i == j else 0.0 for j in range(size)] for i, row in enumerate(a)]
     for i in range(size):
@@ -51,7 +52,7 @@ def float_inverse(a):
 
 
 def polar(w):
-    """Roughly the orthogonal factor of a square matrix: Newton's iteration, scaled at first."""
+    """Approximate orthogonal factor of a square matrix, by Newton's iteration, scaled at first."""
     q = [list(row) for row in w]
     for step in range(60):
         inverse = [list(row) for row in zip(*float_inverse(q))]
@@ -68,7 +69,7 @@ def polar(w):
 
 
 def float_root(a):
-    """The symmetric root of a positive definite matrix: the polar factor of Cholesky's."""
+    """Symmetric root of a positive definite matrix: the polar factor of its Cholesky factor."""
     size = len(a)
     low = [[0.0] * size for _ in range(size)]
     for i in range(size):
@@ -82,7 +83,7 @@ def float_root(a):
 # --- bounds of given variables ------------------------------------------------------------------
 
 class Duals:
-    """Roots of the row weights, and M: for every phase a k x k block over its steps."""
+    """Roots of the row weights, and M: a k x k block for every phase, over its steps."""
 
     def __init__(self, row_roots, blocks, phases):
         self.row_roots = row_roots
@@ -114,7 +115,7 @@ def largest_diagonal(block):
 
 
 def sign_total(block):
-    """T_s for records of one number each."""
+    """T_s for scalar records."""
     k = len(block)
     if k <= 2:
         return largest_diagonal(block)
@@ -149,7 +150,7 @@ def sign_total(block):
 
 
 def bound_of(duals, workload, of_signs=False):
-    """Bound that variables prove, in units of the error at unit noise: the lower end is proved."""
+    """Bound that variables prove, in units of the error at unit noise; the lower end is proved."""
     num_steps = len(workload)
     w = multiply(scale_rows(workload, [exact(r) for r in duals.row_roots]),
                  duals.columns(num_steps))
@@ -177,7 +178,7 @@ class Solved:
 
 
 def solve(workload, k, is_max, row_weights=None, iterations=70):
-    """Dual variables near the best ones: fixed-point steps, twice as long as they come out.
+    """Dual variables near the optimum, by fixed-point iteration; without blocks, steps are doubled.
 
     @param workload     interval matrix
     @param k            fixed epochs; 1: one participation
@@ -227,7 +228,7 @@ def solve(workload, k, is_max, row_weights=None, iterations=70):
 
 
 def encoder_of(point):
-    """X = M^-T P M^-1 at rounded entries: its root in intervals."""
+    """Encoder of X = M^-T P M^-1 at rounded entries: its root in intervals."""
     p, m = point
     back = float_inverse(m)
     x = float_product(float_product([list(row) for row in zip(*back)], p), back)
@@ -242,7 +243,7 @@ def encoder_of(point):
 # --- closed form --------------------------------------------------------------------------------
 
 def patterns_to_cover(num_steps, schema):
-    """A partition of the steps into patterns: phases, cut into pieces of k steps."""
+    """Number of patterns in a partition of the steps: phases, cut into pieces of k steps."""
     if schema.kind == "single":
         return num_steps
     count = 0
@@ -274,7 +275,7 @@ def epochs_within(num_steps, schema, is_max):
 
 
 def error_of(encoder, workload, schema, is_max, row_weights=None):
-    """The error of a lower-triangular encoder at unit noise, of records of every dimension."""
+    """Error of a lower-triangular encoder at unit noise, for records of every dimension."""
     rows = [squares(row) for row in solve_right(workload, encoder)]
     sens = squared_sensitivity(encoder, schema)
     if is_max:

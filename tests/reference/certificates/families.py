@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoder C and decoder B of every family, from docs/math/mechanisms.md, families.md, optimal.md.
 
-A factorization has C (measurements x steps) and either the decoder for prefix sums, or none where C
-is square and lower triangular: B = A C^-1 is then the only one.
+A factorization has C (measurements x steps) and either the decoder for prefix sums, or none if C is
+square and lower triangular, since B = A C^-1 is then the only one.
 """
 
 from fractions import Fraction
@@ -15,7 +15,7 @@ from .workloads import toeplitz
 
 
 class Unknown(LookupError):
-    """Raised for what cannot be reconstructed, with the reason."""
+    """Raised with the reason if something cannot be reconstructed."""
 
 
 class Factors:
@@ -24,7 +24,7 @@ class Factors:
         self.prefix_decoder = prefix_decoder
 
     def decoder(self, workload):
-        """B with B C = A."""
+        """Returns B such that B C = A."""
         if self.prefix_decoder is None:
             return solve_right(workload, self.encoder)
         # A_w A^-1 B: each column of A_w minus the next one.
@@ -57,7 +57,7 @@ def series_inverse(a):
 
 
 def series_root(a):
-    """The square root of a series that begins with 1."""
+    """Square root of a series whose first coefficient is 1."""
     root = [Fraction(1)]
     for j in range(1, len(a)):
         rest = sum((root[i] * root[j - i] for i in range(1, j)), Fraction(0))
@@ -66,7 +66,7 @@ def series_root(a):
 
 
 def root_for(workload):
-    """The square root of the workload's series, or that of prefix sums where it has none."""
+    """Square root of the workload's series, or of prefix sums if it has no series."""
     size = workload.num_steps
     if workload.kind == "matrix":
         rows = workload.matrix
@@ -80,7 +80,7 @@ def root_for(workload):
 
 
 def real_power(series, exponent):
-    """The series, which begins with 1, to a rational power: y' s = e s' y."""
+    """Rational power of a series whose first coefficient is 1: y' s = e s' y."""
     y = [Fraction(1)]
     for j in range(1, len(series)):
         y.append(sum((series[i] * y[j - i] * (exponent * i - (j - i)) for i in range(1, j + 1)),
@@ -89,7 +89,7 @@ def real_power(series, exponent):
 
 
 def logarithm(series):
-    """ln of a series that begins with 1: s y' = s'."""
+    """Logarithm of a series whose first coefficient is 1: s y' = s'."""
     y = [Fraction(0)]
     for j in range(1, len(series)):
         rest = sum((i * y[i] * series[j - i] for i in range(1, j)), Fraction(0))
@@ -104,12 +104,13 @@ def of_series(series):
 # --- trees --------------------------------------------------------------------------------------
 
 def indicator(first, last, num_steps):
-    """Ones on the steps first < t <= last, t from 1."""
+    """Row with ones on the steps first < t <= last, t from 1."""
     return [UNIT if first < t <= last else ZERO for t in range(1, num_steps + 1)]
 
 
 def factors_of_nodes(nodes, uses, num_steps):
-    """C from (first, last) of every node, B from what each release adds: {node: factor}."""
+    """Builds C from (first, last) of every node, and B from the terms that each release adds:
+    {node: factor}."""
     order = {node: row for row, node in enumerate(nodes)}
     decoder = zeros(num_steps, len(nodes))
     for t, row in enumerate(uses):
@@ -202,8 +203,8 @@ def haar_levels(num_steps):
 
 
 def haar_factors(num_steps, weights):
-    """Measurements of the mean and of all Haar vectors, a weight a level: columns of squared norm
-    sum(weights)."""
+    """Measurements of the mean and all Haar vectors, with one weight per level; columns have
+    squared norm sum(weights)."""
     levels = len(weights) - 1
     size = 1 << levels
     roots = [weight.sqrt() for weight in weights]
@@ -226,7 +227,7 @@ def haar_factors(num_steps, weights):
 
 
 def haar_weights(num_steps):
-    """The best ones, of sum 1: in proportion to sqrt(m_l) / 2^l."""
+    """Optimal weights, with sum 1, in proportion to sqrt(m_l) / 2^l."""
     levels = haar_levels(num_steps)
     shares = []
     for level in range(levels + 1):
@@ -279,7 +280,7 @@ def hybrid(num_steps):
 # --- group algebra ------------------------------------------------------------------------------
 
 def group_algebra(num_steps):
-    """The root of the circulant of order 2 n with first column (1^n, 0^n)."""
+    """Root of the circulant of order 2 n with first column (1^n, 0^n)."""
     n = num_steps
     column = []
     for j in range(2 * n):
@@ -296,7 +297,7 @@ def group_algebra(num_steps):
 # --- buffers and bands --------------------------------------------------------------------------
 
 def buffered_series(decays, weights, num_steps):
-    """c_0 = 1, c_j = sum of weight decay^(j - 1)."""
+    """Coefficients c_0 = 1, c_j = sum of weight decay^(j - 1)."""
     pairs = [(Fraction(d), Fraction(w)) for d, w in zip(decays, weights)]
     return [Fraction(1)] + [sum((w * d ** (j - 1) for d, w in pairs), Fraction(0))
                             for j in range(1, num_steps)]
@@ -316,7 +317,7 @@ def log_perturbed(num_steps, alpha, power, cap):
 
 
 def normalised(factors):
-    """Columns of norm 1, B' = A D A^-1 B for prefix sums."""
+    """Normalises columns to norm 1, with B' = A D A^-1 B for prefix sums."""
     encoder = factors.encoder
     norms = [squares(column).sqrt() for column in transpose(encoder)]
     scaled = scale_columns(encoder, [UNIT / norm for norm in norms])
@@ -333,7 +334,7 @@ def normalised(factors):
 
 
 def restarted(factors, epoch, num_steps, last_row=None):
-    """The factors of one epoch again and again; each past epoch leaves its last row behind."""
+    """Repeats the factors of one epoch; each past epoch contributes its last row to later steps."""
     decoder = factors.prefix_decoder or factors.decoder(toeplitz([UNIT] * epoch))
     rows = len(factors.encoder)
     last_row = last_row or decoder[-1]
@@ -351,7 +352,8 @@ def restarted(factors, epoch, num_steps, last_row=None):
 
 
 def completed_tree(make, epoch):
-    """The tree over 2^p >= epoch steps of which the last are empty; its root is left behind."""
+    """Tree over 2^p >= epoch steps, the last of which are empty; a past epoch contributes its
+    root."""
     size = 1 << (epoch - 1).bit_length()
     nodes, uses = make(size)
     whole = factors_of_nodes(nodes, uses, size)
@@ -388,7 +390,8 @@ def optimal(numbers, num_steps):
 
 
 def banded(columns, num_steps):
-    """Column after column, each from its diagonal entry down, equally many numbers for all."""
+    """Bands stored column after column, each from its diagonal entry down, with equally many
+    numbers per column."""
     bands = len(columns) // num_steps
     encoder = zeros(num_steps, num_steps)
     for j in range(num_steps):
@@ -400,7 +403,7 @@ def banded(columns, num_steps):
 # --- by name ------------------------------------------------------------------------------------
 
 def reconstruct(name, given, workload, num_steps):
-    """The factors of a mechanism with the parameters of a certificate or of a saved strategy.
+    """Factors of a mechanism with the parameters of a certificate or of a saved strategy.
 
     @throws Unknown  what defines it is not in the file
     """

@@ -24,7 +24,8 @@ def upper_tail(x):
 
 
 def _tail_at(x):
-    """At one number: by the series of all-positive terms, or for large x by bounds."""
+    """Encloses the tail at one number, by the series of all-positive terms, or for large x by
+    bounds."""
     point = iv.mpf(x)
     if point < 0:
         return 1 - _tail_at((-point).b)
@@ -54,7 +55,7 @@ def _tail_at(x):
 
 
 def delta_of_mu(epsilon, mu):
-    """The interval of delta(epsilon) of mu-GDP; both are rationals."""
+    """Interval of delta(epsilon) of mu-GDP, for rational mu and epsilon."""
     before = iv.prec
     reach = float(epsilon) / float(mu) + float(mu)
     # The series loses a factor exp(x^2 / 2) to cancellation, and so does the difference.
@@ -69,7 +70,7 @@ def delta_of_mu(epsilon, mu):
 
 
 def delta_of_rho(epsilon, rho):
-    """An upper bound on delta(epsilon) of rho-zCDP: that of the best order found in floats."""
+    """Upper bound on delta(epsilon) of rho-zCDP, at the best order found in floats."""
     def exponent(log_beta):
         beta = mp.exp(log_beta)
         r, e = mp.mpf(float(rho)), mp.mpf(float(epsilon))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interval arithmetic on whole numbers of 2^-256: every operation rounds outward.
 
-Lists of lists of intervals are matrices. Doubles are taken as the rationals that they are.
+Matrices are lists of lists of intervals. Doubles are taken as exact rationals.
 """
 
 from fractions import Fraction
@@ -49,7 +49,7 @@ class Interval:
         return Interval(isqrt(max(self.lo, 0) << BITS), root + 1)
 
     def magnitude(self):
-        """All absolute values."""
+        """All absolute values of the interval."""
         low = 0 if self.lo <= 0 <= self.hi else min(abs(self.lo), abs(self.hi))
         return Interval(low, max(abs(self.lo), abs(self.hi)))
 
@@ -75,7 +75,7 @@ def product(a, b):
 
 
 def exact(number):
-    """The interval of one rational: an int, a Fraction, or the rational that a double is."""
+    """Interval of one rational: an int, a Fraction, or the exact value of a double."""
     if isinstance(number, Interval):
         return number
     if isinstance(number, int):
@@ -86,13 +86,13 @@ def exact(number):
 
 
 def from_mp(value):
-    """The interval of an interval of mpmath."""
+    """Converts an interval of mpmath."""
     low, high = rational_ends(value)
     return Interval(exact(low).lo, exact(high).hi)
 
 
 def rational_ends(value):
-    """The ends of an interval of mpmath, which are exact, as rationals."""
+    """The ends of an interval of mpmath as exact rationals."""
     return tuple(_rational(end) for end in value._mpi_)
 
 
@@ -128,7 +128,7 @@ def largest(values):
 
 
 def dot(left, right):
-    """The inner product, rounded once."""
+    """Inner product, rounded once."""
     low = high = 0
     for a, b in zip(left, right):
         if a.lo == a.hi == 0 or b.lo == b.hi == 0:
@@ -173,7 +173,7 @@ def scale_rows(a, factors):
 
 
 def solve_right(a, lower):
-    """A L^-1 for a square, lower-triangular L: rows from the last column on."""
+    """A L^-1 for a square, lower-triangular L, with rows solved from the last column on."""
     size = len(lower)
     columns = transpose(lower)
     result = []
@@ -187,14 +187,14 @@ def solve_right(a, lower):
 
 
 def inverse(a):
-    """The inverse of a positive definite matrix, by Cholesky's factor from the last row up."""
+    """Inverse of a positive definite matrix, by its Cholesky factor from the last row up."""
     root = upper_root(a)
     right = solve_right(identity(len(a)), root)
     return multiply(right, transpose(right))
 
 
 def upper_root(a):
-    """The lower-triangular T with T^T T = A, A positive definite: rows from the last one up."""
+    """Lower-triangular T with T^T T = A for positive definite A, with rows from the last one up."""
     size = len(a)
     t = zeros(size, size)
     for i in range(size - 1, -1, -1):

@@ -3,8 +3,8 @@
 
     sens^2 = max over patterns pi of sup |u_i| <= 1 of |sum_{i in pi} C_i u_i|^2
 
-for records of every dimension. At most sum |X_ij| over a pattern, X = C^T C; at least sum X_ij,
-which equal contributions reach. Where X has no negative entry the two are one.
+for records of every dimension. With X = C^T C, it is at most sum |X_ij| over a pattern, and at
+least sum X_ij, which equal contributions attain. If X has no negative entry, the two are equal.
 """
 
 from .intervals import Interval, multiply, transpose
@@ -14,7 +14,8 @@ MOST_PATTERNS = 60000
 
 
 class Schema:
-    """Patterns of at most k steps, b apart (fixed epochs: exactly, over the whole horizon)."""
+    """Patterns of at most k steps, at least b apart (for fixed epochs exactly b, over the whole
+    horizon)."""
 
     def __init__(self, kind, most, separation):
         self.kind = kind
@@ -23,7 +24,7 @@ class Schema:
 
     @staticmethod
     def read(words, num_steps):
-        """From 'single', {epochs} or {participations, minSeparation}."""
+        """Parses 'single', {epochs} or {participations, minSeparation}."""
         if words == "single":
             return Schema("single", 1, 1)
         if "epochs" in words:
@@ -39,7 +40,7 @@ def gram(encoder):
 
 
 def patterns(schema, num_steps):
-    """The largest patterns: no allowed one contains them. None: too many."""
+    """Maximal patterns, which no other allowed pattern contains; None if there are too many."""
     if schema.kind == "single":
         return [(i,) for i in range(num_steps)]
     if schema.kind == "fixed-epoch":
@@ -61,7 +62,7 @@ def patterns(schema, num_steps):
 
 
 def pattern_bounds(x, pattern):
-    """The interval of the squared sensitivity to one pattern, of records of every dimension."""
+    """Interval of the squared sensitivity to one pattern, for records of every dimension."""
     low = high = 0
     for i in pattern:
         row = x[i]
@@ -73,7 +74,8 @@ def pattern_bounds(x, pattern):
 
 
 def squared_sensitivity(encoder, schema):
-    """Its interval; the upper end is that of pairs where there are too many patterns."""
+    """Interval of the squared sensitivity; if there are too many patterns, pairs of steps give its
+    upper end."""
     num_steps = len(encoder[0])
     x = gram(encoder)
     every = patterns(schema, num_steps)
@@ -87,7 +89,7 @@ def squared_sensitivity(encoder, schema):
 
 
 def best_sum(values, schema):
-    """The largest sum of values at most k steps, b apart: a dynamic program."""
+    """Largest sum of at most k values at least b steps apart, by a dynamic program."""
     size = len(values)
     best = [0] * (size + schema.separation + 1)
     for _ in range(schema.most_within(size)):

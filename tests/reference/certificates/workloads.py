@@ -7,7 +7,7 @@ from .intervals import ZERO, exact, multiply
 
 
 def toeplitz(coefficients):
-    """The lower-triangular matrix of a power series."""
+    """Lower-triangular matrix of a power series."""
     size = len(coefficients)
     return [[coefficients[i - j] if j <= i else ZERO for j in range(size)] for i in range(size)]
 
@@ -64,7 +64,7 @@ def momentum_series(momentum, decay, num_steps):
 
 
 def read_words(given):
-    """The workload as an object; None where the words do not define it, or name several."""
+    """The workload as an object; None if the words do not define it, or name several."""
     if isinstance(given, dict):
         return dict(given)
     if given == "prefix":
