@@ -206,8 +206,8 @@ test('count: a bound on persons that leaves rows out is a warning, on standard e
   assert.match(words(picture), few);
   assert.match(words(picture), /28 days \(the first and the last day are those of --from and --to\) $/);
   assert.match(picture, />persons per day</);
-  assert.match(await said(...bound, '1'), /in their first day only/);
-  assert.match(await said(...bound, '9', '--min-separation', '3'), /first 9 days only.*\(up to 10,/);
+  assert.match(await said(...bound, '1'), /only in their first day,/);
+  assert.match(await said(...bound, '9', '--min-separation', '3'), /only in their first 9 days,.*\(up to 10,/);
   for (const args of [[...bound, '28'], [...bound, '10', '--min-separation', '3']]) {
     const warnings = (await said(...args)).match(/warning: .*/g);
     assert.equal(warnings.length, 1);

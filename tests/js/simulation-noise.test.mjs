@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rejects } from './support/check.mjs';
 import { importEntry } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
@@ -33,7 +34,7 @@ const oneByOne = (more) =>
 test('simulationNoise: rows do not depend on how many are asked for at once', () => {
   const mechanisms = dp.mechanisms().map(({ name }) => name);
   assert.ok(mechanisms.length > 20);
-  for (const mechanism of mechanisms) {
+  for (const mechanism of some(mechanisms, 3)) {
     for (const precision of PRECISIONS) {
       // Narrow rows, rows of a few tiles, and a width at which pieces of 4096 numbers end mid-row.
       for (const dimension of [1, 3, 300]) {

@@ -37,7 +37,7 @@ test('size: the counter, its module and its code', (t) => {
 });
 
 test('size: the small learner, its module and its code', (t) => {
-  check(t, 'learner.wasm', sizeOf('learner.wasm'), 149_700);
+  check(t, 'learner.wasm', sizeOf('learner.wasm'), 150_000);
   check(t, 'learner.js', sizeOf('learner.js'), 21_800);
 });
 
@@ -62,7 +62,7 @@ test('size: the glue', (t) => {
 });
 
 test('size: the main entry, WebAssembly inlined', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 631_700);
+  check(t, 'index.js', sizeOf('index.js'), 632_100);
 });
 
 test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
