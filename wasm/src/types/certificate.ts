@@ -38,10 +38,10 @@ export interface Certificate {
   effectiveParameters: EffectiveParameters;
   /**
    * The participation that 'optimal' was optimised for, in words. Present if it differs from the
-   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` (for
-   * objective 'mean', `limits.epochSumSteps`), a minimum separation, or a number of buffers. The sensitivity is
-   * always that of the requested participation. 'banded-toeplitz' is optimised for any
-   * participation.
+   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` (beyond
+   * `limits.epochSumSteps` for prefix sums, with or without decay, and objective 'mean'), a minimum
+   * separation, or a number of buffers. The sensitivity is always that of the requested
+   * participation. 'banded-toeplitz' is optimised for any participation.
    */
   optimisedFor?: string;
   /**

@@ -130,10 +130,11 @@ export interface SavedStrategy {
   /** error / lowerBound */
   ratio: number | null;
   /**
-   * Outcome of the search. 'converged': to the provable limit for `optimal`, to a stationary point
-   * for the others. 'stopped': stopped before its end. 'not converged': ran out of iterations.
-   * 'infeasible': there is no search for the requested workload and participation, and this is the
-   * optimum for prefix sums, or for one participation; or no proof is as tight as requested.
+   * Outcome of the search. 'converged': for `optimal`, proved to within the requested `gap`; for
+   * the others, at a stationary point. 'stopped': stopped before its end. 'not converged': ran out
+   * of iterations. 'infeasible': there is no search for the requested workload and participation,
+   * and this is the optimum for prefix sums, or for one participation; or no proof is as tight as
+   * requested.
    */
   status: 'converged' | 'stopped' | 'not converged' | 'infeasible';
   iterations: number;

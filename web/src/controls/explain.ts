@@ -41,8 +41,8 @@ export const hints: Partial<Record<Key, string>> = {
     'records stay protected, though no release counts them any more.',
   decay: 'The same as a factor: with every step, the weight of a record is multiplied by it.',
   sumMomentum:
-    'Share of each step’s increment that the next step adds again, between 0 and 1: a record counts once, ' +
-    'later up to 1 / (1 − momentum) times.',
+    'Share of each step’s increment that the next step adds again, above 0 and below 1: a record ' +
+    'counts once, later up to 1 / (1 − momentum) times.',
   budget: 'The most that all releases of these records may spend together, at the same δ.',
   releases: 'How many such releases are planned, each with its own noise.',
   clipNorm:

@@ -137,7 +137,8 @@ class Mechanism {
   /// one budget covers all of them.
   ///
   ///     optimal             up to 2048 steps, the optimum of the stack (least weighted mean
-  ///     square) families that have encoders for Toeplitz workloads
+  ///                         square)
+  ///     families that have encoders for Toeplitz workloads
   ///                         the best of those for prefix sums, for each workload, and for the
   ///                         part common to all, by the errors of up to 2048 steps
   ///     others              the encoder for prefix sums

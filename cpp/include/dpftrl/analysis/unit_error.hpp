@@ -165,7 +165,7 @@ LeastError least_error(const Workload& workload, const Participation& participat
 /// @throws Error{unsupported} another workload; an encoder that is not Toeplitz, beyond
 ///         kMaxDenseSteps steps.
 /// @cost       O(n min(p, log n)) for Toeplitz encoders of p bands, O(n m) time and memory for
-/// others.
+///             others.
 /// @checked-by increment_variances_test
 std::vector<double> increment_variances(const Strategy& strategy);
 

@@ -130,7 +130,7 @@ class ContributionBound {
   /// The same with the person's state kept by the caller, initially all zeros.
   bool admits(Counted& person, std::int64_t step);
 
-  /// Number of contributions that did not count. Not private.
+  /// Number of calls of `admits` that returned false. Not private.
   std::int64_t num_dropped() const { return num_dropped_; }
 
  private:

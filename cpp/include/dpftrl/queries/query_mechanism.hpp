@@ -173,9 +173,8 @@ class QueryFactorizer {
 ///          replace_one: an eigendecomposition for each of 15 to 200 iterations (2 s at 256 values,
 ///          10 s at 512).
 /// @throws Error{unsupported} Objective::max for all ranges of more than 361 values, whose rows it
-/// needs; more
-///         than three factors (combine small ones with to_matrix()), too many queries for
-///         QueryStrategy::queries; as find_dense_optimum.
+///         needs; more than three factors (combine small ones with to_matrix()), too many queries
+///         for QueryStrategy::queries; as find_dense_optimum.
 /// @source  Edmonds, Nikolov, Ullman, arXiv 1911.08339; Henzinger, Upadhyay, Upadhyay, arXiv
 ///          2211.05006 (Lemmas 1, 45, 48). Proofs: docs/math/queries.md.
 [[nodiscard]] QueryFactorization factorize_queries(const QueryWorkload& workload,

@@ -185,8 +185,7 @@ class PrefixSum {
   /// the release at a step exceeds with at most this probability.
   /// @exactness   exact for the sum of the noises, not for a bound on it: docs/math/pure.md.
   /// @throws Error{unsupported} a mechanism with a delta; Error{invalid_argument} step out of
-  /// range,
-  ///         or a probability that is not between 1e-290 and 1.
+  ///         range, or a probability that is not between 1e-290 and 1.
   /// @cost        the square of the number of nodes, about 25.
   /// @checked-by  pure_sum_test "the tail of a release is that of the convolution"
   double release_half_width(const StepProbability& wanted) const;

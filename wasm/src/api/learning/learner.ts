@@ -287,7 +287,10 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
     return result;
   }
 
-  /** Stores what an earlier call could not store before anything is returned. */
+  /**
+   * First stores what an earlier call failed to store, then acts and stores the outcome. Nothing is
+   * returned before it is stored.
+   */
   private async stored<T>(act: () => T): Promise<T> {
     await this.save();
     try {

@@ -46,8 +46,8 @@ export interface LearnedModel {
   intercept: boolean;
   /**
    * The average of the iterates of a learner that you feed, to which the regret theorem applies.
-   * `learn`, `learnTuned` and the command choose others: the latest weights, or the mean of the
-   * later ones.
+   * `learn` and `learnTuned` choose others: the latest weights, or the mean of the later ones. So
+   * does the command, except with --clip, --state or --average all.
    */
   weights: number[];
   /** The latest weights, which adapt to a change sooner. */

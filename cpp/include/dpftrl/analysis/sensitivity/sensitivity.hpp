@@ -93,8 +93,8 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
 /// in the entries of Z, the releases are epsilon-differentially private, also for adaptively chosen
 /// records and for encoders that read later steps.
 ///
-/// @exactness   exact for one participation, and for more if C has no negative entry; else an upper
-///              bound, as for k-ary trees with many steps and participations
+/// @exactness   exact for one participation, and for more if C has no negative entry, except for
+///              k-ary trees with many steps and participations; otherwise an upper bound
 /// @throws Error{unsupported} more than kMaxDenseSteps steps, except for k-ary trees
 /// @source      docs/math/mechanisms.md, "Pure differential privacy"
 /// @checked-by  sensitivity_test "Laplace noise of this scale is purely private, against adaptive

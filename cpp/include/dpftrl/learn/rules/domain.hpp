@@ -37,7 +37,7 @@ struct Penalty {
   /// Sizes of groups of consecutive features, in order, which together are all penalised features.
   /// With groups psi = alpha sum_g ||w_g||_2; without, psi = alpha sum_i |w_i|.
   std::vector<std::int64_t> groups = {};
-  std::int64_t num_unpenalised = 0;  ///< last features, left out of psi: an intercept
+  std::int64_t num_unpenalised = 0;  ///< number of last features left out of psi: intercept, etc.
 };
 
 /// A model has a row of weights, one per feature, for each score.
