@@ -45,8 +45,7 @@ class DenseStrategy final : public Strategy {
     std::optional<Bound> lower_bound = {};
   };
   /// @throws Error{wrong_length} an encoder of another size; Error{invalid_argument} one that is
-  /// not
-  ///         finite, not lower triangular or has a diagonal entry that is not positive, or more
+  ///         not finite, not lower triangular or has a diagonal entry that is not positive, or more
   ///         than kMaxSteps steps; Error{unsupported} a workload or encoder too close to singular
   ///         for double precision.
   DenseStrategy(Workload workload, Parts parts);

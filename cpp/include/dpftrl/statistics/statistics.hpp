@@ -408,7 +408,7 @@ using PeopleHistogramSum = PeopleStatisticSum<HistogramColumns>;
 /// @cost          O(steps).
 /// @source        docs/math/histograms.md; pool adjacent violators.
 /// @checked-by    histograms_test "monotone counts are the closest, and never farther from the
-/// truth"
+///             truth"
 std::vector<double> monotone_counts(std::span<const double> counts);
 
 /// Columns of a stack: records of d numbers followed by zeros, as PrefixSum takes them with a

@@ -32,7 +32,7 @@ std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
 ///         (those of find_blt_optimum do).
 /// @cost        O(d^2) a norm; O(k d^2) for k participations.
 /// @checked-by  toeplitz_strategies_test "closed forms of buffers are the sums of their
-/// coefficients"
+///             coefficients"
 std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t num_steps,
                                                   const BufferParameters& parameters);
 inline constexpr std::int64_t kMaxBufferedSteps = std::int64_t{1} << 30;
