@@ -28,8 +28,8 @@ export function participationText(wanted: Wanted, numSteps: number, enforced: bo
     const length = numSteps / participations;
     const each = Number.isInteger(length) ? `, each of ${count(length)} steps` : '';
     return (
-      `A user has a record in each of ${count(participations)} epochs${each}, always at the same ` +
-      'place. The noise hides all of them.'
+      `You promise that a user has a record in each of ${count(participations)} epochs${each}, ` +
+      'always at the same place; the noise hides all of them.'
     );
   }
   const one = participation === 'single' ? 'one record' : `at most ${times}`;
