@@ -42,7 +42,7 @@ test('site: built without a warning, with a page for everything', onlyInAll, asy
     ];
     for (const page of pages) assert.ok(existsSync(join(out, page)), page);
     const text = readFileSync(join(out, 'interfaces/index.DpFtrl.html'), 'utf8');
-    assert.match(text, /Everything a privacy claim rests on/);
+    assert.match(text, /Returns the privacy claim of a mechanism/);
     const guide = readFileSync(join(out, 'guide/counters.html'), 'utf8');
     assert.match(guide, /href="[^"]*choosing-a-mechanism\.html#?"/);
   } finally {

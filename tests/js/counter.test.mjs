@@ -172,7 +172,7 @@ test('counter: loading and the first release take less than 100 ms of processor 
   for (const [mechanism, numSteps] of [['tree', 1000], ['honaker', 1000], ['optimal', 365]]) {
     let least = Infinity;
     // Other processes slow down caches, which also increases processor time.
-    for (let i = 0; i < 5 && least > 60; ++i) least = Math.min(least, await firstRelease(mechanism, numSteps));
+    for (let i = 0; i < 15 && least > 60; ++i) least = Math.min(least, await firstRelease(mechanism, numSteps));
     t.diagnostic(`${mechanism}: ${least.toFixed(0)} ms`);
     assert.ok(least > 0 && least < 100, `${mechanism}: ${least} ms`);
   }
