@@ -69,15 +69,12 @@ export class Ranking {
       if (one !== undefined) this.events.chosen(one.mechanism, one.parameters);
     });
     for (const [i, row] of [...body.rows].entries()) row.dataset['index'] = String(i);
-    const heads = ['Mechanism', 'Worst step', 'Root mean square', '÷ lower bound', 'Time per step'];
+    const numbers = ['Worst step', 'Root mean square', '÷ lower bound'].map((text) => head(text));
+    const words = ['Time per step', 'Memory'].map((text) => head(text, 'words'));
     const table = h(
       'table',
       {},
-      h(
-        'thead',
-        {},
-        h('tr', {}, ...[...heads, 'Memory'].map((head) => h('th', { scope: 'col' }, head))),
-      ),
+      h('thead', {}, h('tr', {}, head('Mechanism'), ...numbers, ...words)),
       body,
     );
     this.host.replaceChildren(table);
@@ -158,5 +155,9 @@ export class Ranking {
     box.querySelector('ul')!.replaceChildren(...items);
   }
 }
+
+/** Returns a header; those of columns of words are aligned as the words are. */
+const head = (text: string, kind?: 'words'): HTMLElement =>
+  h('th', { scope: 'col', class: kind }, text);
 
 const textOf = (parameters: MechanismParameters): string => parametersText(parameters, String);

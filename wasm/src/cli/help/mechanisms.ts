@@ -66,9 +66,9 @@ Examples:
 export const COMPARE = `dp-ftrl compare --steps N [options]
 
 All mechanisms with their defaults, and some variants, at noise multiplier 1, clip norm 1 and
-zero-out neighbours, best first: errors, their ratio to a lower bound of every factorization with
-Gaussian noise, sensitivity, time per step and vectors kept. Mechanisms that have no formula at this
-size, or take long to find, are listed with the reason.
+zero-out neighbours, best first: their errors beside a lower bound of every factorization with
+Gaussian noise, and their costs. Mechanisms that have no formula at this size, or take long to find,
+are listed with the reason.
 
   --steps N        horizon
 ${WORKLOAD}

@@ -190,8 +190,8 @@ Example:
 `,
   compare: `dp-ftrl compare --steps N [options]
 
-All mechanisms side by side, best first: errors at noise multiplier 1 and clip norm 1, their ratio
-to a lower bound, sensitivity, time per step and vectors kept.
+All mechanisms side by side, best first: their errors at noise multiplier 1 and clip norm 1, beside
+a lower bound, and their costs.
 
   --steps N        horizon
   --workload A     prefix (default), momentum=B[,decay=A], window=W, or a CSV file
