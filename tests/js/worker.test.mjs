@@ -562,7 +562,7 @@ test('worker: the lambda of a learner is that of its next step', async () => {
       assert.equal(remote.lambda, own.lambda);
     }
     assert.ok(own.lambda > atFirst);
-    await assert.rejects(remote.learn([1], [1, 1]));
+    await assert.rejects(remote.learn([1], [1, 1]), /features must have 2 entries, got 1/);
     assert.equal(remote.lambda, own.lambda);
     for (const learner of [own, remote]) learner.dispose();
   }

@@ -319,22 +319,22 @@ class RemoteLearning extends Remote {
     const call = super.method(how, takes, each);
     if (each[0] !== 'learn' && each[0] !== 'endBatch') return call;
     return async (...given: unknown[]): Promise<unknown> => {
-      try {
-        const result = await call(...given);
-        await this.refresh();
-        return result;
-      } catch (error) {
+      const result = await call(...given).catch((error) => {
         // A batch that failed may have made steps; its error does not wait for their lambda.
-        this.refresh().catch(() => {});
+        void this.refresh();
         throw error;
-      }
+      });
+      await this.refresh();
+      return result;
     };
   }
 
+  /** Asks for the lambda; keeps the old one if the learner or its worker is gone. */
   private async refresh(): Promise<void> {
     if (this.disposed) return;
     const argument = { id: this.id, name: 'lambda', args: [] };
-    this.lambda = (await this.connection.call('ask', argument, { where: 'lambda' })) as number;
+    const asked = this.connection.call('ask', argument, { where: 'lambda' });
+    this.lambda = (await asked.catch(() => this.lambda)) as number;
   }
 }
 

@@ -161,7 +161,7 @@ LeastError least_error(const Workload& workload, const Participation& participat
 
 /// Variances of the step-to-step increments of the noise of prefix sums, for Z of variance 1. They
 /// are the squared row norms of A^-1 B, which is C^-1 if C is square.
-/// @exactness  to rounding.
+/// @exactness  to rounding; beyond 2^26 products, to rounding of the largest entry of C^-1.
 /// @throws Error{unsupported} another workload; an encoder that is not Toeplitz, beyond
 ///         kMaxDenseSteps steps.
 /// @cost       O(n min(p, log n)) for Toeplitz encoders of p bands, O(n m) time and memory for
