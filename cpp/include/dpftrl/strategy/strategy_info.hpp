@@ -73,7 +73,8 @@ struct StrategyPlan {
   [[nodiscard]] StrategyPlan leading(std::int64_t num_steps, std::int64_t of_steps) const;
 };
 
-/// Parameters of the families. Unset ones have the family's default, stated in its header or source.
+/// Parameters of the families. Unset ones have the family's default, stated in its header or
+/// source.
 /// @throws (make_strategy) Error{invalid_argument} a parameter that the family does not take.
 struct StrategyParameters {
   std::optional<std::int64_t> num_bands = {};    ///< banded, banded-...
