@@ -70,7 +70,8 @@ test('what a release is made along is there, and of one version', () => {
   const { version } = manifest;
   assert.match(read('CITATION.cff'), new RegExp(`^version: ${version}$`, 'm'));
   assert.match(read('CMakeLists.txt'), new RegExp(`^project\\(dpftrl VERSION ${version} `, 'm'));
-  assert.match(read('CHANGELOG.md'), /^## Unreleased$/m);
+  for (const title of ['Unreleased', version])
+    assert.match(read('CHANGELOG.md'), new RegExp(`^## ${title}$`, 'm'));
   assert.match(read('SECURITY.md'), /^## How to report$/m);
   const steps = read('docs/release.md').match(/^\d+\. \*\*/gm);
   assert.deepEqual(steps, steps.map((_, i) => `${i + 1}. **`));
