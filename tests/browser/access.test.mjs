@@ -210,7 +210,7 @@ for (const [width, height] of some([
   [360, 740],
   [768, 1024],
   [1440, 900],
-], 2)) {
+], 3)) {
   for (const scheme of some(['light', 'dark'], 2)) {
     test(`nothing is cut at ${width} px, ${scheme}`, async () => {
       const { page } = await openPage(browser, site.url, { width, height, scheme, calm: true });

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
+import { some } from '../js/support/extent.mjs';
 import {
   complaints,
   importSources,
@@ -64,7 +65,7 @@ test('a crossing is found where there is one', async () => {
   assert.equal(await crossingOf(root, 4.1, [1, 16]), null);
 });
 
-for (const objective of ['max', 'mean']) {
+for (const objective of some(['max', 'mean'], 2)) {
   test(`errors, crossing and floors are those of the library: ${objective}`, async () => {
     const { page, said } = await open(`${customers}&mechanism=optimal&clip=3`);
     await noted(page, 'worst step');

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
+import { some } from '../js/support/extent.mjs';
 import {
   countWorkers,
   enter,
@@ -69,7 +70,8 @@ test('the picker has every mechanism of the catalogue, in groups, each with its 
 test('each mechanism can be chosen, runs as the library does, and shows only its parameters', async () => {
   const { page, said } = await open('steps=40&dimension=1&mechanism=output');
   const sentences = new Set();
-  for (const { name, parameters } of library.mechanisms()) {
+  const entries = [...some(library.mechanisms(), 3)];
+  for (const { name, parameters } of entries) {
     await chooseMechanism(page, name);
     const complaints = await page.$$eval('.controls .error, #run-error', (all) =>
       all.filter((one) => !one.hidden).map((one) => one.textContent),
@@ -91,7 +93,7 @@ test('each mechanism can be chosen, runs as the library does, and shows only its
     assert.deepEqual((await shownFields(page, 'a')).sort(), own.map((one) => `a_${one}`).sort());
     sentences.add(await textOf(page, '#set-mechanism-hint'));
   }
-  assert.equal(sentences.size, library.mechanisms().length);
+  assert.equal(sentences.size, entries.length);
   assert.deepEqual(await shownFields(page, 'b'), []);
   assert.deepEqual(said, []);
   await page.close();

@@ -194,7 +194,7 @@ test('programs print what the page shows, whatever persons and steps are', async
     { ...persons, 'time-column': 'time', bucket: 'day', steps: '83', workload: 'window', window: '7', mechanism: 'square-root' },
     { 'time-column': 'time', bucket: 'week', steps: '12', workload: 'decay', decay: '0.8' },
     { 'user-column': 'member', steps: '900', workload: 'window', window: '100', mechanism: 'square-root' },
-  ], 5)) {
+  ], 10)) {
     const own = { data: 'own', column: 'minutes', label: '-', clip: '90', steps: '20', ...wanted };
     await page.evaluate((hash) => (location.hash = hash), String(new URLSearchParams(own)));
     await settled(page);

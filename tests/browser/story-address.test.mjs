@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { onlyInAll } from '../js/support/extent.mjs';
+import { onlyInAll, some } from '../js/support/extent.mjs';
 import { becomes, launchFirefox, openPage, settled, startSite, withoutFirefox } from './support.mjs';
 
 const { site, browser } = await startSite();
@@ -128,7 +128,7 @@ test('a position that a scene does not have is told, and the rest of the address
     crowd: '2_101',
     yours: '1000_0',
   };
-  for (const [scene, position] of Object.entries(wrong)) {
+  for (const [scene, position] of some(Object.entries(wrong), 3)) {
     const hash = `#${new URLSearchParams({ scene, [scene]: position })}`;
     const { page, said } = await openPage(browser, site.url + hash, { story: true, calm: true });
     await reach(page, scene);

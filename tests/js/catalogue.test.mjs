@@ -342,10 +342,10 @@ function checkComparison(comparison, { objective: _, ...options }) {
 test('compare: sorted, complete, and the figures are those of the errors', () => {
   for (const options of [
     { numSteps: 1 },
-    { numSteps: 40 },
-    { numSteps: 40, objective: 'mean' },
-    { numSteps: 48, participation: { epochs: 3 } },
-    { numSteps: 40, participation: { participations: 2, minSeparation: 20 } },
+    { numSteps: 24 },
+    { numSteps: 24, objective: 'mean' },
+    { numSteps: 24, participation: { epochs: 3 } },
+    { numSteps: 24, participation: { participations: 2, minSeparation: 12 } },
     ...WORKLOADS.map(([workload]) => ({ numSteps: 8, workload, objective: 'mean' })),
   ]) {
     const comparison = dp.compare(options);
@@ -360,13 +360,13 @@ test('compare: what differs from the family is said of the strategy', () => {
     dp.compare(options).mechanisms.find((it) =>
       Object.entries(wanted).every(([key, value]) => (it[key] ?? it.parameters[key]) === value),
     );
-  const plain = row({ numSteps: 64 }, { mechanism: 'tree-k', arity: 4 });
+  const plain = row({ numSteps: 32 }, { mechanism: 'tree-k', arity: 4 });
   assert.equal(plain.causal, true);
   const entry = dp.mechanisms().find(({ name }) => name === 'tree-k');
   assert.equal(entry.causal, false, 'by default it is subtractive');
   const optimal = { mechanism: 'optimal' };
-  assert.equal(row({ numSteps: 64 }, optimal).memoryCost, 'buffers vectors');
-  const dense = row({ numSteps: 64, participation: { epochs: 4 } }, optimal);
+  assert.equal(row({ numSteps: 32 }, optimal).memoryCost, 'buffers vectors');
+  const dense = row({ numSteps: 32, participation: { epochs: 4 } }, optimal);
   assert.deepEqual([dense.stepCost, dense.memoryCost], ['O(n)', 'n vectors']);
 });
 

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
 
 const { load } = await importEntry('dp-ftrl');
@@ -102,7 +103,7 @@ test('compare: JSON is that of the library', async () => {
 });
 
 test('compare: a table for a terminal, best first, and what was left out', async () => {
-  for (const steps of [1, 100, 1 << 20, 1e12]) {
+  for (const steps of some([24, 1, 1 << 20, 1e12], 2)) {
     const { code, stdout } = await dpFtrl(['compare', '--steps', String(steps)]);
     assert.equal(code, 0);
     const lines = stdout.split('\n');
@@ -123,7 +124,7 @@ test('compare: a table for a terminal, best first, and what was left out', async
     );
     assert.equal(stdout.includes('Left out:'), leftOut.length > 0);
     for (const { mechanism } of leftOut) assert.match(stdout, new RegExp(`^  ${mechanism}`, 'm'));
-    if (steps === 100) checkAlignment(lines);
+    if (steps === 24) checkAlignment(lines);
   }
 });
 

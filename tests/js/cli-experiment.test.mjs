@@ -9,6 +9,7 @@ import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { onlyInAll } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const { load } = await importEntry('dp-ftrl');
@@ -199,7 +200,7 @@ test('experiment: errors stay above the bound, and the search closes the gap', a
   assert.ok(errors[0] / bounds[0] > errors.at(-1) / bounds.at(-1));
 });
 
-test('experiment: learn chooses well, and the measure tells noise and labels that mean nothing', async () => {
+test('experiment: learn chooses well, and the measure tells noise and labels that mean nothing', onlyInAll, async () => {
   const result = await experiment('learning', 300, 2);
   assert.equal(result.panels.length, 4);
   for (const { title, series } of result.panels) {

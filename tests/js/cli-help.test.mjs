@@ -42,7 +42,7 @@ test('help: every example of every command runs', async () => {
   for (const name of names) {
     const [first, ...more] = await examplesOf(name, folder);
     const examples = new Set([first, ...more, ...(await examplesOf(name, folder, 'all'))]);
-    for (const example of some(examples, 8)) {
+    for (const example of some(examples, 24)) {
       assert.ok(example.includes(`dp-ftrl ${name} `), example);
       const { code, stdout, stderr } = await runExample(example);
       assert.equal(code, 0, `${example}\n${stderr}`);

@@ -46,7 +46,7 @@ function show(t, noise, measured) {
   t.diagnostic(`${noise.padEnd(11)} TensorFlow.js ${columns[0].padEnd(12)} JAX ${columns[1]}`);
 }
 
-test('handwriting: SGD of TensorFlow.js without privacy reads what JAX does, seed by seed', (t) => {
+test('handwriting: SGD of TensorFlow.js without privacy reads what JAX does, seed by seed', onlyInAll, (t) => {
   const measured = readBy('none');
   show(t, 'none', measured);
   measured.forEach((share, i) => {

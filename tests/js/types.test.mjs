@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { consumer, node, root } from './support/consumer.mjs';
-import { some } from './support/extent.mjs';
+import { onlyInAll, some } from './support/extent.mjs';
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
@@ -252,7 +252,7 @@ test('types: `using` works on handles', async () => {
   assert.equal(code, 0);
 });
 
-test('types: workers and ports of the browser and of Node', async () => {
+test('types: workers and ports of the browser and of Node', onlyInAll, async () => {
   for (const [text, project] of [
     [ports, projects[0]],
     [nodePorts, projects[4]],
