@@ -413,9 +413,9 @@ test('release --pure --state: goes on where it stopped, and refuses another targ
 });
 
 test('compare --epsilon: one axis for both kinds of noise', async () => {
-  const compare = ['compare', '--steps', '24', '--epsilon', '1'];
+  const compare = ['compare', '--steps', '40', '--epsilon', '1'];
   const json = JSON.parse((await dpFtrl([...compare, '--json'])).stdout);
-  assert.deepEqual(json, dp.compare({ numSteps: 24, epsilon: 1 }));
+  assert.deepEqual(json, dp.compare({ numSteps: 40, epsilon: 1 }));
   const { stdout } = await dpFtrl(compare);
   const crossover = json.pure.crossoverDelta.toPrecision(3);
   assert.ok(stdout.includes(`Below delta ${crossover} its error is smaller.`), stdout);
