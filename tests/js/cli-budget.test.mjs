@@ -10,6 +10,7 @@ import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, runningOn } from './support/command.mjs';
 import { dpFtrl, dpFtrlProcess, importEntry } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('budget');
@@ -679,7 +680,7 @@ test('budget: files and options that cannot be right', async () => {
     [JSON.stringify({ ...newer(), limit: { epsilon: 1, delta: 0 } }), /its limit is not/],
     [JSON.stringify({ ...newer(), releases: {} }), /a release in it has no rho > 0/],
   ];
-  for (const [text, message] of cases) {
+  for (const [text, message] of some(cases, 3)) {
     writeFileSync(path, text);
     await fails(release(path, 0.1), 2, message, { input });
     assert.equal(readFileSync(path, 'utf8'), text);

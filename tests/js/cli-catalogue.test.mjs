@@ -275,7 +275,7 @@ test('misuse: parameters, participations and workloads', async () => {
     [['release', ...privacy, '--workload', 'momentum=x'], /--workload must be prefix, .*, got "momentum=x"/],
     [['release', ...privacy, '--epochs', '2', '--steps', '3'], /epochs must be a divisor of --steps/],
   ];
-  for (const [args, message] of cases) {
+  for (const [args, message] of some(cases, 3)) {
     const { stdout } = await fails(args, 2, message, { input: 'x\n1\n' });
     assert.equal(stdout, '', args.join(' '));
   }

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
@@ -193,5 +194,5 @@ test('choose: misuse is told', async () => {
     [[...base, '--winner', ...persons(2), bad], /row 1 \(line 2\), column "who" is empty/],
     [[...base.slice(0, 4), '1:3', ...strong, '--winner'], /outside --domain/],
   ];
-  for (const [args, message] of cases) await fails(args, 2, message, { input });
+  for (const [args, message] of some(cases, 3)) await fails(args, 2, message, { input });
 });

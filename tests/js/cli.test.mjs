@@ -12,6 +12,7 @@ import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { cli, dpFtrl, dpFtrlProcess, importEntry } from './support/consumer.mjs';
 import { installed, root, run } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
 
 const folder = scratchFolder('cli');
@@ -36,7 +37,7 @@ test('tests: the command says in a thread of its host what it says as a process'
     [[...release, 'missing.csv'], 2],
     [[...release, '--steps', '3', '--output', 'no/where.csv'], 2],
   ];
-  for (const [args, code] of cases) {
+  for (const [args, code] of some(cases, 3)) {
     const hosted = await dpFtrl(args, { input });
     assert.equal(hosted.code, code, hosted.stderr);
     assert.deepEqual(await dpFtrlProcess(args, { input }), hosted);
@@ -324,7 +325,7 @@ test('release: JSON says where a fault is, and no text of a cell', async () => {
     [Buffer.from('SECRET,\xff\n', 'latin1'), { code: 'not_utf8' }],
   ];
   const messages = [];
-  for (const [bad, where] of cases) {
+  for (const [bad, where] of some(cases, 3)) {
     const child = spawn(cli, args);
     let stdout = '';
     let stderr = '';
@@ -452,7 +453,7 @@ test('release: a bad cell is named; with a horizon the rows before it are valid'
     ['x,y\n1,2\n3"3,4\n', /line 3: a quote inside a cell/],
     ['"x\n",y\n1,2\n3,z\n', /row 2 \(line 4\), column "y"/],
   ];
-  for (const [input, message] of cases) {
+  for (const [input, message] of some(cases, 3)) {
     const streamed = await fails([...release, '--steps', '9'], 2, message, { input });
     if (!message.source.startsWith('line')) assert.match(streamed.stdout, /^step,x,y,std\n1,.*\n$/);
     const whole = await fails(release, 2, message, { input });
@@ -469,7 +470,7 @@ test('release: cells of the input are shown with --show-nonprivate only', async 
     [timed, `t,x\n${secret},1\n`, /row 1 \(line 2\), column "t" must be a date such as/],
     [[], `x|y\n1|${secret}\n`, /row 1 \(line 2\), column 1 is not a number/],
   ];
-  for (const [options, input, message] of cases) {
+  for (const [options, input, message] of some(cases, 3)) {
     for (const steps of [[], ['--steps', '4']]) {
       const args = [...release, ...options, ...steps];
       const { stderr } = await fails(args, 2, message, { input });
@@ -530,7 +531,7 @@ test('release: headers that cannot be right', async () => {
     ['x,x_true\n1,2\n', ['--show-nonprivate'], /two columns "x_true"/],
     [Buffer.from([0x78, 0x0a, 0xff, 0x0a]), [], /not UTF-8/],
   ];
-  for (const [input, more, message] of cases) {
+  for (const [input, more, message] of some(cases, 3)) {
     const { stdout } = await fails([...release, ...more], 2, message, { input });
     assert.equal(stdout, '');
   }
@@ -630,7 +631,7 @@ const misuses = [
 ];
 
 test('misuse: exit code 2 and one clear line', async () => {
-  for (const [args, message] of misuses) {
+  for (const [args, message] of some(misuses, 3)) {
     const { stdout } = await fails(args, 2, message);
     assert.equal(stdout, '', args.join(' '));
   }
