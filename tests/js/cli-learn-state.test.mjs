@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 import { copierOf, flipped, scratchFolder } from './support/scratch.mjs';
 import { generator } from './support/sources.mjs';
 
@@ -122,7 +123,7 @@ test('learn --state: other options are refused by name', async () => {
   await modelOf([...run, ...begun], table(0, 5));
   const bytes = readFileSync(state);
   const replaced = (name, value) => [...run, ...begun].with([...run, ...begun].indexOf(name) + 1, value);
-  for (const [args, was, is] of [
+  for (const [args, was, is] of some([
     [replaced('--epsilon', '4'), '--epsilon 8', '--epsilon 4'],
     [replaced('--delta', '1e-7'), '--delta 0.000001', '--delta 1e-7'],
     [replaced('--clip', '2'), '--clip 1', '--clip 2'],
@@ -138,7 +139,7 @@ test('learn --state: other options are refused by name', async () => {
     [[...run, ...begun, '--doubling'], 'no --doubling', '--doubling'],
     [[...run, ...begun, '--descent'], 'no --descent', '--descent'],
     [[...run, ...begun, '--no-intercept'], 'no --no-intercept', '--no-intercept'],
-  ]) {
+  ], 3)) {
     const { stderr } = await fails(args, 2, /^dp-ftrl learn: --state /, { input: table(5, 6) });
     assert.ok(stderr.endsWith(`${state}: it was begun with ${was}, this run has ${is}\n`), stderr);
   }
@@ -178,7 +179,7 @@ test('learn --state: what is wrong with the file is said with its name', async (
   const release = ['release', ...privacy, '--steps', '36', '--mechanism', 'tree', '--quiet'];
   await dpFtrl([...release, '--state', sums], { input });
   const memoEnd = 40 + readFileSync(path).readUInt32LE(36);
-  for (const [file, words, ...more] of [
+  for (const [file, words, ...more] of some([
     [sums, 'it is of dp-ftrl release'],
     [path, 'it was begun without --seed', '--seed', '1'],
     [seed, 'it was begun with --seed, this run has none'],
@@ -194,7 +195,7 @@ test('learn --state: what is wrong with the file is said with its name', async (
     [other(flipped(memoEnd)), 'it is damaged, or not a state of this version'],
     [folder, 'must be a file of one name, or the name of a new one, got something else'],
     [join(folder, 'no/such'), 'the folder does not exist'],
-  ]) {
+  ], 3)) {
     const { stderr } = await fails([...tree, '--state', file, ...more], 2, /learn: --state /, {
       input,
     });

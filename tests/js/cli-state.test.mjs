@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 import { copierOf, flipped, scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('state');
@@ -329,7 +330,7 @@ test('state: what is wrong with the file is said with its name', async () => {
   await rowsOf([...tree, '--state', path], input);
   const seeded = freshState();
   await dpFtrl([...tree, '--seed', '1', '--state', seeded], { input });
-  for (const [file, words, ...more] of [
+  for (const [file, words, ...more] of some([
     [path, 'it was begun with another --mechanism or parameter of it, --steps', '--epochs', '2'],
     [path, 'it was begun without --seed', '--seed', '1'],
     [seeded, 'it was begun with --seed, this run has none'],
@@ -342,7 +343,7 @@ test('state: what is wrong with the file is said with its name', async () => {
     [other(flipped(0)), 'it is damaged'],
     [other(flipped(32)), 'it is damaged, or not a state of this version'],
     [folder, 'must be a file of one name, or the name of a new one, got something else'],
-  ]) {
+  ], 3)) {
     const { stderr } = await fails([...tree, '--state', file, ...more], 2, /release: --state /, {
       input,
     });

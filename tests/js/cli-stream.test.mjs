@@ -73,7 +73,7 @@ test('memory: that of a few rows is enough for a long file, or a pipe with a hor
       [[...hours, path], undefined, all],
       [winner, path, { code: 0, numLines: 2 }],
     ],
-    2,
+    4,
   ))
     assert.deepEqual(await inLittleMemory(args, input), expected, args.join(' '));
   // Without --steps, a pipe must be kept in memory and does not fit, so the limit takes effect.

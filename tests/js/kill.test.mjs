@@ -194,7 +194,7 @@ async function surviveKills(t, num, what) {
   }
 }
 
-for (const kind of some(SUMS, 3)) {
+for (const kind of some(SUMS, 6)) {
   const num = numKillsOf(kind === 'totals' ? 20 : 9);
   test(`kill: no step of ${kind} is lost, changed or refused later, and all are one stream`, async (t) => {
     const { releases, numUnseen } = await surviveKills(t, num, { kind });
@@ -203,7 +203,7 @@ for (const kind of some(SUMS, 3)) {
   });
 }
 
-for (const statistic of some(STATISTICS, 3)) {
+for (const statistic of some(STATISTICS, 6)) {
   test(`kill: no step of ${statistic} gets a second sample, and all are one stream`, async (t) => {
     const { releases } = await surviveKills(t, numKillsOf(9), { statistic });
     assert.ok(releases.length > 3);
@@ -325,7 +325,7 @@ for (const durable of ['contribution', 'release']) {
   test(`kill: nobody's contribution counts twice or gets lost, durable by ${durable}`, (t) =>
     surviveKillsOfPeople(t, numKillsOf(10), { durable }));
 
-  for (const statistic of some(STATISTICS, 3)) {
+  for (const statistic of some(STATISTICS, 6)) {
     test(`kill: no step of people's ${statistic} gets a second sample, durable by ${durable}`, (t) =>
       surviveKillsOfPeople(t, numKillsOf(8), { durable, statistic }));
   }

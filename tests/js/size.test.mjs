@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
 import { build, transformSync } from 'esbuild';
 import { consumer, installed, root } from './support/consumer.mjs';
+import { onlyInAll } from './support/extent.mjs';
 
 function brotli(bytes) {
   return brotliCompressSync(bytes).length;
@@ -47,7 +48,7 @@ function inlined(name) {
   return brotli(`${readFileSync(join(installed, `dist/${name}.js`), 'utf8')}\n${text}`);
 }
 
-test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
+test('size: counter and learner as one file each, the WebAssembly inlined', onlyInAll, (t) => {
   check(t, 'counter', inlined('counter'), 186_300);
   check(t, 'learner', inlined('learner'), 220_400);
 });
@@ -61,7 +62,7 @@ test('size: the glue', (t) => {
   check(t, 'glue', brotli(transformSync(glue, { minify: true }).code), 9_000);
 });
 
-test('size: the main entry, WebAssembly inlined', (t) => {
+test('size: the main entry, WebAssembly inlined', onlyInAll, (t) => {
   check(t, 'index.js', sizeOf('index.js'), 632_100);
 });
 

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { close, rejects } from './support/check.mjs';
 import { importEntry } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
@@ -302,7 +303,7 @@ test('who takes part, in numbers', () => {
 });
 
 test('from three epochs on a lower bound says for which records it is one', () => {
-  for (const [epochs, dimension] of [[1, 1], [2, 1], [3, 2], [6, 3]]) {
+  for (const [epochs, dimension] of some([[6, 3], [1, 1], [2, 1], [3, 2]], 2)) {
     const problem = { numSteps: 18, participation: { epochs } };
     const error = dp.error({ mechanism: 'tree', ...problem });
     const saved = dp.optimize({ mechanism: 'optimal', ...problem });
