@@ -9,7 +9,6 @@ import { test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
 import { build, transformSync } from 'esbuild';
 import { consumer, installed, root } from './support/consumer.mjs';
-import { onlyInAll } from './support/extent.mjs';
 
 function brotli(bytes) {
   return brotliCompressSync(bytes).length;
@@ -48,7 +47,7 @@ function inlined(name) {
   return brotli(`${readFileSync(join(installed, `dist/${name}.js`), 'utf8')}\n${text}`);
 }
 
-test('size: counter and learner as one file each, the WebAssembly inlined', onlyInAll, (t) => {
+test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
   check(t, 'counter', inlined('counter'), 186_300);
   check(t, 'learner', inlined('learner'), 220_400);
 });
@@ -62,7 +61,7 @@ test('size: the glue', (t) => {
   check(t, 'glue', brotli(transformSync(glue, { minify: true }).code), 9_000);
 });
 
-test('size: the main entry, WebAssembly inlined', onlyInAll, (t) => {
+test('size: the main entry, WebAssembly inlined', (t) => {
   check(t, 'index.js', sizeOf('index.js'), 632_100);
 });
 
