@@ -98,7 +98,7 @@ test('everything can be reached with the tab key, and the focus can be seen', as
   await page.close();
 });
 
-test('arrows move a cursor over both figures, and the slider speaks it', async () => {
+test('arrow keys move a cursor over both figures, and the slider announces its values', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=100`, { calm: true });
   await settled(page);
   await page.focus('#sums .plot');
@@ -161,7 +161,7 @@ test('the pointer moves the same cursor', async () => {
   await page.close();
 });
 
-test('the summary is polite, and speaks at quarters, not at every step', async () => {
+test('the summary is a polite status message, and changes only a few times in a run', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=800&speed=2000`, {
     before: () => {
       window.spoken = [];
@@ -257,7 +257,7 @@ test('the first figure is whole on the first screen, the second begins there', a
   await page.close();
 });
 
-test('the chart begins high on the first screen of a phone, whatever the font', async () => {
+test('on a phone the chart begins high on the first screen, even with a wide font', async () => {
   const { page } = await openPage(browser, site.url, { width: 360, height: 740, calm: true });
   await settled(page);
   const top = () => page.$eval('#sums .plot', (plot) => plot.getBoundingClientRect().top);

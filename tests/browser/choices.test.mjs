@@ -34,7 +34,7 @@ for (const [width, height] of some([
   [1440, 900],
   [390, 844],
 ], 2)) {
-  test(`a mechanism that cannot run is told in sight, and the controls go back: ${width} px`, async () => {
+  test(`a mechanism that cannot run is reported in view, and the controls are restored: ${width} px`, async () => {
     const { page, said } = await open('steps=100000&dimension=1&mechanism=tree', { width, height });
     const hint = await textOf(page, '#set-mechanism-hint');
     const before = await readKey(page, '#sums');
@@ -59,7 +59,7 @@ for (const [width, height] of some([
   });
 }
 
-test('a number that is refused waits to be corrected, and no other change takes it along', async () => {
+test('a refused number stays in its field until another setting changes, and is never applied', async () => {
   const { page } = await open('steps=60&dimension=64');
   await enter(page, '#set-numSteps', '100000');
   await page.waitForSelector('#run-error:not([hidden])');
@@ -83,14 +83,14 @@ test('of two settings that belong together, the first waits for the second', asy
   await page.close();
 });
 
-test('an address that makes no run says that the defaults are shown', async () => {
+test('for an address that cannot run, the notice says that the defaults are shown', async () => {
   const { page } = await open('steps=100000&dimension=64&mechanism=tree');
   assert.match(await textOf(page, '#notice'), /^Nothing can be run from this address; the defaults are shown/);
   assert.doesNotMatch(await textOf(page, '#notice'), /the rest applies/);
   await page.close();
 });
 
-test('a search that was cancelled is not called an address that was not understood', async () => {
+test('the notice of a cancelled search does not say that the address was not understood', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=200`, {
     calm: true,
     before: holdSearches,
@@ -104,7 +104,7 @@ test('a search that was cancelled is not called an address that was not understo
   await page.close();
 });
 
-test('a horizon beyond the data is named at the horizon', async () => {
+test('a horizon beyond the end of the data is reported at its control', async () => {
   const { page } = await open('data=shop_day&column=count&label=-&steps=840');
   assert.doesNotMatch(await textOf(page, '#set-numSteps-hint'), /840/);
   await enter(page, '#set-numSteps', '5000');
@@ -114,7 +114,7 @@ test('a horizon beyond the data is named at the horizon', async () => {
   await page.close();
 });
 
-test('a control that is hidden takes its error along', async () => {
+test('hiding a control clears its error and its refused value', async () => {
   const { page } = await open('steps=60&mechanism=lambda-cgd');
   await enter(page, '#set-a_lambda', 'x');
   assert.equal(await page.$eval('#set-a_lambda-error', (error) => error.hidden), false);
@@ -128,7 +128,7 @@ test('a control that is hidden takes its error along', async () => {
   await page.close();
 });
 
-test('of the two lambdas, the one that is wrong is marked', async () => {
+test('of the two lambdas, only the invalid one is marked', async () => {
   const { page } = await open('steps=60&mechanism=lambda-cgd');
   await enter(page, '#set-a_lambda', '2');
   await page.waitForFunction(() =>
@@ -195,7 +195,7 @@ for (const [width, height] of some([
   }
 }
 
-test('a long search shows the controls of what is searched for', async () => {
+test('during a long search the controls show the new settings, and the player is disabled', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=1000000&dimension=1&mechanism=blt`, {
     calm: true,
     before: holdSearches,
@@ -228,7 +228,7 @@ test('every click on Step is a step', async () => {
   await page.close();
 });
 
-test('a choice in the ranking leaves the ranking where it is', async () => {
+test('choosing a row of the ranking does not move it', async () => {
   const { page } = await open('steps=200');
   await reveal(page, 'ranking', 'tbody tr');
   const row = 'tr[data-mechanism=lambda-cgd] button';
@@ -244,7 +244,7 @@ test('a choice in the ranking leaves the ranking where it is', async () => {
   await page.close();
 });
 
-test('the key keeps its places while the numbers run', async () => {
+test('the items of the key stay in place while their numbers change', async () => {
   const { page } = await open('steps=200&compare=tree&data=shop_day&column=count&label=-');
   await page.focus('#sums .plot');
   const places = () =>
@@ -258,7 +258,7 @@ test('the key keeps its places while the numbers run', async () => {
   await page.close();
 });
 
-test('a file that is dragged over the page is expected', async () => {
+test('the page invites a drop while a file is dragged over it', async () => {
   const { page } = await open('steps=20');
   const isMarked = () =>
     page.evaluate(() => getComputedStyle(document.body, '::after').content.includes('Drop'));

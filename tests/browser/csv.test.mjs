@@ -119,7 +119,7 @@ test('a pasted table is summed, column by column, as the library does', async ()
   await page.close();
 });
 
-test('a label column is learned, and columns are chosen by their boxes', async () => {
+test('a label column is learned, and its checkbox is cleared and disabled', async () => {
   const { page } = await open();
   await paste(page, visits);
   await chooseClip(page);
@@ -150,7 +150,7 @@ test('a label column is learned, and columns are chosen by their boxes', async (
   await page.close();
 });
 
-test('a bad table is refused with row and column, and the last good run stays', async () => {
+test('a bad table is refused with the reason, and the last good run stays', async () => {
   const { page, said } = await open('steps=40');
   const before = await readKey(page, '#sums');
   for (const [text, pattern] of [
@@ -181,7 +181,7 @@ test('a bad table is refused with row and column, and the last good run stays', 
   await page.close();
 });
 
-test('a column with a hole is not chosen; choosing it names the cell', async () => {
+test('a column with an empty cell is not chosen by default, and choosing it names the cell', async () => {
   const { page } = await open();
   await paste(page, 'name,count,sum\nx,1,10\ny,,20\nz,n/a,15\nw,4,30\n');
   await chooseClip(page);
@@ -270,7 +270,7 @@ for (const { text, button, total, rows, listed } of [
   },
   { text: 'visits,n\nInf,1\n20,2\n5,7\n', button: 'Leave out its row', total: 'total 25', rows: 2 },
 ]) {
-  test(`a faulty column is named, and read as someone says: ${button}`, async () => {
+  test(`a column with cells that are not numbers is named, and read as chosen: ${button}`, async () => {
     const { page, said } = await open('steps=20');
     await paste(page, text);
     await page.waitForSelector('.faults li p');
@@ -351,7 +351,7 @@ for (const { what, rows, repairs } of some([
   });
 }
 
-test('a column has a unit, in which its numbers are told; numbers stay as they are', async () => {
+test('a column can have a unit, which is shown with its numbers and does not change them', async () => {
   const { page, said } = await open('steps=20');
   await paste(page, visits);
   await page.waitForSelector('#clip-guide .ask');
@@ -398,7 +398,7 @@ test('a column has a unit, in which its numbers are told; numbers stay as they a
   await page.close();
 });
 
-test('the unit of a column is in its address; one that is too long is refused', async () => {
+test('the unit of a column is read from the address, and one that is too long is refused', async () => {
   const { page } = await open('data=shop_day&column=items&column=revenue&unit=EUR&label=-&steps=30');
   const options = await page.$$eval('#sums-view option', (all) => all.map((one) => one.text));
   assert.deepEqual(options.slice(1), ['items', 'revenue (EUR)']);
@@ -408,7 +408,7 @@ test('the unit of a column is in its address; one that is too long is refused', 
   await Promise.all([page.close(), other.page.close()]);
 });
 
-test('rows of another width are left out when someone says so', async () => {
+test('a row with another number of cells is left out at the press of a button', async () => {
   const { page } = await open('steps=20');
   await paste(page, 'a,b\n1,2\n3\n5,6\n');
   await page.waitForFunction(() => !document.getElementById('set-source-error').hidden);
@@ -418,7 +418,7 @@ test('rows of another width are left out when someone says so', async () => {
   await page.close();
 });
 
-test('labels that are no classes are learned by the squared loss', async () => {
+test('labels that are not classes are learned with the squared loss, and logistic is refused', async () => {
   const { page } = await open();
   await paste(page, 'x,y\n0.5,1\n0.2,0\n-0.1,3\n');
   await chooseClip(page);
@@ -441,7 +441,7 @@ test('labels that are no classes are learned by the squared loss', async () => {
   await page.close();
 });
 
-test('19 MB are read while the page stays alive, and the progress is shown', async () => {
+test('a file of 17 MB is read while the page stays responsive, and the progress is shown', async () => {
   const { page, said } = await open('steps=20');
   await page.evaluate(() => {
     window.longest = 0;

@@ -115,7 +115,7 @@ for (const objective of some(['max', 'mean'], 2)) {
   });
 }
 
-test('the figure follows epsilon and the records of a user, and says where nothing is proved', async () => {
+test('the figure follows epsilon and the records of a user, and says where no floor is proved', async () => {
   const { page, said } = await open(
     `${customers}&mechanism=square-root&epsilon=4&delta=3e-8&participation=epochs&participations=3`,
   );
@@ -138,7 +138,7 @@ test('the figure follows epsilon and the records of a user, and says where nothi
   await page.close();
 });
 
-test('other sums than running totals are not released without a delta, and have no such figure', async () => {
+test('the figure over delta is hidden for sums other than running totals', async () => {
   const { page } = await open(`${customers}&mechanism=square-root`);
   await noted(page, 'square-root');
   await page.select('#set-workload', 'window');

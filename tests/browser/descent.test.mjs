@@ -63,7 +63,7 @@ test('descent learns as the library does, from totals of its own gradients', asy
   await page.close();
 });
 
-test('descent beside FTRL: by keyboard, in key, table, link and picture', async () => {
+test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and picture', async () => {
   const { page, said } = await open(`steps=${numSteps}&mechanism=tree&learning=regret`);
   assert.equal(await page.$eval('#set-momentum', (one) => one.checkVisibility()), false);
   await page.focus('#set-rule');
@@ -105,7 +105,7 @@ test('descent beside FTRL: by keyboard, in key, table, link and picture', async 
   await page.close();
 });
 
-test('without momentum it plays what FTRL plays while its weights are short, and more is in its hint', async () => {
+test('without momentum, descent scores as FTRL does here, and a momentum of 1 is refused', async () => {
   const { page } = await open(`steps=${numSteps}&learner=both&momentum=0`);
   const row = await lastRow(page);
   for (const name of ['loss', 'accuracy', 'regret']) {
@@ -125,7 +125,7 @@ test('without momentum it plays what FTRL plays while its weights are short, and
   await page.close();
 });
 
-test('two mechanisms by two rules: six learners, and the bounds that there are', async () => {
+test('two mechanisms by two rules: the figure shows six learners and only the bounds that exist', async () => {
   const hash = `steps=${numSteps}&mechanism=optimal&compare=independent&learner=both&momentum=0&learning=regret`;
   const { page } = await open(hash);
   const boundOf = (options) => library.simulation({ ...common, ...options }).regretBound?.private;
@@ -155,7 +155,7 @@ test('two mechanisms by two rules: six learners, and the bounds that there are',
   await page.close();
 });
 
-test('what learns nothing has no rule', async () => {
+test('without a learner, the controls of its rule are hidden', async () => {
   const { page } = await open('lab');
   for (const name of ['rule', 'momentum']) {
     assert.equal(await page.$eval(`#set-${name}`, (one) => one.checkVisibility()), false, name);

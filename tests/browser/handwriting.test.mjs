@@ -59,7 +59,7 @@ for (const [width, pattern] of [
   [390, /^[\d.]+ %$/],
   [1440, /^(noise taken back|fresh noise|no noise) [\d.]+ %$/],
 ]) {
-  test(`no curve runs through the name of one at ${width} px`, async () => {
+  test(`no curve runs through the name of a curve at ${width} px`, async () => {
     const { page } = learned;
     await page.setViewport({ width, height: 900 });
     await page.waitForFunction(
@@ -108,7 +108,7 @@ test('reduction: means of 2 x 2 pixels in 16 shades', () => {
   assert.deepEqual(new Set(parts.reduce(new Float64Array(784).fill(1))), new Set([15]));
 });
 
-test('features: mean 0 and length 1, whatever the shade; nothing of a blank image', () => {
+test('features: they have mean 0 and length 1, whatever the shade, and are 0 for a blank image', () => {
   const image = Uint8Array.from({ length: 196 }, (_, i) => (i * i) % 16);
   const features = parts.featuresOf(image);
   assert.ok(Math.abs(features.reduce((sum, value) => sum + value)) < 1e-12);
@@ -128,7 +128,7 @@ test('packing: what is unpacked is what was packed, and half an image is refused
   assert.throws(() => parts.unpack(bytes.subarray(1)), /195 bytes are no images/);
 });
 
-test('split: as many of each digit, none in both parts, in no order, always the same', () => {
+test('split: each part has equally many of each digit, they share no image, and repeats agree', () => {
   const { split, NUM_TRAINING, NUM_HELD_OUT } = parts;
   const byDigit = Array.from({ length: 10 }, (_, digit) =>
     Array.from({ length: 863 + digit }, (_, i) => Uint8Array.of(digit, i >> 8, i & 255)),
@@ -206,7 +206,7 @@ test('softmax: gradients are the slopes of the loss', () => {
   }
 });
 
-test('crowd: no phone comes more often, or sooner again, than what is paid for', () => {
+test('crowd: no phone takes part more often, or again sooner, than the guarantee allows', () => {
   const times = new Map();
   for (let round = 0; round < 100; ++round) {
     for (const phone of parts.groupOf(round))
@@ -223,7 +223,7 @@ test('crowd: no phone comes more often, or sooner again, than what is paid for',
   assert.equal(new Set(images).size, 7000, 'no image is on two phones');
 });
 
-test('the images take at most 400 KB on their way, after Brotli, and are whole', async () => {
+test('the images take at most 400 KB after Brotli, and none is missing or blank', async () => {
   const { text, images, labels } = await digitsChunk();
   const bytes = brotliCompressSync(text).length;
   console.log(`images: ${bytes} bytes after Brotli, ${text.length} as they are`);
@@ -319,7 +319,7 @@ test('with the keyboard an image is chosen, the noise switched and epsilon moved
   await page.close();
 });
 
-test('crowd: says whom it protects, shows what a phone sends and what is published', async () => {
+test('crowd: the scene says whom it protects, what a phone sends and how well the model reads', async () => {
   const { page, said } = await openScene('crowd');
   const text = (selector) => page.$eval(selector, (one) => one.textContent);
   assert.match(await text('.promise'), /ε = 2 and δ = 10⁻⁶ for a person/);

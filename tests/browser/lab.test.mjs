@@ -28,7 +28,7 @@ const library = await load();
 
 const hashOf = (page) => page.evaluate(() => location.hash);
 
-test('it opens with two mechanisms over one true curve, and their errors beside it', async () => {
+test('the laboratory opens with two mechanisms over one true curve, and shows their errors', async () => {
   const { page, said } = await open('lab');
   assert.equal(await page.$$eval('#sums .panel', (all) => all.length), 1);
   const sums = await readKey(page, '#sums');
@@ -60,14 +60,14 @@ test('it opens with two mechanisms over one true curve, and their errors beside 
   await page.close();
 });
 
-test('an address of before means what it meant: what it does not name is the old default', async () => {
+test('an old address keeps its meaning: settings that it does not name have the old defaults', async () => {
   const { page } = await open('steps=100');
   assert.deepEqual(Object.keys(await readKey(page, '#sums')), ['release', '2σ band', 'true total']);
   assert.equal(await page.$eval('#set-source', (select) => select.value), 'synthetic');
   await page.close();
 });
 
-test('an error that can be borne gives its epsilon, and epsilon its error', async () => {
+test('a bearable error determines epsilon, and epsilon determines the error', async () => {
   const { page, said } = await open('lab');
   const worstOf = () => page.$eval('#target-worst', (input) => Number(input.value));
   const expected = (epsilon) => {
@@ -97,7 +97,7 @@ test('an error that can be borne gives its epsilon, and epsilon its error', asyn
   await page.close();
 });
 
-test('the noise is drawn again over the same truth, with the noise of thirty other runs', async () => {
+test('drawing the noise again keeps the truth, and the noise of other runs can be shown', async () => {
   const { page } = await open('lab');
   const before = await readKey(page, '#sums');
   await page.click('#draw-again');
@@ -249,7 +249,7 @@ function valueAt({ ticks }, y) {
   return low + ((y - from) / (to - from)) * (high - low);
 }
 
-test('figures are taken away as SVG, with the values that the page shows', async () => {
+test('figures are exported as SVG, with the values that the page shows', async () => {
   const { page, said } = await open('lab');
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');
@@ -296,7 +296,7 @@ test('figures are taken away as SVG, with the values that the page shows', async
   await page.close();
 });
 
-test('a figure that is taken away has the colours of its mechanisms', async () => {
+test('an exported figure has the colours of its mechanisms', async () => {
   const options = { scheme: 'dark' };
   const { page } = await open('steps=60&mechanism=square-root&compare=honaker&learning=regret', options);
   await reveal(page, 'errors', '.key');
@@ -331,7 +331,7 @@ test('a figure that is taken away has the colours of its mechanisms', async () =
   await page.close();
 });
 
-test('a learner is taken away as SVG', async () => {
+test('a learner is exported as SVG', async () => {
   const { page } = await open('steps=60&learning=regret');
   await page.click('#export-open');
   const { lines, texts } = await pictureOf(page, 'learning');
@@ -340,7 +340,7 @@ test('a learner is taken away as SVG', async () => {
   await page.close();
 });
 
-test('a question mark lists the keys, except in a text', async () => {
+test('a question mark lists the keyboard shortcuts, except in a text field', async () => {
   const { page } = await open('steps=20');
   const isOpen = () => page.$eval('#keys', (dialog) => dialog.open);
   await page.focus('#set-epsilon');

@@ -37,7 +37,7 @@ function expected(options, reports, participations = 1) {
   return library.estimateCount({ ones: 0, reports, epsilon }).stddev / (noiseMultiplier * factor);
 }
 
-test('its formula is the deviation that the library states, and that of many counts', () => {
+test('the formula for randomised response agrees with the library and with many counts', () => {
   for (const epsilon of [0.01, 0.5, 1, 3, 12]) {
     for (const reports of [1, 7, 1000]) {
       near(localStddev(epsilon, reports), library.estimateCount({ ones: 0, reports, epsilon }).stddev);
@@ -57,7 +57,7 @@ test('its formula is the deviation that the library states, and that of many cou
   assert.ok(Math.abs(found / localStddev(epsilon, reports) - 1) < 5 / Math.sqrt(2 * numRuns), `${found}`);
 });
 
-test('it overtakes a curve at the first step after which it stays above', () => {
+test('randomised response overtakes a curve at the first step after which it stays above it', () => {
   const root = (step) => Math.sqrt(step);
   assert.equal(overtakes(root, Float64Array.of(2, 2, 2, 2, 2)), 5);
   assert.equal(overtakes(root, Float64Array.of(0, 2, 0, 0)), 3);
@@ -65,7 +65,7 @@ test('it overtakes a curve at the first step after which it stays above', () => 
   assert.equal(overtakes(root, Float64Array.of(0, 0, 2)), null);
 });
 
-test('the curve: by keyboard, at every step, for other targets, in a link and a picture', async () => {
+test('the curve: shown by keyboard, it has the right error and is in the link and the picture', async () => {
   const { page, said } = await open('mechanism=optimal&clip=3');
   await reveal(page, 'errors', '.key');
   assert.ok(!(name in (await readKey(page, '#errors'))));
@@ -102,7 +102,7 @@ test('the curve: by keyboard, at every step, for other targets, in a link and a 
   await page.close();
 });
 
-test('a user with several records divides epsilon; replace-one doubles only the others', async () => {
+test('a user with several records divides epsilon, and replace-one doubles only the other errors', async () => {
   const wanted = 'neighbours=replace-one&participation=separated&participations=3&min-separation=20';
   const { page } = await open(`mechanism=square-root&steps=90&epsilon=2&${wanted}&${shown}`);
   await reveal(page, 'errors', '.key');
@@ -112,7 +112,7 @@ test('a user with several records divides epsilon; replace-one doubles only the 
   await page.close();
 });
 
-test('at a short horizon it stays below, and the note says so', async () => {
+test('at a short horizon the curve stays below the others, and the note says so', async () => {
   const endsBelow = (numSteps) => {
     const { stddev } = library.simulation({ numSteps, epsilon: 1, delta: 1e-6 }).advance(numSteps);
     return library.estimateCount({ ones: 0, reports: numSteps, epsilon: 1 }).stddev < stddev.at(-1);

@@ -43,7 +43,7 @@ async function chooseMechanism(page, name) {
   await settled(page);
 }
 
-test('the picker has every mechanism of the catalogue, in groups, each with its sentence', async () => {
+test('the pickers list every mechanism of the catalogue, in groups', async () => {
   const { page } = await open('steps=20');
   const names = library.mechanisms().map(({ name }) => name);
   for (const id of ['mechanism', 'compare']) {
@@ -99,7 +99,7 @@ test('each mechanism can be chosen, runs as the library does, and shows only its
   await page.close();
 });
 
-test('parameters go into the address and come back, and another mechanism forgets them', async () => {
+test('parameters are kept in the address, and choosing another mechanism drops them', async () => {
   const { page } = await open('steps=60');
   await page.select('#set-mechanism', 'banded-square-root');
   await page.select('#set-compare', 'blt');
@@ -171,7 +171,7 @@ test('the mechanism’s λ is not the learner’s', async () => {
   await page.close();
 });
 
-test('parameters that cannot be are told beside their control', async () => {
+test('invalid parameters are reported beside their control', async () => {
   const { page } = await open('steps=60&mechanism=banded-square-root&nu=2&b-bands=3&bands=x');
   const items = await page.$$eval('#notice li', (all) => all.map((one) => one.textContent));
   assert.deepEqual(items, [
@@ -201,7 +201,7 @@ const readEntry = (page, map) =>
     Number(at.querySelector('data')?.value),
   ]);
 
-test('the matrices of the tree: every entry can be read, and each is drawn in its colour', async () => {
+test('the matrices of the tree: the keyboard reads entries, and each value has its own colour', async () => {
   const { page, said } = await open('steps=8&mechanism=tree');
   await reveal(page, 'factorization', '.map');
   const matrices = library.matrices({ mechanism: 'tree', numSteps: 8 });
@@ -404,7 +404,7 @@ test('a row with parameters of its own is chosen with them', async () => {
   await page.close();
 });
 
-test('nothing is analysed before it can be seen, nor while the tab is hidden', async () => {
+test('nothing is analysed before it is in view, or while the tab is hidden', async () => {
   const { page } = await open('steps=100', { before: countWorkers });
   assert.equal(await page.evaluate(() => window.workers), 1);
   assert.equal(await page.$('#ranking table'), null);
@@ -419,7 +419,7 @@ test('nothing is analysed before it can be seen, nor while the tab is hidden', a
   await page.close();
 });
 
-test('a mechanism without matrices or errors at this size says so in their place', async () => {
+test('figures that cannot be computed show the error in their place', async () => {
   const { page, said } = await open('steps=20', {
     before: () => {
       // The library accepts every mechanism that can run, so requests are corrupted in transit.

@@ -85,7 +85,7 @@ for (const [scheme, theme] of some([
   ['dark', 'light'],
   ['light', 'dark'],
 ], 2)) {
-  test(`forced colours: texts, lines, marks and handles of every scene are seen: ${scheme}`, async () => {
+  test(`forced colours: texts, lines and marks of every scene have enough contrast: ${scheme}`, async () => {
     const { page, said } = whole;
     // The selected theme must not conflict with forced colours.
     await chooseTheme(page, theme);
@@ -142,7 +142,7 @@ for (const [scheme, theme] of some([
   });
 }
 
-test('paper: dark on white whatever the theme, without what only a screen can do', async () => {
+test('paper: the story prints dark on white in any theme, without interactive controls', async () => {
   const { page, said } = whole;
   await page.setViewport({ width: 1000, height: 900 });
   const session = await emulate(page, 'dark', false);
@@ -228,7 +228,7 @@ test('print: scenes that were not reached are made before the page prints', only
   await page.close();
 });
 
-test('print: learning that failed is not waited for, and says that it failed', async () => {
+test('print: learning that failed does not delay printing, and the page says that it failed', async () => {
   const { page } = await openPage(browser, site.url, {
     story: true,
     calm: true,
@@ -272,7 +272,7 @@ test('print: learning that failed is not waited for, and says that it failed', a
   await page.close();
 });
 
-test('print from a menu: what is lacking is said, and made for the next time', async () => {
+test('print from a menu: missing scenes are marked, and prepared for the next time', async () => {
   const { page } = await openPage(browser, site.url, { story: true, calm: true });
   await page.waitForSelector('#scene-hero[data-state=ready]');
   const lackingAt = (id) =>
@@ -295,7 +295,7 @@ const coloursOf = (page, selectors) =>
   );
 
 for (const scheme of some(['light', 'dark'], 2)) {
-  test(`one mechanism, one colour, in the story and the laboratory: ${scheme}`, async () => {
+  test(`a mechanism has the same colour in the story and the laboratory: ${scheme}`, async () => {
     const { page } = await openPage(browser, site.url, { story: true, calm: true, scheme });
     for (const id of ['hero', 'naive', 'take_back', 'tree', 'floor', 'handwriting', 'yours']) {
       await page.$eval(`#scene-${id}`, (one) => one.scrollIntoView());

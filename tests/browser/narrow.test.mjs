@@ -28,7 +28,7 @@ test('a finger that is dragged along a chart moves the cursor, and leaves it the
   await page.close();
 });
 
-test('out of sight, the chart stays small at the top, with epsilon and play', async () => {
+test('when the chart is out of sight, a small copy stays at the top, with epsilon and play', async () => {
   const { page, said } = await open('steps=400&speed=10', { state: 'playing' });
   assert.equal(await page.$eval('#mini', (mini) => mini.hidden), true);
   await page.$eval('#set-neighbours', (one) => one.scrollIntoView({ block: 'center' }));
@@ -59,7 +59,7 @@ test('out of sight, the chart stays small at the top, with epsilon and play', as
   await page.close();
 });
 
-test('what a finger is to hit has 24 px and more', async () => {
+test('every control is at least 24 px wide and high', async () => {
   const { page } = await open('steps=50&data=shop_day&column=count&label=-');
   await page.$$eval('details', (all) => all.forEach((details) => (details.open = true)));
   const small = await page.$$eval('button, select, input, summary, a[href]', (all) =>
@@ -101,14 +101,14 @@ test('the buttons at the top are within a window of 320 or 375 px', async () => 
   }
 });
 
-test('what the privacy claim rests on fits in two columns of a window of 768 px', async () => {
+test('the certificates of two mechanisms fit side by side in a window of 768 px', async () => {
   const { page } = await open('steps=50&compare=independent', { width: 768, height: 900 });
   const [wanted, room] = await page.$eval('#certificate', (one) => [one.scrollWidth, one.clientWidth]);
   assert.ok(room > 600 && wanted <= room, `${wanted} px in ${room} px`);
   await page.close();
 });
 
-test('the knob on an axis leaves its texts free', async () => {
+test('the knob on an axis covers no text', async () => {
   const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
   for (const id of ['tree', 'yours']) {
     await page.$eval(`#scene-${id}`, (one) => one.scrollIntoView());
@@ -134,7 +134,7 @@ test('the knob on an axis leaves its texts free', async () => {
   await page.close();
 });
 
-test('a table that goes on beyond an edge has a shade there', async () => {
+test('a table that continues beyond an edge has a shadow there', async () => {
   const blank = await browser.newPage();
   for (const scheme of ['light', 'dark']) {
     const { page } = await open('steps=60&compare=tree', { scheme });
@@ -176,7 +176,7 @@ test('a table that goes on beyond an edge has a shade there', async () => {
   await blank.close();
 });
 
-test('tree: gaps are of whole pixels, and where there are none a note says why', async () => {
+test('tree: blocks begin and end at whole pixels, and a note says which are too narrow to separate', async () => {
   const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
   await page.$eval('#scene-tree', (one) => one.scrollIntoView());
   await page.waitForSelector('#scene-tree[data-state=ready]');
@@ -225,7 +225,7 @@ test('attacker: the stem of the dot crosses no word that has room beside it', as
   await page.close();
 });
 
-test('no text of a figure is cut at 320 px, nor covers another one', async () => {
+test('no text of a figure is cut off at 320 px, or covers another one', async () => {
   const options = { story: true, calm: true, width: 320, height: 640 };
   const { page } = await openPage(browser, site.url, options);
   await page.waitForSelector('#scene-hero[data-state=ready]');
@@ -274,7 +274,7 @@ test('no text of a figure is cut at 320 px, nor covers another one', async () =>
   await page.close();
 });
 
-test('320 px are enough', async () => {
+test('the laboratory fits into a window of 320 px', async () => {
   const { page } = await open('steps=50&compare=tree', { width: 320, height: 600 });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
   await page.$eval('#set-neighbours', (one) => one.scrollIntoView({ block: 'center' }));

@@ -226,7 +226,7 @@ async function withNewerBuild(use) {
 /** True if a tab still shows the same document. */
 const isMarked = (page) => page.evaluate(() => window.marked === true);
 
-test('open tabs are told of a newer build once, and load it when they are asked to', () =>
+test('open tabs announce a newer build once, and load it when asked to', () =>
   withNewerBuild(async ({ story, lab, site }) => {
     await lab.page.evaluate(() => (window.marked = true));
     for (const { page } of [story, lab]) {
@@ -269,7 +269,7 @@ test('open tabs are told of a newer build once, and load it when they are asked 
     assert.equal(await lab.page.title(), 'a later build', 'the worker of the one before serves it');
   }));
 
-test('a tab that slept when a newer build came is told of it once it is seen', () => {
+test('a tab that slept when a newer build arrived announces it once it is shown', () => {
   const sleeps = () => {
     const { addEventListener } = EventTarget.prototype;
     EventTarget.prototype.addEventListener = function (type, ...rest) {
@@ -292,7 +292,7 @@ test('a tab that slept when a newer build came is told of it once it is seen', (
   });
 });
 
-test('Firefox: an open tab is told of a newer build, and loads it', { skip: withoutFirefox, ...onlyInAll }, async () => {
+test('Firefox: an open tab announces a newer build, and loads it when asked to', { skip: withoutFirefox, ...onlyInAll }, async () => {
   const other = await launchFirefox();
   try {
     await onChangingHost({ from: other }, async (profile, site, at) => {
@@ -313,7 +313,7 @@ test('Firefox: an open tab is told of a newer build, and loads it', { skip: with
   }
 });
 
-test('a tab that is seen looks for a newer build every hour, a hidden one when it is seen again', () =>
+test('a visible tab checks for a newer build every hour, a hidden one when it is shown again', () =>
   withNewerBuild(async ({ story: { page }, at }) => {
     await hideTab(page, true);
     await page.evaluate(() => window.hourPassed());
@@ -362,7 +362,7 @@ test('a build that is replaced while it is being kept is never kept in part', as
   }
 });
 
-test('where the host forbids it, and from file://, nothing is kept and nothing is said', () =>
+test('nothing is cached or logged where the host forbids it, or from file://', () =>
   onNewHost({ strict: true }, async (profile, site) => {
     const { page, said } = await openPage(profile, `${site.url}#steps=20`, {
       calm: true,
@@ -393,7 +393,7 @@ test('where the host forbids it, and from file://, nothing is kept and nothing i
     assert.deepEqual(single.said, []);
   }));
 
-test('the browser finds nothing that keeps the page from being installed; icons have their sizes', () =>
+test('the browser finds no obstacle to installing the page, and icons have their stated sizes', () =>
   onNewHost({}, async (profile, site) => {
     const { page, said } = await openPage(profile, site.url, { story: true, calm: true, kept: true });
     const session = await page.createCDPSession();

@@ -204,7 +204,7 @@ test('budget: shares add up as the library composes them, and are linked with ep
   await page.close();
 });
 
-test('budget: after a choice that fails, the meter tells what is in force', async () => {
+test('budget: after a choice that fails, the meter shows the settings in force', async () => {
   const { page, said } = await open('lab&budget=2');
   await page.waitForSelector('.budget:not([hidden])');
   const meter = () =>

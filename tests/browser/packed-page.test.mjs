@@ -86,7 +86,7 @@ test('page: the file is open in the laboratory, and nothing else is asked for', 
   assert.deepEqual(await closed, [null, 'SIGINT']);
 });
 
-test('page: cells that look like tags and dollars are cells', async () => {
+test('page: cells that look like tags or replacement patterns are read as plain text', async () => {
   const evil = '</script><script>window.evil=1</script>';
   const text = `name,a\n"${evil}",1\n"$& $' <!--",2\n`;
   const { url } = await serve(['--quiet', '-'], text);
@@ -98,7 +98,7 @@ test('page: cells that look like tags and dollars are cells', async () => {
   await page.close();
 });
 
-test('page: settings in the address outlive a table that comes with the page', async () => {
+test('page: settings in the address still apply when a table comes with the page', async () => {
   const file = await write('one.csv', 'a\n1\n2\n');
   const { url } = await serve([file]);
   const opened = await openTable(`${url}#mechanism=tree&compare=honaker`);
@@ -106,7 +106,7 @@ test('page: settings in the address outlive a table that comes with the page', a
   await opened.page.close();
 });
 
-test('page: without a table it is the single file, to the byte, and opens the story', async () => {
+test('page: without a table the server sends the single file unchanged, which opens the story', async () => {
   const { url } = await serve([]);
   const { status, headers, body } = await get(url);
   assert.equal(status, 200);
@@ -128,7 +128,7 @@ function isOpen(host, port) {
   });
 }
 
-test('page: only who knows the address gets it, and only from this machine', async () => {
+test('page: it is served only at its secret address, and only to this machine', async () => {
   const file = await write('secret.csv', 'a\n1\n2\n');
   const { url } = await serve([file]);
   const { origin, pathname, port } = new URL(url);
@@ -142,7 +142,7 @@ test('page: only who knows the address gets it, and only from this machine', asy
   for (const { address } of outside) assert.equal(await isOpen(address, port), false, address);
 });
 
-test('page: what cannot be served ends it with a line', async () => {
+test('page: if it cannot be served, the command fails with one line', async () => {
   const refused = async (args, code, message, more) => {
     const found = await ended(args, more);
     assert.equal(found.code, code, found.stderr);
@@ -165,7 +165,7 @@ test('page: what cannot be served ends it with a line', async () => {
   await refused([], 1, /packed without its page; in a clone scripts\/build page makes it/, { cli });
 });
 
-test('page: a fixed port is the one that is served', async () => {
+test('page: --port sets the port that is served', async () => {
   const first = await serve(['--quiet']);
   const { port } = new URL(first.url);
   const closed = once(first.child, 'close');

@@ -193,7 +193,7 @@ test('nothing that is drawn is cut off above or below', async () => {
   await page.close();
 });
 
-test('the share of steps whose true total lies in the band is that of the numbers', async () => {
+test('the stated share of steps whose true total lies in the band is correct', async () => {
   const url = `${site.url}#steps=300&dimension=2&sums=2`;
   const { page } = await openPage(browser, url, { calm: true });
   await settled(page);
@@ -270,7 +270,7 @@ test('every privacy parameter in force is on the page', async () => {
   await page.close();
 });
 
-test('plays by itself, pauses, steps, resets, and stops asking for frames at the horizon', async () => {
+test('the run plays by itself, pauses, steps, resets, and requests no frames after its end', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=400&speed=10`);
   await settled(page, 'playing');
   await page.waitForFunction(
@@ -314,7 +314,7 @@ test('plays by itself, pauses, steps, resets, and stops asking for frames at the
   await page.close();
 });
 
-test('whoever is told that it has finished finds the last step on the page', async () => {
+test('when the player reports that it has finished, the page shows the last step', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=400&speed=120`);
   await settled(page, 'playing');
   const shown = await page.evaluate(
@@ -380,7 +380,7 @@ test('reduced motion: the finished run is shown, and nothing moves by itself', a
   await page.close();
 });
 
-test('100,000 steps at full speed, at most as many points as pixels, short frames', async () => {
+test('100,000 steps at full speed are shown with short frames', async () => {
   const medianFrame = async (page) => {
     await settled(page);
     const times = (await page.evaluate(() => window.frameTimes)).sort((a, b) => a - b);
@@ -419,7 +419,7 @@ test('a change mid-run takes the new run to the same step', async () => {
   await page.close();
 });
 
-test('nothing is loaded from elsewhere, a figure alone after the start, nothing is said', async () => {
+test('nothing is loaded from elsewhere, and only one figure is loaded after the start', async () => {
   const { page, said, asked } = await openPage(browser, `${site.url}#steps=100`, { calm: true });
   await settled(page);
   const atStart = asked.length;

@@ -93,7 +93,7 @@ test('the band is centred on the release, whatever the true total', () => {
   assert.equal(norm.lower(norm.at(1), radius), 0, 'no norm is negative');
 });
 
-test('the band for every step at once is as wide at each, and counts the steps beyond it', () => {
+test('the band for all steps at once has one width, and the steps beyond it are counted', () => {
   const { SumsView, Track } = parts.sums_view;
   const history = {
     step: 4,
@@ -138,7 +138,7 @@ test('a bucket is drawn as its least and greatest value, in the order they came'
   assert.deepEqual([...down.data()[1]], [9, 2]);
 });
 
-test('decimation loses no extreme, adds none, and keeps the pixels it was given', () => {
+test('decimation loses no extreme, adds none, and stays within its number of points', () => {
   const { Decimated } = parts.decimate;
   const cases = [
     [1, 300],
@@ -202,7 +202,7 @@ test('matrices in words and shades: rounding errors are zeros, quarters are halv
   assert.equal(extentOf([rounded]).least, 0);
 });
 
-test('parameters: what the library is given is what was set, and nothing else', () => {
+test('parameters: the library is given exactly the parameters that were set', () => {
   const { parametersText } = parts.parameters;
   const { choicesOf, choose, defaults } = parts.settings;
   assert.deepEqual(choicesOf(defaults), [{ mechanism: 'optimal', parameters: {} }]);
@@ -244,7 +244,7 @@ test('parameters that cannot be read are refused by name', () => {
   });
 });
 
-test('CSV: numbers, separators, quotes, empty lines; every mistake has its place', () => {
+test('CSV: numbers, separators, quotes and empty lines are read, and bad cells are named', () => {
   const { parseCsv, makeTable, labelColumn, suggestColumns, numClipped } = parts.csv;
   const csv = parseCsv('\uFEFFt;a;"b;c"\n1;.5;-1e-2\n\n2;+3.;"7"\n3;1;0\n');
   assert.deepEqual(
@@ -280,7 +280,7 @@ test('CSV: numbers, separators, quotes, empty lines; every mistake has its place
   });
 });
 
-test('what counts of a person: the first rows that keep the limit, all of a step together', () => {
+test('what counts of a person: the first rows within the limit count, added up per step', () => {
   const { recordsOf, suggestPerson, suggestTime } = parts.contributions;
   const csv = parts.csv.parseCsv(
     'time,user,n\n2026-03-01,a,1\n2026-03-01,b,2\n2026-03-01,a,4\n2026-03-04,a,8\n' +
@@ -339,7 +339,7 @@ test('what counts of a person: the first rows that keep the limit, all of a step
   });
 });
 
-test('persons whose texts are one number are two persons, as for the command', () => {
+test('persons whose names are different texts of one number remain different persons', () => {
   const { recordsOf } = parts.contributions;
   const once = { maxContributions: 1, minSeparation: 1 };
   const records = (csv) => recordsOf(csv, ['n'], { person: 'who', time: '', bucket: 'day', from: '', to: '' }, once);
@@ -375,7 +375,7 @@ test('persons whose texts are one number are two persons, as for the command', (
   assert.deepEqual([records(left).numPersons, left.numRows], [3, 4], 'without A5 and A6');
 });
 
-test('a cell that is not kept as it is written is what its number is written as', () => {
+test('the text of every cell can be restored, if not stored then from its number', () => {
   const digits = ['', '0', '1', '9', '10', '100000', '123456789', '1234567890', '999999999999999'];
   const ends = ['', '.', '.0', '.5', '.50', '.000001', '.0000001', '.123456', '.1234567', 'e3', 'e-7'];
   const texts = ['', '-', '+'].flatMap((sign) =>
@@ -390,7 +390,7 @@ test('a cell that is not kept as it is written is what its number is written as'
   assert.ok(known.size < values.length);
 });
 
-test('releases that fit a budget: as many as the library lets pass, up to the most that are added up', async () => {
+test('releases that fit a budget: their number is that of the library, up to a maximum', async () => {
   const { spentOf } = parts.budget;
   const { maxReleases } = parts.settings;
   const library = await load();
@@ -470,7 +470,7 @@ const otherSettings = {
   together: 'total,momentum=0.5',
 };
 
-test('the address: what is written is read back; the defaults are not written', () => {
+test('the address: settings are read back as written, and defaults are not written', () => {
   const { readAddress, writeAddress, writeQueriesAddress } = parts.url;
   const { defaults } = parts.settings;
   assert.equal(writeAddress(defaults), 'mechanism=optimal');
@@ -517,7 +517,7 @@ test('ranges and categories are read, or refused with what is wanted', () => {
   assert.deepEqual([rules.range.read(' '), rules.domain.read('a,b')], ['', 'a,b']);
 });
 
-test('several sums are read, and everything that is not is refused', () => {
+test('lists of several sums are read, and anything else is refused', () => {
   const { readTogether } = parts.statistic_choice;
   assert.deepEqual(readTogether(' total, window = 7,decay=0.5,momentum=1e-3'), [
     { workload: 'total', value: 0 },
@@ -540,7 +540,7 @@ test('several sums are read, and everything that is not is refused', () => {
   });
 });
 
-test('what is known of a column is not known of another, and nothing of own data is', () => {
+test('a range or category known of a column is not used for another column', () => {
   const { choiceOf } = parts.statistic_choice;
   const roles = { person: 'who', time: 'day', bucket: 'day', from: '', to: '' };
   const csv = parts.csv.parseCsv('day,who,n,m,drink\n2026-01-01,a,1,2,tea\n2026-01-02,b,2,7,');
@@ -555,7 +555,7 @@ test('what is known of a column is not known of another, and nothing of own data
   assert.equal(choiceOf({ ...none, range: '1:2' }, csv, known).range, '1:2');
 });
 
-test('what is known of the tables that come with the page holds', () => {
+test('the known ranges and category names fit the tables that come with the page', () => {
   const { visitors } = parts.made_up;
   const streams = ['stationary', 'drifting', 'switching'];
   const read = (name) => parts.csv.parseCsv(readFileSync(path.join(root, `examples/${name}.csv`), 'utf8'));
@@ -576,7 +576,7 @@ test('what is known of the tables that come with the page holds', () => {
   assert.notDeepEqual(visitors(50, 3, 'drifting').columns[0], visitors(50, 4, 'drifting').columns[0]);
 });
 
-test('of each person the rows count that peopleStatistic counts', () => {
+test('the rows of a person that count are those that peopleStatistic counts', () => {
   const { countedRows } = parts.contributions;
   const csv = parts.csv.parseCsv(
     'day,who,n\n2026-01-02,a,1\n2026-01-02,a,2\n2026-01-02,b,3\n2026-01-04,a,4\n2026-01-05,a,5\n2026-01-05,b,6\n2026-01-07,b,7',
@@ -609,7 +609,7 @@ test('true statistics are those of the records that are added up', () => {
   assert.deepEqual(counts(2), [[0, 1, 1, 1], [0, 1, 1, 1]]);
 });
 
-test('numbers are written for readers', () => {
+test('numbers are formatted for readers', () => {
   const { quantity, digits, scientific, percent, count, boundRecords } = parts.format;
   assert.deepEqual(
     [0, 1234.567, -0.012345, 1e-6, 2.5e8, NaN].map((v) => quantity(v)),
@@ -627,7 +627,7 @@ test('numbers are written for readers', () => {
   assert.equal(boundRecords(2), ', for records of 2 numbers or more');
 });
 
-test('names of files and columns are one word each of the command that a shell reads', () => {
+test('a shell reads each name of a file or column in the command as one word', () => {
   const strange = ["Ada's day", '$(id)', 'a "b" \\ c', '; ls', 'plain.csv'];
   const file = { name: strange[0], columns: strange, label: '', person: '', time: '' };
   const command = parts.command.commandOf({ options: {}, file });

@@ -143,7 +143,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   await page.close();
 });
 
-test('the first and the last day can be said beforehand, as for the command', async () => {
+test('the first and the last day can be set beforehand, as in the command', async () => {
   const { page, said } = await open('steps=30');
   await drop(page, visits);
   assert.match(await textOf(page, '#set-time-hint'), /The range depends on the data, and no noise hides it/);
@@ -175,7 +175,7 @@ test('the first and the last day can be said beforehand, as for the command', as
   await page.close();
 });
 
-test('programs print what the page shows, whatever persons and steps are', async (t) => {
+test('programs print the release that the page shows, for any choice of persons and steps', async (t) => {
   if (withoutCpp) t.diagnostic(withoutCpp);
   const { page, said } = await open('steps=30');
   await drop(page, visits);
@@ -255,7 +255,7 @@ test('persons and times are chosen after the clip, too, and with the keyboard', 
   await page.close();
 });
 
-test('a day in a shop: its customers are there before any clip is chosen, and no person is made up', async () => {
+test('a day in a shop: totals are shown before a clip is chosen, and no person column is guessed', async () => {
   const { page } = await open('steps=30');
   await drop(page, await readFile(path.join(root, 'examples/shop_day.csv'), 'utf8'));
   const totals = await page.$$eval('.columns label:not(.unit)', (all) =>
@@ -267,7 +267,7 @@ test('a day in a shop: its customers are there before any clip is chosen, and no
   await page.close();
 });
 
-test('a table without persons and times offers none, and an address that asks for them is told', async () => {
+test('a table without persons and times offers none, and a missing column in an address is reported', async () => {
   const { page } = await open('lab');
   assert.ok(await page.$eval('#set-time', (one) => one.getClientRects().length === 0));
   assert.equal(await valueOf(page, '#set-person'), '');
@@ -278,7 +278,7 @@ test('a table without persons and times offers none, and an address that asks fo
   await other.close();
 });
 
-test('records that the page makes up have no persons: what an address says of a user is a promise', async () => {
+test('records that the page makes up have no persons: limits in an address are only a promise', async () => {
   const pattern = 'steps=30&participation=separated&participations=3&min-separation=2';
   for (const role of ['user-column=who', 'time-column=when']) {
     const { page } = await open(`${pattern}&${role}`);

@@ -68,7 +68,7 @@ const coloured = {
 };
 
 for (const [id, panels] of some(Object.entries(coloured), 3)) {
-  test(`${id}: the colours of the page on white paper, in a dark theme, too`, async () => {
+  test(`${id}: the picture has the colours of the light theme, even if the page is dark`, async () => {
     const { page, saved, close } = await openScene(id, 'dark');
     const drawn = await saved();
     assert.equal(await page.$eval('html', (root) => root.hasAttribute('data-theme')), false);
@@ -88,7 +88,7 @@ for (const [id, panels] of some(Object.entries(coloured), 3)) {
   });
 }
 
-test('hero: the legend, the bands, and the true count in the end', async () => {
+test('hero: the picture has the legend, the bands and the final true count', async () => {
   const { saved, textsOf, close } = await openScene('hero');
   const [panel, ...others] = await saved();
   assert.equal(others.length, 0);
@@ -101,7 +101,7 @@ test('hero: the legend, the bands, and the true count in the end', async () => {
   await close();
 });
 
-test('attacker: how often the best guess is right', async () => {
+test('attacker: the picture says how often the best guess is right', async () => {
   const { page, saved, textsOf, close } = await openScene('attacker');
   const [before] = await saved();
   assert.ok(before.all.includes(`right ${(await textsOf('.claim strong'))[0]} of`), before.all);
@@ -113,7 +113,7 @@ test('attacker: how often the best guess is right', async () => {
   await close();
 });
 
-test('naive: thirty runs in the band that is claimed', async () => {
+test('naive: the picture has thirty runs and the stated band', async () => {
   const { saved, textsOf, close } = await openScene('naive');
   const [panel] = await saved();
   const [band] = await textsOf('.naive-band');
@@ -124,7 +124,7 @@ test('naive: thirty runs in the band that is claimed', async () => {
   await close();
 });
 
-test('take back: the error only once it was guessed', async () => {
+test('take back: the picture has the error only after the guess', async () => {
   const { page, saved, textsOf, close } = await openScene('take_back');
   const before = await saved();
   assert.equal(before.length, 2);
@@ -138,7 +138,7 @@ test('take back: the error only once it was guessed', async () => {
   await close();
 });
 
-test('tree: the blocks that are lit, and the worst totals', async () => {
+test('tree: the picture has the lit blocks and the errors of the worst totals', async () => {
   const { page, saved, textsOf, close } = await openScene('tree');
   const [blocks, errors] = await saved();
   const [words] = await textsOf('.readout');
@@ -155,7 +155,7 @@ test('tree: the blocks that are lit, and the worst totals', async () => {
   await close();
 });
 
-test('floor: the own bars, their error and the floor', async () => {
+test('floor: the picture has your bars, their error and the floor', async () => {
   const { page, saved, textsOf, close } = await openScene('floor');
   await page.$eval('[name=floor-buffers][value="3"]', (radio) => radio.click());
   const [bars, errors] = await saved();
@@ -170,7 +170,7 @@ test('floor: the own bars, their error and the floor', async () => {
   await close();
 });
 
-test('handwriting: the accuracies, and the weights of all three', async () => {
+test('handwriting: the picture has the accuracies and the weights of all three models', async () => {
   const { saved, textsOf, close } = await openScene('handwriting');
   const [chart, ...maps] = await saved();
   const accuracies = await textsOf('.results data');
@@ -181,7 +181,7 @@ test('handwriting: the accuracies, and the weights of all three', async () => {
   await close();
 });
 
-test('crowd: the round, its accuracy, and what is seen of it', async () => {
+test('crowd: the picture has the round, its accuracy and the titles of its maps', async () => {
   const { saved, textsOf, close } = await openScene('crowd');
   const [chart, ...maps] = await saved();
   const [, round, share] = /round (\d+) the model reads (\S+ ?%)/.exec((await textsOf('.crowd-accuracy'))[0]);
@@ -191,7 +191,7 @@ test('crowd: the round, its accuracy, and what is seen of it', async () => {
   await close();
 });
 
-test('yours: the table of the horizon', async () => {
+test('yours: the picture has the errors in the table for the horizon', async () => {
   const { saved, textsOf, close } = await openScene('yours');
   const [panel] = await saved();
   const numbers = await textsOf('.scene-numbers data.noise');
@@ -201,7 +201,7 @@ test('yours: the table of the horizon', async () => {
   await close();
 });
 
-test('queries: the histogram, the answers and the matrices, and nothing secret in a deployment', async () => {
+test('queries: the picture has histogram, answers and matrices, but no true answers when deployed', async () => {
   const { page, said } = await openPage(browser, `${site.url}#queries`, { calm: true });
   await page.waitForSelector('#queries .queries-plot canvas');
   await page.waitForSelector('#queries:not([aria-busy]) .maps canvas');

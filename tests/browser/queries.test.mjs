@@ -100,7 +100,7 @@ test('queries: answers, errors and matrices are those of the library', async () 
   await page.close();
 });
 
-test('queries: with replace-one the number of records is public, and exact', async () => {
+test('queries: with replace-one the number of records is released exactly', async () => {
   const { page } = await open('histogram=5,0,40,7&queries=ranges&neighbours=replace-one');
   const rows = await table(page, { queries: 10 });
   const neighbours = 'replace-one';
@@ -162,7 +162,7 @@ test('queries: bars are drawn with the pointer and with the keyboard', async () 
   await page.close();
 });
 
-test('queries: a histogram of a CSV stays here, and says what lies outside', async () => {
+test('queries: the data of a CSV stays on the page, and rows outside the range are reported', async () => {
   const { page, said, asked } = await open('histogram=1,1,1,1&queries=identity');
   const loaded = asked.length;
   await page.$eval('.histogram-source', (details) => (details.open = true));
@@ -200,7 +200,7 @@ test('queries: a histogram of a CSV stays here, and says what lies outside', asy
   await page.close();
 });
 
-test('queries: what an address cannot mean is told', async () => {
+test('queries: invalid settings in an address are reported', async () => {
   const { page } = await openPage(browser, `${site.url}#histogram=1,2,3&nonsense=1`, { calm: true });
   await page.waitForSelector('#notice:not([hidden])');
   assert.match(await textOf(page, '#notice'), /there is no setting “nonsense”/);
@@ -226,7 +226,7 @@ test('queries: hiding the secrets hides the true answers', async () => {
   await page.close();
 });
 
-test('queries: a view of its own, whose privacy is set there, and which the laboratory links', async () => {
+test('queries: the view has its own privacy settings, and the laboratory links to it', async () => {
   const { page, said } = await openPage(browser, `${site.url}#epsilon=2&steps=20`, { calm: true });
   await settled(page);
   assert.equal(await page.$('.bench #queries'), null, 'no part of the laboratory');
@@ -253,7 +253,7 @@ test('queries: a view of its own, whose privacy is set there, and which the labo
   await page.close();
 });
 
-test('queries: an address of before opens the view, and nothing of the laboratory runs', async () => {
+test('queries: an old address opens the view, and nothing of the laboratory runs', async () => {
   const old = 'mechanism=tree&epsilon=3&histogram=5,0,40,7&queries=prefix&queries-by=errors';
   const { page } = await open(old);
   assert.equal(await page.evaluate(() => document.documentElement.dataset.view), 'queries');
@@ -265,7 +265,7 @@ test('queries: an address of before opens the view, and nothing of the laborator
   await page.close();
 });
 
-test('queries: the view transfers at most 130 KB, but for the core', async () => {
+test('queries: the view transfers at most 130 KB, not counting the core', async () => {
   const { page, asked } = await open('queries');
   const bytes = await transferred(asked, site);
   console.log(`view of histograms: ${bytes} bytes`);
@@ -273,7 +273,7 @@ test('queries: the view transfers at most 130 KB, but for the core', async () =>
   await page.close();
 });
 
-test('queries: the view is clean for axe in both themes, fits 320 px and does not shift', async () => {
+test('queries: axe finds no problems in either theme, and the view fits 320 px and hardly shifts', async () => {
   for (const scheme of ['light', 'dark']) {
     const options = { scheme, width: 320, before: watchShifts };
     const { page } = await openPage(browser, `${site.url}#queries`, options);

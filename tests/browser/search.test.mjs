@@ -37,7 +37,7 @@ async function certificateOf(page) {
   );
 }
 
-test('the optimum is the default, with its proven gap', async () => {
+test('the optimum is the default, and its proven gap is shown', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=500`, { calm: true });
   await settled(page);
   assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'optimal');
@@ -63,7 +63,7 @@ for (const [scheme, width, height] of [
   ['light', 1440, 900],
   ['dark', 360, 740],
 ]) {
-  test(`a long search shows a bar, and a key cancels it: ${scheme}, ${width} px`, async () => {
+  test(`a long search shows a progress bar, and the keyboard cancels it: ${scheme}, ${width} px`, async () => {
     const options = { scheme, width, height, calm: true };
     const { page, said } = await openPage(browser, `${site.url}#steps=200&mechanism=tree`, options);
     await settled(page);
@@ -99,7 +99,7 @@ for (const [scheme, width, height] of [
   });
 }
 
-test('another setting gives the search up', async () => {
+test('choosing another mechanism abandons the search', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=200&mechanism=tree`, {
     calm: true,
   });
@@ -116,7 +116,7 @@ test('another setting gives the search up', async () => {
   await page.close();
 });
 
-test('cancelled, the steps are those that are shown, also while they are being typed', async () => {
+test('cancelling a search restores the number of steps, even while its field has the focus', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=200`, { calm: true });
   await settled(page);
   await page.evaluate(holdSearches);
@@ -133,7 +133,7 @@ test('cancelled, the steps are those that are shown, also while they are being t
   await page.close();
 });
 
-test('cancelled before anything was there: a mechanism that needs no search', async () => {
+test('cancelling the first search of a page shows a mechanism that needs no search', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=200`, {
     calm: true,
     before: holdSearches,
@@ -147,7 +147,7 @@ test('cancelled before anything was there: a mechanism that needs no search', as
   await page.close();
 });
 
-test('progress moves, the page stays alive, and a search is not made twice', async () => {
+test('the progress of a search moves forward, and the search is not repeated', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=200&mechanism=tree`, {
     calm: true,
   });

@@ -114,7 +114,7 @@ beforeEach(async () => {
   await worker.activate();
 });
 
-test('what is kept answers without the host; other addresses are left to the browser', async () => {
+test('cached addresses are served without the host, and others are left to the browser', async () => {
   world.online = false;
   for (const address of ['', 'index.html', '?embed=naive']) {
     assert.equal(await worker.ask(address, opened), `first ${scope}`);
@@ -126,7 +126,7 @@ test('what is kept answers without the host; other addresses are left to the bro
   assert.equal(world.caches.size, 1);
 });
 
-test('a newer build is seen at once, and kept; the older one goes when its pages are gone', async () => {
+test('a newer build is shown at once and cached, and activating it removes the older one', async () => {
   world.caches.set('of another page', new Map());
   world.build = 'second';
   assert.equal(await worker.ask('', opened), `second ${scope}`);
@@ -144,7 +144,7 @@ test('a newer build is seen at once, and kept; the older one goes when its pages
   assert.equal(await later.ask('', opened), `second ${scope}`);
 });
 
-test('a build that could not be kept whole is not shown', async () => {
+test('a build that could not be cached completely is not shown', async () => {
   world.online = false;
   await assert.rejects(world.start(laterSource).install(), /out of reach/);
   assert.equal(await worker.ask('', opened), `first ${scope}`);
@@ -158,7 +158,7 @@ async function onlyFirstIsKept() {
   assert.equal(await worker.ask(script), `first ${scope}${script}`);
 }
 
-test('a build that is replaced while it is being kept leaves the one before as it was', async () => {
+test('a build that is replaced while it is being cached leaves the previous one unchanged', async () => {
   world.build = 'second';
   let left = 3;
   world.asked = () => {
@@ -175,7 +175,7 @@ test('the page of a later build is not kept with the files of an earlier one', a
   await onlyFirstIsKept();
 });
 
-test('a build for which there is no room leaves the one before as it was', async () => {
+test('a build for which there is no room leaves the previous one unchanged', async () => {
   world.build = 'second';
   for (const room of [0, 1, 5]) {
     world.room = room;

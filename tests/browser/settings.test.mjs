@@ -89,7 +89,7 @@ test('an example and its columns go into the address', async () => {
   await page.close();
 });
 
-test('what an address says in vain is reported, and marked at the control', async () => {
+test('invalid settings in an address are reported, and marked at the control', async () => {
   const { page, said } = await open(
     'epsilon=-1&delta=2&colour=red&mechanism=magic&steps=50&steps=60&data=secrets&dimension=1e3',
   );
@@ -120,7 +120,7 @@ test('what an address says in vain is reported, and marked at the control', asyn
   await page.close();
 });
 
-test('bad values are told beside their control, and the last good run stays', async () => {
+test('bad values are reported beside their control, and the last good run stays', async () => {
   const { page, said } = await open('steps=60');
   const before = await readKey(page, '#sums');
   for (const [id, text, message] of [
@@ -167,7 +167,7 @@ test('bad values are told beside their control, and the last good run stays', as
   await page.close();
 });
 
-test('what is too large together is told at the horizon', async () => {
+test('steps and dimension that are too large together are reported at the horizon', async () => {
   const { page } = await open('steps=60');
   await enter(page, '#set-dimension', '64');
   await enter(page, '#set-numSteps', '100000');
@@ -182,7 +182,7 @@ test('what is too large together is told at the horizon', async () => {
   await page.close();
 });
 
-test('an address that makes no run is reported, and the defaults run', async () => {
+test('an address that cannot run is reported, and the defaults run', async () => {
   const { page, said } = await open('steps=100000&dimension=64&mechanism=tree');
   assert.match(await textOf(page, '#notice'), /steps × dimension must be at most 4,000,000/);
   assert.equal(await stepOf(page), 1024);
@@ -190,7 +190,7 @@ test('an address that makes no run is reported, and the defaults run', async () 
   await page.close();
 });
 
-test("the library's own refusals reach the control they are about", async () => {
+test('a value that only the library refuses shows an error, and the last good run stays', async () => {
   const { page } = await open('steps=60');
   const before = await readKey(page, '#sums');
   await enter(page, '#set-clipNorm', '1e308');

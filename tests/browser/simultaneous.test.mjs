@@ -34,7 +34,7 @@ function expected(options, { certificate, dimension }) {
 
 const near = (value, wanted) => assert.ok(Math.abs(value / wanted - 1) < 1e-9, `${value}, ${wanted}`);
 
-test('the band for every step is as wide as the library says: key, table, note, by keyboard', async () => {
+test('the band for every step is as wide as the library says, in the key and in the table', async () => {
   const numSteps = 96;
   const problem = { numSteps, mechanism: 'tree' };
   const { page, said } = await open(`mechanism=tree&steps=${numSteps}&clip=3`);
@@ -83,7 +83,7 @@ test('the band for every step is as wide as the library says: key, table, note, 
   await page.close();
 });
 
-test('of many runs, few leave the band for every step, and most the band of each step', async () => {
+test('of many runs, few leave the band for every step, and many leave the band of each step', async () => {
   const { page } = await open(`${shown}&steps=60&data=shop_day&column=count&label=-&mechanism=square-root`);
   await drawn(page);
   const key = await readKey(page, '#sums');
@@ -105,7 +105,7 @@ test('of many runs, few leave the band for every step, and most the band of each
   assert.ok(left['2σ band'] > numRuns / 3, `${left['2σ band']} left the narrow band`);
 });
 
-test('a link, the CSV, the picture and paper have the band, with secrets hidden as well', async () => {
+test('the link, the CSV and the picture contain the band, even with secrets hidden', async () => {
   const { page, said } = await open(`${day}&secrets=hidden`);
   await drawn(page);
   const key = await readKey(page, '#sums');
@@ -150,7 +150,7 @@ test('a link, the CSV, the picture and paper have the band, with secrets hidden 
   await page.close();
 });
 
-test('without the band, the CSV is what it was', async () => {
+test('without the band, the CSV has no columns for it', async () => {
   const { page } = await open('steps=20');
   await page.click('#export-open');
   await savesOf(page, '#export-csv');
@@ -159,7 +159,7 @@ test('without the band, the CSV is what it was', async () => {
   await page.close();
 });
 
-test('a band that cannot be computed says why, and the rest stays', async () => {
+test('if the band cannot be computed, the note says why, and the rest stays', async () => {
   const { page } = await open('steps=20', {
     before: () => {
       const post = Worker.prototype.postMessage;

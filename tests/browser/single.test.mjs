@@ -52,7 +52,7 @@ test('one file, alone in a folder, runs from file:// in a worker and shows the s
   await served.page.close();
 });
 
-test('the page leads to its single file, which does not lead to itself', async () => {
+test('the page links to its single file, which does not link to itself', async () => {
   const linksOf = (page) =>
     page.$$eval('a[download]', (all) => all.map(({ href, download }) => [href, download]));
   const opened = await openPage(browser, site.url, { story: true, calm: true });
@@ -90,7 +90,7 @@ for (const [name, address] of [
   ['files', () => site.url],
   ['single file', () => String(pathToFileURL(path.join(lonely, 'page.html')))],
 ]) {
-  test(`where no worker can be made the page computes by itself: ${name}`, async () => {
+  test(`where no worker can be started, the page computes without one: ${name}`, async () => {
     const { page, said } = await openPage(browser, `${address()}#steps=20000&dimension=8`, {
       calm: true,
       before: withoutWorkers,

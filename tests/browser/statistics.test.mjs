@@ -56,7 +56,7 @@ async function savedNumbers(page) {
 const partsOf = (row, key) => ['value', 'low', 'high', 'stddev'].map((part) => Number(row[`${key}-${part}`]));
 const partsIn = ({ value, low, high, stddev }) => [value, low, high, stddev];
 
-test('mean, spread and count are those of the library, by keyboard and in the table', async () => {
+test('mean, spread and count are those of the library, in the figure, table and file', async () => {
   const { page, said } = await open(shop);
   await reveal(page, 'statistics', '.key');
   const revenue = rows.map((row) => Number(row[3]));
@@ -151,7 +151,7 @@ test('counts of categories follow the address, the seed and the neighbours', asy
   await page.close();
 });
 
-test('several sums of one budget, typed by keyboard, with what each would have alone', async () => {
+test('several sums share one budget, and the page shows what error each would have alone', async () => {
   const { page, said } = await open('mechanism=optimal&data=shop_day&label=-&column=count&buffers=4&steps=200&statistic=sums&window=5');
   await reveal(page, 'statistics', '.key');
   await drawn(page, 'sum-1,sum-2,sum-3');
@@ -200,7 +200,7 @@ test('several sums of one budget, typed by keyboard, with what each would have a
   await page.close();
 });
 
-test('own rows of persons by day: those that count are released, and ranges wait to be said', async () => {
+test('own rows of persons by day: the rows that count are released once categories are given', async () => {
   const { page, said } = await open('mechanism=square-root&steps=30&statistic=histogram');
   const csv = 'day,member,minutes,drink\n2026-01-01,a,10,tea\n2026-01-01,b,20,tea\n2026-01-02,a,30,mate\n2026-01-04,b,40,tea\n2026-01-04,a,50,tea\n';
   await page.evaluate((content) => {

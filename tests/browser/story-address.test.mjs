@@ -116,7 +116,7 @@ test('Back undoes a move and leaves the reader in place; Forward makes it again'
   await page.close();
 });
 
-test('a position that a scene does not have is told, and the rest of the address holds', async () => {
+test('an unknown position of a scene is reported until the address no longer has it', async () => {
   const wrong = {
     hero: 'blt',
     attacker: '7',

@@ -50,7 +50,7 @@ async function press(page, selector, key, times = 1) {
   for (let i = 0; i < times; ++i) await page.keyboard.press(key);
 }
 
-test('the tree: its numbers, and a handle that lights the blocks of a total', async () => {
+test('the tree: the numbers are those of the library, and the handle lights the blocks of a total', async () => {
   await inScene('tree', async (page, scene) => {
     const errorOf = (mechanism, steps = numSteps) =>
       dp.error({ mechanism, numSteps: steps }).maxError;
@@ -93,7 +93,7 @@ test('the tree: its numbers, and a handle that lights the blocks of a total', as
   });
 });
 
-test('the floor: its numbers, and bars whose errors are those of the library', async () => {
+test('the floor: the numbers and the errors of the bars are those of the library', async () => {
   await inScene('floor', async (page, scene) => {
     const optimum = (buffers) => dp.error({ mechanism: 'optimal', numSteps, buffers });
     const texts = [];
@@ -146,7 +146,7 @@ test('the floor: its numbers, and bars whose errors are those of the library', a
   });
 });
 
-test('yours: a million steps, other horizons, and the epsilon of an error', async () => {
+test('yours: a million steps, other horizons and the epsilon of an error have the right numbers', async () => {
   await inScene('yours', async (page, scene) => {
     const cell = (name, kind) => read(page, `${scene} data.${name}.${kind}`);
     const errors = [];
@@ -252,7 +252,7 @@ test('a file dropped anywhere on the story is read in the laboratory', async () 
   }, { calm: true });
 });
 
-test('every handle has room for a finger, and nothing overflows 320 px', async () => {
+test('every handle is at least 24 px wide and high, and nothing overflows 320 px', async () => {
   for (const id of ['tree', 'floor', 'yours']) {
     await inScene(
       id,
@@ -272,7 +272,7 @@ test('every handle has room for a finger, and nothing overflows 320 px', async (
   }
 });
 
-test('the pointer: a bar is dragged, and the step under the mouse is lit', async () => {
+test('the pointer: it drags a bar, and selects the step under it', async () => {
   await inScene('floor', async (page, scene) => {
     const first = `${scene} [role=slider]`;
     const middle = () =>

@@ -30,7 +30,7 @@ function uniforms(seed) {
   };
 }
 
-test('the blocks of a total are dyadic, side by side, and as many as the library pays for', () => {
+test('the blocks of a total are dyadic and adjacent, and give the error of the library', () => {
   for (const numSteps of [1, 2, 3, 7, 8, 20, 21, 1000, 1024]) {
     const stddev = dp.errorPerStep({ mechanism: 'tree', numSteps });
     const heights = tree.numHeights(numSteps);
@@ -127,7 +127,7 @@ test('bars: beyond the range of doubles the errors are infinite, never NaN', () 
   assert.deepEqual([wild.sensitivity, wild.worst, wild.increment], [Infinity, Infinity, Infinity]);
 });
 
-test('bars: none of many tried is below the square root, which is above the floor', () => {
+test('bars: no random change beats the square root, whose error is above the floor', () => {
   const numSteps = 1024;
   const best = floor.squareRootBars(numSteps);
   const least = floor.errorsOfBars(best, numSteps).worst;

@@ -50,7 +50,7 @@ test('an address without settings is the story, and the laboratory does not star
   await page.close();
 });
 
-test('addresses of before open the laboratory, and the story does not start', async () => {
+test('old addresses open the laboratory, and the story does not start', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=60&mechanism=tree`, {
     calm: true,
     story: true,
@@ -135,7 +135,7 @@ test('hero: every stop has the band that the library states, and the keyboard re
   await page.close();
 });
 
-test('hero: the day is finished at once, plays by itself for at most 5 seconds, and again', async () => {
+test('hero: the day plays by itself for at most 5.5 seconds, and plays again on request', async () => {
   const { page } = await openStory('hero', { address: '', calm: false });
   const over = (wanted) =>
     page.waitForFunction(
@@ -218,7 +218,7 @@ test('attacker: the chance is that of the best guess, the same for every mechani
   await page.close();
 });
 
-test('attacker: guesses are counted as they are answered; the best one is right as often as said', async () => {
+test('attacker: guesses are counted correctly, and the best guess is right as often as stated', async () => {
   const { page } = await openStory('attacker');
   await page.focus('#scene-attacker input[type=range]');
   await page.keyboard.press('End');
@@ -367,7 +367,7 @@ for (const [scheme, width] of some([
   ['light', 768],
   ['dark', 320],
 ], 3)) {
-  test(`all scenes: axe finds nothing, nothing is cut, targets are large: ${scheme}, ${width} px`, async () => {
+  test(`all scenes: axe finds no problems, the page fits, and targets are large: ${scheme}, ${width} px`, async () => {
     const { page, said } = await openStory('hero', { scheme, width });
     await mountAll(page);
     assert.deepEqual(await complaints(page), []);
@@ -421,7 +421,7 @@ test('loading moves nothing: layout shift at most 0.02', async () => {
   }
 });
 
-test('before anything is touched at most 130 KB are transferred, but for the core', async () => {
+test('before any interaction the story transfers at most 130 KB, not counting the core', async () => {
   const { page, asked } = await openStory('hero', { address: '' });
   const bytes = await transferred(asked, site);
   console.log(`story: ${bytes} bytes`);

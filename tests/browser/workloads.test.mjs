@@ -63,7 +63,7 @@ function released(options) {
   return { certificate, noisy, stddev };
 }
 
-test('true sums are those of the definition, and steps come back from them', () => {
+test('true sums are those of the definition, and the steps can be recovered from them', () => {
   const rows = Float64Array.from({ length: 20 }, (_, i) => Math.sin(i * i));
   const none = { window: Infinity, decay: 1, momentum: 0 };
   for (const given of [{}, { window: 1 }, { window: 3 }, { window: 10 }, { decay: 0.5 }, { decay: 0.9 }, { momentum: 0.5 }, { momentum: 0.9 }]) {
@@ -93,12 +93,12 @@ test('records are clipped one by one before those of a step are added up', () =>
   [0.6, 1.8, 0.3, 0].forEach((value, i) => near(steps[i], value));
 });
 
-test('a half-life and a decay say the same', () => {
+test('a half-life and its decay convert into each other', () => {
   for (const halfLife of [0.1, 1, 24, 1e6]) near(halfLifeOf(decayOf(halfLife)), halfLife, 1e-5);
   near(decayOf(1), 0.5);
 });
 
-test('a window: chosen by keyboard, in every figure, in the link', async () => {
+test('a window: chosen by keyboard, it is in every figure and in the link', async () => {
   const { page, said } = await open(shop);
   assert.match(await titleOf(page), /The running total$/);
   assert.equal(await page.$eval('#set-window', (one) => one.closest('[hidden]') !== null), true);
@@ -183,7 +183,7 @@ test('a window takes a mechanism that needs no long search, as the library does'
   await page.close();
 });
 
-test('a decaying sum: its decay follows from a half-life, and what is wrong is said', async () => {
+test('a decaying sum: its decay follows from a half-life, and invalid values are reported', async () => {
   const { page, said } = await open(`${shop}&workload=decay`);
   near(await page.$eval('#half-life', (input) => Number(input.value)), Math.LN2 / -Math.log(0.98), 1e-3);
   for (const [text, pattern] of [['-2', /above 0.*got “-2”/], ['', /got “”/], ['1e20', /the decay is below 1/]]) {
@@ -216,7 +216,7 @@ test('a decaying sum: its decay follows from a half-life, and what is wrong is s
   await page.close();
 });
 
-test('a sum with momentum: by keyboard, its errors, and what is wrong with it', async () => {
+test('a sum with momentum: it has the errors of the library, and an invalid momentum is reported', async () => {
   const { page, said } = await open(`${customers}&steps=840&mechanism=optimal`);
   await page.focus('#set-workload');
   await page.keyboard.type('moment');
@@ -246,7 +246,7 @@ test('a sum with momentum: by keyboard, its errors, and what is wrong with it', 
   await page.close();
 });
 
-test('randomised response and the bands of windows are those of windows', async () => {
+test('for a window, randomised response and the wide band are computed over the window', async () => {
   const { page } = await open(
     `${shop}&workload=window&window=10&randomised-response=shown&every-step-band=shown&other-draws=shown`,
   );
@@ -264,7 +264,7 @@ test('randomised response and the bands of windows are those of windows', async 
   await page.close();
 });
 
-test('learners have running totals: the choice is said to be ignored, or ends learning', async () => {
+test('learners have running totals: a note says that the workload is ignored until learning ends', async () => {
   const { page, said } = await open('mechanism=square-root&steps=100&workload=window&window=5');
   assert.match(await titleOf(page), /The running total$/);
   assert.match(await textOf(page, '#set-workload-hint'), /^Ignored here: .* choose an example/);
@@ -320,7 +320,7 @@ for (const [workload, said] of some([
   });
 }
 
-test('the command releases what the page shows where the horizon is that of the table', async () => {
+test('the command releases what the page shows if the horizon is the length of the table', async () => {
   for (const workload of some(['workload=window&window=7', 'workload=decay&decay=0.9', 'workload=momentum&sum-momentum=0.9'], 3)) {
     const { page } = await open(`${shop}&${workload}`);
     const rows = await readTable(page, 'sums-numbers');

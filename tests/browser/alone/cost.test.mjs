@@ -14,7 +14,7 @@ const blank = async () => (await openPage(browser, 'about:blank', { story: true 
 const ready = (page, id) =>
   page.waitForSelector(`#scene-${id}[data-state=ready]`, { timeout: 60_000 });
 
-test('the first scene can be used after at most 400 ms of the thread', async () => {
+test('the first scene is ready after at most 400 ms of work on the main thread', async () => {
   const page = await blank();
   const time = await threadTime(page, async () => {
     await page.goto(site.url);
@@ -25,7 +25,7 @@ test('the first scene can be used after at most 400 ms of the thread', async () 
   await page.close();
 });
 
-test('no task takes the thread for more than 200 ms: the whole story', async () => {
+test('no task blocks the main thread for more than 200 ms: the whole story', async () => {
   const page = await blank();
   const [longest] = await longestTasks(page, async () => {
     await page.goto(site.url);
@@ -47,7 +47,7 @@ test('no task takes the thread for more than 200 ms: the whole story', async () 
   await page.close();
 });
 
-test('no task takes the thread for more than 200 ms: the laboratory while it starts and plays', async () => {
+test('no task blocks the main thread for more than 200 ms: the laboratory while it starts and plays', async () => {
   const page = await blank();
   const [longest] = await longestTasks(page, async () => {
     await page.goto(`${site.url}#lab`);
@@ -59,7 +59,7 @@ test('no task takes the thread for more than 200 ms: the laboratory while it sta
   await page.close();
 });
 
-test('a task that takes the thread is noticed', async () => {
+test('a task that blocks the main thread is detected', async () => {
   const page = await blank();
   // A fixed amount of work, not of time, since other programs may use the processor meanwhile.
   const spin = () => {

@@ -50,7 +50,7 @@ const libraryAlone = (page, script) =>
     options,
   );
 
-test('four times slower, full speed makes a quarter of what the library alone makes', async () => {
+test('on a tab slowed down four times, full speed is at least a quarter of that of the library alone', async () => {
   const hash = 'mechanism=square-root&steps=20000&speed=max&learning=loss';
   const { page, said, asked } = await openPage(browser, `${site.url}#steps=20`, { calm: true });
   await settled(page);
