@@ -155,7 +155,7 @@ const useLedger = async () => {
   return { totals, again, refused, changed, apart: (await open(8)).step, one };
 };
 
-test('chromium: a ledger in IndexedDB goes on, and two tabs do not', () =>
+test('chromium: a ledger in IndexedDB continues after a reload, and two tabs cannot share it', () =>
   serving({ ...dist, policy: strict }, async (address) => {
     const page = await browser.newPage();
     try {
@@ -250,7 +250,7 @@ const useFrames = async () => {
   return { blocked, totals, appended, generation, keys, older, goesOn, refused, nothing, apart, after, damaged };
 };
 
-test('chromium: IndexedDB is appended to, and what an older version saved goes on', () =>
+test('chromium: releases are appended in IndexedDB, and a ledger of an older version continues', () =>
   serving({ ...dist, policy: strict }, async (address) => {
     const { result } = await inPage(`${address}/empty.html`, useFrames);
     const options = { mechanism: 'tree', numSteps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
@@ -274,7 +274,7 @@ test('chromium: IndexedDB is appended to, and what an older version saved goes o
     assert.equal(result.damaged, 'store_failed');
   }));
 
-test('chromium: workers that share a key make the noise of the whole', () =>
+test('chromium: workers that share a key generate the same noise as a single worker', () =>
   serving(
     { folders: [join(root, 'examples/workers'), ...dist.folders].reverse(), policy: strict },
     async (address) => {
@@ -302,7 +302,7 @@ test('chromium: without wasm-unsafe-eval the error names it', () =>
     },
   ));
 
-test('chromium: a page in place of the .wasm is named', () =>
+test('chromium: an HTML page in place of the .wasm file is named in the error', () =>
   serving(dist, async (address) => {
     const { result } = await inPage(
       `${address}/empty.html`,
@@ -372,7 +372,7 @@ test('chromium: the worker client starts the worker beside it, under the strict 
     assertWorker(await inPage(`${address}/empty.html`, body));
   }));
 
-test('chromium: bundled by Vite, every entry', async () => {
+test('chromium: the main, external and worker-client entries work when bundled by Vite', async () => {
   const root = mkdtempSync(join(consumer, 'vite-'));
   try {
     writeFileSync(
@@ -414,7 +414,7 @@ test('chromium: bundled by Vite, every entry', async () => {
   }
 });
 
-test('chromium: bundled into one page, from file://', async () => {
+test('chromium: the package works when bundled into one page opened from file://', async () => {
   const { outputFiles } = await bundle({
     stdin: {
       contents: "import { load } from 'dp-ftrl'; window.load = load;",

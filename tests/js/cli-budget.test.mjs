@@ -77,7 +77,7 @@ test('budget: mus add up as squares, so many small releases fit', async () => {
   assert.equal(read(path).releases.length, 3);
 });
 
-test('budget: every kind of release costs what it is, in either account', async () => {
+test('budget: every kind of release is charged its own cost, in either account', async () => {
   const at = (epsilon, delta) => ['--epsilon', String(epsilon), ...(delta ? ['--delta', delta] : [])];
   const counted = ['--column', 'x', '--domain', '0,1'];
   const lattice = ['--mechanism', 'tree', '--mode', 'lattice'];
@@ -138,7 +138,7 @@ test('budget: every kind of release costs what it is, in either account', async 
   }
 });
 
-test('budget: pure releases count in one account, and what is too much for it is refused', async () => {
+test('budget: pure releases are charged to the chosen account and refused beyond its limit', async () => {
   // By their epsilons, two of 0.5 would add up to 1; as Gaussian DP or zCDP with a limit at 1e-6
   // they exceed it.
   const choose = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--quiet'];
@@ -166,7 +166,7 @@ test('budget: pure releases count in one account, and what is too much for it is
   }
 });
 
-test('budget: the sum that is refused is above the limit as it is printed', async () => {
+test('budget: the printed sum of a refused release exceeds the printed limit', async () => {
   const path = freshPath();
   const one = /: this release would spend \(1\.00000001, 0\.000001\), beyond the limit \(1, /;
   await fails(release(path, '1.00000001', limit), 2, one, { input });
@@ -211,7 +211,7 @@ function olderEntry(epsilon, delta = 0) {
   return { when: '2026-01-01T00:00:00.000Z', mu, epsilon, delta, ...about };
 }
 
-test('budget: files of before are mu accounts, say so, and keep the sound rule', async () => {
+test('budget: files of older versions are read as mu accounts, with a warning and the sound rule', async () => {
   const path = freshPath();
   const kept = [olderEntry(0.01), olderEntry(0.5, 1e-6)];
   writeFileSync(path, older(kept, { note: 'ours' }));
@@ -239,7 +239,7 @@ test('budget: files of before are mu accounts, say so, and keep the sound rule',
   }
 });
 
-test('budget: a file that is beyond the sound rule takes no more, and loses nothing', async () => {
+test('budget: a file beyond its limit by the sound rule accepts no new release, but paid ones continue', async () => {
   const path = freshPath();
   const state = ['--steps', '100', '--state', `${path}.state`, '--quiet'];
   await accepted(release(path, 0.5, [...limit, ...state]));
@@ -262,7 +262,7 @@ test('budget: a file that is beyond the sound rule takes no more, and loses noth
   await fails(release(path, 1e-6), 2, new RegExp(`${beyond}: no other`), { input });
 });
 
-test('budget: a copy of a state that is one step behind is refused, one that is not goes on', async () => {
+test('budget: a copy of a state one step behind is refused, and an up-to-date copy continues', async () => {
   const path = freshPath();
   const state = `${path}.state`;
   const run = (file) => release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', file]);
@@ -302,7 +302,7 @@ test('budget: a copy made while the last run went on is refused, one step behind
   await accepted(run(state), { input: 'x\n1\n' });
 });
 
-test('budget: a copy of a state is refused whose original was killed before the budget knew', async () => {
+test('budget: a copy is refused if a later run of the original was killed before updating the budget', async () => {
   const path = freshPath();
   const [state, copy] = [`${path}.state`, `${path}.copy`];
   const run = (file) => release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', file]);
@@ -325,7 +325,7 @@ test('budget: a copy of a state is refused whose original was killed before the 
   assert.equal(entry().step, 5);
 });
 
-test('budget: a run that is killed between marking the state and the budget locks nothing out', async () => {
+test('budget: a run killed between marking the state and the budget does not lock out later runs', async () => {
   const path = freshPath();
   const [state, copy] = [`${path}.state`, `${path}.copy`];
   const run = (file) => release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', file]);
@@ -345,7 +345,7 @@ test('budget: a run that is killed between marking the state and the budget lock
   await fails(run(copy), 2, /knows of a later run/, none);
 });
 
-test('budget: a state that it pays for runs with it only', async () => {
+test('budget: a state paid for by a budget cannot run without it', async () => {
   const path = freshPath();
   const state = ['--steps', '9', '--quiet', '--state', `${path}.state`];
   await accepted(release(path, 1, [...limit, ...state]));
@@ -386,7 +386,7 @@ test('budget: a state whose marks are damaged or cut short is refused, and left 
   await accepted(run, { input: 'x\n1\n' });
 });
 
-test('budget: a state of before there were marks goes on, and gets one', async () => {
+test('budget: a state of an older version, without marks, continues and gets one', async () => {
   const path = freshPath();
   const state = `${path}.state`;
   const run = release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', state]);
@@ -409,7 +409,7 @@ test('budget: a state of before there were marks goes on, and gets one', async (
   await fails(run, 2, /a release in it has a run that is not a text/, { input });
 });
 
-test('budget: written down before the first number, and kept when the release fails', async () => {
+test('budget: a release is recorded before its first number, and stays recorded when it fails', async () => {
   const path = freshPath();
   const args = release(path, 0.5, [...limit, '--steps', '2']);
   await fails(args, 2, /past the horizon/, { input });
@@ -420,7 +420,7 @@ test('budget: written down before the first number, and kept when the release fa
   assert.equal(read(path).releases.length, 1);
 });
 
-test('budget: releases at the same time do not overlook each other', async () => {
+test('budget: simultaneous releases are all counted', async () => {
   const path = freshPath();
   const { epsilon } = dp.calibrate({ mu: 0.4 * muOf(1), delta: 1e-6 });
   await accepted(release(path, epsilon, limit));
@@ -447,7 +447,7 @@ test('budget: the lock of a crash is taken over, that of a living process is wai
   assert.equal(read(path).releases.length, 1);
 });
 
-test('budget: one file, by whatever name', async () => {
+test('budget: a file is the same budget through a symbolic link, and hard links are refused', async () => {
   const path = freshPath();
   const name = join(folder, 'link.json');
   const { epsilon } = dp.calibrate({ mu: 0.6 * muOf(1), delta: 1e-6 });
@@ -469,7 +469,7 @@ test('budget: one file, by whatever name', async () => {
   await fails(release(folder, 1e-3, limit), 2, /a file of one name/, { input });
 });
 
-test('budget: a state is paid for once, also when it had begun without', async () => {
+test('budget: a state is paid for once, even if it was begun without a budget', async () => {
   const path = freshPath();
   const state = join(folder, 'state');
   const runs = ['--steps', '100', '--state', state];
@@ -517,7 +517,7 @@ test('budget: a state without a step is paid for once', async () => {
   }
 });
 
-test('budget: what was shown before a kill -9 is known, and older copies are refused', async () => {
+test('budget: steps shown before a kill -9 are counted, and older copies of the state are refused', async () => {
   const path = freshPath();
   const state = `${path}.state`;
   const run = release(path, 1, [...limit, '--steps', '8', '--quiet', '--state', state]);
@@ -532,7 +532,7 @@ test('budget: what was shown before a kill -9 is known, and older copies are ref
   await accepted(run);
 });
 
-test('budget: what does not fit begins no state', async () => {
+test('budget: a release that does not fit the budget creates no state', async () => {
   const path = freshPath();
   const state = ['--state', `${path}.state`, '--steps', '8'];
   await fails(release(path, 2, [...limit, ...state]), 2, /beyond the limit/, { input });
@@ -561,7 +561,7 @@ test('budget: a run that cannot work costs nothing', async () => {
   assert.ok(!existsSync(path));
 });
 
-test('budget: an old copy of a state is refused, and a branch of it', async () => {
+test('budget: an old copy of a state and a simultaneous run of a copy are refused', async () => {
   const path = freshPath();
   const state = join(folder, 'forward');
   const run = (file, more = []) =>
@@ -605,7 +605,7 @@ test('budget: an old copy of a state is refused, and a branch of it', async () =
   unlinkSync(`${path}.${identity}.lock`);
 });
 
-test('budget: a blank row, or a count less, is what all releases protect together', () => {
+test('budget: all releases together protect the same change: a blank row, or one count less', () => {
   const privacy = { epsilon: 1, delta: 1e-6, insecureSeed: 5 };
   const totals = (rows) => {
     const how = { ...privacy, mechanism: 'tree', numSteps: 4, dimension: 1, clipNorm: 1 };
@@ -623,7 +623,7 @@ test('budget: a blank row, or a count less, is what all releases protect togethe
   answers([0, 3]).forEach((answer, i) => close(answer - fewer[i], i, 1e-9));
 });
 
-test('budget: what protects another unit does not add up', async () => {
+test('budget: a release that protects another unit is refused', async () => {
   const path = freshPath();
   await accepted(release(path, 0.1, limit));
   const who = ['--user-column', 'who', '--max-contributions', '2'];
@@ -642,7 +642,7 @@ test('budget: what protects another unit does not add up', async () => {
   await fails(release(users, 0.1, epochs(4)), 2, /2 epochs of 4 rows.*they do not add up/, { input });
 });
 
-test('budget: files and options that cannot be right', async () => {
+test('budget: invalid files and options are refused', async () => {
   const path = freshPath();
   const ledger = () => ({
     format: 'dp-ftrl budget 1',
@@ -701,7 +701,7 @@ test('budget: files and options that cannot be right', async () => {
   });
 });
 
-test('budget: a run that hands out nothing pays nothing, and one that did says so', async () => {
+test('budget: a failed run that shows nothing is not charged, and one that shows rows says so', async () => {
   const path = freshPath();
   const output = join(folder, 'refunded.csv');
   const bad = { input: 'who,x\na,1\nb,oops\n' };
@@ -727,7 +727,7 @@ test('budget: a run that hands out nothing pays nothing, and one that did says s
   assert.equal(readFileSync(path, 'utf8'), learned);
 });
 
-test('budget: a failure that noise may have a part in pays', async () => {
+test('budget: a failure that may depend on the noise is charged', async () => {
   const path = freshPath();
   const output = join(folder, 'gone', 'out.csv');
   mkdirSync(join(folder, 'gone'));

@@ -24,7 +24,7 @@ async function run(args, table = input) {
 
 const printed = async (...args) => (await run(...args)).stdout;
 
-test('columns: those that share a clip norm are named, and ranges say which of them suffers', async () => {
+test('columns: a warning names columns that share a clip norm and, with ranges, the one that suffers', async () => {
   const shared = /warning: a, b share --clip 5: a row is scaled down as a whole, and all have the same noise/;
   assert.match((await run([...release, '--clip', '5'])).stderr, shared);
   for (const more of [['--column', 'a'], ['--count'], ranges, ['--quiet']]) {
@@ -40,7 +40,7 @@ test('columns: those that share a clip norm are named, and ranges say which of t
   assert.doesNotMatch((await run([...release, '--range', 'a=0:3', '--range', 'b=-29:0'])).stderr, /gets the noise of/);
 });
 
-test('columns: the clip norm is the longest row within the ranges, and cuts none of them', async () => {
+test('columns: by default, the clip norm is the largest length within the ranges and clips no row', async () => {
   const of = async (args, table) => JSON.parse(await printed([...seeded, ...args, '--json'], table)).certificate.clipNorm;
   assert.equal(await of(ranges), 5);
   assert.equal(await of(['--range', '*=-2:7', '--column', 'b']), 7);
@@ -82,7 +82,7 @@ test('columns: ranges go with their columns where a later run has these in anoth
   }
 });
 
-test('columns: a range that is missing, of no column, or no range, is named', async () => {
+test('columns: errors name missing ranges, ranges of unknown columns and invalid ranges', async () => {
   const says = (args, message) => fails([...release, ...args], 2, message, { input });
   await says([], /--clip is required: .* follows from --range NAME=LOW:HIGH of every column/);
   await says(['--range', 'a=0:3'], /column "b" needs a --range NAME=LOW:HIGH/);
@@ -99,7 +99,7 @@ test('columns: a range that is missing, of no column, or no range, is named', as
   await says(['--count', ...ranges], /--count sums no column: give it or --range/);
 });
 
-test('columns: a table without numbers is told that rows can be counted', async () => {
+test('columns: for a table without numbers, the error suggests counting rows', async () => {
   const words = { input: 'who,what\nann,tea\n' };
   const message = /column "who" is not a number; --column NAME picks columns, --count counts rows$/;
   await fails([...release, '--clip', '1'], 2, message, words);

@@ -32,7 +32,7 @@ const COMMANDS = {
 };
 const NAMES = { ';': 'semicolon', '\t': 'tab' };
 
-test('delimiter: recognised and given separators make the output of commas, bit for bit', async () => {
+test('delimiter: recognised and given separators give the same output as commas, bit for bit', async () => {
   for (const [command, [args, table]] of some(Object.entries(COMMANDS), 5)) {
     assert.doesNotMatch(table, /[";\t]/);
     const wanted = await dpFtrl([command, ...args], { input: table });
@@ -53,7 +53,7 @@ test('delimiter: recognised and given separators make the output of commas, bit 
   }
 });
 
-test('delimiter: of a file that is read twice it is named once, and not with --quiet', async () => {
+test('delimiter: the separator of a file read twice is reported once, and not with --quiet', async () => {
   const [args, table] = COMMANDS.release;
   const path = write('shop.tsv', table.replaceAll(',', '\t'));
   const { stderr } = await dpFtrl(['release', ...args, path]);
@@ -63,7 +63,7 @@ test('delimiter: of a file that is read twice it is named once, and not with --q
   assert.equal(spelt.code, 0, spelt.stderr);
 });
 
-test('delimiter: a header that does not tell is refused, and the flag helps', async () => {
+test('delimiter: a header with ambiguous separators is refused unless --delimiter is given', async () => {
   const input = 'a;b,c\n1;2,3\n';
   const release = ['release', ...privacy, '--clip', '9'];
   const message = /whether a comma or a semicolon .*: give --delimiter comma or --delimiter semicolon$/;
@@ -99,7 +99,7 @@ test('delimiter: rows are released as they arrive, the header in pieces', async 
   assert.match(stdout, /^step,a,b,std\n1,[^\n]*\n$/);
 });
 
-test('delimiter: the file of --test has its own, unless --delimiter is given', async () => {
+test('delimiter: the file of --test may have a separator of its own', async () => {
   const [args, table] = COMMANDS.learn;
   const path = write('test.csv', table.replaceAll(',', ';'));
   const shown = ['--show-nonprivate', '--test', path, '--json'];
@@ -110,7 +110,7 @@ test('delimiter: the file of --test has its own, unless --delimiter is given', a
   assert.equal(stdout, (await dpFtrl(['learn', ...args, ...plain], { input: table })).stdout);
 });
 
-test('decimal: numbers with commas make the output of points, bit for bit', async () => {
+test('decimal: numbers with decimal commas give the same output as with points, bit for bit', async () => {
   const table = 'step,x,y\n1,0.5,-1.25\n2,3,1e-2\n3,.75,+2.\n';
   const commas = table.replaceAll(',', ';').replaceAll('.', ',');
   const sums = ['release', ...privacy, '--clip', '4', '--column', 'x', '--column', 'y'];

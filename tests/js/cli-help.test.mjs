@@ -60,7 +60,7 @@ function optionsIn(help) {
   return lines.flatMap((line) => line.split(/ {2,}(?=\S)/)[1].match(/--[a-z0-9-]+/g));
 }
 
-test('help: at most thirty lines of 100 columns, and what they name is in the second layer', async () => {
+test('help: it has at most 30 lines of 100 columns, and its options are in the second layer, too', async () => {
   for (const name of await commands()) {
     const [short, full] = await Promise.all(
       [[], ['all']].map(async (layer) => (await dpFtrl([name, '--help', ...layer])).stdout),
@@ -76,7 +76,7 @@ test('help: at most thirty lines of 100 columns, and what they name is in the se
   }
 });
 
-test('help: a release has advice for epsilon, delta and clip at hand', async () => {
+test('help: commands that release give advice on epsilon and delta, and release on clip', async () => {
   for (const name of ['count', 'release', 'learn', 'queries']) {
     const { stdout } = await dpFtrl([name, '--help']);
     assert.match(stdout, /^  --epsilon E .*1 is common/m);
@@ -86,7 +86,7 @@ test('help: a release has advice for epsilon, delta and clip at hand', async () 
   assert.match(stdout, /--clip C[^]*without the data[^]*never the maximum that you see/);
 });
 
-test('help: of a command by its name', async () => {
+test('help: `help NAME` prints the help of that command', async () => {
   const { code, stdout } = await dpFtrl(['help', 'release']);
   assert.equal(code, 0);
   assert.equal(stdout, (await dpFtrl(['release', '--help'])).stdout);
@@ -95,12 +95,12 @@ test('help: of a command by its name', async () => {
   await fails(['help', 'relase'], 2, /unknown command "relase"; did you mean release\?/);
 });
 
-test('help: beside the package its tables are named from there', async () => {
+test('help: where the package is installed, examples use its tables in node_modules', async () => {
   const [example] = await examplesOf('release', consumer);
   assert.match(example, / node_modules\/dp-ftrl\/examples\/shop_day\.csv$/);
 });
 
-test('example: the tables of the package by their names, byte for byte', async () => {
+test('example: the command prints each table of the package by its name, byte for byte', async () => {
   const { stdout } = await dpFtrl(['example'], { cwd: folder });
   const names = stdout.trimEnd().split('\n');
   assert.ok(names.includes('shop_day') && names.includes('site_visits'), stdout);

@@ -94,7 +94,7 @@ test('learn defaults: a table is read in 120 steps of all rows, the latest weigh
   assert.match(stderr, /NOT private/);
 });
 
-test('learn defaults: the noise is that for a row in every one of the steps', async () => {
+test('learn defaults: the noise suffices for a row that takes part in every step', async () => {
   const { certificate } = await modelOf([...plain, path]);
   const { sensitivity, noiseStddev } = certificate;
   close(certificate.clipNorm, clipNorm, 1e-12);
@@ -122,7 +122,7 @@ test('learn defaults: a budget pays for all steps at once', async () => {
   await fails(args, 2, /beyond the limit/);
 });
 
-test('learn defaults: nothing but public numbers decides', async () => {
+test('learn defaults: the choices depend only on public numbers', async () => {
   const choices = ({ certificate, inputs }) => {
     const { mechanism, numSteps, clipNorm, noiseStddev } = certificate;
     return { mechanism, numSteps, clipNorm, noiseStddev, inputs };
@@ -138,7 +138,7 @@ test('learn defaults: nothing but public numbers decides', async () => {
   assert.equal(lambdaOf(await shown([...plain, other])), lambdaOf(await shown([...plain, path])));
 });
 
-test('learn defaults: rows that come once, and in several runs', async () => {
+test('learn defaults: rows that come once give the same weights in one run and in several', async () => {
   const once = await modelOf(learn, piped);
   const way = Math.min(320, (3 * 400) / (noiseMultiplier * (1 + Math.log(400) / Math.PI)));
   const learner = dp.learner({
@@ -166,7 +166,7 @@ test('learn defaults: rows that come once, and in several runs', async () => {
   await fails(tail, 2, /--average tail does not go with --state/, piped);
 });
 
-test('learn defaults: where the learner is chosen the clip norm clips nothing', async () => {
+test('learn defaults: if options choose the learner, the default clip norm clips nothing', async () => {
   const chosen = async (...more) => (await modelOf([...learn, ...more], piped)).certificate;
   const honaker = await chosen('--mechanism', 'honaker');
   assert.deepEqual([honaker.clipNorm, honaker.numSteps], [longest, 400]);
@@ -185,7 +185,7 @@ test('learn defaults: where the learner is chosen the clip norm clips nothing', 
   await fails([...learn, '--loss', 'squared'], 2, endless, piped);
 });
 
-test('learn defaults: the labels are learned, and not where they mean nothing', async () => {
+test('learn defaults: labels are learned, but not when they are shuffled', async () => {
   const share = ({ weights }, table) => {
     const scores = table.map(([a, b]) => weights[0] * Math.min(a, 1) + weights[1] * b + weights[2]);
     return scores.filter((s, i) => s >= 0 === table[i][2] > 0).length / table.length;

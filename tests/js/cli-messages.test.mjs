@@ -35,7 +35,7 @@ test('horizon: one that is too long names the mechanisms that go that far', asyn
   assert.doesNotMatch(none.stderr, /go that far/);
 });
 
-test('horizon: rows past it have the code past_horizon, of every command with one', async () => {
+test('horizon: rows past it end release and count with the code past_horizon', async () => {
   for (const [args, input] of [
     [[...release, '--steps', '2'], 'x\n1\n1\n1\n'],
     [
@@ -70,7 +70,7 @@ test('header: long names are cut in messages, and many are not all listed', asyn
   assert.match(stderr, /known are name1000, .*name1019 and 980 more/);
 });
 
-test('learn: an unknown label lists the columns, or the one that is meant', async () => {
+test('learn: the error for an unknown label lists the columns or suggests a similar one', async () => {
   const learn = ['learn', '--epsilon', '1', '--delta', '1e-6', '--quiet'];
   const known = /unknown column "outcome"; known are constant, cos_angle, rate_squared, rate_sin_angle, label$/;
   await fails([...learn, '--label', 'outcome', pendulum], 2, known);
@@ -117,7 +117,7 @@ async function refuses(cases) {
   }
 }
 
-test('messages: a name that is begun or swapped is completed, and nothing far is guessed', async () => {
+test('messages: incomplete and misspelled names get suggestions, unless nothing is close', async () => {
   await refuses([
     [['count', '--out', 'x'], '"--out"; did you mean --output?'],
     [['count', '-o', 'x'], '"-o"; did you mean --objective, --other or --output?'],
@@ -138,7 +138,7 @@ test('messages: a name that is begun or swapped is completed, and nothing far is
   ]);
 });
 
-test('messages: a file or a chart where a command belongs', async () => {
+test('messages: a file or a chart in place of a command gets a hint', async () => {
   await refuses([
     [[visits], `a command comes before the file: dp-ftrl count ... ${visits} counts its rows`],
     [['none.csv'], 'a command comes before the file'],
@@ -146,7 +146,7 @@ test('messages: a file or a chart where a command belongs', async () => {
   ]);
 });
 
-test('messages: all options that are missing are named at once, with the columns there are', async () => {
+test('messages: all missing options are named at once, with the columns of the file', async () => {
   const columns = `columns of ${visits} are time, page, user, seconds`;
   const jsonl = write('rows.jsonl', '{"time":"2026-01-01"}\n');
   await refuses([
@@ -166,7 +166,7 @@ test('messages: all options that are missing are named at once, with the columns
   }
 });
 
-test('messages: rows of a time column protect a row', async () => {
+test('messages: --participations is refused with a time column, where one row is protected', async () => {
   const moments = ['moments', ...privacy, '--range', '*=0:60', visits];
   await refuses([
     [[...moments, ...daily, '--participations', '3', '--min-separation', '1'],
@@ -183,7 +183,7 @@ test('messages: learn, choose and predict ask for all that is missing at once', 
   ]);
 });
 
-test('messages: numbers, ranges and lists that are written another way', async () => {
+test('messages: numbers, ranges and lists in another notation are refused with helpful errors', async () => {
   const count = (...args) => ['count', ...args, ...semicolons, '--quiet', visits];
   const by = ['--by', 'page', '--domain'];
   const moments = (...args) => ['moments', ...privacy, ...args, '--column', 'seconds', ...semicolons, '--quiet', visits];
@@ -204,7 +204,7 @@ test('messages: numbers, ranges and lists that are written another way', async (
   assert.match(stderr, /got "1,000"$/m);
 });
 
-test('messages: a cell with a decimal comma is no number, and why, without the cell', async () => {
+test('messages: the error for a decimal comma explains it without showing the cell', async () => {
   const input = 'time;seconds\n2026-01-01;563,5\n';
   const { stderr } = await fails(
     ['moments', ...privacy, '--range', '*=0:600', '--column', 'seconds', ...semicolons, '--quiet'],
@@ -215,7 +215,7 @@ test('messages: a cell with a decimal comma is no number, and why, without the c
   assert.doesNotMatch(stderr, /563/);
 });
 
-test('messages: markup in place of a table is named, beside what is wrong with its line', async () => {
+test('messages: the error for markup in place of a table adds that it does not look like CSV', async () => {
   const args = [...release, '--column', 'x'];
   const quote = 'line 1: a quote inside a cell that does not begin with one';
   const other = new RegExp(`${quote}; this does not look like a CSV file$`);
@@ -224,7 +224,7 @@ test('messages: markup in place of a table is named, beside what is wrong with i
   await fails(args, 2, new RegExp(`${quote}$`), { input: 'x "y"\n1\n' });
 });
 
-test('messages: files that hold no rows are not written', async () => {
+test('messages: an --output with the ending of a picture, page or workbook is refused', async () => {
   const args = { count: [...daily], moments: ['--range', '*=0:60', '--column', 'seconds'] };
   for (const [command, more] of Object.entries(args)) {
     for (const ending of ['html', 'svg', 'xlsx', 'PNG']) {
@@ -235,7 +235,7 @@ test('messages: files that hold no rows are not written', async () => {
   }
 });
 
-test('messages: what the system refuses is said once, in words', async () => {
+test('messages: errors of the system are reported once, in words', async () => {
   const path = `${'a'.repeat(300)}.csv`;
   await fails(['release', ...privacy, '--clip', '1', path], 1, /: cannot read a+\.csv: name too long$/);
   const { systemReason } = await importSource('cli/failure.ts');

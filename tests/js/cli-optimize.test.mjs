@@ -44,7 +44,7 @@ test('optimize: the JSON is that of the library', async () => {
   }
 });
 
-test('optimize: a report for people, a file written whole, a silent standard error', async () => {
+test('optimize: it prints a report, writes the whole file, and leaves standard error empty', async () => {
   const report = await dpFtrl(['optimize', '--steps', '30']);
   assert.equal(report.code, 0);
   assert.equal(report.stderr, '', 'it is no terminal');
@@ -89,7 +89,7 @@ test('error, compare and release take a saved strategy', async () => {
   assert.match(mentions.stderr, /mechanism optimal from .*strategy\.json, .*horizon 30 rows/);
 });
 
-test('--strategy: the participation is that of the file, or given and said', async () => {
+test('--strategy: the participation is that of the file, and another one is reported', async () => {
   const found = dp.optimize({ numSteps: 8, participation: { epochs: 4 } });
   const epochs = file('epochs.json', JSON.stringify(found));
   const own = await dpFtrl(['error', '--strategy', epochs]);
@@ -108,7 +108,7 @@ test('--strategy: the participation is that of the file, or given and said', asy
   assert.match(warned.stderr, /warning: the strategy was optimised for 4 epochs; this run protects/);
 });
 
-test('optimal that is made for another participation is said to be', async () => {
+test('an optimal strategy made for another participation is reported as such', async () => {
   const chosen = ['--mechanism', 'optimal', '--buffers', '4', '--epochs', '2'];
   const other = await dpFtrl(['error', '--steps', '8', ...chosen]);
   const named = /\nparticipation +2 epochs\nneighbours.*\noptimised for +single participation\n/;
@@ -123,7 +123,7 @@ test('optimal that is made for another participation is said to be', async () =>
   assert.match(released.stderr, warning);
 });
 
-test('misuse: files that are no strategy for this', async () => {
+test('misuse: unsuitable strategy files and options are refused', async () => {
   const error = ['error', '--strategy'];
   const text = JSON.stringify(saved);
   const changed = (change) => {
@@ -192,14 +192,14 @@ test('optimize: interrupted, it leaves nothing behind', async () => {
   assert.deepEqual(readdirSync(folder), before);
 });
 
-test('optimize: a status that is not what was asked for explains itself', async () => {
+test('optimize: an infeasible status comes with an explanation', async () => {
   const apart = ['--participations', '2', '--min-separation', '4'];
   const { code, stdout } = await dpFtrl(['optimize', '--steps', '16', ...apart]);
   assert.equal(code, 0);
   assert.match(stdout, /\nstatus +infeasible: this mechanism has no search for what was asked/);
 });
 
-test('error: a long search by name shows progress, and keeps what it has proved', async () => {
+test('error: a long search shows progress, and the result has its bound', async () => {
   const distance = ['--neighbours', 'replace-one'];
   const problem = ['error', '--steps', '160', '--workload', 'momentum=0.9', ...distance];
   const command = `${cli} ${problem.join(' ')} --json > ${folder}/error.json`;
@@ -215,7 +215,7 @@ test('error: a long search by name shows progress, and keeps what it has proved'
   assert.match(shown, line);
 });
 
-test('progress: a line on standard error, for a terminal, after a second', async () => {
+test('progress: on a terminal, a line shows it on standard error and is erased at the end', async () => {
   // `script` runs a command in a pseudo-terminal.
   const command = `${cli} optimize --steps 400000 --max-iterations 12 --json > ${folder}/out.json`;
   const child = spawn('script', ['-qec', command, '/dev/null']);
@@ -228,7 +228,7 @@ test('progress: a line on standard error, for a terminal, after a second', async
   assert.equal(JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8')).iterations, 12);
 });
 
-test('progress: before the end of the first piece, and a signal ends it there', async () => {
+test('progress: it is shown before the first piece ends, and a signal ends the search there', async () => {
   const before = readdirSync(folder);
   const command = `${cli} error --steps 1024 --workload momentum=0.9 > ${folder}/none.json`;
   const child = spawn('script', ['-qec', command, '/dev/null']);
@@ -247,7 +247,7 @@ test('progress: before the end of the first piece, and a signal ends it there', 
   assert.deepEqual(readdirSync(folder), [...before, 'none.json'].sort());
 });
 
-test('query weights: the least weighted error, saved and told', async () => {
+test('query weights: the search finds the least weighted error, and saves the weights', async () => {
   const weights = Array.from({ length: 12 }, (_, i) => 1 + ((7 * i) % 5));
   const path = join(folder, 'weights.csv');
   writeFileSync(path, `${weights.join('\n')}\n`);

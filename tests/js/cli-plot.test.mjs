@@ -86,7 +86,7 @@ test('plot: of a model the last row has its weights', async () => {
   assert.equal(plain.stdout, stdout);
 });
 
-test('plot: statistics have their intervals, also those of which a line of the output has a part', async () => {
+test('plot: a page has all intervals of a step, even if the output has them on several lines', async () => {
   for (const [command, num] of [['moments', 3], ['histogram', 7]]) {
     const { stdout, text } = await drawn(command, ['--seed', '4'], 'html');
     const [header, ...rows] = cellsOf(text);
@@ -119,7 +119,7 @@ test('plot: true values are in no figure', async () => {
   }
 });
 
-test('plot: a figure says what it promises, and one of a seed that it is NOT private', async () => {
+test('plot: a figure states its guarantee, and one with a seed says that it is NOT private', async () => {
   for (const command of some(Object.keys(COMMANDS), 3)) {
     const args = COMMANDS[command].filter((arg) => arg !== '--quiet');
     const path = join(folder, `claim-${command}.svg`);
@@ -131,7 +131,7 @@ test('plot: a figure says what it promises, and one of a seed that it is NOT pri
   }
 });
 
-test('plot: a page stands alone, and its parts have names', async () => {
+test('plot: a page is self-contained, and its parts have accessible names', async () => {
   for (const command of some(Object.keys(COMMANDS), 3)) {
     const { text } = await drawn(command, [], 'html');
     assert.deepEqual(openTags(text.replace(/<!doctype html>/, '')), []);
@@ -161,7 +161,7 @@ function chartOf(numSteps, size) {
   return chart.figure();
 }
 
-test('plot: a few curves with areas have a panel each, with one scale where they are of one kind', () => {
+test('plot: a few curves with bands get a panel each, with one scale if they are of the same kind', () => {
   const series = ['a', 'b'].flatMap((name, i) => banded(name, [0, 1], [i, 5 * i], [1, 2]));
   const panel = { title: 'each day', x: { label: 't', log: false }, y: { label: 'rows', log: false }, series };
   const [a, b, ...others] = apart(panel, { sharesScale: true });
@@ -205,14 +205,14 @@ test('plot: of many steps some are drawn, the last one included', () => {
   }
 });
 
-test('plot: as many values as there are can be drawn', () => {
+test('plot: a curve of 200,000 values can be drawn', () => {
   const x = Array.from({ length: 200_000 }, (_, i) => i);
   const axis = { label: '', log: false };
   const series = [{ name: 'a', x, y: x }];
   assert.match(plot({ title: '', panels: [{ title: '', x: axis, y: axis, series }] }), /<svg/);
 });
 
-test('plot: what was written before it stays where it failed after', async () => {
+test('plot: a committed output file stays as it is when it is committed again', async () => {
   // A decided release is committed again if something fails afterwards.
   const path = join(folder, 'committed.csv');
   const file = await AtomicFile.create(path, {});
@@ -222,7 +222,7 @@ test('plot: what was written before it stays where it failed after', async () =>
   assert.equal(readFileSync(path, 'utf8'), '1\n');
 });
 
-test('plot: names below an axis have room, and are cut', () => {
+test('plot: names below an axis are shortened, and only a few of many are shown', () => {
   const names = Array.from({ length: 50 }, (_, i) => `2026-04-06T${i}:00Z, a long name`);
   const series = [{ name: 'a', x: names.map((_, i) => i), y: names.map((_, i) => i) }];
   const axis = { label: 'when', log: false };
@@ -233,7 +233,7 @@ test('plot: names below an axis have room, and are cut', () => {
   assert.equal(shown.at(-1), '2026-04-06T49:0…');
 });
 
-test('plot: answers are drawn above zero, and those at the ends have room', async () => {
+test('plot: the axis of answers begins at zero, and the first and last answers have room', async () => {
   const { answersFigure } = await importSource('cli/charts/answers.ts');
   const answers = ['a', 'b', 'c'].map((query, i) => ({ query, answer: 900 + i, std: 1 }));
   const svg = plot({ title: '', ...answersFigure(answers, 'rows').picture });
@@ -258,7 +258,7 @@ test('plot: sentences below a picture are broken into lines, and all of them are
   assert.ok(height(['a']) > height([]));
 });
 
-test('plot: another ending, and a place that is none, are refused before anything is spent', async () => {
+test('plot: another file ending or a missing folder is refused before anything is spent', async () => {
   const budget = join(folder, 'budget.json');
   const limit = ['--budget', budget, '--budget-epsilon', '1', '--budget-delta', '1e-6'];
   for (const [command, args] of some(Object.entries(COMMANDS), 3)) {
@@ -275,7 +275,7 @@ test('plot: another ending, and a place that is none, are refused before anythin
   }
 });
 
-test('plot: there is none of a release that a bad row ended', async () => {
+test('plot: no file is written if a bad row ends the release', async () => {
   const path = join(folder, 'bad.svg');
   const args = ['release', ...privacy, '--clip', '1', '--steps', '9', '--plot', path];
   await fails(args, 2, /row 2 \(line 3\)/, { input: 'x\n1\noops\n' });

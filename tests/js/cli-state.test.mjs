@@ -58,7 +58,7 @@ for (const [name, options] of [
   });
 }
 
-test('state: what was released before a fault is written, and goes on after it', async () => {
+test('state: rows released before a fault are written, and the next run continues after them', async () => {
   const output = join(folder, 'out.csv');
   const args = [...target, '--state', freshState(), '--output', output];
   await fails(args, 2, /steps 1 to 2 are released: leave their rows out of the next run/, {
@@ -86,7 +86,7 @@ const numLines = (text) => text.split('\n').length - 1;
 const RELEASED = 'steps 1 to 3 are released: leave their rows out of the next run';
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
-  test(`state: ${signal} says what is released, and the next run goes on`, async () => {
+  test(`state: ${signal} reports the released steps, and the next run continues`, async () => {
     const state = ['--state', freshState()];
     const { child, ended } = await running([...target, ...state], ({ stdout }) => {
       return numLines(stdout) === 4;
@@ -99,7 +99,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
     assert.match((await rowsOf([...target, ...state], 'x\n1\n')).join(), /^4,/);
   });
 
-  test(`state: ${signal} keeps in --output what is released`, async () => {
+  test(`state: ${signal} leaves the released steps in --output`, async () => {
     for (const json of [[], ['--json']]) {
       const place = mkdtempSync(join(folder, 'output-'));
       const output = join(place, 'out');
@@ -125,7 +125,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 
-test('state: before the first step a signal ends the run without a word', async () => {
+test('state: a signal before the first step ends the run silently', async () => {
   const [state, output] = [freshState(), join(folder, 'nothing.csv')];
   const child = spawn(cli, [...target, '--state', state, '--output', output]);
   let said = '';
@@ -140,7 +140,7 @@ test('state: before the first step a signal ends the run without a word', async 
   assert.ok(!existsSync(output) && !existsSync(state));
 });
 
-test('state: a closed pipe says what is released', async () => {
+test('state: when the output pipe is closed, the released steps are reported', async () => {
   const state = ['--state', freshState()];
   const { child, ended } = await running([...target, ...state], ({ stdout }) => {
     return numLines(stdout) === 4;
@@ -153,7 +153,7 @@ test('state: a closed pipe says what is released', async () => {
   assert.match((await rowsOf([...target, ...state], 'x\n1\n')).join(), /^6,/);
 });
 
-test('state: who has had his share has none tomorrow', async () => {
+test('state: a user whose contributions are used up does not count in the next run', async () => {
   const once = ['--user-column', 'who', '--max-contributions', '1', ...daily];
   const [state, other] = [freshState(), freshState()];
   const day = (n, who, x) => `${header}2026-03-0${n},${who},${x}\n`;
@@ -164,7 +164,7 @@ test('state: who has had his share has none tomorrow', async () => {
   assert.notDeepEqual(await run(state, day(3, 'bob', 3)), await run(other, day(3, 'bob', -3)));
 });
 
-test('state: who counted yesterday does not count today where days must be apart', async () => {
+test('state: a user who counted yesterday does not count today if days must be apart', async () => {
   const [state, other] = [freshState(), freshState()];
   const day = (n, who, x) => `2026-03-0${n},${who},${x}\n`;
   const run = (path, input) => rowsOf([...target, ...apart, ...daily, '--state', path], header + input);
@@ -175,7 +175,7 @@ test('state: who counted yesterday does not count today where days must be apart
   assert.notDeepEqual(await run(state, day(4, 'ann', 3)), await run(other, day(4, 'ann', -3)));
 });
 
-test('state: all rows of a person in a bucket are clipped together, also beyond the doubles', async () => {
+test('state: all rows of a user in a bucket are clipped together, even if their sum overflows', async () => {
   const day = (...rows) => header + rows.map((row) => `2026-03-01,${row}\n`).join('');
   const run = (input) => rowsOf([...target, ...people, ...daily, '--state', freshState()], input);
   const [one] = await run(day('ann,3', 'bob,1'));
@@ -186,7 +186,7 @@ test('state: all rows of a person in a bucket are clipped together, also beyond 
   assert.notEqual(one, below);
 });
 
-test('state: the last day of a run is over; --to ends a run later', async () => {
+test('state: the last day of a run cannot be continued, and --to can end a run later', async () => {
   const path = freshState();
   const args = [...target, ...people, ...daily, '--state', path];
   const until = ['--from', '2026-03-01', '--to', '2026-03-03'];
@@ -277,7 +277,7 @@ test('state: columns are found by name, and others are refused', async () => {
   assert.deepEqual(lastOf(chosen.stdout)[1], [11, 0]);
 });
 
-test('state: one column is not another, with persons and days too', async () => {
+test('state: another column is refused, with users and with days, too', async () => {
   for (const more of [people, daily]) {
     const run = [...tree, ...more, '--state', freshState(), '--column'];
     const input = 'when,who,x,y\n2026-03-01,ann,1,2\n';
@@ -292,7 +292,7 @@ test('state: one column is not another, with persons and days too', async () => 
  */
 const told = (stderr) => stderr.match(/^(?!.*--epsilon 1000000 is above).+$/gm) ?? [];
 
-test('state: an old one without columns goes on, says so, and has them from then on', async () => {
+test('state: an old one without columns continues with a warning, and has them from then on', async () => {
   for (const more of [[], daily]) {
     const path = freshState();
     const run = [...tree, ...more, '--state', path, '--column', 'a', '--column', 'b'];
@@ -323,7 +323,7 @@ test('state: an old one without columns goes on, says so, and has them from then
   }
 });
 
-test('state: what is wrong with the file is said with its name', async () => {
+test('state: errors name the file and say what is wrong with it', async () => {
   const path = freshState();
   const input = 'x\n1\n';
   const other = copierOf(path);

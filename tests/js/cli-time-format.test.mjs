@@ -75,7 +75,7 @@ test('time formats: every format finds the buckets of ISO 8601', async () => {
   }
 });
 
-test('time formats: a day without a clock, before 1970, and noon and midnight of twelve hours', async () => {
+test('time formats: dates without a time, dates before 1970, and 12-hour noon and midnight are read', async () => {
   const days = async (format, ...cells) => {
     const input = `t\n${cells.map((cell) => `"${cell}"\n`).join('')}`;
     const lines = (await printed(count('hour', ...as(format)), input)).trimEnd().split('\n').slice(1);
@@ -88,7 +88,7 @@ test('time formats: a day without a clock, before 1970, and noon and midnight of
   assert.deepEqual(await days('month-day-year', ...noon), ['2026-03-04T00:00Z', '2026-03-04T12:00Z']);
 });
 
-test('time formats: none is guessed, and a cell of another one is refused with its row', async () => {
+test('time formats: none is guessed, and the error for a cell in another format names its row', async () => {
   const refused = (format, cell, message) => {
     const good = { seconds: '1', milliseconds: '1', log: '01/Jan/1970:00:00:00 +0000' }[format];
     const first = good ?? (format === 'iso' ? '1970-01-01' : '01/01/1970');
@@ -119,7 +119,7 @@ test('time formats: none is guessed, and a cell of another one is refused with i
   assert.equal(JSON.parse(stdout).error.code, 'ambiguous_time');
 });
 
-test('time formats: options', async () => {
+test('time formats: unsuitable options are refused', async () => {
   const input = 't\n1\n';
   const known = /--time-format must be one of iso, seconds, milliseconds, day-month-year, month-day-year, log, got "us"/;
   await fails(count('day', ...as('us')), 2, known, { input });

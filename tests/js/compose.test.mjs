@@ -49,7 +49,7 @@ test('compose: the total is never below the exact one, and two units above it at
   assert.ok(numBelow > 100, `${numBelow}`);
 });
 
-test('compose: known totals and limits, up to the last bit of a limit', () => {
+test('compose: totals and limits have their known values, to the last bit of a limit', () => {
   assert.equal(total('mu', [3, 4]), 5);
   assert.equal(total('rho', [0.5, 0.25, 4]), 4.75);
   assert.equal(total('mu', [0.7]), 0.7);
@@ -78,7 +78,7 @@ test('compose: known totals and limits, up to the last bit of a limit', () => {
   close(dp.pureRho(0.1), 0.0049958374957880026, 1e-14);
 });
 
-test('compose: what cannot be right is refused', () => {
+test('compose: invalid options are refused', () => {
   const given = { account: 'mu', costs: [1], ...target };
   for (const [change, code, message] of [
     [{ account: 'epsilon' }, 'invalid_argument', /account must be one of mu, rho, got "epsilon"/],

@@ -25,7 +25,7 @@ function errorOf(call) {
   return assert.fail('nothing thrown');
 }
 
-test('errors: the fields of a value out of range, a wrong type and a failure', () => {
+test('errors: a value out of range, a wrong type and a failure have the expected fields', () => {
   const low = errorOf(() => dp.prefixSum({ numSteps: 4, ...target, clipNorm: -1 }));
   assert.ok(low instanceof RangeError);
   assert.deepEqual(
@@ -66,7 +66,7 @@ test('errors: a constraint names other parameters in braces, the message without
   assert.equal(core.constraint, 'must be given together with {height}');
 });
 
-test('errors: of several rows the refused one is told, and what was released before', () => {
+test('errors: among several rows, the refused one is reported, with the totals released before', () => {
   const sums = dp.prefixSum({ numSteps: 8, ...target, insecureSeed: 1 });
   const error = errorOf(() => sums.releaseMany([1, 0, NaN, 1]));
   assert.deepEqual(error.row, { kind: 'record', index: 2 });
@@ -211,7 +211,7 @@ function sourcesOf(folder, kind) {
     .map(([file, text]) => [file, text.replaceAll(/^ *(\/\/|\*|\/\*).*$/gm, '')]);
 }
 
-test('errors: every parameter that the core names is a name in its code', () => {
+test('errors: every parameter in an error of the core is an identifier in its code', () => {
   const sources = [...sourcesOf('cpp', /pp$/), ...sourcesOf('wasm', /\.[ch]pp$/)];
   const code = sources.map(([, text]) => text.replaceAll(/"([^"\\\n]|\\.)*"/g, '""')).join('\n');
   const names = new Set(code.match(/\b[a-z]\w*\b/g));

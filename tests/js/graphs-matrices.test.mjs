@@ -58,7 +58,7 @@ test('graphs: no edge that appears and disappears once moves the encoded counts 
   }
 });
 
-test('graphs: the record of an event in all degrees has the norm sqrt(2), on any number of nodes', () => {
+test('graphs: the record of an edge in the degrees of all nodes has norm sqrt(2)', () => {
   const numNodes = 4;
   for (let u = 0; u < numNodes; ++u) {
     for (let v = u + 1; v < numNodes; ++v) {

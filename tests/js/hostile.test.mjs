@@ -88,12 +88,12 @@ async function attemptAll(library, count) {
   assert.ok(numErrors > count / 2, `${numErrors}`);
 }
 
-test('hostile: every error of 20,000 senseless calls has a code, and is in words', async () => {
+test('hostile: every error of 20,000 senseless calls has a code and a readable message', async () => {
   await attemptAll(dp, NUM_CALLS);
   assert.equal(dp.liveHandles, 0);
 });
 
-test('hostile: so has every error of the small modules, and of a client of a worker', async () => {
+test('hostile: every error of the small modules and of a worker client has a code and a readable message', async () => {
   for (const name of ['counter', 'learner']) {
     await attemptAll(await (await importEntry(`dp-ftrl/${name}`)).load(), NUM_CALLS / 10);
   }
@@ -104,7 +104,7 @@ test('hostile: so has every error of the small modules, and of a client of a wor
   client.terminate();
 });
 
-test('hostile: so has every error of what opens, loads and connects', async () => {
+test('hostile: every error of opening, loading and connecting has a code and a readable message', async () => {
   const { FileStore } = await importEntry('dp-ftrl/file-store');
   const { IndexedDbStore } = await importEntry('dp-ftrl/indexed-db');
   const { PostgresStore } = await importEntry('dp-ftrl/postgres-store');

@@ -42,7 +42,7 @@ test('learn: the model is that of the command for the same table', async () => {
   assert.equal(dp.liveHandles, 0);
 });
 
-test('learn: rates that fall on a line have the mean of constant ones, and the latest weights', async () => {
+test('learn: linearly falling rates have the mean of constant ones and keep the latest weights', async () => {
   const path = join(folder, 'linear.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
@@ -69,7 +69,7 @@ test('learn: rates that fall on a line have the mean of constant ones, and the l
   assert.deepEqual(tuned.weights, tuned.lastWeights);
 });
 
-test('learn: constant rates make the mean of the later weights, by command and library', async () => {
+test('learn: with constant rates, command and library give the mean of the later weights', async () => {
   const path = join(folder, 'constant.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
@@ -111,7 +111,7 @@ test('learn: the labels are learned, with fresh noise, and softmax learns as wel
   assert.ok(best.filter((each, i) => each === classes[i]).length > 0.6 * 300);
 });
 
-test('learn: the noise is that of a row in each of 120 steps, for either kind of neighbour', () => {
+test('learn: the noise suffices for a row in each of 120 steps, for both kinds of neighbours', () => {
   const plain = { ...target, ...table, precondition: false };
   const { certificate } = dp.learn(plain);
   const { noiseMultiplier } = dp.calibrate({ epsilon: 8, delta: 1e-6 });
@@ -141,7 +141,7 @@ test('learn: features without a description are in [-1, 1], with or without an i
   assert.equal(dp.learn({ ...target, features: [0.5], labels: [1] }).numExamples, 120);
 });
 
-test('learn: bad input is refused by name', () => {
+test('learn: bad input is refused, and the error names the parameter', () => {
   const refused = (more, Kind, code, message) =>
     rejects(() => dp.learn({ ...target, ...table, ...more }), Kind, code, message);
   const range = [RangeError, 'invalid_argument'];

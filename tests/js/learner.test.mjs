@@ -62,7 +62,7 @@ test('learner: weights are a function of the releases alone', () => {
   sums.dispose();
 });
 
-test('learner: batches of any size give the same model, and it learns', () => {
+test('learner: the model does not depend on how examples are split into calls, and it learns', () => {
   const { features, labels } = examples(2000);
   const whole = withLearner({ numSteps: 2000 }, (learner) => {
     learner.learn(features, labels);
@@ -112,7 +112,7 @@ test('learner: a batch is one step, with every gradient clipped by itself', () =
   sums.dispose();
 });
 
-test('learner: every loss and domain learns, and losses are those of the formulas', () => {
+test('learner: every loss works with every domain, and losses match their formulas', () => {
   const { features, labels } = examples(300);
   const pinball = (p, y) => (p < y ? 0.8 * (y - p) : 0.2 * (p - y));
   const huber = (r) => (Math.abs(r) <= 0.5 ? (r * r) / 2 : 0.5 * (Math.abs(r) - 0.25));
@@ -179,7 +179,7 @@ test('learner: a loss given as a function teaches what the loss of that name tea
   });
 });
 
-test('learner: no example teaches twice, whatever a loss of the caller does', () => {
+test('learner: no example is learned from twice, even if a custom loss fails or calls the learner', () => {
   let calls = 0;
   const failing = (p) => {
     if (++calls === 2) throw new RangeError('no slope');
@@ -203,7 +203,7 @@ test('learner: no example teaches twice, whatever a loss of the caller does', ()
   });
 });
 
-test('learner: softmax has a score for each class, and of two it is logistic', () => {
+test('learner: softmax has a score for each class, and with two classes it is logistic', () => {
   const { features, labels } = examples(200);
   const options = { numSteps: 200, clipNorm: 10, domain: 'whole-space', lambda: 5, epsilon: 1e5 };
   const predictions = new Float64Array(400);
@@ -332,7 +332,7 @@ const model = {
   certificate: {},
 };
 
-test('predict: ranges, intercept, and an array of ours', () => {
+test('predict: ranges and the intercept are applied, and an array of the caller is filled', () => {
   const rows = [0, 0, 10, 0, 5, 3, -7, 0, 1000, 1];
   const expected = [99, 101, 106, 99, 103];
   assert.deepEqual([...dp.predict(model, rows)], expected);
@@ -341,7 +341,7 @@ test('predict: ranges, intercept, and an array of ours', () => {
   assert.deepEqual([...out], expected);
 });
 
-test('predict: what is no model is refused by name', () => {
+test('predict: invalid models are refused, and the error names the field', () => {
   const cases = [
     [5, TypeError, /model must be a learned model, got number/],
     [{ ...model, format: 'x' }, RangeError, /format must be "dp-ftrl model", got "x"/],
@@ -374,7 +374,7 @@ test('predict: what is no model is refused by name', () => {
   );
 });
 
-test('bad input: an example that is refused is named, and those before it count', () => {
+test('bad input: the error names a refused example, and those before it count', () => {
   withLearner({ numSteps: 3 }, (learner) => {
     assert.throws(
       () => learner.learn([1, 0, 0, 1], [1, 5]),

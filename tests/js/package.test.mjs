@@ -25,7 +25,7 @@ test('tarball: every file that an export or the command names is there', () => {
   assert.ok(existsSync(join(installed, manifest.bin['dp-ftrl'])));
 });
 
-test('tarball: no sources, tests or folders that nobody asked for', () => {
+test('tarball: it contains no sources, tests or unexpected folders', () => {
   const files = readdirSync(installed, { recursive: true }).map(String).sort();
   const known = new RegExp(
     '^(dist|dist/SHA256SUMS|dist/[\\w-]+\\.(js|d\\.ts|wasm|1)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
@@ -68,7 +68,7 @@ test('tarball: the hashes are those of the modules', () => {
   }
 });
 
-test('tarball: the module inside the main entry is the file of the same hash', () => {
+test('tarball: the module embedded in the main entry is the .wasm file beside it', () => {
   const dist = (name) => readFileSync(join(installed, 'dist', name));
   assert.ok(dist('index.js').includes(dist('dp-ftrl.wasm').toString('base64')));
 });

@@ -96,7 +96,7 @@ async function inLives(options, rows, { join, numCalls }) {
 }
 
 for (const [name, kind] of Object.entries(KINDS)) {
-  test(`people statistic ledger: ${name} opened after every call are those of one process`, async () => {
+  test(`people statistic ledger: ${name} reopened after every call equal those of one process`, async () => {
     const rows = streamOf(kind);
     for (const neighbours of name === 'sums' ? ['zero-out'] : ['zero-out', 'replace-one']) {
       const options = { ...kind.what, ...target, neighbours };
@@ -123,7 +123,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.equal(dp.liveHandles, 0);
   });
 
-  test(`people statistic ledger: ${name} of anything else are refused, and change nothing`, async () => {
+  test(`people statistic ledger: ${name} with other settings are refused, and the state is unchanged`, async () => {
     for (const store of [memoryStore(), appendingStore()]) {
       const options = { ...kind.what, ...target, store };
       await withLedger(options, (ledger) => ledger.contribute('ann', kind.join([kind.draw(() => 0.5)])));
@@ -167,7 +167,7 @@ test('people statistic ledger: a state of other ledgers is refused', async () =>
   assert.equal(dp.liveHandles, 0);
 });
 
-test('people statistic ledger: records of a step are there or not, and of one person the first', async () => {
+test('people statistic ledger: a user has at most one record per step, also after a restart', async () => {
   const { what } = KINDS.histogram;
   const options = { ...what, ...target, epsilon: 1e5 };
   const rounded = ({ count }) => count.map(({ value }) => Math.abs(Math.round(value)));
@@ -213,7 +213,7 @@ test('people statistic ledger: what could not be stored is stored with the next 
   });
 });
 
-test('people statistic ledger: facts are those of a people statistic', async () => {
+test('people statistic ledger: its certificate and other facts are those of a people statistic', async () => {
   for (const { what } of Object.values(KINDS)) {
     const options = { ...what, ...target };
     const statistic = dp.peopleStatistic(options);
@@ -238,7 +238,7 @@ test('people statistic ledger: facts are those of a people statistic', async () 
   }
 });
 
-test('people statistic ledger: names and keys are drawn as of a people ledger', async () => {
+test('people statistic ledger: stores contain no names, and each has an identity that lasts', async () => {
   const { insecureSeed: _, ...secret } = target;
   const store = memoryStore();
   const options = { ...KINDS.histogram.what, ...secret, store };
@@ -316,7 +316,7 @@ test('people statistic ledger: bad input is refused with a code, and nothing of 
   assert.equal(dp.liveHandles, 0);
 });
 
-test('people statistic ledger: no damaged byte of a store is taken for whole', async () => {
+test('people statistic ledger: a store with a damaged byte is refused', async () => {
   const { what, join, draw } = KINDS.histogram;
   const store = appendingStore();
   const options = { ...what, ...target };

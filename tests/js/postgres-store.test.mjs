@@ -53,7 +53,7 @@ async function contents(name, on) {
   return found && [...found];
 }
 
-test('postgres: what is saved and appended comes back, after saves without what was before', { skip }, async () => {
+test('postgres: saved and appended bytes are loaded again, and a save replaces those before it', { skip }, async () => {
   const name = freshName();
   const { store, end } = await opened(name);
   assert.equal(await store.load(), undefined);
@@ -71,7 +71,7 @@ test('postgres: what is saved and appended comes back, after saves without what 
   assert.equal(await contents(`${name} of another`), undefined);
 });
 
-test('postgres: a ledger goes on over lives, with the releases of one without end', { skip }, async () => {
+test('postgres: a ledger that is reopened gives the releases of an uninterrupted one', { skip }, async () => {
   const options = { mechanism: 'tree', numSteps: 24, epsilon: 1, delta: 1e-6, insecureSeed: 5n };
   const expected = dp.prefixSum(options).releaseMany(Array.from({ length: 24 }, (_, i) => i % 3));
   const name = freshName();
@@ -119,7 +119,7 @@ test('postgres: a writer that lost its lock is refused once another has loaded',
   assert.deepEqual(await contents(name), [1, 2]);
 });
 
-test('postgres: nothing is saved before it was loaded', { skip }, async () => {
+test('postgres: nothing can be saved before the store is loaded', { skip }, async () => {
   const name = freshName();
   const { store, end } = await opened(name);
   for (const call of ['save', 'append'])
@@ -155,7 +155,7 @@ test('postgres: a statement that fails changes nothing, and the next one goes on
   assert.deepEqual(await contents(name), [1, 3]);
 });
 
-test('postgres: after a connection that was lost the store has to be opened again', { skip }, async () => {
+test('postgres: after a lost connection, the store has to be opened again', { skip }, async () => {
   const name = freshName();
   const { client, store } = await opened(name);
   await store.load();
@@ -170,7 +170,7 @@ test('postgres: after a connection that was lost the store has to be opened agai
   assert.deepEqual(await contents(name), [1]);
 });
 
-test('postgres: of writers side by side each step has one, and none is lost', { skip }, async () => {
+test('postgres: each step is written by one of several concurrent writers, and none is lost', { skip }, async () => {
   const name = freshName();
   let taken = 0;
   /** Adds one byte, the number of existing bytes, each time it acquires the ledger. */
@@ -233,13 +233,13 @@ const around = (before, after) => (client) => ({
   },
 });
 
-test('postgres: what was acknowledged outlives a crash, with synchronous_commit off', { skip }, () =>
+test('postgres: acknowledged writes survive a crash, even with synchronous_commit off', { skip }, () =>
   throughCrashes((acknowledged, found) => {
     assert.ok(acknowledged <= found.length && found.length <= acknowledged + 1, `${found.length} of ${acknowledged}`);
     assert.deepEqual(found, found.map((_, i) => i % 256));
   }));
 
-test('postgres: that test notices a server that acknowledges too early', { skip: skipChance }, async () => {
+test('postgres: the crash test notices a server that acknowledges too early', { skip: skipChance }, async () => {
   let lost = 0;
   const early = around(['BEGIN'], ['SET LOCAL synchronous_commit = off', 'COMMIT']);
   await throughCrashes((acknowledged, found) => (lost += acknowledged - found.length), early);
@@ -253,7 +253,7 @@ async function configure(admin, name, value) {
   await until(`${name} is ${value}`, async () => (await admin.query(`SHOW ${name}`)).rows[0][name] === value);
 }
 
-test('postgres: a standby that had to confirm has what was acknowledged', { skip: skipChance }, async () => {
+test('postgres: a synchronous standby has all acknowledged writes', { skip: skipChance }, async () => {
   const primary = await startPostgres();
   const standby = await primary.standby();
   try {
@@ -489,7 +489,7 @@ test('postgres: after an error that may hide a commit the store has to be opened
   }
 });
 
-test('postgres: a statement that is run late, after it was taken for undone, stays alone', { skip }, async () => {
+test('postgres: a statement that runs late, after it seemed cancelled, is not repeated', { skip }, async () => {
   const name = freshName();
   let isDelayed = false;
   let late;
@@ -511,7 +511,7 @@ test('postgres: a statement that is run late, after it was taken for undone, sta
   assert.deepEqual(await contents(name), [1, 2]);
 });
 
-test('postgres: under cancelled statements nothing is there twice, and what was acknowledged stays', { skip: skipChance }, async (t) => {
+test('postgres: when statements are cancelled, no step is stored twice and acknowledged ones stay', { skip: skipChance }, async (t) => {
   const name = freshName();
   const admin = await server.connect();
   let pid;
@@ -579,7 +579,7 @@ test('postgres: a ledger without the part that was written last is refused', { s
   await end();
 });
 
-test('postgres: bytes are those of the call, whatever becomes of them', { skip }, async () => {
+test('postgres: bytes are stored as they were at the call, even if they change later', { skip }, async () => {
   const name = freshName();
   const { store, end } = await opened(name);
   await store.load();
@@ -595,7 +595,7 @@ test('postgres: bytes are those of the call, whatever becomes of them', { skip }
   assert.deepEqual(await contents(name), [1, 2, 1, 2]);
 });
 
-test('postgres: a ledger of any name leaves the making of tables free', { skip }, async () => {
+test('postgres: ledgers named like tables do not block the creation of tables', { skip }, async () => {
   const admin = await server.connect();
   const others = await Promise.all(['tables', '_tables', 'dp_ftrl_tables'].map((name) => opened(name)));
   await admin.query(`CREATE SCHEMA elsewhere; SET search_path = elsewhere; SET lock_timeout = '5s'`);
@@ -630,7 +630,7 @@ test('postgres: a role that may make no tables uses those that are there', { ski
   await admin.end();
 });
 
-test('postgres: an ended store refuses, and keeps the connection', { skip }, async () => {
+test('postgres: a closed store refuses calls, and leaves the connection open', { skip }, async () => {
   const { client, store } = await opened(freshName());
   await store.close();
   await store.close();
@@ -640,7 +640,7 @@ test('postgres: an ended store refuses, and keeps the connection', { skip }, asy
   await client.end();
 });
 
-test('postgres: what is no connection or no name is refused', async () => {
+test('postgres: invalid connections and names are refused', async () => {
   const client = { query: async () => ({ rows: [], rowCount: 0 }) };
   const pool = new pg.Pool();
   for (const [options, expected, message] of [

@@ -33,7 +33,7 @@ function zeros(options, numRecords) {
   return withSums(options, (sums) => sums.releaseMany(new Float64Array(numRecords * dimension)));
 }
 
-test('prefix sum: what it says of itself', () => {
+test('prefix sum: its properties and certificate match the options', () => {
   withSums(
     { mechanism: 'tree', numSteps: 9, dimension: 3, clipNorm: 2, insecureSeed: 1 },
     (sums) => {
@@ -48,7 +48,7 @@ test('prefix sum: what it says of itself', () => {
   );
 });
 
-test('prefix sum: same seed, same numbers, by number and by bigint; another seed, others', () => {
+test('prefix sum: a seed, as a number or a bigint, determines the totals, and another gives others', () => {
   for (const mechanism of mechanisms) {
     const options = { mechanism, numSteps: 20, dimension: 2 };
     const first = zeros({ ...options, insecureSeed: 7 }, 20);
@@ -146,7 +146,7 @@ test('prefix sum: the noise has the standard deviation of the certificate', () =
   }
 });
 
-test('prefix sum: past the horizon is refused, totals before it are kept', () => {
+test('prefix sum: records past the horizon are refused, and the totals before it are kept', () => {
   withSums({ numSteps: 3, insecureSeed: 1 }, (sums) => {
     sums.release([1]);
     assert.throws(
@@ -196,7 +196,7 @@ test('prefix sum: `out` is filled and returned', () => {
   });
 });
 
-test('prefix sum: arrays of every kind of number, and nothing that is not one', () => {
+test('prefix sum: several kinds of arrays of numbers are accepted, and other input is refused', () => {
   const options = { numSteps: 4, dimension: 2, insecureSeed: 9 };
   const expected = withSums(options, (sums) => sums.release([1, 0]));
   for (const record of [
@@ -258,7 +258,7 @@ function shrunk() {
   return view;
 }
 
-test('prefix sum: arrays without their memory are refused, and harm nothing', () => {
+test('prefix sum: arrays that have lost their buffer are refused, and nothing is released', () => {
   withSums({ numSteps: 4, dimension: 2, insecureSeed: 9 }, (sums) => {
     const gone = /must be an array with its memory, got one whose buffer was transferred/;
     const [doubles, bytes] = [new Float64Array(2), new Int8Array(2)].map(transferred);
@@ -278,7 +278,7 @@ test('prefix sum: arrays without their memory are refused, and harm nothing', ()
   });
 });
 
-test('prefix sum: a subclass that lies is taken for what it holds', () => {
+test('prefix sum: an array subclass that lies about itself is read by its actual contents', () => {
   class Liar extends Float64Array {
     get length() {
       return 3;
@@ -318,7 +318,7 @@ test('prefix sum: the records handed over are left alone', () => {
   });
 });
 
-test('prefix sum: a length that no memory holds', () => {
+test('prefix sum: a length that does not fit into memory is refused', () => {
   withSums({ numSteps: 4 }, (sums) => {
     const message = /: records? must be of a length that memory can hold, got 11258999068/;
     for (const name of ['release', 'releaseMany']) {
@@ -334,7 +334,7 @@ test('prefix sum: says when its noise is from a fixed seed', () => {
   withSums({ numSteps: 2, insecureSeed: undefined }, (it) => assert.equal(it.insecure, false));
 });
 
-test('core: checks the lengths itself, as memory depends on them', async () => {
+test('core: it checks lengths itself, since memory safety depends on them', async () => {
   const glue = pathToFileURL(join(root, 'build/wasm/wasm/dp-ftrl.mjs'));
   const { default: create } = await import(glue);
   const core = await create({
@@ -384,7 +384,7 @@ test('core: checks the lengths itself, as memory depends on them', async () => {
   }
 });
 
-test('prefix sum: bad options', () => {
+test('prefix sum: bad options are refused', () => {
   const make = (change) => () => dp.prefixSum({ numSteps: 4, ...target, ...change });
   const cases = [
     [make({ dimension: 0 }), /dimension must be .*, got 0/],
@@ -407,7 +407,7 @@ test('prefix sum: bad options', () => {
   assert.equal(dp.liveHandles, 0, 'a refused prefix sum leaves nothing behind');
 });
 
-test('prefix sum: more memory than there is', () => {
+test('prefix sum: options that need more memory than there is are refused', () => {
   rejects(
     () => {
       const size = { numSteps: 2 ** 20, dimension: 2 ** 20 };
@@ -420,7 +420,7 @@ test('prefix sum: more memory than there is', () => {
   zeros({ numSteps: 2 }, 2);
 });
 
-test('handles: disposed ones say so, disposing twice is fine', () => {
+test('handles: calls on a disposed handle are refused, and disposing twice is allowed', () => {
   const sums = dp.prefixSum({ numSteps: 4, ...target });
   assert.equal(dp.liveHandles, 1);
   assert.equal(sums.disposed, false);
@@ -532,7 +532,7 @@ test('leaks: 10,000 handles come and go on a heap that does not grow', onlyInAll
   assert.equal(memory.buffer.byteLength, before);
 });
 
-test('steady state: batches into arrays of ours allocate no array, on either side', async () => {
+test('steady state: batches into arrays of the caller allocate no arrays', async () => {
   const code = `
     const { load } = await import('${entryUrl('dp-ftrl')}');
     const dp = await load();

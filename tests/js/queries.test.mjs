@@ -197,7 +197,7 @@ test('queries: replace-one has an optimum of its own, and the number of records 
   }
 });
 
-test('queries: all ranges of many values', () => {
+test('queries: all ranges of 400 values are answered, and the max objective is refused', () => {
   const made = dp.queries({ workload: { ranges: 400 }, ...target });
   assert.equal(made.numQueries, 80200);
   assert.equal(made.label(401), '1..2');
@@ -214,7 +214,7 @@ test('queries: all ranges of many values', () => {
   assert.throws(() => dp.queries(max), { code: 'unsupported', message: /at most 361 values/ });
 });
 
-test('choose: the exponential mechanism with utilities of the caller', () => {
+test('choose: the exponential mechanism has the right probabilities for given utilities', () => {
   const utilities = [-5, 0, 7, 7, 1];
   const sharp = { utilities, sensitivity: 1, epsilon: 100 };
   for (let i = 0; i < 20; ++i) assert.ok([2, 3].includes(dp.choose(sharp)));
@@ -262,7 +262,7 @@ test('choose: the exponential mechanism with utilities of the caller', () => {
   }
 });
 
-test('queries: unions and matrices', () => {
+test('queries: workloads can be unions and matrices', () => {
   const matrix = [
     [1, 0.5, 0],
     [0, 1, -1],
@@ -291,7 +291,7 @@ test('queries: winner and quantile find what stands out', () => {
   assert.equal(seeded(), seeded());
 });
 
-test('queries: what cannot be right is refused by name', () => {
+test('queries: invalid options are refused, and the error names them', () => {
   const make = (options) => dp.queries({ workload: { identity: 2 }, ...target, ...options });
   const replaced = { neighbours: 'replace-one' };
   const onlyOne =
@@ -353,7 +353,7 @@ async function answersOf(args) {
   return { stderr, answers: Object.fromEntries(lines.map((line) => line.split(',').slice(0, 2))) };
 }
 
-test('command: answers with the names of the domain, and what they promise', async () => {
+test('command: answers have the names of the domain, and the guarantee is stated', async () => {
   const whole = ['--consistent', '--integer'];
   const { stderr, answers } = await answersOf(['--workload', 'ranges', ...sizes, ...whole]);
   assert.match(stderr, /\(5000, 0.000001\)-differentially private: one row .*; zero-out neighbours/);
@@ -388,7 +388,7 @@ test('command: answers with the names of the domain, and what they promise', asy
   assert.equal(Math.round(Number(parity.answers.x0)), 16);
 });
 
-test('command: JSON, a seed, a file', async () => {
+test('command: JSON has the answers of the library for a seed, and --output writes a file', async () => {
   const args = ['queries', '--workload', 'identity', ...sizes, ...privacy];
   const path = join(folder, 'out.json');
   const seeded = ['--seed', '3', '--json'];
@@ -415,7 +415,7 @@ test('command: JSON, a seed, a file', async () => {
   assert.match(readFileSync(path, 'utf8'), /^query,answer,std\n2,/);
 });
 
-test('command: fractions of a public number of rows', async () => {
+test('command: --fractions divides answers by the public number of rows', async () => {
   const base = ['queries', '--workload', 'prefix', ...sizes, ...privacy, '--seed', '3'];
   const open = [...base, '--neighbours', 'replace-one', table];
   const [counts, parts, json] = await Promise.all(
@@ -463,7 +463,7 @@ test('command: a budget counts answers and running totals alike', async () => {
   await fails(ask, 2, /beyond the limit/);
 });
 
-test('command: misuse is told', async () => {
+test('command: misuse is refused with a clear error', async () => {
   const base = ['queries', '--workload', 'ranges', ...privacy];
   const cases = [
     [[...base, table], /--column is required/],
@@ -487,7 +487,7 @@ test('command: misuse is told', async () => {
   for (const [args, message] of cases) await fails(args, 2, message);
 });
 
-test('randomizedResponse: reports lie as often as they should, and count as estimated', () => {
+test('randomizedResponse: reports lie with the right probability, and the estimated count is close', () => {
   const [reports, epsilon] = [20_000, 1];
   let ones = 0;
   let lies = 0;
@@ -508,7 +508,7 @@ test('randomizedResponse: reports lie as often as they should, and count as esti
   assert.equal(fresh.size, 2, 'no key, no seed: another draw each time');
 });
 
-test('randomizedResponse: bad input is refused by name', () => {
+test('randomizedResponse: bad input is refused, and the error names the parameter', () => {
   const code = (expected, message) => (error) =>
     error.code === expected && message.test(error.message);
   for (const [options, expected, message] of [

@@ -24,7 +24,7 @@ const table = {
   values: Float64Array.from([1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0.5, 0.5]),
 };
 
-test('simulation: a chunk has the shapes of the contract', () => {
+test('simulation: the arrays of a chunk have the documented lengths', () => {
   withSimulation({ dimension: 3 }, (simulation) => {
     assert.equal(simulation.learns, true);
     assert.equal(simulation.classifies, true);
@@ -49,7 +49,7 @@ test('simulation: a chunk has the shapes of the contract', () => {
   });
 });
 
-test('simulation: steps of batches have mean losses, and an entry for every example', () => {
+test('simulation: a batch has one loss, and an entry of correctness for every example', () => {
   withSimulation({ batchSize: 5 }, (simulation) => {
     const chunk = simulation.advance(40);
     assert.equal(chunk.numSteps, 40);
@@ -75,7 +75,7 @@ test('simulation: ends at the horizon with empty chunks', () => {
   });
 });
 
-test('simulation: the numbers do not depend on how it is cut', () => {
+test('simulation: the numbers do not depend on the sizes of the chunks', () => {
   const whole = withSimulation({}, (simulation) => simulation.advance(40));
   const pieces = withSimulation({}, (simulation) => {
     const parts = [];
@@ -98,7 +98,7 @@ test('simulation: the numbers do not depend on how it is cut', () => {
   }
 });
 
-test('simulation: seeds decide, each for its part', () => {
+test('simulation: the stream and the noise each depend on their own seed', () => {
   const run = (options) => withSimulation(options, (simulation) => simulation.advance(40));
   assert.deepEqual(run({}), run({ streamSeed: 1, noiseSeed: 1n }));
   const noise = run({ noiseSeed: 2 });
@@ -155,7 +155,7 @@ test('simulation: regret can be turned off, lambda set', () => {
   });
 });
 
-test('simulation: predicted and seen deviation agree', () => {
+test('simulation: the predicted and the observed standard deviation agree', () => {
   // One step of 4096 coordinates: the sample variance has relative standard deviation 2.2 %, and 6
   // of these are allowed; false alarm below 1e-8, and the seed is fixed.
   withSimulation(
@@ -168,7 +168,7 @@ test('simulation: predicted and seen deviation agree', () => {
   );
 });
 
-test('simulation: bad input', () => {
+test('simulation: bad input is refused', () => {
   const make = (change) => () => dp.simulation({ numSteps: 4, ...target, ...change });
   const range = [
     [make({ numSteps: 0 }), /numSteps must be .*, got 0/],
@@ -218,7 +218,7 @@ test('simulation: bad input', () => {
   assert.equal(dp.liveHandles, 0);
 });
 
-test('simulation: bad steps, and a disposed one', () => {
+test('simulation: a bad number of steps and calls after dispose are refused', () => {
   const simulation = dp.simulation({ numSteps: 4, ...target });
   rejects(
     () => simulation.advance(0),

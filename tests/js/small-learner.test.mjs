@@ -52,7 +52,7 @@ test('small learner: scores, weights and certificates are those of the whole pac
   }
 });
 
-test('small learner: learners of any gradients are those of the whole package', () => {
+test('small learner: gradient learners give the results of the whole package', () => {
   for (const strategy of strategies) {
     for (const rule of ['ftrl', 'descent', 'adam']) {
       same({
@@ -110,7 +110,7 @@ test('small learner: a state of either package goes on in the other', async () =
   }
 });
 
-test('small learner: what it has not is refused by its name', () => {
+test('small learner: missing features are refused, and the error names them', () => {
   for (const [options, code, message] of [
     [{ mechanism: 'square-root' }, 'invalid_argument', /must be one of independent, tree, honaker, blt, optimal/],
     [{ mechanism: 'blt' }, 'unsupported', /decays and weights must be given, or a saved strategy/],
@@ -139,7 +139,7 @@ test('small learner: what it has not is refused by its name', () => {
   }
 });
 
-test('small learner: a module that is another one is refused', async () => {
+test('small learner: a WebAssembly module of another program is refused', async () => {
   const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
   await assert.rejects(load({ wasm: empty }), (error) => {
     assert.ok(error instanceof DpError);

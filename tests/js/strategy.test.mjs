@@ -28,7 +28,7 @@ const SEARCHES = [
 
 const saved = dp.optimize({ mechanism: 'optimal', numSteps: 40 });
 
-test('optimize: all that is known about a result, as plain data', () => {
+test('optimize: a result has all its fields, as plain data that JSON preserves', () => {
   for (const options of SEARCHES) {
     const it = dp.optimize(options);
     assert.equal(
@@ -53,7 +53,7 @@ test('optimize: all that is known about a result, as plain data', () => {
   }
 });
 
-test('optimize: the certified optimum at 1024 steps, and full accuracy', () => {
+test('optimize: the optimum at 1024 steps is certified, and full accuracy comes closer to it', () => {
   const best = dp.optimize({ numSteps: 1024 });
   assert.ok(best.lowerBound <= 2.961464832637 && best.lowerBound > 2.9614645);
   close(best.error, 2.961464832637, 1e-4);
@@ -83,7 +83,7 @@ test('a strategy from JSON releases the same totals, bit for bit', () => {
   }
 });
 
-test('a saved strategy stands wherever a mechanism is named', () => {
+test('a saved strategy can be used wherever a mechanism is named', () => {
   const options = { mechanism: saved, numSteps: 40 };
   const named = { mechanism: 'optimal', numSteps: 40 };
   assert.deepEqual(dp.error(options), dp.error(named));
@@ -106,7 +106,7 @@ test('a saved strategy stands wherever a mechanism is named', () => {
   assert.deepEqual(dp.error({ ...options, participation: often }), searched);
 });
 
-test('the workload is that of the strategy', () => {
+test('a saved strategy determines the workload, and another one is refused', () => {
   const workload = { rates: Array.from({ length: 20 }, (_, t) => 1 - 0.03 * t) };
   const rated = dp.optimize({ numSteps: 20, objective: 'mean', workload });
   assert.deepEqual(rated.workload, workload);
@@ -134,7 +134,7 @@ test('the workload is that of the strategy', () => {
   sums.dispose();
 });
 
-test('optimize: participation is what blt and banded-toeplitz are made for', () => {
+test('optimize: blt is optimised for the given participation', () => {
   const participation = { participations: 4, minSeparation: 16 };
   const often = dp.optimize({ mechanism: 'blt', numSteps: 64, participation });
   const once = dp.optimize({ mechanism: 'blt', numSteps: 64 });
@@ -213,7 +213,7 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
   assert.ok(exact.ratio < 1.001 && decoded.ratio > 1.1, 'full accuracy is that of the workload');
 });
 
-test('optimal: what has no errors at a long horizon is refused before the search', () => {
+test('optimal: long horizons for which errors are not known are refused before the search', () => {
   // So long that a search would take a minute.
   const numSteps = 2 ** 20;
   const momentum = { momentum: 0.9 };
@@ -248,7 +248,7 @@ test('optimal: what has no errors at a long horizon is refused before the search
   );
 });
 
-test('optimize: what is searched for another problem is infeasible, and refused what is ignored', () => {
+test('optimize: unsupported problems are infeasible, and options without effect are refused', () => {
   const status = (options) => dp.optimize({ numSteps: 16, ...options }).status;
   const participation = { participations: 2, minSeparation: 4 };
   assert.equal(status({ participation }), 'infeasible');
@@ -268,7 +268,7 @@ test('optimize: what is searched for another problem is infeasible, and refused 
   assert.ok(coarse.iterations < fine.iterations && coarse.lowerBound <= fine.lowerBound);
 });
 
-test('effective parameters: those that were chosen, in errors and certificates', () => {
+test('effective parameters: errors and certificates have those that were chosen', () => {
   const of = (mechanism, options = {}) =>
     dp.error({ mechanism, numSteps: 1024, ...options }).effectiveParameters;
   assert.deepEqual(of('smooth-tree'), { height: 13, weight: 5 });
@@ -288,7 +288,7 @@ test('effective parameters: those that were chosen, in errors and certificates',
   assert.deepEqual(certificate.effectiveParameters, expected);
 });
 
-test('who takes part, in numbers', () => {
+test('errors and certificates state the participation in numbers', () => {
   const schema = (participation) => {
     const options = { mechanism: 'tree', numSteps: 12, participation };
     const error = dp.error(options);
@@ -302,7 +302,7 @@ test('who takes part, in numbers', () => {
   assert.deepEqual(schema({ participations: 2, minSeparation: 5 }), [2, 5]);
 });
 
-test('from three epochs on a lower bound says for which records it is one', () => {
+test('from three epochs on, a lower bound states for which dimensions of records it holds', () => {
   for (const [epochs, dimension] of some([[6, 3], [1, 1], [2, 1], [3, 2]], 2)) {
     const problem = { numSteps: 18, participation: { epochs } };
     const error = dp.error({ mechanism: 'tree', ...problem });
@@ -331,7 +331,7 @@ test('from three epochs on a lower bound says for which records it is one', () =
   }
 });
 
-test('a saved bound for all records says so where a file of before could not', () => {
+test('a saved bound states if it does not hold for records of every dimension', () => {
   // For up to two participations, the bound holds for all records; for three it is weaker for
   // scalar records.
   for (const [participation, minDimension] of [
@@ -352,7 +352,7 @@ test('a saved bound for all records says so where a file of before could not', (
   }
 });
 
-test('blt: errors at a thousand million steps, and no noise there', () => {
+test('blt: errors are known at a thousand million steps, but noise is refused', () => {
   const options = { mechanism: 'blt', numSteps: 1e9, buffers: 4 };
   const { maxError, ratio } = dp.error(options);
   assert.ok(ratio > 1 && ratio < 1.15, `${ratio}`);
@@ -381,7 +381,7 @@ test('nothing else can be given beside a saved strategy', () => {
   rejects(of([]), RangeError, 'invalid_argument', /format/);
 });
 
-test('optimize: what cannot be searched for is refused', () => {
+test('optimize: mechanisms and options that no search supports are refused', () => {
   const refuses = (options, Kind, code, message) =>
     rejects(() => dp.optimize({ numSteps: 8, ...options }), Kind, code, message);
   refuses({ mechanism: 'tree' }, RangeError, 'invalid_argument', /mechanism must be one that a search finds: .*, got "tree"/);
@@ -398,7 +398,7 @@ test('optimize: what cannot be searched for is refused', () => {
   refuses({ epsilon: 1 }, TypeError, 'wrong_type', /epsilon is an unknown option/);
 });
 
-test('optimization: piece by piece to the same result, or given up', () => {
+test('optimization: a search in pieces gives the same result as one at once', () => {
   const before = dp.liveHandles;
   const options = { numSteps: 300 };
   const search = dp.optimization(options);

@@ -34,7 +34,7 @@ writeFileSync(path, textOf(rows));
 const learn = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--range', 'b=0:10'];
 const tuned = [...learn, '--tune', '1,4'];
 
-test('tune: what is left for the learners is that of an independent integration', () => {
+test('tune: the epsilon left for the learners matches an independent integration', () => {
   for (const { deltas, learnerEpsilon, mu, ...given } of golden('tuning')) {
     const cost = dp.tuningCost(given);
     assert.ok(cost.learnerEpsilon <= learnerEpsilon * (1 + 1e-6), JSON.stringify(given));
@@ -100,7 +100,7 @@ test('tune: no candidate learns from the rows that choose', () => {
   assert.equal(model.tuning.numHeldOut, 2);
 });
 
-test('tune: what reads rows right is chosen, but not where coins leave it out', () => {
+test('tune: the better candidate is chosen, except when coins leave it out', () => {
   // The first candidate learns from noise alone.
   const odds = { candidates: [{ clip: 1e6 }, {}] };
   const chosen = Array.from({ length: 60 }, (_, seed) =>
@@ -112,7 +112,7 @@ test('tune: what reads rows right is chosen, but not where coins leave it out', 
   assert.ok(numFirst >= 1 && numFirst <= 26, `${numFirst}`);
 });
 
-test('tune: bad input is refused by name', () => {
+test('tune: bad input is refused, and the error names the parameter', () => {
   const refused = (more, Kind, code, message) =>
     rejects(() => dp.learnTuned({ ...target, ...table, ...more }), Kind, code, message);
   const range = [RangeError, 'invalid_argument'];
@@ -146,7 +146,7 @@ test('tune: a worker chooses the same', async () => {
   }
 });
 
-test('learn --tune: the model is that of the library, and what it costs is said before', async () => {
+test('learn --tune: the model is that of the library, and its cost is reported', async () => {
   const args = [...tuned, '--tune-clip', '1,2', '--rates', 'linear', '--json', path];
   const { stdout } = await dpFtrl([...args, '--seed', '7']);
   const grid = [1, 4].flatMap((rate) => [1, 2].map((clip) => ({ rate, clip })));
@@ -192,7 +192,7 @@ test('learn --tune: a budget is charged for all learners before they learn', asy
   await fails([...tuned, ...budget, path], 2, /beyond the limit \(12, 0.000001\)/);
 });
 
-test('learn --tune: what it does not go with is refused', async () => {
+test('learn --tune: options that do not go with it are refused', async () => {
   const refused = (more, message, input) => fails([...tuned, ...more], 2, message, input);
   const text = readFileSync(path, 'utf8');
   await refused([], /--tune needs a FILE, --loss logistic, hinge or softmax/, { input: text });

@@ -43,7 +43,7 @@ function withSums(options, use, make = dp.prefixSum) {
   }
 }
 
-test('windows: what is released without its noise are the sums of the last rows, bit for bit', () => {
+test('windows: releases minus their noise are the sums of the last rows, bit for bit', () => {
   for (const mechanism of ['optimal', 'normalized-square-root', 'tree', 'banded-square-root', 'output']) {
     for (const window of [1, 2, 7, 49]) {
       const options = { ...target, ...short, mechanism, workload: { window } };
@@ -93,7 +93,7 @@ test('windows: records, batches, contributions and people release the same', () 
   assert.deepEqual(each, all);
 });
 
-test('windows: a person counts no more often than the pattern says, in any window', () => {
+test('windows: a user counts no more often than the participation allows', () => {
   const options = { ...weekly, participation: { participations: 2, minSeparation: 3 } };
   withSums(
     options,
@@ -115,7 +115,7 @@ test('windows: a person counts no more often than the pattern says, in any windo
   );
 });
 
-test('windows: as long as the horizon they are running totals', () => {
+test('windows: a window as long as the horizon gives running totals', () => {
   const plain = withSums({ ...target, ...short }, (sums) => sums.releaseMany(records));
   for (const window of [numSteps, 1000]) {
     withSums({ ...target, ...short, workload: { window } }, (sums) => {
@@ -125,7 +125,7 @@ test('windows: as long as the horizon they are running totals', () => {
   }
 });
 
-test('windows: as long as the horizon they have the states and strategies of running totals', async () => {
+test('windows: a window as long as the horizon takes states and strategies of running totals', async () => {
   for (const mechanism of ['optimal', 'normalized-square-root', 'tree']) {
     const store = memoryStore();
     const released = [];
@@ -145,7 +145,7 @@ test('windows: as long as the horizon they have the states and strategies of run
   );
 });
 
-test('windows: without a mechanism it is the best that is quick to find', () => {
+test('windows: the default mechanism is the best that is quick to find', () => {
   const nameOf = (options) => withSums({ ...weekly, ...options }, (sums) => sums.certificate.mechanism);
   assert.equal(nameOf({ numSteps: 128 }), 'optimal');
   assert.equal(nameOf({ numSteps: 129 }), 'normalized-square-root');
@@ -171,7 +171,7 @@ test('windows: a saved strategy brings its window', () => {
   assert.throws(() => dp.prefixSum({ ...options, workload: { window: 8 } }), { parameter: 'workload' });
 });
 
-test('windows: what has none refuses by name, and so do bad widths and records', async () => {
+test('windows: unsupported calls, bad widths and bad records are refused, and errors name them', async () => {
   const refused = (make, parameter, code = 'invalid_argument') => assert.throws(make, { parameter, code });
   refused(() => dp.prefixSum({ ...weekly, workload: { window: 0 } }), 'window');
   refused(() => dp.prefixSum({ ...weekly, workload: { window: -3 } }), 'window');
@@ -270,7 +270,7 @@ test('release --workload: the sums of the library, with the true ones beside', a
   assert.equal(truths.at(-1).split(',')[2], '0');
 });
 
-test('release --workload: says so, and is what compare points to', async () => {
+test('release --workload: the report names the workload, and compare points to the option', async () => {
   const { stderr, stdout } = await dpFtrl([...release, '--workload', 'window=7', '--json'], { input });
   assert.match(stderr, /; workload window=7, mechanism optimal, mode grid, zero-out neighbours, horizon 40 rows/);
   const { certificate, columns } = JSON.parse(stdout);
@@ -283,7 +283,7 @@ test('release --workload: says so, and is what compare points to', async () => {
   assert.doesNotMatch(prefix.stdout, /dp-ftrl release/);
 });
 
-test('release --workload: without a mechanism it goes by the horizon, with --strategy by the file', async () => {
+test('release --workload: the mechanism follows from the horizon, or from the file of --strategy', async () => {
   const rows = `x\n${'1\n'.repeat(3)}`;
   const named = async (options) => (await dpFtrl([...release, ...options], { input: rows })).stderr;
   assert.match(await named(['--steps', '129', '--workload', 'window=7']), /mechanism normalized-square-root,/);
@@ -299,7 +299,7 @@ test('release --workload: without a mechanism it goes by the horizon, with --str
   await fails([...seeded, ...strategy, '--workload', 'window=8'], 2, /--workload must be that of the saved/, { input });
 });
 
-test('release --workload: days, persons and several runs give what one gives', async () => {
+test('release --workload: several runs give the same as one, by days and with users', async () => {
   const days = ['a,2026-03-01,1\nb,2026-03-01,0.5\n', 'a,2026-03-02,1\n', 'b,2026-03-05,0.25\n'];
   const header = 'who,when,x\n';
   const daily = ['--time-column', 'when', '--bucket', 'day', '--steps', '10', '--workload', 'window=2'];
@@ -320,7 +320,7 @@ test('release --workload: days, persons and several runs give what one gives', a
   }
 });
 
-test('release --workload: bad ones are refused by name', async () => {
+test('release --workload: invalid and unsupported workloads are refused', async () => {
   const refused = async (text, message) =>
     fails([...release, '--workload', text], 2, message, { input });
   for (const text of ['window=', 'window=x', 'window=1.5']) {
@@ -340,7 +340,7 @@ test('release --workload: bad ones are refused by name', async () => {
   await fails(['learn', '--label', 'x', ...window], 2, /unknown option "--workload"/);
 });
 
-test('release --workload: a budget and a picture take it', async () => {
+test('release --workload: it works with a budget and a picture', async () => {
   const budget = ['--budget', join(scratch, 'b.json'), '--budget-epsilon', '2', '--budget-delta', '1e-5'];
   const picture = join(scratch, 'window.svg');
   const { code, stderr } = await dpFtrl(
