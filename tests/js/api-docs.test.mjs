@@ -22,7 +22,7 @@ function examplesIn(name) {
   );
 }
 
-test('site: built without a warning, with a page for everything', onlyInAll, async () => {
+test('site: it builds without a warning and has pages for the API, guides, mathematics and decisions', onlyInAll, async () => {
   const out = mkdtempSync(join(tmpdir(), 'dp-ftrl-api-'));
   try {
     const typedoc = join(root, 'node_modules/typedoc/bin/typedoc');

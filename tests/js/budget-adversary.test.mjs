@@ -116,7 +116,7 @@ function excess(rule, limit, shares) {
 
 const doubling = (count) => Array.from({ length: count }, (_, k) => 2 ** (k + 1 - count));
 
-test('budget: the rule of before let an analyst who reacts spend more than its limit', () => {
+test('budget: under the former rule, an adaptive analyst spends more than the limit', () => {
   for (const [epsilon, delta, shares, times] of some([
     [1, 1e-6, doubling(2), 1.6],
     [1, 1e-6, doubling(4), 2.94],
@@ -135,7 +135,7 @@ test('budget: the rule of before let an analyst who reacts spend more than its l
   }
 });
 
-test('budget: an analyst who reacts spends no more than the limit, in either account', () => {
+test('budget: an adaptive analyst spends no more than the limit, in either account', () => {
   for (const [epsilon, delta] of [
     [1, 1e-6],
     [3, 1e-3],
@@ -190,7 +190,7 @@ function interleavedDelta(epsilon, streams, order, most) {
   return worth(0, nobody)(0);
 }
 
-test('budget: streams that are open at the same time cost what they cost once', () => {
+test('budget: streams that are open at the same time cost as much as one after the other', () => {
   const streams = [
     { encoder: [Float64Array.of(0.8, 0), Float64Array.of(0.6, 1)], mu: 0.6 },
     { encoder: [Float64Array.of(1, 0), Float64Array.of(0.5, 0.9)], mu: 0.8 },

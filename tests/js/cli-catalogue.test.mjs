@@ -18,7 +18,7 @@ const file = writerIn(folder);
 const error = ['error', '--mechanism', 'tree', '--steps', '4'];
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];
 
-test('error: every mechanism by name, as in the library', async () => {
+test('error: every mechanism has the same errors as in the library', async () => {
   for (const { name } of dp.mechanisms()) {
     const args = ['error', '--mechanism', name, '--steps', '8'];
     const { steps, parameters, ...rest } = await json(args);
@@ -68,7 +68,7 @@ test('error: replace-one doubles sensitivity, errors and bound', async () => {
   assert.deepEqual([ratio, gap, maxError], [plain.ratio, plain.gap, plain.maxError]);
 });
 
-test('error: a table says what was asked', async () => {
+test('error: the table shows the mechanism, the participation and the workload', async () => {
   const { stdout } = await dpFtrl([...error, '--participations', '2', '--min-separation', '3']);
   assert.match(stdout, /^mechanism +tree\n/);
   assert.match(stdout, /\nparticipation +at most 2 participations at least 3 steps apart\n/);
@@ -76,7 +76,7 @@ test('error: a table says what was asked', async () => {
   assert.match(stdout, /\nworkload +prefix\n/);
 });
 
-test('error: workloads by name and from files', async () => {
+test('error: workloads can be given by name or by file', async () => {
   const rates = file('rates.csv', '1\n0.5\n-2\n0.25\n');
   const matrix = file('matrix.csv', '1,0,0,0\n2,1,0,0\n3,2,1,0\r\n4,3,2,1\n\n');
   const cases = [
@@ -102,7 +102,7 @@ test('compare: JSON is that of the library', async () => {
   assert.deepEqual(epochs, dp.compare({ numSteps: 24, participation: { epochs: 3 } }));
 });
 
-test('compare: a table for a terminal, best first, and what was left out', async () => {
+test('compare: the table fits a terminal, has the best first and lists what was left out', async () => {
   for (const steps of some([24, 1, 1e12, 1 << 20], 2)) {
     const { code, stdout } = await dpFtrl(['compare', '--steps', String(steps)]);
     assert.equal(code, 0);
@@ -159,7 +159,7 @@ test('release: participation scales the noise and is part of the guarantee', asy
   sums.dispose();
 });
 
-test('error: neighbours under the names that others give them', async () => {
+test('error: other common names of neighbour relations are accepted', async () => {
   for (const [name, meaning] of [
     ['add-remove', 'zero-out'],
     ['replace', 'replace-one'],
@@ -171,7 +171,7 @@ test('error: neighbours under the names that others give them', async () => {
   }
 });
 
-test('error: learning rates with momentum', async () => {
+test('error: learning rates can be combined with momentum', async () => {
   const rates = file('steps.csv', '1\n0.5\n0.25\n0.125\n');
   const it = await json([...error, '--workload', `${rates},momentum=0.5`]);
   const workload = { rates: [1, 0.5, 0.25, 0.125], momentum: 0.5 };
@@ -181,7 +181,7 @@ test('error: learning rates with momentum', async () => {
   assert.notEqual(it.meanError, without.meanError);
 });
 
-test('compare: says whose bound it is and what normalising raises', async () => {
+test('compare: the output names the bound and the errors that normalising raises', async () => {
   const few = ['--participations', '4', '--min-separation', '8'];
   const compare = ['compare', '--steps', '32', '--workload', 'momentum=0.9'];
   const { stdout } = await dpFtrl([...compare, ...few]);
@@ -220,7 +220,7 @@ test('compare: says whose bound it is and what normalising raises', async () => 
   assert.ok(leftOut.some(({ reason }) => reason.startsWith(start)));
 });
 
-test('misuse: parameters, participations and workloads', async () => {
+test('misuse: bad parameters, participations and workloads are refused', async () => {
   const path = (name, text) => ['--workload', file(name, text)];
   const square = file('m.csv', '1,0,0,0\n1,1,0,0\n1,1,1,0\n1,1,1,1\n');
   const cases = [

@@ -85,7 +85,7 @@ test('completion: every option that a help explains is completed', async () => {
   }
 });
 
-test('completion: what an option means is the clause of the help', async () => {
+test('completion: the description of an option is its clause in the help', async () => {
   const { stdout } = await dpFtrl(['release', '--help', 'all']);
   assert.equal(meaningOf(parseHelp(stdout), 'epsilon'), 'privacy target, > 0');
   assert.equal(meaningOf(parseHelp(stdout), 'mechanism'), undefined);
@@ -94,7 +94,7 @@ test('completion: what an option means is the clause of the help', async () => {
   assert.match(await scriptFor('zsh'), /'--mechanism\[mechanism\]:mechanism:\(independent /);
 });
 
-test('completion: the scripts are ones that their shells can read', async (t) => {
+test('completion: each shell parses its script without an error', async (t) => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     if (!(await hasShell(shell))) {
       t.diagnostic(`${shell} is not installed`);
@@ -112,7 +112,7 @@ test('completion: other shells are refused', async () => {
   await fails(['completion', 'bash', 'zsh'], 2, /give one shell, got 2/);
 });
 
-test('man page: in the package under the name that it has in package.json, with every option', async (t) => {
+test('man page: the package contains the page that package.json names, with every option', async (t) => {
   const { man } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   const path = join(installed, man);
   const text = readFileSync(path, 'utf8');

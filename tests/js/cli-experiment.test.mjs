@@ -47,7 +47,7 @@ function isFalling(values) {
   return values.every((value, i) => i === 0 || value < values[i - 1]);
 }
 
-test('experiment: errors of each step are those of the mechanisms, the better the later', async () => {
+test('experiment: errors per step match the closed forms, and mechanisms come in order of error', async () => {
   const result = await experiment('error-per-step', 64);
   const ones = (t) => t.toString(2).replaceAll('0', '').length;
   const { x, y } = curve(result, 'tree');
@@ -64,7 +64,7 @@ test('experiment: errors of each step are those of the mechanisms, the better th
   }
 });
 
-test('experiment: regret falls with epsilon, and mechanisms order as their errors', async () => {
+test('experiment: regret stays below its bounds, and mechanisms rank mostly by their errors', async () => {
   const result = await experiment('regret', 64, 2);
   assert.deepEqual(
     result.panels.map(({ title }) => title),
@@ -93,7 +93,7 @@ test('experiment: the tree is worse than the square root by the predicted factor
   });
 });
 
-test('experiment: no more streams than allowed leave the bound for all steps, and it is close', async () => {
+test('experiment: no more streams than allowed exceed the bound for all steps, which is tight', async () => {
   const repeats = 4000;
   const result = await experiment('error-tail', 64, repeats);
   const shares = found(result, /share of streams beyond/);
@@ -111,7 +111,7 @@ test('experiment: no more streams than allowed leave the bound for all steps, an
   }
 });
 
-test('experiment: correlated noise beats a tree, and both learn from more budget', async () => {
+test('experiment: optimal noise beats the tree, and DP-FTRL and DP-SGD gain from a larger epsilon', async () => {
   const result = await experiment('sgd', 128, 2);
   for (const panel of [0, 1]) {
     const optimal = curve(result, 'DP-FTRL, optimal', panel).y;
@@ -144,7 +144,7 @@ test('experiment: correlated noise beats a tree, and both learn from more budget
   assert.ok(theorem.every((value) => value >= least));
 });
 
-test('experiment: one factorization beats restarts in error at every number of passes', async () => {
+test('experiment: one factorization beats restarts in error at every number of passes above one', async () => {
   const result = await experiment('epochs', 16);
   const one = curve(result, 'one factorization: banded square root').y;
   const restarts = curve(result, 'restarts: square root').y;
@@ -157,7 +157,7 @@ test('experiment: one factorization beats restarts in error at every number of p
   }
 });
 
-test('experiment: an encoder made for the momentum has less noise, the same without', async () => {
+test('experiment: an encoder made for the momentum has less noise, and the same at momentum 0', async () => {
   const result = await experiment('momentum', 64);
   const [after, through] = result.panels[0].series.map(({ y }) => y);
   close(through[0], after[0], 1e-12);
@@ -200,7 +200,7 @@ test('experiment: errors stay above the bound, and the search closes the gap', a
   assert.ok(errors[0] / bounds[0] > errors.at(-1) / bounds.at(-1));
 });
 
-test('experiment: learn chooses well, and the measure tells noise and labels that mean nothing', onlyInAll, async () => {
+test('experiment: learning beats guessing the most frequent label, and permuted labels hardly do', onlyInAll, async () => {
   const result = await experiment('learning', 300, 2);
   assert.equal(result.panels.length, 4);
   for (const { title, series } of result.panels) {
@@ -241,7 +241,7 @@ test('experiment: the picture is drawn from the numbers that were saved', async 
   assert.equal(points.split(' ').length, 16);
 });
 
-test('experiment: long names fit, and few values have ticks between them', async () => {
+test('experiment: long names are stacked, and narrow axes have enough ticks', async () => {
   const [saved, drawn] = [join(folder, 'long.json'), join(folder, 'long.svg')];
   const first = await experiment('error-per-step', 16);
   const name = 'FTRL without privacy, with the lambda of the theorem';
@@ -265,7 +265,7 @@ test('experiment: long names fit, and few values have ticks between them', async
   }
 });
 
-test('experiment: what is wrong is refused by name', async () => {
+test('experiment: bad arguments and damaged results are refused', async () => {
   await fails(['experiment'], 2, /give an experiment: error-per-step, error-tail/);
   await fails(['experiment', 'regrets'], 2, /experiment.*regrets/);
   await fails(['experiment', 'regret', '--steps', '3'], 2, /--steps must be a whole number from 4/);

@@ -80,7 +80,7 @@ test('histogram: post-processing has a column of its own, and changes no other',
   assert.deepEqual(await rowsOf(['--post-process', 'none']), plain);
 });
 
-test('histogram: JSON has every number by its name, and says what was promised', async () => {
+test('histogram: the JSON output names every number and includes the guarantee', async () => {
   const { rows, certificate, ...about } = await rowsOf(['--total', '--json']);
   assert.deepEqual(about, {
     private: false,
@@ -98,7 +98,7 @@ test('histogram: JSON has every number by its name, and says what was promised',
   });
 });
 
-test('histogram: rows of a bucket are one step, and what is outside is other', async () => {
+test('histogram: rows of a bucket are one step, and values outside the domain count as other', async () => {
   const lines = ['01,tea', '01,milk', '01,', '03,coffee', '03,other', '03,toString'];
   const timed = `time,drink\n${lines.map((line) => `2026-03-${line}\n`).join('')}`;
   const args = ['--other', '--time-column', 'time', '--bucket', 'day', '--missing', 'skip'];
@@ -115,7 +115,7 @@ test('histogram: rows of a bucket are one step, and what is outside is other', a
   assert.deepEqual([...new Set(rows.map(({ time }) => time))], ['2026-03-01', '2026-03-02', '2026-03-03']);
 });
 
-test('histogram: a row that is refused ends it, after the steps before', async () => {
+test('histogram: a refused row ends the run, after the output of the steps before it', async () => {
   const bad = `${input}milk,1\n`;
   for (const args of [[], ['--post-process', 'monotone'], ['--post-process', 'non-negative']]) {
     const wrong = [...command, '--steps', '20', ...args];
@@ -124,14 +124,14 @@ test('histogram: a row that is refused ends it, after the steps before', async (
   }
 });
 
-test('histogram: the guarantee says what a row is', async () => {
+test('histogram: the guarantee names the protected row and how it is counted', async () => {
   const { code, stderr } = await dpFtrl(['histogram', ...privacy, ...by], { input });
   assert.equal(code, 0);
   assert.match(stderr, /\(1, 0\.000001\)-differentially private: one row .*, zero-out neighbours/);
   assert.match(stderr, /counted once, in a category of --domain; mechanism optimal/);
 });
 
-test('histogram: it is said where the noise hides even that there were rows', async () => {
+test('histogram: a message appears where the noise hides even that there were rows', async () => {
   const hidden = /the noise hides nearly everything: after the last step the interval of the total reaches 0/;
   for (const [epsilon, isHidden] of [['1e-3', true], ['1000', false]]) {
     const args = ['histogram', '--epsilon', epsilon, '--delta', '1e-6', ...by, '--seed', '3'];
@@ -142,7 +142,7 @@ test('histogram: it is said where the noise hides even that there were rows', as
   }
 });
 
-test('histogram: a budget pays for it, and refuses more than it has', async () => {
+test('histogram: a budget pays for one run and refuses another beyond its limit', async () => {
   const file = join(scratch, 'budget.json');
   const args = ['histogram', ...privacy, ...by, '--quiet', '--budget', file];
   const limit = ['--budget-epsilon', '1.2', '--budget-delta', '1e-6'];
@@ -152,7 +152,7 @@ test('histogram: a budget pays for it, and refuses more than it has', async () =
   await fails(args, 2, /would spend/, { input });
 });
 
-test('histogram: misuse is named', async () => {
+test('histogram: bad options and rows past the horizon are refused', async () => {
   const of = (...args) => ['histogram', ...args];
   await fails(of(...privacy), 2, /--by is required, and so is --domain/, { input });
   await fails(of(...privacy, '--by', 'drink'), 2, /--domain is required: add --domain A,B,C/, { input });

@@ -54,7 +54,7 @@ for (const [name, options] of Object.entries({
   lattice: ['--mode', 'lattice'],
   'a user with several rows': ['--participations', '2', '--min-separation', '4'],
 })) {
-  test(`learn --state: ${name}, several runs give what one gives`, async () => {
+  test(`learn --state: ${name}: several runs give the same model as one`, async () => {
     const whole = await modelOf([...seeded, ...options], table(0, 36));
     const [state, model] = [freshState(), join(folder, 'model.json')];
     const run = [...seeded, ...options, '--state', state, '--model', model];
@@ -67,7 +67,7 @@ for (const [name, options] of Object.entries({
   });
 }
 
-test('learn --state: with one key, runs cut apart or not have the same model', async () => {
+test('learn --state: with the same key, several runs give the same model as one', async () => {
   const [one, other] = [freshState(), freshState()];
   const first = await modelOf([...tree, '--state', one], header);
   assert.deepEqual([first.numExamples, first.private], [0, true]);
@@ -84,7 +84,7 @@ test('learn --state: with one key, runs cut apart or not have the same model', a
   });
 });
 
-test('learn --state: a batch that is not full is said to wait', async () => {
+test('learn --state: the output says how many examples wait in a batch that is not full', async () => {
   const words = seeded.filter((word) => word !== '--json');
   const run = [...words, '--batch', '4', '--state', freshState()];
   const waiting = /^in a batch that is not full, not yet in the weights +3$/m;
@@ -106,7 +106,7 @@ test('learn --state: columns are found by name, and others are refused', async (
   await refused(['--range', 'b=0:1'], /it was begun with another --range of the column "b"$/);
 });
 
-test('learn --state: either end of a range is refused when it moves', async () => {
+test('learn --state: a change of either end of a range is refused', async () => {
   const run = [...seeded, '--state', freshState(), '--range'];
   await modelOf([...run, 'b=0:1'], table(0, 2));
   for (const range of ['b=0:2', 'b=-1:1']) {
@@ -116,7 +116,7 @@ test('learn --state: either end of a range is refused when it moves', async () =
   assert.equal((await modelOf([...run, 'b=0:1'], table(2, 3))).numExamples, 3);
 });
 
-test('learn --state: other options are refused by name', async () => {
+test('learn --state: options that differ from those of the first run are refused', async () => {
   const state = freshState();
   const begun = ['--loss', 'huber', '--radius', '2', '--batch', '2'];
   const run = [...seeded, '--state', state];
@@ -153,7 +153,7 @@ test('learn --state: other options are refused by name', async () => {
   assert.equal((await modelOf([...run, ...begun], table(5, 6))).numExamples, 6);
 });
 
-test('learn --state: what cannot go on is refused', async () => {
+test('learn --state: options that do not go with a state are refused, and no file is made', async () => {
   const state = freshState();
   const input = table(0, 2);
   for (const [args, pattern] of [
@@ -168,7 +168,7 @@ test('learn --state: what cannot go on is refused', async () => {
   }
 });
 
-test('learn --state: what is wrong with the file is said with its name', async () => {
+test('learn --state: errors about a bad state name the file', async () => {
   const path = freshState();
   const input = table(0, 1);
   const other = copierOf(path);
@@ -208,7 +208,7 @@ test('learn --state: what is wrong with the file is said with its name', async (
   await fails([...tree, '--state', path, ...roles], 2, /are the same file/, { input });
 });
 
-test('learn --state: a bad row says which rows are learned from', async () => {
+test('learn --state: the error for a bad row says which rows were learned from', async () => {
   const state = freshState();
   const run = [...seeded, '--state', state];
   await modelOf(run, table(0, 3));
@@ -231,7 +231,7 @@ test('learn --state: a bad row says which rows are learned from', async () => {
 const LEARNED = 'rows 1 to 3 of this input were learned from: leave them out of the next run';
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  test(`learn --state: ${signal} says what is learned from, and the next run goes on`, async () => {
+  test(`learn --state: on ${signal}, a message says which rows were learned from; the next run goes on`, async () => {
     const place = mkdtempSync(join(folder, 'signal-'));
     const state = join(place, 'state');
     const run = [...seeded, '--state', state, '--model', join(place, 'model')];
@@ -257,7 +257,7 @@ test('learn --state: before the first row a signal ends the run without a word',
   assert.ok(!existsSync(`${state}.lock`));
 });
 
-test('learn --state: a closed pipe says what is learned from', async () => {
+test('learn --state: when the output is closed, a message says which rows were learned from', async () => {
   const state = freshState();
   const run = [...seeded, '--state', state];
   const { child, ended } = await runningOn(table(0, 3), run, () => numLearnedIn(state) === 3);
@@ -269,7 +269,7 @@ test('learn --state: a closed pipe says what is learned from', async () => {
   assert.equal((await modelOf(run, header)).numExamples, 3);
 });
 
-test('learn --state: a model that cannot be written does not hide what is learned from', async () => {
+test('learn --state: if the model cannot be written, the error says which rows were learned from', async () => {
   const state = freshState();
   const place = mkdtempSync(join(folder, 'gone-'));
   const run = [...seeded, '--state', state, '--model', join(place, 'model')];
@@ -281,7 +281,7 @@ test('learn --state: a model that cannot be written does not hide what is learne
   assert.ok(stderr.endsWith(`the folder does not exist; ${LEARNED}\n`), stderr);
 });
 
-test('learn --state: a budget is spent once, and knows old copies', async () => {
+test('learn --state: a budget is spent once for all runs, and old copies of a state are refused', async () => {
   const [state, copy, budget] = [freshState(), freshState(), join(folder, 'budget.json')];
   const limit = ['--budget', budget, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
   const run = [...tree, ...limit, '--state', state];
@@ -318,7 +318,7 @@ async function begunWithBudget(name) {
   return { ...begun, run, state, budget };
 }
 
-test('learn --state: a save that fails leaves rows in doubt, and a state that goes on', async () => {
+test('learn --state: after a failed save, the error names the rows in doubt, and the state goes on', async () => {
   const { child, ended, run, state } = await begunWithBudget('unsaved');
   mkdirSync(`${state}.new/in-the-way`, { recursive: true });
   child.stdin.end(rows.slice(3, 8).join(''));
@@ -347,7 +347,7 @@ test('learn --state: no model is shown before the budget knows of its steps', as
   assert.equal((await modelOf(run, table(6, 7))).numExamples, 7);
 });
 
-test('learn --state: what a budget paid for is known again, also where nothing was learned', async () => {
+test('learn --state: a run that learned nothing is paid for once, and the next run goes on', async () => {
   const [state, budget] = [freshState(), join(folder, 'early.json')];
   const limit = ['--budget', budget, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
   const run = [...tree, ...limit, '--state', state];
@@ -356,7 +356,7 @@ test('learn --state: what a budget paid for is known again, also where nothing w
   assert.equal(JSON.parse(readFileSync(budget, 'utf8')).releases.length, 1);
 });
 
-test('learn --state: one run at a time', async () => {
+test('learn --state: only one run at a time can use a state', async () => {
   const state = freshState();
   const run = [...seeded, '--state', state];
   const { child, ended } = await runningOn(table(0, 3), run, () => numLearnedIn(state) === 3);

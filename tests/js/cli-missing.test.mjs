@@ -24,7 +24,7 @@ async function printed(args, input) {
   return stdout;
 }
 
-test('missing: release takes 0 for a number, or zeros for the row, which stays a step', async () => {
+test('missing: release puts 0 for an empty cell or for its whole row, which remains a step', async () => {
   const table = (second) => `a,b\n1,2\n${second}\n5,6\n`;
   assert.equal(await printed([...release, ...zero], table('3,')), await printed(release, table('3,0')));
   assert.equal(await printed([...release, ...skip], table('3,')), await printed(release, table('0,0')));
@@ -43,7 +43,7 @@ test('missing: release takes 0 for a number, or zeros for the row, which stays a
   await fails([...release, ...skip], 2, /row 2 \(line 3\) is blank/, { input: table('') });
 });
 
-test('missing: with times a row that is skipped is gone, and others keep their numbers', async () => {
+test('missing: with times, a skipped row has no effect, and other rows keep their numbers', async () => {
   const input = 't,a\n2026-01-01,1\n2026-01-02,\n,3\n2026-01-03,4\n';
   const wanted = 't,a\n2026-01-01,1\n2026-01-03,4\n';
   const args = [...release, ...days, ...skip];
@@ -63,7 +63,7 @@ test('missing: a row without a person is refused where rows are steps', async ()
   await fails(args, 2, /row 2 \(line 3\), column "u" is empty/, { input: 'u,a\nx,1\n,2\n' });
 });
 
-test('missing: rows of counts and histograms that are skipped do not count', async () => {
+test('missing: count, queries and choose leave out skipped rows', async () => {
   const by = ['--by', 'c', '--domain', 'p,q', '--other'];
   const rows = (more) => `t,c\n2026-01-01,p\n${more}2026-01-02,q\n`;
   const input = rows('2026-01-01,\n,p\n');
@@ -83,7 +83,7 @@ test('missing: rows of counts and histograms that are skipped do not count', asy
   await fails([...count, ...zero], 2, /--missing must be one of refuse, skip, got "zero"/, { input });
 });
 
-test('missing: an example that is skipped adds no gradient, and moves no other', async () => {
+test('missing: a skipped example adds no gradient and does not shift the others', async () => {
   const random = generator(8);
   const rows = Array.from({ length: 40 }, () => [random().toFixed(3), random().toFixed(3), Number(random() > 0.5)]);
   const table = (change) => `a,b,y\n${rows.map((row, i) => `${i === 7 ? change(row) : row}\n`).join('')}`;
@@ -111,7 +111,7 @@ test('missing: an example that is skipped adds no gradient, and moves no other',
   await fails(shown, 2, /--missing skip does not go with --show-nonprivate/, { input: table(String) });
 });
 
-test('missing: rows of the file that a model is measured on are read as those of the table', async () => {
+test('missing: empty cells of a --test file are treated like those of the table', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-missing-'));
   const file = (name, rows) => {
     writeFileSync(join(folder, name), `a,b,y\n${rows}`);
@@ -154,7 +154,7 @@ test('sort: rows in any order are counted as those in order, persons included', 
   await fails(args, 2, /rows must be in time order; --sort sorts them$/, { input });
 });
 
-test('sort: a fault is that of the row in the file', async () => {
+test('sort: errors give the number of the row in the file', async () => {
   const input = 't,u\n2026-01-03,a\n2026-01-01,b\noops,c\n';
   const bad = /row 3 \(line 4\), column "t" must be a date/;
   const { stdout } = await fails([...count, '--sort'], 2, bad, { input });

@@ -59,7 +59,7 @@ const expectedOf = (readings, cells) =>
     cells(reading).map((line) => line.flatMap(({ value, low, high }) => [value, low, high])),
   );
 
-test('persons: days of moments and histograms are those of the library, bit for bit', async () => {
+test('persons: daily moments and histograms equal those of the library, bit for bit', async () => {
   for (const { args, what, record, cells } of commands) {
     for (const neighbours of ['zero-out', 'replace-one']) {
       const options = { ...what, ...target, neighbours, participation, numSteps: 12 };
@@ -90,7 +90,7 @@ test('persons: rows that do not count are steps all the same', async () => {
   }
 });
 
-test('persons: what a person brings beyond the share changes nothing', async () => {
+test('persons: rows beyond what a person may contribute change nothing', async () => {
   const late = rows.filter(({ who, step }) => who === 'p1' && step < 5);
   assert.ok(late.length > 2);
   const more = [...rows];
@@ -104,7 +104,7 @@ test('persons: what a person brings beyond the share changes nothing', async () 
   }
 });
 
-test('persons: the promise, the unit and the warning are those of counts', async () => {
+test('persons: the guarantee and the warning say which days and rows of a person count', async () => {
   const [moments, histogram] = commands;
   for (const [{ args }, first] of [
     [moments, /only their first row of a day, clipped to --range;/],
@@ -126,7 +126,7 @@ test('persons: the promise, the unit and the warning are those of counts', async
   }
 });
 
-test('persons: misuse of statistics is named', async () => {
+test('persons: statistics refuse bad options and rows without a person', async () => {
   for (const { args } of commands) {
     await fails([...args, '--user-column', 'who'], 2, /--user-column needs --max-contributions K/, { input });
     await fails([...args, '--max-contributions', '2'], 2, /--max-contributions needs --user-column/, { input });

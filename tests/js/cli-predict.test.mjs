@@ -50,7 +50,7 @@ async function predicted(path, ...more) {
 
 const close = (a, b) => assert.ok(Math.abs(a - b) <= 1e-12 * (1 + Math.abs(b)), `${a} ${b}`);
 
-test('predict: classes and probabilities of every kind of loss', async () => {
+test('predict: classes and probabilities equal explicit formulas for every kind of loss', async () => {
   for (const [loss, check] of [
     ['logistic', (row, [s]) => {
       assert.equal(row.class, s >= 0 ? 1 : 0);
@@ -109,7 +109,7 @@ test('predict: says that nothing protects the rows, and that a seeded model is N
   assert.equal((await predicted(own, '--quiet')).stderr, '');
 });
 
-test('predict: what is no model, has other columns, or would be overwritten, is refused', async () => {
+test('predict: a bad model, a missing column and overwriting the model are refused', async () => {
   const { path, model } = await learned();
   for (const [args, message] of [
     [[csv], /--model is required/],
@@ -128,7 +128,7 @@ test('predict: what is no model, has other columns, or would be overwritten, is 
   }
 });
 
-test('learn --test: accuracy and loss of the model on a file, with a note, and not in the model', async () => {
+test('learn --test: the output has accuracy and loss on a file, with a note, but the model has not', async () => {
   const path = write('test.csv', numbersOf(rows.slice(0, 50)));
   const { printed, model, stderr } = await learned('--test', path);
   const { note, numExamples, loss, accuracy } = printed.test;

@@ -44,7 +44,7 @@ for (const [name, options] of [
   ['days', daily],
   ['persons by days', [...people, ...daily]],
 ]) {
-  test(`state: ${name} of statistics, several runs give what one gives`, async () => {
+  test(`state: statistics of ${name}: several runs release the same as one`, async () => {
     for (const command of [moments, [...histogram, '--post-process', 'non-negative'], stack]) {
       const args = [...command, ...seeded, ...options];
       const whole = await linesOf(args, header + days.join(''));
@@ -58,7 +58,7 @@ for (const [name, options] of [
   });
 }
 
-test('state: columns of moments are those of the first run, in any order', async () => {
+test('state: moments keep the columns of the first run, whatever order a later one has', async () => {
   const state = ['--state', freshState()];
   const first = await linesOf([...moments, ...seeded, ...state], header + days[0]);
   const turned = 'b,room,a,who\n4,hall,3,x\n';
@@ -152,7 +152,7 @@ test('state: another statistic, other ranges or categories, and other commands a
   await fails([...histogram, '--state', join(folder, 'cut')], 2, /damaged/, { input });
 });
 
-test('state: sums of several workloads are told from those of one, of others, and from statistics', async () => {
+test('state: several workloads cannot continue a state of one workload, of others or of a statistic', async () => {
   const input = header + days[0];
   const [own, single, counts] = [freshState(), freshState(), freshState()].map((path) => ['--state', path]);
   await linesOf([...stack, ...own], input);
@@ -181,7 +181,7 @@ test('state: a budget pays once for all runs of a statistic', async () => {
   }
 });
 
-test('state: one that a program made of a statistic is refused once it has steps', async () => {
+test('state: a state made by a program is refused once it has steps', async () => {
   const { load } = await importEntry('dp-ftrl');
   const { FileStore } = await importEntry('dp-ftrl/file-store');
   const dp = await load();

@@ -37,7 +37,7 @@ async function warned(command, more, options) {
   return all.map((found) => found.map(([, ...numbers]) => numbers.join(' ')));
 }
 
-test('warnings: epsilon above 20 and delta above 1e-3, by every command, with the number', async () => {
+test('warnings: every command warns of epsilon above 20 and delta above 1e-3, with the number', async () => {
   for (const command of Object.keys(COMMANDS)) {
     const delta = (value) => (command === 'choose' ? [] : ['--delta', value]);
     for (const more of [[], ['--quiet']]) {
@@ -52,7 +52,7 @@ test('warnings: epsilon above 20 and delta above 1e-3, by every command, with th
   }
 });
 
-test('warnings: delta above 1/n where n is public, and no word where it is not', async () => {
+test('warnings: commands warn of delta above 1/n where n is public, and only there', async () => {
   const weak = ['--epsilon', '1', '--delta', '5e-4'];
   const counts = async (command, more, options) => (await warned(command, [...weak, ...more], options))[2];
   const input = `count\n${'1\n'.repeat(10)}`;

@@ -85,7 +85,7 @@ test('counter: optimal without a saved strategy is that in closed form, up to 2.
   }
 });
 
-test('counter: long horizons, which only the whole packs, have the same totals', () => {
+test('counter: totals over a long horizon equal those of the whole package', () => {
   const numSteps = 2 ** 17 + 40;
   const mechanism = whole.optimize({ mechanism: 'optimal', numSteps, solver: 'none' });
   const zeros = new Float64Array(numSteps);
@@ -95,7 +95,7 @@ test('counter: long horizons, which only the whole packs, have the same totals',
   assert.ok(Buffer.from(own.buffer).equals(Buffer.from(theirs.buffer)));
 });
 
-test('counter: optimal by name is another factorization than that of the whole, and no ledger mixes them', async () => {
+test('counter: optimal by name differs from that of the whole package, and no ledger mixes them', async () => {
   for (const [first, second] of [[counter, whole], [whole, counter]]) {
     const store = memoryStore();
     const options = { numSteps: 30, epsilon: 1, delta: 1e-6, store };
@@ -106,7 +106,7 @@ test('counter: optimal by name is another factorization than that of the whole, 
   }
 });
 
-test('counter: its mechanisms are four of the whole, with the same words but for optimal', () => {
+test('counter: it has four mechanisms of the whole package, described alike except for optimal', () => {
   const known = whole.mechanisms();
   const own = counter.mechanisms();
   assert.deepEqual(own.map(({ name }) => name).sort(), ['blt', 'honaker', 'optimal', 'tree']);
@@ -117,7 +117,7 @@ test('counter: its mechanisms are four of the whole, with the same words but for
   }
 });
 
-test('counter: what it has not is refused by its name', () => {
+test('counter: options that it does not support are refused by name', () => {
   const fading = whole.optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } });
   for (const [options, code, message] of [
     [{ mechanism: 'square-root' }, 'invalid_argument', /mechanism must be one of tree, honaker, blt, optimal/],
@@ -147,7 +147,7 @@ test('counter: what it has not is refused by its name', () => {
   );
 });
 
-test('counter: a module that is another one is refused', async () => {
+test('counter: another WebAssembly module is refused', async () => {
   const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
   await assert.rejects(load({ wasm: empty }), (error) => {
     assert.ok(error instanceof DpError);

@@ -138,7 +138,7 @@ test('gradient learner: FTRL and descent are functions of the private sums', () 
   }
 });
 
-test('gradient learner: Adam takes the variance of correlated noise from its second moment', () => {
+test('gradient learner: Adam subtracts the variance of correlated noise from its second moment', () => {
   for (const mechanism of mechanisms) {
     const options = { mechanism, rule: 'adam', beta1: 0.8, beta2: 0.99, floor: 0.01 };
     const { certificate, grid } = withLearner(options, (it) => it);
@@ -147,7 +147,7 @@ test('gradient learner: Adam takes the variance of correlated noise from its sec
   }
 });
 
-test('gradient learner: a floor that is not given is the spread of the noise alone', () => {
+test('gradient learner: the default floor is the spread of the second moment under noise alone', () => {
   // With one step, the second moment is the square itself, whose mean is phi for zero gradients.
   const options = { ...target, mechanism: 'independent', numSteps: 1, dimension: 4000 };
   const learner = dp.gradientLearner({ ...options, batchSize, rule: 'adam', rate: 1 });
@@ -164,7 +164,7 @@ test('gradient learner: a floor that is not given is the spread of the noise alo
   });
 });
 
-test('gradient learner: sums of gradients that the caller clips meet the noise of addNoiseTo', () => {
+test('gradient learner: sums clipped by the caller get the same noise as from addNoiseTo', () => {
   for (const mechanism of mechanisms.slice(1)) {
     const options = { mechanism, clipping: 'by the caller' };
     const { certificate } = withLearner(options, (it) => it);
@@ -185,7 +185,7 @@ test('gradient learner: each gradient is clipped by itself', () => {
   [2, -1.5, 0].forEach((x, i) => assert.ok(Math.abs(moved[i] - x) <= 3 * grid, `${moved}`));
 });
 
-test('gradient learner: a call with a bad gradient adds none, so that it can be made again', () => {
+test('gradient learner: a call with a bad gradient adds nothing and can be repeated', () => {
   const [good, bad] = [[1, 0, 0], [0, 0, Infinity]];
   for (const call of ['contribute', 'update']) {
     const [once, again] = [false, true].map((isRefused) =>
@@ -202,7 +202,7 @@ test('gradient learner: a call with a bad gradient adds none, so that it can be 
   }
 });
 
-test('gradient learner: what one gradient moves is no longer than the clip norm, in integers', () => {
+test('gradient learner: one gradient changes the integer sums by at most the clip norm', () => {
   const sumsOf = (gradients, options) =>
     withLearner({ ...options, rule: 'ftrl', rate: 1, batchSize: 1, start: undefined }, (it) => {
       it.update(gradients);
@@ -271,7 +271,7 @@ test('gradient learner: bad gradients and options are refused', () => {
   assert.equal(dp.liveHandles, 0);
 });
 
-test('examples/network: a network of two layers learns privately what no linear model does', async () => {
+test('examples/network: a two-layer network learns privately what no linear model can', async () => {
   const folder = freshConsumer();
   try {
     copyFileSync(join(root, 'examples/network/two_layers.js'), join(folder, 'two_layers.mjs'));

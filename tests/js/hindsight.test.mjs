@@ -63,7 +63,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
   }
 });
 
-test('twin: its weights are those that the next batch meets', () => {
+test('twin: its weights are those used for the next batch', () => {
   const options = { loss: 'softmax', numClasses: 3, batchSize: 4, numSteps: 15, dimension: 2 };
   using(dp.twin(options), (twin) => {
     assert.deepEqual([...twin.weights()], [0, 0, 0, 0, 0, 0], 'nothing is learned yet');
@@ -108,7 +108,7 @@ test('regretBounds: truncation takes at most batchSize / 8 of the noise at the d
   assert.ok(Math.max(...largest) > 1 / 32, 'the bound is not idle');
 });
 
-test('hindsight: bounds term by term, and which there are', () => {
+test('hindsight: each term of a bound equals its formula, and bounds are null where there are none', () => {
   const certificate = dp.certificate(target);
   const rule = { dimension: 3, radius: 2, batchSize: 4 };
   const { lambda, expected, highProbability, hazan } = dp.regretBounds(certificate, {

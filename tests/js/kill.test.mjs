@@ -118,7 +118,7 @@ class Recorder {
   }
 }
 
-test('kill: the recorder finds what it is there to find', () => {
+test('kill: the recorder detects repeated, lost and unrequested steps', () => {
   const recorder = new Recorder();
   recorder.take({ step: 0, record: [1], release: [2] });
   recorder.take({ step: 0, record: [1], release: [2] });
@@ -262,7 +262,7 @@ class PeopleRecorder {
   }
 }
 
-test('kill: the recorder of people finds what it is there to find', () => {
+test('kill: the recorder of people detects lost and unrequested contributions and repeated steps', () => {
   const seen = (durable, ...lines) => {
     const recorder = new PeopleRecorder(durable);
     for (const line of lines) recorder.see(line);
@@ -322,7 +322,7 @@ async function surviveKillsOfPeople(t, num, { durable, statistic }) {
 }
 
 for (const durable of ['contribution', 'release']) {
-  test(`kill: nobody's contribution counts twice or gets lost, durable by ${durable}`, (t) =>
+  test(`kill: no contribution is lost or counted twice, durable by ${durable}`, (t) =>
     surviveKillsOfPeople(t, numKillsOf(10), { durable }));
 
   for (const statistic of some(STATISTICS, 6)) {

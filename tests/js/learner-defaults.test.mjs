@@ -15,7 +15,7 @@ const facts = { numRows: 500, dimension: 3, ...target };
 const longest = Math.sqrt(3) * (1 + 2 ** -40);
 const { noiseMultiplier } = dp.calibrate(target);
 
-test('learner defaults: of a stream follow the rule, whatever the batches', () => {
+test('learner defaults: those of a stream follow the rule for any batch size', () => {
   const way = Math.min(320, (3 * 500) / (noiseMultiplier * (1 + Math.log(500) / Math.PI)));
   for (const batchSize of [1, 7]) {
     const numSteps = Math.ceil(500 / batchSize);
@@ -27,7 +27,7 @@ test('learner defaults: of a stream follow the rule, whatever the batches', () =
   }
 });
 
-test('learner defaults: of a table are what learn does', () => {
+test('learner defaults: those of a table give the same model as learn', () => {
   const random = generator(2);
   const features = Array.from({ length: 1500 }, () => 2 * random() - 1);
   const labels = Array.from({ length: 500 }, (_, i) => Number(features[3 * i] > 0));
@@ -43,7 +43,7 @@ test('learner defaults: of a table are what learn does', () => {
   assert.deepEqual(model.weights, lastWeights);
 });
 
-test('learner defaults: of a table have the rates that are wanted', () => {
+test('learner defaults: those of a table have the requested rates', () => {
   const descentOf = (more) => dp.learnerDefaults({ ...facts, setup: 'table', ...more }).descent;
   const { rates, momentum } = descentOf({});
   rates.forEach((rate, step) => close(rate, (119.5 - step) / 60, 1e-15));
@@ -52,7 +52,7 @@ test('learner defaults: of a table have the rates that are wanted', () => {
   assert.deepEqual(descentOf({ rates: 'constant' }), { momentum });
 });
 
-test('learner defaults: noise for each weight decides clip norm and way of a table', () => {
+test('learner defaults: for a table, the noise per weight decides the clip norm and the distance', () => {
   for (const [numRows, numClasses, share, way] of [
     [20, 2, 0.05, 4],
     [90, 9, 0.05, 4],
@@ -68,7 +68,7 @@ test('learner defaults: noise for each weight decides clip norm and way of a tab
   }
 });
 
-test('learner defaults: a stream learns, and options behind them replace them', () => {
+test('learner defaults: a stream learns with them, and options given after them replace them', () => {
   const random = generator(5);
   const features = Array.from({ length: 1500 }, () => 2 * random() - 1);
   const labels = Array.from({ length: 500 }, (_, i) => Number(features[3 * i + 1] > 0));
@@ -85,7 +85,7 @@ test('learner defaults: a stream learns, and options behind them replace them', 
   assert.equal(dp.liveHandles, 0);
 });
 
-test('learner defaults: the clip norm alone is the longest gradient of the loss', () => {
+test('learner defaults: the unclipped setup only sets the clip norm, to the longest gradient', () => {
   for (const [loss, slope] of [
     [{}, 1],
     [{ loss: 'hinge' }, 1],
@@ -99,7 +99,7 @@ test('learner defaults: the clip norm alone is the longest gradient of the loss'
   }
 });
 
-test('learner defaults: neighbours of replaced rows have twice the noise, and half the way', () => {
+test('learner defaults: for a table, replace-one neighbours halve the distance', () => {
   const ways = ['zero-out', 'replace-one'].map((neighbours) => {
     const found = dp.learnerDefaults({ ...facts, setup: 'table', neighbours });
     assert.equal(found.neighbours, neighbours);
@@ -108,7 +108,7 @@ test('learner defaults: neighbours of replaced rows have twice the noise, and ha
   close(ways[0] / ways[1], 2, 1e-12);
 });
 
-test('learner defaults: what is wrong is refused by name', () => {
+test('learner defaults: bad options are refused by name', () => {
   const refused = (more, message) =>
     assert.throws(() => dp.learnerDefaults({ ...facts, ...more }), { message });
   refused({ loss: 'squared' }, /^learnerDefaults: loss must be one with slopes that have a bound, got squared/);

@@ -57,7 +57,7 @@ test('log: a release appends the same number of bytes, however many there were',
   });
 });
 
-test('log: a long one becomes a base, all bases together O(1) bytes a release', async () => {
+test('log: a long log becomes a base, and all bases together take O(1) bytes per release', async () => {
   const store = appendingStore();
   const numSteps = 60_000;
   const options = { numSteps, mechanism: 'honaker' };
@@ -80,7 +80,7 @@ test('log: a long one becomes a base, all bases together O(1) bytes a release', 
   }, options);
 });
 
-test('log: a durable release costs after 10^6 what it costs after 10^3, of bytes and of processor time', onlyInAll, async (t) => {
+test('log: a release after 10^6 others costs the bytes and under twice the time of one after 10^3', onlyInAll, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cost-'));
   const path = join(folder, 'ledger');
   const file = await FileStore.open(path);
@@ -121,7 +121,7 @@ test('log: a durable release costs after 10^6 what it costs after 10^3, of bytes
   }
 });
 
-test('log: after a save that failed, whatever it left, the next release stores everything', async () => {
+test('log: after a failed save, whatever it left behind, the next release stores everything', async () => {
   for (const isStored of [true, false]) {
     const store = appendingStore();
     const { save } = store;
@@ -145,7 +145,7 @@ test('log: after a save that failed, whatever it left, the next release stores e
   }
 });
 
-test('log: a store of others, without append, holds what it always held', async () => {
+test('log: a store without append holds a checkpoint, and either kind of store continues the other', async () => {
   const store = memoryStore();
   const expected = await withLedger(store, (ledger) => releaseUpTo(ledger, 3));
   const bytes = await store.load();
@@ -164,7 +164,7 @@ test('log: a store of others, without append, holds what it always held', async 
   await assert.rejects(wrong, { code: 'wrong_type', message: /store must be .* append/ });
 });
 
-test('log: memos are those that were stored last, with or without steps', async () => {
+test('log: the memo is the one that was stored last, with or without steps', async () => {
   const store = appendingStore();
   const memo = (text) => new TextEncoder().encode(text);
   await withLedger(store, async (ledger) => {
@@ -254,7 +254,7 @@ test('log: a frame of another ledger, or behind another base, is refused', async
   }
 });
 
-test('log: what could not be appended is appended with what follows', async () => {
+test('log: steps that could not be appended are appended with the next ones', async () => {
   const store = appendingStore();
   await withLedger(store, async (ledger) => {
     await releaseUpTo(ledger, 2);
@@ -288,7 +288,7 @@ test('log: nothing is appended behind a torn frame', async () => {
   await withLedger(torn, (ledger) => assert.equal(ledger.step, 6));
 });
 
-test('log: both modes, and records of many numbers, go on with the same bits', async () => {
+test('log: ledgers of both modes and of wide records continue with the same bits', async () => {
   for (const options of [
     { mode: 'lattice', mechanism: 'honaker' },
     { mode: 'lattice', mechanism: 'blt-rational', dimension: 3, numSteps: 100 },
@@ -346,7 +346,7 @@ test('file store: a full disk is named, nothing is lost, and the next try works'
   }
 });
 
-test('file store: after another failure it has to be opened again', async () => {
+test('file store: after any other failure it must be opened again', async () => {
   for (const operation of ['write', 'sync', 'truncate']) {
     const disk = new PowerLoss();
     await disk.use(async () => {

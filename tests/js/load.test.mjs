@@ -30,7 +30,7 @@ async function refused(promise, code, message) {
   });
 }
 
-test('load: one instance for everyone who asks', async () => {
+test('load: all callers get the same instance', async () => {
   const [first, second] = await Promise.all([load(), load()]);
   assert.equal(first, second);
   assert.equal(await load({}), first);
@@ -64,7 +64,7 @@ test('load: the same source gives the same instance, another source another', as
   assert.notEqual(await load(), first);
 });
 
-test('load: over HTTP, streamed and not', async () => {
+test('load: it works over HTTP, with and without streaming', async () => {
   for (const type of ['application/wasm', 'application/octet-stream']) {
     await withServer(
       (_, response) => response.setHeader('content-type', type).end(wasm),
@@ -73,7 +73,7 @@ test('load: over HTTP, streamed and not', async () => {
   }
 });
 
-test('load: an error that nobody catches has the name of its class', async () => {
+test('load: an uncaught error shows the name of its class', async () => {
   const source = `import { load } from 'dp-ftrl'; await load({ wasm: new Uint8Array() });`;
   const { code, stderr } = await node(['--input-type=module', '-e', source]);
   assert.equal(code, 1);
@@ -93,7 +93,7 @@ test('load: a page instead of the file is named as such', async () => {
   );
 });
 
-test('load: bytes that are no module, empty, cut short or of another program', async () => {
+test('load: bytes that are empty, cut short, no module or of another program are refused', async () => {
   await refused(load({ wasm: new Uint8Array() }), 'load_failed', /got nothing \(0 bytes\)/);
   await refused(
     load({ wasm: new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]) }),
@@ -113,7 +113,7 @@ test('load: bytes that are no module, empty, cut short or of another program', a
   await refused(load({ wasm: other }), 'load_failed', /is not the one of dp-ftrl \d+\.\d+\.\d+$/);
 });
 
-test('load: an answer with an error status, a refused connection, a missing file', async () => {
+test('load: an error status, a refused connection and a missing file are reported', async () => {
   await withServer(
     (_, response) => response.writeHead(404).end('nothing here'),
     (url) => refused(load({ wasm: url }), 'load_failed', /status 404/),
@@ -155,7 +155,7 @@ test('load: wrong types are TypeErrors that say what they got', async () => {
   }
 });
 
-test('load: a signal gives up one wait; others go on, and so can this one later', async () => {
+test('load: a signal gives up one wait; other waits go on, and a later load works', async () => {
   await assert.rejects(load({ signal: AbortSignal.abort() }), { name: 'AbortError' });
   let requests = 0;
   await withServer(
@@ -202,7 +202,7 @@ test('load: where compiling is forbidden the error names the directive', async (
   }
 });
 
-test('load: no entropy, no key', async () => {
+test('load: without a source of entropy, only seeded streams can be made', async () => {
   const code = `
     Object.defineProperty(globalThis, 'crypto', { value: undefined });
     const { load } = await import('${entryUrl('dp-ftrl')}');
@@ -217,7 +217,7 @@ test('load: no entropy, no key', async () => {
   assert.equal(stdout, 'DpError entropy_unavailable still alive');
 });
 
-test('load: a generator that fails later or writes nothing does not end the instance', async () => {
+test('load: an instance survives a random generator that fails or writes nothing', async () => {
   const code = `
     const { load } = await import('${entryUrl('dp-ftrl')}');
     const dp = await load();
@@ -243,7 +243,7 @@ test('load: a generator that fails later or writes nothing does not end the inst
   assert.equal(stdout, `${refused}${refused}alive with 2`);
 });
 
-test('key: every bit is of the platform, and none is left when it was used', async () => {
+test('key: every bit comes from the platform, and none is left after use', async () => {
   const { withKey } = await importSource('core/key.ts');
   const real = crypto.getRandomValues;
   const keep = [];
@@ -270,7 +270,7 @@ test('key: every bit is of the platform, and none is left when it was used', asy
   assert.ok(isWiped(keep.at(-1)));
 });
 
-test('createInstance: a memory of its own, handles and numbers of its own', async () => {
+test('createInstance: each instance has its own memory and handles', async () => {
   const one = await intercepted(() => createInstance());
   const other = await intercepted(() => createInstance());
   assert.notEqual(one.memory, other.memory);

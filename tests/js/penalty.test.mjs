@@ -59,7 +59,7 @@ function shrunk(v, threshold, { groups, numUnpenalised = 0 }) {
   return [...short.flat(), ...v.slice(first)];
 }
 
-test('penalty: weights are shrunk sums, projected, whatever the batch', () => {
+test('penalty: weights are the shrunk and projected sums, for any batch size', () => {
   for (const penalty of [
     { strength: 0.03 },
     { strength: 0.03, numUnpenalised: 1 },
@@ -98,7 +98,7 @@ test('penalty: weights are shrunk sums, projected, whatever the batch', () => {
   }
 });
 
-test('penalty: of strength 0 it is none, and changes no certificate', () => {
+test('penalty: strength 0 has no effect, and no strength changes the certificate', () => {
   const plain = learned({});
   assert.deepEqual(learned({ penalty: { strength: 0, groups: [2, 2] } }), plain);
   assert.deepEqual(learned({ penalty: { strength: 0 }, descent: {} }), learned({ descent: {} }));
@@ -116,7 +116,7 @@ test('penalty: the small module learns the same weights', () => {
   }
 });
 
-test('penalty: groups of softmax have the weights of all classes of a feature', () => {
+test('penalty: with softmax, a group contains the weights of a feature for all classes', () => {
   const penalty = { strength: 0.12, groups: [1, 1, 1, 1] };
   const { lastWeights } = learned({ penalty, loss: 'softmax', numClasses: 3 });
   assert.equal(lastWeights.length, 12);
@@ -168,7 +168,7 @@ test('penalty: a ledger goes on with the same weights, and with no other penalty
   }
 });
 
-test('penalty: the twin has it, and the bounds count its slope', () => {
+test('penalty: the twin applies it, and the regret bounds include its slope', () => {
   const given = { numSteps, dimension: 4, clipNorm: 0.5, lambda: 6 };
   const run = (penalty) => {
     const twin = dp.twin({ ...given, penalty });
@@ -245,7 +245,7 @@ test('learn: --l1 and --group-norm are the penalties of the library, without the
   }
 });
 
-test('learn: what a penalty does not go with is told in options', async () => {
+test('learn: options that a penalty does not go with are refused by name', async () => {
   const told = (args, message) => fails([...learn, ...args], 2, message, { input: csv });
   await told(['--l1', '-1'], /--l1 must be a number of at least 0, got "-1"/);
   await told(['--l1', 'NaN'], /--l1/);
@@ -279,7 +279,7 @@ test('learn --state: goes on with the same penalty, and with no other', async ()
   assert.deepEqual(model.weights, whole.weights);
 });
 
-test('learn: the bound is that of losses with their penalty', async () => {
+test('learn: the bound on the regret includes the penalty', async () => {
   const file = join(folder, 'bounded.csv');
   writeFileSync(file, csv);
   const boundOf = async (...args) => {

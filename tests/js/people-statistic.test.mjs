@@ -55,7 +55,7 @@ function randomRows(random, draw) {
 
 const at = (rows, step) => rows.filter((row) => row.step === step);
 
-test('people statistic: it is that of the records that count, bit for bit', () => {
+test('people statistic: it equals the statistic of the records that count, bit for bit', () => {
   const random = generator(3);
   for (const { what, draw, join } of kinds) {
     for (const neighbours of ['zero-out', 'replace-one']) {
@@ -89,7 +89,7 @@ test('people statistic: it is that of the records that count, bit for bit', () =
   }
 });
 
-test('people statistic: rows as steps are steps whether they count or not', () => {
+test('people statistic: where rows are steps, so are those that do not count', () => {
   for (const { what, draw, join } of kinds) {
     const options = { ...what, ...target, participation: 'single' };
     const records = Array.from({ length: 4 }, () => draw(generator(8)));
@@ -106,7 +106,7 @@ test('people statistic: rows as steps are steps whether they count or not', () =
   }
 });
 
-test('people statistic: the noise and the claim are those of as many records of a user', () => {
+test('people statistic: noise and certificate are those of a user with as many records', () => {
   for (const { what } of kinds) {
     const participation = { participations: 3, minSeparation: 2 };
     const options = { ...what, ...target, neighbours: 'replace-one', participation };
@@ -132,7 +132,7 @@ test('people statistic: many categories are contributed in pieces, with their pe
   });
 });
 
-test('people statistic: counts are made consistent as those of records', () => {
+test('people statistic: consistent monotone counts are not negative and do not fall', () => {
   const { what } = kinds[1];
   withPeople({ ...what, ...target }, (statistic) => {
     statistic.contribute('ann', ['tea']);
@@ -142,7 +142,7 @@ test('people statistic: counts are made consistent as those of records', () => {
   });
 });
 
-test('people statistic: what is refused changes nothing', () => {
+test('people statistic: refused calls change nothing', () => {
   rejects(
     () => dp.peopleStatistic({ ...kinds[0].what, ...target, participation: { epochs: 2 } }),
     RangeError,

@@ -99,7 +99,7 @@ async function recover({ files, mark }) {
   });
 }
 
-test('power loss: what was handed out is there after every crash', async (t) => {
+test('power loss: every release that was handed out is there after a crash', async (t) => {
   const disk = new PowerLoss();
   const { numReleased } = await live(disk);
   assert.equal(numReleased, 78);
@@ -134,7 +134,7 @@ test('power loss: stores that do without a sync are found out', async () => {
   }
 });
 
-test('power loss: what a killed process left is handed out once it is on the disk', async () => {
+test('power loss: steps that a killed process left are handed out only once they are on the disk', async () => {
   const skippers = {
     'before it synced an append': (name, at) => name === 'sync' && at === PATH,
     'before it synced the folder': (name, at) => name === 'sync' && at === '/power',
@@ -286,7 +286,7 @@ test('power loss: contributions that were not synced are found out', async () =>
   }, /were lost/);
 });
 
-test('power loss: the shim leaves what a disk may leave', () => {
+test('power loss: the simulated disk leaves the states that a real one may leave', () => {
   const durable = Buffer.alloc(700, 1);
   const now = Buffer.concat([durable, Buffer.alloc(900, 2)]);
   const all = remains({ durable, now, pending: [durable] }).map(String);

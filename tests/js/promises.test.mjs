@@ -66,7 +66,7 @@ test('the policy of deploy.md is the one the page is tested under', () => {
   assert.equal(policy, parts.join(''));
 });
 
-test('what a release is made along is there, and of one version', () => {
+test('the documents for a release exist and agree on the version', () => {
   const { version } = manifest;
   assert.match(read('CITATION.cff'), new RegExp(`^version: ${version}$`, 'm'));
   assert.match(read('CMakeLists.txt'), new RegExp(`^project\\(dpftrl VERSION ${version} `, 'm'));

@@ -106,7 +106,7 @@ function codeLines(program) {
   return program.split('\n').filter((line) => !/^\s*(\/\/.*)?$/.test(line)).length;
 }
 
-test('a counter in 5 lines, learning in 15, going on after a reload in 5 more', async () => {
+test('a counter takes at most 5 lines, learning 15, and going on after a reload 5 more', async () => {
   const only = (page, what) => {
     const found = runnable(page).filter(({ code }) => code.includes(what));
     assert.equal(found.length, 1, what);

@@ -39,7 +39,7 @@ test('error: rows that are independent have the product bound', () => {
   close(found.simultaneousError, 4.981830262038271, 1e-9); // 2 sqrt(2) erfinv(0.95^(1/4)), by mpmath
 });
 
-test('error: drawn streams give a lower level, the same for a seed', () => {
+test('error: simulated streams give a lower level, and the same seed gives the same one', () => {
   const problem = { mechanism: 'square-root', numSteps: 64, beta: 0.05 };
   const plain = dp.error(problem);
   assert.equal('simultaneousSampled' in plain, false);
@@ -79,7 +79,7 @@ test('error: a bad beta or dimension is refused by name', () => {
   assert.throws(() => dp.error({ ...problem, beta: '0.1' }), { parameter: 'beta' });
 });
 
-test('error: without a delta it is that of the totals that are released', () => {
+test('error: without a delta, the error is that of the released totals', () => {
   const target = { numSteps: 40, epsilon: 0.5, clipNorm: 3, neighbours: 'replace-one', pure: true };
   const found = dp.error({ ...target, beta: 0.05, dimension: 2 });
   const sums = dp.prefixSum({ ...target, dimension: 2, insecureSeed: 1 });
@@ -189,7 +189,7 @@ test('error: several workloads keep to their levels together', () => {
   assert.ok(beyond >= 80, `so loose levels would pass unseen: ${beyond}`);
 });
 
-test('error: several workloads: what is asked in vain is refused by name', () => {
+test('error: several workloads: errors scale with neighbours, and bad options are refused by name', () => {
   const problem = { numSteps: 8, workloads: ['prefix', { window: 3 }] };
   const wide = dp.error({ ...problem, beta: 0.05, dimension: 3, neighbours: 'replace-one' });
   const narrow = dp.error({ ...problem, beta: 0.05, dimension: 3 });
@@ -226,7 +226,7 @@ test('error: several workloads: what is asked in vain is refused by name', () =>
   });
 });
 
-test('command: error --pure and error of several workloads say what the package says', async () => {
+test('command: error --pure and error of several workloads print the numbers of the package', async () => {
   const pure = ['error', '--pure', '--epsilon', '0.5', '--clip', '3', '--steps', '40'];
   const target = { numSteps: 40, epsilon: 0.5, clipNorm: 3, pure: true, beta: 0.05 };
   const asked = [...pure, '--beta', '0.05'];
@@ -261,7 +261,7 @@ test('command: error --pure and error of several workloads say what the package 
   }
 });
 
-test('bounds: mechanisms of any kind have bounds where their privacy is given', () => {
+test('bounds: rho or a pure epsilon adds bounds for mechanisms of any kind', () => {
   const plain = dp.bounds(1024);
   assert.equal('mechanisms' in plain, false);
   const { mechanisms: concentrated } = dp.bounds(1024, { rho: 0.5 });
@@ -293,7 +293,7 @@ test('bounds: mechanisms of any kind have bounds where their privacy is given', 
   assert.throws(() => dp.bounds(8, { epsilon: 1, rho: 1 }), { parameter: 'epsilon' });
 });
 
-test('command: error --beta and bounds --rho say what the package says', async () => {
+test('command: error --beta and bounds --rho print the numbers of the package', async () => {
   const args = ['error', '--mechanism', 'square-root', '--steps', '8', '--beta', '0.05'];
   const more = ['--dimension', '3', '--paths', '1000', '--seed', '5'];
   const found = await json([...args, ...more]);

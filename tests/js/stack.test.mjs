@@ -66,7 +66,7 @@ test('sums: every way of giving records leads to the same bits', () => {
   assert.deepEqual(parts, many);
 });
 
-test('sums: a window is the difference of two totals but for rounding, as there is one noise', () => {
+test('sums: a window is the difference of two totals up to rounding, since they share their noise', () => {
   withStatistic({ ...what, dimension: 1 }, (statistic) => {
     const all = statistic.endSteps(40).map(({ sum }) => sum.map(([estimate]) => estimate.value));
     all.forEach(([total, week], t) => {
@@ -78,7 +78,7 @@ test('sums: a window is the difference of two totals but for rounding, as there 
   });
 });
 
-test('sums: errors are said of each workload and of all, and are measured', () => {
+test('sums: errors are given for each workload and for all, and match the measured noise', () => {
   const dimension = 4000;
   withStatistic({ ...what, dimension, importance: [1, 2, 3, 4] }, (statistic) => {
     assert.deepEqual(
@@ -118,7 +118,7 @@ test('sums: one budget for all gives each less noise than a share of its own', (
   });
 });
 
-test('sums: mechanisms, participations and neighbours are those of running totals', () => {
+test('sums: they take the mechanisms, participations and neighbours of running totals', () => {
   for (const mechanism of ['normalized-square-root', 'honaker', 'blt']) {
     const options = {
       ...{ ...what, mechanism, neighbours: 'replace-one', clipNorm: 3 },
@@ -138,7 +138,7 @@ test('sums: mechanisms, participations and neighbours are those of running total
   );
 });
 
-test('sums: a ledger releases a step for one record, and goes on where it was', async () => {
+test('sums: a ledger releases each step for a single record, and continues where it stopped', async () => {
   for (const store of [memoryStore(), appendingStore()]) {
     const { insecureSeed, ...options } = what;
     const open = (more) => dp.statisticLedger({ ...options, insecureSeed, store, ...more });
@@ -165,7 +165,7 @@ test('sums: a ledger releases a step for one record, and goes on where it was', 
   }
 });
 
-test('sums: of a person count the steps that the pattern allows, and the records there clipped together', () => {
+test('sums: a person counts in the steps that the pattern allows, with records clipped together', () => {
   const participation = { participations: 2, minSeparation: 2 };
   const of = { ...what, participation, mechanism: 'tree' };
   const steps = [
@@ -197,7 +197,7 @@ test('sums: of a person count the steps that the pattern allows, and the records
   assert.equal(refusal(() => dp.peopleStatistic(epochs)), 'participation');
 });
 
-test('sums: what does not fit is refused by its name', () => {
+test('sums: bad options and arguments are refused by name', () => {
   const of = (options) => refusal(() => dp.statistic({ ...what, ...options }).dispose());
   assert.equal(of({ workloads: undefined }), 'workloads');
   assert.equal(of({ workloads: 'prefix' }), 'workloads');

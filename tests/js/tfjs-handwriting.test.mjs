@@ -46,7 +46,7 @@ function show(t, noise, measured) {
   t.diagnostic(`${noise.padEnd(11)} TensorFlow.js ${columns[0].padEnd(12)} JAX ${columns[1]}`);
 }
 
-test('handwriting: SGD of TensorFlow.js without privacy reads what JAX does, seed by seed', onlyInAll, (t) => {
+test('handwriting: without privacy, SGD of TensorFlow.js is as accurate as JAX, seed by seed', onlyInAll, (t) => {
   const measured = readBy('none');
   show(t, 'none', measured);
   measured.forEach((share, i) => {
@@ -55,7 +55,7 @@ test('handwriting: SGD of TensorFlow.js without privacy reads what JAX does, see
   });
 });
 
-test('handwriting: with correlated noise it reads what JAX does with that of jax_privacy', onlyInAll, (t) => {
+test('handwriting: with correlated noise, it is as accurate as JAX with the noise of jax_privacy', onlyInAll, (t) => {
   const measured = (correlated = readBy('optimal'));
   show(t, 'optimal', measured);
   assertNear(measured, reference.optimal, 'optimal');
@@ -65,14 +65,14 @@ test('handwriting: with correlated noise it reads what JAX does with that of jax
   }
 });
 
-test('handwriting: with independent noise it reads less', { skip: !isAsked }, (t) => {
+test('handwriting: with independent noise, it is less accurate', { skip: !isAsked }, (t) => {
   const measured = readBy('independent');
   show(t, 'independent', measured);
   assertNear(measured, reference.independent, 'independent');
   assert.ok(mean(correlated) - mean(measured) > 0.02);
 });
 
-test('handwriting: a quarter of epsilon is visible', { skip: !isAsked }, (t) => {
+test('handwriting: a quarter of epsilon visibly changes the accuracy', { skip: !isAsked }, (t) => {
   const weaker = readBy('optimal', { epsilon: settings.epsilon / 4 });
   t.diagnostic(`optimal     at epsilon ${settings.epsilon / 4}: ${percent(mean(weaker))}`);
   assert.throws(() => assertNear(weaker, reference.optimal, 'optimal'), /not \d/);

@@ -252,7 +252,7 @@ test('types: `using` works on handles', async () => {
   assert.equal(code, 0);
 });
 
-test('types: workers and ports of the browser and of Node', onlyInAll, async () => {
+test('types: workers and ports of the browser and of Node are accepted', onlyInAll, async () => {
   for (const [text, project] of [
     [ports, projects[0]],
     [nodePorts, projects[4]],
@@ -263,7 +263,7 @@ test('types: workers and ports of the browser and of Node', onlyInAll, async () 
   }
 });
 
-test('types: TensorFlow.js fits what the optimizer takes of it', async () => {
+test('types: TensorFlow.js has the types that the optimizer takes', async () => {
   // TensorFlow.js's own declarations are not strict.
   const options = { ...projects[2][1], skipLibCheck: true };
   const { code, stdout } = await compile(tensorFlow, options, false, ['@tensorflow']);

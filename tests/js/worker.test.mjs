@@ -28,11 +28,11 @@ function code(name) {
   };
 }
 
-test('worker: ready with the version of the library', async () => {
+test('worker: ready resolves with the version of the library', async () => {
   assert.equal(await client.ready, dp.version);
 });
 
-test('worker: the same answers as the library', async () => {
+test('worker: it gives the same answers as the library', async () => {
   assert.deepEqual(await client.mechanisms(), dp.mechanisms());
   assert.deepEqual(await client.calibrate(target), dp.calibrate(target));
   assert.equal(await client.pureMu(0.5), dp.pureMu(0.5));
@@ -53,7 +53,7 @@ test('worker: the same answers as the library', async () => {
   assert.deepEqual(await client.certificate(mechanism), { ...dp.certificate(mechanism) });
 });
 
-test('worker: errors without a delta and of several workloads, and what is wrong with them', async () => {
+test('worker: error() gives the results and refusals of the library, pure and for several workloads', async () => {
   const pure = { numSteps: 100, epsilon: 1, pure: true, beta: 0.05 };
   assert.deepEqual(await client.error(pure), dp.error(pure));
   const stack = { numSteps: 40, workloads: ['prefix', { window: 7 }], beta: 0.05 };
@@ -74,7 +74,7 @@ test('worker: errors without a delta and of several workloads, and what is wrong
   }
 });
 
-test('worker: long searches by name come in pieces, before whatever they are for', onlyInAll, async () => {
+test('worker: a long search by name runs in pieces, before the call that needs it', onlyInAll, async () => {
   const options = { mechanism: 'banded', numSteps: 160, bands: 4 };
   const seen = [];
   const onProgress = ({ fraction }) => seen.push(fraction);
@@ -187,7 +187,7 @@ test('worker: cancel rejects at once, stops the work and disposes of what was ma
   next.dispose();
 });
 
-test('worker: the making of everything can be given up, and its search stops', async () => {
+test('worker: making any object can be given up, which stops its search', async () => {
   const reason = new Error('enough');
   const search = { mechanism: 'blt-scaled', buffers: 6, numSteps: 2 ** 20 }; // hundreds of pieces
   let last;
@@ -261,7 +261,7 @@ test('worker: everything counts as one handle, and can be disposed of by symbol'
   }
 });
 
-test('worker: what is made while it is given up is disposed of', async () => {
+test('worker: an object that is given up while it is made is disposed of', async () => {
   const { port1, port2 } = new MessageChannel();
   serve(port1);
   // Cancels when the answer has arrived but has not been processed.
@@ -287,7 +287,7 @@ test('worker: what is made while it is given up is disposed of', async () => {
   other.terminate();
 });
 
-test('worker: what is forgotten is disposed of by the garbage collector, nothing else', async () => {
+test('worker: garbage collection disposes of forgotten objects, and of nothing else', async () => {
   const source = `
     import { Worker } from 'node:worker_threads';
     import { connect } from 'dp-ftrl/worker-client';
@@ -360,7 +360,7 @@ test('worker: serve() answers on any port', async () => {
   await assert.rejects(other.calibrate(target), code('disposed'));
 });
 
-test('worker: one that ends rejects what is pending, and every later call', async () => {
+test('worker: when a worker ends, pending and later calls are rejected', async () => {
   const script = entryUrl('dp-ftrl/worker');
   const stopped = new Worker(script);
   const source = `import(${JSON.stringify(script.href)}).then(() => process.exit(3))`;
@@ -406,7 +406,7 @@ test('worker: in Node connect says how to pass one', async () => {
   }
 });
 
-test('worker: given bytes are used; bad ones are refused, and so is every later call', async () => {
+test('worker: given bytes are used; with bad bytes, every call is rejected', async () => {
   const good = connect({
     worker: new Worker(entryUrl('dp-ftrl/worker')),
     wasm: readFileSync(join(installed, 'dist/dp-ftrl.wasm')),
@@ -422,7 +422,7 @@ test('worker: given bytes are used; bad ones are refused, and so is every later 
   bad.terminate();
 });
 
-test('worker: one that cannot start fails every call', async () => {
+test('worker: when a worker cannot start, every call fails', async () => {
   const broken = connect({ worker: new Worker('throw new Error("no luck")', { eval: true }) });
   await assert.rejects(
     broken.ready,
@@ -451,7 +451,7 @@ test('worker: optimize gives what the library gives, and reports its progress', 
   assert.equal(await client.liveHandles(), 0);
 });
 
-test('worker: optimize can be aborted, alone, at any time', async () => {
+test('worker: optimize can be aborted at any time without affecting other calls', async () => {
   const reason = new Error('enough');
   const options = { numSteps: 50_000 };
   await assert.rejects(client.optimize(options, { signal: AbortSignal.abort(reason) }), reason);
@@ -476,7 +476,7 @@ test('worker: optimize can be aborted, alone, at any time', async () => {
   assert.equal(await client.liveHandles(), 0);
 });
 
-test('worker: what is wrong with a search is told', async () => {
+test('worker: bad options of optimize are refused', async () => {
   const options = { numSteps: 4 };
   const tree = client.optimize({ mechanism: 'tree', ...options });
   await assert.rejects(tree, /mechanism must be one that a search finds/);
@@ -569,7 +569,7 @@ test('worker: the lambda of a learner is that of its next step', async () => {
   }
 });
 
-test('worker: statistics and several workloads are those of the library, of records and of people', async () => {
+test('worker: statistics, also of people and of several workloads, equal those of the library', async () => {
   const target = { numSteps: 300, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 3 };
   const names = Array.from({ length: 200 }, (_, i) => `p${i % 90}`);
   const categories = ['tea', 'coffee', 'other'];
@@ -683,7 +683,7 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
   assert.equal(await client.liveHandles(), 0);
 });
 
-test('worker: a record that is refused in the middle of a batch has its own number', async () => {
+test('worker: the error of a record refused within a batch gives its index in the batch', async () => {
   const options = { mechanism: 'tree', numSteps: 5000, ...target, insecureSeed: 4 };
   const remote = await client.prefixSum(options);
   const records = new Float64Array(3000).fill(1);
