@@ -12,7 +12,7 @@ const dp = await load();
 const names = namesOf(dp);
 const target = { epsilon: 1, delta: 1e-6 };
 
-test('limits: beyond them there is no such optimum, or another one stands in and says so', () => {
+test('limits: beyond them, optimize finds nothing, and optimal says that it is for single participation', () => {
   const { denseSteps, epochSteps, epochSumSteps } = dp.limits;
   assert.deepEqual([denseSteps, epochSteps, epochSumSteps], [2048, 1024, 2048], 'as documented');
   const window = { numSteps: denseSteps + 1, workload: { window: 2 } };
@@ -28,7 +28,7 @@ test('limits: beyond them there is no such optimum, or another one stands in and
   assert.ok(Object.isFrozen(dp.limits));
 });
 
-test('limits: compare says what stands in, and sums are searched for up to theirs', onlyInAll, () => {
+test('limits: compare labels the substitute optimum, and the mean is optimised beyond epochSteps', onlyInAll, () => {
   const { epochSteps, epochSumSteps } = dp.limits;
   const participation = { epochs: 2 };
   const ofRow = (numSteps) =>
@@ -42,7 +42,7 @@ test('limits: compare says what stands in, and sums are searched for up to their
   assert.ok(found.ratio < 1 + 1e-6);
 });
 
-test('calibrate: known values, and one guarantee in every currency', () => {
+test('calibrate: epsilon, mu and rho of one guarantee give the same known noise multiplier', () => {
   const fromEpsilon = dp.calibrate(target);
   close(fromEpsilon.noiseMultiplier, 4.224679, 1e-6);
   close(fromEpsilon.mu, 1 / fromEpsilon.noiseMultiplier, 1e-12);
@@ -124,7 +124,7 @@ test('calibrate: epsilon of a lattice release and of its rho hold by enumeration
   }
 });
 
-test('calibrate: the textbook formula is a comparison that says when it is unsound', () => {
+test('calibrate: the noise of the textbook formula is given too, with whether it is sound', () => {
   const { classical } = dp.calibrate(target);
   close(classical.noiseMultiplier, Math.sqrt(2 * Math.log(1.25e6)), 1e-12);
   const large = dp.calibrate({ epsilon: 20, delta: 1e-6 }).classical;
@@ -152,7 +152,7 @@ test('error: known values at 1024 steps', () => {
   }
 });
 
-test('error: per step, the largest is maxError and the root mean square meanError', () => {
+test('error: maxError is the largest error of a step, and meanError is their root mean square', () => {
   for (const mechanism of names) {
     for (const numSteps of [1, 2, 3, 7, 8, 100]) {
       const { maxError, meanError } = dp.error({ mechanism, numSteps });
@@ -165,7 +165,7 @@ test('error: per step, the largest is maxError and the root mean square meanErro
   }
 });
 
-test('error: how the lower bound was found', () => {
+test('error: boundMethod names the method that found the lower bound', () => {
   const method = (numSteps) => dp.error({ mechanism: 'tree', numSteps }).boundMethod;
   assert.ok(dp.error({ mechanism: 'tree', numSteps: 2 ** 22 + 1 }).lowerBound > 5.5);
   assert.equal(method(2 ** 22 + 1), 'schatten');
@@ -190,7 +190,7 @@ test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour 
   assert.equal(dp.certificate({ numSteps: 4, ...target }).mechanism, 'optimal');
 });
 
-test('defaults: what is left out has the value that is written', () => {
+test('defaults: leaving options out gives the same as writing out their defaults', () => {
   const plain = { numSteps: 12, ...target };
   const written = {
     ...plain,
@@ -268,7 +268,7 @@ test('bad input: values out of range are RangeErrors that name parameter and val
   for (const [call, message] of cases) rejects(call, RangeError, 'invalid_argument', message);
 });
 
-test('bad input: messages begin with what was called, and name what was given', () => {
+test('bad input: messages begin with the function called, and name the bad parameter', () => {
   const sums = { numSteps: 4, dimension: 1, mechanism: 'tree', ...target };
   const learner = (options) => () => dp.learner({ ...sums, ...options });
   const error = (options) => () => dp.error({ mechanism: 'tree', numSteps: 4, ...options });
@@ -342,7 +342,7 @@ test('calibrate: a target whose noise is beyond the doubles is refused', () => {
   assert.ok(Number.isFinite(dp.calibrate({ mu: 1e-307, delta: 0.1 }).noiseMultiplier));
 });
 
-test('options: what others put on Object.prototype is not an option', () => {
+test('options: properties added to Object.prototype are not read as options', () => {
   const pollution = { insecureSeed: 7, mu: 5, labels: [1], grid: 0.3, value: 1, released: 1 };
   const options = { numSteps: 1, dimension: 64, ...target };
   const release = () => {
@@ -385,7 +385,7 @@ test('options: an inherited option is refused, not ignored, and each is read onc
   assert.equal(reads, 1);
 });
 
-test('bad input: an option nobody knows is refused, not ignored', () => {
+test('bad input: an unknown option is refused, not ignored', () => {
   // Ignoring `neighbors` would give half the requested noise.
   const misspelt = { numSteps: 4, ...target, neighbors: 'replace-one' };
   for (const name of ['certificate', 'prefixSum', 'simulation']) {

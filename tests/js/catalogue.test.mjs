@@ -41,7 +41,7 @@ function largestDifference(a, b) {
   return a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i])), 0);
 }
 
-test('mechanisms: every entry is complete and of its types', () => {
+test('mechanisms: every entry is complete, and its values have the right types', () => {
   for (const entry of dp.mechanisms()) {
     for (const key of ['name', 'summary', 'stepCost', 'memoryCost']) {
       assert.ok(typeof entry[key] === 'string' && entry[key] !== '', key);
@@ -84,7 +84,7 @@ test('parameters: the core takes a value of the kind in the table, and refuses o
   }
 });
 
-test('parameters: the declarations and the guide have what the table has', () => {
+test('parameters: the declarations and the guide agree with the table', () => {
   const declared = readFileSync(join(installed, 'dist/mechanism.d.ts'), 'utf8');
   const entries = dp.mechanisms();
   const rows = PARAMETER_NAMES.map((name) => {
@@ -132,7 +132,7 @@ function transpose(matrix, [n, m]) {
   return Float64Array.from({ length: n * m }, (_, k) => matrix[(k % n) * m + Math.floor(k / n)]);
 }
 
-test('matrices: shapes at awkward horizons, none beyond 1024 steps', () => {
+test('matrices: shapes are right at awkward horizons, and more than 1024 steps are refused', () => {
   for (const mechanism of names) {
     for (const numSteps of HORIZONS) {
       const it = dp.matrices({ mechanism, numSteps });
@@ -175,7 +175,7 @@ test('error: the bound of a workload is below the error of every mechanism', () 
 
 const madeForParticipation = new Set(['optimal', 'blt', 'banded-toeplitz', 'banded']);
 
-test('error: more participations never cost less, and one is a single one', () => {
+test('error: more participations never cost less, and 1 costs the same as single participation', () => {
   for (const mechanism of names) {
     const at = (participation) => dp.error({ mechanism, numSteps: 12, participation });
     const single = at('single');
@@ -213,7 +213,7 @@ test('error: a parameter that a mechanism does not take is refused, not ignored'
   }
 });
 
-test('certificate: workload, participation and bound as in the error', () => {
+test('certificate: workload, participation and bound are the same as those of error', () => {
   for (const participation of ['single', { epochs: 2 }, { participations: 2, minSeparation: 3 }]) {
     const options = { mechanism: 'tree', numSteps: 8, participation, workload: { window: 3 } };
     // Ratio and gap refer to one objective and follow from the other values.
@@ -223,7 +223,7 @@ test('certificate: workload, participation and bound as in the error', () => {
   }
 });
 
-test('prefixSum, simulation: participation scales the noise, and sums are integers', () => {
+test('prefixSum, simulation: participation sets the sensitivity, and simulations are of prefix sums only', () => {
   for (const make of [dp.prefixSum, dp.simulation]) {
     const base = { numSteps: 8, epsilon: 1, delta: 1e-6 };
     const handle = make({ ...base, mechanism: 'independent', participation: { epochs: 4 } });
@@ -237,7 +237,7 @@ test('prefixSum, simulation: participation scales the noise, and sums are intege
   rejects(call, RangeError, 'invalid_argument', message);
 });
 
-test('bad input: workloads', () => {
+test('bad input: errors for invalid workloads name the parameter and the problem', () => {
   const make = (workload) => () => dp.error({ mechanism: 'tree', numSteps: 3, workload });
   const types = [
     [make(5), /error: workload must be 'prefix' or an object, got number/],
@@ -274,7 +274,7 @@ test('bad input: workloads', () => {
   for (const [call, message] of ranges) rejects(call, RangeError, 'invalid_argument', message);
 });
 
-test('bad input: participations', () => {
+test('bad input: errors for invalid participations name the parameter and the problem', () => {
   const make = (participation) => () => dp.error({ mechanism: 'tree', numSteps: 6, participation });
   const types = [
     [make(5), /error: participation must be 'single' or an object, got number/],
@@ -297,7 +297,7 @@ test('bad input: participations', () => {
   for (const [call, message] of ranges) rejects(call, RangeError, 'invalid_argument', message);
 });
 
-test('bad input: parameters of the wrong type', () => {
+test('bad input: errors for parameters of the wrong type name the parameter', () => {
   const make = (change) => () => dp.error({ mechanism: 'tree', numSteps: 6, ...change });
   const cases = [
     [make({ bands: '4' }), /error: bands must be a number, got string/],
@@ -339,7 +339,7 @@ function checkComparison(comparison, { objective: _, ...options }) {
   assert.equal(new Set(variants).size, variants.length, 'no row twice');
 }
 
-test('compare: sorted, complete, and the figures are those of the errors', () => {
+test('compare: rows are sorted and complete, and their figures are those of error', () => {
   for (const options of [
     { numSteps: 1 },
     { numSteps: 24 },
@@ -355,7 +355,7 @@ test('compare: sorted, complete, and the figures are those of the errors', () =>
   }
 });
 
-test('compare: what differs from the family is said of the strategy', () => {
+test('compare: a row describes its own strategy where that differs from its family', () => {
   const row = (options, wanted) =>
     dp.compare(options).mechanisms.find((it) =>
       Object.entries(wanted).every(([key, value]) => (it[key] ?? it.parameters[key]) === value),
@@ -370,13 +370,13 @@ test('compare: what differs from the family is said of the strategy', () => {
   assert.deepEqual([dense.stepCost, dense.memoryCost], ['O(n)', 'n vectors']);
 });
 
-test('compare: repeats raise the bound at every horizon', () => {
+test('compare: with repeated participation the best ratio to the lower bound stays small', () => {
   const best = (options) => dp.compare(options).mechanisms[0].ratio;
   assert.ok(best({ numSteps: 64, participation: { participations: 4, minSeparation: 16 } }) < 1.05);
   assert.ok(best({ numSteps: 1024, participation: { epochs: 4 } }) < 1.7);
 });
 
-test('bounds: proved ones beside published ones', () => {
+test('bounds: proved bounds are given beside published ones, with where those hold', () => {
   const { max, mean, schatten, squareRoot, published, numSteps } = dp.bounds(1024);
   assert.equal(numSteps, 1024);
   assert.ok(max <= 2.961464832637 && max > 2.9614, 'the optimum');
@@ -397,7 +397,7 @@ test('bounds: proved ones beside published ones', () => {
   rejects(() => dp.bounds('4'), TypeError, 'wrong_type', /bounds: numSteps must be a number/);
 });
 
-test('bounds: the least error over epochs lies between two of them', () => {
+test('bounds: the least error over epochs lies between a lower and an upper bound', () => {
   const { epochs, max } = dp.bounds(64, { epochs: 4, gap: 1e-5 });
   assert.equal(max, dp.bounds(64).max, 'the others are for one participation');
   // Known to seven digits from an independent computation
@@ -411,14 +411,14 @@ test('bounds: the least error over epochs lies between two of them', () => {
   assert.ok(mechanisms.every > 0 && two.lower < epochs.lower);
 });
 
-test('bounds: beyond dense matrices error and compare divide by the optimum over epochs', () => {
+test('bounds: beyond dense matrices, the lower bound of compare is close to the optimum over epochs', () => {
   const problem = { numSteps: 2048, participation: { epochs: 2 }, objective: 'mean' };
   const { epochs } = dp.bounds(2048, { epochs: 2, gap: 1e-3 });
   const { lowerBound } = dp.compare(problem);
   assert.ok(lowerBound <= epochs.upper && lowerBound > 0.998 * epochs.lower);
 });
 
-test('bounds: epochs that cannot be had are refused', () => {
+test('bounds: invalid or unsupported epochs and gaps are refused', () => {
   const refused = (numSteps, options, name, part) =>
     rejects(() => dp.bounds(numSteps, options), RangeError, name, part);
   refused(64, { epochs: 3 }, 'invalid_argument', /bounds: epochs must be a divisor of .*numSteps.* \(64\)/);
@@ -476,7 +476,7 @@ test('compare: what has no formula at this size is left out, with the reason', (
   assert.match(reason, /its formulas end at \d+ steps/);
 });
 
-test('compare: a problem that is wrong is refused, it does not leave out everything', () => {
+test('compare: an invalid problem is refused rather than leaving out every mechanism', () => {
   const ranges = [
     [{ numSteps: 0 }, /numSteps must be .*, got 0/],
     [{ numSteps: 2 ** 41 }, /numSteps must be .*, got 2199023255552/],
@@ -496,7 +496,7 @@ test('compare: a problem that is wrong is refused, it does not leave out everyth
   rejects(() => dp.compare(large), DpError, 'unsupported', /numSteps must be at most 4096/);
 });
 
-test('comparison: row by row, and the same in the end', () => {
+test('comparison: it advances piece by piece, and its result is that of compare', () => {
   const comparison = dp.comparison({ numSteps: 12 });
   assert.deepEqual(comparison.progress, { iterations: 0, fraction: 0 });
   rejects(() => comparison.result(), DpError, 'bad_state', /compare: it must end before/);

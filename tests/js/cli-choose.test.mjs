@@ -32,7 +32,7 @@ async function accepted(args) {
   return { stdout, stderr };
 }
 
-test('choose: the winner, a quantile, and a combination, with whom they protect', async () => {
+test('choose: winners, quantiles and combinations of columns are right, and say whom they protect', async () => {
   const winner = await accepted(['choose', '--winner', ...sizes, ...strong]);
   assert.equal(winner.stdout, 'size\n5\n');
   assert.match(winner.stderr, /500-differentially private: one row is .*; zero-out neighbours/);
@@ -63,7 +63,7 @@ test('choose: the winner, a quantile, and a combination, with whom they protect'
   });
 });
 
-test('persons: the first rows of each count, and the noise is for as many', async () => {
+test('persons: only the first rows of each person count, and the noise covers that many rows', async () => {
   const most = await accepted(['choose', '--winner', ...sizes, ...strong, ...persons(2)]);
   assert.equal(most.stdout, 'size\n3\n', 'ann counts twice');
   assert.match(most.stderr, /one person \(column "who"\) is protected, whose first 2 rows/);
@@ -123,7 +123,7 @@ test('choose: the noise is for the neighbours and the persons that are asked for
   }
 });
 
-test('persons: of a choice the odds are those of as many rows', () => {
+test('persons: a choice has the odds of epsilon divided by the number of rows per person', () => {
   const histogram = [0, 3];
   const draws = (options) => {
     const draw = (_, i) => dp.winner({ histogram, epsilon: 1, ...options, insecureSeed: i });
@@ -174,7 +174,7 @@ test('budget: pure releases and choices count as the Gaussian DP of their epsilo
   close(dp.pureMu(1), 1.2320353853449013, 1e-10);
 });
 
-test('choose: misuse is told', async () => {
+test('choose: misuse is refused with a message that names the problem', async () => {
   const bad = join(folder, 'bad.csv');
   writeFileSync(bad, 'who,size\n,3\n');
   const base = ['choose', ...sizes, ...strong];

@@ -39,7 +39,7 @@ const labelOf = (section) => (labels.includes(section) ? section : 'other');
 const numberOf = (some, day, label) =>
   some.filter(({ time, section }) => time.startsWith(day) && labelOf(section) === label).length;
 
-test('count: every bucket and category once, with the rows of that day in it', async () => {
+test('count: every bucket and category appears once, and counts the rows of its day', async () => {
   const found = await counted([...count, ...range, ...by, ...seen], csv(rows));
   assert.deepEqual(
     found.map((it) => [it.time, it.section]),
@@ -63,7 +63,7 @@ test('count: a count is the difference of two totals, exactly', async () => {
   }
 });
 
-test('count: totals are what release makes of one column a category, clipped to 1', async () => {
+test('count: totals are those of release with one column per category and clip norm 1', async () => {
   const oneHot = rows.map(({ time, section }) =>
     [time, ...labels.map((label) => Number(labelOf(section) === label))].join(','),
   );
@@ -110,7 +110,7 @@ test('count: a person changes at most K buckets, each by at most 1 in the l2-nor
   assert.ok(changed.some((change) => change > 0.99));
 });
 
-test('count: the std of a bucket is that of the row of the decoder less the one before', async () => {
+test('count: the std of a bucket follows from the difference of two rows of the decoder', async () => {
   for (const mechanism of ['optimal', 'tree', 'blt', 'square-root', 'honaker']) {
     const args = [...count, ...range, '--mechanism', mechanism, '--seed', '1'];
     const { certificate, rows: found } = JSON.parse(
@@ -128,7 +128,7 @@ test('count: the std of a bucket is that of the row of the decoder less the one 
   }
 });
 
-test('count: noise of buckets has the std that is printed', () => {
+test('count: the noise of the buckets has the predicted std', () => {
   const options = { mechanism: 'optimal', numSteps: 6 };
   const unit = dp.incrementStddevs(options);
   const numRuns = 500;
@@ -180,14 +180,14 @@ test('count: JSON has the same numbers, and says whom it protects', async () => 
   assert.equal(found.certificate.clipNorm, 1);
 });
 
-test('count: first and last buckets that come from the data are named', async () => {
+test('count: a warning says when the first or the last bucket depends on the data', async () => {
   const said = async (args) => (await dpFtrl([...count, ...args, table])).stderr;
   assert.match(await said([]), /warning: the first and the last day printed depend on the data/);
   assert.match(await said(range.slice(0, 2)), /warning: the last day printed depends on the data/);
   assert.doesNotMatch(await said(range), /depend/);
 });
 
-test('count: a bound on persons that leaves rows out is a warning, on standard error and in the picture', async () => {
+test('count: standard error and the picture warn when --max-contributions leaves rows out', async () => {
   const bound = ['--user-column', 'visitor', '--max-contributions'];
   const said = async (...args) => {
     const { code, stderr } = await dpFtrl([...count, ...range, ...args, table]);
@@ -219,7 +219,7 @@ test('count: a bound on persons that leaves rows out is a warning, on standard e
   assert.match(await said(...bound, '29'), /--max-contributions 29 is more than can count in 28 days: 28 is enough/);
 });
 
-test('count: no warning comes before a fault that nothing was released for', async () => {
+test('count: no warning is printed before an error that prevents the release', async () => {
   for (const [file, message] of [
     ['no.csv', /there is no file/],
     [root, /is a folder/],
@@ -241,7 +241,7 @@ test('count: a row outside the range says what to do', async () => {
   }
 });
 
-test('count: categories of the data are refused, and so is what does nothing', async () => {
+test('count: categories taken from the data are refused, and so are options without effect', async () => {
   const section = ['--by', 'section'];
   const name = /row 4 \(line 5\), column "section" is outside --domain; --other adds a category/;
   const input = csv(rows.slice(0, 3).map((row) => ({ ...row, section: 'docs' })).concat([{ ...rows[3], section: 'x' }]));

@@ -29,7 +29,7 @@ function makeFolder(name) {
   return folder;
 }
 
-test('files: none has two roles, by whatever path', async () => {
+test('files: one file cannot have two roles, whatever paths lead to it', async () => {
   const cwd = makeFolder('roles');
   const before = readdirSync(cwd);
   const cases = [
@@ -58,7 +58,7 @@ test('files: none has two roles, by whatever path', async () => {
   assert.equal(readFileSync(join(cwd, 'in.csv'), 'utf8'), table);
 });
 
-test('files: read twice, or two of one name in two folders, is no harm', async () => {
+test('files: reading a file twice, or using one name in two folders, is allowed', async () => {
   const cwd = makeFolder('allowed');
   const learn = ['learn', ...target, '--label', 'y', '--mechanism', 'tree', '--steps', '4'];
   const shown = ['--show-nonprivate', '--test', 'in.csv', '--model', 'sub/in.csv', 'in.csv'];

@@ -48,7 +48,7 @@ const COMMANDS = [
   [['choose', '--epsilon', '1', '--seed', '3', '--winner', ...members], short('gym_visits')],
 ];
 
-test('json lines: in them every command finds what it finds in CSV', async () => {
+test('json lines: every command gives the same results for JSON lines as for CSV', async () => {
   for (const [args, table] of some(COMMANDS, 3)) {
     const wanted = await printed(args, table);
     const input = asLines(rowsOf(table));
@@ -66,7 +66,7 @@ test('json lines: in them every command finds what it finds in CSV', async () =>
   assert.equal(await printed([...learn, file]), await printed([...learn, write('rows.csv', table)]));
 });
 
-test('json lines: a model is measured on them, and predicts them', async () => {
+test('json lines: a model can be tested on them and predict from them', async () => {
   const table = short('pendulum');
   const lines = write('test.jsonl', asLines(rowsOf(table)));
   const other = write('test.csv', table);
@@ -79,7 +79,7 @@ test('json lines: a model is measured on them, and predicts them', async () => {
   assert.deepEqual(linesOf(await printed([...predict, ...jsonl, other])), rowsOf(wanted));
 });
 
-test('json lines: names of files say the format, --format where none does', async () => {
+test('json lines: file names determine the format, and --format applies where they do not', async () => {
   const [args, table] = COMMANDS[0];
   const wanted = await printed(args, table);
   const lines = asLines(rowsOf(wanted));
@@ -113,7 +113,7 @@ test('json lines: names of files say the format, --format where none does', asyn
   await fails(['page', objects], 2, /the page reads CSV, and \S+in\.jsonl is JSON lines/);
 });
 
-test('json lines: missing keys and null are empty cells, and further keys are refused where all count', async () => {
+test('json lines: missing keys and null are empty cells, and extra keys are refused without --column', async () => {
   const args = ['release', ...privacy, '--clip', '9', '--show-nonprivate'];
   const csv = (second) => `a,b\n1,2\n${second}\n5,6\n`;
   const lines = (second) => `{"a":1,"b":2}\n${second}\n{"b":6,"a":5}`;
@@ -148,7 +148,7 @@ test('json lines: missing keys and null are empty cells, and further keys are re
   );
 });
 
-test('json lines: texts are the texts of the values, and ids beyond doubles stay different', async () => {
+test('json lines: cells keep the text of values, so ids too large for a double stay distinct', async () => {
   const ids = ['90071992547409930', '90071992547409931', '"90071992547409931"', '"\\u0041\\n\\"}{"', 'true'];
   const input = ids.map((id, i) => `{ "t": "2026-01-0${i + 1}" , "u" : ${id} }\r\n`).join('');
   const args = ['count', ...privacy, '--time-column', 't', '--bucket', 'day', '--show-nonprivate', ...jsonl];
@@ -161,7 +161,7 @@ test('json lines: texts are the texts of the values, and ids beyond doubles stay
   ]);
 });
 
-test('json lines: what is none is refused with its line, and rows before it stay', async () => {
+test('json lines: an invalid line is refused with its number, and rows before it are released', async () => {
   const args = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--steps', '9', ...jsonl];
   const bad = async (line, message) => {
     const { stdout } = await fails(args, 2, message, { input: `{"a":1}\n{"a":2}\n${line}\n{"a":4}\n` });

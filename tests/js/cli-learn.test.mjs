@@ -40,7 +40,7 @@ const sameLearner = {
   insecureSeed: 7,
 };
 
-test('learn: the model of the library, from scaled features', async () => {
+test('learn: the model is that of the library for scaled features', async () => {
   const { stdout, stderr } = await dpFtrl([...learn, ...ranges, '--seed', '7', '--json'], {
     input: csv,
   });
@@ -63,7 +63,7 @@ test('learn: the model of the library, from scaled features', async () => {
   assert.deepEqual([learned.intercept, learned.numExamples, learned.private], [true, 400, false]);
 });
 
-test('learn: mode lattice learns from the releases of that mode, and says what it claims', async () => {
+test('learn: mode lattice gives the model of the library in that mode, and states its guarantee', async () => {
   const seeded = [...learn, '--no-intercept', '--seed', '7', '--json', '--mode', 'lattice'];
   for (const [noise, claim] of [
     ['discrete-gaussian', /mode lattice \(discrete-gaussian, [\d.]+-zCDP\)/],
@@ -103,7 +103,7 @@ test('learn: mode lattice learns from the releases of that mode, and says what i
   assert.equal(spent.rho, releases[0].rho);
 });
 
-test('learn: what is written says what holds, and the library reads it', async () => {
+test('learn: the output states the guarantee, and the library can read the model', async () => {
   const path = join(folder, 'model.json');
   const { code, stdout, stderr } = await dpFtrl([...learn, ...ranges, '--model', path], {
     input: csv,
@@ -316,7 +316,7 @@ test('learn: ranges from the data are not private, and say so', async () => {
   ]);
 });
 
-test('learn: a budget is spent, once', async () => {
+test('learn: a run is charged to the budget, and another one beyond the limit is refused', async () => {
   const path = join(folder, 'budget.json');
   const limit = ['--budget', path, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
   const first = await dpFtrl([...learn, ...limit, '--quiet'], { input: csv });
@@ -326,7 +326,7 @@ test('learn: a budget is spent, once', async () => {
   await fails([...learn, ...limit], 2, /beyond the limit/, { input: csv });
 });
 
-test('learn: without --steps a bad label is told before a budget is spent', async () => {
+test('learn: without --steps a bad label is reported before a budget is spent', async () => {
   const budget = join(folder, 'unspent.json');
   const limit = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '1e-5'];
   for (const [options, label, wanted] of [
@@ -343,7 +343,7 @@ test('learn: without --steps a bad label is told before a budget is spent', asyn
   }
 });
 
-test('learn: misuse is one line, and nothing is written', async () => {
+test('learn: misuse gives a one-line error, and nothing is written', async () => {
   const path = join(folder, 'none.json');
   const cases = [
     [['--label', 'z'], csv, /unknown column "z"; known are a, b, y$/],
@@ -378,7 +378,7 @@ test('learn: misuse is one line, and nothing is written', async () => {
   });
 });
 
-test('bench: every measurement with its ratio to the first', async () => {
+test('bench: every measurement is given with its ratio to the first', async () => {
   const { measurements, version, node } = await json(['bench', '--time', '5']);
   assert.deepEqual([version, node], [dp.version, process.version]);
   assert.ok(measurements.length >= 8);
@@ -402,7 +402,7 @@ test('bench: every measurement with its ratio to the first', async () => {
   }
 });
 
-test('learn: softmax, descent, and a loss on other rows', async () => {
+test('learn: softmax, descent and the loss on a test file agree with the library', async () => {
   const path = join(folder, 'test.csv');
   writeFileSync(path, csv);
   const show = ['--show-nonprivate', '--seed', '4', '--json', ...ranges];
@@ -505,7 +505,7 @@ test('learn: several passes are one stream in which every row comes again', asyn
   await fails([...learn, '--passes', '2', '--epochs', '2', path], 2, /: not with --epochs/);
 });
 
-test('learn: rows that change between two passes end it without a model', async () => {
+test('learn: if rows change between two passes, the command fails without a model', async () => {
   const path = join(folder, 'changing.csv');
   const same = '0.5,1\n'.repeat(50_000);
   writeFileSync(path, `a,y\n${same}0.5,1\n`);

@@ -71,7 +71,7 @@ test('moments: rows are what the library releases, bit for bit', async () => {
   }
 });
 
-test('moments: JSON has every number by its name, and says what was promised', async () => {
+test('moments: JSON has every number under its name, and says whom it protects', async () => {
   const found = JSON.parse(await written([...moments, '--covariance', '--json']));
   const expected = released({ covariance: true });
   const { rows, certificate, ...about } = found;
@@ -105,7 +105,7 @@ test('moments: standard deviations are in JSON when they are asked for', async (
   assert.match(readFileSync(picture, 'utf8'), /standard deviation/);
 });
 
-test('moments: rows of a bucket are one step, empty buckets and skipped rows included', async () => {
+test('moments: every bucket is one step, even an empty one, and skipped rows do not count', async () => {
   const times = ['2026-03-01', '2026-03-01', '2026-03-03', '2026-03-03'];
   const lines = times.map((time, i) => `${time},${table[i].join(',')}\n`).join('');
   const timed = ['--time-column', 'time', '--bucket', 'day', '--missing', 'skip'];
@@ -133,7 +133,7 @@ test('moments: the guarantee says that rows are clipped to ranges', async () => 
   assert.match(stderr, /not a person with several \(see --user-column\), clipped to --range; mechanism optimal/);
 });
 
-test('moments: it is said where the noise hides even that there were rows', async () => {
+test('moments: a warning says when the noise hides even that there were rows', async () => {
   const hidden = /warning: the noise hides nearly everything: after the last step the interval of the count reaches 0/;
   for (const [epsilon, args, given, isHidden] of [
     ['1e-6', ['--covariance'], input, true],
@@ -148,7 +148,7 @@ test('moments: it is said where the noise hides even that there were rows', asyn
   }
 });
 
-test('moments: a budget pays for them, and refuses more than it has', async () => {
+test('moments: a release is charged to the budget, and one beyond the limit is refused', async () => {
   const file = join(scratch, 'budget.json');
   const args = ['moments', ...privacy, ...ranges, '--quiet', '--budget', file];
   const limit = ['--budget-epsilon', '1.2', '--budget-delta', '1e-6'];
@@ -158,7 +158,7 @@ test('moments: a budget pays for them, and refuses more than it has', async () =
   await fails(args, 2, /would spend/, { input });
 });
 
-test('moments: misuse is named', async () => {
+test('moments: misuse is refused with a message that names the problem', async () => {
   const of = (...args) => ['moments', ...args];
   await fails(of(...privacy), 2, /--range is required/, { input });
   await fails(of('--delta', '1e-6', ...ranges), 2, /--epsilon is required/, { input });

@@ -81,7 +81,7 @@ async function released(args, rows) {
   return { ...result, rows: parse(result.stdout, { columns: true, cast: true }) };
 }
 
-test('times: known buckets, offsets, and what is no time', () => {
+test('times: known texts fall into the right buckets, and texts that are not times are refused', () => {
   const at = (text, bucket) => bucketText(bucketOf(parseTime(text), bucket), bucket);
   const cases = [
     ['2026-03-01', 'day', '2026-03-01'],
@@ -245,7 +245,7 @@ test('people: how many rows did not count is shown with --show-nonprivate only',
   assert.match(shown.stderr, /warning: 2 rows did not count: NOT private/);
 });
 
-test('people and events: faults are named, and of a person no text', async () => {
+test('people and events: faults are named, without the text of a cell', async () => {
   const cases = [
     [daily, 'when\n2026-01-01\nSECRET\n', 'not_a_time', /row 2 \(line 3\), column "when" must be/],
     [daily, 'when\n2026-01-02\n2026-01-01\n', 'out_of_order', /earlier day than the row above/],
@@ -272,7 +272,7 @@ test('people and events: faults are named, and of a person no text', async () =>
   assert.equal(stdout.trimEnd().split('\n').length, 10);
 });
 
-test('people and events: options that do not go together', async () => {
+test('people and events: invalid options and combinations of options are refused', async () => {
   const cases = [
     [['--user-column', 'who'], /needs --max-contributions K: .* a small K leaves rows out, a large K adds noise/],
     [['--max-contributions', '2'], /--max-contributions needs --user-column/],
@@ -300,7 +300,7 @@ test('people and events: options that do not go together', async () => {
   }
 });
 
-test('events: the example, of which each member counts once a week', async () => {
+test('events: in the example each member counts once a week', async () => {
   const path = join(root, 'examples/gym_visits.csv');
   const rows = parse(readFileSync(path, 'utf8'), { columns: true, cast: true });
   const { stdout } = await dpFtrl([

@@ -83,7 +83,7 @@ test('several workloads: buckets and persons are those of the library', async ()
   assert.notDeepEqual(found.lines, lines);
 });
 
-test('several workloads: a state says the same in several runs, with persons, too', async () => {
+test('several workloads: several runs with a state give the rows of one run, also with persons', async () => {
   for (const options of [[], [...daily, ...people]]) {
     const whole = await table(...seeded, ...options, '--steps', '7');
     const state = ['--state', join(folder, `state-${options.length}`), '--steps', '7'];
@@ -134,7 +134,7 @@ test('several workloads: --show-nonprivate shows each as it is defined', async (
   }
 });
 
-test('several workloads: the certificate is said, a budget pays once, and a picture has a panel for each', async () => {
+test('several workloads: the guarantee is stated, the budget charged once, and each has its own panel', async () => {
   const [budget, plot] = [join(folder, 'budget'), join(folder, 'sums.html')];
   const paid = ['--budget', budget, '--budget-epsilon', '1.2', '--budget-delta', '1e-6'];
   const loud = args.filter((it) => it !== '--quiet');
@@ -152,13 +152,13 @@ test('several workloads: the certificate is said, a budget pays once, and a pict
   }
 });
 
-test('several workloads: what they tell from 0 gets no notice', async () => {
+test('several workloads: no notice is printed if the totals can be told from 0', async () => {
   const sure = args.filter((it) => it !== '--quiet').map((it) => (it === '1' ? '900' : it));
   const { stderr } = await dpFtrl(sure, { input });
   assert.doesNotMatch(stderr, /told from 0/);
 });
 
-test('several workloads: rates and matrices of files are called like the files', async () => {
+test('several workloads: rates and matrices from files are named after the files', async () => {
   const [rates, matrix] = [join(folder, 'falling.csv'), join(folder, 'mixed.csv')];
   writeFileSync(rates, '1\n0.5\n0.25\n');
   writeFileSync(matrix, '1,0,0\n1,1,0\n0,1,2\n');

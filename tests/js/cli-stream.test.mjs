@@ -56,7 +56,7 @@ async function inLittleMemory(args, stdin) {
   return { code, numLines };
 }
 
-test('memory: that of a few rows is enough for a long file, or a pipe with a horizon', async () => {
+test('memory: a heap of 24 MB is enough for a long file, or for a pipe with a horizon', async () => {
   const path = table(manyRows);
   const people = ['--user-column', 'who', '--max-contributions', '3', '--min-separation', '7'];
   const buckets = ['--time-column', 'when', '--bucket', 'hour', '--column', 'x'];
@@ -119,7 +119,7 @@ async function onTerminal(args) {
   return stdout;
 }
 
-test('progress: on a terminal, in steps, gone at the end; quiet is quiet', async () => {
+test('progress: a terminal shows the step and clears it at the end, or nothing with --quiet', async () => {
   const args = ['release', ...privacy, '--column', 'x', '--steps', '1000000', table(200_000)];
   const shown = await onTerminal(args);
   assert.match(shown, /\r\x1b\[Kstep \d+ of 1000000 \(\d+ %\)/);
@@ -127,7 +127,7 @@ test('progress: on a terminal, in steps, gone at the end; quiet is quiet', async
   assert.equal(await onTerminal([...args, '--quiet']), '');
 });
 
-test('progress: on a terminal, the bar of a search', onlyInAll, async () => {
+test('progress: a terminal shows the bar of a search', onlyInAll, async () => {
   // The search takes seconds; anything shorter than one second shows no progress.
   const few = table(1000);
   const asked = ['queries', '--workload', 'ranges', ...target, '--column', 'x', '--domain'];
@@ -135,7 +135,7 @@ test('progress: on a terminal, the bar of a search', onlyInAll, async () => {
   assert.match(searched, /\r\x1b\[Kqueries: measurements \[#*\.*\] \d+ iterations, \d+ s/);
 });
 
-test('progress: on a terminal, the seconds of learning from a whole table', async () => {
+test('progress: a terminal shows the seconds of learning from a whole table', async () => {
   const rows = join(folder, 'labelled.csv');
   writeFileSync(rows, `x,y,label\n${'0.5,-0.5,1\n-0.25,1,0\n'.repeat(20_000)}`);
   const args = ['learn', ...target, '--label', 'label', rows];
@@ -143,7 +143,7 @@ test('progress: on a terminal, the seconds of learning from a whole table', asyn
   assert.doesNotMatch(await onTerminal([...args, '--quiet']), /learning for/);
 });
 
-test('queries: a closed pipe is a quiet end', async () => {
+test('queries: a closed pipe ends the command quietly', async () => {
   const ask = ['queries', '--workload', 'ranges', ...target, '--column', 'x', '--quiet', '--json'];
   const pipe = `'${cli}' ${ask.join(' ')} --domain '${fractions(90)}' '${table(1000)}' | head -c 9`;
   const { stdout, stderr } = await run('bash', ['-c', `${pipe}; echo "\${PIPESTATUS[0]}"`]);

@@ -23,7 +23,7 @@ const file = writerIn(folder);
 
 const daily = file('daily.csv', 'day,count,extra\nmon,1,0\ntue,0,1\nwed,1,0\n');
 
-test('tests: the command says in a thread of its host what it says as a process', async () => {
+test('tests: the command prints the same in a thread of its host as in a process of its own', async () => {
   const input = 'x\n1\n0\n1\n';
   const cases = [
     [['--version'], 0],
@@ -62,7 +62,7 @@ test('error: known answers at 1024 steps', async () => {
   close(honaker.meanError, 5.649876013, 1e-9);
 });
 
-test('calibrate: known answer, and the other currencies', async () => {
+test('calibrate: epsilon, rho and mu give the known answers', async () => {
   const it = await json(['calibrate', '--epsilon', '1', '--delta', '1e-6']);
   close(it.noiseMultiplier, 4.224679, 1e-6);
   assert.deepEqual(Object.keys(it).slice(0, 6), [
@@ -81,7 +81,7 @@ test('calibrate: known answer, and the other currencies', async () => {
   close((await json(['calibrate', `--mu=${it.mu}`, '--delta', '1e-6'])).epsilon, 1, 1e-9);
 });
 
-test('error and calibrate: tables for people', async () => {
+test('error and calibrate: without --json they print readable tables', async () => {
   const error = await dpFtrl(['error', '--steps', '1024']);
   assert.match(error.stdout, /^mechanism +optimal\n/);
   assert.match(error.stdout, /\nmax error +2\.9616\d+\n/);
@@ -94,7 +94,7 @@ test('error and calibrate: tables for people', async () => {
   assert.doesNotMatch(ofRho.stdout, /^mu /m);
 });
 
-test('help and version', async () => {
+test('help and version are printed with exit code 0', async () => {
   const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   assert.deepEqual(await dpFtrl(['--version']), {
     code: 0,
@@ -182,7 +182,7 @@ test('release: CSV with step, columns and std; the guarantee on standard error',
   assert.deepEqual(rest, [''], 'a line each');
 });
 
-test('release: quiet is quiet', async () => {
+test('release: --quiet prints nothing on standard error', async () => {
   const { stderr } = await dpFtrl([...release, '--quiet', '--column', 'count', daily]);
   assert.equal(stderr, '');
 });
@@ -313,7 +313,7 @@ test('release: JSON is one object, also when it ends early', async () => {
   assert.deepEqual(rest.error, { code: 'past_horizon', row: 3, line: 4 });
 });
 
-test('release: JSON says where a fault is, and no text of a cell', async () => {
+test('release: JSON says where a fault is, without the text of a cell', async () => {
   const args = [...release, '--json', '--steps', '9', '--quiet'];
   const cases = [
     ['3,SECRET\n', { code: 'not_a_number', row: 2, line: 3, column: 'y' }],
@@ -344,7 +344,7 @@ test('release: JSON says where a fault is, and no text of a cell', async () => {
   for (const message of messages) assert.ok(!message.includes('SEC'), message);
 });
 
-test('release: standard input, with and without a horizon, CR LF, quotes', async () => {
+test('release: standard input with CR LF and quotes is read with and without a horizon', async () => {
   const input = '"my ""count"""\r\n1\r\n" 2 "\r\n-0.5e0';
   for (const more of [[], ['--steps', '3'], ['-'], ['--steps', '5', '-']]) {
     const { code, stdout } = await dpFtrl([...release, ...more], { input });
@@ -417,7 +417,7 @@ test('release: an input that loses rows after they were counted is not complete'
   assert.deepEqual([complete, rows.length], [false, numRows / 2]);
 });
 
-test('release: a closed pipe is a quiet end', async () => {
+test('release: a closed pipe ends the command quietly', async () => {
   const args = [...release, '--steps', '1000000', '--mechanism', 'tree', '--quiet'].join(' ');
   const pipe = `(echo count; yes 1) | '${cli}' ${args} | head -n 2`;
   const command = `${pipe}; echo "\${PIPESTATUS[1]}"`;
@@ -426,7 +426,7 @@ test('release: a closed pipe is a quiet end', async () => {
   assert.match(stdout, /^step,count,std\n1,.*\n0\n$/);
 });
 
-test('release: more rows than the horizon, after the rows that fit', async () => {
+test('release: a row beyond the horizon is refused after the rows that fit are released', async () => {
   for (const input of ['x\n1\n1\n1\n1\n', 'x\n1\n1\n1\n1']) {
     const { stdout } = await fails(
       [...release, '--steps', '2'],
@@ -438,7 +438,7 @@ test('release: more rows than the horizon, after the rows that fit', async () =>
   }
 });
 
-test('release: a bad cell is named; with a horizon the rows before it are valid', async () => {
+test('release: a bad cell is located, and with a horizon the rows before it are released', async () => {
   const cases = [
     ['x,y\n1,2\n3,\n', /row 2 \(line 3\), column "y" is empty/],
     ['x,y\n1,2\n3,abc\n', /row 2 \(line 3\), column "y" is not a number/],
@@ -481,7 +481,7 @@ test('release: cells of the input are shown with --show-nonprivate only', async 
   }
 });
 
-test('release: the cells of a file without header are not taken for names', async () => {
+test('release: errors do not show the cells of a file without a header as names of columns', async () => {
   const looks = /the first row does not look like a header that names the columns/;
   for (const first of [
     'alice@example.org,eve@example.org',
@@ -514,7 +514,7 @@ test('release: blank lines at the end are no rows', async () => {
   assert.equal(stdout.trimEnd().split('\n').length, 3);
 });
 
-test('release: headers that cannot be right', async () => {
+test('release: headers that cannot be right are refused', async () => {
   const cases = [
     ['', [], /the input is empty/],
     ['x\n', [], /has a header but no rows/],
@@ -637,14 +637,14 @@ test('misuse: exit code 2 and one clear line', async () => {
   }
 });
 
-test('failure: exit code 1', async () => {
+test('failure: a lack of memory gives exit code 1', async () => {
   const header = Array.from({ length: 4096 }, (_, i) => `c${i}`).join(',');
   const args = [...release, '--mechanism', 'square-root', '--steps', '16777216'];
   const { stdout } = await fails(args, 1, /memory/, { input: `${header}\n` });
   assert.equal(stdout, '');
 });
 
-test('--output: the file appears whole', async () => {
+test('--output: the whole table is in the file, and no temporary file is left', async () => {
   const output = join(folder, 'out.csv');
   const { code, stdout } = await dpFtrl([
     ...release,
@@ -710,7 +710,7 @@ test('--output: a signal in the middle leaves the old file and no other', async 
   }
 });
 
-test('examples: the file in the repository runs', async () => {
+test('examples: release runs on every example with a column "count"', async () => {
   const examples = join(root, 'examples');
   const tables = readdirSync(examples).filter((name) => name.endsWith('.csv'));
   let numRun = 0;
@@ -744,7 +744,7 @@ test('release --count: each row counts as 1, whatever its columns are', async ()
   await fails(both, 2, /--count sums no column: give it or --column/, { input });
 });
 
-test('release: it is said where noise hides every total, and only there', async () => {
+test('release: a warning says when noise hides every total, and only then', async () => {
   const input = `x\n${'1\n'.repeat(200)}`;
   const run = async (...more) => {
     const { code, stderr } = await dpFtrl(['release', '--epsilon', '1', '--delta', '1e-6', ...more], { input });

@@ -24,7 +24,7 @@ function parseInPieces(text, sizes, options) {
   return [...records, ...parser.end()];
 }
 
-test('csv: equal to the oracle on random tables, however they arrive', () => {
+test('csv: random tables are read as by the oracle, in pieces of any size', () => {
   const random = generator(1);
   const pick = (list) => list[Math.floor(random() * list.length)];
   const letters = ['a', '1', '.', ' ', '-', 'é', '😀', ',', '"', '\n', '\r\n', ';'];
@@ -87,7 +87,7 @@ test('csv: a record is complete with its line end, without waiting for more', ()
   assert.deepEqual(parser.end(), []);
 });
 
-test('csv: line numbers, byte order mark, blank lines, last line without an end', () => {
+test('csv: line numbers are right with a byte order mark, blank lines and an unfinished last line', () => {
   const records = parseInPieces('\ufeffa,b\n\n"x\r\ny",2\r\n3,4', [1]);
   assert.deepEqual(records, [
     { cells: ['a', 'b'], line: 1 },
@@ -116,7 +116,7 @@ test('csv: what RFC 4180 does not allow is refused with its line', () => {
   }
 });
 
-test('csv: bytes cut inside a character, and bytes that are not UTF-8', async () => {
+test('csv: a character split between two pieces is read, and bytes that are not UTF-8 are refused', async () => {
   async function* bytes(...pieces) {
     yield* pieces;
   }
@@ -132,7 +132,7 @@ test('csv: bytes cut inside a character, and bytes that are not UTF-8', async ()
   await assert.rejects(csvRecords(bytes(Uint8Array.of(0xc3))).next(), /not UTF-8/);
 });
 
-test('csv: the separator of a header is what it has most of outside of quotes', () => {
+test('csv: the separator of a header is the most frequent one outside quotes', () => {
   for (const [text, most, rival, isComplete] of [
     ['a,b\n1;2;3\n', ',', undefined, true],
     ['a;b\r\n', ';', undefined, true],

@@ -79,7 +79,7 @@ async function recorded(use) {
   return events;
 }
 
-test('files: bytes are on the disk before they get their name, and the name after', async () => {
+test('files: bytes are synced before the file is renamed, and the folder is synced afterwards', async () => {
   const { writeFile } = await importSource('cli/output/output.ts');
   const { replaceFile } = await importSource('stores/files.ts');
   for (const [write, name] of [[writeFile, 'synced-output'], [replaceFile, 'synced-store']]) {
@@ -125,7 +125,7 @@ test('files: a lock is whole and on the disk before it has its name', async () =
   unlinkSync(`${path}.lock`);
 });
 
-test('files: a new file is never one that somebody else has put there', async () => {
+test('files: a file that another process put in the place of a new one is not written into', async () => {
   const { replaceFile } = await importSource('stores/files.ts');
   const [path, victim] = ['raced', 'victim'].map((name) => join(folder, name));
   writeFileSync(victim, 'mine');
@@ -145,7 +145,7 @@ test('files: a new file is never one that somebody else has put there', async ()
   assert.equal(readFileSync(victim, 'utf8'), 'mine');
 });
 
-test('files: who could read a file can read the next one, and nobody else', async () => {
+test('files: a replaced file keeps its permissions, and no other group gets them', async () => {
   const { permit, replaceFile, permissionsOf } = await importSource('stores/files.ts');
   const path = join(folder, 'permitted');
   await replaceFile(path, 'first');
@@ -227,7 +227,7 @@ test('file store: a full disk is named, and nothing is lost', async () => {
   assert.deepEqual([...readFileSync(path)], [6]);
 });
 
-test('file store: a disk without room for the lock is named, and the next one gets it', async () => {
+test('file store: a disk without room for the lock is reported, and opening works once there is room', async () => {
   const { FileStore } = await importSource('file-store.ts');
   const inside = mkdtempSync(join(folder, 'lock-'));
   const path = join(inside, 'store');

@@ -47,7 +47,7 @@ const rules = {
 };
 
 for (const [name, how] of Object.entries(rules)) {
-  test(`gradient ledger: ${name} has the weights of one life, over several`, async () => {
+  test(`gradient ledger: ${name} gives the same weights over several restarts as without any`, async () => {
     const options = { ...seeded, ...how };
     const learner = dp.gradientLearner(options);
     const path = join(scratch, name.replaceAll(' ', '-'));
@@ -88,7 +88,7 @@ test('gradient ledger: the key is drawn once, and the weights are those of a rel
   totals.dispose();
 });
 
-test('gradient ledger: nothing is shown that was not stored, and no step is made of two batches', async () => {
+test('gradient ledger: nothing is shown before it is stored, and a step is bound to one batch', async () => {
   const store = memory();
   const ledger = await dp.gradientLearnerLedger({ ...seeded, store });
   store.broken = true;
@@ -192,7 +192,7 @@ test('gradient ledger: bad input is refused by name, and changes nothing', async
   await assert.rejects(ledger.update([]), code('disposed', { message }));
 });
 
-test('gradient ledger: weights that leave the doubles are told, in every life', async () => {
+test('gradient ledger: weights too large for a double are reported, also after a restart', async () => {
   const store = memory();
   const options = { ...target, insecureSeed: 1, rate: 1e308, store };
   const ledger = await dp.gradientLearnerLedger(options);

@@ -61,7 +61,7 @@ test('histogram: every way of giving records leads to the same bits', () => {
   }
 });
 
-test('histogram: many records of a step are taken in pieces, or none of them', () => {
+test('histogram: many records of one step are all counted, or none if one is refused', () => {
   const wide = Array.from({ length: 3000 }, (_, i) => `c${i}`);
   withHistogram({ ...clear, categories: wide, numSteps: 1, mechanism: 'output' }, (histogram) => {
     const some = Array.from({ length: 500 }, (_, k) => wide[(7 * k) % 100]);
@@ -93,7 +93,7 @@ test('histogram: the claim is about records, and noise is made for their distanc
   sums.dispose();
 });
 
-test('histogram: a total costs counts little, and with replace-one is the better of all', () => {
+test('histogram: measuring the total costs the counts little, and all stds are as predicted', () => {
   const num = 4;
   const stds = kinds.map((changes) =>
     withHistogram({ ...what, ...changes }, (histogram) => {
@@ -142,7 +142,7 @@ test('histogram: a window forgets what has left it', () => {
   });
 });
 
-test('histogram: consistent counts are never farther from the truth, and say what they are', () => {
+test('histogram: consistent counts are closer to the truth, and name their post-processing', () => {
   withHistogram(what, (histogram) => {
     const all = histogram.releaseMany(records);
     const truth = records.map((_, t) => truthOf(records.slice(0, t + 1)));
@@ -255,7 +255,7 @@ for (const [name, make] of [
   ['appends', appendingStore],
   ['only saves', memoryStore],
 ]) {
-  test(`histogram: a ledger in a store that ${name} goes on with the bits of one process`, async () => {
+  test(`histogram: a ledger in a store that ${name} continues with the same bits as in one process`, async () => {
     for (const changes of kinds) {
       const options = { ...what, ...changes };
       const whole = withHistogram(options, (it) => it.releaseMany(records));
@@ -308,7 +308,7 @@ test('histogram: errors of a ledger say what was called', async () => {
   ledger.dispose();
 });
 
-test('statistics: what releaseSteps refuses names the step, and no step is decided', async () => {
+test('statistics: an error of releaseSteps names the step, and no step is released', async () => {
   const target = { numSteps: 9, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 4 };
   const counts = { statistic: 'histogram', categories: ['tea', 'coffee'], ...target };
   const moments = { statistic: 'moments', ranges: [[0, 1], [0, 1]], ...target };

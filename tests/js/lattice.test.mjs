@@ -52,7 +52,7 @@ test('lattice: the totals are those of the core, bit for bit', () => {
   assert.equal(hash, 7493336178837884560n);
 });
 
-test('lattice: a tree releases integers', () => {
+test('lattice: a tree releases multiples of the grid', () => {
   withSums({ mechanism: 'tree', dimension: 2 }, (sums) => {
     for (const x of sums.releaseMany(records(40))) assert.ok(Number.isInteger(x / sums.grid));
   });
@@ -84,7 +84,7 @@ test('lattice: the certificate claims zCDP with discrete noise, and GDP with rou
   });
 });
 
-test('lattice: a step of contributions is the step of their sum', () => {
+test('lattice: a step of several contributions equals a step with their sum', () => {
   for (const mechanism of ['honaker', 'blt-rational']) {
     const expected = withSums({ mechanism }, (sums) => sums.releaseMany([0.75, 1]));
     withSums({ mechanism }, (sums) => {
@@ -147,7 +147,7 @@ test('lattice: a ledger goes on where it stopped', async () => {
   }
 });
 
-test('lattice: what has no integers is refused by name, before any record', () => {
+test('lattice: mechanisms and options without integer measurements are refused by name', () => {
   const refuse = (options, code, message) =>
     rejects(
       () => dp.prefixSum({ ...target, ...options }),

@@ -55,7 +55,7 @@ const kinds = {
 };
 
 for (const [name, how] of Object.entries(kinds)) {
-  test(`learner ledger: ${name} goes on with the same weights, over several lives`, async () => {
+  test(`learner ledger: ${name} continues with the same weights after every restart`, async () => {
     const options = { ...target, ...how, insecureSeed: 3 };
     const toLabel = (i) => (how.numClasses ? Number(label(i) > 0) : label(i));
     const learner = dp.learner(options);
@@ -88,7 +88,7 @@ for (const [name, how] of Object.entries(kinds)) {
   });
 }
 
-test('learner ledger: several examples are stored once', async () => {
+test('learner ledger: several examples are stored with one save', async () => {
   const store = memory();
   const ledger = await dp.learnerLedger({ ...target, store });
   await ledger.learn([...example(0), ...example(1), ...example(2)], [1, -1, 1]);
@@ -151,7 +151,7 @@ test('learner ledger: a loss of the caller sees nothing that was not stored', as
   ledger.dispose();
 });
 
-test('learner ledger: a memo is kept from the first life on, and a key has one identity', async () => {
+test('learner ledger: the first memo is kept after restarts, and each key has one identity', async () => {
   const [store, other] = [memory(), memory()];
   const memo = Uint8Array.of(1, 2, 3);
   const ledger = await dp.learnerLedger({ ...target, store, memo });
@@ -266,7 +266,7 @@ test('learner ledger: its bytes are those of the library in C++', async () => {
   assert.equal(digest.readBigUInt64LE(), 17017921941486635181n);
 });
 
-test('learner ledger: another learner, seed or damaged bytes are refused', async () => {
+test('learner ledger: stores of another learner or seed, or with damaged bytes, are refused', async () => {
   const store = memory();
   const ledger = await dp.learnerLedger({ ...target, store });
   await ledger.learn(example(0), [1]);

@@ -45,7 +45,7 @@ const code = (expected, message) => (error) => {
   return true;
 };
 
-test('ledger: its releases are those of a running total, over several lives', async () => {
+test('ledger: its releases over several restarts are those of one running total', async () => {
   const options = { dimension: 2, insecureSeed: 3 };
   for (const mechanism of ['tree', 'optimal', 'blt-rational']) {
     const path = place(`lives-${mechanism}`);
@@ -213,7 +213,7 @@ function gate() {
   return { passed, open };
 }
 
-test('ledger: one at a time has a store, whatever store it is', async () => {
+test('ledger: only one ledger at a time can use a store, whatever its kind', async () => {
   const file = await FileStore.open(place('shared'));
   const inUse = code('store_in_use', /store must not be in use, got one that another ledger has/);
   for (const store of [file, memoryStore(), Object.freeze(memoryStore())]) {
@@ -261,7 +261,7 @@ test('ledger: one that was disposed of has its store until it has saved', async 
   second.dispose();
 });
 
-test('ledger: a store without bytes is empty, one with something else is refused', async () => {
+test('ledger: a store that loads null is empty, and one that loads a string is refused', async () => {
   const odd = (stored) => ({ ...memoryStore(), load: async () => stored });
   const ledger = await dp.ledger({ ...target, store: odd(null) });
   assert.equal(ledger.step, 0);
@@ -298,7 +298,7 @@ test('ledger: the wrong mechanism, seed, bytes and stores are refused', async ()
   await assert.rejects(dp.ledger(target), code('wrong_type', /store must be/));
 });
 
-test('file store: only its owner may read it, and only one may have it open', async () => {
+test('file store: only the owner may read the file, and only one store may have it open', async () => {
   const path = place('alone');
   await withLedger(path, {}, async (ledger) => {
     await ledger.release(0, [1]);
@@ -323,7 +323,7 @@ test('file store: the lock of a process that is gone is taken over', async () =>
   if (existsSync('/proc/self/stat')) await (await FileStore.open(path)).close();
 });
 
-test('file store: of many that find the lock of a dead process one takes it over', async () => {
+test('file store: if many processes find the lock of a dead one, only one takes it over', async () => {
   const path = place('contended');
   writeFileSync(`${path}.lock`, '999999999 12');
   const other = `import { FileStore } from ${JSON.stringify(entryUrl('dp-ftrl/file-store').href)};
@@ -356,7 +356,7 @@ test('file store: what lies at FILE.new is not written into', async () => {
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-test('file store: a link leads to the one file; other names of it are refused', async () => {
+test('file store: a symbolic link leads to its file, and a file with two hard links is refused', async () => {
   const [path, name] = [place('real'), place('name')];
   await withLedger(path, {}, (ledger) => ledger.release(0, [1]));
   symlinkSync(path, name);
@@ -379,7 +379,7 @@ test('file store: a link leads to the one file; other names of it are refused', 
   assert.ok(!existsSync(`${name}.lock`) && !existsSync(`${path}.lock`));
 });
 
-test('file store: what could not be saved leaves the old bytes', async () => {
+test('file store: saved bytes are loaded, and missing folders and saves after closing are refused', async () => {
   const path = place('folder/missing');
   await assert.rejects(FileStore.open(path), code('invalid_argument', /in a folder that exists/));
   const store = await FileStore.open(place('closed'));
@@ -446,7 +446,7 @@ test('file store: saves at the same time are made one after the other', async ()
   assert.deepEqual(new Uint8Array(readFileSync(path)), all.at(-1));
 });
 
-test('file store: nothing is saved over what others have saved since', async () => {
+test('file store: a save never overwrites what another store has saved since', async () => {
   const path = place('since');
   await withLedger(path, {}, (ledger) => ledger.release(0, [0]));
   const store = await FileStore.open(path);
@@ -472,7 +472,7 @@ test('file store: nothing is saved over what others have saved since', async () 
   await blind.close();
 });
 
-test('file store: what is no path is refused', async () => {
+test('file store: a path that is not a non-empty string is refused', async () => {
   for (const path of [undefined, 5, {}]) {
     const refused = code('wrong_type', /FileStore: path must be a string/);
     await assert.rejects(FileStore.open(path), refused);
@@ -484,7 +484,7 @@ test('file store: what is no path is refused', async () => {
 const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--steps', '8'];
 const seeded = [...release, '--seed', '5', '--mechanism', 'tree', '--quiet'];
 
-test('release --state: rows of several days are one release', async () => {
+test('release --state: runs on several days give the rows of one release', async () => {
   const rows = [1, 0, 1, 1, 0, 1];
   const csv = (values) => ['count', ...values].map((value) => `${value}\n`).join('');
   const path = place('days');
@@ -514,7 +514,7 @@ test('release --state: rows of several days are one release', async () => {
   await fails(state, 2, /row 3 .* is past the horizon/, { input: csv([1, 1, 1]) });
 });
 
-test('ledger: steps of many contributions, and a memo that is stored with them', async () => {
+test('ledger: steps may have many contributions, and a memo is stored with them', async () => {
   const options = { dimension: 2, insecureSeed: 3 };
   const path = place('steps');
   const steps = [[1, 0, 0.5, 0.5], [], [0, 1], [0.1, 0.2, 0.3, 0.4, 5, 6]];

@@ -62,7 +62,7 @@ test('noise: seeking changes no number', () => {
   });
 });
 
-test('noise: a checkpoint goes on, and a damaged one does not', () => {
+test('noise: a stream continues from a checkpoint, and a damaged checkpoint is refused', () => {
   const whole = all({});
   const bytes = withNoise({}, (noise) => {
     noise.rounded({ numRows: 11, scale: 64 });
@@ -76,7 +76,7 @@ test('noise: a checkpoint goes on, and a damaged one does not', () => {
   });
 });
 
-test('noise: increments of few bands add up to the noise of sums and keep nothing', () => {
+test('noise: increments of few bands add up to the noise of sums, and need no state', () => {
   for (const mechanism of ['independent', 'lambda-cgd', 'banded-inverse-square-root']) {
     const sums = all({ mechanism, dimension: 3 }, 2 ** 20);
     const increments = all({ mechanism, dimension: 3, increments: true }, 2 ** 20);
@@ -210,7 +210,7 @@ const native = [
   ],
 ];
 
-test('noise: checkpoints of a native build are taken back, and made', () => {
+test('noise: checkpoints are those of a native build, and can be restored', () => {
   for (const [mechanism, hex] of native) {
     const place = { dimension: 2, firstCoordinate: 2, key: undefined, insecureSeed: 5 };
     const wanted = { numRows: 40 - 17, scale: 64 };

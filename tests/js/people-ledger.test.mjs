@@ -48,11 +48,11 @@ async function withLedger(store, use, options = {}) {
   }
 }
 
-test('people ledger: the totals of a people sum, opened again after every call', async () => {
+test('people ledger: reopened after every call, it gives the totals of a people sum', async () => {
   await goesOnAfterEveryCall({});
 });
 
-test('people ledger: sums of a window, opened again after every call', async () => {
+test('people ledger: reopened after every call, it gives the sums of a window', async () => {
   // The first visits of ann leave the window, as does a day without visits.
   for (const window of [1, 2, 3]) await goesOnAfterEveryCall({ workload: { window } });
   const { totals } = expectedOf();
@@ -107,7 +107,7 @@ async function goesOnAfterEveryCall(more) {
   assert.ok(numDropped > 0);
 }
 
-test('people ledger: a release is what it was, whoever contributes later', async () => {
+test('people ledger: a release stays the same when others contribute later', async () => {
   await withLedger(appendingStore(), async (ledger) => {
     await ledger.contribute(['ann', 'bob'], [1, 1]);
     const [first] = await ledger.release(0);
@@ -122,7 +122,7 @@ test('people ledger: a release is what it was, whoever contributes later', async
   });
 });
 
-test('people ledger: appends what is new, of persons and of steps', async () => {
+test('people ledger: only new contributions and steps are appended to the store', async () => {
   const store = appendingStore();
   await withLedger(store, async (ledger) => {
     for (let i = 0; i < 20; ++i) await ledger.contribute(`person ${i}`, [1]);
@@ -145,7 +145,7 @@ test('people ledger: appends what is new, of persons and of steps', async () => 
   }, { durable: 'release' });
 });
 
-test('people ledger: with durable release no base has what was not released', async () => {
+test('people ledger: with durable release, unreleased contributions are not stored, even with a long log', async () => {
   const options = { dimension: 600, durable: 'release' };
   const store = appendingStore();
   const { save } = store;
@@ -177,7 +177,7 @@ test('people ledger: with durable release no base has what was not released', as
   }, options);
 });
 
-test('people ledger: what could not be stored is stored with the next call, and counts once', async () => {
+test('people ledger: data that could not be stored is stored with the next call, and counts once', async () => {
   const { totals } = expectedOf();
   const store = appendingStore();
   await withLedger(store, async (ledger) => {
@@ -213,7 +213,7 @@ test('people ledger: what could not be stored is stored with the next call, and 
   });
 });
 
-test('people ledger: a file grows by what was contributed', async () => {
+test('people ledger: a contribution adds less than 100 bytes to a file', async () => {
   const path = join(scratchFolder('people-ledger'), 'people.state');
   const store = await FileStore.open(path);
   await withLedger(store, async (ledger) => {
@@ -253,7 +253,7 @@ test('people ledger: another participation, mechanism, width or kind is refused'
   assert.equal(dp.liveHandles, 0);
 });
 
-test('people ledger: without a delta and in mode lattice as a people sum', async () => {
+test('people ledger: without a delta and in mode lattice, its totals are those of a people sum', async () => {
   const pure = { numSteps: 12, epsilon: 1, participation, pure: true, insecureSeed: 5 };
   for (const options of [pure, { ...target, mode: 'lattice' }]) {
     const { totals } = expectedOf(options);

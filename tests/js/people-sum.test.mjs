@@ -38,7 +38,7 @@ function increments(options, contribute) {
   });
 }
 
-test('people sum: what it says of itself', () => {
+test('people sum: its properties are right, and its grid and std are those of a prefix sum', () => {
   const options = { numSteps: 9, dimension: 3, clipNorm: 2 };
   withPeople(options, (sums) => {
     assert.deepEqual([sums.dimension, sums.numSteps, sums.step], [3, 9, 0]);
@@ -53,7 +53,7 @@ test('people sum: what it says of itself', () => {
   });
 });
 
-test('people sum: the earliest that keeps the pattern counts, whoever else is there', () => {
+test('people sum: the earliest contributions that fit the pattern count, regardless of other people', () => {
   const random = generator(1);
   for (let round = 0; round < 60; ++round) {
     const [participations, minSeparation] = [
@@ -105,7 +105,7 @@ test('people sum: parts of a person are added, then clipped; everybody adds up',
   assert.deepEqual(increments({ numSteps: 1 }, (sums) => sums.contribute(crowd, ones)), [50]);
 });
 
-test('people sum: each record a step, as one by one; totals into an array of ours', () => {
+test('people sum: releaseEach gives the totals of single steps, and fills the given array', () => {
   const participation = { participations: 2, minSeparation: 3 };
   const options = { numSteps: 6, dimension: 2, participation };
   const people = ['a', 'b', 'a', 'a', 'b', 'b'];
@@ -148,7 +148,7 @@ test('prefix sum: contributions of a step are clipped one by one and added up', 
   });
 });
 
-test('bad input: what is refused is named, and what came before it stays', () => {
+test('bad input: errors name the problem, and what came before it is kept', () => {
   withPeople({ numSteps: 3 }, (sums) => {
     const cases = [
       [() => sums.contribute(5, [1]), TypeError, 'wrong_type', /people must be a string or an/],

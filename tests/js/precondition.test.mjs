@@ -31,7 +31,7 @@ const table = { features, labels };
 const shareOf = (model) =>
   dp.predict(model, features).filter((score, i) => score >= 0 === labels[i] > 0).length / 600;
 
-test('precondition: both parts together cost the target, and the noise of each is that of its part', () => {
+test('precondition: both parts together spend the target, and the noise fits the part of the learner', () => {
   for (const [epsilon, delta] of [
     [0.5, 1e-5],
     [4, 1e-6],
@@ -123,7 +123,7 @@ function byParts(neighbours) {
   return solveTransposed(L, lastWeights).map((weight) => weight / Math.sqrt(3));
 }
 
-test('precondition: the model is what its public parts make', () => {
+test('precondition: the model equals one that is computed from public functions', () => {
   for (const neighbours of ['zero-out', 'replace-one']) {
     const { lastWeights } = dp.learn({ ...target, ...table, neighbours });
     byParts(neighbours).forEach((weight, i) => close(lastWeights[i] / weight, 1, 1e-6));
@@ -131,7 +131,7 @@ test('precondition: the model is what its public parts make', () => {
   assert.equal(dp.liveHandles, 0);
 });
 
-test('precondition: features that hang together are told apart', () => {
+test('precondition: correlated features are learned better than without preconditioning', () => {
   const plain = [1, 2, 3].map((seed) => shareOf(dp.learn({ ...target, ...table, precondition: false, insecureSeed: seed })));
   const better = [1, 2, 3].map((seed) => shareOf(dp.learn({ ...target, ...table, insecureSeed: seed })));
   assert.ok(Math.min(...better) > 0.9, `${better}`);
@@ -160,7 +160,7 @@ test('precondition: dp-ftrl/learner learns the same', async () => {
   assert.equal(small.liveHandles, 0);
 });
 
-test('precondition: what the parts may spend is told before, from public numbers', () => {
+test('precondition: preconditioningCost gives the cost of both parts from public numbers', () => {
   const { preconditioning, certificate } = dp.learn({ ...target, ...table });
   const given = { epsilon: 4, delta: 1e-6, dimension: 3, numRows: 600 };
   const { isDefault, mu, rho, ...parts } = dp.preconditioningCost(given);
@@ -176,7 +176,7 @@ test('precondition: what the parts may spend is told before, from public numbers
   refused({ rows: 1 }, TypeError, 'wrong_type', /rows/);
 });
 
-test('precondition: fresh noise, one row, features that are always 0', () => {
+test('precondition: noise is fresh in every run, and one row or features of 0 give finite weights', () => {
   const { insecureSeed: _, ...safe } = target;
   const [one, two] = [safe, safe].map((given) => dp.learn({ ...given, ...table }));
   assert.equal(one.private, true);
@@ -212,7 +212,7 @@ function borderOf({ epsilon, delta }, { width, neighbours }) {
   return 2 * (neighbours === 'replace-one' ? 2 : 1) * stddev * Math.SQRT2 * width ** 1.5;
 }
 
-test('precondition: the default where noise is less than half of what the moments are, by public numbers alone', () => {
+test('precondition: the default depends on public numbers alone, and is on where noise is low enough', () => {
   const usual = { ...target, precondition: undefined };
   for (const [more, width] of [
     [{}, 3],
@@ -241,7 +241,7 @@ test('precondition: the default where noise is less than half of what the moment
   assert.ok('preconditioning' in dp.learn({ ...wide, intercept: false }));
 });
 
-test('precondition: the default of candidates is by the rows that they learn from', async () => {
+test('precondition: the default for candidates depends on the number of rows that they learn from', async () => {
   const { learnerEpsilon } = dp.tuningCost({ epsilon: 4, delta: 1e-6, numCandidates: 3 });
   const border = borderOf({ epsilon: learnerEpsilon, delta: 1e-6 }, { width: 3 });
   const training = (numRows) => numRows - Math.ceil(numRows / 10);
@@ -293,7 +293,7 @@ test('learn --precondition: the model is that of the library, a budget pays the 
   close(releases[0].mu, dp.calibrate({ epsilon: 4, delta: 1e-6 }).mu, 1e-12);
 });
 
-test('learn: a command says whether second moments come first, and which option is in their way', async () => {
+test('learn: the command says whether second moments come first, or which option prevents it', async () => {
   const path = join(folder, 'default.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--range', '*=-1:1', path];
@@ -341,7 +341,7 @@ test('learn: candidates of a command have second moments first as those of the l
   }
 });
 
-test('learn: a table too large to keep has second moments first only where that is asked for', async () => {
+test('learn: a table too large to keep has second moments first only on request or with candidates', async () => {
   const { wholeFor, withoutText } = await importSource('cli/commands/learn/whole.ts');
   const target = { epsilon: 4, delta: 1e-6, neighbours: 'zero-out' };
   const problem = (batchSize) => ({ batchSize, inputs: [{ name: 'a' }] });
@@ -356,7 +356,7 @@ test('learn: a table too large to keep has second moments first only where that 
   assert.ok(wholeFor(dp, settings({ candidates }), large).moments.isDefault);
 });
 
-test('learn: what cannot have second moments first costs nothing, and --test is warned of', async () => {
+test('learn: a refused --precondition costs no budget, and --test gives a warning', async () => {
   const wide = join(folder, 'wide.csv');
   const names = Array.from({ length: 512 }, (_, i) => `x${i}`);
   const cells = names.map(() => '0.5').join(',');

@@ -78,7 +78,7 @@ test('pure: records are clipped in l1-norm over all entries', () => {
   assert.deepEqual(added([0, 8]), Float64Array.of(0, 1));
 });
 
-test('pure: people and ledgers release it, and go on', async () => {
+test('pure: people sums bound contributions, and ledgers continue where they stopped', async () => {
   const participation = { participations: 2, minSeparation: 1 };
   const people = (steps) =>
     withSums(
@@ -110,7 +110,7 @@ test('pure: people and ledgers release it, and go on', async () => {
   await store.close();
 });
 
-test('pure: noise is beyond its half width as often as is said, of a step and of all', () => {
+test('pure: noise exceeds its half width as often as stated, for one step and for all steps', () => {
   const [numSteps, dimension, grid] = [40, 4000, 2 ** -10];
   const shape = { numSteps, grid, arity: 3 };
   const largest = new Float64Array(dimension);
@@ -226,7 +226,7 @@ test('pure: what has no meaning without a delta is refused by name', async () =>
   });
 });
 
-test('compare: pure and approximate meet at a delta', () => {
+test('compare: pure and approximate DP have the same error at the crossover delta', () => {
   // Phi(-e / mu + mu / 2) - e^e Phi(-e / mu - mu / 2) with 30 digits, where mu is the quotient of
   // the errors 2.9554525 (the optimum at multiplier 1) and sqrt(170.5078125) / e.
   for (const [epsilon, delta] of [[0.1, 2.45694e-8], [1, 3.83078e-7], [4, 6.28513e-6]]) {
@@ -253,7 +253,7 @@ test('compare: pure and approximate meet at a delta', () => {
 const input = 'who,x,y\na,1,2\nb,0,0\na,3,-1\nc,1,1\n';
 const pureRelease = ['release', '--pure', '--epsilon', '1', '--clip', '1', '--column', 'x'];
 
-test('release --pure: rows, a guarantee without a delta, and its norm', async () => {
+test('release --pure: the guarantee has no delta, and names the l1-norm', async () => {
   const { code, stdout, stderr } = await dpFtrl([...pureRelease, '--column', 'y'], { input });
   assert.equal(code, 0, stderr);
   const [head, ...rows] = stdout.trim().split('\n');
@@ -268,7 +268,7 @@ test('release --pure: rows, a guarantee without a delta, and its norm', async ()
   assert.equal(json.certificate.laplace.norm, 'l1');
 });
 
-test('release --pure --json: half widths of every step, those of the package', async () => {
+test('release --pure --json: every step has the half width of the package', async () => {
   const path = join(scratch, 'half-widths.state');
   const steps = ['--steps', '40', '--json', '--quiet'];
   for (const more of [[], ['--user-column', 'who', '--max-contributions', '1'], ['--state', path]]) {
@@ -314,7 +314,7 @@ test('release --pure: what does not go with it is refused', async () => {
   await fails(['learn', '--pure'], 2, /--pure/, { input });
 });
 
-test('incrementStddevs: those of the tree are measured in totals without a delta', () => {
+test('incrementStddevs: those of the tree match the noise of totals without a delta', () => {
   const numSteps = 25;
   const tree = { arity: 5, subtractive: true };
   const unit = dp.incrementStddevs({ mechanism: 'tree-k', ...tree, numSteps });
@@ -340,7 +340,7 @@ test('incrementStddevs: those of the tree are measured in totals without a delta
 const visits = 'time,who,what\n2026-01-01,a,x\n2026-01-02,b,y\n2026-01-02,c,x\n2026-01-04,a,z\n';
 const pureCount = ['count', '--pure', '--epsilon', '2', '--time-column', 'time', '--bucket', 'day'];
 
-test('count --pure: counts by category, their std, and a guarantee without a delta', async () => {
+test('count --pure: counts by category have the predicted std, and the guarantee has no delta', async () => {
   const more = ['--by', 'what', '--domain', 'x,y', '--other', '--show-nonprivate', '--json'];
   const { code, stdout, stderr } = await dpFtrl([...pureCount, ...more], { input: visits });
   assert.equal(code, 0, stderr);
@@ -359,7 +359,7 @@ test('count --pure: counts by category, their std, and a guarantee without a del
   assert.doesNotMatch(plain.stderr, /delta|l2-norm/);
 });
 
-test('count --pure: a person changes all counts of a bucket by 1 in l1-norm, and no delta beside', async () => {
+test('count --pure: a person changes a bucket by at most 1 in l1-norm, and --delta is refused', async () => {
   const people = ['--user-column', 'who', '--max-contributions', '1', '--by', 'what', '--domain', 'x,y'];
   const shown = [...people, '--show-nonprivate', '--json'];
   const input = 'time,who,what\n2026-01-01,a,x\n2026-01-01,a,y\n2026-01-02,a,x\n';
@@ -412,7 +412,7 @@ test('release --pure --state: goes on where it stopped, and refuses another targ
   });
 });
 
-test('compare --epsilon: one axis for both kinds of noise', async () => {
+test('compare --epsilon: one table shows the errors of both kinds of noise by delta', async () => {
   const compare = ['compare', '--steps', '40', '--epsilon', '1'];
   const json = JSON.parse((await dpFtrl([...compare, '--json'])).stdout);
   assert.deepEqual(json, dp.compare({ numSteps: 40, epsilon: 1 }));

@@ -53,14 +53,14 @@ test('simulationNoise: rows do not depend on how many are asked for at once', ()
   }
 });
 
-test('simulationNoise: pieces of short rows follow each other', () => {
+test('simulationNoise: many short rows are the same when read at once or one by one', () => {
   for (const precision of PRECISIONS) {
     const place = { mechanism: 'tree', numSteps: 9000, precision };
     assert.deepEqual(all(place), oneByOne(place));
   }
 });
 
-test('simulationNoise: doubles are what noise of the same seed rounds', () => {
+test('simulationNoise: doubles round to the numbers of noise with the same seed', () => {
   for (const mechanism of ['blt', 'tree', 'optimal', 'square-root']) {
     const rows = all({ mechanism, precision: 'float64', dimension: 90 });
     const noise = dp.noise({ mechanism, numSteps: NUM_STEPS, dimension: 90, insecureSeed: 3 });
@@ -98,7 +98,7 @@ test('simulationNoise: rows of both precisions have the covariance of the mechan
   }
 });
 
-test('simulationNoise: single precision, and every generator, has bits of its own', () => {
+test('simulationNoise: each precision and each generator gives different numbers', () => {
   const doubles = all({ precision: 'float64', dimension: 70 });
   const rows = ['chacha20', 'chacha12', 'chacha8'].map((generator) => all({ generator, dimension: 70 }));
   assert.deepEqual(rows[0], all({ dimension: 70 }));
@@ -121,13 +121,13 @@ test('simulationNoise: shards with a seed have the numbers of the whole, and see
   }
 });
 
-test('simulationNoise: without a seed every stream is another one', () => {
+test('simulationNoise: without a seed every stream is different', () => {
   assert.deepEqual(all({ seed: 4n }), all({ seed: 4 }));
   assert.notDeepEqual(all({ seed: 4 }), all({}));
   assert.notDeepEqual(all({ seed: undefined }), all({ seed: undefined }));
 });
 
-test('simulationNoise: no rows are an empty array, and bad arguments change nothing', () => {
+test('simulationNoise: next(0) gives an empty array, and bad arguments change nothing', () => {
   for (const precision of PRECISIONS) {
     withRows({ precision, dimension: 2 }, (noise) => {
       const Rows = ARRAYS[precision];

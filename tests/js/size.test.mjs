@@ -27,16 +27,16 @@ function check(t, name, size, budget) {
   assert.ok(size <= budget, `${name} is ${size} bytes after Brotli, the budget is ${budget}`);
 }
 
-test('size: the WebAssembly file', (t) => {
+test('size: the WebAssembly file is within its budget', (t) => {
   check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 459_000);
 });
 
-test('size: the counter, its module and its code', (t) => {
+test('size: the module and the code of the counter are within their budgets', (t) => {
   check(t, 'counter.wasm', sizeOf('counter.wasm'), 126_700);
   check(t, 'counter.js', sizeOf('counter.js'), 17_600);
 });
 
-test('size: the small learner, its module and its code', (t) => {
+test('size: the module and the code of the small learner are within their budgets', (t) => {
   check(t, 'learner.wasm', sizeOf('learner.wasm'), 150_000);
   check(t, 'learner.js', sizeOf('learner.js'), 21_800);
 });
@@ -47,25 +47,25 @@ function inlined(name) {
   return brotli(`${readFileSync(join(installed, `dist/${name}.js`), 'utf8')}\n${text}`);
 }
 
-test('size: counter and learner as one file each, the WebAssembly inlined', (t) => {
+test('size: counter and learner with WebAssembly inlined are within their budgets', (t) => {
   check(t, 'counter', inlined('counter'), 186_300);
   check(t, 'learner', inlined('learner'), 220_400);
 });
 
-test('size: the optimizer for TensorFlow.js', (t) => {
+test('size: the optimizer for TensorFlow.js is within its budget', (t) => {
   check(t, 'tfjs.js', sizeOf('tfjs.js'), 3_400);
 });
 
-test('size: the glue', (t) => {
+test('size: the glue is within its budget', (t) => {
   const glue = readFileSync(join(root, 'build/wasm/wasm/dp-ftrl.mjs'), 'utf8');
   check(t, 'glue', brotli(transformSync(glue, { minify: true }).code), 9_000);
 });
 
-test('size: the main entry, WebAssembly inlined', (t) => {
+test('size: the main entry with WebAssembly inlined is within its budget', (t) => {
   check(t, 'index.js', sizeOf('index.js'), 632_100);
 });
 
-test('size: glue and facade together stay below the glue budget and 8 kB', (t) => {
+test('size: the external entry, glue and facade together, is within its budget', (t) => {
   check(t, 'external.js', sizeOf('external.js'), 36_600);
 });
 
@@ -100,7 +100,7 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
   assert.match(Buffer.from(await bundled('dp-ftrl', 'load')).toString(), /AGFzbQ/);
 });
 
-test('size: the table of the README is what was measured', async () => {
+test('size: the table of the README agrees with the measured sizes', async () => {
   const table = [
     ['`dp-ftrl`: everything', sizeOf('index.js')],
     ['`dp-ftrl/external`', sizeOf('external.js'), sizeOf('dp-ftrl.wasm')],

@@ -86,7 +86,7 @@ test('moments: every way of giving records leads to the same bits', () => {
   assert.equal(parts.length, 3);
 });
 
-test('moments: the claim is about records, and its distance that of an independent computation', () => {
+test('moments: the certificate is about records, and its distance matches an independent computation', () => {
   const cases = golden('moments');
   assert.equal(cases.length, 10);
   for (const { columns, covariance, neighbours, distance_squared: squared } of cases) {
@@ -196,7 +196,7 @@ test('moments: what is refused is named, and changes nothing', () => {
   });
 });
 
-test('moments: what has no room on the grid, which nobody chose, is told of what was given', async () => {
+test('moments: if sums have no room on the default grid, the error names an option that was given', async () => {
   const many = { ranges: Array.from({ length: 200 }, () => [0, 1]), covariance: true, numSteps: 2 ** 40 };
   for (const [changes, parameter, constraint] of [
     [{ epsilon: 1e-12, delta: 1e-15 }, 'epsilon', /^must be larger, for sums and noise/],
@@ -214,7 +214,7 @@ for (const [kind, make] of [
   ['appends', appendingStore],
   ['only saves', memoryStore],
 ]) {
-  test(`moments: a ledger in a store that ${kind} goes on with the bits of one process`, async () => {
+  test(`moments: a ledger in a store that ${kind} continues with the same bits as in one process`, async () => {
     const options = { ...what, covariance: true };
     const whole = withStatistic(options, (it) => it.releaseMany(records));
     const store = make();
@@ -252,7 +252,7 @@ for (const [kind, make] of [
   });
 }
 
-test('moments: errors of a ledger say what was called, and what was disposed of', async () => {
+test('moments: errors of a ledger name the function called, or the statistic that was disposed of', async () => {
   for (const changes of [{ epsilon: -1 }, { ranges: [] }, { statistic: 'median' }]) {
     const opening = dp.statisticLedger({ ...what, ...changes, store: memoryStore() });
     await assert.rejects(opening, { code: 'invalid_argument', call: 'statisticLedger' });

@@ -96,7 +96,7 @@ function close(actual, expected, most) {
 }
 
 for (const backend of ['cpu', 'wasm']) {
-  test(`tfjs, ${backend}: variables follow from gradients of single examples, as gradientLearner has them`, async () => {
+  test(`tfjs, ${backend}: variables are those of gradientLearner with gradients of single examples`, async () => {
     await useBackend(backend);
     for (const options of [
       { mechanism: 'tree', batchSize: 4 },
@@ -163,7 +163,7 @@ function gradientsOf(variables, lossOf, example) {
   });
 }
 
-test('tfjs: an example moves the sum by its gradient over all variables, clipped to length', async () => {
+test('tfjs: an example moves the sum by its gradient over all variables, clipped to the clip norm', async () => {
   await useBackend('cpu');
   let clipped = 0;
   let longerByVariable = 0;
@@ -222,7 +222,7 @@ test('tfjs: batches have any number of rows, at once or in parts, and may be emp
   assert.deepEqual(play(options, [[]]), play({ ...options, clipNorm: 0.5 }, [[]]));
 });
 
-test('tfjs: no tensor stays, whether calls succeed or not', () => {
+test('tfjs: no tensor is leaked, whether calls succeed or fail', () => {
   const model = logistic();
   const count = () => [tf.memory().numTensors, tf.memory().numDataBuffers];
   const { optimizer } = opened(model.variables, { mechanism: 'tree', batchSize: 4 });
@@ -434,7 +434,7 @@ test('tfjs: a moving average that others changed between two steps is refused', 
   tf.dispose(batch);
 });
 
-test('tfjs: a step that lacked memory is ended by the next call, without its batch once more', () => {
+test('tfjs: after a lack of memory the next call ends the step, without repeating its batch', () => {
   const model = logistic();
   let failures = 1;
   const failing = {
@@ -462,7 +462,7 @@ test('tfjs: a step that lacked memory is ended by the next call, without its bat
   tf.dispose(batch);
 });
 
-test('tfjs: losses and batches that are none are refused by name', () => {
+test('tfjs: invalid losses, batches and models are refused by name', () => {
   const model = logistic();
   const { optimizer } = opened(model.variables, { mechanism: 'tree' });
   const batch = tensorsOf(examples);
@@ -481,7 +481,7 @@ test('tfjs: losses and batches that are none are refused by name', () => {
   tf.dispose(batch);
 });
 
-test('tfjs: weights beyond single precision end the batch', () => {
+test('tfjs: weights too large for single precision are reported, and the step ends', () => {
   const w = variable([0], []);
   const options = { mechanism: 'tree', rate: 1e38, clipNorm: 100, epsilon: 1000 };
   const { optimizer } = opened([w], options);
@@ -543,7 +543,7 @@ test('tfjs: bad options and batches are refused', () => {
   assert.equal(dp.liveHandles, 0);
 });
 
-test('tfjs: the small learner will do', async () => {
+test('tfjs: the optimizer works the same with the small learner', async () => {
   const small = await (await importEntry('dp-ftrl/learner')).load();
   const model = logistic();
   const optimizer = privateOptimizer(tf, small, { ...target, variables: model.variables, mechanism: 'tree' });

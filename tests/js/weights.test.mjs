@@ -115,7 +115,7 @@ test('weights: records, batches, contributions and people release the same', () 
   }
 });
 
-test('weights: without a mechanism it is the best that is quick to find', () => {
+test('weights: the default mechanism is the best that is quick to find', () => {
   const nameOf = (workload, steps) =>
     using(dp.prefixSum({ ...target, numSteps: steps, workload }), (sums) => sums.certificate.mechanism);
   assert.equal(nameOf({ decay: 0.99 }, 10_000), 'optimal');
@@ -155,7 +155,7 @@ test('weights: a saved strategy brings its workload', () => {
   assert.throws(() => dp.prefixSum(other), { parameter: 'workload' });
 });
 
-test('weights: what cannot be released refuses by name', async () => {
+test('weights: workloads that cannot be released are refused by name', async () => {
   const refused = (options, parameter, code = 'invalid_argument') =>
     assert.throws(() => dp.prefixSum({ ...target, ...options }), { parameter, code });
   for (const decay of [0, -0.5, 1.5, NaN, Infinity]) refused({ workload: { decay } }, 'decay');
@@ -176,7 +176,7 @@ test('weights: what cannot be released refuses by name', async () => {
   assert.throws(() => counter.prefixSum(fading), /workload must be left out/);
 });
 
-test('weights: a ledger goes on over several lives, and repeats its log bit for bit', async () => {
+test('weights: a ledger continues after restarts, and repeats its releases bit for bit', async () => {
   for (const [index, [workload]] of workloads.entries()) {
     const options = { ...target, workload };
     const expected = using(dp.prefixSum(options), (sums) => sums.releaseMany(records));
@@ -235,7 +235,7 @@ test('release --workload: every name and file gives the sums of the library', as
   }
 });
 
-test('release --workload: several runs of weights give what one gives', async () => {
+test('release --workload: several runs with a state give the rows of one run', async () => {
   const args = [...seeded, '--steps', '12', '--workload', 'momentum=0,decay=0.75'];
   const whole = (await dpFtrl(args, { input: lines(records.subarray(0, 12)) })).stdout;
   const state = ['--state', join(scratch, 'state')];
