@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { close, rejects } from './support/check.mjs';
 import { importEntry, installed, root } from './support/consumer.mjs';
+import { sized } from './support/extent.mjs';
 import { lowerTriangular, namesOf } from './support/mechanisms.mjs';
 import { WORKLOADS } from './support/mechanisms.mjs';
 import { importSource } from './support/sources.mjs';
@@ -342,10 +343,13 @@ function checkComparison(comparison, { objective: _, ...options }) {
 test('compare: rows are sorted and complete, and their figures are those of error', () => {
   for (const options of [
     { numSteps: 1 },
-    { numSteps: 24 },
-    { numSteps: 24, objective: 'mean' },
-    { numSteps: 24, participation: { epochs: 3 } },
-    { numSteps: 24, participation: { participations: 2, minSeparation: 12 } },
+    { numSteps: sized(100, 24) },
+    { numSteps: sized(100, 24), objective: 'mean' },
+    { numSteps: sized(96, 24), participation: { epochs: 3 } },
+    {
+      numSteps: sized(100, 24),
+      participation: { participations: 2, minSeparation: sized(50, 12) },
+    },
     ...WORKLOADS.map(([workload]) => ({ numSteps: 8, workload, objective: 'mean' })),
   ]) {
     const comparison = dp.compare(options);
@@ -360,13 +364,14 @@ test('compare: a row describes its own strategy where that differs from its fami
     dp.compare(options).mechanisms.find((it) =>
       Object.entries(wanted).every(([key, value]) => (it[key] ?? it.parameters[key]) === value),
     );
-  const plain = row({ numSteps: 32 }, { mechanism: 'tree-k', arity: 4 });
+  const numSteps = sized(64, 32);
+  const plain = row({ numSteps }, { mechanism: 'tree-k', arity: 4 });
   assert.equal(plain.causal, true);
   const entry = dp.mechanisms().find(({ name }) => name === 'tree-k');
   assert.equal(entry.causal, false, 'by default it is subtractive');
   const optimal = { mechanism: 'optimal' };
-  assert.equal(row({ numSteps: 32 }, optimal).memoryCost, 'buffers vectors');
-  const dense = row({ numSteps: 32, participation: { epochs: 4 } }, optimal);
+  assert.equal(row({ numSteps }, optimal).memoryCost, 'buffers vectors');
+  const dense = row({ numSteps, participation: { epochs: 4 } }, optimal);
   assert.deepEqual([dense.stepCost, dense.memoryCost], ['O(n)', 'n vectors']);
 });
 

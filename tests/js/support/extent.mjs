@@ -11,5 +11,8 @@ export function* some(cases, oneIn) {
   for (const each of cases) if (index++ % oneIn === 0 || isWhole) yield each;
 }
 
+/** Returns the size of a case: `whole` with DPFTRL_ALL, else `small`. */
+export const sized = (whole, small) => (isWhole ? whole : small);
+
 /** Options of a test that only runs with DPFTRL_ALL. */
 export const onlyInAll = isWhole ? {} : { skip: 'only in scripts/test all' };
