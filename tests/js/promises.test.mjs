@@ -72,6 +72,15 @@ test('the documents for a release exist and agree on the version', () => {
   assert.match(read('CMakeLists.txt'), new RegExp(`^project\\(dpftrl VERSION ${version} `, 'm'));
   for (const title of ['Unreleased', version])
     assert.match(read('CHANGELOG.md'), new RegExp(`^## ${title}$`, 'm'));
+  // CMake accepts the version that is asked for, and later ones of the same minor version.
+  const asked = version.replace(/\.\d+$/, '');
+  for (const place of [
+    'docs/guide/cpp.md',
+    'tests/consumers/cmake/CMakeLists.txt',
+    'tests/consumers/conan/CMakeLists.txt',
+  ]) {
+    assert.match(read(place), new RegExp(`^find_package\\(dpftrl ${asked} REQUIRED\\)$`, 'm'), place);
+  }
   assert.match(read('SECURITY.md'), /^## How to report$/m);
   const steps = read('docs/release.md').match(/^\d+\. \*\*/gm);
   assert.deepEqual(steps, steps.map((_, i) => `${i + 1}. **`));
