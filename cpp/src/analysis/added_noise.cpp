@@ -11,11 +11,11 @@
 namespace dpftrl {
 namespace {
 
-constexpr const char* kFunction = "added_noise_bounds";
+constexpr const char* kAddedNoiseFunction = "added_noise_bounds";
 /// Covers the rounding of sums of up to 2^14 positive terms and of the functions of the C++
 /// library.
-constexpr double kRoundDown = 1 - 0x1p-30;
-constexpr double kRoundUp = 1 + 0x1p-30;
+constexpr double kAddedNoiseRoundDown = 1 - 0x1p-30;
+constexpr double kAddedNoiseRoundUp = 1 + 0x1p-30;
 /// A smaller epsilon is replaced by that of several records at once, which is about this.
 constexpr double kLeastEpsilon = 0.01;
 /// Beyond this epsilon, the variance is below the smallest double.
@@ -72,11 +72,11 @@ double proved_value(Table& table, double epsilon, double top, double guess) {
       const double rest = a.squares + b.squares + top * (a.power + b.power);
       value = std::min(value, w * w + (slope * w + rest) / curvature);
     }
-  value *= kRoundDown;
+  value *= kAddedNoiseRoundDown;
   for (std::size_t m = first; m <= last; ++m) {
     const Sums a = table.at(m);
     const double falling = a.firsts + value * a.ones;
-    if (!(a.squares + a.ones / 4 + top * a.power >= falling * kRoundUp)) return 0;
+    if (!(a.squares + a.ones / 4 + top * a.power >= falling * kAddedNoiseRoundUp)) return 0;
   }
   return value;
 }
@@ -96,35 +96,36 @@ double dual_bound(double epsilon, double delta) {
   const double i = static_cast<double>(m + 1), both = 1 + 2 * at.ones;
   const double top = q * (i * i * both - 2 * at.squares) / (both * (1 - q) + 2 * next.power);
   const double guess = 2 * (at.squares + top * at.power) / both;
-  return proved_value(table, epsilon, top, guess) - 2 * top * delta * kRoundUp;
+  return proved_value(table, epsilon, top, guess) - 2 * top * delta * kAddedNoiseRoundUp;
 }
 
 }  // namespace
 
 double least_added_variance(const ApproximateDp& target) {
-  const double given = require_positive(kFunction, "epsilon", target.epsilon);
+  const double given = require_positive(kAddedNoiseFunction, "epsilon", target.epsilon);
   if (!(target.delta >= 0 && target.delta < 1))
-    fail_argument(kFunction, "delta", "at least 0 and below 1", to_text(target.delta));
+    fail_argument(kAddedNoiseFunction, "delta", "at least 0 and below 1", to_text(target.delta));
   if (given > kLargestEpsilon) return 0;
   const double records = std::max(1.0, std::ceil(kLeastEpsilon / given));
   const double epsilon = records * given;
-  const double delta = records == 1
-                           ? target.delta
-                           : target.delta * (std::expm1(epsilon) / std::expm1(given)) * kRoundUp;
+  const double delta =
+      records == 1 ? target.delta
+                   : target.delta * (std::expm1(epsilon) / std::expm1(given)) * kAddedNoiseRoundUp;
   double least = 0;
   if (delta < 1) least = dual_bound(epsilon, delta) * records * records;
-  const double distance = (std::expm1(given) + 2 * target.delta) / (std::exp(given) + 1) * kRoundUp;
+  const double distance =
+      (std::expm1(given) + 2 * target.delta) / (std::exp(given) + 1) * kAddedNoiseRoundUp;
   if (distance < 1) least = std::max(least, (1 / (distance * distance) - 1) / 12);
-  return std::clamp(least * kRoundDown, 0.0, kLargestVariance);
+  return std::clamp(least * kAddedNoiseRoundDown, 0.0, kLargestVariance);
 }
 
 AddedNoiseBounds added_noise_bounds(std::int64_t num_steps, const ApproximateDp& target) {
-  require_between(kFunction, "num_steps", num_steps, 1, kMaxNumSteps);
+  require_between(kAddedNoiseFunction, "num_steps", num_steps, 1, kMaxNumSteps);
   const double variance = least_added_variance(target);
   const Workload prefix = Workload::prefix_sums(num_steps);
   const auto least = [&](Objective objective) {
     return certified_lower_bound(prefix, Participation::single(), objective)->value *
-           std::sqrt(variance) * kRoundDown;
+           std::sqrt(variance) * kAddedNoiseRoundDown;
   };
   return {.max = least(Objective::max), .mean = least(Objective::mean), .variance = variance};
 }

@@ -108,7 +108,7 @@ Vector column_weights_of(const char* function, const Workload& workload,
 }
 
 /// Covers the rounding of the angles, their sines and the sums.
-constexpr double kRoundDown = 1 - 0x1p-48;
+constexpr double kBoundRoundDown = 1 - 0x1p-48;
 
 /// Returns a lower bound on the sum of cosecants from 1 / sin x >= 1/x + x/6 + 7 x^3 / 360, summed
 /// term by term:
@@ -120,7 +120,7 @@ double truncated_cosecants(double n) {
       std::numbers::ln2 + (std::log(n) + std::numbers::egamma) / 2 - 1 / (48 * n * n);
   const double linear = unit * n * n / 6;
   const double cubic = 7.0 / 360 * unit * unit * unit * n * n * (2 * n * n - 1);
-  return (harmonic / unit + linear + cubic) / (2 * n) * kRoundDown;
+  return (harmonic / unit + linear + cubic) / (2 * n) * kBoundRoundDown;
 }
 
 /// Returns the sum of the nuclear norms of diagonal blocks A_b, at most
@@ -166,7 +166,7 @@ double schatten_lower_bound(std::int64_t num_steps) {
     const double angle = (2 * static_cast<double>(i) - 1) * std::numbers::pi / (4 * n + 2);
     sum = add(sum, 1 / (2 * std::sin(angle)));
   }
-  return sum.high / n * kRoundDown;
+  return sum.high / n * kBoundRoundDown;
 }
 
 double square_root_max_error_bound(std::int64_t num_steps) {
@@ -214,7 +214,7 @@ double error_lower_bound(const Workload& workload, const Participation& particip
   const double once = workload.is_prefix()
                           ? schatten_lower_bound(n)
                           : nuclear_norm_of_blocks(workload) / static_cast<double>(n);
-  return once * repeats * kRoundDown;
+  return once * repeats * kBoundRoundDown;
 }
 
 PublishedBound published_max_error_bound(std::int64_t num_steps) {

@@ -13,7 +13,7 @@ namespace dpftrl {
 namespace {
 
 /// Covers the rounding of the sums of squares over blocks.
-constexpr double kRoundDown = 1 - 0x1p-30;
+constexpr double kLeastErrorRoundDown = 1 - 0x1p-30;
 /// The bound is below the optimum by about the square of this.
 constexpr double kGap = 1e-3;
 constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
@@ -106,7 +106,7 @@ double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objec
     largest = std::max(largest, std::abs(entry));
     sum += entry * entry / static_cast<double>(diagonal.size());
   }
-  return objective == Objective::max ? largest : std::sqrt(sum) * kRoundDown;
+  return objective == Objective::max ? largest : std::sqrt(sum) * kLeastErrorRoundDown;
 }
 
 /// Computes the bound for one participation and any workload. The rows of B and the columns of C
@@ -134,7 +134,7 @@ LowerBound block_lower_bound(const Workload& workload, Objective objective) {
     largest = std::max(largest, bound);
     sum += bound * bound * (static_cast<double>(steps) / static_cast<double>(n));
   });
-  if (objective == Objective::mean) return {std::sqrt(sum) * kRoundDown, method};
+  if (objective == Objective::mean) return {std::sqrt(sum) * kLeastErrorRoundDown, method};
   // Bound on the largest error itself, over as many leading steps as possible.
   const bool has_other = !workload.is_toeplitz() && solver != Solver::dense;
   const double dense =

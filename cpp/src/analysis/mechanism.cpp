@@ -16,7 +16,7 @@ constexpr std::int64_t kResidualSteps = 256;
 
 /// Makes the noise std an upper bound: covers the rounding of its factors, of the sensitivity, and
 /// of the decoder's stored coefficients (docs/math/grid.md).
-constexpr double kRoundUp = 1 + 0x1p-36;
+constexpr double kMechanismRoundUp = 1 + 0x1p-36;
 
 /// Sets the std of Z that the sensitivity, the multiplier and the clip norm require.
 void set_noise_stddev(Certificate& certificate, const Strategy& strategy,
@@ -27,7 +27,7 @@ void set_noise_stddev(Certificate& certificate, const Strategy& strategy,
       static_cast<double>(participation.max_participations_within(certificate.num_steps));
   certificate.noise_stddev = certificate.noise_multiplier * certificate.sensitivity * (1 + slack) *
                              certificate.clip_norm * neighbour_distance(certificate.neighbours) *
-                             kRoundUp;
+                             kMechanismRoundUp;
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
 }
 

@@ -10,7 +10,7 @@ namespace dpftrl {
 namespace {
 
 /// Covers the rounding of the functions of the C++ library and of the sums.
-constexpr double kRoundDown = 1 - 0x1p-40;
+constexpr double kMechanismRoundDown = 1 - 0x1p-40;
 
 /// Upper bound on the root of the chi-squared divergence of the outputs on streams that differ in
 /// `num_records` records.
@@ -19,7 +19,7 @@ double root_chi(const MechanismBoundOptions& options, double num_records) {
       options.notion == PrivacyNotion::pure
           ? 2 * std::sinh(num_records * options.parameter / 2)
           : std::sqrt(std::expm1(2 * num_records * num_records * options.parameter));
-  return chi_root / kRoundDown;
+  return chi_root / kMechanismRoundDown;
 }
 
 /// Lower bound on ||A D||_* / L^(3/2), D the indicators of n' blocks of L steps: with at least
@@ -47,7 +47,7 @@ MechanismBounds mechanism_bounds(const MechanismBoundOptions& options) {
   const double chi = root_chi(options, 1);
   const auto least = [&](Objective objective) {
     return certified_lower_bound(prefix, Participation::single(), objective)->value / chi *
-           kRoundDown;
+           kMechanismRoundDown;
   };
   MechanismBounds bounds{.unbiased_max = least(Objective::max),
                          .unbiased_mean = least(Objective::mean),
@@ -61,8 +61,8 @@ MechanismBounds mechanism_bounds(const MechanismBoundOptions& options) {
     const double divisor = (1 + root_chi(options, size)) *
                            std::sqrt(static_cast<double>(n) * static_cast<double>(num_blocks));
     if (num_blocks < 1 || !(divisor < 1e300)) break;
-    const double bound =
-        nuclear_norm_of_blocks(num_blocks, size) * size * std::sqrt(size) / divisor * kRoundDown;
+    const double bound = nuclear_norm_of_blocks(num_blocks, size) * size * std::sqrt(size) /
+                         divisor * kMechanismRoundDown;
     if (bound > bounds.every) bounds.every = bound, bounds.block_length = length;
     if (bound < bounds.every / 4) break;
   }

@@ -14,10 +14,10 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::string_view kFunction = "pure";
+constexpr std::string_view kPureFunction = "pure";
 
 /// Covers the rounding of the root and of the quotient.
-constexpr double kRoundUp = 1 + 0x1p-50;
+constexpr double kPureRoundUp = 1 + 0x1p-50;
 
 /// Mean squared error times epsilon^2 / 2 for one participation and continuous noise.
 double unit_variance(const KaryStrategy& tree) {
@@ -42,7 +42,7 @@ KaryStrategy best_tree(std::int64_t num_steps) {
 }
 
 KaryStrategy tree_of(const PureOptions& options) {
-  require_between(kFunction, "num_steps", options.num_steps, 1, kMaxNumSteps);
+  require_between(kPureFunction, "num_steps", options.num_steps, 1, kMaxNumSteps);
   if (!options.arity && !options.subtractive) return best_tree(options.num_steps);
   KaryStrategy::Options tree{.num_steps = options.num_steps};
   tree.arity = options.arity.value_or(tree.arity);
@@ -53,8 +53,8 @@ KaryStrategy tree_of(const PureOptions& options) {
 }  // namespace
 
 std::shared_ptr<const Mechanism> Mechanism::make_pure(const PureOptions& options) {
-  require_positive(kFunction, "clip_norm", options.clip_norm);
-  const double mu = mu_from_pure_dp(require_positive(kFunction, "epsilon", options.epsilon));
+  require_positive(kPureFunction, "clip_norm", options.clip_norm);
+  const double mu = mu_from_pure_dp(require_positive(kPureFunction, "epsilon", options.epsilon));
   const auto tree = std::make_shared<const KaryStrategy>(tree_of(options));
   const Sensitivity sensitivity = l1_sensitivity(*tree, options.participation);
   const RowNorms rows = tree->row_norms();
@@ -74,7 +74,7 @@ std::shared_ptr<const Mechanism> Mechanism::make_pure(const PureOptions& options
       .sensitivity = sensitivity.value,
       .exactness = sensitivity.exactness,
       .sensitivity_method = sensitivity.method,
-      .noise_multiplier = std::numbers::sqrt2 / options.epsilon * kRoundUp,
+      .noise_multiplier = std::numbers::sqrt2 / options.epsilon * kPureRoundUp,
       .noise_stddev = 0,
       .max_error = sensitivity.value * std::sqrt(rows.max_squared),
       .mean_error = sensitivity.value * std::sqrt(rows.mean_squared),

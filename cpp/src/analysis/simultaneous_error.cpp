@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kInvSqrt2 = std::numbers::sqrt2 / 2;
 /// Covers row norms that are correct to 10 digits.
-constexpr double kRoundUp = 1 + 0x1p-34;
+constexpr double kSimultaneousRoundUp = 1 + 0x1p-34;
 /// Covers tails, because erfc is accurate to 2^-41 for arguments up to 40.
 constexpr double kTailUp = 1 + 0x1p-38;
 constexpr std::int64_t kMaxListedSteps = std::int64_t{1} << 20;
@@ -221,8 +221,8 @@ struct Spectrum {
 };
 
 Spectrum spectrum_of(const Strategy& strategy, const Matrix& decoder) {
-  const double sum =
-      strategy.row_norms().mean_squared * static_cast<double>(strategy.num_steps()) * kRoundUp;
+  const double sum = strategy.row_norms().mean_squared * static_cast<double>(strategy.num_steps()) *
+                     kSimultaneousRoundUp;
   double largest = sum;
   if (decoder.size() > 0) {
     const Matrix gram = detail::multiply(decoder, decoder.transpose()).cwiseAbs();
@@ -230,16 +230,16 @@ Spectrum spectrum_of(const Strategy& strategy, const Matrix& decoder) {
     Vector x = Vector::Ones(gram.rows());
     for (int turn = 0; turn < 30; ++turn) {
       const Vector next = gram * x;
-      largest = std::min(largest, next.cwiseQuotient(x).maxCoeff() * kRoundUp);
+      largest = std::min(largest, next.cwiseQuotient(x).maxCoeff() * kSimultaneousRoundUp);
       x = (next / next.maxCoeff()).array() + 0x1p-30;
     }
-    return {sum, std::min(largest * sum, gram.squaredNorm() * kRoundUp), largest};
+    return {sum, std::min(largest * sum, gram.squaredNorm() * kSimultaneousRoundUp), largest};
   }
   // The spectral norm of a lower-triangular Toeplitz matrix is at most the l1-norm of its first
   // column.
   double total = 0;
   for (const double entry : decoder_column(strategy)) total += std::abs(entry);
-  if (total > 0) largest = std::min(largest, total * total * kRoundUp);
+  if (total > 0) largest = std::min(largest, total * total * kSimultaneousRoundUp);
   return {sum, largest * sum, largest};
 }
 
@@ -313,7 +313,7 @@ SimultaneousError simultaneous_error(const Strategy& strategy, const Participati
   const Spectrum spectrum = spectrum_of(strategy, decoder);
   error.frobenius = std::sqrt(chi_squared_level(spectrum, options));
   error.frobenius_rms = std::sqrt(static_cast<double>(options.dimension) * spectrum.sum);
-  const double scale = sensitivity(strategy, participation).value * kRoundUp;
+  const double scale = sensitivity(strategy, participation).value * kSimultaneousRoundUp;
   for (double* each :
        {&error.value, &error.union_bound, &error.norm, &error.frobenius, &error.frobenius_rms})
     *each *= scale;

@@ -15,7 +15,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::string_view kFunction = "stack";
+constexpr std::string_view kStackFunction = "stack";
 
 /// Largest number of steps whose errors decide which encoder is chosen.
 constexpr std::int64_t kMaxChoiceSteps = 2048;
@@ -23,25 +23,25 @@ constexpr std::int64_t kMaxChoiceSteps = 2048;
 /// Checks the arguments and returns the stack with weights whose sum is 1.
 Stack checked_stack(const MechanismOptions& options, const StackOptions& given) {
   if (options.workload || options.encoder_workload)
-    fail(ErrorCode::invalid_argument, kFunction, "workload",
+    fail(ErrorCode::invalid_argument, kStackFunction, "workload",
          "must not be given together with {workloads}");
   if (options.parameters.objective.value_or(Objective::mean) != Objective::mean)
-    fail_argument(kFunction, "objective", "mean, for several workloads", "max");
+    fail_argument(kStackFunction, "objective", "mean, for several workloads", "max");
   Stack stack{.workloads = given.workloads, .weights = given.weights};
   const std::int64_t count = std::ssize(stack.workloads);
-  require_between(kFunction, "workloads", count, 1, Mechanism::kMaxStack);
+  require_between(kStackFunction, "workloads", count, 1, Mechanism::kMaxStack);
   for (const Workload& workload : stack.workloads)
     if (workload.num_steps() != options.num_steps)
-      fail_argument(kFunction, "workloads",
+      fail_argument(kStackFunction, "workloads",
                     "of {num_steps} = " + to_text(options.num_steps) + " steps",
                     to_text(workload.num_steps()));
   if (stack.weights.empty()) stack.weights.assign(stack.workloads.size(), 1.0);
-  require_length(kFunction, "weights", std::ssize(stack.weights), count);
+  require_length(kStackFunction, "weights", std::ssize(stack.weights), count);
   double sum = 0;
   for (std::size_t i = 0; i < stack.weights.size(); ++i)
-    sum += require_positive(kFunction, "weights[" + std::to_string(i) + "]", stack.weights[i]);
+    sum += require_positive(kStackFunction, "weights[" + std::to_string(i) + "]", stack.weights[i]);
   for (double& weight : stack.weights)
-    weight = require_positive(kFunction, "weights", weight / sum);
+    weight = require_positive(kStackFunction, "weights", weight / sum);
   return stack;
 }
 
@@ -91,7 +91,7 @@ std::string name_of(const Stack& stack) {
 
 std::shared_ptr<const Mechanism> Mechanism::make_stack(const MechanismOptions& options,
                                                        const StackOptions& given) {
-  require_positive(kFunction, "clip_norm", options.clip_norm);
+  require_positive(kStackFunction, "clip_norm", options.clip_norm);
   const Stack stack = checked_stack(options, given);
   StrategyOptions strategy_options{.name = options.strategy,
                                    .num_steps = options.num_steps,
@@ -120,7 +120,7 @@ std::shared_ptr<const Mechanism> Mechanism::make_stack(const MechanismOptions& o
 }
 
 std::shared_ptr<const Mechanism> Mechanism::reader(std::int64_t index) const {
-  require_between(kFunction, "index", index, 0, num_readers() - 1);
+  require_between(kStackFunction, "index", index, 0, num_readers() - 1);
   std::shared_ptr<const Strategy> own =
       stack_ ? stack_->strategies[static_cast<std::size_t>(index)] : strategy_;
   const RowNorms rows = own->row_norms();

@@ -8,7 +8,7 @@ namespace dpftrl {
 namespace {
 
 /// Keeps feature vectors from getting longer than 1 by rounding.
-constexpr double kHairBelowOne = 1 - 0x1p-30;
+constexpr double kAdversaryNorm = 1 - 0x1p-30;
 /// Projecting from this far away, in norms of the domain, gives nearly the extreme point.
 constexpr double kFarAway = 1e6;
 
@@ -32,8 +32,8 @@ double Adversary::example(const Vector& iterate, std::span<double> features) {
   Eigen::Map<Vector> x(features.data(), sum_.size());
   x = iterate - best_;
   const double length = x.norm();
-  if (length > 0) x *= kHairBelowOne / length;
-  if (length == 0) x = kHairBelowOne * Vector::Unit(x.size(), 0);
+  if (length > 0) x *= kAdversaryNorm / length;
+  if (length == 0) x = kAdversaryNorm * Vector::Unit(x.size(), 0);
 
   const double label = options_.loss->label(-1);
   const double slope = options_.loss->slope(iterate.dot(x), label);

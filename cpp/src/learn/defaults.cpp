@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/problem/privacy.hpp"
@@ -98,7 +99,7 @@ TableModel learn_after_moments(const TableOptions& options, std::int64_t dimensi
   rest.features = rows;
   rest.target.epsilon = plan.learner_epsilon;
   TableModel model = learn_as_it_is(rest, dimension, kSecondMomentsClip);
-  moments.restore({model.weights.data(), static_cast<std::size_t>(model.weights.size())});
+  moments.restore(detail::span_of(model.weights));
   model.certificate.epsilon = options.target.epsilon;
   model.certificate.mu = plan.mu;
   model.certificate.rho = plan.rho;

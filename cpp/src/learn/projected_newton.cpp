@@ -7,6 +7,8 @@
 #include <limits>
 #include <span>
 
+#include "base/span_of.hpp"
+
 namespace dpftrl {
 namespace {
 
@@ -18,17 +20,10 @@ constexpr int kMaxTrials = 40;
 constexpr std::int64_t kStretch = 16;
 constexpr std::int64_t kMaxGradientSteps = 2000;
 
-std::span<double> span_of(Vector& v) {
-  return {v.data(), static_cast<std::size_t>(v.size())};
-}
-std::span<const double> span_of(const Vector& v) {
-  return {v.data(), static_cast<std::size_t>(v.size())};
-}
-
 /// max over v in K of <gradient, point - v>.
 double linear_gap(const Domain& domain, const Vector& point, const Vector& gradient) {
   const Vector down = -gradient;
-  const double gap = gradient.dot(point) + domain.support(span_of(down));
+  const double gap = gradient.dot(point) + domain.support(detail::span_of(down));
   return std::isnan(gap) ? kInfinity : std::max(0.0, gap);
 }
 
@@ -54,13 +49,13 @@ struct Acceleration {
       }
       gradient(ahead, slope);
       Vector next = ahead - slope / curvature;
-      domain.project(span_of(next));
+      domain.project(detail::span_of(next));
       if ((ahead - next).dot(next - point) > 0) {
         momentum = 1;
         ahead = point;
         gradient(ahead, slope);
         next = ahead - slope / curvature;
-        domain.project(span_of(next));
+        domain.project(detail::span_of(next));
       }
       const double grown = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
       ahead = next + (momentum - 1) / grown * (next - point);
@@ -81,7 +76,7 @@ class ProjectedSearch {
 
   ProjectedMinimum run(ProjectedStart& start) {
     point_ = start.point;
-    domain_.project(span_of(point_));
+    domain_.project(detail::span_of(point_));
     // Allows a smoothing error of about the gap of the start, and a width not below that of the
     // last search.
     look(start.width > 0 ? start.width : 1);
@@ -160,7 +155,7 @@ class ProjectedSearch {
     double length = 1;
     for (int trial = 0; trial < kMaxTrials; ++trial) {
       point_ = origin + length * direction;
-      domain_.project(span_of(point_));
+      domain_.project(detail::span_of(point_));
       look(width_);
       const double ahead = here_.gradient.dot(direction);
       if (here_.value <= before.value + 1e-4 * length * descent || ahead <= 0) return true;

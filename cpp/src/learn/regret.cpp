@@ -13,8 +13,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kMaxTrials = 60;
+constexpr int kMaxRegretTrials = 60;
 /// After this many trials, every second one bisects instead of taking the secant.
 constexpr int kPatience = 12;
 
@@ -70,7 +69,7 @@ std::string_view to_string(ComparatorStatus status) {
 
 double frank_wolfe_gap(const Vector& point, const Vector& gradient, double radius) {
   const double gap = gradient.dot(point) + radius * gradient.norm();
-  return std::isnan(gap) ? kInfinity : std::max(0.0, gap);
+  return std::isnan(gap) ? std::numeric_limits<double>::infinity() : std::max(0.0, gap);
 }
 
 ComparatorSolver::ComparatorSolver(const ComparatorOptions& options)
@@ -177,7 +176,7 @@ Comparator ComparatorSolver::solve_in_ball() {
       search.clamp(warm_multiplier_ > 0 ? warm_multiplier_ : steepness / radius / 2);
   double gradient_tolerance = tolerance / (16 * radius);
 
-  for (int trial = 0; trial < kMaxTrials; ++trial) {
+  for (int trial = 0; trial < kMaxRegretTrials; ++trial) {
     const OptimizeResult inner = minimize_penalised(multiplier, gradient_tolerance, warm_point_);
     const double length = inner.point.norm();
     best.evaluations += inner.evaluations + 1;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "random/gaussian.hpp"
 
@@ -20,7 +21,7 @@ constexpr std::uint64_t kParameterRow = kMaxRows - 1;
 /// Block of a step's row that no coordinate uses; it decides the label of the logistic model.
 constexpr std::uint32_t kLabelBlock = 0xFFFFFFFF;
 /// Covers the rounding of the scaling, so that no feature vector is longer than 1.
-constexpr double kHairBelowOne = 1 - 0x1p-30;
+constexpr double kStreamNorm = 1 - 0x1p-30;
 
 double dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
@@ -32,13 +33,6 @@ void scale_to_norm(std::span<double> v, double target) {
   const double norm = std::sqrt(dot(v, v));
   if (norm > 0)
     for (double& x : v) x = x / norm * target;
-}
-
-std::span<const double> span_of(const Vector& v) {
-  return {v.data(), static_cast<std::size_t>(v.size())};
-}
-std::span<double> span_of(Vector& v) {
-  return {v.data(), static_cast<std::size_t>(v.size())};
 }
 
 /// exp(-x) for 0 <= x <= 100, to about 1e-13, from a Taylor series at x / 256, squared eight times.
@@ -129,17 +123,17 @@ SyntheticStream::SyntheticStream(const SyntheticStreamOptions& options)
   require_non_negative("synthetic_stream", "label_noise", options.label_noise);
   const Eigen::Index dimension = static_cast<Eigen::Index>(options.dimension);
   Vector normals(2 * dimension);
-  fill_normals(key_, Stream::synthetic_data, kParameterRow, 0, span_of(normals));
+  fill_normals(key_, Stream::synthetic_data, kParameterRow, 0, detail::span_of(normals));
   direction_ = normals.head(dimension);
   second_ = normals.tail(dimension);
-  scale_to_norm(span_of(direction_), 1);
+  scale_to_norm(detail::span_of(direction_), 1);
   if (dimension == 1) {
     second_.setZero();
     return;
   }
-  const double common = dot(span_of(direction_), span_of(second_));
+  const double common = dot(detail::span_of(direction_), detail::span_of(second_));
   for (Eigen::Index i = 0; i < dimension; ++i) second_(i) -= common * direction_(i);
-  scale_to_norm(span_of(second_), 1);
+  scale_to_norm(detail::span_of(second_), 1);
 }
 
 double SyntheticStream::example(std::int64_t step, std::span<double> features) const {
@@ -149,14 +143,14 @@ double SyntheticStream::example(std::int64_t step, std::span<double> features) c
   const std::uint64_t row = static_cast<std::uint64_t>(step);
   fill_normals(key_, Stream::synthetic_data, row, 0, features);
   if (options_.kind == StreamKind::sparse) thin_out(key_, row, features);
-  scale_to_norm(features, kHairBelowOne);
+  scale_to_norm(features, kStreamNorm);
   const std::array<std::uint32_t, kWordsPerBlock> bits =
       random_block(key_, {.stream = Stream::synthetic_data, .row = row, .block = kLabelBlock});
   const double length =
       options_.kind == StreamKind::heavy_tailed ? 1 / std::sqrt(unit_interval(bits[1])) : 1;
   const std::array<double, 2> at = position(options_, step);
-  const double margin =
-      at[0] * dot(span_of(direction_), features) + at[1] * dot(span_of(second_), features);
+  const double margin = at[0] * dot(detail::span_of(direction_), features) +
+                        at[1] * dot(detail::span_of(second_), features);
   for (double& x : features) x *= length;
   if (options_.kind == StreamKind::switching) return margin >= 0 ? 1 : -1;
   if (options_.model == LabelModel::linear) {
@@ -185,7 +179,7 @@ TableStream::TableStream(Table table) : table_(std::move(table)) {
                      features(row, column));
   if (!table_.labels) return;
   require_length("table", "labels", table_.labels->size(), features.rows());
-  require_all_finite("table", "labels", span_of(std::as_const(*table_.labels)));
+  require_all_finite("table", "labels", detail::span_of(std::as_const(*table_.labels)));
 }
 
 double TableStream::example(std::int64_t step, std::span<double> features) const {

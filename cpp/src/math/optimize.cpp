@@ -10,12 +10,13 @@
 #include <new>
 #include <utility>
 
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 
 namespace dpftrl {
 namespace {
 
-/// Thrown to unwind the solver; `Recorder` holds the reason.
+/// Thrown to unwind the solver; `EvaluationRecorder` holds the reason.
 struct Stop {};
 
 struct Evaluation {
@@ -26,9 +27,9 @@ struct Evaluation {
 
 /// Objective in the form LBFGSpp calls. Records the last and the best point and the reason for
 /// stopping.
-class Recorder {
+class EvaluationRecorder {
  public:
-  explicit Recorder(const SmoothFunction& objective) : objective_(objective) {}
+  explicit EvaluationRecorder(const SmoothFunction& objective) : objective_(objective) {}
 
   double operator()(const Vector& point, Vector& gradient) {
     if (!point.allFinite()) {
@@ -94,14 +95,15 @@ class Recorder {
 template <class Scalar>
 struct CountingLineSearch {
   template <class... Arguments>
-  static void LineSearch(Recorder& objective, Arguments&&... arguments) {
+  static void LineSearch(EvaluationRecorder& objective, Arguments&&... arguments) {
     ++objective.iterations;
     LBFGSpp::LineSearchNocedalWright<Scalar>::LineSearch(objective,
                                                          std::forward<Arguments>(arguments)...);
   }
 };
 
-OptimizeResult result_at(const Evaluation& at, OptimizeStatus status, const Recorder& recorder) {
+OptimizeResult result_at(const Evaluation& at, OptimizeStatus status,
+                         const EvaluationRecorder& recorder) {
   return {.status = status,
           .point = at.point,
           .value = at.value,
@@ -110,7 +112,8 @@ OptimizeResult result_at(const Evaluation& at, OptimizeStatus status, const Reco
           .evaluations = recorder.evaluations};
 }
 
-OptimizeResult run(Recorder& recorder, const Vector& start, const OptimizeOptions& options) {
+OptimizeResult run(EvaluationRecorder& recorder, const Vector& start,
+                   const OptimizeOptions& options) {
   LBFGSpp::LBFGSParam<double> parameters;
   parameters.epsilon = options.gradient_tolerance;
   parameters.epsilon_rel = 0;
@@ -146,8 +149,8 @@ OptimizeResult minimize(const SmoothFunction& objective, const Vector& start,
   require_between("minimize", "max_iterations", options.max_iterations, 1, std::int64_t{1} << 30);
   require_positive("minimize", "gradient_tolerance", options.gradient_tolerance);
   require_between("minimize", "dimension", start.size(), 1, std::int64_t{1} << 30);
-  require_all_finite("minimize", "start", {start.data(), static_cast<std::size_t>(start.size())});
-  Recorder recorder(objective);
+  require_all_finite("minimize", "start", detail::span_of(start));
+  EvaluationRecorder recorder(objective);
   return run(recorder, start, options);
 }
 

@@ -26,9 +26,9 @@ DoubleDouble flushed(const DoubleDouble& x) {
 }
 
 /// Stores a sequence, or its prefix sums, rounded once.
-class Recorder {
+class RowRecorder {
  public:
-  Recorder(std::int64_t size, bool summed) : summed_(summed) {
+  RowRecorder(std::int64_t size, bool summed) : summed_(summed) {
     values_.reserve(static_cast<std::size_t>(size));
   }
   void record(const DoubleDouble& value) {
@@ -100,7 +100,7 @@ std::vector<double> quadratic_root_coefficients(const QuadraticRoot& root,
   // With P = (1 - alpha x)(1 - beta x), y = P^e obeys P y' = e P' y; coefficient by coefficient
   // (j+1) y_{j+1} = (alpha + beta)(j - e) y_j - alpha beta (j - 1 - 2e) y_{j-1}.
   const double e = root.inverse ? 0.5 : -0.5;
-  Recorder coefficients(num_coefficients, root.summed);
+  RowRecorder coefficients(num_coefficients, root.summed);
   DoubleDouble previous, current{1, 0};
   for (std::int64_t i = 0; i < num_coefficients; ++i) {
     coefficients.record(current);
@@ -130,7 +130,7 @@ std::vector<double> window_root_coefficients(const WindowRoot& root,
   const std::int64_t period = std::min(root.width, num_coefficients) + 1;
   std::vector<DoubleDouble> recent(static_cast<std::size_t>(period));
   const auto at = [&](std::int64_t i) { return recent[static_cast<std::size_t>(i % period)]; };
-  Recorder coefficients(num_coefficients, root.summed);
+  RowRecorder coefficients(num_coefficients, root.summed);
   recent[0] = {1, 0};
   for (std::int64_t j = 0; j < num_coefficients; ++j) {
     coefficients.record(at(j));

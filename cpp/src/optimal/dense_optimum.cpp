@@ -5,12 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "math/linear_algebra.hpp"
 #include "math/nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
-#include "optimal/enclosure.hpp"
+#include "optimal/best_bounds.hpp"
 #include "optimal/epochs/dual_blocks.hpp"
 #include "optimal/sign_gauge.hpp"
 
@@ -52,7 +53,7 @@ struct Phases {
   Eigen::Index block_size() const { return num_repeats * num_repeats; }
 };
 
-struct DualPoint {
+struct DenseDualPoint {
   Vector row_roots;               ///< square roots of u
   std::vector<DualBlock> blocks;  ///< one per phase
 };
@@ -111,8 +112,8 @@ class Iteration {
   }
 
   /// The part of a point from which bounds are proved; any numbers are dual variables.
-  DualPoint point(const DenseDuals& duals) const {
-    DualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
+  DenseDualPoint point(const DenseDuals& duals) const {
+    DenseDualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
     if (is_max_) point.row_roots = levelled(duals.rows);
     const Vector columns = levelled(duals.columns);
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s)
@@ -120,7 +121,7 @@ class Iteration {
     return point;
   }
 
-  DenseDuals duals_of(const DualPoint& point) const {
+  DenseDuals duals_of(const DenseDualPoint& point) const {
     DenseDuals duals;
     for (const DualBlock& part : point.blocks)
       duals.columns.insert(duals.columns.end(), part.root.data(),
@@ -129,14 +130,14 @@ class Iteration {
     return duals;
   }
 
-  DualPoint point(const Vector& x) const {
-    DualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
+  DenseDualPoint point(const Vector& x) const {
+    DenseDualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
     if (is_max_) point.row_roots = x.tail(queries_.rows());
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) point.blocks.emplace_back(block(x, s));
     return point;
   }
 
-  Decomposition decompose(const DualPoint& point) const {
+  Decomposition decompose(const DenseDualPoint& point) const {
     Decomposition w{.vectors = {}, .values = {}, .inverse_values = {}, .num_hidden = 0};
     const Eigensystem system = symmetric_eigen(weighted_gram(point));
     const Vector& squares = system.values;
@@ -153,7 +154,7 @@ class Iteration {
 
   /// The primal point of a dual one, and bounds up to rounding.
   struct Evaluation {
-    DualPoint dual;
+    DenseDualPoint dual;
     Decomposition decomposition;
     std::vector<Matrix> roots;  ///< blocks of (W^T W)^(1/2), one per phase
     Vector rows;                ///< ||B_i||^2; only for the max objective
@@ -172,7 +173,7 @@ class Iteration {
                       .lower = 0,
                       .upper = 0,
                       .is_levelled = false};
-    const DualPoint& dual = result.dual;
+    const DenseDualPoint& dual = result.dual;
     result.decomposition = decompose(dual);
     const Decomposition& w = result.decomposition;
     result.nuclear = w.values.sum();
@@ -210,7 +211,8 @@ class Iteration {
 
   /// The lower bound that a point proves: for every factorization with sensitivity 1,
   /// ||D_u^(1/2) B C M||_* <= ||D_u^(1/2) B||_F ||C M||_F.
-  DenseLowerBounds certified_lower_bounds(const DualPoint& dual, const Decomposition& w) const {
+  DenseLowerBounds certified_lower_bounds(const DenseDualPoint& dual,
+                                          const Decomposition& w) const {
     std::vector<Matrix> absolute = blocks_of(dual, &DualBlock::root);
     for (Matrix& root : absolute) root = root.cwiseAbs().eval();
     Matrix magnitude = times_blocks(queries_.cwiseAbs(), absolute);
@@ -260,19 +262,19 @@ class Iteration {
   }
 
   /// C = S^(1/2) V^T M^-1, so that C^T C = M^-T (W^T W)^(1/2) M^-1.
-  Matrix encoder(const DualPoint& dual, const Decomposition& w) const {
+  Matrix encoder(const DenseDualPoint& dual, const Decomposition& w) const {
     const Matrix scaled = w.values.cwiseSqrt().asDiagonal() * w.vectors.transpose();
     return times_blocks(scaled, blocks_of(dual, &DualBlock::inverse_root));
   }
 
   /// B = F M V S^(-1/2), for C D_norms^-1 with another M: B C = F.
-  Matrix decoder(const DualPoint& dual, const Decomposition& w, const Vector& norms) const {
+  Matrix decoder(const DenseDualPoint& dual, const Decomposition& w, const Vector& norms) const {
     return multiply(times_blocks(queries_ * norms.asDiagonal(), blocks_of(dual, &DualBlock::root)),
                     w.vectors * w.inverse_values.cwiseSqrt().asDiagonal());
   }
 
   /// Lambda as an n x n matrix.
-  Matrix column_weights(const DualPoint& dual) const {
+  Matrix column_weights(const DenseDualPoint& dual) const {
     const Matrix roots = times_blocks(Matrix::Identity(queries_.cols(), queries_.cols()),
                                       blocks_of(dual, &DualBlock::root));
     return multiply(roots, roots.transpose());
@@ -303,13 +305,13 @@ class Iteration {
   }
 
   /// W = D_u^(1/2) F M.
-  Matrix weighted(const DualPoint& point) const {
+  Matrix weighted(const DenseDualPoint& point) const {
     return point.row_roots.asDiagonal() *
            times_blocks(queries_, blocks_of(point, &DualBlock::root));
   }
 
   /// W^T W; with u = 1 from F^T F, however many rows F has.
-  Matrix weighted_gram(const DualPoint& point) const {
+  Matrix weighted_gram(const DenseDualPoint& point) const {
     if (is_max_) {
       const Matrix w = weighted(point);
       return multiply(w.transpose(), w);
@@ -334,7 +336,7 @@ class Iteration {
     return roots.dot(gram_.cwiseProduct(inverse) * roots);
   }
 
-  static std::vector<Matrix> blocks_of(const DualPoint& point, Matrix DualBlock::* part) {
+  static std::vector<Matrix> blocks_of(const DenseDualPoint& point, Matrix DualBlock::* part) {
     std::vector<Matrix> blocks;
     for (const DualBlock& block : point.blocks) blocks.push_back(block.*part);
     return blocks;
@@ -342,7 +344,7 @@ class Iteration {
 
   /// Sum over phases of the largest diagonal entry of Lambda: tr Lambda X <= this * sens^2, because
   /// a positive matrix with diagonal at most 1 is one that a user's contributions can have.
-  static double column_total(const DualPoint& dual) {
+  static double column_total(const DenseDualPoint& dual) {
     double total = 0;
     for (const DualBlock& block : dual.blocks)
       total += block.root.rowwise().squaredNorm().maxCoeff();
@@ -351,7 +353,7 @@ class Iteration {
 
   /// The same for records of one number each, whose contributions are signs; with up to two steps
   /// per user, no others matter.
-  double sign_total(const DualPoint& dual) const {
+  double sign_total(const DenseDualPoint& dual) const {
     if (phases_.num_repeats <= 2) return column_total(dual);
     double total = 0;
     for (const DualBlock& block : dual.blocks)
@@ -373,7 +375,8 @@ class Iteration {
   }
 
   /// Squared sensitivity of X, whose blocks are M^-T (W^T W)^(1/2) M^-1.
-  static double sensitivity_squared_of(const DualPoint& dual, const std::vector<Matrix>& roots) {
+  static double sensitivity_squared_of(const DenseDualPoint& dual,
+                                       const std::vector<Matrix>& roots) {
     double largest = 0;
     for (std::size_t s = 0; s < roots.size(); ++s) {
       const Matrix& inverse = dual.blocks[s].inverse_root;
@@ -433,7 +436,7 @@ void require_problem(const DenseOptimumProblem& problem) {
   const Matrix& f = problem.queries;
   require_count(kFunction, "queries", "rows", f.rows(), 1, kMaxDenseOptimumRows);
   require_count(kFunction, "queries", "columns", f.cols(), 1, kMaxDenseOptimumColumns);
-  require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
+  require_all_finite(kFunction, "queries", detail::span_of(f));
   for (Eigen::Index i = 0; i < f.rows(); ++i)
     if (f.row(i).isZero(0))
       fail_argument(kFunction, "queries[" + to_text(std::int64_t{i}) + "]",
@@ -507,7 +510,7 @@ class DenseOptimumSolver::State {
                         .column_weights = {},
                         .row_weights = {},
                         .duals = {}};
-    DualPoint dual = iteration_.point(best_.lower_point());
+    DenseDualPoint dual = iteration_.point(best_.lower_point());
     Decomposition w = decomposition(best_.lower_point(), dual);
     const DenseLowerBounds bounds = iteration_.certified_lower_bounds(dual, w);
     result.lower_bound = bounds.value;
@@ -540,7 +543,7 @@ class DenseOptimumSolver::State {
   }
 
   /// Reuses the decomposition of the last evaluation if x is its point.
-  Decomposition decomposition(const Vector& x, const DualPoint& dual) const {
+  Decomposition decomposition(const Vector& x, const DenseDualPoint& dual) const {
     return x == last_x_ ? last_.decomposition : iteration_.decompose(dual);
   }
 
@@ -554,7 +557,7 @@ class DenseOptimumSolver::State {
   Barrier barrier_;
   Iteration::Evaluation last_ = {};
   Vector x_, last_x_;
-  detail::Enclosure best_;
+  detail::BestBounds best_;
   std::int64_t num_iterations_ = 0;
   bool is_converged_ = false;
   bool is_levelled_ = false;  ///< the best upper bound is for columns scaled to the same norm
@@ -607,7 +610,7 @@ DenseLowerBounds dense_lower_bounds(const DenseOptimumProblem& problem, const De
                  is_max ? problem.queries.rows() : 0);
   require_all_finite("dense_lower_bounds", "duals.columns", duals.columns);
   require_all_finite("dense_lower_bounds", "duals.rows", duals.rows);
-  const DualPoint dual = iteration.point(duals);
+  const DenseDualPoint dual = iteration.point(duals);
   return iteration.certified_lower_bounds(dual, iteration.decompose(dual));
 }
 

@@ -14,7 +14,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr const char* kFunction = "consistent_histogram";
+constexpr const char* kConsistencyFunction = "consistent_histogram";
 constexpr int kMaxGradientSteps = 2000;
 
 /// About the std of a measurement, used as a unit, which must not be 0 even if the noise almost
@@ -101,10 +101,10 @@ Vector rounded(const Vector& x) {
 Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease& release,
                             const ConsistencyOptions& options) {
   const QueryFactorization& factorization = mechanism.factorization();
-  require_length(kFunction, "measurements", std::ssize(release.measurements),
+  require_length(kConsistencyFunction, "measurements", std::ssize(release.measurements),
                  factorization.num_measurements());
   if (options.total) {
-    require_between(kFunction, "total", *options.total, 0, std::int64_t{1} << 53);
+    require_between(kConsistencyFunction, "total", *options.total, 0, std::int64_t{1} << 53);
     if (mechanism.privacy().neighbours != Neighbours::replace_one)
       fail(ErrorCode::unsupported, "consistent_histogram", "total",
            "is public only with {neighbours} replace_one", "zero_out");

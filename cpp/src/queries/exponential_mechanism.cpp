@@ -16,18 +16,21 @@
 namespace dpftrl {
 namespace {
 
-constexpr const char* kFunction = "exponential_mechanism";
+constexpr const char* kExponentialFunction = "exponential_mechanism";
 constexpr std::int64_t kMaxUtility = std::int64_t{1} << 53;
 constexpr double kMinEpsilon = 0x1p-30;
 constexpr double kMaxEpsilon = 0x1p20;
 
 void require_options(std::span<const std::int64_t> utilities, const ExponentialOptions& options) {
-  require_count(kFunction, "utilities", "entries", std::ssize(utilities), 1, std::int64_t{1} << 24);
+  require_count(kExponentialFunction, "utilities", "entries", std::ssize(utilities), 1,
+                std::int64_t{1} << 24);
   for (const std::int64_t utility : utilities)
-    require_between(kFunction, "utility", utility, -kMaxUtility, kMaxUtility);
+    require_between(kExponentialFunction, "utility", utility, -kMaxUtility, kMaxUtility);
   if (!(options.epsilon >= kMinEpsilon && options.epsilon <= kMaxEpsilon))
-    fail_argument(kFunction, "epsilon", "between 2^-30 and 2^20", to_text(options.epsilon));
-  require_between(kFunction, "sensitivity", options.sensitivity, 1, (std::int64_t{1} << 31) - 1);
+    fail_argument(kExponentialFunction, "epsilon", "between 2^-30 and 2^20",
+                  to_text(options.epsilon));
+  require_between(kExponentialFunction, "sensitivity", options.sensitivity, 1,
+                  (std::int64_t{1} << 31) - 1);
 }
 
 std::int64_t divisor_of(const ExponentialOptions& options) {

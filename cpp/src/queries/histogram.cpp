@@ -6,20 +6,20 @@
 namespace dpftrl {
 namespace {
 
-constexpr const char* kFunction = "query_domain";
+constexpr const char* kDomainFunction = "query_domain";
 
 }  // namespace
 
 QueryDomain::QueryDomain(std::vector<std::string> labels, std::optional<std::string> other)
     : labels_(std::move(labels)) {
-  require_count(kFunction, "labels", "entries", std::ssize(labels_), 1, kMaxProductSize);
+  require_count(kDomainFunction, "labels", "entries", std::ssize(labels_), 1, kMaxProductSize);
   for (const std::string& label : labels_)
     if (!indices_.emplace(label, std::ssize(indices_)).second)
-      fail_argument(kFunction, "value", "declared once", "'" + label + "' twice");
+      fail_argument(kDomainFunction, "value", "declared once", "'" + label + "' twice");
   if (!other) return;
   const auto found = indices_.find(*other);
   if (found == indices_.end())
-    fail_argument(kFunction, "other", "one of the values", "'" + *other + "'");
+    fail_argument(kDomainFunction, "other", "one of the values", "'" + *other + "'");
   other_ = found->second;
 }
 
@@ -29,8 +29,8 @@ QueryDomain QueryDomain::categories(std::vector<std::string> labels,
 }
 
 QueryDomain QueryDomain::integers(std::int64_t first, std::int64_t last, bool with_other) {
-  require_between(kFunction, "first", first, -(std::int64_t{1} << 53), std::int64_t{1} << 53);
-  require_between(kFunction, "last", last, first, first + kMaxProductSize - 1);
+  require_between(kDomainFunction, "first", first, -(std::int64_t{1} << 53), std::int64_t{1} << 53);
+  require_between(kDomainFunction, "last", last, first, first + kMaxProductSize - 1);
   std::vector<std::string> labels;
   for (std::int64_t value = first; value <= last; ++value) labels.push_back(to_text(value));
   if (!with_other) return {std::move(labels), std::nullopt};
@@ -42,7 +42,7 @@ std::int64_t QueryDomain::index_of(std::string_view text) const {
   const auto found = indices_.find(text);
   if (found != indices_.end()) return found->second;
   if (other_) return *other_;
-  fail_argument(kFunction, "value", "in the declared domain", "'" + std::string(text) + "'");
+  fail_argument(kDomainFunction, "value", "in the declared domain", "'" + std::string(text) + "'");
 }
 
 std::vector<std::int64_t> QueryDomain::histogram(std::span<const std::string> texts) const {

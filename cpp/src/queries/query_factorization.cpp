@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/gap_progress.hpp"
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
@@ -26,7 +27,7 @@ namespace {
 using detail::multiply;
 using detail::QueryProof;
 
-constexpr const char* kFunction = "query_factorization";
+constexpr const char* kFactorizationFunction = "query_factorization";
 constexpr std::size_t kMaxFactors = 3;
 /// Bits by the number of factors: columns of M have a norm of about 2^bits.
 constexpr int kBits[kMaxFactors] = {24, 18, 12};
@@ -200,24 +201,26 @@ double replace_one_l1(const IntegerMatrix& encoder) {
 void QueryFactorization::require_sound() const {
   constexpr std::int64_t kMaxEntry = std::int64_t{1} << 30;
   if (factors.empty() || factors.size() > kMaxFactors)
-    fail_argument(kFunction, "factors", "1 to 3", std::to_string(factors.size()));
+    fail_argument(kFactorizationFunction, "factors", "1 to 3", std::to_string(factors.size()));
   double columns = 1;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const IntegerMatrix& encoder = factors[i].encoder;
     const Matrix& decoder = factors[i].decoder;
     const std::string name = "factors[" + std::to_string(i) + "]";
-    require_count(kFunction, name + ".encoder", "rows", encoder.rows(), 1, kMaxQueryRows);
-    require_count(kFunction, name + ".encoder", "columns", encoder.cols(), 1, kMaxQueryEntries);
-    require_count(kFunction, name + ".decoder", "rows", decoder.rows(), 1, kMaxQueryRows);
-    require_length(kFunction, name + ".decoder", decoder.cols(), encoder.rows());
-    require_all_finite(kFunction, name + ".decoder",
-                       {decoder.data(), static_cast<std::size_t>(decoder.size())});
+    require_count(kFactorizationFunction, name + ".encoder", "rows", encoder.rows(), 1,
+                  kMaxQueryRows);
+    require_count(kFactorizationFunction, name + ".encoder", "columns", encoder.cols(), 1,
+                  kMaxQueryEntries);
+    require_count(kFactorizationFunction, name + ".decoder", "rows", decoder.rows(), 1,
+                  kMaxQueryRows);
+    require_length(kFactorizationFunction, name + ".decoder", decoder.cols(), encoder.rows());
+    require_all_finite(kFactorizationFunction, name + ".decoder", detail::span_of(decoder));
     for (const std::int64_t entry : encoder.reshaped())
-      require_between(kFunction, name + ".encoder", entry, -kMaxEntry, kMaxEntry);
+      require_between(kFactorizationFunction, name + ".encoder", entry, -kMaxEntry, kMaxEntry);
     columns *= static_cast<double>(encoder.cwiseAbs().colwise().sum().maxCoeff());
   }
   if (!(columns <= kMaxMeasurement))
-    fail_argument(kFunction, "factors",
+    fail_argument(kFactorizationFunction, "factors",
                   "such that the largest column of M has an l1 norm of at most 2^60",
                   to_text(columns));
 }
@@ -322,10 +325,11 @@ QuerySensitivity QueryFactorization::l1_sensitivity() const {
 
 std::vector<std::int64_t> QueryFactorization::measure(
     std::span<const std::int64_t> histogram) const {
-  require_length(kFunction, "histogram", std::ssize(histogram), num_values());
+  require_length(kFactorizationFunction, "histogram", std::ssize(histogram), num_values());
   double total = 0;
   for (std::size_t v = 0; v < histogram.size(); ++v)
-    total += static_cast<double>(require_between(kFunction, "histogram[" + std::to_string(v) + "]",
+    total += static_cast<double>(require_between(kFactorizationFunction,
+                                                 "histogram[" + std::to_string(v) + "]",
                                                  histogram[v], 0, std::int64_t{1} << 53));
   double largest = 1;
   std::vector<const IntegerMatrix*> encoders;
@@ -341,7 +345,8 @@ std::vector<std::int64_t> QueryFactorization::measure(
 }
 
 Vector QueryFactorization::decode(std::span<const double> measurements) const {
-  require_length(kFunction, "measurements", std::ssize(measurements), num_measurements());
+  require_length(kFactorizationFunction, "measurements", std::ssize(measurements),
+                 num_measurements());
   std::vector<const Matrix*> decoders;
   std::vector<bool> are_ranges;
   for (const Factor& factor : factors) {

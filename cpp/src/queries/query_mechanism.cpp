@@ -17,7 +17,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr const char* kFunction = "query_mechanism";
+constexpr const char* kMechanismFunction = "query_mechanism";
 /// A 64th of 2^61, beyond which noise would be cut.
 constexpr double kMaxScale = 0x1p55;
 constexpr std::int64_t kMaxContributions = std::int64_t{1} << 20;
@@ -43,13 +43,13 @@ void require_scale(double scale, double largest) {
 }  // namespace
 
 void QueryPrivacy::require_sound() const {
-  require_positive(kFunction, "epsilon", epsilon);
-  if (noise() == QueryNoise::gaussian) require_inside(kFunction, "delta", delta, 0, 1);
-  require_between(kFunction, "max_contributions", max_contributions, 1, kMaxContributions);
+  require_positive(kMechanismFunction, "epsilon", epsilon);
+  if (noise() == QueryNoise::gaussian) require_inside(kMechanismFunction, "delta", delta, 0, 1);
+  require_between(kMechanismFunction, "max_contributions", max_contributions, 1, kMaxContributions);
   // Two persons can have different numbers of records, but measurements that tell the number of all
   // records get no noise.
   if (neighbours == Neighbours::replace_one && max_contributions > 1)
-    fail_argument(kFunction, "max_contributions",
+    fail_argument(kMechanismFunction, "max_contributions",
                   "1 where the number of records is public: {neighbours} that replace a record",
                   to_text(max_contributions));
 }

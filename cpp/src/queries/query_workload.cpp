@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "queries/kronecker.hpp"
 #include "queries/ranges.hpp"
@@ -12,23 +13,23 @@
 namespace dpftrl {
 namespace {
 
-constexpr const char* kFunction = "query_workload";
+constexpr const char* kWorkloadFunction = "query_workload";
 
 Eigen::Index require_values(std::int64_t num_values) {
   return static_cast<Eigen::Index>(
-      require_count(kFunction, "workload", "values", num_values, 1, kMaxQueryValues));
+      require_count(kWorkloadFunction, "workload", "values", num_values, 1, kMaxQueryValues));
 }
 
 void require_entries(std::int64_t rows, std::int64_t columns) {
   if (rows * columns > kMaxQueryEntries)
-    fail(ErrorCode::resource_exhausted, kFunction, "workload",
+    fail(ErrorCode::resource_exhausted, kWorkloadFunction, "workload",
          "must have at most " + to_text(kMaxQueryEntries) + " entries as a matrix",
          to_text(rows * columns));
 }
 
 /// Makes a factor of zeros, after checking that its size is allowed.
 QueryWorkload::Factor zeros(std::int64_t rows, std::int64_t columns) {
-  require_count(kFunction, "workload", "queries", rows, 1, kMaxQueryRows);
+  require_count(kWorkloadFunction, "workload", "queries", rows, 1, kMaxQueryRows);
   require_entries(rows, columns);
   return {
       .queries = Matrix::Zero(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)),
@@ -43,18 +44,19 @@ std::vector<std::string> numbered(Eigen::Index count) {
 
 void require_factor(const QueryWorkload::Factor& factor) {
   const Matrix& f = factor.queries;
-  require_count(kFunction, "workload", "queries", f.rows(), 1, kMaxQueryRows);
+  require_count(kWorkloadFunction, "workload", "queries", f.rows(), 1, kMaxQueryRows);
   require_values(f.cols());
-  require_length(kFunction, "labels", std::ssize(factor.labels), factor.is_ranges ? 0 : f.rows());
-  require_all_finite(kFunction, "queries", {f.data(), static_cast<std::size_t>(f.size())});
+  require_length(kWorkloadFunction, "labels", std::ssize(factor.labels),
+                 factor.is_ranges ? 0 : f.rows());
+  require_all_finite(kWorkloadFunction, "queries", detail::span_of(f));
   // Keeps norms and their products within the doubles, and rows within 24 bits of integers.
   for (const double entry : f.reshaped())
     if (entry != 0 && !(std::abs(entry) >= 0x1p-60 && std::abs(entry) <= 0x1p60))
-      fail_argument(kFunction, "queries",
+      fail_argument(kWorkloadFunction, "queries",
                     "of entries that are 0 or between 2^-60 and 2^60 in magnitude", to_text(entry));
   for (Eigen::Index i = 0; i < f.rows(); ++i)
     if (f.row(i).isZero(0))
-      fail_argument(kFunction, "queries[" + to_text(std::int64_t{i}) + "]",
+      fail_argument(kWorkloadFunction, "queries[" + to_text(std::int64_t{i}) + "]",
                     "other than 0 for some value", "zeros");
 }
 
@@ -87,8 +89,8 @@ QueryWorkload::QueryWorkload(std::vector<Factor> factors) : factors_(std::move(f
     require_factor(factor);
     num_queries_ *= factor.num_queries();
     num_values_ *= factor.queries.cols();
-    require_count(kFunction, "workload", "queries", num_queries_, 1, kMaxProductSize);
-    require_count(kFunction, "workload", "values", num_values_, 1, kMaxProductSize);
+    require_count(kWorkloadFunction, "workload", "queries", num_queries_, 1, kMaxProductSize);
+    require_count(kWorkloadFunction, "workload", "values", num_values_, 1, kMaxProductSize);
   }
 }
 
@@ -113,13 +115,13 @@ QueryWorkload QueryWorkload::all_ranges(std::int64_t num_values) {
 
 QueryWorkload QueryWorkload::marginals(const MarginalsOptions& options) {
   const std::vector<std::int64_t>& sizes = options.attribute_sizes;
-  require_count(kFunction, "attribute_sizes", "entries", std::ssize(sizes), 1, 11);
+  require_count(kWorkloadFunction, "attribute_sizes", "entries", std::ssize(sizes), 1, 11);
   std::int64_t num_values = 1;
   for (const std::int64_t size : sizes) {
-    require_between(kFunction, "attribute_sizes", size, 2, kMaxQueryValues);
+    require_between(kWorkloadFunction, "attribute_sizes", size, 2, kMaxQueryValues);
     require_values(num_values *= size);
   }
-  require_between(kFunction, "order", options.order, 1, std::ssize(sizes));
+  require_between(kWorkloadFunction, "order", options.order, 1, std::ssize(sizes));
   const auto tables = subsets(sizes.size(), static_cast<std::size_t>(options.order));
   std::int64_t num_rows = 0;
   for (const auto& table : tables) {
@@ -151,8 +153,8 @@ QueryWorkload QueryWorkload::marginals(const MarginalsOptions& options) {
 }
 
 QueryWorkload QueryWorkload::parities(const ParitiesOptions& options) {
-  const std::int64_t d = require_between(kFunction, "num_bits", options.num_bits, 1, 11);
-  const std::int64_t order = require_between(kFunction, "order", options.order, 0, d);
+  const std::int64_t d = require_between(kWorkloadFunction, "num_bits", options.num_bits, 1, 11);
+  const std::int64_t order = require_between(kWorkloadFunction, "order", options.order, 0, d);
   std::vector<std::uint32_t> sets;
   for (std::uint32_t set = 0; set < std::uint32_t{1} << d; ++set) {
     const int size = std::popcount(set);
@@ -192,7 +194,7 @@ QueryWorkload QueryWorkload::predicates(std::int64_t num_values,
 }
 
 QueryWorkload QueryWorkload::kronecker(std::span<const QueryWorkload> parts) {
-  require_count(kFunction, "parts", "entries", std::ssize(parts), 1, 24);
+  require_count(kWorkloadFunction, "parts", "entries", std::ssize(parts), 1, 24);
   std::vector<Factor> factors;
   for (const QueryWorkload& part : parts)
     factors.insert(factors.end(), part.factors_.begin(), part.factors_.end());
@@ -200,10 +202,10 @@ QueryWorkload QueryWorkload::kronecker(std::span<const QueryWorkload> parts) {
 }
 
 QueryWorkload QueryWorkload::union_of(std::span<const QueryWorkload> parts) {
-  require_count(kFunction, "parts", "entries", std::ssize(parts), 1, kMaxQueryRows);
+  require_count(kWorkloadFunction, "parts", "entries", std::ssize(parts), 1, kMaxQueryRows);
   std::int64_t num_rows = 0;
   for (const QueryWorkload& part : parts) {
-    require_length(kFunction, "parts", part.num_values(), parts[0].num_values());
+    require_length(kWorkloadFunction, "parts", part.num_values(), parts[0].num_values());
     num_rows += part.num_queries();
   }
   require_values(parts[0].num_values());
@@ -235,7 +237,7 @@ Matrix QueryWorkload::Factor::matrix() const {
 }
 
 std::string QueryWorkload::label(std::int64_t query) const {
-  require_between(kFunction, "query", query, 0, num_queries_ - 1);
+  require_between(kWorkloadFunction, "query", query, 0, num_queries_ - 1);
   std::string text;
   for (std::size_t f = factors_.size(); f-- > 0;) {
     const std::int64_t size = factors_[f].num_queries();
@@ -255,7 +257,7 @@ Matrix QueryWorkload::to_matrix() const {
 }
 
 Vector QueryWorkload::answers(std::span<const double> histogram) const {
-  require_length(kFunction, "histogram", std::ssize(histogram), num_values_);
+  require_length(kWorkloadFunction, "histogram", std::ssize(histogram), num_values_);
   std::vector<const Matrix*> matrices;
   std::vector<bool> are_ranges;
   for (const Factor& factor : factors_) {

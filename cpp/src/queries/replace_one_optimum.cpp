@@ -10,7 +10,7 @@
 #include "math/nuclear_norm.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
-#include "optimal/enclosure.hpp"
+#include "optimal/best_bounds.hpp"
 #include "queries/integer_factor.hpp"
 
 namespace dpftrl::detail {
@@ -79,7 +79,7 @@ class ReplaceOneSolver::State {
     const Vector squares = symmetric_eigenvalues(gram_);
     rank_ = (squares.array() > squares(n - 1) * static_cast<double>(n) * 0x1p-52).count();
     x_ = Vector::Ones(num_pairs_ + (is_max_ ? queries_.rows() : 0));
-    best_ = Enclosure(x_);
+    best_ = BestBounds(x_);
   }
 
   bool advance() {
@@ -259,7 +259,7 @@ class ReplaceOneSolver::State {
   Eigen::Index num_pairs_ = 0;
   Eigen::Index rank_ = 0;
   Vector x_;
-  Enclosure best_{Vector()};
+  BestBounds best_{Vector()};
   std::int64_t num_iterations_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 /// The default grid is so fine that truncation adds at most this fraction to the norm of a sum.
 constexpr double kNormShare = 0x1p-10;
 /// Beyond this many grids, a sum with noise may not be representable as a double.
-constexpr double kMaxSumInGrids = 0x1p52;
+constexpr double kMaxNoisyGradientInGrids = 0x1p52;
 /// Covers the rounding of the norm.
 constexpr double kNormRoundUp = 1 + 0x1p-50;
 
@@ -60,7 +60,7 @@ void GradientNoise::add_noise_to(std::span<double> sum, std::int64_t step) {
          to_text(step));
   require_all_finite("gradient_noise", "sum", sum);
   for (const double x : sum)
-    if (!(std::abs(x / grid_) <= kMaxSumInGrids))
+    if (!(std::abs(x / grid_) <= kMaxNoisyGradientInGrids))
       fail_argument("gradient_noise", "sum", "at most 2^52 grids = " + to_text(0x1p52 * grid_),
                     to_text(x));
   const std::int64_t before = noise_.step();

@@ -20,7 +20,7 @@ using detail::kMaxNoiseInGrids;
 using detail::kMaxNormInGrids;
 using detail::kMaxSumInGrids;
 
-constexpr std::string_view kName = "prefix_sum";
+constexpr std::string_view kPrefixSum = "prefix_sum";
 /// Integers up to this are exact in double precision.
 constexpr double kMaxDistance = 0x1p53;
 /// Least number of default grids in a noise std; needed because the scale is rounded up to an
@@ -47,7 +47,7 @@ double default_laplace_grid(const Mechanism& mechanism, std::int64_t dimension) 
 std::int64_t scale_for(double distance, double epsilon) {
   const double quotient = distance / epsilon;
   if (!(quotient < static_cast<double>(kMaxLaplaceScale)))
-    fail_argument(kName, "grid", "so coarse that the scale of the noise is at most 2^46 grids",
+    fail_argument(kPrefixSum, "grid", "so coarse that the scale of the noise is at most 2^46 grids",
                   to_text(quotient));
   const auto is_enough = [&](double scale) {
     const DoubleDouble product = two_product(epsilon, scale);
@@ -63,7 +63,7 @@ LaplaceNoise noise_of(const Mechanism& mechanism, double grid) {
   const double max_norm = std::floor(claim.clip_norm / grid);
   const double distance = claim.sensitivity * max_norm * neighbour_distance(claim.neighbours);
   if (!(distance <= kMaxDistance))
-    fail_argument(kName, "grid", "so coarse that a user moves the nodes by at most 2^53 grids",
+    fail_argument(kPrefixSum, "grid", "so coarse that a user moves the nodes by at most 2^53 grids",
                   to_text(distance));
   return {.scale = scale_for(distance, claim.epsilon),
           .distance = static_cast<std::int64_t>(distance),
@@ -225,7 +225,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   void restore_state(std::int64_t state_step, std::span<const std::byte> state,
                      std::int64_t step) override {
     if (state.size() != 8 * sums_.size() || state_step != step)
-      fail(ErrorCode::bad_state, kName, "checkpoint",
+      fail(ErrorCode::bad_state, kPrefixSum, "checkpoint",
            "must contain " + to_text(static_cast<std::int64_t>(sums_.size())) + " sums",
            to_text(static_cast<std::int64_t>(state.size())) + " bytes");
     detail::read_integers(state, sums_);
@@ -255,10 +255,10 @@ std::int64_t LaplaceNoise::half_width(double num_nodes, double probability) cons
 
 std::unique_ptr<detail::ReleaseEngine> detail::make_laplace_engine(
     const Mechanism& mechanism, const PrefixSumOptions& options) {
-  require_between(kName, "dimension", options.dimension, 1, kMaxDimension);
+  require_between(kPrefixSum, "dimension", options.dimension, 1, kMaxDimension);
   const double grid =
       options.grid ? *options.grid : default_laplace_grid(mechanism, options.dimension);
-  require_grid(kName, mechanism, grid);
+  require_grid(kPrefixSum, mechanism, grid);
   return std::make_unique<LaplaceEngine>(mechanism, options, grid);
 }
 

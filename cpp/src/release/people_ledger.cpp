@@ -18,7 +18,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::string_view kName = "people_ledger";
+constexpr std::string_view kPeopleLedger = "people_ledger";
 
 /// Reserves room for one more value, so that appending it cannot fail.
 template <typename Value>
@@ -27,7 +27,7 @@ void make_room(std::vector<Value>& values) {
 }
 
 [[noreturn]] void fail_state(std::string constraint) {
-  fail(ErrorCode::bad_state, std::string(kName), "checkpoint", std::move(constraint),
+  fail(ErrorCode::bad_state, std::string(kPeopleLedger), "checkpoint", std::move(constraint),
        "something else");
 }
 
@@ -84,14 +84,14 @@ PeopleLedger::PeopleLedger(std::shared_ptr<const Mechanism> mechanism,
       about_(people.about) {}
 
 bool PeopleLedger::contribute(std::string_view person, std::span<const double> values) {
-  require_length(kName, "values", std::ssize(values), dimension());
-  require_all_finite(kName, "values", values);
+  require_length(kPeopleLedger, "values", std::ssize(values), dimension());
+  require_all_finite(kPeopleLedger, "values", values);
   if (num_decided() == num_steps())
-    fail(ErrorCode::past_horizon, std::string(kName), "step",
+    fail(ErrorCode::past_horizon, std::string(kPeopleLedger), "step",
          "must be below the horizon " + to_text(num_steps()), to_text(num_decided()));
   // A frame has contributions first and then steps, so none may follow a step that is not stored.
   if (num_acknowledged() != num_decided())
-    fail_argument(kName, "step", "acknowledged before others contribute",
+    fail_argument(kPeopleLedger, "step", "acknowledged before others contribute",
                   to_text(num_acknowledged()));
   make_room(open_);
   make_room(changed_);
@@ -114,7 +114,7 @@ bool PeopleLedger::contribute(std::string_view person, std::span<const double> v
 }
 
 void PeopleLedger::decide(std::int64_t step) {
-  require_between(kName, "step", step, 0, num_decided());
+  require_between(kPeopleLedger, "step", step, 0, num_decided());
   if (step < num_decided()) return;
   std::optional<Bytes> noted = noted_ ? std::nullopt : changes();
   decide_integers(code_of(step, {}),
@@ -160,7 +160,7 @@ std::optional<PeopleLedger::Bytes> PeopleLedger::changes() const {
 
 PeopleLedger::LogPart PeopleLedger::log_frame(const LogTag& before,
                                               std::optional<std::span<const std::byte>> memo) {
-  if (memo) fail_argument(kName, "memo", "left out", "one");
+  if (memo) fail_argument(kPeopleLedger, "memo", "left out", "one");
   const std::optional<Bytes> noted = noted_ ? noted_ : changes();
   LogPart part = Ledger::log_frame(before, noted);
   num_recorded_ = num_contributions_;
@@ -233,7 +233,7 @@ std::vector<std::byte> PeopleLedger::state() {
 
 void PeopleLedger::restore(std::span<const std::byte> bytes) {
   const detail::CheckpointHeader header =
-      detail::open_checkpoint(kName,
+      detail::open_checkpoint(kPeopleLedger,
                               {.kind = detail::CheckpointKind::people_ledger,
                                .fingerprint = people_fingerprint(),
                                .commitment = key_commitment()},

@@ -13,7 +13,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::string_view kName = "release_ledger";
+constexpr std::string_view kReleaseLedger = "release_ledger";
 
 std::array<std::byte, 64> secret_of(const Key& key) {
   const auto words = random_block(key, {.stream = Stream::ledger, .row = 0, .block = 0});
@@ -45,16 +45,16 @@ Ledger::Code Ledger::code_of_person(std::string_view person) const {
 }
 
 void ReleaseLedger::decide(std::int64_t step, std::span<const double> record) {
-  require_length(kName, "record", std::ssize(record), dimension());
+  require_length(kReleaseLedger, "record", std::ssize(record), dimension());
   decide_step(step, record);
 }
 
 void ReleaseLedger::decide_step(std::int64_t step, std::span<const double> contributions) {
   const auto width = static_cast<std::size_t>(dimension());
   const std::ptrdiff_t size = std::ssize(contributions);
-  require_length(kName, "contributions", size, size - size % dimension());
-  require_all_finite(kName, "record", contributions);
-  require_between(kName, "step", step, 0, num_decided());
+  require_length(kReleaseLedger, "contributions", size, size - size % dimension());
+  require_all_finite(kReleaseLedger, "record", contributions);
+  require_between(kReleaseLedger, "step", step, 0, num_decided());
   const Code code = code_of(step, contributions);
   if (step < num_decided()) {
     if (code_at(step) != code)
@@ -101,21 +101,21 @@ std::vector<std::byte> Ledger::state() {
 }
 
 void Ledger::acknowledge(std::int64_t num_steps) {
-  require_between(kName, "num_steps", num_steps, 0, num_decided());
+  require_between(kReleaseLedger, "num_steps", num_steps, 0, num_decided());
   const std::int64_t num_new = std::max(num_steps - num_acknowledged_, std::int64_t{0});
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(num_new));
   num_acknowledged_ += num_new;
 }
 
 std::span<const double> Ledger::released(std::int64_t step) const {
-  require_between(kName, "step", step, 0, num_acknowledged_ - 1);
+  require_between(kReleaseLedger, "step", step, 0, num_acknowledged_ - 1);
   const auto width = static_cast<std::size_t>(dimension());
   return std::span(releases_).subspan(static_cast<std::size_t>(step) * width, width);
 }
 
 void Ledger::restore(std::span<const std::byte> bytes) {
   const detail::CheckpointHeader header =
-      detail::open_checkpoint(kName,
+      detail::open_checkpoint(kReleaseLedger,
                               {.kind = detail::CheckpointKind::ledger,
                                .fingerprint = sums_.fingerprint(),
                                .commitment = sums_.commitment_},

@@ -18,7 +18,7 @@ using detail::normal_half_width;
 using detail::quotients;
 using detail::SumNoise;
 
-constexpr std::string_view kWhere = HistogramColumns::kName;
+constexpr std::string_view kHistogramsName = HistogramColumns::kName;
 constexpr Interval kShares = {0, 1};
 
 /// Rounds a weight down to a multiple of the grid, so that no column gets longer.
@@ -59,8 +59,8 @@ struct CombinedNoise {
 }  // namespace
 
 HistogramColumns::HistogramColumns(const HistogramOptions& options) : options_(options) {
-  require_count(kWhere, "categories", "entries", num_categories(), 1, kMaxCategories);
-  require_inside(kWhere, "confidence", options_.confidence, 0, 1);
+  require_count(kHistogramsName, "categories", "entries", num_categories(), 1, kMaxCategories);
+  require_inside(kHistogramsName, "confidence", options_.confidence, 0, 1);
   if (neighbours() == Neighbours::replace_one) {
     total_weight_ = 1;
   } else if (options_.total) {
@@ -77,17 +77,17 @@ double HistogramColumns::distance() const {
 }
 
 void HistogramColumns::write(std::int64_t category, std::span<double> columns) const {
-  require_length(kWhere, "columns", std::ssize(columns), dimension());
-  require_between(kWhere, "category", category, 0, num_categories() - 1);
+  require_length(kHistogramsName, "columns", std::ssize(columns), dimension());
+  require_between(kHistogramsName, "category", category, 0, num_categories() - 1);
   std::ranges::fill(columns, 0);
   columns[static_cast<std::size_t>(category)] = category_weight_;
   if (total_weight_ > 0) columns.back() = total_weight_;
 }
 
 Histogram HistogramColumns::read(const NoisyColumns& columns) const {
-  require_length(kWhere, "sums", std::ssize(columns.sums), dimension());
+  require_length(kHistogramsName, "sums", std::ssize(columns.sums), dimension());
   // May be 0, because very little noise is rounded to none.
-  require_non_negative(kWhere, "stddev", columns.stddev);
+  require_non_negative(kHistogramsName, "stddev", columns.stddev);
   const auto num = static_cast<double>(num_categories());
   const double a = category_weight_, b = total_weight_;
   // Normal equations of least squares: a^2 count + b^2 total = a y + b y_total, for each category.
@@ -128,7 +128,7 @@ Histogram HistogramColumns::read(const NoisyColumns& columns) const {
 }
 
 std::vector<double> monotone_counts(std::span<const double> counts) {
-  require_all_finite(kWhere, "counts", counts);
+  require_all_finite(kHistogramsName, "counts", counts);
   /// Steps that share one value, their mean.
   struct Pool {
     double mean;

@@ -18,7 +18,7 @@ using detail::normal_half_width;
 using detail::quotients;
 using detail::SumNoise;
 
-constexpr std::string_view kWhere = MomentColumns::kName;
+constexpr std::string_view kMomentsName = MomentColumns::kName;
 
 /// Room for truncation to the grid and for rounding of doubles: docs/math/moments.md.
 constexpr double kSlack = 1 + 0x1p-14;
@@ -26,14 +26,15 @@ constexpr double kSlack = 1 + 0x1p-14;
 constexpr double kGrid = 0x1p-16;
 
 void require_ranges(const std::vector<ColumnRange>& ranges) {
-  require_count(kWhere, "ranges", "columns", std::ssize(ranges), 1, MomentColumns::kMaxColumns);
+  require_count(kMomentsName, "ranges", "columns", std::ssize(ranges), 1,
+                MomentColumns::kMaxColumns);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto [low, high] = ranges[i];
     // Keeps halves and their squares normal, and most digits of numbers.
     constexpr double kLeast = 1e-150, kMost = 1e150, kDigits = 1e-6;
     const double largest = std::max(std::abs(low), std::abs(high));
     if (largest <= kMost && high - low >= std::max(kLeast, kDigits * largest)) continue;
-    fail_argument(kWhere, "ranges[" + to_text(static_cast<std::int64_t>(i)) + "]",
+    fail_argument(kMomentsName, "ranges[" + to_text(static_cast<std::int64_t>(i)) + "]",
                   "two numbers within 1e150, the second larger by at least 1e-150 and 1e-6 of them",
                   to_text(low) + " and " + to_text(high));
   }
@@ -225,7 +226,7 @@ class Quotients {
 
 MomentColumns::MomentColumns(MomentsOptions options) : options_(std::move(options)) {
   require_ranges(options_.ranges);
-  require_inside(kWhere, "confidence", options_.confidence, 0, 1);
+  require_inside(kMomentsName, "confidence", options_.confidence, 0, 1);
   const auto num = static_cast<double>(num_columns());
   const bool has_pairs = options_.covariance && num_columns() > 1;
   const bool replaces = neighbours() == Neighbours::replace_one;
@@ -248,9 +249,9 @@ std::int64_t MomentColumns::dimension() const {
 }
 
 void MomentColumns::write(std::span<const double> record, std::span<double> columns) const {
-  require_length(kWhere, "record", std::ssize(record), num_columns());
-  require_length(kWhere, "columns", std::ssize(columns), dimension());
-  require_all_finite(kWhere, "record", record);
+  require_length(kMomentsName, "record", std::ssize(record), num_columns());
+  require_length(kMomentsName, "columns", std::ssize(columns), dimension());
+  require_all_finite(kMomentsName, "record", record);
   const std::size_t num = record.size();
   const std::span<double> first = columns.subspan(1, num);
   const std::span<double> second = columns.subspan(1 + num, num);
@@ -267,9 +268,9 @@ void MomentColumns::write(std::span<const double> record, std::span<double> colu
 }
 
 Moments MomentColumns::read(const NoisyColumns& columns) const {
-  require_length(kWhere, "sums", std::ssize(columns.sums), dimension());
+  require_length(kMomentsName, "sums", std::ssize(columns.sums), dimension());
   // May be 0, because very little noise is rounded to none.
-  require_non_negative(kWhere, "stddev", columns.stddev);
+  require_non_negative(kMomentsName, "stddev", columns.stddev);
   const std::span<const double> sums = columns.sums;
   const Quotients quotients_of({.stddev = columns.stddev, .grid = grid_}, sums[0] / count_weight_,
                                count_weight_, 1 - options_.confidence);

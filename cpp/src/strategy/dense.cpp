@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "math/linear_algebra.hpp"
@@ -69,7 +70,7 @@ void require_encoder(const Workload& workload, std::string_view name, const Matr
   require_between(name, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
   require_length(name, "encoder", encoder.rows(), workload.num_steps());
   require_length(name, "encoder", encoder.cols(), workload.num_steps());
-  require_all_finite(name, "encoder", {encoder.data(), static_cast<std::size_t>(encoder.size())});
+  require_all_finite(name, "encoder", detail::span_of(encoder));
   if (!encoder.isLowerTriangular(0))
     fail_argument(name, "encoder", "lower triangular", "an entry above the diagonal");
   for (Eigen::Index j = 0; j < encoder.cols(); ++j)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/span_of.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/base/error.hpp"
 
@@ -24,8 +25,7 @@ class PatternSearch {
     if (encoder.rows() < 1 || encoder.cols() < 1)
       fail_argument(function, "encoder", "a matrix that is not empty",
                     std::to_string(encoder.rows()) + " x " + std::to_string(encoder.cols()));
-    require_all_finite(function, "encoder",
-                       {encoder.data(), static_cast<std::size_t>(encoder.size())});
+    require_all_finite(function, "encoder", detail::span_of(encoder));
     participation.require_horizon(encoder.cols());
     num_steps_ = encoder.cols();
   }

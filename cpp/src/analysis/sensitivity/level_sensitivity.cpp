@@ -14,7 +14,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kMaxNodeVisits = std::int64_t{1} << 29;
+constexpr std::int64_t kMaxLevelVisits = std::int64_t{1} << 29;
 constexpr std::int64_t kMaxKeptLeaves = std::int64_t{1} << 23;
 constexpr std::int64_t kNoNode = -1;
 /// Covers the rounding of the weights and of a few hundred products and sums.
@@ -98,7 +98,7 @@ bool visits_phases(const Strategy& strategy, const Participation& participation,
                    std::size_t num_levels) {
   return participation.kind() == Participation::Kind::fixed_epoch &&
          strategy.has_nonnegative_gram() &&
-         strategy.num_steps() <= kMaxNodeVisits / static_cast<std::int64_t>(num_levels);
+         strategy.num_steps() <= kMaxLevelVisits / static_cast<std::int64_t>(num_levels);
 }
 
 /// Inner products of columns of a Haar basis whose smallest common support has 2^m steps, m = 0, 1,

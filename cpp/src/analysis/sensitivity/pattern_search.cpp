@@ -9,7 +9,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr double kMaxOperations = 0x1p20;
+constexpr double kMaxPatternOperations = 0x1p20;
 
 double entry(const Matrix& products, std::int64_t i, std::int64_t j) {
   return products(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
@@ -24,7 +24,7 @@ std::int64_t width_of(const Matrix& products) {
   return width;
 }
 
-/// Number of patterns of at most k steps within n steps, or a number above kMaxOperations.
+/// Number of patterns of at most k steps within n steps, or a number above kMaxPatternOperations.
 double num_patterns(std::int64_t n, std::int64_t k, std::int64_t b) {
   double all = 1, of_size = 1;
   for (std::int64_t m = 1; m <= k; ++m) {
@@ -35,7 +35,7 @@ double num_patterns(std::int64_t n, std::int64_t k, std::int64_t b) {
     for (std::int64_t i = 0; i < m; ++i)
       of_size *= static_cast<double>(room - i) / static_cast<double>(i + 1);
     all += of_size;
-    if (all > kMaxOperations) break;
+    if (all > kMaxPatternOperations) break;
   }
   return all;
 }
@@ -153,7 +153,7 @@ std::optional<Pattern> largest_pattern(const Matrix& products, const Participati
   const double states =
       num_patterns(std::max<std::int64_t>(0, width - 2 * b + 1), k - 2, b) * static_cast<double>(n);
   const double next = static_cast<double>(std::max<std::int64_t>(1, width - b + 1));
-  if (!(static_cast<double>(k) * states * next <= kMaxOperations)) return std::nullopt;
+  if (!(static_cast<double>(k) * states * next <= kMaxPatternOperations)) return std::nullopt;
   return PatternProgram(products, width, b).run(k);
 }
 

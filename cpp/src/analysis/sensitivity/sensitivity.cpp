@@ -9,6 +9,7 @@
 #include "analysis/sensitivity/pattern_sums.hpp"
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "math/toeplitz.hpp"
 
@@ -206,7 +207,7 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
   if (gram.rows() < 1 || gram.rows() != gram.cols())
     fail_argument(kFunction, "gram", "square and not empty",
                   std::to_string(gram.rows()) + " x " + std::to_string(gram.cols()));
-  require_all_finite(kFunction, "gram", {gram.data(), static_cast<std::size_t>(gram.size())});
+  require_all_finite(kFunction, "gram", detail::span_of(gram));
   const std::int64_t n = gram.rows();
   for (std::int64_t i = 0; i < n; ++i)
     require_non_negative(kFunction, "gram(" + to_text(i) + ", " + to_text(i) + ")",

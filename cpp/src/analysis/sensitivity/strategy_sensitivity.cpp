@@ -10,6 +10,7 @@
 #include "analysis/sensitivity/pattern_sums.hpp"
 #include "analysis/sensitivity/tree_sensitivity.hpp"
 #include "base/counting.hpp"
+#include "base/span_of.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/base/error.hpp"
 
@@ -137,10 +138,9 @@ Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& partic
   const Matrix encoder = strategy.encoder();
   const Vector norms = encoder.cwiseAbs().colwise().sum();
   const bool is_exact = k == 1 || encoder.minCoeff() >= 0;
-  return {
-      largest_pattern_sum({norms.data(), static_cast<std::size_t>(norms.size())}, participation),
-      is_exact ? Exactness::exact : Exactness::upper_bound,
-      "l1: best sum of column norms over the patterns"};
+  return {largest_pattern_sum(detail::span_of(norms), participation),
+          is_exact ? Exactness::exact : Exactness::upper_bound,
+          "l1: best sum of column norms over the patterns"};
 }
 
 }  // namespace dpftrl

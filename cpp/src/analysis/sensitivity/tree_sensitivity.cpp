@@ -10,8 +10,8 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kMaxNodeVisits = std::int64_t{1} << 29;
-constexpr std::int64_t kMaxOperations = std::int64_t{1} << 28;
+constexpr std::int64_t kMaxTreeVisits = std::int64_t{1} << 29;
+constexpr std::int64_t kMaxTreeOperations = std::int64_t{1} << 28;
 /// Cost of looking up a sum, in entries of Gaps.
 constexpr std::int64_t kOperationsPerSum = 64;
 constexpr std::int64_t kMaxStoredGaps = std::int64_t{1} << 23;
@@ -39,7 +39,7 @@ class TreeSearch {
   TreeSearch(std::int64_t max_participations, std::int64_t separation)
       : max_participations_(max_participations), separation_(separation) {}
 
-  bool is_within_budget() const { return operations_ <= kMaxOperations; }
+  bool is_within_budget() const { return operations_ <= kMaxTreeOperations; }
 
   /// Returns a whole subtree of at most `separation` steps, with one participation in a node of
   /// every level.
@@ -60,7 +60,7 @@ class TreeSearch {
     for (std::int64_t m = 1; m <= most && is_within_budget(); ++m) {
       joined.ways.push_back(undominated(joint_ways(left, right, m), is_node ? m * m : 0));
       stored += std::ssize(joined.ways.back()) * separation_;
-      if (stored > kMaxStoredGaps) operations_ = kMaxOperations + 1;
+      if (stored > kMaxStoredGaps) operations_ = kMaxTreeOperations + 1;
     }
     return joined;
   }
@@ -186,7 +186,7 @@ Sensitivity tree_sensitivity(std::int64_t num_steps, const Participation& partic
     return {std::sqrt(static_cast<double>(num_levels(num_steps))), Exactness::exact,
             "number of levels of the tree"};
   if (participation.kind() == Participation::Kind::fixed_epoch) {
-    if (num_steps <= kMaxNodeVisits / num_levels(num_steps)) {
+    if (num_steps <= kMaxTreeVisits / num_levels(num_steps)) {
       std::int64_t largest = 0;
       for (std::int64_t first = 0; first < participation.separation(); ++first)
         largest = std::max(largest, evenly_spaced_tree_sum(num_steps, participation, first));

@@ -7,27 +7,22 @@
 #include <string_view>
 #include <utility>
 
+#include "base/span_of.hpp"
 #include "base/sum_of_squares.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/release/record.hpp"
 
 namespace dpftrl {
-namespace {
-
-std::span<double> span_of(Vector& v) {
-  return {v.data(), static_cast<std::size_t>(v.size())};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 UpdateRule::UpdateRule(std::string_view where, const Options& options) : domain_(options.domain) {
   require_between(where, "dimension", options.dimension, 1, kMaxModelDimension);
   if (!domain_) fail(ErrorCode::invalid_argument, where, "domain", "must be given");
   iterate_ = options.start.size() == 0 ? domain_->start(options.dimension) : options.start;
   require_length(where, "start", iterate_.size(), options.dimension);
-  require_all_finite(where, "start", span_of(iterate_));
+  require_all_finite(where, "start", detail::span_of(iterate_));
   played_sum_ = iterate_;
-  domain_->project(span_of(played_sum_));
+  domain_->project(detail::span_of(played_sum_));
   if (iterate_ != played_sum_)
     fail_argument(where, "start", "a point of the domain",
                   "one of norm " + to_text(iterate_.stableNorm()));
@@ -65,8 +60,8 @@ void UpdateRule::finish() {
 
 void UpdateRule::advance_along(const std::optional<Line>& line, std::size_t first,
                                std::span<const double> block) {
-  const std::span<double> played = span_of(played_sum_).subspan(first, block.size());
-  const std::span<double> iterate = span_of(iterate_).subspan(first, block.size());
+  const std::span<double> played = detail::span_of(played_sum_).subspan(first, block.size());
+  const std::span<double> iterate = detail::span_of(iterate_).subspan(first, block.size());
   if (is_written_) {
     for (std::size_t i = 0; i < block.size(); ++i) {
       iterate[i] *= factor_;
@@ -97,9 +92,9 @@ void UpdateRule::finish_along(const std::optional<Line>& line, std::span<const d
     factor_ = *factor;
     line_ = *line;
   } else {
-    if (line) next(0, prefix_sum, span_of(iterate_));
+    if (line) next(0, prefix_sum, detail::span_of(iterate_));
     factor_ = 1;
-    factor_ = finish_next(prefix_sum, span_of(iterate_), sum_of_squares);
+    factor_ = finish_next(prefix_sum, detail::span_of(iterate_), sum_of_squares);
   }
   ++num_updates_;
 }

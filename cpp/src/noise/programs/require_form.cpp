@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/counting.hpp"
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "noise/programs/program.hpp"
 #include "optimal/varying_numbers.hpp"
@@ -256,7 +257,7 @@ struct RequireForm {
     if (workload.kind() == Workload::Kind::rates) require_coefficients("rates", workload.rates());
     if (workload.kind() == Workload::Kind::matrix) {
       const Matrix matrix = workload.matrix();
-      require_coefficients("matrix", {matrix.data(), static_cast<std::size_t>(matrix.size())});
+      require_coefficients("matrix", detail::span_of(matrix));
       require_state(options, "num_steps", options.num_rows, 8);
     }
     require_form(options, *decoder.base);

@@ -9,7 +9,7 @@
 #include "dpftrl/base/error.hpp"
 #include "optimal/anderson.hpp"
 #include "optimal/barrier.hpp"
-#include "optimal/enclosure.hpp"
+#include "optimal/best_bounds.hpp"
 #include "optimal/epochs/dual_blocks.hpp"
 #include "optimal/epochs/epoch_resolvent.hpp"
 #include "optimal/sign_gauge.hpp"
@@ -369,7 +369,7 @@ class EpochOptimumSolver::State {
   detail::AndersonMixing mixing_{{.depth = 8, .mixing = 2, .max_step = 1.5}};
   detail::Barrier barrier_{gap_};
   Vector x_;
-  detail::Enclosure best_;
+  detail::BestBounds best_;
   std::int64_t num_iterations_ = 0;
   bool is_converged_ = false;
   bool has_failed_ = false;  ///< weights too far apart for double precision

@@ -21,7 +21,7 @@ constexpr int kDefaultBufferedBits = 30;
 /// Fractional bits of the coefficients of buffers, which are rounded up.
 constexpr int kMajorantBits = 20;
 /// Covers the rounding of a few dozen doubles.
-constexpr double kRoundUp = 1 + 0x1p-45;
+constexpr double kEncoderRoundUp = 1 + 0x1p-45;
 /// Largest number of steps for which all coefficients are computed.
 constexpr std::int64_t kMaxToeplitzSteps = std::int64_t{1} << 24;
 
@@ -176,7 +176,7 @@ std::optional<IntegerSensitivity> integer_of(const Sensitivity& tree) {
   if (!(squared < 0x1p61)) return std::nullopt;
   if (tree.exactness == Exactness::exact && squared < kRootsAreClear)
     return IntegerSensitivity{std::llround(squared), 0, Exactness::exact, tree.method};
-  return IntegerSensitivity{static_cast<std::int64_t>(std::ceil(squared * kRoundUp)), 0,
+  return IntegerSensitivity{static_cast<std::int64_t>(std::ceil(squared * kEncoderRoundUp)), 0,
                             Exactness::upper_bound, tree.method};
 }
 
@@ -255,7 +255,7 @@ double IntegerEncoder::rounding_deviation() const {
     const double state = std::min(n, one / static_cast<double>(kOne - buffered->decays[i]));
     sum += 1 + static_cast<double>(buffered->weights[i]) / one * state;
   }
-  return sum * kRoundUp;
+  return sum * kEncoderRoundUp;
 }
 
 double IntegerEncoder::largest_number() const {
@@ -265,7 +265,7 @@ double IntegerEncoder::largest_number() const {
   if (const auto* toeplitz_form = std::get_if<ToeplitzEncoder>(&form_)) {
     for (const std::int64_t c : toeplitz_form->coefficients)
       sum += std::abs(static_cast<double>(c));
-    return sum * kRoundUp;
+    return sum * kEncoderRoundUp;
   }
   // A state is at most 1 + theta + theta^2 + ... times 2^p, its roundings half of that unit each.
   const auto& buffered = std::get<BufferedEncoder>(form_);
@@ -276,7 +276,7 @@ double IntegerEncoder::largest_number() const {
     largest_state = std::max(largest_state, state);
     sum += static_cast<double>(buffered.weights[i]) / static_cast<double>(kOne) * state + 1;
   }
-  return std::max(largest_state, sum + std::ldexp(1, precision_bits_)) * kRoundUp;
+  return std::max(largest_state, sum + std::ldexp(1, precision_bits_)) * kEncoderRoundUp;
 }
 
 }  // namespace dpftrl

@@ -19,7 +19,7 @@ namespace {
 /// Measurements and buffers stay below this without noise; noise stays below 2^60.
 constexpr double kMaxInteger = 0x1p61;
 /// Covers the rounding of the few doubles between the integers and the variance.
-constexpr double kRoundUp = 1 + 0x1p-40;
+constexpr double kLatticeRoundUp = 1 + 0x1p-40;
 /// Bits of the variance, few enough that platforms whose rho or mu of the target differ in the last
 /// bit have the same noise.
 constexpr int kVarianceBits = 32;
@@ -62,7 +62,7 @@ std::optional<Scaled> scale(const IntegerEncoder& encoder, const Mechanism& mech
   const Certificate& claim = mechanism.certificate();
   const ApproximateDp target{.epsilon = claim.epsilon, .delta = claim.delta};
   const double norm = std::sqrt(static_cast<double>(max_norm_squared));
-  const double largest = encoder.largest_number() * norm * kRoundUp;
+  const double largest = encoder.largest_number() * norm * kLatticeRoundUp;
   if (!(largest <= kMaxInteger)) return std::nullopt;
   const std::optional<IntegerSensitivity> sensitivity =
       encoder.sensitivity(mechanism.participation());
@@ -73,12 +73,12 @@ std::optional<Scaled> scale(const IntegerEncoder& encoder, const Mechanism& mech
   const double num_entries =
       static_cast<double>(encoder.num_measurements()) * static_cast<double>(lattice.dimension);
   const double deviation = encoder.rounding_deviation();
-  const double distance = (moved + std::sqrt(num_entries) * deviation) * kRoundUp;
+  const double distance = (moved + std::sqrt(num_entries) * deviation) * kLatticeRoundUp;
   const double mu = mu_from_approximate_dp(target);
   const double variance = lattice.noise == LatticeNoise::discrete_gaussian
                               ? distance * distance / (2 * rho_from_approximate_dp(target))
                               : distance * distance / (mu * mu);
-  const double enough = rounded_up(variance * kRoundUp);
+  const double enough = rounded_up(variance * kLatticeRoundUp);
   if (!(enough <= kMaxDiscreteVariance)) return std::nullopt;
   return Scaled{.sensitivity = *sensitivity,
                 .rounding_deviation = deviation,

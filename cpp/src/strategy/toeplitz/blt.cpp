@@ -15,7 +15,6 @@
 namespace dpftrl {
 namespace {
 
-constexpr double kMaxWeight = 0x1p20;
 constexpr double kLargestDecay = 1 - 0x1p-53;
 
 void require_buffers(std::string_view name, const BufferParameters& parameters) {
@@ -27,7 +26,7 @@ void require_buffers(std::string_view name, const BufferParameters& parameters) 
     const double decay = parameters.decays[i], weight = parameters.weights[i];
     if (!(decay >= 0 && decay < 1))
       fail_argument(name, "decays" + index, "at least 0 and below 1", to_text(decay));
-    if (!(std::abs(weight) <= kMaxWeight))
+    if (!(std::abs(weight) <= kMaxBufferWeight))
       fail_argument(name, "weights" + index, "between -2^20 and 2^20", to_text(weight));
   }
 }

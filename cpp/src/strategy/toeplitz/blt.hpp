@@ -17,6 +17,7 @@ struct BufferParameters {
   std::vector<double> weights;  ///< omega, as many, finite, at most 2^20 in magnitude
 };
 inline constexpr std::int64_t kMaxGivenBuffers = 32;
+inline constexpr double kMaxBufferWeight = 0x1p20;
 
 inline constexpr std::string_view kBlt = "blt";
 std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,

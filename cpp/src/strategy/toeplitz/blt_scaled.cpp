@@ -13,8 +13,6 @@
 namespace dpftrl {
 namespace {
 
-constexpr double kMaxWeight = 0x1p20;
-
 /// Returns the buffers as a recursion whose numbers may change with t:
 /// w_t = z_t / lambda_t - gains . s, s <- decays (s + w).
 VaryingBuffers recursion(const ScaledBuffers& numbers) {
@@ -45,12 +43,12 @@ void require_numbers(std::int64_t num_steps, const ScaledBuffers& numbers) {
   for (std::size_t i = 0; i < decays.size(); ++i) {
     const std::string index = "[" + std::to_string(i) + "]";
     require_inside(kBltScaled, "decays" + index, decays[i], 0, 1);
-    if (!(std::abs(weights[i]) <= kMaxWeight * decays[i]))
+    if (!(std::abs(weights[i]) <= kMaxBufferWeight * decays[i]))
       fail_argument(kBltScaled, "weights" + index, "at most 2^20 times its decay",
                     to_text(weights[i]));
   }
   for (const double scale : numbers.row_scales)
-    if (!(scale >= 1 / kMaxWeight && scale <= kMaxWeight))
+    if (!(scale >= 1 / kMaxBufferWeight && scale <= kMaxBufferWeight))
       fail_argument(kBltScaled, "row_scales", "between 2^-20 and 2^20", to_text(scale));
 }
 

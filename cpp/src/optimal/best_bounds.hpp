@@ -9,9 +9,9 @@
 namespace dpftrl::detail {
 
 /// Best bounds that an iteration has found on a minimum, and the iterates they come from.
-class Enclosure {
+class BestBounds {
  public:
-  explicit Enclosure(const Vector& first) : lower_point_(first), upper_point_(first) {}
+  explicit BestBounds(const Vector& first) : lower_point_(first), upper_point_(first) {}
 
   void raise_lower(double bound, const Vector& point) {
     if (!(bound > lower_)) return;
