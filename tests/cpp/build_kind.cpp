@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Compiled with the library's options in every build, whereas the other test files may be linked
 /// from another build (CMakeLists.txt).
+#include <cstdlib>
+
 #include "support.hpp"
 
 namespace dpftrl::testing {
@@ -14,11 +16,12 @@ bool is_sanitized() {
   return false;
 }
 
-bool is_native() {
+bool is_full_size() {
 #if defined(__EMSCRIPTEN__)
   return false;
 #else
-  return !is_sanitized();
+  static const bool is_whole = std::getenv("DPFTRL_ALL") != nullptr;
+  return is_whole && !is_sanitized();
 #endif
 }
 

@@ -25,27 +25,27 @@ namespace dpftrl::testing {
 /// large sizes for correctness, not to find undefined behaviour, use smaller ones there.
 bool is_sanitized();
 
-/// True for a native build without sanitizers. Results that do not depend on the platform are
-/// checked at full size only there.
-bool is_native();
+/// True in `scripts/test all` (DPFTRL_ALL) for a native build without sanitizers. Results that do
+/// not depend on the platform are checked at full size only there.
+bool is_full_size();
 
 struct Sizes {
-  std::vector<std::int64_t> native;
+  std::vector<std::int64_t> full;
   std::vector<std::int64_t> elsewhere;
 };
 
-/// Returns the sizes to loop over. Builds that are several times slower use fewer or smaller ones
-/// that still reach all of the code.
+/// Returns the sizes to loop over. Those of `elsewhere` are fewer or smaller, and still reach all
+/// of the code.
 inline std::vector<std::int64_t> sizes(const Sizes& all) {
-  return is_native() ? all.native : all.elsewhere;
+  return is_full_size() ? all.full : all.elsewhere;
 }
 
-/// Selects one of every so many combinations in nested loops; native builds select all. Every value
-/// of every loop is selected at least once if that number is coprime to the lengths of the inner
-/// loops and not larger than their number of combinations.
+/// Selects one of every so many combinations in nested loops, or all of them at full size. Every
+/// value of every loop is selected at least once if that number is coprime to the lengths of the
+/// inner loops and not larger than their number of combinations.
 class Thinned {
  public:
-  explicit Thinned(std::int64_t one_of) : one_of_(is_native() ? 1 : one_of) {}
+  explicit Thinned(std::int64_t one_of) : one_of_(is_full_size() ? 1 : one_of) {}
   bool takes_next() { return num_seen_++ % one_of_ == 0; }
 
  private:
@@ -56,7 +56,7 @@ class Thinned {
 /// Small and awkward horizons: 1, around powers of two, odd.
 inline const std::vector<std::int64_t>& awkward_horizons() {
   static const std::vector<std::int64_t> horizons =
-      sizes({.native = {1, 2, 3, 5, 7, 8, 13, 16, 64}, .elsewhere = {1, 2, 3, 7, 8, 13}});
+      sizes({.full = {1, 2, 3, 5, 7, 8, 13, 16, 64}, .elsewhere = {1, 2, 3, 7, 8, 13}});
   return horizons;
 }
 
@@ -82,7 +82,7 @@ inline std::int64_t within_reach(const StrategyInfo& info, std::int64_t num_step
 /// it.
 inline StrategyParameters quick_parameters(const StrategyInfo& info) {
   StrategyParameters parameters;
-  if (info.name == "blt-scaled" && !is_native()) parameters.num_buffers = 1;
+  if (info.name == "blt-scaled" && !is_full_size()) parameters.num_buffers = 1;
   return parameters;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 TEST(IncrementVariances, are_the_squared_row_norms_of_the_inverse_encoder) {
   for (const std::int64_t num_steps :
-       testing::sizes({.native = {1, 2, 3, 8, 23}, .elsewhere = {1, 3, 8}}))
+       testing::sizes({.full = {1, 2, 3, 8, 23}, .elsewhere = {1, 3, 8}}))
     for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
       const auto strategy = testing::strategy_of(variant);
       const std::vector<double> variances = increment_variances(*strategy);

@@ -126,7 +126,8 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
     options.strategy = info.name;
     options.parameters = testing::quick_parameters(info);
     const std::int64_t longest = testing::is_optimised(info) ? 300 : 1000;
-    options.num_steps = testing::within_reach(info, testing::is_native() ? longest : longest / 4);
+    options.num_steps =
+        testing::within_reach(info, testing::is_full_size() ? longest : longest / 4);
     const auto mechanism = Mechanism::make(options);
     const DecoderResidual residual = mechanism->proof().residual;
     EXPECT_LE(residual.value, 1e-13) << info.name;

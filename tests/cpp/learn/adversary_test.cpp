@@ -64,7 +64,7 @@ TEST(Adversary, exceeds_the_bound_without_its_noise_term_and_never_the_bound_wit
   for (const StrategyInfo& info : strategy_catalogue()) {
     const MechanismOptions mechanism = adversary_mechanism(info);
     for (const char* domain : {"ball", "whole-space"}) {
-      const Runs found = runs(mechanism, domain, testing::is_native() ? 6 : 2);
+      const Runs found = runs(mechanism, domain, testing::is_full_size() ? 6 : 2);
       const RegretBound bound = *found.theory.private_bound;
       EXPECT_TRUE(found.theory.clipping_impossible);
       EXPECT_GT(found.mean, bound.regularisation + bound.stability) << info.name << " " << domain;

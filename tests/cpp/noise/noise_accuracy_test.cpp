@@ -26,7 +26,7 @@ bool is_long_form() {
 
 std::int64_t num_coordinates() {
   if (is_long_form()) return 2048;
-  return testing::is_native() ? 24 : 9;
+  return testing::is_full_size() ? 24 : 9;
 }
 
 /// The exact value of a double of either sign.

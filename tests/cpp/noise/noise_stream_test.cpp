@@ -44,13 +44,13 @@ std::vector<long double> exact_row(const testing::LongMatrix& decoder, const Mat
 TEST(NoiseStream, streamed_rows_are_the_materialised_matrix_times_the_same_z) {
   std::vector<std::int64_t> horizons = testing::awkward_horizons();
   const std::vector<std::int64_t> longer =
-      testing::sizes({.native = {257, 255, 256}, .elsewhere = {257}});
+      testing::sizes({.full = {257, 255, 256}, .elsewhere = {257}});
   horizons.insert(horizons.end(), longer.begin(), longer.end());
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t n : horizons) {
       if (n > testing::within_reach(info, n)) continue;
       // Searches take nearly all of the time, and streams of their results have no blocks.
-      if (!testing::is_native() && testing::is_optimised(info) && n > 64) continue;
+      if (!testing::is_full_size() && testing::is_optimised(info) && n > 64) continue;
       const auto strategy = stream_strategy(info.name, n);
       const Matrix z = noise_matrix(noise_stream_options(3), strategy->num_measurements());
       const Matrix expected = strategy->decoder() * z;

@@ -36,7 +36,7 @@ std::vector<double> sampled_paths(const Strategy& strategy, std::int64_t num_pat
 TEST(SampledError, is_the_path_that_the_exact_binomial_law_allows) {
   const auto strategy = testing::make_known("square-root", 1);
   for (const auto& known : golden::simultaneous::binomial_counts) {
-    if (!testing::is_native() && known.num_paths > 100000) continue;
+    if (!testing::is_full_size() && known.num_paths > 100000) continue;
     const std::optional<double> found =
         level_of(*strategy, {.beta = known.beta, .num_paths = known.num_paths});
     ASSERT_EQ(found.has_value(), known.above >= 0) << known.num_paths;
@@ -102,7 +102,7 @@ TEST(SampledError, is_drawn_again_from_its_seed_in_blocks_of_any_size) {
 
 TEST(SampledError, is_below_the_proved_level_and_that_of_the_note_at_1024_steps) {
   // 1024 steps would take a minute under sanitizers, and give the same result in WebAssembly.
-  const std::int64_t num_steps = testing::is_native() ? 1024 : 64;
+  const std::int64_t num_steps = testing::is_full_size() ? 1024 : 64;
   const auto strategy = testing::make_known("square-root", num_steps);
   const double level = level_of(*strategy, {.beta = 0.05}).value();
   EXPECT_LT(level, simultaneous_error(*strategy, Participation::single(), {.beta = 0.05}).value);

@@ -475,7 +475,7 @@ TEST(QueryMechanism, the_predicted_std_is_that_of_the_measurements) {
       const double scale = mechanism.noise_scale();
       num_told_apart += delta > 0 && std::abs(second - scale * scale - 1.0 / 12) > most;
     }
-  EXPECT_GE(num_told_apart, testing::is_native() ? 2 : 1);
+  EXPECT_GE(num_told_apart, testing::is_full_size() ? 2 : 1);
 }
 
 // --- consistency -----------------------------------------------------------------------------

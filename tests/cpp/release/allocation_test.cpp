@@ -232,7 +232,7 @@ TEST(Allocation, a_release_of_several_workloads_that_lacks_memory_leaves_none_ah
           Workload::momentum({.num_steps = kAllocatedSteps, .momentum = 0.5, .decay = 0.75})}};
   for (const char* name : {"independent", "square-root"})
     expect_repeatable(Mechanism::make_stack(named(name), stack), with_grid(0x1p-28),
-                      testing::is_native() ? 1 : 5);
+                      testing::is_full_size() ? 1 : 5);
 }
 
 /// A learner in which allocation number `failing` throws; the example is then offered again.

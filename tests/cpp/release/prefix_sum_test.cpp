@@ -639,8 +639,8 @@ TEST(PrefixSum, entries_that_double_precision_leaves_open_are_recomputed_exactly
   // A grid 2^30 times finer than the noise leaves many entries undecided.
   const double grid = 0x1p-28;
   // Exact entries take nearly all of the time.
-  const std::int64_t stride = testing::is_native() ? 11 : 101,
-                     num_last = testing::is_native() ? 8 : 2;
+  const std::int64_t stride = testing::is_full_size() ? 11 : 101,
+                     num_last = testing::is_full_size() ? 8 : 2;
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::int64_t n = testing::within_reach(info, 300);
     const auto how = prefix_mechanism(info.name, n);

@@ -526,7 +526,7 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
   EXPECT_ERROR(
       PrefixSum(made({Workload::lower_triangular(entries), "independent"}), weighted_options()),
       "invalid_argument", "matrix(2, 1) must be at most 2^20 in magnitude");
-  const std::int64_t num_steps = testing::is_native() ? 2048 : 256, most = (1 << 27) / num_steps;
+  const std::int64_t num_steps = testing::is_full_size() ? 2048 : 256, most = (1 << 27) / num_steps;
   EXPECT_ERROR(
       PrefixSum(made({matrix(num_steps), "independent"}), weighted_options(2 * most)),
       "resource_exhausted",

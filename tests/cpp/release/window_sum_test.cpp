@@ -353,13 +353,13 @@ TEST(WindowSum, the_optimum_is_at_its_certified_lower_bound) {
 TEST(WindowSum, the_optimum_is_the_known_one) {
   const auto& known = golden::optima::windows[0];
   MechanismOptions options{.strategy = "optimal",
-                           .num_steps = testing::is_native() ? known.num_steps : 64,
+                           .num_steps = testing::is_full_size() ? known.num_steps : 64,
                            .target = {.epsilon = 1, .delta = 1e-6}};
   options.workload = Workload::sliding_window({options.num_steps, known.width});
   options.parameters.objective = Objective::mean;
   const auto how = Mechanism::make(options);
   const double found = how->certificate().mean_error;
-  if (testing::is_native()) {
+  if (testing::is_full_size()) {
     EXPECT_GE(found, known.error * (1 - 1e-6));
     EXPECT_LE(found, known.error * (1 + 1e-4));
   }

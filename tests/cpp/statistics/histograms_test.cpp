@@ -237,7 +237,7 @@ std::array<int, 9> missed_counts(const HistogramKind& kind, double epsilon, int 
 }
 
 TEST(HistogramsTest, IntervalsCoverWhatTheyAreFor) {
-  const int num_trials = testing::is_native() ? 1000 : 100;
+  const int num_trials = testing::is_full_size() ? 1000 : 100;
   // Noise of a fifth of the number of records, of all of it, and of several times as much.
   for (const double epsilon : {1.0, 0.2, 0.05})
     for (const HistogramKind& kind : kHistogramKinds) {

@@ -203,7 +203,7 @@ std::array<int, kNumEstimates> missed_moments(const std::vector<std::array<doubl
 }
 
 TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
-  const int num_trials = testing::is_native() ? 1000 : 100;
+  const int num_trials = testing::is_full_size() ? 1000 : 100;
   // Noise larger than the count, a fifth of it, and a fiftieth.
   for (const std::size_t num : {8u, 40u, 400u})
     for (const auto& records : streams(num))

@@ -38,7 +38,7 @@ MechanismOptions statistic_mechanism(const Participation& participation) {
 }
 
 std::vector<Participation> patterns() {
-  if (!testing::is_native()) return {Participation::single(), testing::separated(2, 1)};
+  if (!testing::is_full_size()) return {Participation::single(), testing::separated(2, 1)};
   return {Participation::single(), testing::separated(2, 2), testing::separated(2, 1),
           testing::separated(3, 1)};
 }

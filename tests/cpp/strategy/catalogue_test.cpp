@@ -30,7 +30,7 @@ void for_every_variant(Law&& law) {
   };
   for (const std::int64_t n : awkward_horizons())
     for (const Variant& variant : testing::prefix_variants(n)) run(variant);
-  for (const std::int64_t n : testing::sizes({.native = {1, 2, 7, 13}, .elsewhere = {1, 7}}))
+  for (const std::int64_t n : testing::sizes({.full = {1, 2, 7, 13}, .elsewhere = {1, 7}}))
     for (const Variant& variant : testing::workload_variants(n)) run(variant);
 }
 
@@ -134,15 +134,15 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
   };
   for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 13, 16}) {
     // Subsets of more steps run the same code for minutes, so only `native` checks their values.
-    if (!testing::is_native() && n > 8) continue;
+    if (!testing::is_full_size() && n > 8) continue;
     for (const Variant& variant : testing::prefix_variants(n)) check(variant);
   }
-  for (const Variant& variant : testing::workload_variants(testing::is_native() ? 8 : 7))
+  for (const Variant& variant : testing::workload_variants(testing::is_full_size() ? 8 : 7))
     check(variant);
 }
 
 TEST(Catalogue, sensitivity_to_one_row_and_to_epochs_is_that_of_brute_force_at_64_steps) {
-  const std::int64_t num_steps = testing::is_native() ? 64 : 8;
+  const std::int64_t num_steps = testing::is_full_size() ? 64 : 8;
   std::vector<Participation> few{Participation::single()};
   for (const std::int64_t k : {2, 4, 8})
     few.push_back(Participation::fixed_epoch({.num_epochs = k, .epoch_length = num_steps / k}));
@@ -183,9 +183,9 @@ TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
       const bool has_transforms = info.step_cost.find("FFT") != std::string_view::npos;
       if (horizon == 4095 && !has_transforms) continue;
       const std::int64_t in_full = is_solved ? horizon / 4 : horizon;
-      const std::int64_t n = testing::is_native() ? in_full
-                             : has_transforms     ? horizon / 4
-                                                  : horizon / 16;
+      const std::int64_t n = testing::is_full_size() ? in_full
+                             : has_transforms        ? horizon / 4
+                                                     : horizon / 16;
       if (n > testing::within_reach(info, n)) continue;
       SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n));
       const auto strategy = make_strategy({.name = std::string(info.name), .num_steps = n});
@@ -204,7 +204,7 @@ TEST(Catalogue, beyond_the_matrices_rows_are_those_of_a_longer_run_or_of_their_o
   // 4097 steps are one more than the oracle has and cross every smaller power of two. Families that
   // require a search have no blocks, so a few hundred steps suffice.
   constexpr double kScale = 1024;
-  const std::int64_t few_steps = testing::is_native() ? 257 : 65;
+  const std::int64_t few_steps = testing::is_full_size() ? 257 : 65;
   for (const StrategyInfo& info : strategy_catalogue()) {
     const std::int64_t n = testing::is_optimised(info) ? few_steps : 4097;
     if (n > testing::within_reach(info, n)) continue;
@@ -239,7 +239,7 @@ TEST(Catalogue, recomputed_entries_agree_with_the_rows) {
       }
     }
   };
-  for (const std::int64_t n : testing::sizes({.native = {1, 3, 13, 16}, .elsewhere = {1, 3, 13}}))
+  for (const std::int64_t n : testing::sizes({.full = {1, 3, 13, 16}, .elsewhere = {1, 3, 13}}))
     for (const Variant& variant : testing::prefix_variants(n)) check(variant);
   for (const Variant& variant : testing::workload_variants(7)) check(variant);
 }
@@ -272,8 +272,7 @@ Matrix lower_triangular_form(const Matrix& encoder) {
 
 TEST(Catalogue, a_lower_triangular_encoder_with_the_same_gram_matrix_gives_the_same_noise) {
   // The proof for adaptive streams requires this of encoders that read later steps.
-  for (const std::int64_t n :
-       testing::sizes({.native = {1, 2, 7, 13, 16}, .elsewhere = {1, 2, 13}}))
+  for (const std::int64_t n : testing::sizes({.full = {1, 2, 7, 13, 16}, .elsewhere = {1, 2, 13}}))
     for (const Variant& variant : testing::prefix_variants(n)) {
       SCOPED_TRACE(variant.title);
       const auto s = testing::strategy_of(variant);
@@ -340,7 +339,7 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
     }
     return parameters;
   };
-  const std::int64_t num_steps = testing::is_native() ? 40 : 13;
+  const std::int64_t num_steps = testing::is_full_size() ? 40 : 13;
   for (const StrategyInfo& info : strategy_catalogue()) {
     SCOPED_TRACE(info.name);
     const auto chosen = testing::make_known(info.name, num_steps);
@@ -366,7 +365,7 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
 }
 
 TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_up) {
-  const std::int64_t num_steps = testing::is_native() ? 16 : 6;
+  const std::int64_t num_steps = testing::is_full_size() ? 16 : 6;
   for (const Variant& variant : testing::prefix_variants(num_steps)) {
     SCOPED_TRACE(variant.title);
     for (const Participation& who : testing::participations(num_steps)) {

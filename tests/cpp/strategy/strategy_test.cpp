@@ -71,7 +71,7 @@ TEST(Strategy, row_norms_are_those_of_the_decoder) {
 }
 
 TEST(Strategy, closed_row_norms_agree_with_the_rows_to_1024_steps) {
-  const std::int64_t most_steps = testing::is_native() ? 1024 : 260;
+  const std::int64_t most_steps = testing::is_full_size() ? 1024 : 260;
   for (const StrategyInfo& info : strategy_catalogue())
     for (std::int64_t n = 1; n <= testing::within_reach(info, most_steps);) {
       const auto s = strategy_made(info.name, n);

@@ -147,7 +147,7 @@ std::vector<double> band_coefficients(std::vector<double> coefficients, std::int
 TEST(Sensitivity, never_below_brute_force_and_equal_to_it_where_called_exact_catalogue) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     for (const std::int64_t n :
-         testing::sizes({.native = {1, 2, 3, 7, 8, 10}, .elsewhere = {1, 2, 3, 7, 8}})) {
+         testing::sizes({.full = {1, 2, 3, 7, 8, 10}, .elsewhere = {1, 2, 3, 7, 8}})) {
       SCOPED_TRACE(n);
       expect_sound_sensitivity(*testing::make_known(info.name, n));
     }
@@ -156,7 +156,7 @@ TEST(Sensitivity, never_below_brute_force_and_equal_to_it_where_called_exact_cat
 
 /// Largest number of steps at which brute force is quick; each step triples the patterns.
 std::int64_t brute_steps() {
-  return testing::is_native() ? 9 : 7;
+  return testing::is_full_size() ? 9 : 7;
 }
 
 TEST(Sensitivity, never_below_brute_force_random_toeplitz_of_mixed_signs) {
@@ -516,7 +516,7 @@ TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
   RandomNumbers random(30);
   for (Eigen::Index bands = 1; bands <= 7; ++bands)
     for (const double low : {-1.0, 0.0}) {
-      const Eigen::Index n = !testing::is_native() ? 9 : bands < 4 ? 12 : 10;
+      const Eigen::Index n = !testing::is_full_size() ? 9 : bands < 4 ? 12 : 10;
       const Matrix encoder = random_banded(n, bands, low, random);
       const Matrix products = (encoder.transpose() * encoder).cwiseAbs();
       for (const Participation& schema : sensitivity_participations(n)) {
@@ -803,7 +803,7 @@ void expect_bounds_of_later_products(const Strategy& strategy, bool is_tight) {
 
 TEST(Sensitivity, changing_numbers_have_bounds_on_their_inner_products) {
   RandomNumbers random(12);
-  for (const std::int64_t n : testing::sizes({.native = {2, 3, 7, 9}, .elsewhere = {2, 3, 7}})) {
+  for (const std::int64_t n : testing::sizes({.full = {2, 3, 7, 9}, .elsewhere = {2, 3, 7}})) {
     const VaryingBufferedStrategy recursion = random_recursion(n, random);
     const VaryingBandedStrategy bands = random_bands(n, random);
     expect_bounds_of_later_products(recursion, false);
@@ -986,11 +986,11 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
   EXPECT_ERROR((void)gram_sensitivity(-Matrix::Identity(3, 3), twice), "invalid_argument",
                "gram(0, 0) must be non-negative and finite, got -1");
   // Exceeding the limit with many short patterns takes a tenth of the time that long ones take.
-  const bool is_native = testing::is_native();
+  const bool is_full = testing::is_full_size();
   EXPECT_ERROR(
-      (void)brute_force_sensitivity(Matrix::Identity(64, 64), separated(is_native ? 64 : 5, 1)),
+      (void)brute_force_sensitivity(Matrix::Identity(64, 64), separated(is_full ? 64 : 5, 1)),
       "unsupported", "participation must have at most 4194304 patterns in 64 steps");
-  const Eigen::Index size = is_native ? 40 : 15;
+  const Eigen::Index size = is_full ? 40 : 15;
   EXPECT_ERROR(
       (void)brute_force_scalar_sensitivity(Matrix::Identity(size, size), separated(size, 1)),
       "unsupported",

@@ -117,7 +117,7 @@ TEST(NormalizedRowErrors, gradient_equals_central_differences) {
 
 TEST(BltNormalizedOptimum, is_never_above_the_known_values) {
   for (const auto& golden : golden::families::normalized_optimum) {
-    if (!testing::is_native() && golden.num_steps > 100) continue;
+    if (!testing::is_full_size() && golden.num_steps > 100) continue;
     const Objective objective = objective_named(golden.objective);
     const BltNormalizedOptimum found = find_blt_normalized_optimum(
         {.num_steps = golden.num_steps, .objective = objective, .num_buffers = golden.num_buffers});
@@ -132,7 +132,7 @@ TEST(BltNormalizedOptimum, is_never_above_the_known_values) {
 }
 
 TEST(BltNormalizedOptimum, rows_that_are_scaled_come_within_a_percent_of_the_certified_optimum) {
-  const std::int64_t n = testing::is_native() ? 1024 : 96;
+  const std::int64_t n = testing::is_full_size() ? 1024 : 96;
   for (const Objective objective : {Objective::mean, Objective::max}) {
     const bool is_mean = objective == Objective::mean;
     const auto find = [&](bool scale_rows) {

@@ -517,7 +517,7 @@ TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {
           num_told_apart += std::abs(measured - ideal) > most;
         }
       }
-  EXPECT_GE(num_told_apart, testing::is_native() ? 6 : 3);
+  EXPECT_GE(num_told_apart, testing::is_full_size() ? 6 : 3);
 }
 
 TEST(Lattice, every_mechanism_releases_or_says_why_not) {

@@ -513,7 +513,7 @@ TEST(StrategyToeplitz, best_lambda_is_a_minimum) {
       return single_error(LambdaCgdStrategy(n, lambda)).max_error;
     };
     const double best = best_lambda(n), least = max_error(best);
-    const double ratio = testing::is_native() ? 1.1 : 1.9;
+    const double ratio = testing::is_full_size() ? 1.1 : 1.9;
     for (double e = 1e-4; e < 1; e *= ratio) EXPECT_LE(least, max_error(1 - e) * (1 + 1e-15)) << n;
   }
 }
