@@ -9,12 +9,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { onlyInAll } from '../js/support/extent.mjs';
-import { openPage, root, STALLED, startSite } from './support.mjs';
+import { STALLED } from './stalled.mjs';
+import { openPage, root, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
 
 /**
- * Runs a test file in the way `run.mjs` does; the test may create the file `seen` to mark that it
+ * Runs a test file with `tests/run.mjs`; the test may create the file `seen` to mark that it
  * ran before.
  */
 function ran(body) {
@@ -29,7 +30,7 @@ function ran(body) {
     ];
     writeFileSync(path.join(folder, 'one.test.mjs'), lines.join('\n'));
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const program = path.join(root, 'tests/browser/run.mjs');
+    const program = path.join(root, 'tests/run.mjs');
     const { status, stdout } = spawnSync(process.execPath, [program, folder], { env, encoding: 'utf8' });
     return { status, runs: stdout.match(/^1\.\.\d+$/gm).length };
   } finally {

@@ -16,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
 import puppeteer from 'puppeteer-core';
+import { STALLED } from './stalled.mjs';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 export const site = path.join(root, 'web/dist/');
@@ -71,9 +72,6 @@ export async function serveSite({ folder = site, strict = false } = {}) {
   };
   return { origin, url: `${origin}${prefix}`, requests, close };
 }
-
-/** Error for a page that the browser has stopped drawing; `run.mjs` looks for these words. */
-export const STALLED = 'the browser has stopped drawing this page';
 
 /**
  * Resolves once a page has drawn no frame for half a minute while its timers kept running. A

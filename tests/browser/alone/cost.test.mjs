@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { onlyInAll } from '../../js/support/extent.mjs';
 import { openPage, settled, startSite } from '../support.mjs';
 import { longestTasks, threadTime } from '../trace.mjs';
 
@@ -25,7 +26,7 @@ test('the first scene is ready after at most 400 ms of work on the main thread',
   await page.close();
 });
 
-test('no task blocks the main thread for more than 200 ms: the whole story', async () => {
+test('no task blocks the main thread for more than 200 ms: the whole story', onlyInAll, async () => {
   const page = await blank();
   const [longest] = await longestTasks(page, async () => {
     await page.goto(site.url);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the tests in this folder, two files at a time and the largest first. In alphabetical order,
-// as in `node --test`, a long file comes last and runs while the other processor idles. A file in
-// which the browser stopped drawing a page runs once more.
+// Runs the tests of a folder, two files at a time and the largest first. In alphabetical order, as in
+// `node --test`, a long file comes last and runs while the other processor idles. A file in which the
+// browser stopped drawing a page runs once more.
 //
-//   usage: node tests/browser/run.mjs [FOLDER]      default: this folder
+//   usage: node tests/run.mjs FOLDER
 
 import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { basename, join } from 'node:path';
 import { run } from 'node:test';
 import { tap } from 'node:test/reporters';
 import { inspect } from 'node:util';
-import { STALLED } from './support.mjs';
+import { STALLED } from './browser/stalled.mjs';
 
 /**
  * Runs files and returns those with failures: file -> whether the browser stopped drawing in it.
  */
 async function failuresOf(files) {
   const failures = new Map();
-  const results = run({ files, concurrency: 2 });
+  const results = run({ files, concurrency: 2, timeout: 1_800_000 });
   results.on('test:fail', ({ file, details }) => {
     const isStalled = inspect(details.error).includes(STALLED);
     failures.set(file, isStalled || failures.get(file) === true);
@@ -30,7 +30,7 @@ async function failuresOf(files) {
   return failures;
 }
 
-const folder = process.argv[2] ?? import.meta.dirname;
+const [, , folder] = process.argv;
 const files = readdirSync(folder)
   .filter((name) => name.endsWith('.test.mjs'))
   .map((name) => join(folder, name))
