@@ -2,10 +2,20 @@
 /// Compiled with the library's options in every build, whereas the other test files may be linked
 /// from another build (CMakeLists.txt).
 #include <cstdlib>
+#include <string_view>
 
 #include "support.hpp"
 
 namespace dpftrl::testing {
+
+namespace {
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+}  // namespace
 
 bool is_sanitized() {
 #if defined(__has_feature)
@@ -16,12 +26,15 @@ bool is_sanitized() {
   return false;
 }
 
+bool is_long() {
+  return is_set("DPFTRL_LONG");
+}
+
 bool is_full_size() {
 #if defined(__EMSCRIPTEN__)
   return false;
 #else
-  static const bool is_whole = std::getenv("DPFTRL_ALL") != nullptr;
-  return is_whole && !is_sanitized();
+  return is_set("DPFTRL_ALL") && !is_sanitized();
 #endif
 }
 

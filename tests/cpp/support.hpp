@@ -21,6 +21,9 @@
 
 namespace dpftrl::testing {
 
+/// True in `npm run test:long` (DPFTRL_LONG).
+bool is_long();
+
 /// True if the library is built under AddressSanitizer, which is ten times slower. Tests that need
 /// large sizes for correctness, not to find undefined behaviour, use smaller ones there.
 bool is_sanitized();

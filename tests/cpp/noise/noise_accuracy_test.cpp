@@ -2,8 +2,6 @@
 // Errors of noise rows, measured in 256 bits, compared with their claimed bounds. The short form
 // always runs; DPFTRL_LONG=1 in the environment selects millions of entries and more long horizons.
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 
 #include "catalogue.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
@@ -19,13 +17,8 @@ namespace {
 using detail::Enclosure;
 using detail::FixedPoint;
 
-bool is_long_form() {
-  const char* value = std::getenv("DPFTRL_LONG");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
 std::int64_t num_coordinates() {
-  if (is_long_form()) return 2048;
+  if (testing::is_long()) return 2048;
   return testing::is_full_size() ? 24 : 9;
 }
 
@@ -126,7 +119,7 @@ TEST(NoiseAccuracy, no_entry_of_any_form_is_off_by_more_than_its_bound) {
     EXPECT_GE(found.worst, 1e-6) << info.name;
     num_entries += found.num_entries;
   }
-  if (is_long_form()) {
+  if (testing::is_long()) {
     EXPECT_GT(num_entries, 4'000'000);
   }
 }
@@ -148,7 +141,7 @@ TEST(NoiseAccuracy, no_row_of_a_long_stream_is_off_by_more_than_its_bound) {
     all.push_back({"blt-rational", kRefined, Precision::refined});
     all.push_back({"lambda-cgd", kRefined, Precision::refined});
   }
-  if (is_long_form()) {
+  if (testing::is_long()) {
     all.push_back({"honaker", kExtended, Precision::plain});
     all.push_back({"honaker", kRefined, Precision::refined});
     all.push_back({"optimal", kExtended, Precision::extended});

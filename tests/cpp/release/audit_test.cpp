@@ -6,7 +6,6 @@
 // minutes.
 #include "audit.hpp"
 
-#include <cstdlib>
 #include <string>
 #include <tuple>
 
@@ -20,11 +19,6 @@ namespace dpftrl {
 namespace {
 
 using testing::index_of;
-
-bool is_long_audit() {
-  const char* value = std::getenv("DPFTRL_LONG");
-  return value != nullptr && std::string(value) == "1";
-}
 
 /// Claim for one coordinate. d coordinates are attacked in parallel: a record is +-1 in each of
 /// them, so its norm is sqrt(d), the clip norm, and the mechanism is made for sqrt(d) times the mu
@@ -181,7 +175,7 @@ std::vector<bool> worst_pattern(const Strategy& strategy, const Participation& p
 }
 
 std::vector<Participation> audited_participations() {
-  if (!is_long_audit()) return {Participation::single()};
+  if (!testing::is_long()) return {Participation::single()};
   return {Participation::single(),
           Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 4})};
 }
@@ -196,12 +190,12 @@ TEST(Audit, grid_releases_of_every_strategy_leak_no_more_than_claimed) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     for (const Participation& participation : audited_participations()) {
       const std::int64_t n = participation.max_participations() > 1 ? kAuditSteps
-                             : is_long_audit()                      ? kAuditSteps
+                             : testing::is_long()                   ? kAuditSteps
                                                                     : kFewSteps;
       Audit audit = {.options = {.strategy = std::string(info.name),
                                  .num_steps = n,
                                  .participation = participation},
-                     .side = is_long_audit() ? 512 : 160,
+                     .side = testing::is_long() ? 512 : 160,
                      .seed = ++seed};
       const auto strategy = make_strategy({.name = audit.options.strategy, .num_steps = n});
       audit.pattern = worst_pattern(*strategy, participation);
@@ -354,16 +348,16 @@ TEST(Audit, lattice_measurements_leak_no_more_than_claimed) {
   for (const LatticeNoise noise :
        {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
-    for (const std::string& name : is_long_audit() || !is_discrete ? all : few) {
+    for (const std::string& name : testing::is_long() || !is_discrete ? all : few) {
       for (const Participation& participation : audited_participations()) {
         Audit audit = {.options = {.strategy = name,
-                                   .num_steps = is_long_audit() ? kAuditSteps : kFewSteps,
+                                   .num_steps = testing::is_long() ? kAuditSteps : kFewSteps,
                                    .participation = participation},
                        // The zCDP claim is looser than the actual privacy of the noise, and
                        // refuting it takes four times the trials.
-                       .side = is_long_audit() ? 256
-                               : is_discrete   ? 160
-                                               : 100,
+                       .side = testing::is_long() ? 256
+                               : is_discrete      ? 160
+                                                  : 100,
                        .seed = ++seed};
         // Column 0 is the longest, and 0, b, 2b, ... is the worst pattern.
         audit.pattern.assign(static_cast<std::size_t>(audit.options.num_steps), false);
@@ -467,7 +461,7 @@ Matrix released_paths(Sums& sums) {
 TEST(Covariance, grid_noise_has_that_of_the_decoder) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     const auto mechanism = Mechanism::make({.strategy = std::string(info.name),
-                                            .num_steps = is_long_audit() ? 24 : 4,
+                                            .num_steps = testing::is_long() ? 24 : 4,
                                             .target = {.epsilon = 1, .delta = 1e-6}});
     PrefixSum sums(mechanism, {.key = Key::insecure_from_seed(31), .dimension = kNumPaths});
     const Matrix found = covariance_of(released_paths(sums));
@@ -485,12 +479,12 @@ TEST(Covariance, lattice_noise_has_that_of_the_decoder) {
     const bool is_discrete = noise == LatticeNoise::discrete_gaussian;
     std::vector<const char*> names = {"honaker"};
     if (!is_discrete) names.push_back("blt-rational");
-    if (is_long_audit()) names = {"honaker", "tree", "banded-square-root", "square-root", "nu"};
+    if (testing::is_long()) names = {"honaker", "tree", "banded-square-root", "square-root", "nu"};
     for (const char* name : names) {
       const MechanismOptions options = {.strategy = name,
-                                        .num_steps = is_long_audit() ? 24
-                                                     : is_discrete   ? 2
-                                                                     : 4,
+                                        .num_steps = testing::is_long() ? 24
+                                                     : is_discrete      ? 2
+                                                                        : 4,
                                         .target = {.epsilon = 1, .delta = 1e-6}};
       PrefixSum sums(Mechanism::make(options), {.key = Key::insecure_from_seed(32),
                                                 .dimension = kNumPaths,
