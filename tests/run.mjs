@@ -31,6 +31,7 @@ async function failuresOf(files) {
 }
 
 const [, , folder] = process.argv;
+if (folder === undefined) throw new Error('usage: node tests/run.mjs FOLDER');
 const files = readdirSync(folder)
   .filter((name) => name.endsWith('.test.mjs'))
   .map((name) => join(folder, name))

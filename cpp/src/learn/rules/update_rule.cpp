@@ -13,7 +13,6 @@
 #include "dpftrl/release/record.hpp"
 
 namespace dpftrl {
-namespace {}  // namespace
 
 UpdateRule::UpdateRule(std::string_view where, const Options& options) : domain_(options.domain) {
   require_between(where, "dimension", options.dimension, 1, kMaxModelDimension);
