@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Number of cases that a test runs: `scripts/test all`, which CI runs, sets DPFTRL_ALL to run all
-// of them.
+// Number of cases that a test runs: `scripts/test all`, which a release passes, sets DPFTRL_ALL to
+// run all of them.
 
 const isWhole = process.env.DPFTRL_ALL === '1';
 
