@@ -71,7 +71,7 @@ void require_known_errors(const StrategyOptions& options) {
   const Workload::Kind kind = workload.kind();
   const std::int64_t blt_steps = kind == Workload::Kind::matrix ? 0
                                  : kind == Workload::Kind::window
-                                     ? FilteredStrategy::kMaxToeplitzSteps
+                                     ? FilteredStrategy::max_toeplitz_steps(workload)
                                      : FilteredStrategy::kMaxSteps;
   const std::string hint = has_optimum(workload, Objective::mean)
                                ? "; objective mean has an optimum there, and blt has errors"

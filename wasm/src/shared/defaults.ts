@@ -8,9 +8,7 @@ export const DEFAULT_MECHANISM: MechanismName = 'optimal';
 
 /** Largest horizon up to which the optimum of dense matrices is quick; beyond, it takes seconds. */
 export const MAX_QUICK_DENSE_STEPS = 128;
-/**
- * Largest horizon for which 'normalized-square-root' has row norms for every window and weight.
- */
+/** Largest horizon for which 'normalized-square-root' has row norms for every window and weight. */
 const MAX_NORMALIZED_STEPS = 2 ** 16;
 
 /**

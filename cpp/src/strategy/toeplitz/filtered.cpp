@@ -13,6 +13,7 @@
 #include "strategy/family_row.hpp"
 #include "strategy/toeplitz/scaled_square_root.hpp"
 #include "strategy/toeplitz/scaled_toeplitz.hpp"
+#include "strategy/toeplitz/scaled_window.hpp"
 #include "strategy/toeplitz/square_root.hpp"
 #include "strategy/toeplitz/toeplitz_base.hpp"
 
@@ -71,8 +72,8 @@ bool is_square_root(const Strategy& base) {
   return !encoder.empty() && base.toeplitz_decoder().data() == encoder.data();
 }
 
-/// Computes the row norms of A_workload D G, G the Toeplitz matrix of `inverse`, row by row as in a
-/// stream: m <- momentum m + D_t G_t, out <- decay out + rate_t m.
+/// Computes the row norms of A_workload D G, G the Toeplitz matrix of `inverse` and A_workload no
+/// window, row by row as in a stream: m <- momentum m + D_t G_t, out <- decay out + rate_t m.
 class ToeplitzRowNorms {
  public:
   ToeplitzRowNorms(const Workload& workload, std::span<const double> column_scales,
@@ -81,11 +82,9 @@ class ToeplitzRowNorms {
 
   std::vector<double> norms() {
     const std::size_t n = reversed_.size();
-    const bool has_window = workload_.kind() == Workload::Kind::window;
-    const auto width = index_of(workload_.width());
     std::vector<double> out(n), average(workload_.momentum() == 0 ? 0 : n), norms(n);
     std::size_t t = 0;
-    if (!has_window && average.empty() && workload_.decay() == 1)
+    if (average.empty() && workload_.decay() == 1)
       for (; t + kRowsAtOnce <= n; t += kRowsAtOnce) add_several(t, out, norms);
     for (; t < n; ++t) {
       const double rate = rate_at(t);
@@ -96,7 +95,6 @@ class ToeplitzRowNorms {
         const double decay = workload_.decay();
         for (std::size_t j = 0; j <= t; ++j) out[j] = decay * out[j] + rate * average[j];
       }
-      if (has_window && t >= width) accumulate(t - width, -1, 1, out);
       norms[t] = norm_squared(std::span(out).first(t + 1));
     }
     return norms;
@@ -241,8 +239,7 @@ std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
     return FilteredStrategy::kMaxSteps;
   if (base.toeplitz_encoder().empty() || workload.kind() == Workload::Kind::matrix)
     return FilteredStrategy::kMaxDenseRowSteps;
-  return has_scaled_toeplitz_rows(workload) ? FilteredStrategy::kMaxTransformedSteps
-                                            : FilteredStrategy::kMaxToeplitzSteps;
+  return FilteredStrategy::max_toeplitz_steps(workload);
 }
 
 /// Names the limit of errors as well, so that callers who need errors do not meet one limit after
@@ -295,8 +292,10 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
       workload().kind() != Workload::Kind::window && workload().kind() != Workload::Kind::matrix;
   if (const auto* buffers = std::get_if<BufferedDecoder>(&form); buffers && has_short_state)
     return BufferedRowNorms(*buffers).norms(workload(), scales);
-  if (n <= max_toeplitz_steps()) {
+  if (n <= max_toeplitz_steps(workload())) {
     const std::vector<double> inverse = inverse_encoder(base);
+    if (!inverse.empty() && workload().kind() == Workload::Kind::window)
+      return scaled_window_rows(workload().width(), inverse, scales);
     if (!inverse.empty())
       return n >= kMinTransformedSteps && has_scaled_toeplitz_rows(workload())
                  ? scaled_toeplitz_rows(workload(), inverse, scales)
@@ -307,9 +306,12 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
   return {rows.begin(), rows.end()};
 }
 
-std::int64_t FilteredStrategy::max_toeplitz_steps() const {
-  if (workload().kind() == Workload::Kind::matrix) return 0;
-  return has_scaled_toeplitz_rows(workload()) ? kMaxTransformedSteps : kMaxToeplitzSteps;
+std::int64_t FilteredStrategy::max_toeplitz_steps(const Workload& workload) {
+  constexpr std::int64_t kMaxProducts = std::int64_t{1} << 32;  // steps times width
+  if (workload.kind() == Workload::Kind::matrix) return 0;
+  if (workload.kind() == Workload::Kind::window)
+    return std::clamp(kMaxProducts / workload.width(), kMaxToeplitzSteps, kMaxTransformedSteps);
+  return has_scaled_toeplitz_rows(workload) ? kMaxTransformedSteps : kMaxToeplitzSteps;
 }
 
 const std::vector<double>& FilteredStrategy::rows() const {

@@ -20,11 +20,11 @@ namespace dpftrl {
 ///
 /// Row norms of B take O(n d^2) if the base has d buffers (any horizon, workloads without a
 /// window). For other lower-triangular Toeplitz bases, up to kMaxTransformedSteps, they take O(n
-/// log n) for `square-root` and prefix sums, and O(n log^2 n) for prefix sums, momentum unlike the
-/// decay, and rates without momentum. Windows and similar workloads take O(n^2), up to
-/// kMaxToeplitzSteps. The rest uses dense matrices, up to kMaxDenseRowSteps; beyond that,
-/// row_norms() is unsupported. Row norms are computed on first use, because noise does not need
-/// them.
+/// log n) for `square-root` and prefix sums, O(n log^2 n) for prefix sums, momentum unlike the
+/// decay, and rates without momentum, and O(n W) for windows of W steps, up to 2^32 / W or
+/// kMaxToeplitzSteps. Similar workloads take O(n^2), up to kMaxToeplitzSteps. The rest uses dense
+/// matrices, up to kMaxDenseRowSteps; beyond that, row_norms() is unsupported. Row norms are
+/// computed on first use, because noise does not need them.
 class FilteredStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;
@@ -39,6 +39,9 @@ class FilteredStrategy final : public Strategy {
     std::string name;
   };
   explicit FilteredStrategy(Options options);
+
+  /// Largest number of steps at which row norms are known for a lower-triangular Toeplitz base.
+  static std::int64_t max_toeplitz_steps(const Workload& workload);
 
   std::string_view name() const override { return options_.name; }
   std::int64_t num_measurements() const override { return options_.base->num_measurements(); }
@@ -65,8 +68,6 @@ class FilteredStrategy final : public Strategy {
   double scale(std::int64_t step) const;
   /// Returns the squared norms of all rows of B; empty if there is no formula.
   std::vector<double> squared_row_norms() const;
-  /// Largest number of steps with a formula for a Toeplitz base.
-  std::int64_t max_toeplitz_steps() const;
   /// @throws Error{unsupported} there is no formula.
   const std::vector<double>& rows() const;
 

@@ -689,6 +689,53 @@ TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion)
   }
 }
 
+TEST(StrategyToeplitz, norms_of_scaled_windows_are_those_of_the_dense_rows) {
+  for (const std::int64_t n : {1, 2, 3, 7, 8, 300})
+    for (const std::int64_t width : {1, 2, 3, 5, 6, 7, 64, 300}) {
+      if (width > n) continue;
+      const Workload window = Workload::sliding_window({.num_steps = n, .width = width});
+      for (const char* name : {"square-root", "nu", "banded-square-root"}) {
+        const auto base = toeplitz_made(name, n);
+        std::vector<double> waves;
+        for (std::int64_t t = 0; t < n; ++t) waves.push_back(2 + std::sin(static_cast<double>(t)));
+        const FilteredStrategy scaled(
+            {.base = base, .workload = window, .column_scales = waves, .name = "waves"});
+        const Vector dense = scaled.decoder().rowwise().squaredNorm();
+        for (std::int64_t t = 0; t < n; ++t)
+          ASSERT_TRUE(
+              relatively_close(scaled.row_norm_squared(t), dense(testing::index_of(t)), 1e-12))
+              << name << " " << width << " of " << n << ", step " << t;
+      }
+    }
+  // A window as long as the horizon has the sums of all steps, computed by transforms.
+  const std::int64_t n = 5000;
+  const auto base = toeplitz_made("nu", n);
+  const auto window =
+      normalized_strategy(base, Workload::sliding_window({.num_steps = n, .width = n}));
+  const auto prefix = normalized_strategy(base, Workload::prefix_sums(n));
+  for (std::int64_t t = 0; t < n; t += 37)
+    EXPECT_TRUE(relatively_close(window->row_norm_squared(t), prefix->row_norm_squared(t), 1e-11));
+}
+
+TEST(StrategyToeplitz, norms_of_scaled_windows_are_known_at_long_horizons) {
+  // The rounding of a million steps that enter and leave stays small.
+  const std::int64_t n = 1 << 20, width = 3;
+  const auto window = normalized_strategy(
+      toeplitz_made("square-root", n), Workload::sliding_window({.num_steps = n, .width = width}));
+  const auto scales = std::get<FilteredDecoder>(window->decoder_form()).column_scales;
+  const std::vector<double> g = inverse_square_root_coefficients(n);
+  for (const std::int64_t t : {n / 2, n - 1}) {
+    double norm_squared = 0;
+    for (std::int64_t j = 0; j <= t; ++j) {
+      double entry = 0;
+      for (std::int64_t s = std::max(j, t - width + 1); s <= t; ++s)
+        entry += scales[static_cast<std::size_t>(s)] * g[static_cast<std::size_t>(s - j)];
+      norm_squared += entry * entry;
+    }
+    EXPECT_TRUE(relatively_close(window->row_norm_squared(t), norm_squared, 1e-10));
+  }
+}
+
 TEST(StrategyToeplitz, buffered_recursion_agrees_with_the_toeplitz_rows) {
   StrategyParameters parameters;
   parameters.decays = {0.999, 0.9};
@@ -824,7 +871,7 @@ TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
       "normalized-tree: num_steps must be at most 2048 for row norms for prefix, got 2049");
   EXPECT_NEAR(tree->max_column_norm_squared(), 1, 1e-15);
   const auto window = normalized_strategy(
-      toeplitz_made("nu", 65537), Workload::sliding_window({.num_steps = 65537, .width = 9}));
+      toeplitz_made("nu", 65537), Workload::sliding_window({.num_steps = 65537, .width = 65536}));
   EXPECT_ERROR((void)window->row_norm_squared(0), "unsupported", "num_steps must be at most 65536");
   EXPECT_ERROR(toeplitz_made("group-algebra", (1 << 20) + 1), "invalid_argument",
                "group-algebra: num_steps must be between 1 and 1048576, got 1048577");
