@@ -9,6 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { measureBatches } from './clock.mjs';
+import { comparisons, print } from './report.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
@@ -265,19 +266,6 @@ function unitOf(name) {
   return found[1];
 }
 
-/** Ratios of workloads in the same build: key of the ratio, workloads, and their divisor. */
-const comparisons = [
-  ['ratioToConvolution', /^analysis\/.*/, 'baseline/convolution'],
-  ['ratioToFixedPoint', /^solver\/.*/, 'baseline/fixed-point'],
-  ['ratioToBlt', /^(float|double|grid)-window\/[^/]+\/(\d+)$/, '$1-window/blt/$2'],
-  ['ratioToFloat', /^(?:double|grid)-window\/(.*)/, 'float-window/$1'],
-  ['ratioToDouble', /^grid-window\/(.*)/, 'double-window/$1'],
-  ['ratioToBlt8', /^rows\/optimal-8\/(.*)/, 'rows/blt-8/$1'],
-  ['ratioToWindow', /^grid-row\/(.*)/, 'grid-window/$1'],
-  ['ratioToTotals', /^increment-(row|window)\/(.*)/, 'grid-$1/$2'],
-  ['ratioToRow', /^learner(?:-step)?\/(.*)/, 'grid-row/$1'],
-];
-
 /** Targets: workload, figure, largest value aimed at, and the builds it applies to (else all). */
 const targets = [
   ['float-window/blt/1048576', 'ratioToS', 0.15, ['native']],
@@ -379,128 +367,6 @@ function combine({ samples, contexts, numpy, busy }, options) {
     results,
     targets: reachedOf(results),
   };
-}
-
-const short = (value) => value.toPrecision(3).replace(/e\+?(-?\d+)$/, 'e$1');
-
-/** Formats median (min-max) with at most three digits. */
-const spread = (s, map = (x) => x) => {
-  if (!s) return '-';
-  const [low, high] = [map(s.min), map(s.max)].sort((a, b) => a - b);
-  return `${short(map(s.median))} (${short(low)}-${short(high)})`;
-};
-
-function table(header, rows) {
-  const widths = header.map((_, i) => Math.max(...[header, ...rows].map((row) => row[i].length)));
-  const line = (row) => `| ${row.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`;
-  return [line(header), line(widths.map((w) => '-'.repeat(w))), ...rows.map(line)].join('\n');
-}
-
-function print(report) {
-  const names = Object.keys(report.builds);
-  const { S, J, N, convolution, fixedPoint } = report.baselines;
-  const isScript = (build) => build === 'wasm' || build === 'npm';
-  const perItem = report.results.filter(({ ratioToS }) => ratioToS);
-  const isLong = ({ name }) => /^(analysis|solver|riccati)\//.test(name);
-  const rates = report.results.filter((result) => !result.ratioToS && !isLong(result));
-  const between = ['wasm / native', 'npm / wasm'];
-  const betweenBuilds = (r) => [spread(r.wasmToNative), spread(r.npmToWasm)];
-  const baseline = (text, own, { nanoseconds }) => [
-    text, ...names.map((build) => (build === own ? spread(nanoseconds) : '-')), '-', '-',
-  ];
-  const ns = [
-    baseline('S, std::normal_distribution<float>', names[0], S),
-    baseline('J, Math.random Box-Muller', 'wasm', J),
-    ...(N ? [baseline(`N, float32 BLT with 4 buffers in ${N.compiler}`, names[0], N)] : []),
-    ...perItem.map((r) => [
-      r.name, ...names.map((build) => spread(r.nanoseconds[build])), ...betweenBuilds(r),
-    ]),
-  ];
-  const toBaselines = perItem.map((r) => [
-    r.name,
-    ...names.map((build) => spread((isScript(build) ? r.ratioToJ : r.ratioToS)[build])),
-  ]);
-  const toOthers = perItem.flatMap((r) =>
-    comparisons
-      .filter(([key]) => r[key])
-      .map(([key, pattern, replacement]) => [
-        `${r.name} / ${r.name.replace(pattern, replacement)}`,
-        ...names.map((build) => spread(r[key][build])),
-      ]),
-  );
-  const rateUnits = {
-    byte: ['GB/s', 1],
-    release: ['million/s', 1e3],
-    'floating-point operation': ['GFLOP/s', 1],
-  };
-  const rateRows = rates.map((r) => {
-    const [unit, factor] = rateUnits[r.unit];
-    const rate = (x) => factor / x;
-    return [
-      `${r.name}, ${unit}`,
-      ...names.map((build) => spread(r.nanoseconds[build], rate)),
-      ...betweenBuilds(r),
-    ];
-  });
-  const milliseconds = (ns) => ns * 1e-6;
-  const longRows = [
-    ['convolution of 10^6 terms, ms', convolution, null],
-    ['fixed point at n = 512, ms', fixedPoint, null],
-    ...report.results
-      .filter(isLong)
-      .map((r) => [
-        `${r.name}, ${r.unit === 'step' ? 'ns a step' : 'ms'}`, r,
-        r.ratioToConvolution ?? r.ratioToFixedPoint ?? null,
-      ]),
-  ].map(([name, { nanoseconds, unit }, ratios]) => [
-    name,
-    ...names.map((build) =>
-      spread(nanoseconds[build], unit === 'step' ? undefined : milliseconds)),
-    ...names.map((build) => spread(ratios?.[build])),
-  ]);
-  const targetRows = report.targets.map((t) => [
-    `${t.name}, ${t.figure}`, t.build, short(t.most), short(t.median), t.met ? 'met' : 'missed',
-  ]);
-  const { machine } = report;
-  const out = [
-    `dp-ftrl bench, ${report.date.slice(0, 10)}: CPU time, ` +
-      `median (min-max) of ${report.rounds} ${report.rounds === 1 ? 'round' : 'rounds'}`,
-    `${machine.cores} x ${machine.processor}, ${machine.system}, Node ${machine.node}`,
-    ...names.map((name) => `${name}: ${Object.values(report.builds[name]).join(', ')}`),
-    '',
-    'Nanoseconds per normal, or per coordinate and step (rows/MECHANISM/DIMENSION):',
-    table(['', ...names, ...between], ns),
-    '',
-    'The same as ratios to the baselines:',
-    perItem.length > 0
-      ? table(
-          ['', ...names.map((build) => `${build} / ${isScript(build) ? 'J' : 'S'}`)],
-          toBaselines,
-        )
-      : '(no workload chosen)',
-    '',
-    'Ratios to other workloads of the same build:',
-    toOthers.length > 0 ? table(['', ...names], toOthers) : '(no workload chosen)',
-    '',
-    'Rates (the last columns are ratios of times):',
-    rateRows.length > 0
-      ? table(['', ...names, ...between], rateRows)
-      : '(no workload chosen)',
-    '',
-    'Targets (medians; at most):',
-    targetRows.length > 0
-      ? table(['', 'build', 'aimed at', 'reached', ''], targetRows)
-      : '(no workload chosen)',
-    '',
-    'Analyses (over one convolution) and solvers (over the fixed point at n = 512):',
-    table(['', ...names, ...names.map((build) => `${build}, ratio`)], longRows),
-  ];
-  if (report.quick) out.push('', 'One short round: too little for conclusions.');
-  if (machine.realToCpu > 1.2) {
-    const passed = `${short(machine.realToCpu)} s passed for each second of CPU time`;
-    out.push('', `The machine was busy (${passed}).`);
-  }
-  process.stdout.write(`${out.join('\n')}\n`);
 }
 
 const options = readOptions();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalogue.hpp"
+#include "base/toeplitz_matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
-
-#include "math/toeplitz.hpp"
 
 namespace dpftrl::testing {
 namespace {

@@ -25,7 +25,7 @@ class Fft {
   /// @source  Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorem 24.2; the
   ///          decimation-in-frequency stages are within the same per-stage constant
   ///          (docs/math/grid.md).
-  /// @checked-by fft_test "stays within its error bound"
+  /// @checked-by fft_test "forward is the definition and stays within its error bound"
   double relative_error_bound() const { return relative_error_bound_; }
 
  private:

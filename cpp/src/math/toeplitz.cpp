@@ -8,6 +8,7 @@
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
+#include "dpftrl/base/types.hpp"
 #include "math/fft.hpp"
 #include "math/online_product.hpp"
 
@@ -263,15 +264,6 @@ std::int64_t cost_of_absolute_products(std::int64_t num_bands, std::int64_t num_
                                        std::int64_t separation) {
   const std::int64_t num_overlaps = 1 + (num_bands - 1) / separation;
   return num_overlaps * (num_bands + num_steps / separation);
-}
-
-Matrix lower_triangular_toeplitz(std::span<const double> coefficients) {
-  const Eigen::Index size = static_cast<Eigen::Index>(coefficients.size());
-  Matrix matrix = Matrix::Zero(size, size);
-  for (Eigen::Index row = 0; row < size; ++row)
-    for (Eigen::Index column = 0; column <= row; ++column)
-      matrix(row, column) = coefficients[static_cast<std::size_t>(row - column)];
-  return matrix;
 }
 
 }  // namespace dpftrl

@@ -7,8 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "dpftrl/base/types.hpp"
-
 namespace dpftrl {
 
 /// Coefficients of (1-x)^(-1/2): f_0 = 1, f_j = f_{j-1} (2j-1) / (2j).
@@ -27,7 +25,7 @@ struct QuadraticRoot {
   bool inverse = false;  ///< false: ((1 - alpha x)(1 - beta x))^(-1/2), true: its inverse
   bool summed = false;   ///< true divides by 1 - x, which sums the coefficients
 };
-/// @checked-by toeplitz_test "the square root of a quadratic times itself is the geometric product"
+/// @checked-by toeplitz_test "root of a quadratic times itself is the workload"
 std::vector<double> quadratic_root_coefficients(const QuadraticRoot& root,
                                                 std::int64_t num_coefficients);
 
@@ -86,8 +84,5 @@ ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::in
 /// Upper bound on the number of products and columns that sum_of_absolute_products visits.
 std::int64_t cost_of_absolute_products(std::int64_t num_bands, std::int64_t num_steps,
                                        std::int64_t separation);
-
-/// Dense matrix with first column `coefficients`.
-Matrix lower_triangular_toeplitz(std::span<const double> coefficients);
 
 }  // namespace dpftrl

@@ -73,7 +73,8 @@ void seal_checkpoint(const CheckpointHeader& header, std::vector<std::byte>& byt
 /// @param expected  kind, precision, fingerprint and commitment of the reader.
 /// @param num_steps  the largest step.
 /// @throws Error{bad_state} truncated, damaged, another version, kind, mechanism or key.
-/// @checked-by checkpoint_test "every damaged byte is found", "what belongs elsewhere is refused"
+/// @checked-by checkpoint_test "every damaged byte is found and nothing changes",
+///             "what belongs elsewhere is refused"
 CheckpointHeader open_checkpoint(std::string_view function, const CheckpointHeader& expected,
                                  std::int64_t num_steps, std::span<const std::byte> bytes);
 

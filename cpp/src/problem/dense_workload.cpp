@@ -2,9 +2,9 @@
 // Workloads given or requested as matrices. Modules without them leave this file out.
 #include <cmath>
 
+#include "base/toeplitz_matrix.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/workload.hpp"
-#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 

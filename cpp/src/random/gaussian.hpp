@@ -50,7 +50,7 @@ inline constexpr double kNormalFloatMax = 9.5;
 ///              the random bits only (2^-13 of the pairs are computed with more bits), never on
 ///              data.
 /// @throws Error{invalid_argument} row >= 2^48, or a coordinate at or after 2^35.
-/// @checked-by  gaussian_test NormalDouble.*, Tails.*, Hash.OfDoublesIsTheSameEverywhere
+/// @checked-by  gaussian_test NormalDouble.*, Tails.*, "of doubles is the same everywhere"
 void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_coordinate,
                   std::span<double> out);
 
@@ -59,7 +59,7 @@ void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_
 /// @exactness   |out[i] - transform of the finite bits| <= kNormalFloatErrorBound; tail
 ///              probabilities within 0.1 % of the true ones out to 6.5.
 /// @throws Error{invalid_argument} row >= 2^48, or a coordinate at or after 2^36.
-/// @checked-by  gaussian_test NormalFloat.*, Tails.*, Hash.OfFloatsIsTheSameEverywhere
+/// @checked-by  gaussian_test NormalFloat.*, Tails.*, "of floats is the same everywhere"
 void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_coordinate,
                   std::span<float> out);
 
@@ -68,7 +68,7 @@ void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_
 /// rows at a time.
 ///
 /// @throws Error{invalid_argument} a row at or after 2^48, or a coordinate out of range.
-/// @checked-by  gaussian_test NormalDouble.ABatchOfRowsEqualsRowByRow
+/// @checked-by  gaussian_test "a batch of rows equals row by row"
 void fill_normals_rows(const Key& key, Stream stream, std::uint64_t first_row,
                        std::uint64_t coordinate, std::span<double> out);
 void fill_normals_rows(const Key& key, Stream stream, std::uint64_t first_row,

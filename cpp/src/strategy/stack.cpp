@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/toeplitz_matrix.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "math/toeplitz.hpp"
 #include "strategy/dense.hpp"
 #include "strategy/families.hpp"
 #include "strategy/toeplitz/square_root.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "math/toeplitz.hpp"
+#include "base/toeplitz_matrix.hpp"
 
 #include <algorithm>
 

@@ -106,7 +106,7 @@ std::string invalid(const std::string& message) {
 
 // ---- Known values
 
-TEST(Privacy, AnalyticCalibrationMatchesEveryGoldenEntry) {
+TEST(Privacy, analytic_calibration_matches_every_golden_entry) {
   for (const auto& row : golden::privacy::analytic) {
     SCOPED_TRACE(::testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
     const ApproximateDp target{.epsilon = row.eps, .delta = row.delta};
@@ -120,7 +120,7 @@ TEST(Privacy, AnalyticCalibrationMatchesEveryGoldenEntry) {
   EXPECT_EQ(golden_matches(noise_multiplier), kGoldenTargets);
 }
 
-TEST(Privacy, ClassicalFormulaMatchesEveryGoldenEntry) {
+TEST(Privacy, classical_formula_matches_every_golden_entry) {
   for (const auto& row : golden::privacy::analytic) {
     SCOPED_TRACE(::testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
     const ClassicalGaussian classical =
@@ -132,7 +132,7 @@ TEST(Privacy, ClassicalFormulaMatchesEveryGoldenEntry) {
   }
 }
 
-TEST(Privacy, ConcentratedCalibrationMatchesEveryGoldenEntryAndBeatsBunSteinke) {
+TEST(Privacy, concentrated_calibration_matches_every_golden_entry_and_beats_bun_steinke) {
   for (const auto& row : golden::privacy::analytic) {
     SCOPED_TRACE(::testing::Message() << "epsilon " << row.eps << " delta " << row.delta);
     const double rho = rho_from_approximate_dp({.epsilon = row.eps, .delta = row.delta});
@@ -143,7 +143,7 @@ TEST(Privacy, ConcentratedCalibrationMatchesEveryGoldenEntryAndBeatsBunSteinke) 
   }
 }
 
-TEST(Privacy, EpsilonMatchesEveryGoldenEntry) {
+TEST(Privacy, epsilon_matches_every_golden_entry) {
   for (const auto& row : golden::privacy::gdp_eps) {
     SCOPED_TRACE(::testing::Message() << "mu " << row.mu << " delta " << row.delta);
     EXPECT_TRUE(close(rho_from_mu(row.mu), row.rho, 1e-15));
@@ -156,7 +156,7 @@ TEST(Privacy, EpsilonMatchesEveryGoldenEntry) {
   }
 }
 
-TEST(Privacy, ConcentratedDeltaMatchesEveryGoldenEntry) {
+TEST(Privacy, concentrated_delta_matches_every_golden_entry) {
   for (const auto& row : golden::privacy::zcdp) {
     SCOPED_TRACE(::testing::Message() << "mu " << row.mu << " epsilon " << row.eps);
     EXPECT_TRUE(close(delta_from_mu({.mu = row.mu, .epsilon = row.eps}), row.delta_exact, 1e-9));
@@ -171,7 +171,8 @@ TEST(Privacy, ConcentratedDeltaMatchesEveryGoldenEntry) {
   }
 }
 
-TEST(Privacy, DiscreteGaussianIsCoveredByTheConcentratedBoundButNotByTheContinuousOne) {
+TEST(Privacy,
+     discrete_gaussian_is_covered_by_the_concentrated_bound_but_not_by_the_continuous_one) {
   bool continuous_fails = false;
   for (const auto& row : golden::privacy::discrete_gaussian) {
     SCOPED_TRACE(::testing::Message() << "sigma^2 " << row.sigma2 << " epsilon " << row.eps);
@@ -185,7 +186,7 @@ TEST(Privacy, DiscreteGaussianIsCoveredByTheConcentratedBoundButNotByTheContinuo
   EXPECT_TRUE(continuous_fails);
 }
 
-TEST(Privacy, ClosedFormsAtSpecialArguments) {
+TEST(Privacy, closed_forms_at_special_arguments) {
   // epsilon = 0: total variation 2 Phi(mu / 2) - 1.
   EXPECT_TRUE(close(delta_from_mu({.mu = 2, .epsilon = 0}), 0.682689492137085897170465L, 1e-13));
   // epsilon = mu^2 / 2, so that a = 0: 1/2 - e^epsilon Phi(-mu); mu = 1: e^(1/2) Phi(-1).
@@ -195,7 +196,7 @@ TEST(Privacy, ClosedFormsAtSpecialArguments) {
 
 // ---- Against 30 digits, from the safe side
 
-TEST(Privacy, NoiseMultiplierIsAtLeastTheThirtyDigitValueAndWithin1e13OfIt) {
+TEST(Privacy, noise_multiplier_is_at_least_the_thirty_digit_value_and_within_1e13_of_it) {
   for (const auto& row : golden::privacy_oracle::calibration) {
     if (row.multiplier > 1e307L) continue;
     const double multiplier = noise_multiplier({.epsilon = row.eps, .delta = row.delta});
@@ -205,7 +206,7 @@ TEST(Privacy, NoiseMultiplierIsAtLeastTheThirtyDigitValueAndWithin1e13OfIt) {
   }
 }
 
-TEST(Privacy, MuIsAtMostTheThirtyDigitValueAndWithin1e13OfIt) {
+TEST(Privacy, mu_is_at_most_the_thirty_digit_value_and_within_1e13_of_it) {
   for (const auto& row : golden::privacy_oracle::calibration) {
     const ApproximateDp target{.epsilon = row.eps, .delta = row.delta};
     const double mu = mu_from_approximate_dp(target);
@@ -214,7 +215,7 @@ TEST(Privacy, MuIsAtMostTheThirtyDigitValueAndWithin1e13OfIt) {
   }
 }
 
-TEST(Privacy, DeltaIsAtLeastTheThirtyDigitValueAndWithin3e14OfIt) {
+TEST(Privacy, delta_is_at_least_the_thirty_digit_value_and_within_3e14_of_it) {
   for (const auto& row : golden::privacy_oracle::profile) {
     const double delta = delta_from_mu({.mu = row.mu, .epsilon = row.eps});
     EXPECT_TRUE(at_least_probability(delta, row.delta, row.complement, 3e-14))
@@ -223,7 +224,7 @@ TEST(Privacy, DeltaIsAtLeastTheThirtyDigitValueAndWithin3e14OfIt) {
   }
 }
 
-TEST(Privacy, EpsilonOfMuIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt) {
+TEST(Privacy, epsilon_of_mu_is_at_least_the_thirty_digit_value_and_within_1e12_of_it) {
   for (const auto& row : golden::privacy_oracle::epsilon) {
     const double epsilon = epsilon_from_mu({.mu = row.mu, .delta = row.delta});
     EXPECT_TRUE(at_least(epsilon, row.eps, 1e-12))
@@ -232,7 +233,7 @@ TEST(Privacy, EpsilonOfMuIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt) {
   }
 }
 
-TEST(Privacy, ConcentratedDeltaIsAtLeastTheThirtyDigitInfimumAndCloseAboveIt) {
+TEST(Privacy, concentrated_delta_is_at_least_the_thirty_digit_infimum_and_close_above_it) {
   for (const auto& row : golden::privacy_oracle::zcdp_delta) {
     const double delta = delta_from_rho({.rho = row.rho, .epsilon = row.eps});
     const LongReal truth = row.delta;
@@ -242,13 +243,13 @@ TEST(Privacy, ConcentratedDeltaIsAtLeastTheThirtyDigitInfimumAndCloseAboveIt) {
   }
 }
 
-TEST(Privacy, ConcentratedEpsilonIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt) {
+TEST(Privacy, concentrated_epsilon_is_at_least_the_thirty_digit_value_and_within_1e12_of_it) {
   for (const auto& row : golden::privacy_oracle::zcdp_epsilon)
     EXPECT_TRUE(at_least(epsilon_from_rho({.rho = row.rho, .delta = row.delta}), row.eps, 1e-12))
         << "rho " << row.rho << " delta " << row.delta;
 }
 
-TEST(Privacy, ConcentratedRhoIsAtMostTheThirtyDigitValueAndWithin1e12OfIt) {
+TEST(Privacy, concentrated_rho_is_at_most_the_thirty_digit_value_and_within_1e12_of_it) {
   for (const auto& row : golden::privacy_oracle::zcdp_rho)
     EXPECT_TRUE(
         at_most(rho_from_approximate_dp({.epsilon = row.eps, .delta = row.delta}), row.rho, 1e-12))
@@ -284,7 +285,7 @@ double concentrated_epsilon(const ApproximateDp& target) {
   return 1 / mu_from_rho(rho_from_approximate_dp(target));
 }
 
-TEST(Privacy, TheGoldenCheckRejectsWrongFormulas) {
+TEST(Privacy, the_golden_check_rejects_wrong_formulas) {
   for (const Calibration wrong :
        {swapped_sign, half_noise, double_noise, variance, one_tail, textbook, concentrated_epsilon})
     EXPECT_EQ(golden_matches(wrong), 0);
@@ -303,14 +304,14 @@ double one_part_in_1e12_more(const ApproximateDp& target) {
   return noise_multiplier(target) * (1 + 1e-12);
 }
 
-TEST(Privacy, TheSafeSideCheckRejectsTheDirectFormulaAndErrorsOf1e12) {
+TEST(Privacy, the_safe_side_check_rejects_the_direct_formula_and_errors_of_1e12) {
   EXPECT_GT(golden_matches(cancelling), kGoldenTargets / 2);  // good enough at ordinary targets...
   EXPECT_LT(safe_matches(cancelling, 1e-13), kOracleTargets / 3);  // ... and nowhere near safe
   EXPECT_EQ(safe_matches(one_part_in_1e12_short, 1e-13), 0);
   EXPECT_EQ(safe_matches(one_part_in_1e12_more, 1e-13), 0);
 }
 
-TEST(Privacy, TheComparisonHelpersRejectTheWrongSideAndNan) {
+TEST(Privacy, the_comparison_helpers_reject_the_wrong_side_and_nan) {
   EXPECT_FALSE(at_least(std::nextafter(1.0, 0.0), 1, 1));
   EXPECT_FALSE(at_least(1 + 2e-13, 1, 1e-13));
   EXPECT_FALSE(at_most(std::nextafter(1.0, 2.0), 1, 1));
@@ -334,7 +335,7 @@ const std::vector<double>& deltas() {
   return values;
 }
 
-TEST(Privacy, EveryInverseMeetsItsTargetAndTheNextDoubleBeyondRoundingDoesNot) {
+TEST(Privacy, every_inverse_meets_its_target_and_the_next_double_beyond_rounding_does_not) {
   for (const double epsilon : epsilons()) {
     for (const double delta : deltas()) {
       SCOPED_TRACE(::testing::Message() << "epsilon " << epsilon << " delta " << delta);
@@ -357,7 +358,7 @@ TEST(Privacy, EveryInverseMeetsItsTargetAndTheNextDoubleBeyondRoundingDoesNot) {
   }
 }
 
-TEST(Privacy, NoiseFallsAsEpsilonOrDeltaGrows) {
+TEST(Privacy, noise_falls_as_epsilon_or_delta_grows) {
   for (std::size_t i = 0; i < epsilons().size(); ++i) {
     for (std::size_t j = 0; j < deltas().size(); ++j) {
       const double mu = mu_from_approximate_dp({.epsilon = epsilons()[i], .delta = deltas()[j]});
@@ -371,7 +372,7 @@ TEST(Privacy, NoiseFallsAsEpsilonOrDeltaGrows) {
   }
 }
 
-TEST(Privacy, DeltaFallsInEpsilonAndGrowsInMuAcrossEveryBranch) {
+TEST(Privacy, delta_falls_in_epsilon_and_grows_in_mu_across_every_branch) {
   // a = epsilon / mu - mu / 2 crosses 0, -0.7 and -40; steps far above rounding.
   double previous = 0;
   for (double mu = 1e-3; mu < 200; mu *= 1.001) {
@@ -387,7 +388,7 @@ TEST(Privacy, DeltaFallsInEpsilonAndGrowsInMuAcrossEveryBranch) {
   }
 }
 
-TEST(Privacy, SmallMuLimitIsTheDensity) {
+TEST(Privacy, small_mu_limit_is_the_density) {
   // d delta / d mu is phi(0) as mu -> 0 at epsilon = 0, so nothing may be lost to cancellation.
   for (const double mu : {1e-3, 1e-8, 1e-100, 1e-290, 1e-305}) {
     const LongReal series =
@@ -396,7 +397,7 @@ TEST(Privacy, SmallMuLimitIsTheDensity) {
   }
 }
 
-TEST(Privacy, BeyondTheDoublesDeltaIsOneOrTheSmallestDouble) {
+TEST(Privacy, beyond_the_doubles_delta_is_one_or_the_smallest_double) {
   EXPECT_EQ(delta_from_mu({.mu = 1e300, .epsilon = 1}), 1);
   EXPECT_EQ(delta_from_mu({.mu = 1, .epsilon = 1e300}), 5e-324);
   EXPECT_EQ(delta_from_mu({.mu = 1e-320, .epsilon = 1}), 5e-324);
@@ -407,7 +408,7 @@ TEST(Privacy, BeyondTheDoublesDeltaIsOneOrTheSmallestDouble) {
   EXPECT_EQ(epsilon_from_rho({.rho = 1e-6, .delta = 0.5}), 0);
 }
 
-TEST(Privacy, AtTheEndsOfTheRangeTheAnswersStayFiniteAndSafe) {
+TEST(Privacy, at_the_ends_of_the_range_the_answers_stay_finite_and_safe) {
   for (const double epsilon : {5e-324, 1e-308, 1e30, 1e100, 1.7e308}) {
     for (const double delta : {5e-324, 1e-300, 1e-6, 0.5, 1 - 0x1p-53}) {
       SCOPED_TRACE(::testing::Message() << "epsilon " << epsilon << " delta " << delta);
@@ -422,7 +423,7 @@ TEST(Privacy, AtTheEndsOfTheRangeTheAnswersStayFiniteAndSafe) {
   }
 }
 
-TEST(Privacy, EpsilonJustBelowTheTotalVariationIsSmallPositiveAndSound) {
+TEST(Privacy, epsilon_just_below_the_total_variation_is_small_positive_and_sound) {
   for (const double mu : {1e-6, 0.1, 1.0, 5.0}) {
     const double total_variation = delta_from_mu({.mu = mu, .epsilon = 0});
     EXPECT_EQ(epsilon_from_mu({.mu = mu, .delta = total_variation}), 0);
@@ -435,14 +436,14 @@ TEST(Privacy, EpsilonJustBelowTheTotalVariationIsSmallPositiveAndSound) {
   }
 }
 
-TEST(Privacy, TheConcentratedBoundIsAboveTheExactDelta) {
+TEST(Privacy, the_concentrated_bound_is_above_the_exact_delta) {
   for (const double mu : {0.01, 0.3, 1.0, 4.0})
     for (const double epsilon : {0.0, 0.01, 0.5, 2.0, 20.0})
       EXPECT_GE(delta_from_rho({.rho = rho_from_mu(mu), .epsilon = epsilon}),
                 delta_from_mu({.mu = mu, .epsilon = epsilon}));
 }
 
-TEST(Privacy, RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown) {
+TEST(Privacy, rho_of_mu_is_rounded_up_and_mu_of_rho_is_rounded_down) {
   EXPECT_EQ(rho_from_mu(3), 4.5);
   EXPECT_EQ(mu_from_rho(4.5), 3);
   double mu = 1e-160;
@@ -464,7 +465,7 @@ TEST(Privacy, RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown) {
   EXPECT_EQ(mu_from_rho(1.7e308), mu_from_rho(1.7e308 / 4) * 2);
 }
 
-TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
+TEST(Privacy, composition_adds_squares_of_mu_and_adds_rho_rounded_up) {
   EXPECT_EQ(compose_mu(std::vector<double>{3, 4}), 5);
   EXPECT_EQ(compose_mu(std::vector<double>{3e200, 4e200}), 5e200);
   EXPECT_EQ(compose_mu(std::vector<double>{0.7}), 0.7);
@@ -485,7 +486,7 @@ TEST(Privacy, CompositionAddsSquaresOfMuAndAddsRhoRoundedUp) {
   EXPECT_NEAR(rho_from_mu(compose_mu(mus)), compose_rho(rhos), 1e-14);
 }
 
-TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
+TEST(Privacy, pure_dp_is_concentrated_dp_of_known_rho) {
   // epsilon tanh(epsilon / 2), to 17 digits by mpmath.
   const double known[][2] = {{0.1, 0.0049958374957880026}, {0.5, 0.12245933120185457},
                              {1, 0.46211715726000976},     {2, 1.5231883119115297},
@@ -537,7 +538,7 @@ TEST(Privacy, PureDpIsConcentratedDpOfKnownRho) {
   return delta / total;
 }
 
-TEST(Privacy, ConcentratedEpsilonHoldsForDiscreteGaussiansAndThatOfTheGaussianDoesNot) {
+TEST(Privacy, concentrated_epsilon_holds_for_discrete_gaussians_and_that_of_the_gaussian_does_not) {
   for (const double rho : {0.01, 0.1, 0.5, 1.0, 3.0, 10.0}) {
     for (const double delta : {0.1, 1e-2, 1e-3, 1e-5, 1e-8, 1e-12}) {
       const double epsilon = epsilon_from_rho({.rho = rho, .delta = delta});
@@ -553,7 +554,7 @@ TEST(Privacy, ConcentratedEpsilonHoldsForDiscreteGaussiansAndThatOfTheGaussianDo
   EXPECT_NEAR(static_cast<double>(enumerated_delta(0.5, 1, gaussian)), 1.44484e-3, 1e-8);
 }
 
-TEST(Privacy, MuOfPureDpIsNeverBelowTheTruth) {
+TEST(Privacy, mu_of_pure_dp_is_never_below_the_truth) {
   // 2 Phi(mu / 2) - 1 = tanh(epsilon / 2), solved with 60 digits by mpmath and rounded down.
   const double below[][2] = {{1e-8, 1.2533141373155002e-08}, {1e-3, 0.001253314114901875},
                              {0.1, 0.12530901221160756},     {1, 1.2320353853449009},
@@ -572,14 +573,14 @@ TEST(Privacy, MuOfPureDpIsNeverBelowTheTruth) {
   EXPECT_LE(mu_from_pure_dp(0x1p-901), mu_from_pure_dp(0x1p-900));
 }
 
-TEST(Privacy, CompositionOfTheSmallestNumbersIsNotRoundedDown) {
+TEST(Privacy, composition_of_the_smallest_numbers_is_not_rounded_down) {
   // The result is sqrt(2) times the smallest subnormal.
   const double unit = std::numeric_limits<double>::denorm_min();
   EXPECT_GT(compose_mu(std::vector<double>{unit, unit}), unit);
   EXPECT_GE(compose_mu(std::vector<double>{3 * unit, 3 * unit}), 5 * unit);
 }
 
-TEST(Privacy, PureDpIsGaussianDpOfKnownMu) {
+TEST(Privacy, pure_dp_is_gaussian_dp_of_known_mu) {
   // 2 Phi^-1(e^epsilon / (1 + e^epsilon)), by the inverse of Python's statistics.NormalDist.
   const double known[][2] = {{0.1, 0.12530901221160773},
                              {0.5, 0.6238925920985083},
@@ -610,7 +611,7 @@ TEST(Privacy, PureDpIsGaussianDpOfKnownMu) {
   EXPECT_THROW((void)mu_from_pure_dp(kInfinity), Error);
 }
 
-TEST(Privacy, ClassicalFormulaSaysWhenItIsUnsound) {
+TEST(Privacy, classical_formula_says_when_it_is_unsound) {
   const ClassicalGaussian small = classical_gaussian({.epsilon = 0.5, .delta = 1e-5});
   EXPECT_TRUE(small.theorem_applies && small.sound);
   EXPECT_GT(small.noise_multiplier, 1.3 * noise_multiplier({.epsilon = 0.5, .delta = 1e-5}));
@@ -629,7 +630,7 @@ TEST(Privacy, ClassicalFormulaSaysWhenItIsUnsound) {
 
 // ---- Bad input
 
-TEST(Privacy, BadEpsilonOrDeltaIsRefusedWithItsNameAndValue) {
+TEST(Privacy, bad_epsilon_or_delta_is_refused_with_its_name_and_value) {
   struct Case {
     double epsilon;
     double delta;
@@ -675,7 +676,7 @@ TEST(Privacy, BadEpsilonOrDeltaIsRefusedWithItsNameAndValue) {
   }
 }
 
-TEST(Privacy, BadMuOrRhoIsRefusedWithItsNameAndValue) {
+TEST(Privacy, bad_mu_or_rho_is_refused_with_its_name_and_value) {
   for (const auto& [value, text] : std::vector<std::pair<double, std::string>>{
            {0, "0"}, {-1, "-1"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
     const std::string mu = "mu must be positive and finite, got " + text;
@@ -698,7 +699,7 @@ TEST(Privacy, BadMuOrRhoIsRefusedWithItsNameAndValue) {
   }
 }
 
-TEST(Privacy, AnswersOutsideTheDoublesAreRefusedNotReturnedAsInfinityOrZero) {
+TEST(Privacy, answers_outside_the_doubles_are_refused_not_returned_as_infinity_or_zero) {
   EXPECT_EQ(message_of_refusal([] { noise_multiplier({.epsilon = 1e-310, .delta = 1e-310}); }),
             invalid("noise_multiplier: epsilon must be large enough for a finite noise multiplier, "
                     "got 1e-310"));

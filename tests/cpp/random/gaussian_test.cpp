@@ -166,7 +166,7 @@ void expect_tight_below(double worst, double bound) {
   ::testing::Test::RecordProperty("worst", std::to_string(worst / bound));
 }
 
-TEST(NormalDouble, ErrorIsBelowTheProvenBoundOnRandomBits) {
+TEST(NormalDouble, error_is_below_the_proven_bound_on_random_bits) {
   SKIP_WITHOUT_ORACLE();
   const std::vector<Bits> pairs = random_pairs(1 << 20);
   const std::vector<SinCos> z = transform(pairs);
@@ -176,7 +176,7 @@ TEST(NormalDouble, ErrorIsBelowTheProvenBoundOnRandomBits) {
   expect_tight_below(worst, kNormalArithmeticErrorBound);
 }
 
-TEST(NormalDouble, ErrorIsBelowTheProvenBoundOnAwkwardBits) {
+TEST(NormalDouble, error_is_below_the_proven_bound_on_awkward_bits) {
   SKIP_WITHOUT_ORACLE();
   std::vector<Bits> pairs;
   for (const Long i : awkward_u1())
@@ -206,7 +206,7 @@ Real fraction_of(const std::array<Long, detail::kNumPlanes>& digits, Real tail) 
   return v;
 }
 
-TEST(NormalDouble, ExceptionalPairsAreBelowTheBoundAgainstInfiniteBits) {
+TEST(NormalDouble, exceptional_pairs_are_below_the_bound_against_infinite_bits) {
   SKIP_WITHOUT_ORACLE();
   const std::vector<Long> random = random_longs(4 * 20000, 3);
   std::vector<std::array<Long, 4>> strings;
@@ -246,7 +246,7 @@ TEST(NormalDouble, ExceptionalPairsAreBelowTheBoundAgainstInfiniteBits) {
   expect_tight_below(worst, kNormalErrorBound);
 }
 
-TEST(NormalFloat, ErrorIsBelowTheProvenBound) {
+TEST(NormalFloat, error_is_below_the_proven_bound) {
   std::vector<Bits> pairs = random_pairs(1 << 20);
   for (const Long i : awkward_u1())
     for (const Long j : awkward_u2()) pairs.push_back({i, j});
@@ -268,7 +268,7 @@ TEST(NormalFloat, ErrorIsBelowTheProvenBound) {
   expect_tight_below(worst, kNormalFloatErrorBound);
 }
 
-TEST(SinCos2Pi, ErrorIsBelowTheProvenBound) {
+TEST(SinCos2Pi, error_is_below_the_proven_bound) {
   SKIP_WITHOUT_ORACLE();
   std::vector<Long> fractions = random_longs(1 << 19, 4);
   for (const Long j : awkward_u2()) fractions.push_back(j);
@@ -281,7 +281,7 @@ TEST(SinCos2Pi, ErrorIsBelowTheProvenBound) {
   expect_tight_below(worst, detail::kSinCosErrorBound);
 }
 
-TEST(SinCos2Pi, QuarterTurnsAreExact) {
+TEST(SinCos2Pi, quarter_turns_are_exact) {
   const auto at = [](Long quarter) { return detail::sincos_2pi(quarter << 62); };
   EXPECT_EQ(at(0).cos, 1);
   EXPECT_EQ(at(0).sin, 0);
@@ -293,7 +293,7 @@ TEST(SinCos2Pi, QuarterTurnsAreExact) {
   EXPECT_EQ(at(3).sin, -1);
 }
 
-TEST(NormalDouble, NothingExceedsTheLargestNormal) {
+TEST(NormalDouble, nothing_exceeds_the_largest_normal) {
   const double largest = detail::careful_pair({0, 0, 0, 0}, 0).cos.high;
   EXPECT_LE(largest, kNormalMax);
   EXPECT_GE(largest, kNormalMax - 0.01);
@@ -303,7 +303,7 @@ TEST(NormalDouble, NothingExceedsTheLargestNormal) {
   EXPECT_GE(largest_float, kNormalFloatMax - 0.01);
 }
 
-TEST(Arithmetic, IsNotContracted) {
+TEST(Arithmetic, is_not_contracted) {
   volatile double x = 1 + 0x1p-30;
   volatile double y = -(1 + 0x1p-29);
   const double square_minus = x * x + y;
@@ -372,7 +372,7 @@ int check_layout_float(std::uint64_t row, std::uint64_t first, std::size_t count
   return exceptional;
 }
 
-TEST(NormalDouble, LayoutIsTheDocumentedOneAndExceptionalPairsUseTheNextPlane) {
+TEST(NormalDouble, layout_is_the_documented_one_and_exceptional_pairs_use_the_next_plane) {
   SKIP_WITHOUT_ORACLE();
   EXPECT_GE(check_layout(77, 3, 1 << 16), 2);  // 8 expected
   // Found by search: u1 < 2^-29 at coordinate 8603 and its partner, where a wrong leading bit of
@@ -380,7 +380,7 @@ TEST(NormalDouble, LayoutIsTheDocumentedOneAndExceptionalPairsUseTheNextPlane) {
   EXPECT_EQ(check_layout(39262, 8600, 12), 2);
 }
 
-TEST(NormalFloat, LayoutIsTheDocumentedOneAndExceptionalPairsUseTheNextPlane) {
+TEST(NormalFloat, layout_is_the_documented_one_and_exceptional_pairs_use_the_next_plane) {
   EXPECT_GE(check_layout_float(78, 3, 1 << 20), 2);  // 16 expected
   // Found by search: the first word of u1 is 3 at coordinate 36160 and its partner.
   EXPECT_EQ(check_layout_float(22148, 36160, 8), 2);
@@ -408,10 +408,10 @@ void expect_slices() {
   }
 }
 
-TEST(NormalDouble, AnyRangeIsTheSliceOfALongerFill) {
+TEST(NormalDouble, any_range_is_the_slice_of_a_longer_fill) {
   expect_slices<double>();
 }
-TEST(NormalFloat, AnyRangeIsTheSliceOfALongerFill) {
+TEST(NormalFloat, any_range_is_the_slice_of_a_longer_fill) {
   expect_slices<float>();
 }
 
@@ -437,10 +437,10 @@ void expect_row_batches() {
   expect_rows<T>(0, 40000, 0);  // long enough for exceptional pairs (double: 5 expected)
 }
 
-TEST(NormalDouble, ABatchOfRowsEqualsRowByRow) {
+TEST(NormalDouble, a_batch_of_rows_equals_row_by_row) {
   expect_row_batches<double>();
 }
-TEST(NormalFloat, ABatchOfRowsEqualsRowByRow) {
+TEST(NormalFloat, a_batch_of_rows_equals_row_by_row) {
   expect_row_batches<float>();
 }
 
@@ -510,7 +510,7 @@ bool uncorrelated(std::span<const double> a, std::span<const double> b) {
   return std::abs(product) < 6 * root && std::abs(of_squares) < 6 * 2 * root;
 }
 
-TEST(Distribution, MomentsAreNormalAndAWrongSigmaIsRejected) {
+TEST(Distribution, moments_are_normal_and_a_wrong_sigma_is_rejected) {
   for (const std::vector<double>& z : {sample(1), sample_float(1)}) {
     EXPECT_TRUE(has_normal_moments(z));
     EXPECT_FALSE(has_normal_moments(scaled(z, 2.0 / 3)));
@@ -526,7 +526,7 @@ TEST(Distribution, MomentsAreNormalAndAWrongSigmaIsRejected) {
   }
 }
 
-TEST(Distribution, KolmogorovSmirnovAcceptsAndAWrongSigmaIsRejected) {
+TEST(Distribution, kolmogorov_smirnov_accepts_and_a_wrong_sigma_is_rejected) {
   for (const std::vector<double>& z : {sample(2), sample_float(2)}) {
     EXPECT_TRUE(passes_kolmogorov_smirnov(z));
     EXPECT_FALSE(passes_kolmogorov_smirnov(scaled(z, 2.0 / 3)));
@@ -535,7 +535,7 @@ TEST(Distribution, KolmogorovSmirnovAcceptsAndAWrongSigmaIsRejected) {
   }
 }
 
-TEST(Distribution, CoordinatesRowsStreamsAndKeysAreUncorrelated) {
+TEST(Distribution, coordinates_rows_streams_and_keys_are_uncorrelated) {
   const std::vector<double> z = sample(3);
   const std::span<const double> all(z);
   for (const std::size_t lag :
@@ -560,7 +560,7 @@ TEST(Distribution, CoordinatesRowsStreamsAndKeysAreUncorrelated) {
   EXPECT_FALSE(uncorrelated(z, sign_flipped));
 }
 
-TEST(Distribution, RowsOfOneCoordinateAreNormalAndUncorrelated) {
+TEST(Distribution, rows_of_one_coordinate_are_normal_and_uncorrelated) {
   std::vector<double> z(1 << 16);
   fill_normals_rows(Key::insecure_from_seed(42), Stream::test, 0, 0, z);
   const std::span<const double> all(z);
@@ -627,7 +627,7 @@ bool tails_within(const std::function<double(double)>& tail, double first, doubl
   return true;
 }
 
-TEST(Tails, OfTheDoubleSamplerAreTheTrueOnesOutToEight) {
+TEST(Tails, of_the_double_sampler_are_the_true_ones_out_to_eight) {
   const auto tail_of = [](RadiusOf radius_of) {
     return [radius_of](double t) { return tail_above(radius_of, t, 0); };
   };
@@ -675,7 +675,7 @@ class FloatTail {
   std::vector<double> radii_;
 };
 
-TEST(Tails, OfTheFloatSamplerAreTheTrueOnesOutToSixAndAHalf) {
+TEST(Tails, of_the_float_sampler_are_the_true_ones_out_to_six_and_a_half) {
   const FloatTail tail(true);
   EXPECT_TRUE(tails_within(tail, 4.5, 6.5, 0.01, 0.001));
   EXPECT_TRUE(
@@ -715,15 +715,15 @@ Long hash_of_normals() {
 }
 
 // The hash is the same for every compiler, optimisation level, vector width and machine.
-TEST(Hash, OfDoublesIsTheSameEverywhere) {
+TEST(Hash, of_doubles_is_the_same_everywhere) {
   EXPECT_EQ(hash_of_normals<double>(), 0x7f0dc64785e6c857u);
 }
 
-TEST(Hash, OfFloatsIsTheSameEverywhere) {
+TEST(Hash, of_floats_is_the_same_everywhere) {
   EXPECT_EQ(hash_of_normals<float>(), 0xbdecd8e6028a4cb1u);
 }
 
-TEST(Hash, OfAwkwardBitsAndSinesIsTheSameEverywhere) {
+TEST(Hash, of_awkward_bits_and_sines_is_the_same_everywhere) {
   std::vector<Bits> pairs;
   for (const Long i : awkward_u1())
     for (const Long j : awkward_u2()) pairs.push_back({i, j});
@@ -744,7 +744,7 @@ TEST(Hash, OfAwkwardBitsAndSinesIsTheSameEverywhere) {
 // ---- Bad input
 // -------------------------------------------------------------------------------------
 
-TEST(Reject, WhatHasNoAddress) {
+TEST(Reject, what_has_no_address) {
   const Key key = Key::insecure_from_seed(1);
   std::vector<double> z(2);
   std::vector<float> f(2);

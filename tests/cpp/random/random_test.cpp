@@ -29,7 +29,7 @@ Key key_of_bytes(const std::array<std::uint8_t, 32>& values) {
 }
 
 // Vectors: RFC 8439, section 2.3.2 and appendix A.1.
-TEST(ChaCha20, MatchesTheBlockVectorsOfRfc8439) {
+TEST(ChaCha20, matches_the_block_vectors_of_rfc_8439) {
   std::array<std::uint8_t, 32> counting;
   for (std::size_t i = 0; i < 32; ++i) counting[i] = static_cast<std::uint8_t>(i);
   EXPECT_EQ(chacha20_block(key_of_bytes(counting), {1, 0x09000000, 0x4a000000, 0}),
@@ -63,7 +63,7 @@ TEST(ChaCha20, MatchesTheBlockVectorsOfRfc8439) {
                    0x99c28f5f, 0x628314e8, 0x398a19fa, 0x6ded1b53}));
 }
 
-TEST(Address, IsTheFrozenFormat) {
+TEST(Address, is_the_frozen_format) {
   const std::array<std::uint32_t, 4> words =
       address_words({Stream::synthetic_data, 0xabcd'8899'aabb, 0x01234567, 0x7f01});
   EXPECT_EQ(words, (std::array<std::uint32_t, 4>{0x01234567, 0x8899aabb, 0x7f01abcd, 2}));
@@ -71,7 +71,7 @@ TEST(Address, IsTheFrozenFormat) {
   EXPECT_EQ(static_cast<std::uint32_t>(Stream::noise_float), 1u);
 }
 
-TEST(Address, EveryBitOfTheAddressIsOneBitOfTheState) {
+TEST(Address, every_bit_of_the_address_is_one_bit_of_the_state) {
   const std::array<std::uint32_t, 4> origin = address_words({Stream{0}, 0, 0, 0});
   std::set<std::pair<int, int>> seen;
   const auto record = [&](const BlockAddress& address) {
@@ -91,12 +91,12 @@ TEST(Address, EveryBitOfTheAddressIsOneBitOfTheState) {
   EXPECT_EQ(seen.size(), 128u);
 }
 
-TEST(Address, RejectsARowPastTheLast) {
+TEST(Address, rejects_a_row_past_the_last) {
   EXPECT_EQ(message_of([] { address_words({Stream::test, kMaxRows, 0, 0}); }),
             "address_words: row must be below 2^48, got 281474976710656");
 }
 
-TEST(Groups, EqualTheBlockFunctionWordByWord) {
+TEST(Groups, equal_the_block_function_word_by_word) {
   const Key key = Key::insecure_from_seed(7);
   const std::uint64_t row = 0x1234'5678'9abc;
   for (const Stream stream : {Stream::test, Stream::noise_float_12, Stream::noise_float_8}) {
@@ -115,7 +115,7 @@ TEST(Groups, EqualTheBlockFunctionWordByWord) {
   }
 }
 
-TEST(ChaCha, FewerRoundsMatchKnownVectorsAndBelongToTwoStreams) {
+TEST(ChaCha, fewer_rounds_match_known_vectors_and_belong_to_two_streams) {
   // draft-strombergson-chacha-test-vectors-01, TC1, 256-bit key.
   const std::array<std::uint32_t, 8> key{};
   const std::array<std::uint32_t, 4> counter_and_nonce{};
@@ -133,7 +133,7 @@ TEST(ChaCha, FewerRoundsMatchKnownVectorsAndBelongToTwoStreams) {
   EXPECT_EQ(num_rounds(Stream::noise_float_8), 8);
 }
 
-TEST(RowBatch, EqualsTheBlockFunctionWordByWord) {
+TEST(RowBatch, equals_the_block_function_word_by_word) {
   const Key key = Key::insecure_from_seed(7);
   // Across a carry from the low to the high word of the row number, and up to the last row.
   for (const std::uint64_t first_row :
@@ -150,7 +150,7 @@ TEST(RowBatch, EqualsTheBlockFunctionWordByWord) {
   }
 }
 
-TEST(Bits, AnyRangeIsTheSliceOfALongerFill) {
+TEST(Bits, any_range_is_the_slice_of_a_longer_fill) {
   const Key key = Key::insecure_from_seed(3);
   std::vector<std::uint32_t> all(700);
   fill_bits(key, Stream::synthetic_data, 11, 0, all);
@@ -168,7 +168,7 @@ TEST(Bits, AnyRangeIsTheSliceOfALongerFill) {
   }
 }
 
-TEST(Bits, LastWordOfARowIsReachedAndNotPassed) {
+TEST(Bits, last_word_of_a_row_is_reached_and_not_passed) {
   const Key key = Key::insecure_from_seed(3);
   const std::uint64_t end = kMaxBlocks * kWordsPerBlock;
   std::vector<std::uint32_t> last(3);
@@ -183,7 +183,7 @@ TEST(Bits, LastWordOfARowIsReachedAndNotPassed) {
             "fill_bits: row must be below 2^48, got 281474976710656");
 }
 
-TEST(Groups, RejectWhatHasNoAddress) {
+TEST(Groups, reject_what_has_no_address) {
   const Key key = Key::insecure_from_seed(3);
   std::vector<std::uint32_t> words(128);
   EXPECT_EQ(
@@ -207,7 +207,7 @@ bool balanced(const std::vector<std::uint32_t>& words) {
   return std::abs(ones - bits / 2) < 6 * std::sqrt(bits) / 2;
 }
 
-TEST(Bits, NeighbouringAddressesDifferInHalfTheBits) {
+TEST(Bits, neighbouring_addresses_differ_in_half_the_bits) {
   const Key key = Key::insecure_from_seed(1);
   const std::size_t n = 1 << 15;
   std::vector<std::uint32_t> base(n), other(n), difference(n);
@@ -230,14 +230,14 @@ TEST(Bits, NeighbouringAddressesDifferInHalfTheBits) {
   EXPECT_TRUE(differs());
 }
 
-TEST(Key, FromEntropyIsNeverTheSameTwice) {
+TEST(Key, from_entropy_is_never_the_same_twice) {
   // Every word changes between keys; false alarms have total probability 2^-30.
   const Key a = Key::from_entropy(), b = Key::from_entropy(), c = Key::from_entropy();
   for (std::size_t i = 0; i < 8; ++i)
     EXPECT_FALSE(a.words()[i] == b.words()[i] && b.words()[i] == c.words()[i]) << i;
 }
 
-TEST(Key, FromBytesIsLittleEndianAndSeedsDiffer) {
+TEST(Key, from_bytes_is_little_endian_and_seeds_differ) {
   std::array<std::uint8_t, 32> counting;
   for (std::size_t i = 0; i < 32; ++i) counting[i] = static_cast<std::uint8_t>(i);
   EXPECT_EQ(key_of_bytes(counting).words()[0], 0x03020100u);
@@ -247,7 +247,7 @@ TEST(Key, FromBytesIsLittleEndianAndSeedsDiffer) {
             Key::insecure_from_seed(std::uint64_t{1} << 63).words());
 }
 
-TEST(Key, LeavesNoWordInMemory) {
+TEST(Key, leaves_no_word_in_memory) {
   alignas(Key) std::array<std::byte, sizeof(Key)> place{};
   auto* const key = new (place.data()) Key(Key::insecure_from_seed(0x0123456789abcdef));
   EXPECT_EQ(key->words()[0], 0x89abcdefu);
@@ -255,7 +255,7 @@ TEST(Key, LeavesNoWordInMemory) {
   for (const std::byte byte : place) EXPECT_EQ(byte, std::byte{0});
 }
 
-TEST(UnitInterval, IsTheMidpointOfTheCell) {
+TEST(UnitInterval, is_the_midpoint_of_the_cell) {
   EXPECT_EQ(unit_interval(0), 0x1p-33);
   EXPECT_EQ(unit_interval(0xffffffff), 1 - 0x1p-33);
 }

@@ -34,7 +34,7 @@ HistogramOptions histogram_options(std::int64_t num, const HistogramKind& kind) 
       .num_categories = num, .total = kind.total, .confidence = 0.9, .neighbours = kind.neighbours};
 }
 
-TEST(HistogramsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbours) {
+TEST(HistogramsTest, all_streams_of_up_to_eight_steps_are_within_the_noise_of_their_neighbours) {
   for (const HistogramKind& kind : kHistogramKinds)
     for (const std::int64_t num : {1, 2, 4})
       for (const std::int64_t num_steps : {1, 2, 3, 5, 8})
@@ -52,7 +52,7 @@ TEST(HistogramsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbour
           }
 }
 
-TEST(HistogramsTest, DistancesOfIntegersAreNoLessThanTheyAre) {
+TEST(HistogramsTest, distances_of_integers_are_no_less_than_they_are) {
   // The squares of these doubles, for which the noise is made, are not less than 1 and 2.
   for (const HistogramKind& kind : kHistogramKinds) {
     const HistogramColumns columns(histogram_options(5, kind));
@@ -79,7 +79,7 @@ Matrix encoder_of_columns(const HistogramColumns& columns) {
   return encoder;
 }
 
-TEST(HistogramsTest, ReadingsAreLeastSquares) {
+TEST(HistogramsTest, readings_are_least_squares) {
   for (const HistogramKind& kind : kHistogramKinds)
     for (const Eigen::Index num : {1, 2, 3, 7, 20}) {
       const HistogramColumns columns(histogram_options(num, kind));
@@ -107,7 +107,7 @@ TEST(HistogramsTest, ReadingsAreLeastSquares) {
     }
 }
 
-TEST(HistogramsTest, StdsAreThoseOfTheNote) {
+TEST(HistogramsTest, stds_are_those_of_the_note) {
   const auto stddevs = [](double num, const HistogramKind& kind) {
     const HistogramColumns columns(histogram_options(static_cast<std::int64_t>(num), kind));
     const std::vector<double> sums(static_cast<std::size_t>(columns.dimension()));
@@ -163,7 +163,7 @@ Matrix kronecker(const Matrix& steps, const Matrix& columns) {
   return product;
 }
 
-TEST(HistogramsTest, NoEncoderOfCategoriesAndStepsHasLessErrorThanTheProduct) {
+TEST(HistogramsTest, no_encoder_of_categories_and_steps_has_less_error_than_the_product) {
   const auto optimal = Mechanism::make(
       {.strategy = "optimal", .num_steps = 3, .target = {.epsilon = 1, .delta = 1e-6}});
   const Matrix steps = optimal->strategy().encoder();
@@ -236,7 +236,7 @@ std::array<int, 9> missed_counts(const HistogramKind& kind, double epsilon, int 
   return missed;
 }
 
-TEST(HistogramsTest, IntervalsCoverWhatTheyAreFor) {
+TEST(HistogramsTest, intervals_cover_what_they_are_for) {
   const int num_trials = testing::is_full_size() ? 1000 : 100;
   // Noise of a fifth of the number of records, of all of it, and of several times as much.
   for (const double epsilon : {1.0, 0.2, 0.05})
@@ -250,7 +250,7 @@ TEST(HistogramsTest, IntervalsCoverWhatTheyAreFor) {
     }
 }
 
-TEST(HistogramsTest, IntervalsForLessNoiseFail) {
+TEST(HistogramsTest, intervals_for_less_noise_fail) {
   constexpr int kTrials = 1000;  // Fewer trials could not distinguish these confidences.
   for (const HistogramKind& kind : kHistogramKinds) {
     const std::array<int, 9> missed = missed_counts(kind, 1, kTrials, 0.7);
@@ -259,7 +259,7 @@ TEST(HistogramsTest, IntervalsForLessNoiseFail) {
   }
 }
 
-TEST(HistogramsTest, MeasuredErrorsAreThoseOfTheFormula) {
+TEST(HistogramsTest, measured_errors_are_those_of_the_formula) {
   // Every step has independent noise; a standard deviation estimated from 20,000 of them is off by
   // 2 % with probability 6e-5.
   constexpr std::int64_t kSteps = 20000;
@@ -283,7 +283,7 @@ TEST(HistogramsTest, MeasuredErrorsAreThoseOfTheFormula) {
   }
 }
 
-TEST(HistogramsTest, WithoutNoiseReadingsAreTheCountsThemselves) {
+TEST(HistogramsTest, without_noise_readings_are_the_counts_themselves) {
   for (const HistogramKind& kind : kHistogramKinds) {
     HistogramSum sum(
         {.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
@@ -297,7 +297,7 @@ TEST(HistogramsTest, WithoutNoiseReadingsAreTheCountsThemselves) {
   }
 }
 
-TEST(HistogramsTest, AWindowCountsItsRecords) {
+TEST(HistogramsTest, a_window_counts_its_records) {
   HistogramSum sum({.strategy = "normalized-square-root",
                     .num_steps = 30,
                     .target = {.epsilon = 5000, .delta = 1e-6},
@@ -326,7 +326,7 @@ std::vector<double> closest_listed(const std::vector<double>& counts, double mos
   return best;
 }
 
-TEST(HistogramsTest, MonotoneCountsAreTheClosestAndNeverFartherFromTheTruth) {
+TEST(HistogramsTest, monotone_counts_are_the_closest_and_never_farther_from_the_truth) {
   // Means of three of these are multiples of 1/2.
   for (int a = -1; a <= 3; ++a)
     for (int b = -1; b <= 3; ++b)
@@ -363,7 +363,7 @@ TEST(HistogramsTest, MonotoneCountsAreTheClosestAndNeverFartherFromTheTruth) {
   EXPECT_TRUE(monotone_counts({}).empty());
 }
 
-TEST(HistogramsTest, MonotoneCountsAreBiased) {
+TEST(HistogramsTest, monotone_counts_are_biased) {
   // Pure noise without any records. The estimates have mean 0, but monotone ones do not.
   HistogramSum sum(
       {.strategy = "output", .num_steps = 400, .target = {.epsilon = 1, .delta = 1e-6}},
@@ -373,7 +373,7 @@ TEST(HistogramsTest, MonotoneCountsAreBiased) {
   EXPECT_GT(monotone_counts(counts).back(), 0);
 }
 
-TEST(HistogramsTest, RefusesBadInputAndChangesNothing) {
+TEST(HistogramsTest, refuses_bad_input_and_changes_nothing) {
   for (const std::int64_t num : {-1, 0, (1 << 16) + 1})
     expect_refused([&] { HistogramColumns({.num_categories = num}); }, ErrorCode::invalid_argument,
                    "categories");

@@ -48,7 +48,7 @@ struct MomentCase {
   int num_values;
 };
 
-TEST(MomentsTest, NoTwoRecordsAreFartherApartThanTheDistanceAndSomeAreThatFar) {
+TEST(MomentsTest, no_two_records_are_farther_apart_than_the_distance_and_some_are_that_far) {
   for (const auto& [num, covariance, num_values] :
        {MomentCase{1, false, 257}, MomentCase{2, false, 17}, MomentCase{2, true, 25},
         MomentCase{3, true, 9}, MomentCase{4, true, 5}})
@@ -67,7 +67,7 @@ TEST(MomentsTest, NoTwoRecordsAreFartherApartThanTheDistanceAndSomeAreThatFar) {
     }
 }
 
-TEST(MomentsTest, DistancesAreThoseOfTheNote) {
+TEST(MomentsTest, distances_are_those_of_the_note) {
   using enum Neighbours;
   const auto distance = [](std::int64_t num, bool covariance, Neighbours neighbours) {
     return columns_of(num, covariance, neighbours).distance() / (1 + kSlack);
@@ -83,7 +83,7 @@ TEST(MomentsTest, DistancesAreThoseOfTheNote) {
 }
 
 /// All streams with at most one of these records per step, and all neighbours of each.
-TEST(MomentsTest, AllStreamsOfUpToEightStepsAreWithinTheNoiseOfTheirNeighbours) {
+TEST(MomentsTest, all_streams_of_up_to_eight_steps_are_within_the_noise_of_their_neighbours) {
   const std::vector<std::vector<double>> records = {{10, 5}, {0, -5},  {5, 0},
                                                     {0, 5},  {99, -3}, {2.5, 0.1}};
   for (const std::int64_t num_steps : {1, 2, 3, 5, 8})
@@ -158,7 +158,7 @@ Moments moments_of(const std::vector<std::array<double, 2>>& records, const Tria
       {.sums = sum.noisy_sums(), .stddev = trial.scale * sum.sums().release_stddev(0)});
 }
 
-TEST(MomentsTest, WithLittleNoiseTheyAreThoseOfTheirDefinitions) {
+TEST(MomentsTest, with_little_noise_they_are_those_of_their_definitions) {
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
     for (const auto& records : streams(300)) {
       const Truth truth = truth_of(records);
@@ -202,7 +202,7 @@ std::array<int, kNumEstimates> missed_moments(const std::vector<std::array<doubl
   return missed;
 }
 
-TEST(MomentsTest, IntervalsCoverWhatTheyAreFor) {
+TEST(MomentsTest, intervals_cover_what_they_are_for) {
   const int num_trials = testing::is_full_size() ? 1000 : 100;
   // Noise larger than the count, a fifth of it, and a fiftieth.
   for (const std::size_t num : {8u, 40u, 400u})
@@ -220,7 +220,7 @@ std::array<double, 3> sums_of(double num, double mean, double square) {
   return {num, num * mean, 2 * num * (square - 0.625)};
 }
 
-TEST(MomentsTest, IntervalsHaveTheirEstimatesAlsoWhereLessThanOneRecordIsSeen) {
+TEST(MomentsTest, intervals_have_their_estimates_also_where_less_than_one_record_is_seen) {
   for (const double confidence : {0.05, 0.5, 0.95}) {
     const MomentColumns columns({.ranges = {{-1, 1}}, .confidence = confidence});
     for (const double num : {-1.0, 0.01, 0.2, 0.6, 0.99, 3.0})
@@ -236,7 +236,7 @@ TEST(MomentsTest, IntervalsHaveTheirEstimatesAlsoWhereLessThanOneRecordIsSeen) {
   }
 }
 
-TEST(MomentsTest, AnIntervalOfAVarianceHasWhatAnyMeanOfItsIntervalGives) {
+TEST(MomentsTest, an_interval_of_a_variance_has_what_any_mean_of_its_interval_gives) {
   // At confidence 0.5, an interval for the mean may use a tenth of the failure probability.
   const double normal = detail::normal_half_width(0.9 * 0.5);
   const MomentColumns columns({.ranges = {{-1, 1}}, .confidence = 0.5});
@@ -261,7 +261,7 @@ TEST(MomentsTest, AnIntervalOfAVarianceHasWhatAnyMeanOfItsIntervalGives) {
         }
 }
 
-TEST(MomentsTest, IntervalsAreNotMuchWiderThanTheyHaveToBe) {
+TEST(MomentsTest, intervals_are_not_much_wider_than_they_have_to_be) {
   constexpr int kTrials = 1000;
   // Intervals made for 0.7 of the noise would have confidence 0.75.
   const auto records = streams(400)[0];
@@ -275,7 +275,7 @@ TEST(MomentsTest, IntervalsAreNotMuchWiderThanTheyHaveToBe) {
   }
 }
 
-TEST(MomentsTest, MeasuredErrorsAreThoseOfTheFormula) {
+TEST(MomentsTest, measured_errors_are_those_of_the_formula) {
   // Every step has independent noise; a standard deviation estimated from 20,000 of them is off by
   // 2 % with probability 6e-5.
   constexpr std::int64_t kSteps = 20000;
@@ -304,7 +304,7 @@ TEST(MomentsTest, MeasuredErrorsAreThoseOfTheFormula) {
   }
 }
 
-TEST(MomentsTest, StandardDeviationsAreRootsOfVariancesAndTheirErrorsAreBounded) {
+TEST(MomentsTest, standard_deviations_are_roots_of_variances_and_their_errors_are_bounded) {
   const MomentColumns columns({.ranges = {{-3, 5}}, .confidence = 0.9});
   for (const double num : {-1.0, 0.2, 3.0, 50.0})
     for (const double square : {0.0, 0.01, 0.4, 1.0})
@@ -322,7 +322,7 @@ TEST(MomentsTest, StandardDeviationsAreRootsOfVariancesAndTheirErrorsAreBounded)
       }
 }
 
-TEST(MomentsTest, ErrorsOfStandardDeviationsOfNearlyNothingAreWithinTheirBound) {
+TEST(MomentsTest, errors_of_standard_deviations_of_nearly_nothing_are_within_their_bound) {
   // All records are equal, so the variance is 0 and its root has no first-order expansion.
   constexpr int kTrials = 400;
   const auto records = streams(40)[2];
@@ -337,7 +337,7 @@ TEST(MomentsTest, ErrorsOfStandardDeviationsOfNearlyNothingAreWithinTheirBound) 
   EXPECT_LE(squares, bounds);
 }
 
-TEST(MomentsTest, NoiseFarBelowTheGridReleasesTheMomentsOfIntegers) {
+TEST(MomentsTest, noise_far_below_the_grid_releases_the_moments_of_integers) {
   MomentSum sum({.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
                 kTwo, Key::insecure_from_seed(7));
   const Moments found = sum.release(std::array{5.0, 5.0});
@@ -348,7 +348,7 @@ TEST(MomentsTest, NoiseFarBelowTheGridReleasesTheMomentsOfIntegers) {
   EXPECT_EQ(sum.step(), 1);
 }
 
-TEST(MomentsTest, AWindowHasTheMomentsOfItsRecords) {
+TEST(MomentsTest, a_window_has_the_moments_of_its_records) {
   MomentSum sum({.strategy = "normalized-square-root",
                  .num_steps = 300,
                  .target = {.epsilon = 5000, .delta = 1e-6},
@@ -363,7 +363,7 @@ TEST(MomentsTest, AWindowHasTheMomentsOfItsRecords) {
   EXPECT_NEAR(found.count.value, 100, 0.5);
 }
 
-TEST(MomentsTest, NumbersBeyondARangeAreClippedToIt) {
+TEST(MomentsTest, numbers_beyond_a_range_are_clipped_to_it) {
   const MomentColumns columns = columns_of(2, true, Neighbours::zero_out);
   std::vector<double> beyond(6), ends(6);
   columns.write(std::array{1e308, -7.0}, beyond);
@@ -371,7 +371,7 @@ TEST(MomentsTest, NumbersBeyondARangeAreClippedToIt) {
   EXPECT_EQ(beyond, ends);
 }
 
-TEST(MomentsTest, RefusesBadInputAndChangesNothing) {
+TEST(MomentsTest, refuses_bad_input_and_changes_nothing) {
   const auto make = [](std::vector<ColumnRange> ranges, double confidence = 0.95) {
     return [=] { MomentColumns({.ranges = ranges, .confidence = confidence}); };
   };

@@ -123,7 +123,7 @@ HistogramOptions histogram_for(Neighbours neighbours) {
   return {.num_categories = 3, .neighbours = neighbours};
 }
 
-TEST(PeopleStatisticsTest, ChangingOnePersonIsWithinTheNoiseAndSomeChangesReachIt) {
+TEST(PeopleStatisticsTest, changing_one_person_is_within_the_noise_and_some_changes_reach_it) {
   testing::Thinned thinned(3);
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
     for (const Participation& participation : patterns()) {
@@ -142,7 +142,7 @@ TEST(PeopleStatisticsTest, ChangingOnePersonIsWithinTheNoiseAndSomeChangesReachI
     }
 }
 
-TEST(PeopleStatisticsTest, RecordsThatAreAddedUpOrCountTooOftenExceedTheNoise) {
+TEST(PeopleStatisticsTest, records_that_are_added_up_or_count_too_often_exceed_the_noise) {
   // Falsifies the check above: one person acts as three, so that each record counts additionally.
   int alias = 10;
   const auto as_others = [&alias](PeopleMomentSum& sum, int person, int record) {
@@ -165,7 +165,7 @@ TEST(PeopleStatisticsTest, RecordsThatAreAddedUpOrCountTooOftenExceedTheNoise) {
     EXPECT_GT((encoder * (all[world] - all[2])).norm(), 1.3 * covered);
 }
 
-TEST(PeopleStatisticsTest, WhatPeopleSumAddsUpIsFartherApartThanReplacedRecords) {
+TEST(PeopleStatisticsTest, what_people_sum_adds_up_is_farther_apart_than_replaced_records) {
   // Only the first record of a step may count: columns of two records, clipped together, are not
   // those of any record.
   const MomentColumns columns(moments_for(Neighbours::replace_one));
@@ -193,7 +193,7 @@ TEST(PeopleStatisticsTest, WhatPeopleSumAddsUpIsFartherApartThanReplacedRecords)
   EXPECT_GT((added(10, false) - added(0, false)).norm(), 1.05 * columns.distance());
 }
 
-TEST(PeopleStatisticsTest, TheEarliestRecordsCountAndOfAStepTheFirst) {
+TEST(PeopleStatisticsTest, the_earliest_records_count_and_of_a_step_the_first) {
   const HistogramOptions what = histogram_for(Neighbours::zero_out);
   PeopleHistogramSum people(statistic_mechanism(testing::separated(2, 2)), what,
                             Key::insecure_from_seed(9));
@@ -221,7 +221,7 @@ TEST(PeopleStatisticsTest, TheEarliestRecordsCountAndOfAStepTheFirst) {
   EXPECT_EQ(people.sums().num_dropped(), 2);
 }
 
-TEST(PeopleStatisticsTest, RefusesBadRecordsAndChangesNothing) {
+TEST(PeopleStatisticsTest, refuses_bad_records_and_changes_nothing) {
   PeopleMomentSum sum(statistic_mechanism(Participation::single()),
                       moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
   EXPECT_TRUE(sum.contribute(2, std::array{1.0}));

@@ -247,8 +247,7 @@ PublishedBound published_max_error_bound(std::int64_t num_steps);
 PublishedBound published_mean_error_bound(std::int64_t num_steps);
 /// (2 + ln((2n+1)/5) + ln(2n+1)/(2n)) / pi, a lower bound on the mean error of every factorization:
 /// holds, and lies below schatten_lower_bound.
-/// @checked-by bounds_test "published bounds hold exactly where they say so", every n up to 4096;
-///             by hand to 2^22 (docs/math/mechanisms.md)
+/// @checked-by bounds_test "published bounds hold exactly where they say so"
 PublishedBound published_lower_bound(std::int64_t num_steps);
 
 /// Notion of privacy that an arbitrary mechanism satisfies.
@@ -291,7 +290,7 @@ MechanismBounds mechanism_bounds(const MechanismBoundOptions& options);
 ///             nothing.
 /// @throws Error{invalid_argument} epsilon not positive and finite; delta outside [0, 1).
 /// @source     docs/math/mechanism-bounds.md.
-/// @checked-by added_noise_test "no law of integers ... has less variance"
+/// @checked-by added_noise_test "no law of integers that is private has less variance"
 double least_added_variance(const ApproximateDp& target);
 
 /// Lower bounds on the errors of A x + Z under (epsilon, delta), where Z is any noise that does not

@@ -135,7 +135,7 @@ class NoiseStream {
   /// Writes rows step() .. step() + num_rows - 1, one after the other, and advances. The bits are
   /// those of `next`, without another copy in memory.
   /// @throws as next; rows.size() must be num_rows * dimension.
-  /// @checked-by noise_stream_test "rows do not depend on how many are asked for at once"
+  /// @checked-by noise_seek_test "a stream that seeks has the bits of one that walks"
   void next_rows(std::span<double> rows, std::int64_t num_rows);
 
   /// Writes floor(scale * entry + 1/2) of the ideal entries of rows step() .. step() + num_rows - 1

@@ -68,7 +68,8 @@ struct RhoDelta {
 /// @throws Error{invalid_argument} mu not positive, epsilon negative, either not finite.
 /// @cost              up to 800 exponentials, 3 to 10 microseconds.
 /// @source            [BW18] Theorem 8; [DRS22] the mu-GDP case of the primal-dual conversion.
-/// @checked-by        DeltaIsAtLeastTheThirtyDigitValueAndWithin3e14OfIt.
+/// @checked-by        privacy_test "delta is at least the thirty digit value and within 3e14 of
+///                    it"
 double delta_from_mu(const MuEpsilon& parameters);
 
 /// Smallest epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP.
@@ -82,7 +83,8 @@ double delta_from_mu(const MuEpsilon& parameters);
 ///                    overflows.
 /// @cost              about 20 evaluations of delta_from_mu.
 /// @source            as delta_from_mu, inverted.
-/// @checked-by        EpsilonOfMuIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt.
+/// @checked-by        privacy_test "epsilon of mu is at least the thirty digit value and within
+///                    1e12 of it"
 double epsilon_from_mu(const MuDelta& parameters);
 
 /// Largest mu such that every mu-GDP mechanism is (epsilon, delta)-DP.
@@ -95,7 +97,7 @@ double epsilon_from_mu(const MuDelta& parameters);
 /// @cost          about 20 evaluations of delta_from_mu, 0.15 ms.
 /// @source        [BW18] Algorithm 1 solves the same equation. This function uses Newton steps and
 ///                a certified search, because the erf-based form loses all digits for small delta.
-/// @checked-by    MuIsAtMostTheThirtyDigitValueAndWithin1e13OfIt.
+/// @checked-by    privacy_test "mu is at most the thirty digit value and within 1e13 of it"
 double mu_from_approximate_dp(const ApproximateDp& target);
 
 /// Smallest noise standard deviation per unit of l2 distance that is (epsilon, delta)-DP: 1 / mu.
@@ -108,7 +110,8 @@ double mu_from_approximate_dp(const ApproximateDp& target);
 ///                that the multiplier overflows.
 /// @cost          as mu_from_approximate_dp.
 /// @source        [BW18] Theorem 8.
-/// @checked-by    NoiseMultiplierIsAtLeastTheThirtyDigitValueAndWithin1e13OfIt.
+/// @checked-by    privacy_test "noise multiplier is at least the thirty digit value and within
+///                1e13 of it"
 double noise_multiplier(const ApproximateDp& target);
 
 /// Gaussian DP parameter that epsilon-DP implies: mu with Phi(-mu / 2) = 1 / (1 + e^epsilon). Every
@@ -122,7 +125,7 @@ double noise_multiplier(const ApproximateDp& target);
 /// @source      the trade-off function of epsilon-DP consists of the chords from its ends to its
 ///              fixed point 1 / (1 + e^epsilon), and that of mu-GDP is convex and passes through
 ///              these points: Dong, Roth, Su, arXiv 1905.02383.
-/// @checked-by  PureDpIsGaussianDpOfKnownMu.
+/// @checked-by  privacy_test "pure dp is gaussian dp of known mu"
 double mu_from_pure_dp(double epsilon);
 
 /// Zero-concentrated DP parameter that epsilon-DP implies: rho = epsilon tanh(epsilon / 2), which
@@ -134,7 +137,7 @@ double mu_from_pure_dp(double epsilon);
 /// @guarantee   never below the true value.
 /// @throws Error{invalid_argument} epsilon not positive and finite, or so large that rho overflows.
 /// @source      docs/math/budgets.md, Lemma 2; [BS16] has epsilon^2 / 2.
-/// @checked-by  PureDpIsConcentratedDpOfKnownRho.
+/// @checked-by  privacy_test "pure dp is concentrated dp of known rho"
 double rho_from_pure_dp(double epsilon);
 
 /// Zero-concentrated DP parameter of a mu-GDP mechanism: rho = mu^2 / 2.
@@ -144,7 +147,7 @@ double rho_from_pure_dp(double epsilon);
 /// @throws Error{invalid_argument} mu not positive and finite, or mu^2 / 2 overflows.
 /// @source      [BS16] for the Gaussian mechanism; every mu-GDP mechanism follows by
 ///              post-processing.
-/// @checked-by  RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown.
+/// @checked-by  privacy_test "rho of mu is rounded up and mu of rho is rounded down"
 double rho_from_mu(double mu);
 
 /// The mu of the Gaussian mechanism that is rho-zCDP: sqrt(2 rho). Not valid for other mechanisms,
@@ -154,7 +157,7 @@ double rho_from_mu(double mu);
 /// @guarantee   never above the true value.
 /// @throws Error{invalid_argument} rho not positive and finite.
 /// @source      [BS16] the Gaussian mechanism.
-/// @checked-by  RhoOfMuIsRoundedUpAndMuOfRhoIsRoundedDown.
+/// @checked-by  privacy_test "rho of mu is rounded up and mu of rho is rounded down"
 double mu_from_rho(double rho);
 
 /// Best known generic conversion of rho-zCDP: an UPPER bound on delta at epsilon.
@@ -173,7 +176,8 @@ double mu_from_rho(double rho);
 /// @throws Error{invalid_argument} rho not positive, epsilon negative, either not finite.
 /// @cost              64 steps of a bisection in ln(alpha - 1), about 3 microseconds.
 /// @source            [CKS20] Corollary 13.
-/// @checked-by        ConcentratedDeltaIsAtLeastTheThirtyDigitInfimumAndCloseAboveIt.
+/// @checked-by        privacy_test "concentrated delta is at least the thirty digit infimum and
+///                    close above it"
 double delta_from_rho(const RhoEpsilon& parameters);
 
 /// Smallest epsilon >= 0 for which delta_from_rho is at most delta.
@@ -185,7 +189,8 @@ double delta_from_rho(const RhoEpsilon& parameters);
 /// @throws Error{invalid_argument} rho or delta outside its range; epsilon overflows.
 /// @cost              about 20 evaluations of delta_from_rho.
 /// @source            [CKS20] Corollary 13, inverted.
-/// @checked-by        ConcentratedEpsilonIsAtLeastTheThirtyDigitValueAndWithin1e12OfIt.
+/// @checked-by        privacy_test "concentrated epsilon is at least the thirty digit value and
+///                    within 1e12 of it"
 double epsilon_from_rho(const RhoDelta& parameters);
 
 /// Largest rho for which the generic conversion gives (epsilon, delta)-DP.
@@ -198,7 +203,8 @@ double epsilon_from_rho(const RhoDelta& parameters);
 ///                that rho underflows.
 /// @cost          about 20 evaluations of delta_from_rho.
 /// @source        [CKS20] Corollary 13, inverted.
-/// @checked-by    ConcentratedRhoIsAtMostTheThirtyDigitValueAndWithin1e12OfIt.
+/// @checked-by    privacy_test "concentrated rho is at most the thirty digit value and within
+///                1e12 of it"
 double rho_from_approximate_dp(const ApproximateDp& target);
 
 /// Result of the textbook formula sqrt(2 ln(1.25 / delta)) / epsilon.
@@ -218,7 +224,7 @@ struct ClassicalGaussian {
 /// @guarantee     `sound` is true only if the multiplier meets the target.
 /// @throws Error{invalid_argument} epsilon or delta outside its range; the multiplier overflows.
 /// @source        [DR14] Theorem A.1; its failure for large epsilon: [BW18] section 2.
-/// @checked-by    ClassicalFormulaSaysWhenItIsUnsound.
+/// @checked-by    privacy_test "classical formula says when it is unsound"
 ClassicalGaussian classical_gaussian(const ApproximateDp& target);
 
 /// mu of the adaptive composition of mu_i-GDP mechanisms: sqrt(sum mu_i^2); 0 if there are none.
@@ -228,7 +234,7 @@ ClassicalGaussian classical_gaussian(const ApproximateDp& target);
 /// @guarantee   never below the true value.
 /// @throws Error{invalid_argument} an entry not positive and finite (its index is named); overflow.
 /// @source      [DRS22] composition of Gaussian DP.
-/// @checked-by  CompositionAddsSquaresOfMuAndAddsRhoRoundedUp.
+/// @checked-by  privacy_test "composition adds squares of mu and adds rho rounded up"
 double compose_mu(std::span<const double> mus);
 
 /// rho of the composition of rho_i-zCDP mechanisms: sum rho_i; 0 if there are none.
@@ -238,7 +244,7 @@ double compose_mu(std::span<const double> mus);
 /// @guarantee   never below the true value.
 /// @throws Error{invalid_argument} an entry not positive and finite (its index is named); overflow.
 /// @source      [BS16] composition.
-/// @checked-by  CompositionAddsSquaresOfMuAndAddsRhoRoundedUp.
+/// @checked-by  privacy_test "composition adds squares of mu and adds rho rounded up"
 double compose_rho(std::span<const double> rhos);
 
 }  // namespace dpftrl

@@ -68,7 +68,8 @@ struct WinnerOptions {
 
 /// Selects a value with nearly the most records. The utility is the count, with sensitivity
 /// max_contributions, monotone with zero_out.
-/// @checked-by  exponential_mechanism_test "replace_one protects persons whatever their numbers"
+/// @checked-by  exponential_mechanism_test "replace_one protects persons whatever their numbers of
+///              records"
 std::int64_t private_winner(std::span<const std::int64_t> histogram, const WinnerOptions& options,
                             const Key& key);
 
@@ -161,7 +162,7 @@ struct TuningPlan {
 ///              with selection_epsilon give an (epsilon, delta)-DP model. mu and rho hold as well.
 /// @throws Error{invalid_argument} a number out of range.
 /// @cost        milliseconds.
-/// @checked-by  tuning_test, tests/reference/tuning_oracle.py
+/// @checked-by  tuning_test, tuning_oracle
 TuningPlan plan_tuning(const TuningTarget& target);
 
 /// Upper bound on the factor by which the probability that no other candidate takes part and is

@@ -87,7 +87,7 @@ class Key {
 /// The ChaCha20 block function of RFC 8439 section 2.3: 16 words of key stream.
 ///
 /// @param counter_and_nonce  words 12..15 of the state, in this order.
-/// @checked-by  random_test ChaCha20.MatchesTheBlockVectorsOfRfc8439
+/// @checked-by  random_test "matches the block vectors of rfc 8439"
 std::array<std::uint32_t, kWordsPerBlock> chacha20_block(
     const Key& key, const std::array<std::uint32_t, 4>& counter_and_nonce);
 
@@ -109,7 +109,7 @@ struct BlockAddress {
 /// One-to-one: two different addresses never share a block.
 ///
 /// @throws Error{invalid_argument} row >= 2^48.
-/// @checked-by  random_test Address.EveryBitOfTheAddressIsOneBitOfTheState
+/// @checked-by  random_test "every bit of the address is one bit of the state"
 std::array<std::uint32_t, 4> address_words(const BlockAddress& address);
 
 /// The 16 random words at an address, with num_rounds(stream) rounds.
@@ -121,7 +121,7 @@ std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const Blo
 /// @param out  length a multiple of 64; group first_group + length / 64 at most 2^30.
 /// @throws Error{invalid_argument} row or group out of range, or length not a multiple of 64.
 /// @cost       num_rounds(stream) rounds of ChaCha, 4 blocks at a time (8 with AVX2).
-/// @checked-by random_test Groups.EqualTheBlockFunctionWordByWord
+/// @checked-by random_test "equal the block function word by word"
 void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_group,
                  std::span<std::uint32_t> out);
 
@@ -130,7 +130,7 @@ void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t
 ///
 /// @param out  length a multiple of 64; first_row + length / 16 at most 2^48.
 /// @throws Error{invalid_argument} rows out of range, or length not a multiple of 64.
-/// @checked-by random_test RowBatch.EqualsTheBlockFunctionWordByWord
+/// @checked-by random_test "equals the block function word by word"
 void fill_row_blocks(const Key& key, Stream stream, std::uint64_t first_row, std::uint32_t block,
                      std::span<std::uint32_t> out);
 
@@ -138,7 +138,7 @@ void fill_row_blocks(const Key& key, Stream stream, std::uint64_t first_row, std
 /// 64 g + 4 w + lane is word w of block 4 g + lane. Any range equals the slice of a longer fill.
 ///
 /// @throws Error{invalid_argument} row >= 2^48, or a word at or after 2^36.
-/// @checked-by random_test Bits.AnyRangeIsTheSliceOfALongerFill
+/// @checked-by random_test "any range is the slice of a longer fill"
 void fill_bits(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_word,
                std::span<std::uint32_t> out);
 

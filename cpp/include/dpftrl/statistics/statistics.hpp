@@ -364,7 +364,7 @@ class HistogramColumns {
   ///              2^-14.
   /// @guarantee   an upper bound for the integers themselves, also for a removed record.
   /// @source      docs/math/histograms.md
-  /// @checked-by  histograms_test "all streams of three steps are within the noise of their
+  /// @checked-by  histograms_test "all streams of up to eight steps are within the noise of their
   ///              neighbours"
   double distance() const;
   /// Spacing of the sums. The weights are multiples of it, so no record is rounded.

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/double_double.hpp"
+#include "base/toeplitz_matrix.hpp"
 #include "dpftrl/base/error.hpp"
-#include "math/toeplitz.hpp"
 #include "strategy/family_row.hpp"
 
 namespace dpftrl {

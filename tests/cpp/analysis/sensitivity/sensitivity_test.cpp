@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sensitivities, compared with oracles that visit every pattern.
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "base/toeplitz_matrix.hpp"
 
 #include <chrono>
 #include <random>

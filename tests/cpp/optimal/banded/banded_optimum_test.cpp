@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/toeplitz_matrix.hpp"
 #include "optimal/family_optimum.hpp"
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"

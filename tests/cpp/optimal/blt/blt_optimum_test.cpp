@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/toeplitz_matrix.hpp"
 #include "optimal/family_optimum.hpp"
 
 #include "dpftrl/optimal/optimum.hpp"
 #include "families.hpp"
 #include "golden/families_golden.hpp"
-#include "math/toeplitz.hpp"
 #include "optimal/blt/blt_point.hpp"
 #include "optimal/blt/blt_search.hpp"
 #include "support.hpp"

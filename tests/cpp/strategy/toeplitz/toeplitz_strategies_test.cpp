@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "base/toeplitz_matrix.hpp"
 #include "catalogue.hpp"
 #include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"

@@ -50,7 +50,7 @@ struct Sensitivity {
 /// @guarantee      never below the true value (to 2^-39 relative; Mechanism rounds the noise up by
 ///                 more, and by encoder_slack()).
 /// @throws Error{invalid_argument} a fixed-epoch schema that does not fit the horizon.
-/// @checked-by     sensitivity_test "never below brute force, and equal to it where called exact".
+/// @checked-by     sensitivity_test "never below brute force ..."
 Sensitivity sensitivity(const Strategy& strategy, const Participation& participation);
 
 /// Sensitivity of the lower-triangular Toeplitz encoder with the given first column,
