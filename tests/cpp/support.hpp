@@ -28,8 +28,9 @@ bool is_long();
 /// large sizes for correctness, not to find undefined behaviour, use smaller ones there.
 bool is_sanitized();
 
-/// True in `scripts/test all` (DPFTRL_ALL) for a native build without sanitizers. Results that do
-/// not depend on the platform are checked at full size only there.
+/// True with DPFTRL_ALL for a native build without sanitizers: in `scripts/test all`, and in stage
+/// `native` of `scripts/test everywhere`. Results that do not depend on the platform are checked at
+/// full size only there.
 bool is_full_size();
 
 struct Sizes {

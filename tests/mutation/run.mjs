@@ -72,7 +72,7 @@ function areaOf({ tests }) {
   return names.includes('.mjs') ? 'package' : 'cpp';
 }
 
-/** Suites of GoogleTest, each with the files that contain its tests. */
+/** Tests of GoogleTest, Suite.name, each with the file that contains it. */
 function suites() {
   const files = readdirSync(join(root, 'tests/cpp'), { recursive: true })
     .map((name) => `tests/cpp/${name}`)
@@ -81,22 +81,24 @@ function suites() {
   const known = new Map();
   for (const file of files) {
     const text = readFileSync(join(root, file), 'utf8');
-    for (const [, suite] of text.matchAll(/^(?:TYPED_)?TEST(?:_[FP])?\((\w+)/gm)) {
-      known.set(suite, (known.get(suite) ?? new Set()).add(file));
+    for (const [, suite, name] of text.matchAll(/^(?:TYPED_)?TEST(?:_[FP])?\((\w+),\s*(\w+)/gm)) {
+      known.set(`${suite}.${name}`, file);
     }
   }
   return known;
 }
 
-/** Files of the suites that match a GoogleTest filter. */
+/** Files of the tests that match a GoogleTest filter. */
 function filesOfFilter(filter, known) {
   const files = new Set();
   for (const pattern of filter.split(':').filter((it) => !it.startsWith('-'))) {
-    const suite = pattern.split('.')[0].split('/').at(-1).replaceAll('*', '\\w*');
-    const matching = new RegExp(`^${suite}$`);
-    const found = [...known].filter(([name]) => matching.test(name));
-    if (found.length === 0) throw new Error(`there is no suite of ${pattern}`);
-    for (const file of found.flatMap(([, some]) => [...some])) files.add(file);
+    // Without the names of parameters: Instance/Suite.test/0.
+    const [suite, name] = pattern.split('.').map((part) => part.replaceAll('*', '\\w*'));
+    const test = name === undefined ? '\\w*' : name.split('/')[0];
+    const matching = new RegExp(`^${suite.split('/').at(-1)}[.]${test}$`);
+    const found = [...known].filter(([title]) => matching.test(title));
+    if (found.length === 0) throw new Error(`there is no test of ${pattern}`);
+    for (const [, file] of found) files.add(file);
   }
   return [...files].sort();
 }

@@ -213,8 +213,8 @@ TEST(PeopleStatisticLedger, left_at_any_point_it_takes_the_first_record_of_a_ste
 
 TEST(PeopleStatisticLedger, all_small_worlds_have_the_sums_that_the_noise_is_made_for) {
   // Person 0 brings nothing, one of two categories or both to each of three steps. The property
-  // that ChangingOnePersonIsWithinTheNoise shows for PeopleStatisticSum holds across a restart
-  // after any call.
+  // that changing_one_person_is_within_the_noise_and_some_changes_reach_it shows for
+  // PeopleStatisticSum holds across a restart after any call.
   constexpr std::int64_t kDays = 3;
   const std::array<std::vector<std::int64_t>, 5> kinds = {{{}, {0}, {1}, {0, 1}, {1, 0}}};
   const HistogramOptions what{.num_categories = 2, .neighbours = Neighbours::replace_one};

@@ -66,14 +66,21 @@ std::vector<double> inverse_encoder(const Strategy& base) {
 /// Smallest number of steps at which norms of Toeplitz rows are computed by transforms.
 constexpr std::int64_t kMinTransformedSteps = 4096;
 
+/// True if the norms of a window are found sooner lag by lag than row by row, or only so.
+bool is_narrow_window(const Workload& workload) {
+  if (workload.kind() != Workload::Kind::window) return false;
+  const std::int64_t n = workload.num_steps();
+  return n > FilteredStrategy::kMaxToeplitzSteps || workload.width() <= n / 32;
+}
+
 /// True if B = C, both Toeplitz, for prefix sums; one list of coefficients then serves both.
 bool is_square_root(const Strategy& base) {
   const std::span<const double> encoder = base.toeplitz_encoder();
   return !encoder.empty() && base.toeplitz_decoder().data() == encoder.data();
 }
 
-/// Computes the row norms of A_workload D G, G the Toeplitz matrix of `inverse` and A_workload no
-/// window, row by row as in a stream: m <- momentum m + D_t G_t, out <- decay out + rate_t m.
+/// Computes the row norms of A_workload D G, G the Toeplitz matrix of `inverse`, row by row as in a
+/// stream: m <- momentum m + D_t G_t, out <- decay out + rate_t m.
 class ToeplitzRowNorms {
  public:
   ToeplitzRowNorms(const Workload& workload, std::span<const double> column_scales,
@@ -82,9 +89,11 @@ class ToeplitzRowNorms {
 
   std::vector<double> norms() {
     const std::size_t n = reversed_.size();
+    const bool has_window = workload_.kind() == Workload::Kind::window;
+    const auto width = index_of(workload_.width());
     std::vector<double> out(n), average(workload_.momentum() == 0 ? 0 : n), norms(n);
     std::size_t t = 0;
-    if (average.empty() && workload_.decay() == 1)
+    if (!has_window && average.empty() && workload_.decay() == 1)
       for (; t + kRowsAtOnce <= n; t += kRowsAtOnce) add_several(t, out, norms);
     for (; t < n; ++t) {
       const double rate = rate_at(t);
@@ -95,6 +104,7 @@ class ToeplitzRowNorms {
         const double decay = workload_.decay();
         for (std::size_t j = 0; j <= t; ++j) out[j] = decay * out[j] + rate * average[j];
       }
+      if (has_window && t >= width) accumulate(t - width, -1, 1, out);
       norms[t] = norm_squared(std::span(out).first(t + 1));
     }
     return norms;
@@ -294,7 +304,7 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
     return BufferedRowNorms(*buffers).norms(workload(), scales);
   if (n <= max_toeplitz_steps(workload())) {
     const std::vector<double> inverse = inverse_encoder(base);
-    if (!inverse.empty() && workload().kind() == Workload::Kind::window)
+    if (!inverse.empty() && is_narrow_window(workload()))
       return scaled_window_rows(workload().width(), inverse, scales);
     if (!inverse.empty())
       return n >= kMinTransformedSteps && has_scaled_toeplitz_rows(workload())
@@ -307,7 +317,7 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
 }
 
 std::int64_t FilteredStrategy::max_toeplitz_steps(const Workload& workload) {
-  constexpr std::int64_t kMaxProducts = std::int64_t{1} << 32;  // steps times width
+  constexpr std::int64_t kMaxProducts = std::int64_t{1} << 28;  // steps times width
   if (workload.kind() == Workload::Kind::matrix) return 0;
   if (workload.kind() == Workload::Kind::window)
     return std::clamp(kMaxProducts / workload.width(), kMaxToeplitzSteps, kMaxTransformedSteps);

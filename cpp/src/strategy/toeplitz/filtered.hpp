@@ -21,8 +21,9 @@ namespace dpftrl {
 /// Row norms of B take O(n d^2) if the base has d buffers (any horizon, workloads without a
 /// window). For other lower-triangular Toeplitz bases, up to kMaxTransformedSteps, they take O(n
 /// log n) for `square-root` and prefix sums, O(n log^2 n) for prefix sums, momentum unlike the
-/// decay, and rates without momentum, and O(n W) for windows of W steps, up to 2^32 / W or
-/// kMaxToeplitzSteps. Similar workloads take O(n^2), up to kMaxToeplitzSteps. The rest uses dense
+/// decay, and rates without momentum. Windows of W steps take O(n W) up to 2^28 / W steps, and wide
+/// ones O(n^2) up to kMaxToeplitzSteps, as do rates with momentum and momentum within 2^-10 of the
+/// decay. The rest uses dense
 /// matrices, up to kMaxDenseRowSteps; beyond that, row_norms() is unsupported. Row norms are
 /// computed on first use, because noise does not need them.
 class FilteredStrategy final : public Strategy {

@@ -14,19 +14,17 @@ class LaggedProducts {
  public:
   explicit LaggedProducts(std::size_t num_lags) : products_(num_lags) {}
 
-  /// Adds factor * values[k] to the product at lag k, and returns the sum of scales[k] times the
-  /// products at lags k > 0.
-  double advance(double factor, std::span<const double> values, const double* scales) {
-    products_[0] += factor * values[0];
-    double sum = 0;
-    for (std::size_t k = 1; k < values.size(); ++k) {
+  /// Adds factor * values[k] to the product at lag k, and returns by how much the squared norm
+  /// changes with a step of scale scales[0] and its neighbours of scales[k], k > 0.
+  DoubleDouble advance(double factor, std::span<const double> values, const double* scales) {
+    DoubleDouble sum;
+    for (std::size_t k = values.size() - 1; k > 0; --k) {
       products_[k] += factor * values[k];
-      sum += scales[k] * products_[k];
+      sum = add(sum, two_product(2 * scales[k], products_[k]));
     }
-    return sum;
+    products_[0] += factor * values[0];
+    return multiply(add(sum, two_product(scales[0], products_[0])), scales[0]);
   }
-
-  double own() const { return products_[0]; }
 
  private:
   std::vector<double> products_;
@@ -47,16 +45,12 @@ std::vector<double> scaled_window_rows(std::int64_t width, std::span<const doubl
   for (std::size_t t = 0; t < n; ++t) {
     if (t >= num_lags) {
       const std::size_t q = t - num_lags;
-      const double with_later =
-          leaving.advance(inverse[q], inverse.subspan(q, num_lags), &column_scales[q]);
-      const double scale = column_scales[q];
-      total = add(total, -scale * (scale * leaving.own() + 2 * with_later));
+      total = add(total, negative(leaving.advance(inverse[q], inverse.subspan(q, num_lags),
+                                                  &column_scales[q])));
     }
     const std::size_t at = n - 1 - t, length = std::min(num_lags, t + 1);
-    const double with_earlier =
-        entering.advance(inverse[t], std::span(backward).subspan(at, length), &backward_scales[at]);
-    const double scale = column_scales[t];
-    total = add(total, scale * (scale * entering.own() + 2 * with_earlier));
+    total = add(total, entering.advance(inverse[t], std::span(backward).subspan(at, length),
+                                        &backward_scales[at]));
     rows.push_back(total.high);
   }
   return rows;

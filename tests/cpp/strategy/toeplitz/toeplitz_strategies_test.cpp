@@ -25,6 +25,7 @@
 #include "strategy/toeplitz/lambda_cgd.hpp"
 #include "strategy/toeplitz/scaled_square_root.hpp"
 #include "strategy/toeplitz/scaled_toeplitz.hpp"
+#include "strategy/toeplitz/scaled_window.hpp"
 #include "strategy/toeplitz/square_root.hpp"
 #include "strategy/toeplitz/toeplitz_base.hpp"
 #include "support.hpp"
@@ -690,50 +691,70 @@ TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion)
   }
 }
 
-TEST(StrategyToeplitz, norms_of_scaled_windows_are_those_of_the_dense_rows) {
-  for (const std::int64_t n : {1, 2, 3, 7, 8, 300})
-    for (const std::int64_t width : {1, 2, 3, 5, 6, 7, 64, 300}) {
-      if (width > n) continue;
-      const Workload window = Workload::sliding_window({.num_steps = n, .width = width});
-      for (const char* name : {"square-root", "nu", "banded-square-root"}) {
-        const auto base = toeplitz_made(name, n);
-        std::vector<double> waves;
-        for (std::int64_t t = 0; t < n; ++t) waves.push_back(2 + std::sin(static_cast<double>(t)));
-        const FilteredStrategy scaled(
-            {.base = base, .workload = window, .column_scales = waves, .name = "waves"});
-        const Vector dense = scaled.decoder().rowwise().squaredNorm();
-        for (std::int64_t t = 0; t < n; ++t)
-          ASSERT_TRUE(
-              relatively_close(scaled.row_norm_squared(t), dense(testing::index_of(t)), 1e-12))
-              << name << " " << width << " of " << n << ", step " << t;
-      }
+/// Squared norm of row t of A D G, A a window, from the definition.
+double window_norm_squared(std::int64_t width, std::span<const double> inverse,
+                           std::span<const double> scales, std::size_t t) {
+  const std::size_t num_steps = std::min(static_cast<std::size_t>(width), t + 1);
+  double norm_squared = 0;
+  for (std::size_t j = 0; j <= t; ++j) {
+    double entry = 0;
+    for (std::size_t s = std::max(j, t + 1 - num_steps); s <= t; ++s)
+      entry += scales[s] * inverse[s - j];
+    norm_squared += entry * entry;
+  }
+  return norm_squared;
+}
+
+TEST(StrategyToeplitz, norms_of_scaled_windows_are_those_of_their_rows) {
+  for (const std::size_t n : {1U, 2U, 3U, 7U, 8U, 300U}) {
+    std::vector<double> waves;
+    for (std::size_t t = 0; t < n; ++t) waves.push_back(2 + std::sin(static_cast<double>(t)));
+    const std::vector<double> g = inverse_square_root_coefficients(static_cast<std::int64_t>(n));
+    for (const std::int64_t width : {1, 2, 3, 5, 7, 64, 300, 1000}) {
+      const std::vector<double> rows = scaled_window_rows(width, g, waves);
+      for (std::size_t t = 0; t < n; ++t)
+        ASSERT_TRUE(relatively_close(rows[t], window_norm_squared(width, g, waves, t), 1e-12))
+            << width << " of " << n << ", step " << t;
     }
-  // A window as long as the horizon has the sums of all steps, computed by transforms.
-  const std::int64_t n = 5000;
-  const auto base = toeplitz_made("nu", n);
-  const auto window =
-      normalized_strategy(base, Workload::sliding_window({.num_steps = n, .width = n}));
-  const auto prefix = normalized_strategy(base, Workload::prefix_sums(n));
-  for (std::int64_t t = 0; t < n; t += 37)
-    EXPECT_TRUE(relatively_close(window->row_norm_squared(t), prefix->row_norm_squared(t), 1e-11));
+  }
+}
+
+TEST(StrategyToeplitz, norms_of_scaled_windows_are_those_of_the_dense_decoder) {
+  // Windows up to a width of 9 are computed lag by lag here, and others row by row.
+  const std::int64_t n = 300;
+  for (const std::int64_t width : {1, 9, 10, 64, 299})
+    for (const char* name : {"square-root", "nu", "banded-square-root"}) {
+      const auto strategy = normalized_strategy(
+          toeplitz_made(name, n), Workload::sliding_window({.num_steps = n, .width = width}));
+      const Vector dense = strategy->decoder().rowwise().squaredNorm();
+      for (std::int64_t t = 0; t < n; ++t)
+        ASSERT_TRUE(
+            relatively_close(strategy->row_norm_squared(t), dense(testing::index_of(t)), 1e-12))
+            << name << " " << width << ", step " << t;
+    }
+}
+
+TEST(StrategyToeplitz, norms_of_scaled_windows_lose_nothing_to_what_has_left) {
+  // In doubles an error of 2^-53 times the largest scale squared, 10^-4, would stay.
+  const std::size_t n = 4096;
+  std::vector<double> scales;
+  for (std::size_t t = 0; t < n; ++t)
+    scales.push_back(std::pow(1e6, 1 - static_cast<double>(t) / static_cast<double>(n - 1)));
+  const std::vector<double> g = inverse_square_root_coefficients(n);
+  const std::vector<double> rows = scaled_window_rows(7, g, scales);
+  for (const std::size_t t : {n / 4, n / 2, n - 1})
+    EXPECT_TRUE(relatively_close(rows[t], window_norm_squared(7, g, scales, t), 1e-12)) << t;
 }
 
 TEST(StrategyToeplitz, norms_of_scaled_windows_are_known_at_long_horizons) {
-  // The rounding of a million steps that enter and leave stays small.
   const std::int64_t n = 1 << 20, width = 3;
   const auto window = normalized_strategy(
       toeplitz_made("square-root", n), Workload::sliding_window({.num_steps = n, .width = width}));
   const auto scales = std::get<FilteredDecoder>(window->decoder_form()).column_scales;
   const std::vector<double> g = inverse_square_root_coefficients(n);
   for (const std::int64_t t : {n / 2, n - 1}) {
-    double norm_squared = 0;
-    for (std::int64_t j = 0; j <= t; ++j) {
-      double entry = 0;
-      for (std::int64_t s = std::max(j, t - width + 1); s <= t; ++s)
-        entry += scales[static_cast<std::size_t>(s)] * g[static_cast<std::size_t>(s - j)];
-      norm_squared += entry * entry;
-    }
-    EXPECT_TRUE(relatively_close(window->row_norm_squared(t), norm_squared, 1e-10));
+    const double expected = window_norm_squared(width, g, scales, static_cast<std::size_t>(t));
+    EXPECT_TRUE(relatively_close(window->row_norm_squared(t), expected, 1e-10)) << t;
   }
 }
 
