@@ -68,11 +68,8 @@ void require_known_errors(const StrategyOptions& options) {
   if (!is_searched || !options.workload || options.num_steps <= DenseStrategy::kMaxSteps) return;
   const Workload& workload = *options.workload;
   if (has_optimum(workload, objective)) return;
-  const Workload::Kind kind = workload.kind();
-  const std::int64_t blt_steps = kind == Workload::Kind::matrix ? 0
-                                 : kind == Workload::Kind::window
-                                     ? FilteredStrategy::max_toeplitz_steps(workload)
-                                     : FilteredStrategy::kMaxSteps;
+  const std::int64_t blt_steps =
+      workload.kind() == Workload::Kind::matrix ? 0 : FilteredStrategy::kMaxSteps;
   const std::string hint = has_optimum(workload, Objective::mean)
                                ? "; objective mean has an optimum there, and blt has errors"
                            : options.num_steps <= blt_steps ? "; blt has errors there"
