@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalogue.hpp"
-#include "base/toeplitz_matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
+
+#include "base/toeplitz_matrix.hpp"
 
 namespace dpftrl::testing {
 namespace {

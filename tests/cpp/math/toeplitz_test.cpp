@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "math/toeplitz.hpp"
-#include "base/toeplitz_matrix.hpp"
 
 #include <algorithm>
 
+#include "base/toeplitz_matrix.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "golden/toeplitz_coefficients_golden.hpp"
 #include "support.hpp"

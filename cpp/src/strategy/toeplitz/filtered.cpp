@@ -241,6 +241,17 @@ Matrix filtered_decoder(const Strategy& base, const Workload& workload,
   return rows;
 }
 
+/// Largest number of steps at which row norms are known for a lower-triangular Toeplitz base.
+std::int64_t max_toeplitz_steps(const Workload& workload) {
+  constexpr std::int64_t kMaxProducts = std::int64_t{1} << 28;  // steps times width
+  if (workload.kind() == Workload::Kind::matrix) return 0;
+  if (workload.kind() == Workload::Kind::window)
+    return std::clamp(kMaxProducts / workload.width(), FilteredStrategy::kMaxToeplitzSteps,
+                      FilteredStrategy::kMaxTransformedSteps);
+  return has_scaled_toeplitz_rows(workload) ? FilteredStrategy::kMaxTransformedSteps
+                                            : FilteredStrategy::kMaxToeplitzSteps;
+}
+
 /// Largest number of steps at which row norms are known if the column scales are not all equal.
 std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
   const bool has_short_state =
@@ -249,7 +260,7 @@ std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
     return FilteredStrategy::kMaxSteps;
   if (base.toeplitz_encoder().empty() || workload.kind() == Workload::Kind::matrix)
     return FilteredStrategy::kMaxDenseRowSteps;
-  return FilteredStrategy::max_toeplitz_steps(workload);
+  return max_toeplitz_steps(workload);
 }
 
 /// Names the limit of errors as well, so that callers who need errors do not meet one limit after
@@ -314,14 +325,6 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
   if (n > kMaxDenseRowSteps) return {};
   const Vector rows = decoder().rowwise().squaredNorm();
   return {rows.begin(), rows.end()};
-}
-
-std::int64_t FilteredStrategy::max_toeplitz_steps(const Workload& workload) {
-  constexpr std::int64_t kMaxProducts = std::int64_t{1} << 28;  // steps times width
-  if (workload.kind() == Workload::Kind::matrix) return 0;
-  if (workload.kind() == Workload::Kind::window)
-    return std::clamp(kMaxProducts / workload.width(), kMaxToeplitzSteps, kMaxTransformedSteps);
-  return has_scaled_toeplitz_rows(workload) ? kMaxTransformedSteps : kMaxToeplitzSteps;
 }
 
 const std::vector<double>& FilteredStrategy::rows() const {

@@ -41,9 +41,6 @@ class FilteredStrategy final : public Strategy {
   };
   explicit FilteredStrategy(Options options);
 
-  /// Largest number of steps at which row norms are known for a lower-triangular Toeplitz base.
-  static std::int64_t max_toeplitz_steps(const Workload& workload);
-
   std::string_view name() const override { return options_.name; }
   std::int64_t num_measurements() const override { return options_.base->num_measurements(); }
   double column_norm_squared(std::int64_t step) const override;

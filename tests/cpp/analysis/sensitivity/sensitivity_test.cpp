@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sensitivities, compared with oracles that visit every pattern.
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
-#include "base/toeplitz_matrix.hpp"
 
 #include <chrono>
 #include <random>
@@ -11,6 +10,7 @@
 #include "analysis/sensitivity/pattern_search.hpp"
 #include "analysis/sensitivity/scaled_sensitivity.hpp"
 #include "analysis/sensitivity/tree_sensitivity.hpp"
+#include "base/toeplitz_matrix.hpp"
 #include "dense_algebra.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/strategy/optimal.hpp"

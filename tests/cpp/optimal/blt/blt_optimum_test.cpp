@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/toeplitz_matrix.hpp"
 #include "optimal/family_optimum.hpp"
 
+#include "base/toeplitz_matrix.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "families.hpp"
 #include "golden/families_golden.hpp"

@@ -895,6 +895,10 @@ TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
   const auto window = normalized_strategy(
       toeplitz_made("nu", 65537), Workload::sliding_window({.num_steps = 65537, .width = 65536}));
   EXPECT_ERROR((void)window->row_norm_squared(0), "unsupported", "num_steps must be at most 65536");
+  const auto narrower = normalized_strategy(
+      toeplitz_made("nu", 131073), Workload::sliding_window({.num_steps = 131073, .width = 2048}));
+  EXPECT_ERROR((void)narrower->row_norm_squared(0), "unsupported",
+               "num_steps must be at most 131072");
   EXPECT_ERROR(toeplitz_made("group-algebra", (1 << 20) + 1), "invalid_argument",
                "group-algebra: num_steps must be between 1 and 1048576, got 1048577");
 }
