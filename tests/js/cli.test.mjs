@@ -23,7 +23,7 @@ const file = writerIn(folder);
 
 const daily = file('daily.csv', 'day,count,extra\nmon,1,0\ntue,0,1\nwed,1,0\n');
 
-test('tests: the command prints the same in a thread of its host as in a process of its own', async () => {
+test('tests: the command prints the same in the process it shares as in one of its own', async () => {
   const input = 'x\n1\n0\n1\n';
   const cases = [
     [['--version'], 0],

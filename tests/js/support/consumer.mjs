@@ -12,6 +12,9 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { buildSync } from 'esbuild';
+
+const COMMAND = 'command.cjs';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -50,6 +53,19 @@ function removeOld() {
   }
 }
 
+/** Makes one function of the command and what it imports, for program-host.mjs. */
+function bundleCommand(folder) {
+  buildSync({
+    entryPoints: [join(folder, 'node_modules/dp-ftrl/dist/cli.js')],
+    outfile: join(folder, COMMAND),
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    define: { 'import.meta': 'meta' },
+    logLevel: 'error',
+  });
+}
+
 function install(folder) {
   removeOld();
   const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-pack-'));
@@ -68,6 +84,7 @@ function install(folder) {
     ...quiet,
     cwd: place,
   });
+  bundleCommand(place);
   try {
     renameSync(place, folder);
   } catch (error) {
@@ -134,18 +151,18 @@ export function node(args, options) {
 const hosts = new Map();
 
 /** A process that runs any number of programs in one folder for a test file. */
-class ThreadHost {
+class ProgramHost {
   static of(cwd) {
-    if (!hosts.has(cwd)) hosts.set(cwd, new ThreadHost(cwd));
+    if (!hosts.has(cwd)) hosts.set(cwd, new ProgramHost(cwd));
     return hosts.get(cwd);
   }
 
   numRuns = 0;
 
   constructor(cwd) {
-    const host = fileURLToPath(new URL('thread-host.mjs', import.meta.url));
+    const host = fileURLToPath(new URL('program-host.mjs', import.meta.url));
     this.waiting = new Map();
-    this.child = fork(host, [join(installed, 'dist/dp-ftrl.wasm')], {
+    this.child = fork(host, [join(installed, 'dist'), join(consumer, COMMAND)], {
       cwd,
       serialization: 'advanced',
     });
@@ -187,10 +204,13 @@ class ThreadHost {
  * signals, terminals and exit need `node`.
  */
 export function nodeThread([program, ...args], { cwd = consumer, ...options } = {}) {
-  return ThreadHost.of(cwd).run(program, args, options);
+  return ProgramHost.of(cwd).run(program, args, options);
 }
 
-/** Runs the installed command in a thread; use `dpFtrlProcess` if a process is needed. */
+/**
+ * Runs the installed command in a process shared by all tests of the file; use `dpFtrlProcess` if
+ * the test needs signals, a terminal or a heap of its own.
+ */
 export function dpFtrl(args, options) {
   return nodeThread([join(installed, 'dist/cli.js'), ...args], { input: '', ...options });
 }
