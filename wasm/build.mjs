@@ -5,11 +5,12 @@
 //     node wasm/build.mjs [--core FOLDER] [--code]
 //
 // FOLDER holds dp-ftrl, counter and learner, each as .mjs and .wasm; default: build/wasm/wasm.
-// --code keeps the declarations of the last build and skips type checking, to rebuild dist/
-// quickly.
+// --code rebuilds dist/ quickly: it checks no types, keeps the declarations of the last build, and
+// takes counter and learner as they are, or leaves them out where they were never built.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
@@ -26,10 +27,8 @@ const { values: flags } = parseArgs({
 const core = flags.core ?? join(root, 'build/wasm/wasm');
 
 const license = '/*! SPDX-License-Identifier: Apache-2.0 */';
-const browserEntries = [
-  ...['index', 'external', 'counter', 'learner'],
-  ...['worker', 'worker-client', 'indexed-db', 'tfjs'],
-];
+const coreEntries = ['index', 'external', 'worker', 'worker-client', 'indexed-db', 'tfjs'];
+const smallEntries = ['counter', 'learner'];
 /** Modules of the core, and the names under which the sources import their glue. */
 const modules = {
   'dp-ftrl': 'dp-ftrl:glue',
@@ -103,7 +102,7 @@ function corePlugin(glues, core = './index.js') {
   };
 }
 
-async function bundle(out, glues, wasm, version) {
+async function bundle(out, entries, glues, wasm, version) {
   const common = {
     bundle: true,
     format: 'esm',
@@ -121,7 +120,7 @@ async function bundle(out, glues, wasm, version) {
   await build({
     ...common,
     platform: 'browser',
-    entryPoints: browserEntries.map((name) => join(sources, `${name}.ts`)),
+    entryPoints: entries.map((name) => join(sources, `${name}.ts`)),
     banner: { js: license },
   });
   const index = join(out, 'index.js');
@@ -180,7 +179,7 @@ async function declarations(out, scratch) {
   } catch (error) {
     fail(`the TypeScript compiler found errors:\n${error.stdout ?? error.message}`);
   }
-  const wanted = [...browserEntries, ...nodeEntries].map((name) => `${name}.d.ts`);
+  const wanted = [...coreEntries, ...smallEntries, ...nodeEntries].map((name) => `${name}.d.ts`);
   const done = new Set();
   const written = new Set();
   for (let file = wanted.pop(); file; file = wanted.pop()) {
@@ -199,8 +198,8 @@ async function declarations(out, scratch) {
   }
 }
 
-async function check(out) {
-  for (const name of browserEntries) {
+async function check(out, entries) {
+  for (const name of entries) {
     const text = await readFile(join(out, `${name}.js`), 'utf8');
     for (const word of forbidden) {
       if (text.includes(word)) fail(`dist/${name}.js contains ${JSON.stringify(word)}`);
@@ -220,7 +219,10 @@ async function printSizes(out) {
 
 const glues = {};
 const binaries = {};
-for (const [name, glue] of Object.entries(modules)) {
+const small = smallEntries.filter((name) => !flags.code || existsSync(join(core, `${name}.wasm`)));
+const browserEntries = [...coreEntries, ...small];
+for (const name of ['dp-ftrl', ...small]) {
+  const glue = modules[name];
   glues[glue] = cleanGlue((await readCore(`${name}.mjs`)).toString('utf8'));
   binaries[name] = await readCore(`${name}.wasm`);
   if (!WebAssembly.validate(binaries[name])) fail(`${name}.wasm is not valid WebAssembly`);
@@ -232,7 +234,7 @@ const scratch = join(root, 'build/package');
 const out = join(scratch, 'dist');
 await rm(scratch, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
-await bundle(out, glues, binaries['dp-ftrl'], version);
+await bundle(out, browserEntries, glues, binaries['dp-ftrl'], version);
 const isKept = flags.code && (await keepDeclarations(dist, out));
 if (!isKept) await declarations(out, join(scratch, 'types'));
 const sums = [];
@@ -242,7 +244,7 @@ for (const [name, binary] of Object.entries(binaries)) {
 }
 await writeFile(join(out, 'SHA256SUMS'), sums.join(''));
 await manPage(out, scratch, version);
-await check(out);
+await check(out, browserEntries);
 // dist/ is replaced only at the end, so a failed build keeps the old one.
 await rm(dist, { recursive: true, force: true });
 await rename(out, dist);
