@@ -28,13 +28,14 @@ const core = flags.core ?? join(root, 'build/wasm/wasm');
 
 const license = '/*! SPDX-License-Identifier: Apache-2.0 */';
 const coreEntries = ['index', 'external', 'worker', 'worker-client', 'indexed-db', 'tfjs'];
-const smallEntries = ['counter', 'learner'];
 /** Modules of the core, and the names under which the sources import their glue. */
 const modules = {
   'dp-ftrl': 'dp-ftrl:glue',
   counter: 'dp-ftrl:counter-glue',
   learner: 'dp-ftrl:learner-glue',
 };
+/** Entries with a small module of their own. */
+const smallEntries = Object.keys(modules).filter((name) => name !== 'dp-ftrl');
 const nodeEntries = ['file-store', 'postgres-store'];
 /** Placeholder of the WebAssembly text while the surrounding code is broken into lines. */
 const placeholder = '@@wasm@@';
