@@ -110,6 +110,44 @@ test('count: a person changes at most K buckets, each by at most 1 in the l2-nor
   assert.ok(changed.some((change) => change > 0.99));
 });
 
+test('count: of a person each category counts once in a bucket, scaled down by the norm', async () => {
+  const people = ['--user-column', 'visitor', '--max-contributions'];
+  const pure = ['count', '--pure', '--epsilon', '1', ...daily];
+  /** Persons' counts of one day, from the sets of their categories. */
+  const expectedOf = (some, day, share) => {
+    const sets = new Map();
+    for (const { time, section, visitor } of some) {
+      if (time.startsWith(day)) sets.set(visitor, (sets.get(visitor) ?? new Set()).add(labelOf(section)));
+    }
+    const all = [...sets.values()];
+    return labels.map((label) =>
+      all.reduce((sum, set) => sum + (set.has(label) ? share(set.size) : 0), 0),
+    );
+  };
+  const row = (hour, visitor, section, day = '06') =>
+    ({ time: `2026-04-${day}T${String(hour).padStart(2, '0')}:00:00Z`, visitor, section });
+  const few = [row(1, 'a', 'docs'), row(2, 'a', 'shop'), row(3, 'a', 'shop'), row(4, 'b', 'docs')];
+  // The same category again the next day, and very many rows of one category.
+  const again = [...few, row(1, 'a', 'shop', '07'), ...Array.from({ length: 30_000 }, () => row(2, 'b', 'blog', '07'))];
+  again.push(row(3, 'b', 'docs', '07'), row(4, 'b', 'new', '07'), row(5, 'a', 'shop', '07'));
+  for (const [begin, share] of [[count, (size) => 1 / Math.sqrt(size)], [pure, (size) => 1 / size]]) {
+    for (const some of [few, again, rows]) {
+      const found = await counted([...begin, ...range, ...by, ...people, '28', ...seen], csv(some));
+      for (const day of days) {
+        const now = found.filter(({ time }) => time === day).map((it) => it.count_true);
+        expectedOf(some, day, share).forEach((wanted, j) => {
+          assert.ok(Math.abs(now[j] - wanted) < 1e-6, `${day} ${labels[j]}: ${now[j]}, not ${wanted}`);
+        });
+      }
+    }
+  }
+  const repeated = await counted([...count, ...range, ...by, ...people, '1', ...seen], csv(few));
+  assert.deepEqual(repeated.slice(0, 2).map((it) => it.count_true.toFixed(4)), ['1.7071', '0.7071']);
+  // Without the true counts, releases are those of each person's distinct categories, too.
+  const quiet = [...count, ...range, ...by, ...people, '28', '--seed', '5', '--quiet'];
+  assert.deepEqual(await counted(quiet, csv(few)), await counted(quiet, csv([...few.slice(0, 2), few[3]])));
+});
+
 test('count: the std of a bucket follows from the difference of two rows of the decoder', async () => {
   for (const mechanism of ['optimal', 'tree', 'blt', 'square-root', 'honaker']) {
     const args = [...count, ...range, '--mechanism', mechanism, '--seed', '1'];
@@ -201,6 +239,8 @@ test('count: standard error and the picture warn when --max-contributions leaves
   assert.match(stderr, few);
   assert.match(stderr, /--max-contributions \(up to 28, with more noise\)/);
   const noise = /persons are counted, not rows: each once per day. The noise of a count is about \d+/i;
+  const apart = /each once per day and category, shared among several\. The noise/;
+  assert.match(await said(...bound, '10', ...by), apart);
   assert.match(words(readFileSync(path, 'utf8')), noise);
   const picture = readFileSync(path, 'utf8');
   assert.match(words(picture), few);

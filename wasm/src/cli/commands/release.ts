@@ -45,6 +45,8 @@ export interface Kind {
   settings: Settings;
   /** Columns to read, except those of texts, which are added. */
   wanted: Omit<Wanted, 'texts'>;
+  /** Whether persons are counted: a category counts once for a person in a step. */
+  countsOnce?: boolean;
   /** Whether rows are sorted by time before the release. */
   sorts?: boolean;
   /** Clip norm if it depends on the columns; default: that of the settings. */
@@ -353,7 +355,8 @@ export async function releaseTable(args: Args, kind: Kind): Promise<void> {
   await plot?.check();
   const dp = await load();
   const prepared = await prepare(dp, args, kind);
-  const made = await makeSums(dp, settings, { ...prepared, others: kind.others });
+  const { others, countsOnce = false } = kind;
+  const made = await makeSums(dp, settings, { ...prepared, others, countsOnce });
   const { totals } = made.sums;
   const { state } = made;
   const isGuarded = state !== undefined;

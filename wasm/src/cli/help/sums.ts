@@ -37,8 +37,9 @@ ${TIME_FORMAT}
                    --domain lists them (or LOW:HIGH for integers), --other adds one for all the rest
   --user-column ID --max-contributions K [--min-separation S]
                    protects persons: column ID says whose row it is. All rows of a person in a
-                   bucket count as 1 together (two categories as 0.71 each, with --pure as 0.5), in
-                   the first K buckets that are at least S (default 1) apart; the rest do not count.
+                   bucket count as 1 together, in the first K buckets that are at least S (default
+                   1) apart; the rest do not count. Each category counts once, however many rows
+                   there are in it; two categories then count as 0.71 each, with --pure as 0.5.
                    A small K leaves out later rows, a large K adds noise, about in proportion. To
                    see the std for a K, run on a file with only a header, with --from and --to
 ${FORMAT}

@@ -74,6 +74,8 @@ export type RowSums = Sums | { people: undefined; totals: LedgerTotals };
 export interface StepOptions<S = Sums> {
   sums: S;
   columns: TextColumns;
+  /** Whether a category counts once for a person in a step, however many rows they have in it. */
+  countsOnce: boolean;
   /** Adds up the true totals, if they are shown as well. */
   truth: Truth | undefined;
 }
@@ -194,6 +196,23 @@ function beyond(option: string, where: Place): Misuse {
   return faultAt(where, { code: 'past_horizon', what: `is past the horizon of ${option}` });
 }
 
+/** Categories of the persons in the open step, to find rows that repeat one. */
+class SeenCategories {
+  private readonly seen = new Set<string>();
+
+  /** Whether this is the first row of the person in its category; `row` has a 1 at the category. */
+  isFirst(person: string, row: Float64Array): boolean {
+    const before = this.seen.size;
+    this.seen.add(`${row.indexOf(1)} ${person}`);
+    return this.seen.size > before;
+  }
+
+  /** Begins the next step. */
+  clear(): void {
+    this.seen.clear();
+  }
+}
+
 /** Most steps released at once, which bounds memory in a long gap between two events. */
 const CHUNK = 4096;
 
@@ -201,6 +220,7 @@ const CHUNK = 4096;
 export class BucketStepper implements Stepper {
   private readonly clock: Clock;
   private readonly truth: Truth | undefined;
+  private readonly categories = new SeenCategories();
 
   constructor(private readonly options: StepOptions & { times: Times }) {
     this.clock = new Clock(options.times);
@@ -255,21 +275,26 @@ export class BucketStepper implements Stepper {
 
   /** Contributes rows to the open step; returns a fault if one of them names no person. */
   private contribute(batch: Batch, from: number, to: number): Misuse | undefined {
-    const { sums, columns } = this.options;
+    const { sums, columns, countsOnce } = this.options;
     const { dimension } = sums.totals;
     if (from === to) return undefined;
-    const rows = batch.values.subarray(from * dimension, to * dimension);
-    const row = (i: number) => batch.values.subarray(i * dimension, (i + 1) * dimension);
+    const given = batch.values.subarray(from * dimension, to * dimension);
+    const rows = countsOnce ? given.slice() : given;
+    const row = (k: number) => rows.subarray(k * dimension, (k + 1) * dimension);
     if (!sums.people) {
       sums.totals.contribute(rows);
-      for (let i = from; this.truth && i < to; ++i) this.truth.add(row(i));
+      for (let k = 0; this.truth && k < to - from; ++k) this.truth.add(row(k));
       return undefined;
     }
     const { people } = sums;
     const { names, fault } = personsOf(batch, [from, to], { people, columns });
     if (fault) return fault;
+    names.forEach((name, k) => {
+      // The person already counts in this step or not at all, so zeros change nothing.
+      if (countsOnce && !this.categories.isFirst(name, row(k))) row(k).fill(0);
+    });
     if (!this.truth) sums.totals.contribute(names, rows);
-    else names.forEach((name, k) => this.contributeSeen(sums.totals, name, row(from + k)));
+    else names.forEach((name, k) => this.contributeSeen(sums.totals, name, row(k)));
     return undefined;
   }
 
@@ -288,6 +313,7 @@ export class BucketStepper implements Stepper {
       const numSteps = Math.min(step - first, CHUNK);
       const labels = Array.from({ length: numSteps }, (_, k) => this.clock.label(first + k));
       const steps = this.endSteps(numSteps);
+      this.categories.clear();
       const truths = this.truth && labels.map(() => this.truth!.endStep());
       yield { ...steps, labels, ...(truths && { truths }) };
       if (steps.fault) return;

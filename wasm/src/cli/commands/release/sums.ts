@@ -90,17 +90,18 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows, workloads, others }: {
+  { how, rows, workloads, others, countsOnce }: {
     how: SumOptions;
     rows: RowStream;
     workloads: readonly Workload[];
     others: OtherTotals | undefined;
+    countsOnce: boolean;
   },
 ): Promise<Made> {
   const { people, state, times, showTrue } = settings;
   const clip = { clipNorm: how.clipNorm!, inL1: 'pure' in how };
   const truth = showTrue ? trueSumsOf(rows.columns.length, clip, workloads) : undefined;
-  const options = { columns: textColumns(people, times), truth };
+  const options = { columns: textColumns(people, times), truth, countsOnce };
   if (state) {
     const wanted = { columns: rows.columns, people, times };
     const totals = await LedgerTotals.open(state, { ...lastingOf(dp, { how, workloads }, others), wanted });
