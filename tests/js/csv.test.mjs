@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { generator, importSource } from './support/sources.mjs';
 
-const { CsvParser, csvCell, seenSeparators } = await importSource('shared/csv.ts');
+const { CsvParser, csvCell, quotedCell, seenSeparators } = await importSource('shared/csv.ts');
 const { csvRecords } = await importSource('cli/input/records.ts');
 
 const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
@@ -40,7 +40,7 @@ test('csv: random tables are read as by the oracle, in pieces of any size', () =
         );
       }),
     );
-    const text = rows.map((row) => row.map(csvCell).join(',')).join(lineEnd) + pick(['', lineEnd]);
+    const text = rows.map((row) => row.map(quotedCell).join(',')).join(lineEnd) + pick(['', lineEnd]);
     const oracle = parse(text, { relax_column_count: true });
     assert.deepEqual(oracle, rows, 'the oracle reads what was written');
     const sizes = [pick([1, 2, 3, 1000]), 1 + Math.floor(random() * 5)];
@@ -150,4 +150,26 @@ test('csv: the separator of a header is the most frequent one outside quotes', (
     assert.deepEqual(seenSeparators(text), { most, rival, isComplete }, JSON.stringify(text));
   }
   assert.equal(seenSeparators('x'.repeat(2 ** 20 + 1)).isComplete, true);
+});
+
+/** Beginnings of a formula, also behind what a spreadsheet leaves out. */
+const SIGNS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+const STARTS = ['\t', '\r', '\n', ...['', ' ', '\t', '\r', '\n', ' \t'].flatMap((lead) => SIGNS.map((sign) => lead + sign))];
+
+test('csv: a name that a spreadsheet would run follows an apostrophe, and nothing else changes', () => {
+  const read = (text) => parse(`${text},end\n`)[0][0];
+  for (const rest of ['1+1', 'SUM(A1)', 'cmd|" /C calc"!A0', 'a,b', '"', '', '1 2']) {
+    for (const start of STARTS) {
+      const name = `${start}${rest}`;
+      assert.equal(read(csvCell(name)), `'${name}`, JSON.stringify(name));
+      assert.equal(read(quotedCell(name)), name, JSON.stringify(name));
+    }
+  }
+  for (const number of ['-1', '+1', '-0.5', '+1e-300', '-.5', '-12345678901234567890']) {
+    assert.equal(csvCell(number), number);
+  }
+  for (const name of ['', 'a', 'a=1', '1-2', '2026-03-01', "'=1", '(=1)', '#=1', 'é-', '−1', '0']) {
+    assert.equal(csvCell(name), name);
+    assert.equal(csvCell(`${name}, "b"`), quotedCell(`${name}, "b"`));
+  }
 });

@@ -4,6 +4,8 @@
 // has arrived. The parsers we looked at wait for the next byte, which would delay a release that
 // could already be made.
 
+import { parseNumber } from './number.js';
+
 export interface CsvRecord {
   cells: string[];
   /** 1-based line on which the record begins. */
@@ -179,7 +181,19 @@ export function isBlank(record: CsvRecord): boolean {
   return record.cells.length === 1 && record.cells[0]!.trim() === '';
 }
 
-/** Writes a cell as RFC 4180 does. */
-export function csvCell(text: string): string {
+/** Writes a cell as RFC 4180 does: a parser returns the same text. */
+export function quotedCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Matches what a spreadsheet may run as a formula; full-width signs count where they are typed. */
+const FORMULA = /^[\t\r\n]|^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
+
+/**
+ * Writes a name or a category that others may have chosen: one that a spreadsheet would run as a
+ * formula follows an apostrophe, which makes it text. Numbers stay as they are.
+ */
+export function csvCell(text: string): string {
+  const isFormula = FORMULA.test(text) && parseNumber(text) === undefined;
+  return quotedCell(isFormula ? `'${text}` : text);
 }

@@ -4,7 +4,7 @@
 // number makes its column unusable until the user chooses how to read it.
 
 import type { LossName, Table } from 'dp-ftrl';
-import { csvCell, CsvFault, CsvParser, isBlank, seenSeparators } from '../../../wasm/src/shared/csv.ts';
+import { CsvFault, CsvParser, isBlank, quotedCell, seenSeparators } from '../../../wasm/src/shared/csv.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 
 export class CsvError extends Error {}
@@ -227,7 +227,7 @@ export function textsOf({ values, faults, written }: Column): string[] {
 
 /**
  * Returns the table as CSV, with the numbers as parsed and the cells that identify persons as
- * written.
+ * written. Its own names stay as they are, because programs look columns up by them.
  */
 export function csvText(csv: Csv, person: string): string {
   const columns = csv.columns.map((column) =>
@@ -235,7 +235,7 @@ export function csvText(csv: Csv, person: string): string {
   );
   const lines = [csv.columns.map(({ name }) => name)];
   for (let row = 0; row < csv.numRows; ++row) lines.push(columns.map((texts) => texts[row]!));
-  return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
+  return lines.map((cells) => `${cells.map(quotedCell).join(',')}\n`).join('');
 }
 
 /** Returns the row of the first label that the logistic loss cannot learn; -1 if there is none. */
