@@ -324,7 +324,7 @@ test('people ledger: bad input is refused with a code, and nothing of it counts'
 });
 
 test('people ledger: names are told apart, and are not in the store', async () => {
-  const names = ['', 'a', 'A', 'a\0b', 'ab', '\u00e9', 'e\u0301', '\u{1f600}', '\ufffd', 'x'.repeat(999)];
+  const names = ['7', 'a', 'A', 'a\0b', 'ab', '\u00e9', 'e', '007', '\u{1f600}', '\ufffd', 'x'.repeat(999)];
   let bytes;
   const store = { load: async () => bytes, save: async (given) => void (bytes = given), close: async () => {} };
   const options = { participation: 'single' };

@@ -91,7 +91,7 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   ): Promise<RemotePrefixSum>;
   /** As in the library, but the object lives in the worker: {@link api.DpFtrl.peopleSum}. */
   peopleSum(
-    options: api.PeopleSumOptions | api.PureSumOptions,
+    options: api.PeopleSumOptions | api.PurePeopleSumOptions,
     call?: OptimizeCallOptions,
   ): Promise<RemotePeopleSum>;
   /** As in the library, but the object lives in the worker: {@link api.DpFtrl.statistic}. */
@@ -100,14 +100,17 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   statistic(options: api.SumsOptions, call?: OptimizeCallOptions): Promise<RemoteSums>;
   /** As in the library, but the object lives in the worker: {@link api.DpFtrl.peopleStatistic}. */
   peopleStatistic(
-    options: api.StatisticOptions,
+    options: api.StatisticOptions & api.PeopleNaming,
     call?: OptimizeCallOptions,
   ): Promise<RemotePeopleStatistic>;
   peopleStatistic(
-    options: api.HistogramOptions,
+    options: api.HistogramOptions & api.PeopleNaming,
     call?: OptimizeCallOptions,
   ): Promise<RemotePeopleHistogram>;
-  peopleStatistic(options: api.SumsOptions, call?: OptimizeCallOptions): Promise<RemotePeopleSums>;
+  peopleStatistic(
+    options: api.SumsOptions & api.PeopleNaming,
+    call?: OptimizeCallOptions,
+  ): Promise<RemotePeopleSums>;
   /** As in the library, but the loss is given by name: functions cannot be sent to a worker. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
   twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;

@@ -18,3 +18,46 @@ export function roundedUp(bound: number, numDigits = 6): number {
   const [digits, exponent] = bound.toExponential(after).split('e') as [string, string];
   return Number(`${Math.round(Number(digits) * 10 ** after) + 1}e${Number(exponent) - after}`);
 }
+
+/** Decimal digits and a power of ten; all texts of a number have the same ones. */
+interface Decimal {
+  isNegative: boolean;
+  /** Without zeros at either end; '' for zero. */
+  digits: string;
+  exponent: number;
+}
+
+/** Parses a decimal number exactly, also one with more digits than a double has. */
+function parseDecimal(text: string): Decimal | undefined {
+  const match = /^([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,9}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole, part, power = '0'] = match;
+  const all = `${whole}${part}`.replace(/^0+/, '');
+  const digits = all.replace(/0+$/, '');
+  if (digits === '') return { isNegative: false, digits, exponent: 0 };
+  const exponent = Number(power) - part!.length + all.length - digits.length;
+  return { isNegative: sign === '-', digits, exponent };
+}
+
+/**
+ * Returns one text for all texts of a decimal number: "7" for 7, 7.0, +7, 007 and 7e0. Numbers that
+ * are different have different texts, however many digits they have. Undefined for other texts.
+ */
+export function canonicalNumber(text: string): string | undefined {
+  const decimal = parseDecimal(text);
+  if (decimal === undefined) return undefined;
+  const { isNegative, digits, exponent } = decimal;
+  if (digits === '') return '0';
+  const zeros = exponent >= 0 && exponent <= MOST_ZEROS;
+  const written = zeros ? `${digits}${'0'.repeat(exponent)}` : `${digits}e${exponent}`;
+  return `${isNegative ? '-' : ''}${written}`;
+}
+
+/** Zeros at the end of a canonical number; more are a power of ten. */
+const MOST_ZEROS = 30;
+
+/** Returns the whole number of up to 15 digits that a text denotes: 1 for 1.0, 01, +1 and 1e0. */
+export function wholeNumber(text: string): number | undefined {
+  const canonical = canonicalNumber(text);
+  return canonical !== undefined && /^-?\d{1,15}$/.test(canonical) ? Number(canonical) : undefined;
+}

@@ -3,7 +3,7 @@
 // Running totals that survive restarts, and their storage.
 
 import type { Handle } from './instance.js';
-import type { PrefixSumOptions, PureSumOptions, Totals } from './sums.js';
+import type { PeopleNaming, PrefixSumOptions, PureSumOptions, Totals } from './sums.js';
 
 /**
  * Storage for the state of a ledger, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
@@ -90,10 +90,10 @@ interface Durability {
   durable?: 'contribution' | 'release';
 }
 
-export interface PeopleLedgerOptions extends LedgerOptions, Durability {}
+export interface PeopleLedgerOptions extends LedgerOptions, Durability, PeopleNaming {}
 
 /** Options of a ledger of people's pure-DP totals (delta = 0). */
-export interface PurePeopleLedgerOptions extends PureLedgerOptions, Durability {}
+export interface PurePeopleLedgerOptions extends PureLedgerOptions, Durability, PeopleNaming {}
 
 /**
  * A private running total of people's contributions, as in `PeopleSum`, that survives restarts.

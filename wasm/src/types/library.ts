@@ -67,7 +67,8 @@ import type { PeopleStatisticLedgerOptions } from './statistic.js';
 import type { PeopleSumsLedger, PeopleSumsLedgerOptions } from './statistic.js';
 import type { SumsLedger, SumsLedgerOptions, SumsOptions, SumsStatistic } from './statistic.js';
 import type { StackError, StackErrorOptions } from './statistic.js';
-import type { PeopleSum, PeopleSumOptions, PrefixSum, PrefixSumOptions } from './sums.js';
+import type { PeopleNaming, PeopleSum, PeopleSumOptions, PrefixSum } from './sums.js';
+import type { PrefixSumOptions, PurePeopleSumOptions } from './sums.js';
 import type { PureError, PureErrorOptions, PureSumOptions } from './sums.js';
 import type {
   ErrorBounds,
@@ -300,7 +301,7 @@ export interface DpFtrl {
    * minutes.dispose();
    * ```
    */
-  peopleSum(options: PeopleSumOptions | PureSumOptions): PeopleSum;
+  peopleSum(options: PeopleSumOptions | PurePeopleSumOptions): PeopleSum;
   /**
    * Learns a private linear model from a whole table. All other settings are chosen from public
    * numbers: rows, columns, loss, epsilon and delta. If there are enough rows, it releases second
@@ -663,14 +664,14 @@ export interface DpFtrl {
    * visits.dispose();
    * ```
    */
-  peopleStatistic(options: StatisticOptions): PeopleStatistic;
+  peopleStatistic(options: StatisticOptions & PeopleNaming): PeopleStatistic;
   /** Does the same for counts of categories. */
-  peopleStatistic(options: HistogramOptions): PeopleHistogram;
+  peopleStatistic(options: HistogramOptions & PeopleNaming): PeopleHistogram;
   /**
    * Does the same for sums of several workloads; a person's records in one step are added up and
    * clipped together.
    */
-  peopleStatistic(options: SumsOptions): PeopleStackedSums;
+  peopleStatistic(options: SumsOptions & PeopleNaming): PeopleStackedSums;
   /**
    * Opens a statistic whose state is kept in a store: it continues where it stopped.
    * @example

@@ -81,15 +81,15 @@ export interface SumsLedgerOptions extends SumsOptions {
 
 export interface PeopleStatisticLedgerOptions
   extends StatisticLedgerOptions,
-    Pick<PeopleLedgerOptions, 'durable'> {}
+    Pick<PeopleLedgerOptions, 'durable' | 'userNumbers'> {}
 
 export interface PeopleHistogramLedgerOptions
   extends HistogramLedgerOptions,
-    Pick<PeopleLedgerOptions, 'durable'> {}
+    Pick<PeopleLedgerOptions, 'durable' | 'userNumbers'> {}
 
 export interface PeopleSumsLedgerOptions
   extends SumsLedgerOptions,
-    Pick<PeopleLedgerOptions, 'durable'> {}
+    Pick<PeopleLedgerOptions, 'durable' | 'userNumbers'> {}
 
 /** A noisy estimate of a number, with an interval. */
 export interface Estimate {

@@ -56,8 +56,23 @@ export interface PureSumOptions
   grid?: number;
 }
 
-/** Options as for `prefixSum`. */
-export type PeopleSumOptions = PrefixSumOptions;
+/**
+ * How people are told apart. An id is a text: spaces around it do not count, nor how Unicode writes
+ * its letters (NFC or NFD), but upper and lower case differ. An empty id is refused.
+ */
+export interface PeopleNaming {
+  /**
+   * Whether ids are decimal numbers, so that '7', '7.0' and '007' are one person; an id that is no
+   * number is refused. A ledger keeps this choice, and refuses the other one. Default: false.
+   */
+  userNumbers?: boolean;
+}
+
+/** Options as for `prefixSum`, and how people are told apart. */
+export interface PeopleSumOptions extends PrefixSumOptions, PeopleNaming {}
+
+/** Options of people's pure-DP totals (delta = 0). */
+export interface PurePeopleSumOptions extends PureSumOptions, PeopleNaming {}
 
 /** Argument of `halfWidth`: a probability for the noise of one release, or of all. */
 export interface NoiseProbability {

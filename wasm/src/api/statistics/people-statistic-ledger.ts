@@ -7,9 +7,11 @@ import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { PeopleHistogramLedger, PeopleStatisticLedger } from '../../types/all.js';
 import type { PeopleSumsLedger } from '../../types/all.js';
+import { joined } from '../../shared/joined.js';
 import { readOptions } from '../options.js';
 import { openTotals } from '../sums/ledger.js';
 import { CorePeopleLedger, DURABLE } from '../sums/people-ledger.js';
+import { PEOPLE_OPTIONS, PeopleNames } from '../sums/people-names.js';
 import { requirePattern } from '../sums/people-sum.js';
 import { headOf } from './about.js';
 import { StatisticHandle } from './columns.js';
@@ -50,21 +52,29 @@ export async function makePeopleStatisticLedger(
   options: unknown,
 ): Promise<Every> {
   const where = 'peopleStatisticLedger';
-  const reader = readOptions(where, options, [...statisticOptions(), 'store', 'durable']);
+  const reader = readOptions(where, options, [
+    ...statisticOptions(),
+    ...PEOPLE_OPTIONS,
+    ...['store', 'durable'],
+  ]);
   const { columns, complete } = readStatistic(instance, reader);
   const { about } = columns;
-  const memo = headOf(about);
+  const head = headOf(about);
   try {
     requirePattern(where, complete);
-    const durable = reader.oneOfOr('durable', DURABLE);
+    const how = { durable: reader.oneOfOr('durable', DURABLE), names: new PeopleNames(reader) };
+    const memo = joined([head, how.names.memo ?? new Uint8Array()]);
     const sums = await openTotals(reader, complete, (given, made) => {
       // Checked before the core reads a state of other sums, which it takes for one of another
       // mechanism.
-      if (made.state) requireAbout(where, memo, made.memo);
+      if (made.state) {
+        requireAbout(where, head, made.memo);
+        how.names.requireSame(where, made.memo?.subarray(head.length));
+      }
       return asErrorsOf(where, () => {
         const own = { ...given, about };
         const of = columns.peopleLedger?.(own) ?? instance.core.call('peopleLedgerOfFirsts', own);
-        return new CorePeopleLedger(instance, { ...made, memo, sums: of }, durable);
+        return new CorePeopleLedger(instance, { ...made, memo, sums: of }, how);
       });
     });
     // Its records and readings are of the kind that the options name.

@@ -9,7 +9,8 @@ import { withKey } from '../../core/key.js';
 import type { HistogramStatistic, PrefixSum, Statistic, SumsStatistic } from '../../types/all.js';
 import type { PeopleHistogram, PeopleStatistic, PeopleSum, PeopleStackedSums } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { ALL_TAKES, FIRST_TAKES, peopleSumOf, readPeople } from '../sums/people-sum.js';
+import { PEOPLE_OPTIONS, PeopleNames } from '../sums/people-names.js';
+import { ALL_TAKES, FIRST_TAKES, peopleSumOf } from '../sums/people-sum.js';
 import { prefixSumOf } from '../sums/prefix-sum.js';
 import type { CompleteOptions } from '../sums/totals.js';
 import { OpenStatistic, type Columns } from './columns.js';
@@ -34,6 +35,15 @@ class CoreStatistic<Reading> extends OpenStatistic<PrefixSum, Reading> {
 }
 
 class CorePeopleStatistic<Reading> extends OpenStatistic<PeopleSum, Reading> {
+  constructor(
+    instance: Instance,
+    columns: Columns<Reading>,
+    sums: PeopleSum,
+    private readonly names: PeopleNames,
+  ) {
+    super(instance, columns, sums);
+  }
+
   get numDropped(): number {
     return this.sums.numDropped;
   }
@@ -41,7 +51,7 @@ class CorePeopleStatistic<Reading> extends OpenStatistic<PeopleSum, Reading> {
   contribute(people: unknown, records: unknown): void {
     const { columns, sums } = this;
     const { numRecords, pieces } = columns.parts('contribute', 'records', records);
-    const names = readPeople('contribute', people, numRecords);
+    const names = this.names.read('contribute', people, numRecords);
     for (const piece of pieces) sums.contribute(names.splice(0, piece.length / columns.made.dimension), piece);
   }
 
@@ -88,13 +98,17 @@ export function makePeopleStatistic(
   options: unknown,
 ): PeopleStatistic & PeopleHistogram & PeopleStackedSums {
   const where = 'peopleStatistic';
+  const reader = readOptions(where, options, [...statisticOptions(), ...PEOPLE_OPTIONS]);
+  const names = new PeopleNames(reader);
   return makeOf(
     instance,
-    readOptions(where, options, statisticOptions()),
-    (complete, { peopleSum }) =>
+    reader,
+    (complete, { peopleSum }) => {
       // A person's records are added up for sums. For other statistics only the first counts,
       // because a sum would not be the columns of any record.
-      peopleSumOf(where, instance, complete, peopleSum ? ALL_TAKES : FIRST_TAKES, peopleSum),
-    (columns, sums) => new CorePeopleStatistic(instance, columns, sums),
+      const how = { names, takes: peopleSum ? ALL_TAKES : FIRST_TAKES };
+      return peopleSumOf(where, instance, complete, how, peopleSum);
+    },
+    (columns, sums) => new CorePeopleStatistic(instance, columns, sums, names),
   ) as unknown as PeopleStatistic & PeopleHistogram & PeopleStackedSums;
 }

@@ -7,7 +7,8 @@ import type { Instance } from '../../core/handle.js';
 import type { PeopleLedger } from '../../types/all.js';
 import { countRecords, readOptions } from '../options.js';
 import { LEDGER_OPTIONS, LedgerHandle, openTotals, type Made } from './ledger.js';
-import { readPeople, requirePattern } from './people-sum.js';
+import { PEOPLE_OPTIONS, PeopleNames } from './people-names.js';
+import { requirePattern } from './people-sum.js';
 import { readTotals } from './totals.js';
 
 /** When contributions are stored; the first is the default. */
@@ -20,7 +21,7 @@ export class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
   constructor(
     instance: Instance,
     made: Made,
-    private readonly durable: (typeof DURABLE)[number],
+    private readonly how: { durable: (typeof DURABLE)[number]; names: PeopleNames },
   ) {
     super(instance, made, 'people ledger');
   }
@@ -37,7 +38,7 @@ export class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
     const where = 'contribute';
     const values = float64s(where, 'records', records);
     countRecords(where, values, this.dimension);
-    const names = readPeople(where, people, values.length / this.dimension);
+    const names = this.how.names.read(where, people, values.length / this.dimension);
     const bad = names.findIndex((name) => HALF_OF_A_CHARACTER.test(name));
     if (bad >= 0) throw outOfRange(where, `people[${bad}]`, 'well-formed text', names[bad]);
     return this.inTurn(() => this.take(names, values));
@@ -66,7 +67,7 @@ export class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
     if (this.hasUnstoredSteps()) await this.write();
     this.core.call('peopleLedgerContribute', this.id, names, values);
     this.waits ||= names.length > 0;
-    if (this.waits && this.durable === 'contribution') await this.write();
+    if (this.waits && this.how.durable === 'contribution') await this.write();
   }
 }
 
@@ -75,12 +76,13 @@ export async function makePeopleLedger(
   options: unknown,
 ): Promise<PeopleLedger> {
   const where = 'peopleLedger';
-  const reader = readOptions(where, options, [...LEDGER_OPTIONS, 'durable']);
+  const reader = readOptions(where, options, [...LEDGER_OPTIONS, ...PEOPLE_OPTIONS, 'durable']);
   const complete = readTotals(reader, instance.mechanisms);
   requirePattern(where, complete);
-  const durable = reader.oneOfOr('durable', DURABLE);
+  const how = { durable: reader.oneOfOr('durable', DURABLE), names: new PeopleNames(reader) };
   return openTotals(reader, complete, (given, made) => {
+    if (made.state) how.names.requireSame(where, made.memo);
     const sums = instance.core.call('peopleLedgerCreate', given);
-    return new CorePeopleLedger(instance, { ...made, sums }, durable);
+    return new CorePeopleLedger(instance, { ...made, memo: how.names.memo, sums }, how);
   });
 }

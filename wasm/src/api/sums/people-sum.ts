@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { wrongType } from '../../core/check.js';
 import type { CorePrefixSum } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
+import { withKey } from '../../core/key.js';
 import type { PeopleSum } from '../../types/all.js';
-import { makeTotals, NoisyTotals, type CompleteOptions } from './totals.js';
+import { readOptions } from '../options.js';
+import { PEOPLE_OPTIONS, PeopleNames } from './people-names.js';
+import { NoisyTotals, readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
 
 const NAMES = {
   kind: 'people sum',
@@ -25,24 +27,10 @@ export const FIRST_TAKES = {
   releaseEach: 'peopleSumReleaseFirsts',
 } as const;
 
-type Takes = typeof ALL_TAKES | typeof FIRST_TAKES;
-
-/** Reads the names of the people, one per record. */
-export function readPeople(where: string, people: unknown, numRecords: number): string[] {
-  const list = typeof people === 'string' ? [people] : (people as ArrayLike<unknown> | null);
-  if (typeof list !== 'object' || list === null || typeof list.length !== 'number') {
-    throw wrongType(where, 'people', 'a string or an array of strings', people);
-  }
-  if (list.length !== numRecords) {
-    const constraint = `must have one string for each of ${numRecords} {records}`;
-    const value = String(list.length);
-    throw makeError('wrong_length', where, { parameter: 'people', constraint, value });
-  }
-  return Array.from({ length: numRecords }, (_, i) => {
-    const name = list[i];
-    if (typeof name !== 'string') throw wrongType(where, `people[${i}]`, 'a string', name);
-    return name;
-  });
+/** How records of people are taken. */
+export interface PeopleHow {
+  names: PeopleNames;
+  takes: typeof ALL_TAKES | typeof FIRST_TAKES;
 }
 
 /** Refuses the participation pattern that no rule for persons can enforce. */
@@ -61,7 +49,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
     instance: Instance,
     made: CorePrefixSum,
     given: ConstructorParameters<typeof NoisyTotals>[2],
-    private readonly takes: Takes,
+    private readonly how: PeopleHow,
   ) {
     super(instance, made, given);
   }
@@ -74,7 +62,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
     const values = this.records('contribute', records, undefined);
     const numbers = this.numbersOf('contribute', people, values.length / this.dimension);
     try {
-      this.core.call(this.takes.contribute, this.id, numbers, values);
+      this.core.call(this.how.takes.contribute, this.id, numbers, values);
     } catch (error) {
       throw this.nameContributed(error);
     }
@@ -89,7 +77,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
     this.requireOut('releaseEach', out, values.length);
     const numbers = this.numbersOf('releaseEach', people, values.length / this.dimension);
     try {
-      this.core.call(this.takes.releaseEach, this.id, numbers, values);
+      this.core.call(this.how.takes.releaseEach, this.id, numbers, values);
     } catch (error) {
       throw this.nameReleased('releaseEach', error, values, out);
     }
@@ -100,7 +88,7 @@ class CorePeopleSum extends NoisyTotals implements PeopleSum {
    * Returns a number for each record's person. The names are kept, so that no two share a number.
    */
   private numbersOf(where: string, people: unknown, numRecords: number): Float64Array {
-    const names = readPeople(where, people, numRecords);
+    const names = this.how.names.read(where, people, numRecords);
     return Float64Array.from(names, (name) => {
       const number = this.numbers.get(name) ?? this.numbers.size;
       this.numbers.set(name, number);
@@ -114,16 +102,20 @@ export function peopleSumOf(
   where: string,
   instance: Instance,
   complete: CompleteOptions,
-  takes: Takes = ALL_TAKES,
+  how: PeopleHow,
   make = (given: CompleteOptions) => instance.core.call('peopleSumCreate', given),
 ): PeopleSum {
   requirePattern(where, complete);
   const made = make(complete);
   const { dimension, insecureSeed } = complete;
   const insecure = insecureSeed !== undefined;
-  return new CorePeopleSum(instance, made, { dimension, insecure, names: NAMES }, takes);
+  return new CorePeopleSum(instance, made, { dimension, insecure, names: NAMES }, how);
 }
 
 export function makePeopleSum(instance: Instance, options: unknown): PeopleSum {
-  return makeTotals('peopleSum', instance, options, (it) => peopleSumOf('peopleSum', instance, it));
+  const where = 'peopleSum';
+  const reader = readOptions(where, options, [...TOTALS_OPTIONS, ...PEOPLE_OPTIONS]);
+  const how = { names: new PeopleNames(reader), takes: ALL_TAKES };
+  const complete = readTotals(reader, instance.mechanisms);
+  return withKey(where, complete, (given) => peopleSumOf(where, instance, given, how));
 }

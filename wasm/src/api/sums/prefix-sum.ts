@@ -2,9 +2,10 @@
 
 import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
+import { withKey } from '../../core/key.js';
 import type { PrefixSum } from '../../types/all.js';
-import { requireLength } from '../options.js';
-import { makeTotals, NoisyTotals, type CompleteOptions } from './totals.js';
+import { readOptions, requireLength } from '../options.js';
+import { NoisyTotals, readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
 
 const NAMES = {
   kind: 'prefix sum',
@@ -57,5 +58,8 @@ export function prefixSumOf(
 }
 
 export function makePrefixSum(instance: Instance, options: unknown): PrefixSum {
-  return makeTotals('prefixSum', instance, options, (it) => prefixSumOf(instance, it));
+  const where = 'prefixSum';
+  const reader = readOptions(where, options, TOTALS_OPTIONS);
+  const complete = readTotals(reader, instance.mechanisms);
+  return withKey(where, complete, (given) => prefixSumOf(instance, given));
 }

@@ -7,7 +7,6 @@ import { Scratch, writableLength, wrongType, type Reader } from '../../core/chec
 import type { Core, CoreMechanism, CorePrefixSum } from '../../core/core.js';
 import { asErrorsOf, atRow, makeError, type Partway } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
-import { withKey } from '../../core/key.js';
 import { LATTICE_NOISES, MODES, PURE_PARAMETERS } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { Certificate, LatticeNoise, MechanismName } from '../../types/all.js';
@@ -225,15 +224,4 @@ export function readTotals(
     grid: reader.numberOr('grid', undefined),
     insecureSeed: reader.seedOr('insecureSeed', undefined),
   };
-}
-
-/** Reads the options, and makes totals with them and a key. */
-export function makeTotals<T>(
-  where: string,
-  instance: Instance,
-  options: unknown,
-  make: (complete: CompleteOptions) => T,
-): T {
-  const reader = readOptions(where, options, TOTALS_OPTIONS);
-  return withKey(where, readTotals(reader, instance.mechanisms), make);
 }

@@ -68,14 +68,22 @@ export const TIME_FORMAT = `\
                    in another format is refused, with the formats that would read it. --from and
                    --to are always ISO 8601`;
 
+export const USER_NUMBERS = `\
+  --user-numbers   ids of persons are decimal numbers: 7, 7.0 and 007 are one person. Without it they
+                   are texts: spaces around them do not count, nor how Unicode writes their letters
+                   (NFC or NFD), but 7 and 007 are two persons, and so are Ann and ann. All runs of
+                   a --state read them alike`;
+
 export const FIRST_OF_PEOPLE = `\
   --user-column ID --max-contributions K [--min-separation S]
                    protects persons: column ID says whose row it is. The first row of each person
                    counts, then each row at least S steps (default 1) after the last that counted,
                    up to K rows; only the first in a bucket counts. A small K leaves out later rows,
-                   a large K adds noise, about in proportion`;
+                   a large K adds noise, about in proportion
+${USER_NUMBERS}`;
 
 export const COUNTED = `\
   --user-column ID --max-contributions K
                    protects persons: column ID says whose row it is. The first K rows of each person
-                   count; memory grows with the number of persons. Needs zero-out neighbours`;
+                   count; memory grows with the number of persons. Needs zero-out neighbours
+${USER_NUMBERS}`;

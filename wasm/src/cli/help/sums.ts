@@ -3,7 +3,7 @@
 // Full help of the commands that release counts and sums.
 
 import { DECIMAL, FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
-import { SKIPPED, STATE, STRATEGY, TIME_FORMAT } from './common.js';
+import { SKIPPED, STATE, STRATEGY, TIME_FORMAT, USER_NUMBERS } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
 
@@ -42,6 +42,7 @@ ${TIME_FORMAT}
                    there are in it; two categories then count as 0.71 each, with --pure as 0.5.
                    A small K leaves out later rows, a large K adds noise, about in proportion. To
                    see the std for a K, run on a file with only a header, with --from and --to
+${USER_NUMBERS}
 ${FORMAT}
 ${SKIPPED}
   --sort           sorts rows by time: all are read before the first count, and kept in memory. The
@@ -123,6 +124,7 @@ ${DECIMAL}
                    counts, then each row at least S steps (default 1) after the last that counted,
                    up to K rows; the others are released as rows of zeros. Memory grows with the
                    number of persons, not of rows
+${USER_NUMBERS}
   --time-column T --bucket minute|hour|day|week|month|year
                    rows are events in time order; each bucket is one step, also if empty. Each row
                    is clipped, or with --user-column all rows of a person in a bucket together

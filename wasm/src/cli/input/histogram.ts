@@ -10,10 +10,9 @@ import { FORMAT_OPTIONS, type TableFormat } from './format.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
 import { MISSING_OPTIONS, readMissing } from './missing.js';
 import { openInput } from './input.js';
-import { PEOPLE_OPTIONS, readPeople, type People } from './people.js';
+import { PEOPLE_OPTIONS, personOf, readPeople, unitOf, type People } from './people.js';
 import { placeOf } from './place.js';
 import { readTable } from './rows.js';
-import { personOf } from './steps.js';
 
 export const HISTOGRAM_OPTIONS: Known = {
   column: 'values',
@@ -65,8 +64,8 @@ export function readProtected(args: Args): Histogrammed {
     const text = `one row is protected, not a person with several (${rows}; see --user-column)`;
     return { neighbours, people, unit: 'one row', text };
   }
-  const { column, maxContributions: most } = people;
-  const unit = `one person (column ${JSON.stringify(column)})`;
+  const { maxContributions: most } = people;
+  const unit = unitOf(people);
   const which = most === 1 ? 'row counts' : `${most} rows count`;
   const text = `${unit} is protected, whose first ${which} and the rest is left out (${rows})`;
   return { neighbours, people, unit, text };
@@ -118,7 +117,7 @@ export async function readHistogram(
         if (index === undefined) throw outsideDomain(domain, cell, placeOf(batch, i));
         place = place * domain.labels.length + index;
       });
-      if (!people || first!.take(personOf(batch, i, people.column, batch.texts.at(-1)!))) {
+      if (!people || first!.take(personOf(batch, i, people, batch.texts.at(-1)!))) {
         ++histogram[place]!;
       }
     }

@@ -3,14 +3,24 @@
 // Options for the person of each row, and for how many rows of a person count.
 
 import type { Participation } from '../../types/all.js';
+import { personOfId } from '../../shared/person.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
+import { EMPTY } from './missing.js';
+import { faultAt, placeOf } from './place.js';
+import type { Batch } from './rows.js';
 
-export const PEOPLE_OPTIONS: Known = { 'user-column': 'value', 'max-contributions': 'value' };
+export const PEOPLE_OPTIONS: Known = {
+  'user-column': 'value',
+  'user-numbers': 'flag',
+  'max-contributions': 'value',
+};
 
 export interface People {
   /** Column that identifies the person of each row. */
   column: string;
+  /** Whether its cells are numbers, so that 7, 7.0 and 007 are one person. */
+  areNumbers: boolean;
   maxContributions: number;
   /** Least number of steps between two contributions, j - i. */
   minSeparation: number;
@@ -20,7 +30,8 @@ export function readPeople(args: Args): People | undefined {
   const column = args.text('user-column');
   const maxContributions = args.count('max-contributions');
   if (column === undefined) {
-    if (maxContributions !== undefined) throw new Misuse('--max-contributions needs --user-column');
+    const stray = ['max-contributions', 'user-numbers'].find((name) => args.has(name));
+    if (stray !== undefined) throw new Misuse(`--${stray} needs --user-column`);
     return undefined;
   }
   if (maxContributions === undefined) {
@@ -30,10 +41,30 @@ export function readPeople(args: Args): People | undefined {
   }
   const other = ['epochs', 'participations'].find((name) => args.has(name));
   if (other !== undefined) throw new Misuse(`give --user-column or --${other}, not both`);
-  return { column, maxContributions, minSeparation: args.count('min-separation') ?? 1 };
+  const minSeparation = args.count('min-separation') ?? 1;
+  return { column, areNumbers: args.has('user-numbers'), maxContributions, minSeparation };
+}
+
+/** Privacy unit; ids read in another way are other persons. */
+export function unitOf({ column, areNumbers }: People): string {
+  return `one person (column ${JSON.stringify(column)}${areNumbers ? ', read as numbers' : ''})`;
 }
 
 /** The participation pattern that the bound enforces. */
 export function participationOf({ maxContributions, minSeparation }: People): Participation {
   return maxContributions === 1 ? 'single' : { participations: maxContributions, minSeparation };
+}
+
+/** Returns the person of a row; throws if the cell is empty, or no number where it must be one. */
+export function personOf(
+  batch: Batch,
+  i: number,
+  { column, areNumbers }: Pick<People, 'column' | 'areNumbers'>,
+  ids: readonly string[],
+): string {
+  const person = personOfId(ids[i]!, areNumbers);
+  if (person) return person;
+  const [code, what] =
+    person === '' ? ['missing', EMPTY] : ['not_a_number', 'is not a number, despite --user-numbers'];
+  throw faultAt(placeOf(batch, i), { code, what, column }, ids[i]);
 }

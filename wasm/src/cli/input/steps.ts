@@ -6,9 +6,8 @@
 import type { PeopleSum, PrefixSum, Totals } from '../../types/all.js';
 import { bucketText } from '../../shared/calendar.js';
 import { Misuse } from '../failure.js';
-import { EMPTY } from './missing.js';
 import type { LedgerTotals } from '../state/state.js';
-import type { People } from './people.js';
+import { personOf, type People } from './people.js';
 import { faultAt, placeOf, type Place } from './place.js';
 import type { Batch } from './rows.js';
 import { Clock, OUTSIDE, type Times } from './time.js';
@@ -101,13 +100,6 @@ export interface Stepper {
   end(): Iterable<Released> | AsyncIterable<Released>;
 }
 
-/** Returns the person of a row; throws if the cell is empty. */
-export function personOf(batch: Batch, i: number, column: string, texts: string[]): string {
-  const person = texts[i]!.trim();
-  if (person !== '') return person;
-  throw faultAt(placeOf(batch, i), { code: 'missing', what: EMPTY, column });
-}
-
 /** Returns the persons of these rows, up to the first row that names none. */
 function personsOf(
   batch: Batch,
@@ -117,7 +109,7 @@ function personsOf(
   const names: string[] = [];
   try {
     for (let i = from; i < to; ++i) {
-      names.push(personOf(batch, i, people.column, batch.texts[columns.person]!));
+      names.push(personOf(batch, i, people, batch.texts[columns.person]!));
     }
     return { names };
   } catch (error) {

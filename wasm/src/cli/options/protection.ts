@@ -3,7 +3,7 @@
 // Describes in words whom a release protects.
 
 import type { Certificate, Participation } from '../../types/all.js';
-import type { People } from '../input/people.js';
+import { unitOf, type People } from '../input/people.js';
 import type { Times } from '../input/time.js';
 import type { PublicCount } from '../output/weak.js';
 
@@ -50,11 +50,11 @@ export function protection(given: Protected): Protection {
   const steps = stepsText(given);
   const isPublic = times ? edgesText(times) : 'the number of rows is public';
   if (people) {
-    const { column, maxContributions: most, minSeparation } = people;
+    const { maxContributions: most, minSeparation } = people;
     const isApart = most > 1 && minSeparation > 1;
     const apart = isApart ? ` that are at least ${minSeparation} ${steps} apart` : '';
     const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
-    const unit = `one person (column ${JSON.stringify(column)})`;
+    const unit = unitOf(people);
     const first = most === 1 ? `${steps.slice(0, -1)} counts` : `${most} ${steps}${apart} count`;
     return { unit, text: `${unit} is protected, whose first ${first} and ${rest}`, steps, isPublic };
   }

@@ -102,7 +102,7 @@ function requireSame(stored: Uint8Array, wanted: Begun): Begun {
   if (bytes === undefined) {
     throw new Misuse('it is damaged, or not a state of dp-ftrl learn: it names no columns');
   }
-  const memo = unsealed(bytes, { formats: [FORMAT], about: 'options and columns' }) as Begun;
+  const memo = unsealed(bytes, { format: FORMAT, about: 'options and columns' }) as Begun;
   requireSameOptions(memo.options, wanted.options);
   orderOf(memo.columns, wanted.columns, 'learns from');
   requireSameInputs(memo.inputs, wanted.inputs);

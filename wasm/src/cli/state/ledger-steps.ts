@@ -4,19 +4,13 @@
 // whose rows counted, and the first bucket, with the releases.
 
 import { Misuse } from '../failure.js';
-import type { People } from '../input/people.js';
+import { personOf, type People } from '../input/people.js';
 import type { Batch } from '../input/rows.js';
 import { faultAt, placeOf } from '../input/place.js';
 import { addOf } from '../input/truth.js';
 import type { LedgerTotals } from './state.js';
 import { writeMemo } from './state-memo.js';
-import {
-  pastHorizon,
-  personOf,
-  type Released,
-  type Stepper,
-  type TextColumns,
-} from '../input/steps.js';
+import { pastHorizon, type Released, type Stepper, type TextColumns } from '../input/steps.js';
 import { Clock, type Times } from '../input/time.js';
 
 /** Number of contributions of a person, and the step of the last one. */
@@ -104,7 +98,7 @@ export class LedgerStepper implements Stepper {
       throw faultAt(where, { code: 'past_horizon', what: 'is after --to' });
     }
     if (step >= numSteps) throw pastHorizon(totals, batch, i);
-    const person = people && personOf(batch, i, people.column, batch.texts[columns.person]!);
+    const person = people && personOf(batch, i, people, batch.texts[columns.person]!);
     this.closeUntil(step);
     const row = batch.values.slice(i * dimension, (i + 1) * dimension);
     if (!people) this.rows.push(row);

@@ -9,17 +9,15 @@ import { columnList } from '../input/header.js';
 import type { People } from '../input/people.js';
 import type { Times } from '../input/time.js';
 
-const FORMAT = 'dp-ftrl state 2';
-/** Older format, which did not name the columns. */
-const OLD_FORMAT = 'dp-ftrl state 1';
+const FORMAT = 'dp-ftrl state 3';
 
 /** Facts that the next run needs. */
 export interface Memo {
   format: string;
   /** Number of released steps. */
   step: number;
-  /** Columns in the order of the sums; missing in older files. */
-  columns?: string[];
+  /** Columns in the order of the sums. */
+  columns: string[];
   people: People | null;
   time: { column: string; bucket: string; origin: number | null } | null;
   counted: [person: string, times: number, last: number][];
@@ -44,17 +42,17 @@ export function sealed(value: unknown): Uint8Array {
 
 /**
  * @param about  subject of the bytes, for messages
- * @throws Misuse for damaged bytes, and if `format` is not one of `formats`.
+ * @throws Misuse for damaged bytes, and for those of another format.
  */
 export function unsealed(
   bytes: Uint8Array,
-  { formats, about }: { formats: readonly string[]; about: string },
+  { format, about }: { format: string; about: string },
 ): unknown {
   const [hash, ...rest] = new TextDecoder().decode(bytes).split(' ');
   const text = rest.join(' ');
   if (hash !== hashOf(text)) throw new Misuse(`its record of ${about} is damaged`);
   const value = JSON.parse(text) as { format: string };
-  if (!formats.includes(value.format)) throw new Misuse(`its format is not "${formats[0]}"`);
+  if (value.format !== format) throw new Misuse(`its format is not "${format}"`);
   return value;
 }
 
@@ -71,7 +69,7 @@ export function memoOfNothing({ columns, people, times }: Continued): Uint8Array
 
 export function readMemo(bytes: Uint8Array): Memo {
   const about = 'columns and persons';
-  return unsealed(bytes, { formats: [FORMAT, OLD_FORMAT], about }) as Memo;
+  return unsealed(bytes, { format: FORMAT, about }) as Memo;
 }
 
 /** Returns the columns in the order of the state, matched by name. */
@@ -98,7 +96,12 @@ export function requireSame(
   }
   if (isPlain) throw new Misuse('it was begun with --user-column or --time-column');
   const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
-  if (!same(memo.people, people ?? null)) {
+  const { people: before } = memo;
+  if (before && people && before.areNumbers !== people.areNumbers) {
+    const [then, now] = before.areNumbers ? ['with', 'has not'] : ['without', 'has'];
+    throw new Misuse(`it was begun ${then} --user-numbers, which this run ${now}`);
+  }
+  if (!same(before, people ?? null)) {
     const options = '--user-column, --max-contributions or --min-separation';
     throw new Misuse(`it was begun with another ${options}`);
   }

@@ -91,7 +91,7 @@ export class LedgerTotals implements PaidState {
         const options = `${FIXED}, ${fixed} or kind of participation`;
         throw inWords(error, path, { stored, isSeeded, options });
       });
-      if (!isNew && memo?.columns === undefined) {
+      if (!isNew && memo === undefined) {
         const what = 'does not say which columns it sums: they are taken in the order of this run';
         process.stderr.write(`dp-ftrl release: warning: --state ${path} ${what}\n`);
       }

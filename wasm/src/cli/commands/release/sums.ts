@@ -6,8 +6,8 @@ import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/al
 import type { ReleaseStore, Workload } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { placeOf } from '../../input/place.js';
-import type { People } from '../../input/people.js';
-import { BucketStepper, personOf, RowStepper, textColumns } from '../../input/steps.js';
+import { personOf, type People } from '../../input/people.js';
+import { BucketStepper, RowStepper, textColumns } from '../../input/steps.js';
 import type { RowSums, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
 import { trueSumsOf } from '../../input/truth.js';
@@ -35,7 +35,7 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   await rows.survey((batch) => {
     const { numRows, texts } = batch;
     for (let i = 0; i < numRows; ++i) {
-      if (people) personOf(batch, i, people.column, texts[0]!);
+      if (people) personOf(batch, i, people, texts[0]!);
       numSteps = 1 + (clock ? clock.advance(texts.at(-1)![i]!, placeOf(batch, i)) : numSteps);
     }
   });

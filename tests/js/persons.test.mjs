@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Who a person is: one rule in the package and in the command, with and without a stored state. The
+// page follows the same rule, tests/browser/persons.test.mjs.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { scratchFolder } from './support/scratch.mjs';
+import { importSource } from './support/sources.mjs';
+import { memoryStore } from './support/stores.mjs';
+
+const { canonicalNumber, wholeNumber } = await importSource('shared/number.ts');
+const { personOfId } = await importSource('shared/person.ts');
+const dp = await (await importEntry('dp-ftrl')).load();
+const folder = scratchFolder('persons');
+
+/** Spellings of one person when ids are texts; another group is another person. */
+const TEXTS = [
+  ['7', ' 7', '7 ', '\t7', '\u00a07\u3000'],
+  ['7.0'],
+  ['007'],
+  ['Ann', '  Ann'],
+  ['ann'],
+  ['\u00e9', 'e\u0301', ' e\u0301 '],
+  ['\u1e69', 's\u0323\u0307', 's\u0307\u0323'],
+  ['e'],
+  ['\uac00', '\u1100\u1161'],
+];
+/** The same when ids are numbers. */
+const NUMBERS = [
+  ['7', '7.0', '007', '+7', '7e0', '7.', '0.7e1', '70e-1', ' 7 '],
+  ['-7', '-7.00'],
+  ['0', '-0', '0.000', '+0e5'],
+  ['7.5', '07.50', '75e-1'],
+  // Both are the same double.
+  ['12345678901234567890', '12345678901234567890.0', '1.2345678901234567890e19'],
+  ['12345678901234567891'],
+  ['1e400', '10e399'],
+  ['1e401'],
+  ['0.1'],
+  ['0.10000000000000001'],
+];
+
+test('persons: ids are trimmed texts in normal form C, or exact numbers', () => {
+  for (const [groups, areNumbers] of [[TEXTS, false], [NUMBERS, true]]) {
+    const names = groups.map((spellings) => {
+      const all = new Set(spellings.map((id) => personOfId(id, areNumbers)));
+      assert.equal(all.size, 1, `${spellings}: ${[...all]}`);
+      return [...all][0];
+    });
+    assert.equal(new Set(names).size, groups.length, `${names}`);
+    // Read again, a name is itself.
+    for (const name of names) assert.equal(personOfId(name, areNumbers), name);
+  }
+  for (const empty of ['', ' ', '\t\u00a0']) {
+    assert.deepEqual([false, true].map((areNumbers) => personOfId(empty, areNumbers)), ['', '']);
+  }
+  for (const text of ['ann', '7a', '0x7', '1,5', 'NaN', 'Infinity', '1e', '.', '+', '7 7', '1_000']) {
+    assert.equal(personOfId(text, true), undefined, text);
+  }
+});
+
+test('whole numbers: every spelling of one is it, and nothing else is', () => {
+  for (const value of [0, 1, 7, 10, 120, 999_999_999_999_999]) {
+    const spellings = [`${value}`, `0${value}`, `+${value}`, `${value}.0`, `${value}.`, `${value}e0`, `${value}0e-1`];
+    for (const text of spellings) {
+      assert.equal(wholeNumber(text), value, text);
+      assert.equal(canonicalNumber(text), String(value), text);
+      if (!text.startsWith('+')) assert.equal(wholeNumber(`-${text}`), value === 0 ? 0 : -value);
+    }
+  }
+  for (const text of ['', 'a', '0.5', '1.0000000000000000001', '1e-1', '1e15', '0x1', '1,0', 'one', '--1']) {
+    assert.equal(wholeNumber(text), undefined, text);
+  }
+});
+
+const target = { numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 3 };
+const kinds = {
+  sum: { make: (more) => dp.peopleSum({ ...target, ...more }), record: 1 },
+  ledger: { make: (more, store) => dp.peopleLedger({ ...target, ...more, store }), record: 1 },
+  moments: {
+    make: (more) => dp.peopleStatistic({ statistic: 'moments', ranges: [[0, 1]], ...target, ...more }),
+    record: 1,
+  },
+  histogram: {
+    make: (more) => dp.peopleStatistic({ statistic: 'histogram', categories: ['a', 'b'], ...target, ...more }),
+    record: 'a',
+  },
+  sums: {
+    make: (more) => dp.peopleStatistic({ statistic: 'sums', workloads: ['prefix', { window: 2 }], ...target, ...more }),
+    record: 1,
+  },
+  'moments ledger': {
+    make: (more, store) =>
+      dp.peopleStatisticLedger({ statistic: 'moments', ranges: [[0, 1]], ...target, ...more, store }),
+    record: 1,
+  },
+  'sums ledger': {
+    make: (more, store) =>
+      dp.peopleStatisticLedger({ statistic: 'sums', workloads: ['prefix', { window: 2 }], ...target, ...more, store }),
+    record: 1,
+  },
+};
+const isLedger = (kind) => kind.endsWith('ledger');
+
+for (const [kind, { make, record }] of Object.entries(kinds)) {
+  test(`persons: ${kind}: a person has one contribution, however its id is written`, async () => {
+    for (const [groups, more] of [[TEXTS, {}], [TEXTS, { userNumbers: false }], [NUMBERS, { userNumbers: true }]]) {
+      const handle = await make(more, memoryStore());
+      const ids = groups.flat();
+      for (const id of ids) await handle.contribute(id, [record]);
+      await (isLedger(kind) ? handle.release(0) : handle.endSteps());
+      const before = handle.numDropped;
+      // In the next step nobody counts again.
+      await handle.contribute(ids, ids.map(() => record));
+      assert.equal(handle.numDropped - before, ids.length, JSON.stringify(more));
+      await handle.contribute(['someone-else', '8'].slice(more.userNumbers ? 1 : 0), more.userNumbers ? [record] : [record, record]);
+      assert.equal(handle.numDropped - before, ids.length);
+      handle.dispose();
+    }
+  });
+
+  test(`persons: ${kind}: an id that names nobody is refused, and nothing of the call counts`, async () => {
+    for (const [userNumbers, id, message] of [
+      [false, '', /people\[1\] must be a name, not an empty text, got ""/],
+      [false, ' \t', /people\[1\] must be a name, not an empty text/],
+      [true, '', /people\[1\] must be a name, not an empty text/],
+      [true, 'ann', /people\[1\] must be a decimal number, as with userNumbers, got "ann"/],
+    ]) {
+      const handle = await make({ userNumbers }, memoryStore());
+      const act = async () => handle.contribute(['1', id], [record, record]);
+      await assert.rejects(act, { code: 'invalid_argument', message });
+      await handle.contribute('1', [record]);
+      assert.equal(handle.numDropped, 0);
+      handle.dispose();
+    }
+    const wrong = async () => make({ userNumbers: 'yes' }, memoryStore());
+    await assert.rejects(wrong, { code: 'wrong_type', message: /userNumbers must be a boolean/ });
+  });
+
+  if (!isLedger(kind)) continue;
+  test(`persons: ${kind}: a restart reads ids as before, and refuses the other rule`, async () => {
+    for (const userNumbers of [false, true]) {
+      for (const isReleased of [false, true]) {
+        const store = memoryStore();
+        const first = await make({ userNumbers }, store);
+        await first.contribute('7', [record]);
+        if (isReleased) await first.release(0);
+        first.dispose();
+        const message = new RegExp(`must be ${!userNumbers}: the ledger was begun with userNumbers ${userNumbers}`);
+        await assert.rejects(make({ userNumbers: !userNumbers }, store), { code: 'bad_state', message });
+        const second = await make({ userNumbers }, store);
+        await second.release(second.step);
+        await second.contribute(['7', '7.0'], [record, record]);
+        assert.equal(second.numDropped, userNumbers ? 2 : 1);
+        second.dispose();
+      }
+    }
+  });
+}
+
+const ids = 'id,x\n7,1\n7.0,1\n007,1\n';
+const seen = ['--epsilon', '1', '--delta', '1e-6', '--seed', '1', '--quiet'];
+const byId = ['--user-column', 'id', '--max-contributions', '1'];
+const release = ['release', ...seen, '--clip', '1', '--column', 'x', ...byId];
+
+async function rowsOf(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, stderr);
+  return parse(stdout, { columns: true, cast: true });
+}
+
+test('persons: ids of the command are numbers only with --user-numbers', async () => {
+  const last = async (...more) => (await rowsOf([...release, '--show-nonprivate', ...more], ids)).at(-1).x_true;
+  assert.equal(await last(), 3);
+  assert.equal(await last('--user-numbers'), 1);
+  for (const [groups, more] of [[TEXTS, []], [NUMBERS, ['--user-numbers']]]) {
+    const table = (list) => `id,x\n${list.map((id) => `"${id}",1\n`).join('')}`;
+    const run = [...release, '--show-nonprivate', ...more];
+    const all = groups.flat();
+    assert.equal((await rowsOf(run, table(all))).at(-1).x_true, groups.length);
+    assert.equal((await rowsOf(run, table(all.toReversed()))).at(-1).x_true, groups.length);
+  }
+});
+
+test('persons: every command with --user-column follows the rule', async () => {
+  const table = 'id,x,t,c\n7,1,2026-01-01,a\n7.0,1,2026-01-01,a\n007,1,2026-01-02,a\n';
+  const one = 'id,x,t,c\n7,1,2026-01-01,a\n7,1,2026-01-01,a\n7,1,2026-01-02,a\n';
+  const days = ['--time-column', 't', '--bucket', 'day', '--from', '2026-01-01', '--to', '2026-01-02'];
+  const histogram = [...seen.toSpliced(2, 2), '--column', 'c', '--domain', 'a,b', ...byId];
+  for (const args of [
+    release,
+    [...release, ...days],
+    ['count', ...seen, ...days, ...byId],
+    ['moments', ...seen, '--column', 'x', '--range', 'x=0:2', ...byId],
+    ['moments', ...seen, '--column', 'x', '--range', 'x=0:2', ...byId, ...days],
+    ['histogram', ...seen, '--by', 'c', '--domain', 'a,b', ...byId, ...days],
+    ['queries', '--workload', 'identity', '--delta', '1e-6', ...histogram],
+    ['choose', '--winner', ...histogram],
+  ]) {
+    const numbers = [...args, '--user-numbers'];
+    assert.deepEqual(await rowsOf(numbers, table), await rowsOf(args, one), args.join(' '));
+    if (args[0] !== 'choose') assert.notDeepEqual(await rowsOf(args, table), await rowsOf(args, one));
+    const bad = /row 2 \(line 3\), column "id" is not a number, despite --user-numbers/;
+    await fails(numbers, 2, bad, { input: table.replace('7.0', 'ann') });
+    const empty = /row 2 \(line 3\), column "id" is empty/;
+    for (const each of [args, numbers]) await fails(each, 2, empty, { input: table.replace('7.0', ' ') });
+    const stray = args.slice(0, args.indexOf('--user-column'));
+    await fails([...stray, ...args.slice(stray.length + byId.length), '--user-numbers'], 2, /--user-numbers needs --user-column/, { input: table });
+  }
+});
+
+test('persons: a state keeps how ids are read, and a budget tells the units apart', async () => {
+  const row = (id, day = 1) => `id,x,t\n${id},1,2026-01-0${day}\n`;
+  const days = ['--time-column', 't', '--bucket', 'day'];
+  for (const more of [[], days]) {
+    for (const [first, other, said] of [
+      [[], ['--user-numbers'], 'it was begun without --user-numbers, which this run has'],
+      [['--user-numbers'], [], 'it was begun with --user-numbers, which this run has not'],
+    ]) {
+      const path = join(folder, `${more.length}-${first.length}.state`);
+      const run = [...release, ...more, '--steps', '5', '--state', path];
+      await rowsOf([...run, ...first], row('007'));
+      await fails([...run, ...other], 2, new RegExp(`--state .*: ${said}`), { input: row('7', 2) });
+      // Whether the second spelling counts again shows in the difference of two totals.
+      const rows = [...(await rowsOf([...run, ...first], row('7.0', 2)))];
+      const same = join(folder, `${more.length}-${first.length}-same.state`);
+      const twice = [...release, ...more, '--steps', '5', '--state', same, ...first];
+      await rowsOf(twice, row('007'));
+      const wanted = await rowsOf(twice, row(first.length > 0 ? '007' : 'new', 2));
+      assert.deepEqual(rows, wanted);
+    }
+  }
+  const budget = join(folder, 'budget.json');
+  const paid = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '1e-5'];
+  const bare = release.toSpliced(release.indexOf('--seed'), 2);
+  await rowsOf([...bare, ...paid], ids);
+  await fails([...bare, ...paid, '--user-numbers'], 2, /protects "one person \(column \\"id\\", read as numbers\)"; they do not add up/, { input: ids });
+  assert.match(readFileSync(budget, 'utf8'), /one person \(column \\"id\\"\)/);
+});
