@@ -8,7 +8,7 @@ import { personOfId } from '../../shared/person.js';
 
 export const PEOPLE_OPTIONS = ['userNumbers'];
 
-/** What a ledger stores if its ids are numbers; otherwise it stores nothing about ids. */
+/** Stored by a ledger whose ids are numbers; others store nothing about ids. */
 const NUMBERS = new TextEncoder().encode('user numbers');
 
 /** How people are told apart. */
@@ -40,7 +40,7 @@ export class PeopleNames {
     });
   }
 
-  /** What a ledger stores about ids. */
+  /** Bytes that a ledger stores about ids. */
   get memo(): Uint8Array | undefined {
     return this.areNumbers ? NUMBERS : undefined;
   }

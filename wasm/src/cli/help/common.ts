@@ -69,7 +69,7 @@ export const TIME_FORMAT = `\
                    --to are always ISO 8601`;
 
 export const USER_NUMBERS = `\
-  --user-numbers   ids of persons are decimal numbers: 7, 7.0 and 007 are one person. Without it they
+  --user-numbers   ids of persons are decimal numbers: 7, 7.0 and 007 are one person. Default: they
                    are texts: spaces around them do not count, nor how Unicode writes their letters
                    (NFC or NFD), but 7 and 007 are two persons, and so are Ann and ann. All runs of
                    a --state read them alike`;
