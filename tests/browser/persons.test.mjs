@@ -186,7 +186,7 @@ test('programs print the release that the page shows, for any choice of persons 
   for (const wanted of some([
     { ...persons, 'time-column': 'time', bucket: 'day', steps: '90' },
     { ...persons, 'time-column': 'time', bucket: 'week', from: '2026-02-25', to: '2026-06-05' },
-    { 'user-column': 'member', steps: '3000' }, // One row each, and every row is a step.
+    { 'user-column': 'member', 'user-ids': 'texts', steps: '3000' }, // One row each, and every row is a step.
     { 'time-column': 'time', bucket: 'hour', from: '2026-03-01T23:30+0330', steps: '2100' },
     { 'time-column': 'time', bucket: 'month', mechanism: 'lambda-cgd', lambda: '0.7' },
     { 'time-column': 'time', bucket: 'minute', mechanism: 'independent', steps: '130000' },
@@ -276,6 +276,40 @@ test('a table without persons and times offers none, and a missing column in an 
   const { page: other } = await open(hash);
   assert.match(await textOf(other, '#notice'), /there is no column “nobody”/);
   await other.close();
+});
+
+test('persons: ids are texts, or numbers if the user says so, as in the command', async () => {
+  const { page, said } = await open('steps=30');
+  const table = 'x,member\n1,7\n1,7.0\n1,007\n1,e\u0301\n1,\u00e9\n';
+  const numbers = 'x,member\n1,7\n1,7.0\n1,007\n1,+7\n1,8\n';
+  await drop(page, table);
+  const offered = () => page.$$eval('#set-ids option', (all) => all.map((one) => one.value));
+  assert.deepEqual(await offered(), ['texts', 'numbers']);
+  await page.select('#set-person', 'member');
+  await enter(page, '#set-person-most', '1');
+  assert.match(await textOf(page, '#set-person-hint'), /^4 persons; 4 of 5 rows count/);
+  await page.select('#set-ids', 'numbers');
+  assert.match(await textOf(page, '#set-person-error'), /row 4 \(line 5 of the text\), column “member”: is not a number: read ids as texts/);
+  await drop(page, numbers);
+  await page.select('#set-person', 'member');
+  await enter(page, '#set-person-most', '1');
+  assert.match(await textOf(page, '#set-person-hint'), /^5 persons; 5 of 5 rows count/);
+  await page.select('#set-ids', 'numbers');
+  assert.match(await textOf(page, '#set-person-hint'), /^2 persons; 2 of 5 rows count/);
+  await page.click('#clip-guide button');
+  await page.waitForFunction(() => /user-ids=numbers/.test(location.hash));
+  await settled(page);
+  await page.click('#export-open');
+  const command = await textOf(page, '#export-command');
+  assert.match(command, /--user-column member --max-contributions 1 --user-numbers/);
+  const words = command.trim().split(/\s+/).slice(1, -1);
+  const args = ['dist/cli.js', ...words, '--show-nonprivate', '--quiet'];
+  const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', input: numbers, stdio: 'pipe' });
+  const key = await readKey(page, '#sums');
+  assert.equal(key['true total'], 2);
+  assert.equal(Number(printed.trim().split('\n').at(-1).split(',')[1]), key.release);
+  assert.deepEqual(said, []);
+  await page.close();
 });
 
 test('records that the page makes up have no persons: limits in an address are only a promise', async () => {

@@ -25,7 +25,7 @@ import {
   type Side,
 } from './parameters.ts';
 import { queriesNames } from '../story/route.ts';
-import { buckets, type Bucket } from '../data/contributions.ts';
+import { buckets, idKinds, type Bucket, type Ids } from '../data/contributions.ts';
 import {
   DEFAULT_CLIP_NORM,
   DEFAULT_MECHANISM,
@@ -86,6 +86,8 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   label: string;
   /** Column that identifies the person of a row; '' for none, which protects single rows. */
   person: string;
+  /** How cells of that column are read: with numbers, 7 and 007 are one person. */
+  ids: Ids;
   /** Column with the time of a row; '' for none, which makes every row a step. */
   time: string;
   /** Length of time whose rows form one step, if there is a time column. */
@@ -182,6 +184,7 @@ export const defaults: Readonly<Settings> = {
   units: {},
   label: '',
   person: '',
+  ids: 'texts',
   time: '',
   bucket: 'day',
   from: '',
@@ -436,6 +439,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   source: { name: 'data', read: (text) => text, write: String },
   label: { name: 'label', read: (text) => text, write: String },
   person: { name: 'user-column', read: (text) => text, write: String },
+  ids: choice('ids', 'user-ids', idKinds),
   time: { name: 'time-column', read: (text) => text, write: String },
   bucket: choice('bucket', 'bucket', buckets),
   from: { name: 'from', read: (text) => text, write: String },

@@ -11,14 +11,20 @@ import {
   WANTED,
   type Bucket,
 } from '../../../wasm/src/shared/calendar.ts';
+import { personOfId } from '../../../wasm/src/shared/person.ts';
 import { CsvError, findColumn, placeOf, textsOf, type Column, type Csv } from './csv.ts';
 
 export { BUCKETS as buckets, type Bucket } from '../../../wasm/src/shared/calendar.ts';
+
+/** How cells that identify persons are read; the first is the default. */
+export const idKinds = ['texts', 'numbers'] as const;
+export type Ids = (typeof idKinds)[number];
 
 /** Roles of columns that are not summed; '' if there is no such column. */
 export interface Roles {
   /** Column that identifies the person of a row. */
   person: string;
+  ids: Ids;
   /** Column with the time of a row; all rows of a bucket form one step. */
   time: string;
   bucket: Bucket;
@@ -76,16 +82,15 @@ function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: strin
   throw new RoleError(role, `${placeOf(csv, row)}, column “${name}”: ${what}`);
 }
 
-/**
- * Returns the cells of a column as written: two texts are two persons, even if they denote the same
- * number.
- */
-function personsOf(csv: Csv, name: string): string[] {
-  const column = columnOf(csv, name, 'person');
-  const persons = textsOf(column);
-  const missing = persons.indexOf('');
-  if (missing >= 0) refuse(csv, missing, column, 'person', 'is missing');
-  return persons;
+/** Returns the person of each row, told apart as in the command and the package. */
+function personsOf(csv: Csv, { person, ids }: Roles): string[] {
+  const column = columnOf(csv, person, 'person');
+  return textsOf(column).map((id, row) => {
+    const name = personOfId(id, ids === 'numbers');
+    if (name) return name;
+    const what = name === '' ? 'is missing' : 'is not a number: read ids as texts';
+    return refuse(csv, row, column, 'person', what);
+  });
 }
 
 const knownTimes = new WeakMap<Column, Float64Array>();
@@ -184,7 +189,7 @@ interface Layout {
 /** Returns the layout of a table; without a time column, every row is a step. */
 function layoutOf(csv: Csv, roles: Roles): Layout {
   const indices = roles.time === '' ? null : bucketsOf(csv, roles);
-  const persons = roles.person === '' ? null : personsOf(csv, roles.person);
+  const persons = roles.person === '' ? null : personsOf(csv, roles);
   const edges = indices === null ? { first: null, last: null } : edgesOf(roles);
   const origin = edges.first ?? indices?.[0] ?? 0;
   const end = edges.last ?? indices?.at(-1) ?? csv.numRows - 1;

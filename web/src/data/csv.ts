@@ -6,6 +6,7 @@
 import type { LossName, Table } from 'dp-ftrl';
 import { CsvFault, CsvParser, isBlank, quotedCell, seenSeparators } from '../../../wasm/src/shared/csv.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
+import { personOfId } from '../../../wasm/src/shared/person.ts';
 
 export class CsvError extends Error {}
 
@@ -226,12 +227,14 @@ export function textsOf({ values, faults, written }: Column): string[] {
 }
 
 /**
- * Returns the table as CSV, with the numbers as parsed and the cells that identify persons as
- * written. Its own names stay as they are, because programs look columns up by them.
+ * Returns the table as CSV, with the numbers as parsed and one spelling for the ids of a person. Its
+ * own names stay as they are, because programs look columns up by them.
  */
-export function csvText(csv: Csv, person: string): string {
+export function csvText(csv: Csv, { person, areNumbers }: { person: string; areNumbers: boolean }): string {
   const columns = csv.columns.map((column) =>
-    textsOf(column.name === person ? column : { ...column, written: [] }),
+    column.name === person
+      ? textsOf(column).map((id) => personOfId(id, areNumbers) ?? id)
+      : textsOf({ ...column, written: [] }),
   );
   const lines = [csv.columns.map(({ name }) => name)];
   for (let row = 0; row < csv.numRows; ++row) lines.push(columns.map((texts) => texts[row]!));

@@ -52,7 +52,7 @@ interface Draft extends RoleChoice {
 }
 
 /** Settings in which no column has a role. */
-const noRoles = { person: '', time: '', bucket: 'day', from: '', to: '' } as const;
+const noRoles = { person: '', ids: 'texts', time: '', bucket: 'day', from: '', to: '' } as const;
 
 export interface DataEvents {
   /** Called with the settings that a choice changes. */
@@ -156,8 +156,8 @@ export class DataPanel {
 
   /** Builds the records, cached until the columns, roles or limits change. */
   private makeRecords(csv: Csv, columns: readonly string[], roles: Roles, limit: Limit): Records {
-    const { person, time, bucket, from, to } = roles;
-    const only = { person, time, bucket, from, to };
+    const { person, ids, time, bucket, from, to } = roles;
+    const only = { person, ids, time, bucket, from, to };
     const key = JSON.stringify([columns, only, limit]);
     if (this.made?.key !== key || this.made.csv !== csv) {
       this.made = { key, csv, records: recordsOf(csv, columns, only, limit) };
@@ -252,13 +252,13 @@ export class DataPanel {
     const { csv } = this;
     if (settings.source === 'synthetic' || csv === null) return null;
     const isOwn = settings.source === 'own';
-    const { person, time, bucket, from, to } = settings;
+    const { person, ids, time, bucket, from, to } = settings;
     return {
       name: isOwn ? 'data.csv' : `examples/${settings.source}.csv`,
       columns: this.columnsOf(settings),
       label: learnsFrom(settings) ? settings.label : '',
-      ...{ person, time, bucket, from, to },
-      text: isOwn ? () => csvText(csv, person) : null,
+      ...{ person, ids, time, bucket, from, to },
+      text: isOwn ? () => csvText(csv, { person, areNumbers: ids === 'numbers' }) : null,
     };
   }
 
@@ -517,8 +517,8 @@ function draftOf(csv: Csv, settings: Settings | null): Draft {
 }
 
 function roleChoiceOf(settings: Settings): RoleChoice {
-  const { person, time, bucket, from, to, participations, minSeparation } = settings;
-  return { person, time, bucket, from, to, participations, minSeparation };
+  const { person, ids, time, bucket, from, to, participations, minSeparation } = settings;
+  return { person, ids, time, bucket, from, to, participations, minSeparation };
 }
 
 /**

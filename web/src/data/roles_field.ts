@@ -4,7 +4,8 @@
 
 import { h } from '../page/dom.ts';
 import { count, percent } from '../page/format.ts';
-import { buckets, isTimeColumn, type Bucket, type Records, type Roles } from './contributions.ts';
+import { buckets, idKinds, isTimeColumn } from './contributions.ts';
+import type { Bucket, Ids, Records, Roles } from './contributions.ts';
 import type { Csv } from './csv.ts';
 
 /** Roles of columns, and the limit on the rows of one person. */
@@ -20,6 +21,7 @@ export interface RolesEvents {
 }
 
 const rowText = 'The column that names the person. With it, persons are protected; without it, rows are.';
+const idsTitle = 'As numbers, 7, 7.0 and 007 are one person. As texts they are three.';
 const eventText = 'Says when a row happened. All rows of a day, say, are then one step.';
 
 export class RolesField {
@@ -32,6 +34,7 @@ export class RolesField {
   readonly limits: HTMLElement;
   /** Shown below the time column. */
   readonly bucketLine: HTMLElement;
+  private readonly ids = h('select', { id: 'set-ids', title: idsTitle });
   private readonly bucket = h('select', { id: 'set-bucket' });
   private readonly from = this.edge('from');
   private readonly to = this.edge('to');
@@ -45,11 +48,14 @@ export class RolesField {
     this.bucket.addEventListener('change', () =>
       events.chosen({ bucket: this.bucket.value as Bucket }),
     );
+    this.ids.append(...idKinds.map((name) => h('option', { value: name }, name)));
+    this.ids.addEventListener('change', () => events.chosen({ ids: this.ids.value as Ids }));
     this.most = this.count('set-person-most', 'participations');
     this.apart = this.count('set-person-apart', 'minSeparation');
     this.limits = h(
       'p',
       { class: 'limits' },
+      h('label', { class: 'inline' }, 'ids are ', this.ids),
       h('label', { class: 'inline' }, 'at most ', this.most, ' steps of a person'),
       h('label', { class: 'inline' }, 'at least ', this.apart, ' steps apart'),
     );
@@ -78,6 +84,7 @@ export class RolesField {
       .filter((name) => !times.includes(name) && !summed.includes(name));
     this.person.replaceChildren(...options(others, 'none: protect rows'));
     this.person.value = choice.person;
+    this.ids.value = choice.ids;
     this.time.replaceChildren(...options(times, 'none: every row is a step'));
     this.time.value = choice.time;
     this.bucket.value = choice.bucket;

@@ -145,7 +145,7 @@ export class App {
       }
       Object.assign(settings, {
         ...{ source: 'synthetic', columns: [], label: '' },
-        ...{ person: '', time: '', from: '', to: '' },
+        ...{ person: '', ids: defaults.ids, time: '', from: '', to: '' },
       });
     }
     this.wanted = settings;

@@ -41,7 +41,7 @@ const unused = ['loss', 'lambda', 'descent', 'table', 'batchSize'];
  * Returns the flags for the user column and its limits, and for the time column that defines steps.
  */
 function roleFlags(
-  { person, time, bucket, from, to }: Roles,
+  { person, ids, time, bucket, from, to }: Roles,
   participation?: Participation,
 ): string[] {
   const flags = time === '' ? [] : [`--time-column ${quoted(time)} --bucket ${bucket}`];
@@ -51,6 +51,7 @@ function roleFlags(
   const { participations = 1, minSeparation = 1 } =
     typeof participation === 'object' && 'participations' in participation ? participation : {};
   flags.push(`--user-column ${quoted(person)} --max-contributions ${participations}`);
+  if (ids === 'numbers') flags.push('--user-numbers');
   if (minSeparation > 1) flags.push(`--min-separation ${minSeparation}`);
   return flags;
 }

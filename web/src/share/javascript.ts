@@ -89,6 +89,7 @@ function eventsOf(options: SimulationOptions, file: Source): string {
     ...(mechanismLambda === undefined ? {} : { lambda: mechanismLambda }),
     insecureSeed: noiseSeed,
     dimension: file.columns.length,
+    ...(file.person !== '' && file.ids === 'numbers' && { userNumbers: true }),
   };
   const person = `row[names.indexOf(${JSON.stringify(file.person)})]`;
   const each = file.person === '' ? 'valuesOf(row)' : `${person}, valuesOf(row)`;
