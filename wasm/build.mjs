@@ -18,6 +18,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
+import ts from 'typescript';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = join(root, 'wasm/src');
@@ -166,6 +167,26 @@ async function keepDeclarations(dist, out) {
 }
 
 /**
+ * Lets every optional property be undefined, as it may be at run time, also in projects with
+ * `exactOptionalPropertyTypes`. Our own sources stay exact.
+ */
+function withUndefined(text) {
+  const places = [];
+  const visit = (node) => {
+    const { type, questionToken } = node;
+    if (ts.isPropertySignature(node) && questionToken && !/\bundefined$/.test(type.getText())) {
+      const isOpen = ts.isFunctionTypeNode(type);
+      places.push([type.end, `${isOpen ? ')' : ''} | undefined`]);
+      if (isOpen) places.push([type.getStart(), '(']);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('.d.ts', text, ts.ScriptTarget.Latest, true));
+  places.sort(([a], [b]) => b - a);
+  return places.reduce((all, [at, more]) => all.slice(0, at) + more + all.slice(at), text);
+}
+
+/**
  * Writes the declarations of the entries and of everything they import, all in one folder, because
  * the source folders are not part of the package.
  */
@@ -188,10 +209,11 @@ async function declarations(out, scratch) {
     done.add(file);
     const nested = await readFile(join(scratch, file), 'utf8');
     const imported = /((?:from|import\() ?['"])(\.\.?\/[\w/.-]+)\.js(?=['"])/g;
-    const text = nested.replace(imported, (_, head, name) => {
+    const flat = nested.replace(imported, (_, head, name) => {
       wanted.push(`${join(dirname(file), name)}.d.ts`);
       return `${head}./${basename(name)}.js`;
     });
+    const text = withUndefined(flat);
     if (written.has(basename(file))) fail(`two declarations are called ${basename(file)}`);
     written.add(basename(file));
     const line = '// SPDX-License-Identifier: Apache-2.0\n';

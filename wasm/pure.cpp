@@ -4,11 +4,13 @@
 
 #include <emscripten/val.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 
 #include "convert.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
@@ -39,6 +41,9 @@ val pure_error(const val& options) {
   const double max_error = claim.max_error * claim.noise_multiplier;
   const double mean_error = claim.mean_error * claim.noise_multiplier;
   const double aim = text(options, "objective") == "max" ? max_error : mean_error;
+  if (!std::isfinite(aim)) {
+    fail_argument("compare", "epsilon", "large enough for finite errors", to_text(claim.epsilon));
+  }
   val errors = val::object();
   errors.set("parameters", to_object(claim.parameters));
   errors.set("sensitivity", claim.sensitivity);

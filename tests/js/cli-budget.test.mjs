@@ -403,7 +403,7 @@ test('budget: a state of an older version, without marks, continues and gets one
   assert.match(read(path).releases[0].run, /^[0-9a-f]{32}$/);
   // Without its marks, the state is a copy from before the last run.
   writeFileSync(state, stored.subarray(0, stored.length - marks));
-  await fails(run, 2, /is an old copy: 1 steps are released in it, 2 by/, { input });
+  await fails(run, 2, /is an old copy: 1 step is released in it, 2 by/, { input });
   const bad = { ...read(path), releases: [{ ...read(path).releases[0], run: 5 }] };
   writeFileSync(path, JSON.stringify(bad));
   await fails(run, 2, /a release in it has a run that is not a text/, { input });

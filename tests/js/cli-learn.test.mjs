@@ -501,7 +501,7 @@ test('learn: several passes are one stream in which every row comes again', asyn
   const bothWays = await dpFtrl([...learn, '--batch', '30', '--passes', '2', path]);
   assert.match(bothWays.stderr, /horizon 28 batches of 30 rows in 2 passes \(/);
   const wrong = ['--passes', '2', '--steps', '801', path];
-  await fails([...learn, ...wrong], 2, /2 passes over 400 rows have 800 steps, not 801/);
+  await fails([...learn, ...wrong], 2, /2 passes over 400 rows: 800 steps, not 801/);
   await fails([...learn, '--passes', '2', '--epochs', '2', path], 2, /: not with --epochs/);
 });
 

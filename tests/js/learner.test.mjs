@@ -170,7 +170,7 @@ test('learner: a loss given as a function teaches what the loss of that name tea
       () => learner.learn([1, 1], [1]),
       TypeError,
       'wrong_length',
-      /loss: slopes must have 1 entries, got 2/,
+      /loss: slopes must have 1 entry, got 2/,
     );
     assert.equal(learner.numWaiting, 0);
   });
@@ -387,7 +387,7 @@ test('bad input: the error names a refused example, and those before it count', 
       () => learner.learn([1, 1], [1], new Float64Array(2)),
       TypeError,
       'wrong_length',
-      /predictions must have 1 entries/,
+      /predictions must have 1 entry/,
     );
     learner.learn([1, 0, 0, 1], [1, 0]);
     rejects(() => learner.learn([1, 1], [1]), DpError, 'past_horizon', /horizon 3/);

@@ -86,12 +86,12 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
   /** As in the library, but the object lives in the worker: {@link api.DpFtrl.prefixSum}. */
   prefixSum(
-    options: api.PrefixSumOptions | api.PureSumOptions,
+    options: api.PureSumOptions | api.PrefixSumOptions,
     call?: OptimizeCallOptions,
   ): Promise<RemotePrefixSum>;
   /** As in the library, but the object lives in the worker: {@link api.DpFtrl.peopleSum}. */
   peopleSum(
-    options: api.PeopleSumOptions | api.PurePeopleSumOptions,
+    options: api.PurePeopleSumOptions | api.PeopleSumOptions,
     call?: OptimizeCallOptions,
   ): Promise<RemotePeopleSum>;
   /** As in the library, but the object lives in the worker: {@link api.DpFtrl.statistic}. */

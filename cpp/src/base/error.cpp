@@ -113,8 +113,9 @@ void require_all_finite(std::string_view function, std::string_view parameter,
 void require_length(std::string_view function, std::string_view parameter, std::int64_t length,
                     std::int64_t expected) {
   if (length == expected) return;
-  fail(ErrorCode::wrong_length, function, parameter, "must have " + to_text(expected) + " entries",
-       to_text(length));
+  const std::string_view noun = expected == 1 ? " entry" : " entries";
+  fail(ErrorCode::wrong_length, function, parameter,
+       std::string("must have ").append(to_text(expected)).append(noun), to_text(length));
 }
 
 }  // namespace dpftrl

@@ -368,12 +368,14 @@ double rho_from_pure_dp(double epsilon) {
 
 double rho_from_mu(double mu) {
   require_positive("rho_from_mu", "mu", mu);
-  const double square = mu * mu;
-  if (!(square < kInfinity))
+  const double half = 0.5 * mu;  // mu^2 may overflow where mu^2 / 2 does not
+  const double product = half * mu;
+  // Below 1e-281 the residual itself may underflow, so always round up.
+  const bool exact = product > 1e-281 && std::fma(half, mu, -product) <= 0;
+  const double rho = exact ? product : up(product);
+  if (!(rho < kInfinity))
     fail_argument("rho_from_mu", "mu", "small enough for a finite rho", to_text(mu));
-  // Below 1e-280 the residual itself may underflow, so always round up.
-  const bool exact = square > 1e-280 && std::fma(mu, mu, -square) <= 0;
-  return exact ? 0.5 * square : up(0.5 * square);
+  return rho;
 }
 
 double mu_from_rho(double rho) {

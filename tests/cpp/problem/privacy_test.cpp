@@ -462,6 +462,7 @@ TEST(Privacy, rho_of_mu_is_rounded_up_and_mu_of_rho_is_rounded_down) {
   }
   EXPECT_EQ(mu_from_rho(5e-324) > 0, true);
   EXPECT_EQ(rho_from_mu(1e-300), 5e-324);
+  EXPECT_EQ(rho_from_mu(0x1.8p511), 0x1.2p1022);  // mu^2 overflows, mu^2 / 2 does not
   EXPECT_EQ(mu_from_rho(1.7e308), mu_from_rho(1.7e308 / 4) * 2);
 }
 

@@ -209,7 +209,7 @@ TEST(QueryMechanism, factorizations_that_integers_do_not_bear_are_refused) {
           "factors[0].encoder must be between");
   refused(IntegerMatrix::Constant(1, 2, std::numeric_limits<std::int64_t>::min()),
           Matrix::Ones(1, 1), "factors[0].encoder must be between");
-  refused(one, Matrix::Ones(1, 2), "factors[0].decoder must have 1 entries", "wrong_length");
+  refused(one, Matrix::Ones(1, 2), "factors[0].decoder must have 1 entry", "wrong_length");
   refused(IntegerMatrix(0, 1), Matrix(1, 0), "factors[0].encoder must have between 1");
   refused(one, Matrix::Constant(1, 1, std::numeric_limits<double>::quiet_NaN()),
           "factors[0].decoder[0]");

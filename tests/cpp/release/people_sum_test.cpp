@@ -172,10 +172,10 @@ TEST(PeopleSum, what_is_refused_changes_nothing) {
   EXPECT_ERROR(sums.contribute(1, std::array{kNan}), "invalid_argument",
                "people_sum: values[0] must be finite, got NaN");
   EXPECT_ERROR(sums.contribute(1, std::array{1.0, 1.0}), "wrong_length",
-               "values must have 1 entries, got 2");
+               "values must have 1 entry, got 2");
   std::array<double, 1> total{};
   std::array<double, 2> wide{};
-  EXPECT_ERROR(sums.release(wide), "wrong_length", "noisy must have 1 entries, got 2");
+  EXPECT_ERROR(sums.release(wide), "wrong_length", "noisy must have 1 entry, got 2");
   EXPECT_EQ(sums.step(), 0);
   // Refused contributions did not use up the pattern of person 1.
   EXPECT_TRUE(sums.contribute(1, std::array{1.0}));

@@ -835,8 +835,8 @@ TEST(PrefixSum, a_refused_contribution_changes_nothing) {
   sums.contribute(good);
   undisturbed.contribute(good);
   EXPECT_ERROR(sums.contribute(bad), "invalid_argument", "must be finite, got NaN");
-  EXPECT_ERROR(sums.contribute(wide), "wrong_length", "contribution must have 1 entries, got 2");
-  EXPECT_ERROR(sums.release(wide), "wrong_length", "noisy must have 1 entries, got 2");
+  EXPECT_ERROR(sums.contribute(wide), "wrong_length", "contribution must have 1 entry, got 2");
+  EXPECT_ERROR(sums.release(wide), "wrong_length", "noisy must have 1 entry, got 2");
   sums.release(noisy);
   undisturbed.release(expected);
   EXPECT_EQ(noisy, expected);

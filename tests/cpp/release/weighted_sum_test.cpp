@@ -498,7 +498,7 @@ TEST(WeightedSum, bad_records_change_nothing_and_the_horizon_ends) {
   for (std::int64_t t = 0; t < 3; ++t) {
     EXPECT_ERROR(sums.release(std::array{kNan}, noisy), "invalid_argument", "must be finite");
     EXPECT_ERROR(sums.contribute(std::array{kNan}), "invalid_argument", "must be finite");
-    EXPECT_ERROR(sums.release(two, noisy), "wrong_length", "record must have 1 entries, got 2");
+    EXPECT_ERROR(sums.release(two, noisy), "wrong_length", "record must have 1 entry, got 2");
     sums.release(record_of(t, 1), noisy);
     undisturbed.release(record_of(t, 1), expected);
     EXPECT_EQ(noisy, expected);

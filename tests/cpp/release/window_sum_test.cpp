@@ -485,7 +485,7 @@ TEST(WindowSum, bad_records_change_nothing_and_the_horizon_ends) {
   for (std::int64_t t = 0; t < 4; ++t) {
     EXPECT_ERROR(sums.release(std::array{kNan}, noisy), "invalid_argument", "must be finite");
     EXPECT_ERROR(sums.contribute(std::array{kNan}), "invalid_argument", "must be finite");
-    EXPECT_ERROR(sums.release(two, noisy), "wrong_length", "record must have 1 entries, got 2");
+    EXPECT_ERROR(sums.release(two, noisy), "wrong_length", "record must have 1 entry, got 2");
     EXPECT_ERROR(sums.release_batch(std::array{0.5, kNan}, two, 2),
                  t < 3 ? "invalid_argument" : "past_horizon", t < 3 ? "must be finite" : "horizon");
     sums.release(window_record(t, 1), noisy);

@@ -7,7 +7,7 @@ import type { Glue } from 'dp-ftrl:glue';
 import { optionsObject, wrongType } from '../core/check.js';
 import { Core, type Renewal } from '../core/core.js';
 import { DpError } from '../core/errors.js';
-import { compileSource, type WasmSource } from '../core/source.js';
+import { compileSource, memoryError, type WasmSource } from '../core/source.js';
 import type { LoadOptions } from '../types/all.js';
 
 /** A module of the core, and how the API is made from an instance of it. */
@@ -64,6 +64,8 @@ async function instantiate<Api>(
     core = await Core.create(edition.glue, module, renewal);
     version = core.call('version');
   } catch (cause) {
+    const exhausted = memoryError(cause);
+    if (exhausted) throw exhausted;
     const what = `load: the WebAssembly module is not the one of dp-ftrl ${PACKAGE_VERSION}`;
     throw new DpError('load_failed', what, { cause });
   }

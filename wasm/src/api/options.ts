@@ -6,11 +6,12 @@ import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/
 import type { CoreFactorization, CoreMechanism, CoreParameters, CoreTable } from '../core/core.js';
 import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.js';
 import { makeError, within, type Where } from '../core/errors.js';
+import { counted } from '../shared/counted.js';
 import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, defaultMechanism } from '../shared/defaults.js';
 import { NEIGHBOURS, OBJECTIVES, PURE_MECHANISM } from '../shared/defaults.js';
 import { PARAMETER_NAMES, PARAMETERS } from '../shared/parameters.js';
 import type { ParameterName } from '../shared/parameters.js';
-import type { MechanismName } from '../types/all.js';
+import type { CatalogueEntry, MechanismName } from '../types/all.js';
 import { readStrategy, type ReadStrategy } from './strategy.js';
 
 const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
@@ -95,7 +96,7 @@ export function readWorkload(where: Where, given: unknown, numSteps: number): Co
     const length = kind === 'rates' ? numSteps : numSteps * numSteps;
     const expression = kind === 'rates' ? '{numSteps}' : '{numSteps} * {numSteps}';
     if (workload.values.length !== length) {
-      throw wrongLength(where, kind, `${expression} = ${length} entries`, workload.values.length);
+      throw wrongLength(where, kind, `${expression} = ${counted(length, 'entry', 'entries')}`, workload.values.length);
     }
   }
   return workload;
@@ -148,6 +149,24 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
     case 'numbers':
       return float64s(reader.where, name, reader.raw(name));
   }
+}
+
+/**
+ * Returns the parameters of a mechanism among options whose `lambda` is the learner's: theirs is
+ * called `mechanismLambda`.
+ */
+export function withOwnLambda(
+  reader: Reader,
+  { mechanism, parameters }: CoreFactorization,
+  catalogue: readonly CatalogueEntry[],
+): CoreParameters {
+  const lambda = reader.numberOr('mechanismLambda', undefined);
+  const taken = catalogue.find(({ name }) => name === mechanism)?.parameters;
+  if (lambda !== undefined && !taken?.includes('lambda')) {
+    const constraint = `is not a parameter of ${mechanism}`;
+    throw makeError('invalid_argument', reader.where, { parameter: 'mechanismLambda', constraint });
+  }
+  return { ...parameters, lambda };
 }
 
 /** Reads every parameter by name; undefined for those not given. */
@@ -289,13 +308,13 @@ export function readTable(where: Where, value: unknown): CoreTable {
   if (numColumns < 1) throw outOfRange(where, 'numColumns', 'at least 1', numColumns);
   const values = float64s(where, 'values', reader.raw('values'));
   if (values.length !== numRows * numColumns) {
-    const wanted = `{numRows} * {numColumns} = ${numRows * numColumns} entries`;
+    const wanted = `{numRows} * {numColumns} = ${counted(numRows * numColumns, 'entry', 'entries')}`;
     throw wrongLength(where, 'values', wanted, values.length);
   }
   if (!reader.has('labels')) return { numRows, numColumns, values, labels: undefined };
   const labels = float64s(where, 'labels', reader.raw('labels'));
   if (labels.length !== numRows) {
-    throw wrongLength(where, 'labels', `{numRows} = ${numRows} entries`, labels.length);
+    throw wrongLength(where, 'labels', `{numRows} = ${counted(numRows, 'entry', 'entries')}`, labels.length);
   }
   return { numRows, numColumns, values, labels };
 }
@@ -308,12 +327,12 @@ export function countRecords(
   name = 'records',
 ): number {
   if (records.length % dimension !== 0) {
-    const wanted = `a multiple of {dimension} = ${dimension} entries`;
+    const wanted = `a multiple of {dimension} = ${counted(dimension, 'entry', 'entries')}`;
     throw wrongLength(where, name, wanted, records.length);
   }
   return records.length / dimension;
 }
 
 export function requireLength(where: Where, name: string, got: number, wanted: number): void {
-  if (got !== wanted) throw wrongLength(where, name, `${wanted} entries`, got);
+  if (got !== wanted) throw wrongLength(where, name, counted(wanted, 'entry', 'entries'), got);
 }

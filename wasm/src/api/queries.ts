@@ -8,6 +8,7 @@ import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from '
 import { makeError, within, type Where } from '../core/errors.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
 import { withKey } from '../core/key.js';
+import { counted } from '../shared/counted.js';
 import { MEASUREMENTS, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
 import type { Neighbours, Queries, QueryAnswers, QueryMatrices } from '../types/all.js';
 import type { ChooseOptions, EstimateCountOptions, EstimatedCount } from '../types/all.js';
@@ -51,7 +52,7 @@ function readMatrix(where: Where, value: unknown): { size: number; values: Float
   rows.forEach((row, i) => {
     if (row.length !== width) {
       const value = String(row.length);
-      const constraint = `must have ${width} entries`;
+      const constraint = `must have ${counted(width, 'entry', 'entries')}`;
       throw makeError('wrong_length', where, { parameter: `matrix[${i}]`, constraint, value });
     }
     values.set(row, i * width);

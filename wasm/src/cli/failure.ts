@@ -105,9 +105,21 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   decay: '--workload decay',
   rates: '--workload rates',
   matrix: '--workload matrix',
-  grid: 'the grid made for --clip',
-  noiseStddev: 'the noise made for --clip',
+  mechanismLambda: '--lambda',
 };
+
+/** Package options that the command or the package makes from others, if they are not typed. */
+const MADE_FROM: Readonly<Record<string, { what: string; options: readonly string[] }>> = {
+  mu: { what: 'the mu', options: ['--epsilon'] },
+  grid: { what: 'the grid', options: ['--epsilon', '--clip'] },
+  noiseStddev: { what: 'the noise', options: ['--epsilon', '--clip'] },
+  numSteps: { what: 'the number of steps', options: ['--passes', '--from', '--to'] },
+  lambda: { what: 'the regularisation', options: ['--radius', '--clip', '--l1', '--group-norm'] },
+  numCandidates: { what: 'the number of candidates', options: ['--tune', '--tune-clip'] },
+};
+
+/** Whether an option, with its dashes, is among those that were typed. */
+export type IsTyped = (option: string) => boolean;
 
 /** Names that depend on the call, or on a part of it. */
 const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -132,16 +144,27 @@ function nameFor({ call = '', part }: Refusal): NameOf {
   };
 }
 
-/** Words a refusal by the package with the option names of the command. */
-export function inOptions(refusal: Refusal): string {
-  return inWords(refusal, nameFor(refusal));
+/**
+ * Words a refusal by the package with the option names of the command. What was made from other
+ * options than its own is called by what it is, as its option would be new to the reader.
+ */
+export function inOptions(refusal: Refusal, isTyped: IsTyped = () => true): string {
+  const nameOf = nameFor(refusal);
+  return inWords(refusal, (path) => {
+    const option = nameOf(path);
+    const [typed] = option.split(/[ [(.]/) as [string];
+    const made = MADE_FROM[path];
+    if (!made || (typed.startsWith('--') && isTyped(typed))) return option;
+    const from = made.options.filter(isTyped);
+    return from.length === 0 ? made.what : `${made.what} made from ${listed(from, 'and')}`;
+  });
 }
 
 /** Returns an error's message, with the option names of the command, and its notes. */
-export function wordsOf(error: unknown): string {
+export function wordsOf(error: unknown, isTyped?: IsTyped): string {
   if (!(error instanceof Error)) return String(error);
   const refusal = refusalOf(error);
-  const words = refusal.constraint === undefined ? error.message : inOptions(refusal);
+  const words = refusal.constraint === undefined ? error.message : inOptions(refusal, isTyped);
   return [words, ...(notes.get(error) ?? [])].join('; ');
 }
 
@@ -152,11 +175,12 @@ export function addNote(error: Error, note: string): void {
   notes.set(error, [...(notes.get(error) ?? []), note]);
 }
 
-/** Returns the error's message on one line, with the faulty cell if `showsCells`. */
-export function lineOf(error: unknown, showsCells: boolean): string {
+/** Returns the error's message on one line, for a command line with these options. */
+export function lineOf(error: unknown, isTyped: IsTyped): string {
+  const showsCells = isTyped('--show-nonprivate');
   const { cell } = error instanceof Misuse ? error : { cell: undefined };
   const shown = showsCells && cell ? ` (the cell is ${JSON.stringify(cell.slice(0, 40))})` : '';
-  return `${wordsOf(error)}${shown}`.split(/\s+/).join(' ').trim();
+  return `${wordsOf(error, isTyped)}${shown}`.split(/\s+/).join(' ').trim();
 }
 
 /** Most names with a common beginning that are suggested. */

@@ -125,7 +125,8 @@ async function main(): Promise<number> {
   } catch (error) {
     await nameLonger(error);
     const who = name !== undefined && isCommand(name) ? `dp-ftrl ${name}` : 'dp-ftrl';
-    const line = `${who}: ${lineOf(error, argv.includes('--show-nonprivate'))}\n`;
+    const typed = argv.map((word) => word.split('=')[0]);
+    const line = `${who}: ${lineOf(error, (option) => typed.includes(option))}\n`;
     // An intentional end (closed pipe or signal) needs a message only if steps are released.
     const isAsked = error instanceof ClosedPipe || error instanceof Interrupted;
     if (!isAsked || error.mustBeSaid) {

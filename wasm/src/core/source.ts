@@ -49,10 +49,22 @@ function isForbidden(): boolean {
 }
 
 /**
+ * Returns the error for a module that found no memory. The engines throw a RangeError for that
+ * alone: other failures of a module have types of their own.
+ */
+export function memoryError(cause: unknown): DpError | undefined {
+  if (!(cause instanceof RangeError)) return undefined;
+  const what = 'load: not enough memory or address space for the WebAssembly';
+  return new DpError('resource_exhausted', `${what} (${cause.message})`, { cause });
+}
+
+/**
  * Returns the error for a failed compilation, caused by a policy of the page or host or by bytes
  * that are not a module.
  */
 function compileError(cause: unknown, from: string, bytes?: Uint8Array<ArrayBuffer>): DpError {
+  const exhausted = memoryError(cause);
+  if (exhausted) return exhausted;
   const why = cause instanceof Error ? cause.message : String(cause);
   if (isForbidden() || (bytes !== undefined && WebAssembly.validate(bytes))) {
     return new DpError(

@@ -284,7 +284,7 @@ export interface DpFtrl {
    * sums.dispose();
    * ```
    */
-  prefixSum(options: PrefixSumOptions | PureSumOptions): PrefixSum;
+  prefixSum(options: PureSumOptions | PrefixSumOptions): PrefixSum;
   /**
    * Creates a private running total of people's contributions.
    * @example
@@ -301,7 +301,7 @@ export interface DpFtrl {
    * minutes.dispose();
    * ```
    */
-  peopleSum(options: PeopleSumOptions | PurePeopleSumOptions): PeopleSum;
+  peopleSum(options: PurePeopleSumOptions | PeopleSumOptions): PeopleSum;
   /**
    * Learns a private linear model from a whole table. All other settings are chosen from public
    * numbers: rows, columns, loss, epsilon and delta. If there are enough rows, it releases second
@@ -574,7 +574,7 @@ export interface DpFtrl {
    * await store.close();
    * ```
    */
-  ledger(options: LedgerOptions | PureLedgerOptions): Promise<ReleaseLedger>;
+  ledger(options: PureLedgerOptions | LedgerOptions): Promise<ReleaseLedger>;
   /**
    * Opens a `peopleSum` whose state is kept in a store: the totals, which contributions of each
    * person counted and when, and those to the open step.
@@ -594,7 +594,7 @@ export interface DpFtrl {
    * await store.close();
    * ```
    */
-  peopleLedger(options: PeopleLedgerOptions | PurePeopleLedgerOptions): Promise<PeopleLedger>;
+  peopleLedger(options: PurePeopleLedgerOptions | PeopleLedgerOptions): Promise<PeopleLedger>;
   /**
    * Creates private moments of a stream: count, means, variances and covariances with intervals,
    * from one privacy budget.

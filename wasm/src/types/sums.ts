@@ -8,6 +8,8 @@ import type { MechanismOptions } from './mechanism.js';
 import type { UnitError, UnitErrorOptions } from './unit-error.js';
 
 export interface PrefixSumOptions extends MechanismOptions {
+  /** True for totals without a delta: see `PureSumOptions`. */
+  pure?: false;
   /** Number of entries of each record. Default 1. */
   dimension?: number;
   /**
@@ -41,6 +43,8 @@ export interface PureSumOptions
     'numSteps' | 'epsilon' | 'neighbours' | 'participation' | 'dimension' | 'insecureSeed'
   > {
   pure: true;
+  /** Not with `pure`. */
+  delta?: undefined;
   /** l1-norm to which each record is clipped, in input units. Default 1. */
   clipNorm?: number;
   /** The only mechanism for pure-DP totals. */

@@ -135,7 +135,7 @@ TEST(Ftrl, bad_options_are_refused_by_name) {
   EXPECT_EQ(message({.dimension = 1, .lambda = 1, .domain = nullptr, .start = {}}),
             "invalid_argument | ftrl: domain must be given");
   EXPECT_EQ(message({.dimension = 1, .lambda = 1, .domain = ball, .start = Vector::Zero(2)}),
-            "wrong_length | ftrl: start must have 1 entries, got 2");
+            "wrong_length | ftrl: start must have 1 entry, got 2");
   EXPECT_EQ(
       message({.dimension = 1, .lambda = 1, .domain = ball, .start = Vector::Constant(1, 2.0)}),
       "invalid_argument | ftrl: start must be a point of the domain, got one of norm 2");

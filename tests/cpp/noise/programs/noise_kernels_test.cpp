@@ -514,7 +514,7 @@ TEST(NoiseKernels, malformed_toeplitz_and_recursive_forms_are_refused) {
   expect_refusal(MovingSumDecoder{wavy((1 << 14) + 1, 1, 0)},
                  "coefficients must have between 1 and 16384 entries, got 16385");
   expect_refusal(MovingSumDecoder{{kNan}}, "coefficients[0] must be at most 2^20");
-  expect_refusal(BufferedDecoder{{0.5}, {}}, "weights must have 1 entries, got 0");
+  expect_refusal(BufferedDecoder{{0.5}, {}}, "weights must have 1 entry, got 0");
   expect_refusal(BufferedDecoder{{1}, {0.5}}, "decays[0] must be at least 0 and below 1, got 1");
   expect_refusal(BufferedDecoder{{kNan}, {0.5}}, "decays[0] must be at least 0");
   expect_refusal(BufferedDecoder{{0.5}, {kNan}}, "weights[0] must be at most 2^20");

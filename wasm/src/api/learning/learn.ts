@@ -11,6 +11,7 @@ import { makeLearner } from './learner.js';
 import { readInputs, scaled } from './model.js';
 import { learnerDefaults, takesLatest, withRanges } from './setup.js';
 import { TailAverage } from './tail-average.js';
+import { counted } from '../../shared/counted.js';
 
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
 const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses', 'rates'] as const;
@@ -31,7 +32,8 @@ export interface Table {
 function unnamed(where: Where, numFeatures: number, numRows: number): ModelInput[] {
   const width = numFeatures / numRows;
   if (!Number.isInteger(width) || width === 0) {
-    const constraint = `must have a multiple of ${numRows} entries, as many for each of {labels}`;
+    const constraint = `must have a multiple of ${counted(numRows, 'entry', 'entries')}, ` +
+      'as many for each of {labels}';
     const value = String(numFeatures);
     throw makeError('wrong_length', where, { parameter: 'features', constraint, value });
   }

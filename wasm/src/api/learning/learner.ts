@@ -7,7 +7,8 @@ import type { Instance } from '../../core/handle.js';
 import { ExampleHandle } from './example-handle.js';
 import { withKey } from '../../core/key.js';
 import { LOSS_OPTIONS, readLearnerLoss, readPenalisedSteps, STEP_OPTIONS } from './loss.js';
-import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, requireLength } from '../options.js';
+import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism } from '../options.js';
+import { requireLength, withOwnLambda } from '../options.js';
 import { MODEL } from './model.js';
 import { identityOf, openStored, pack, packBase, readMemo, type Stored } from '../../stores/stored.js';
 import { MODE_OPTIONS, readMode } from '../sums/totals.js';
@@ -316,13 +317,12 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
 }
 
 /** Reads a learner's options, completed with defaults and of the right types. */
-function readLearner(reader: Reader, { mechanisms }: Instance) {
+function readLearner(reader: Reader, { mechanisms, catalogue }: Instance) {
   const mechanism = readPrefixMechanism(reader, mechanisms);
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   const complete = {
     ...mechanism,
-    // Here the option `lambda` is the learner's.
-    parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
+    parameters: withOwnLambda(reader, mechanism, catalogue),
     ...readMode(reader),
     dimension: reader.countOr('dimension', 1),
     ...loss,

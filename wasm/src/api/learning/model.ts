@@ -8,6 +8,7 @@ import { makeError, within, type Where } from '../../core/errors.js';
 import type { LearnedModel, ModelInput } from '../../types/all.js';
 import { requireLength } from '../options.js';
 import { LOSSES } from './loss.js';
+import { counted } from '../../shared/counted.js';
 
 export const MODEL = { format: 'dp-ftrl model', version: 1 } as const;
 
@@ -104,7 +105,7 @@ export function predict(model: unknown, features: unknown, out?: Float64Array): 
   if (width === 0 || rows.length % width !== 0) {
     throw makeError('wrong_length', where, {
       parameter: 'features',
-      constraint: `must have a multiple of ${width} entries, one for each input`,
+      constraint: `must have a multiple of ${counted(width, 'entry', 'entries')}, one for each input`,
       value: String(rows.length),
     });
   }

@@ -4,7 +4,8 @@ import { outOfRange, Reader, wrongType } from '../../core/check.js';
 import type { CoreSimulation } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
-import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism, readTable } from '../options.js';
+import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism } from '../options.js';
+import { readTable, withOwnLambda } from '../options.js';
 import { LOSS_OPTIONS, readLoss, readSteps } from './loss.js';
 import type { HeldOutRisk, Simulation } from '../../types/all.js';
 import type { SimulationChunk } from '../../types/all.js';
@@ -79,8 +80,7 @@ export function makeSimulation(instance: Instance, options: unknown): Simulation
   const mechanism = readPrefixMechanism(reader, instance.mechanisms);
   const complete = {
     ...mechanism,
-    // Here the option `lambda` is the learner's.
-    parameters: { ...mechanism.parameters, lambda: reader.numberOr('mechanismLambda', undefined) },
+    parameters: withOwnLambda(reader, mechanism, instance.catalogue),
     dimension,
     stream: reader.oneOfOr('stream', STREAMS),
     streamSeed: reader.seedOr('streamSeed', 1n),

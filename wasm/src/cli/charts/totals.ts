@@ -6,6 +6,7 @@ import type { Totals, Workload } from '../../types/all.js';
 import { eachStep, type Released } from '../input/steps.js';
 import { workloadText } from '../options/workload.js';
 import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
+import { counted } from '../../shared/counted.js';
 
 interface Options {
   columns: readonly string[];
@@ -18,7 +19,7 @@ interface Options {
 function titleOf(workload: Workload): string {
   if (workload === 'prefix') return 'Private running totals';
   return typeof workload === 'object' && 'window' in workload
-    ? `Private sums of the last ${workload.window} steps`
+    ? `Private sums of the last ${counted(workload.window, 'step')}`
     : `Private sums with weights (${workloadText(workload)})`;
 }
 

@@ -7,6 +7,7 @@ import { load } from '../../index.js';
 import type { Args, Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { paragraph, table, type Column } from '../output/table.js';
+import { counted } from '../../shared/counted.js';
 
 export const options: Known = { time: 'value', json: 'flag' };
 
@@ -76,7 +77,7 @@ function releases(
   const out = new Float64Array(dimension);
   let sums = make();
   return {
-    name: `release, ${mechanism}, ${dimension === 1 ? '1 column' : `${dimension} columns`}`,
+    name: `release, ${mechanism}, ${counted(dimension, 'column')}`,
     unit,
     run() {
       if (sums.step === numSteps) {

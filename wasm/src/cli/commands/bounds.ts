@@ -9,6 +9,7 @@ import { Misuse } from '../failure.js';
 import { Args, required, type Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';
+import { counted } from '../../shared/counted.js';
 
 export const options: Known = {
   steps: 'value',
@@ -24,9 +25,9 @@ export const options: Known = {
  * Describes a bound: its value, the horizons for which it holds, and whether this is one of them.
  */
 function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps: number): string {
-  if (holdsFrom === null) return `${value} (fails at every horizon from 1 to ${checkedTo} steps)`;
+  if (holdsFrom === null) return `${value} (fails at every horizon from 1 to ${counted(checkedTo, 'step')})`;
   const elsewhere = numSteps > checkedTo ? 'was not checked' : 'fails';
-  const range = `holds from ${holdsFrom} to ${checkedTo} steps`;
+  const range = `holds from ${holdsFrom} to ${counted(checkedTo, 'step')}`;
   return `${value} (${range}; ${holds ? 'so it does' : elsewhere} at this horizon)`;
 }
 
@@ -45,16 +46,16 @@ export async function run(args: Args): Promise<void> {
     throw new Misuse('--epsilon must not be given with --rho');
   }
   const delta = args.probability('delta');
-  if (delta !== undefined) required('epsilon', epsilon);
+  if (delta !== undefined) required('epsilon', epsilon, 'delta');
   const epochs = args.count('epochs');
   const gap = args.positive('gap');
-  if (gap !== undefined) required('epochs', epochs);
+  if (gap !== undefined) required('epochs', epochs, 'gap');
   const privacy = given({ epsilon, delta, rho });
   const asked = given({ ...privacy, epochs, gap });
   const dp = await load();
   const found = dp.bounds(numSteps, Object.keys(asked).length > 0 ? asked : undefined);
   const { max, mean, schatten, squareRoot, published, mechanisms, addedNoise } = found;
-  const over = `root mean squared error over ${epochs} epochs`;
+  const over = `root mean squared error over ${counted(epochs ?? 1, 'epoch')}`;
   const facts = {
     numSteps,
     'largest error of any factorization, at least': max,

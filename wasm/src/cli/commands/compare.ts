@@ -4,6 +4,7 @@
 
 import { load } from '../../index.js';
 import { compareInPieces } from '../../api/searches.js';
+import { counted } from '../../shared/counted.js';
 import { OBJECTIVES, PURE_MECHANISM } from '../../shared/defaults.js';
 import type { Comparison, DpFtrl } from '../../types/all.js';
 import { Args, required, type Known } from '../options/args.js';
@@ -127,7 +128,7 @@ function describe(comparison: Comparison, schema: string): string {
   );
   const warning = paragraph(`Normalised columns raise the error of: ${raised}.`);
   return [
-    paragraph(`Workload ${workload}, ${numSteps} steps, ${schema}; best ${objective} error first.`),
+    paragraph(`Workload ${workload}, ${counted(numSteps, 'step')}, ${schema}; best ${objective} error first.`),
     'Noise multiplier 1, clip norm 1, zero-out neighbours. Sensitivity: <= marks an upper bound.\n',
     `${boundText(comparison)}\n\n`,
     tableText(comparison),

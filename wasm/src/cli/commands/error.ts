@@ -17,6 +17,7 @@ import { namesInColumns, readImportance, readWorkloads } from '../options/worklo
 import { StandardOutput } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
 import { boundLabels, parametersText, report } from '../output/report.js';
+import { counted } from '../../shared/counted.js';
 
 export const options: Known = {
   ...STRATEGY_OPTIONS,
@@ -60,8 +61,9 @@ function readTogether(args: Args) {
   const dimension = args.count('dimension');
   const numPaths = args.count('paths');
   const seed = args.seed();
-  if (dimension !== undefined || numPaths !== undefined) required('beta', beta);
-  if (seed !== undefined) required('paths', numPaths);
+  if (dimension !== undefined) required('beta', beta, 'dimension');
+  if (numPaths !== undefined) required('beta', beta, 'paths');
+  if (seed !== undefined) required('paths', numPaths, 'seed');
   return given({ beta, dimension, numPaths, seed });
 }
 
@@ -239,7 +241,7 @@ export async function run(args: Args): Promise<void> {
       ...(error.raisedByNormalizing && { raisedByNormalizing: 'normalised columns' }),
       ratio: `${error.objective} error / lower bound`,
       gap: 'gap',
-      decoderResidual: `max |A - B C|, first ${error.residualSteps} steps`,
+      decoderResidual: `max |A - B C|, first ${counted(error.residualSteps, 'step')}`,
     }),
   );
 }

@@ -36,6 +36,7 @@ import type { StepWriter } from './release/step-writer.js';
 import { areTotalsTold } from './release/told.js';
 import { severalSums } from './release/stack.js';
 import { Writer } from './release/writer.js';
+import { counted } from '../../shared/counted.js';
 
 export { options } from './release/settings.js';
 
@@ -232,12 +233,12 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   };
   let fault = await releaseAll(prepared.rows, { stepper, interruption, write: writeSteps });
   if (!fault && prepared.surveyed && totals.step < numSteps) {
-    fault = new Error(`the input changed while it was read: ${totals.step} of ${numSteps} steps`);
+    fault = new Error(`the input changed while it was read: ${totals.step} of ${counted(numSteps, 'step')}`);
   }
   progress.end();
   const dropped = settings.showTrue && sums.people ? sums.totals.numDropped : undefined;
   await writer.end(fault, dropped === undefined ? {} : { numDropped: dropped });
-  if (dropped !== undefined) warn(run.kind.command, `${dropped} rows did not count: NOT private`);
+  if (dropped !== undefined) warn(run.kind.command, `${counted(dropped, 'row')} did not count: NOT private`);
   if (fault) throw fault;
   await sink.commit();
   if (!isTold && !settings.quiet && totals.step > 0) {

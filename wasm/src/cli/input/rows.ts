@@ -2,6 +2,7 @@
 
 // Converts records to rows of numbers and texts, and reports cells that are neither.
 
+import { counted } from '../../shared/counted.js';
 import { isBlank } from '../../shared/csv.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
@@ -250,7 +251,7 @@ class RowReader {
     const { cells } = record;
     const place = this.placeOf(record);
     if (cells.length !== this.header.length) {
-      const what = `has ${cells.length} cells, the header has ${this.header.length}`;
+      const what = `has ${counted(cells.length, 'cell')}, the header has ${this.header.length}`;
       throw faultAt(place, { code: 'wrong_width', what });
     }
     this.requireFlat(record);

@@ -152,7 +152,8 @@ export class Args {
   }
 }
 
-export function required<T>(name: string, value: T | undefined): T {
-  if (value === undefined) throw new Misuse(`--${name} is required`);
-  return value;
+/** @param by  option that requires this one, if a command without it does not. */
+export function required<T>(name: string, value: T | undefined, by?: string): T {
+  if (value !== undefined) return value;
+  throw new Misuse(by === undefined ? `--${name} is required` : `--${by} needs --${name}`);
 }

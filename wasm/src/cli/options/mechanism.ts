@@ -3,6 +3,7 @@
 // Options for mechanism, privacy target and participation, shared by the commands.
 
 import { given } from '../../core/given.js';
+import { counted } from '../../shared/counted.js';
 import { DEFAULT_MECHANISM, NEIGHBOURS, OBJECTIVES } from '../../shared/defaults.js';
 import { PURE_MECHANISM } from '../../shared/defaults.js';
 import { parseNumber } from '../../shared/number.js';
@@ -165,7 +166,7 @@ export function readParticipation(args: Args): Participation {
 /** A participation pattern in words. */
 export function participationText(participation: Participation): string {
   if (participation === 'single') return 'single participation';
-  if ('epochs' in participation) return `${participation.epochs} epochs`;
+  if ('epochs' in participation) return counted(participation.epochs, 'epoch');
   const { participations, minSeparation } = participation;
-  return `at most ${participations} participations at least ${minSeparation} steps apart`;
+  return `at most ${counted(participations, 'participation')} at least ${counted(minSeparation, 'step')} apart`;
 }

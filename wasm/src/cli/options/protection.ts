@@ -2,6 +2,7 @@
 
 // Describes in words whom a release protects.
 
+import { counted } from '../../shared/counted.js';
 import type { Certificate, Participation } from '../../types/all.js';
 import { unitOf, type People } from '../input/people.js';
 import type { Times } from '../input/time.js';
@@ -12,8 +13,8 @@ export interface Protection {
   unit: string;
   /** A clause of the guarantee. */
   text: string;
-  /** Plural noun for the steps. */
-  steps: string;
+  /** The horizon with the noun of its steps: `7 days`. */
+  horizon: string;
   /** Facts that the guarantee treats as public. */
   isPublic: string;
 }
@@ -31,10 +32,11 @@ export interface Protected {
   batchSize?: number;
 }
 
-/** Plural noun for the steps. */
-function stepsText({ times, passes = 1, batchSize = 1 }: Protected): string {
-  if (times) return `${times.bucket}s`;
-  const what = batchSize === 1 ? 'rows' : `batches of ${batchSize} rows`;
+/** A number of steps with their noun: `1 row`, `7 days`, `4 batches of 8 rows in 2 passes`. */
+function stepsText(count: number, { times, passes = 1, batchSize = 1 }: Protected): string {
+  if (times) return counted(count, times.bucket);
+  const batches = `${counted(count, 'batch', 'batches')} of ${batchSize} rows`;
+  const what = batchSize === 1 ? counted(count, 'row') : batches;
   return passes === 1 ? what : `${what} in ${passes} passes`;
 }
 
@@ -47,40 +49,41 @@ function edgesText({ bucket, first, last }: Times): string {
 
 export function protection(given: Protected): Protection {
   const { participation, people, times, numSteps, instead, passes = 1 } = given;
-  const steps = stepsText(given);
+  const horizon = stepsText(numSteps, given);
   const isPublic = times ? edgesText(times) : 'the number of rows is public';
   if (people) {
     const { maxContributions: most, minSeparation } = people;
+    const step = times?.bucket ?? 'row';
     const isApart = most > 1 && minSeparation > 1;
-    const apart = isApart ? ` that are at least ${minSeparation} ${steps} apart` : '';
+    const apart = isApart ? ` that are at least ${minSeparation} ${step}s apart` : '';
     const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
     const unit = unitOf(people);
-    const first = most === 1 ? `${steps.slice(0, -1)} counts` : `${most} ${steps}${apart} count`;
-    return { unit, text: `${unit} is protected, whose first ${first} and ${rest}`, steps, isPublic };
+    const first = most === 1 ? `${step} counts` : `${most} ${step}s${apart} count`;
+    return { unit, text: `${unit} is protected, whose first ${first} and ${rest}`, horizon, isPublic };
   }
   if (participation === 'single') {
     const see = instead === undefined ? '' : ` (see ${instead})`;
     if (passes > 1) {
       const text = `one row is protected in all ${passes} passes, not a person with several`;
-      return { unit: 'one row', text, steps, isPublic };
+      return { unit: 'one row', text, horizon, isPublic };
     }
     const text = `one row is protected, not a person with several${see}`;
-    return { unit: 'one row', text, steps, isPublic };
+    return { unit: 'one row', text, horizon, isPublic };
   }
   if ('epochs' in participation) {
     const { epochs } = participation;
-    const which = `one row in each of ${epochs} epochs of ${numSteps / epochs} rows`;
+    const which = `one row in each of ${counted(epochs, 'epoch')} of ${counted(numSteps / epochs, 'row')}`;
     // Includes the epoch length, because users who fit one pattern need not fit another.
     const unit = `one user with ${which}`;
     const text = `one user is protected, with ${which}, always in the same place`;
-    return { unit, text, steps, isPublic };
+    return { unit, text, horizon, isPublic };
   }
   const { participations, minSeparation } = participation;
-  const which = `at most ${participations} rows, at least ${minSeparation} rows apart`;
+  const which = `at most ${counted(participations, 'row')}, at least ${counted(minSeparation, 'row')} apart`;
   return {
     unit: `one user with ${which}`,
     text: `one user is protected, with ${which}`,
-    steps,
+    horizon,
     isPublic,
   };
 }
@@ -93,16 +96,16 @@ export function boundNotice(given: Protected): string | undefined {
   const { people, times, numSteps } = given;
   if (!people) return undefined;
   const { maxContributions: most, minSeparation } = people;
-  const steps = stepsText(given);
+  const step = times?.bucket ?? 'row';
   const enough = Math.ceil(numSteps / minSeparation);
   if (most > enough) {
-    return `--max-contributions ${most} is more than can count in ${numSteps} ${steps}: ${enough} is enough`;
+    return `--max-contributions ${most} is more than can count in ${counted(numSteps, step)}: ${enough} is enough`;
   }
   if (most === enough) return undefined;
-  const which = most === 1 ? `first ${steps.slice(0, -1)}` : `first ${most} ${steps}`;
-  const others = times ? `, a longer --bucket or fewer ${steps}` : '';
+  const which = most === 1 ? `first ${step}` : `first ${most} ${step}s`;
+  const others = times ? `, a longer --bucket or fewer ${step}s` : '';
   return (
-    `each person counts only in their ${which}, so later ${steps} are too low: do not read ` +
+    `each person counts only in their ${which}, so later ${step}s are too low: do not read ` +
     `a trend from them. A larger --max-contributions (up to ${enough}, with more noise)` +
     `${others} leaves out less`
   );
@@ -149,7 +152,7 @@ export function guarantee(
   certificate: Certificate,
   { name, mode, whom, what = '', clippedTo }: Spoken,
 ): string {
-  const { epsilon, delta, neighbours, clipNorm, numSteps, workload, laplace } = certificate;
+  const { epsilon, delta, neighbours, clipNorm, workload, laplace } = certificate;
   const target = laplace ? `${epsilon}-differentially private (pure)` : pairOf(epsilon, delta);
   const norm = laplace ? 'l1-norm over all columns' : 'l2-norm';
   const clip = clippedTo ?? `clipped to ${norm} ${clipNorm}`;
@@ -157,6 +160,6 @@ export function guarantee(
   return (
     `${target}: ${whom.text}, ${what}${clip}; ` +
     `${workload === 'prefix' ? '' : `workload ${workload}, `}mechanism ${name}, ${how}, ` +
-    `${neighbours} neighbours, horizon ${numSteps} ${whom.steps} (${whom.isPublic})`
+    `${neighbours} neighbours, horizon ${whom.horizon} (${whom.isPublic})`
   );
 }

@@ -4,6 +4,7 @@
 
 import { parse } from 'node:path';
 import type { Workload } from '../../types/all.js';
+import { counted } from '../../shared/counted.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
 import { isBlank, type CsvRecord } from '../../shared/csv.js';
@@ -67,7 +68,7 @@ class NumberReader {
     if (this.blank !== undefined) throw new Misuse(`line ${this.blank} is blank`);
     const width = this.rows[0]?.length ?? cells.length;
     if (cells.length !== width) {
-      throw new Misuse(`line ${line} has ${cells.length} cells, the first has ${width}`);
+      throw new Misuse(`line ${line} has ${counted(cells.length, 'cell')}, the first has ${width}`);
     }
     this.rows.push(cells.map((cell, j) => this.number(cell.trim(), line, j + 1)));
   }
@@ -95,10 +96,15 @@ export async function readNumbers(path: string, option = 'workload'): Promise<nu
   return reader.rows;
 }
 
+/** `1 row and 3 columns` */
+function shapeText(rows: readonly number[][]): string {
+  return `${counted(rows.length, 'row')} and ${counted(rows[0]?.length ?? 0, 'column')}`;
+}
+
 async function readFile(path: string, steps: number): Promise<Workload> {
   const rows = await readNumbers(path);
   const numColumns = rows[0]?.length ?? 0;
-  const shape = `--workload ${path} has ${rows.length} rows and ${numColumns} columns`;
+  const shape = `--workload ${path} has ${shapeText(rows)}`;
   if (numColumns !== 1 && numColumns !== rows.length) {
     throw new Misuse(`${shape}; it must be one column of learning rates, or a square matrix`);
   }
@@ -180,6 +186,6 @@ export async function readQueryWeights(args: Args, steps: number): Promise<numbe
   if (path === undefined) return undefined;
   const rows = await readNumbers(path, 'query-weights');
   if (rows.length === steps && rows[0]!.length === 1) return rows.flat();
-  const shape = `${rows.length} rows and ${rows[0]?.length ?? 0} columns`;
-  throw new Misuse(`--query-weights ${path} must be one column of ${steps} weights, has ${shape}`);
+  const wanted = `one column of ${counted(steps, 'weight')}`;
+  throw new Misuse(`--query-weights ${path} must be ${wanted}, has ${shapeText(rows)}`);
 }

@@ -24,6 +24,7 @@ import { ACCOUNTS, type Account, type Costs } from './composition.js';
 import { Misuse } from '../failure.js';
 import { shownBeyond } from '../output/report.js';
 import { drawMark, type PaidState } from './state-runs.js';
+import { counted } from '../../shared/counted.js';
 
 export const BUDGET_OPTIONS: Known = {
   budget: 'value',
@@ -128,7 +129,7 @@ export class Budget {
       const after = compose([...costsOf(file), own]);
       this.requireRoom(file, sofar, after);
       if (before.length === 0 && state && state.numReleased > 0) {
-        const what = `--state has released ${state.numReleased} steps`;
+        const what = `--state has released ${counted(state.numReleased, 'step')}`;
         const where = `that --budget ${this.path} does not list`;
         const how = 'name the budget from the first run on';
         const harm = 'all of it is charged, but choices made from them are not bounded';
@@ -189,7 +190,7 @@ export class Budget {
 
   private overspent({ account, limit, releases }: BudgetFile, { epsilon }: Composition): string {
     const spent = pair({ epsilon: shownBeyond(epsilon, limit.epsilon), delta: limit.delta });
-    const what = `its ${releases.length} releases spend ${spent} in account ${account}`;
+    const what = `its ${counted(releases.length, 'release spends', 'releases spend')} ${spent} in account ${account}`;
     return `--budget ${this.path}: ${what}, beyond its limit ${pair(limit)}`;
   }
 
@@ -319,7 +320,7 @@ export class Budget {
     if (numReleased >= known && !isCopy) return;
     const what =
       numReleased < known
-        ? `${numReleased} steps are released in it, ${known} by --budget ${this.path}`
+        ? `${counted(numReleased, 'step is', 'steps are')} released in it, ${known} by --budget ${this.path}`
         : `--budget ${this.path} knows of a later run`;
     const harm = 'releasing steps again for other rows would show what differs';
     throw new Misuse(`--state is an old copy: ${what}; ${harm}`, { code: 'bad_state' });

@@ -6,6 +6,7 @@ import { classifies } from '../../../api/learning/loss.js';
 import { slopeSquared, type Rates } from '../../../api/learning/setup.js';
 import type { DpFtrl, LearnerDefaultsOptions, LearnerOptions } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
+import { counted } from '../../../shared/counted.js';
 
 /** Setup of a run without a clip norm. */
 export type Setup = NonNullable<LearnerDefaultsOptions['setup']>;
@@ -98,7 +99,7 @@ export function reasonFor(
   const share = how.clipNorm! / longest!;
   const common =
     `clipped to ${Number(share.toPrecision(2))} of the longest possible gradient, unbounded weights, ` +
-    `rate set by ${numRows} rows, ${how.dimension} weights per score, epsilon and delta`;
+    `rate set by ${counted(numRows, 'row')}, ${counted(how.dimension, 'weight')} per score, epsilon and delta`;
   if (setup === 'stream') return `set up for one pass: ${common}`;
   return `${passesText(how)}; ${common}`;
 }

@@ -10,6 +10,7 @@ import { heldOut, MAX_KEPT } from './hindsight.js';
 import type { Learning } from './learning.js';
 import { regretBoundText } from './regret-bound.js';
 import type { Settings } from './settings.js';
+import { counted } from '../../../shared/counted.js';
 
 const UNLESS_PUBLIC = 'NOT private unless the file is public';
 
@@ -111,7 +112,7 @@ function weightFacts(model: LearnedModel) {
 function testFacts({ test }: LearnedModel) {
   if (!test) return {};
   return {
-    [`loss on ${test.numExamples} rows of --test (${test.note})`]: test.loss,
+    [`loss on ${counted(test.numExamples, 'row')} of --test (${test.note})`]: test.loss,
     ...(test.accuracy !== null && { [`accuracy on them (${test.note})`]: test.accuracy }),
   };
 }
@@ -152,7 +153,7 @@ export function describeWhole(model: LearnedModel, numRows: number): string {
   const held = tuning ? `, of which ${tuning.numHeldOut} only chose the model` : '';
   return rowsOf({
     loss,
-    examples: `${numRows} rows${held}`,
+    examples: `${counted(numRows, 'row')}${held}`,
     ...guaranteeFacts(model),
     ...tuningFacts(model),
     ...(preconditioning && {

@@ -12,6 +12,7 @@ import { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
 import type { Setup } from './defaults.js';
 import type { Settings } from './settings.js';
+import { counted } from '../../../shared/counted.js';
 
 export interface Problem {
   rows: RowStream;
@@ -54,8 +55,8 @@ export async function readProblem(
   const numSteps = passes * Math.ceil(numRows / batchSize);
   if (!known && given !== undefined && given !== numSteps) {
     const each = batchSize === 1 ? '' : ` in batches of ${batchSize}`;
-    const what = `${passes} passes over ${numRows} rows${each} have ${numSteps} steps`;
-    throw new Misuse(`${what}, not ${given}`);
+    const what = `${counted(passes, 'pass', 'passes')} over ${counted(numRows, 'row')}${each}`;
+    throw new Misuse(`${what}: ${counted(numSteps, 'step')}, not ${given}`);
   }
   const ranged = setup === undefined ? seen : withRanges(seen);
   return {

@@ -5,6 +5,7 @@
 import { slopeSquared } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
 import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../../types/all.js';
+import { counted } from '../../../shared/counted.js';
 import { roundedUp } from '../../../shared/number.js';
 
 /** Whether ranges and loss rule out gradients longer than the clip norm. */
@@ -35,7 +36,7 @@ export function regretBoundText(
   const { step, numWaiting, batchSize: perStep } = learner;
   // The bound is for the mean over full batches.
   if (model.numExamples - numWaiting !== step * perStep) return 'none: a batch was not full';
-  const when = step < numSteps ? ` after all ${numSteps} steps` : '';
+  const when = step < numSteps ? ` after all ${counted(numSteps, 'step')}` : '';
   const bound = `${roundedUp(expected.total)}${when}`;
   return isNeverClipped(how, model) ? bound : `none: gradients may be clipped (else ${bound})`;
 }

@@ -81,7 +81,7 @@ function readLoss(args: Args) {
     loss,
     quantile: args.probability('quantile'),
     huberThreshold: args.positive('huber-threshold'),
-    numClasses: loss === 'softmax' ? required('classes', args.count('classes')) : undefined,
+    numClasses: loss === 'softmax' ? required('classes', args.count('classes'), 'loss softmax') : undefined,
   };
 }
 

@@ -4,6 +4,7 @@
 // choose one of several models privately.
 
 import type { DpFtrl, LearnedModel, PreconditioningCost, TuningCost } from '../../../types/all.js';
+import { counted } from '../../../shared/counted.js';
 import { MAX_MOMENTS_DIMENSION } from '../../../shared/defaults.js';
 import { Misuse } from '../../failure.js';
 import { RowsHash } from '../../input/examples.js';
@@ -152,8 +153,9 @@ function sentenceOf(dp: DpFtrl, run: WholeRun, { tuning }: Cost): string {
   const chosen = optionsFor(dp, 'table', { target, rates, numRows, batchSize: 1, dimension });
   return (
     `(${epsilon}, ${delta})-differentially private: one row is protected, not a person with several; ` +
-    `${parts}; ${neighbours} neighbours, all ${numRows} rows together, whose number is public; ` +
-    `${passesText(chosen)}; clip norm and rate set by ${numRows} rows, ${dimension} weights per score, epsilon and delta`
+    `${parts}; ${neighbours} neighbours, all ${counted(numRows, 'row')} together, whose number is public; ` +
+    `${passesText(chosen)}; clip norm and rate set by ${counted(numRows, 'row')}, ` +
+    `${counted(dimension, 'weight')} per score, epsilon and delta`
   );
 }
 

@@ -7,6 +7,7 @@ import type { QueryWorkload } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import type { Domain } from '../../input/domain.js';
 import { readNumbers } from '../../options/workload.js';
+import { counted } from '../../../shared/counted.js';
 
 /** Turns labels of the core, which count values, into the names used here. */
 type Naming = (label: string) => string;
@@ -85,7 +86,8 @@ async function readPart(text: string, domains: readonly Domain[]): Promise<Asked
   const matrix = await readNumbers(text);
   const width = matrix[0]?.length ?? 0;
   if (width !== size) {
-    throw new Misuse(`--workload ${text} has ${width} columns, the domain has ${size} values`);
+    const shape = `has ${counted(width, 'column')}, the domain has ${counted(size, 'value')}`;
+    throw new Misuse(`--workload ${text} ${shape}`);
   }
   return { workload: { matrix }, numQueries: matrix.length, naming: (label) => `query ${label}` };
 }

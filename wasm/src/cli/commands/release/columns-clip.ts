@@ -6,6 +6,7 @@ import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { namesText, shortName } from '../../input/header.js';
 import { reachOf } from '../../input/ranges.js';
+import { counted } from '../../../shared/counted.js';
 
 /** Columns with their known ranges. */
 type Ranges = readonly Required<ModelInput>[];
@@ -61,7 +62,7 @@ export function clipNotices(
 ): string[] {
   if (ranges) return [cutNotice(ranges, clip), unequalNotice(ranges)].filter((it) => it !== undefined);
   if (columns.length < 2) return [];
-  const which = namesText(columns) ?? `${columns.length} columns`;
+  const which = namesText(columns) ?? counted(columns.length, 'column');
   const how = '--column picks columns, --range says how large they may be';
   return [`${which} share --clip ${clip.clipNorm}: a row is scaled down as a whole, and all have the same noise; ${how}`];
 }

@@ -15,6 +15,7 @@ import { Clock } from '../../input/time.js';
 import { LedgerStepper } from '../../state/ledger-steps.js';
 import { LedgerTotals, type Lasting, type StepLedger } from '../../state/state.js';
 import type { Settings } from './settings.js';
+import { counted } from '../../../shared/counted.js';
 
 /** Returns the given horizon, or the number of steps of the input, which is then read twice. */
 export async function horizonOf(steps: number | undefined, settings: Settings, rows: RowStream) {
@@ -25,7 +26,7 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   if (steps !== undefined) {
     // A saved strategy has its own horizon.
     if (range !== undefined && range !== steps) {
-      throw new Misuse(`--from and --to span ${range} steps, the strategy is for ${steps}`);
+      throw new Misuse(`--from and --to span ${counted(range, 'step')}, the strategy is for ${steps}`);
     }
     return { numSteps: steps, surveyed: false };
   }
@@ -42,7 +43,7 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   return { numSteps, surveyed: true };
 }
 
-export type SumOptions = PrefixSumOptions | PureSumOptions;
+export type SumOptions = PureSumOptions | PrefixSumOptions;
 
 /** Request for totals that are not sums of the rows. */
 interface Asked {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A refusal names an option that was typed, whichever command, option and value it is about.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dpFtrl } from './support/consumer.mjs';
+import { some } from './support/extent.mjs';
+import { scratchFolder, writerIn } from './support/scratch.mjs';
+import { importSource } from './support/sources.mjs';
+
+const write = writerIn(scratchFolder('blame'));
+const numbers = write('numbers.csv', 'a,b\n1,0\n0,1\n1,1\n');
+const days = write('days.csv', 't,who,cat\n2026-01-01,a,docs\n2026-01-02,b,shop\n');
+const table = write('table.csv', `x,z,y\n${'1,0,1\n0,1,0\n'.repeat(20)}`);
+const target = ['--epsilon', '1', '--delta', '1e-6', '--quiet'];
+
+/** A run of each command that succeeds. */
+const RUNS = {
+  count: [...target, '--time-column', 't', '--bucket', 'day', days],
+  release: [...target, '--clip', '1', numbers],
+  moments: [...target, '--range', '*=0:1', '--column', 'a', numbers],
+  histogram: [...target, '--by', 'cat', '--domain', 'docs,shop', days],
+  learn: [...target, '--label', 'y', table],
+  queries: [...target, '--workload', 'prefix', '--column', 'cat', '--domain', 'docs,shop', days],
+  choose: ['--winner', '--column', 'cat', '--domain', 'docs,shop', '--epsilon', '1', '--quiet', days],
+  error: ['--steps', '16'],
+  compare: ['--steps', '16'],
+  optimize: ['--steps', '16'],
+  bounds: ['--steps', '16'],
+  calibrate: ['--epsilon', '1', '--delta', '1e-6'],
+};
+
+/** Options with a number for each command, as its help describes them. */
+async function numericOptions(parseHelp, command) {
+  const { stdout } = await dpFtrl([command, '--help', 'all']);
+  const entries = parseHelp(stdout).blocks.flatMap((block) => block.entries ?? []);
+  return entries.flatMap(({ names }) =>
+    [...names.matchAll(/--([a-z][a-z0-9-]*) ([A-Z0-9])(?![A-Z]{2})/g)].map(([, name]) => name),
+  );
+}
+
+/** Options named by a message before what was given, or before its advice. */
+function blamed(message) {
+  const [sentence] = message.split(/; |, got /);
+  return sentence.match(/--[a-z][a-z0-9-]*/)?.[0];
+}
+
+const VALUES = ['1e308', '1e-308', 'NaN', '-1', '0', '0.5', '1e15', '1099511627777', '1e400', ''];
+
+test('messages: what is refused was typed, for every number that an option may get', async () => {
+  const { parseHelp } = await importSource('cli/help/parsed.ts');
+  const wrong = [];
+  let numRefused = 0;
+  for (const [command, run] of Object.entries(RUNS)) {
+    const names = new Set(await numericOptions(parseHelp, command));
+    assert.ok(names.size > 2, `${command}: ${[...names]}`);
+    for (const name of some(names, 3)) {
+      for (const value of some(VALUES, 3)) {
+        const at = run.indexOf(`--${name}`);
+        const args = at < 0 ? [`--${name}`, value, ...run] : run.with(at + 1, value);
+        const { code, stderr } = await dpFtrl([command, ...args]);
+        if (code === 0) continue;
+        ++numRefused;
+        const message = stderr.trimEnd().split('\n').at(-1);
+        const option = blamed(message);
+        if (option !== undefined && !args.includes(option)) wrong.push(`${args.join(' ')}: ${message}`);
+      }
+    }
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(numRefused > 100, `${numRefused}`);
+});
+
+test('messages: a value that was made from others is called by what it is', async () => {
+  const { inOptions } = await importSource('cli/failure.ts');
+  const refusal = { call: 'learner', parameter: 'lambda', constraint: 'must be finite', value: 'inf' };
+  const typed = (...options) => (option) => options.includes(option);
+  assert.equal(inOptions(refusal), '--regularisation must be finite, got inf');
+  assert.equal(inOptions(refusal, typed('--l1')), 'the regularisation made from --l1 must be finite, got inf');
+  const noise = { parameter: 'noiseStddev', constraint: 'must be finite', value: 'inf' };
+  assert.match(inOptions(noise, typed('--epsilon')), /^the noise made from --epsilon must be/);
+  assert.match(inOptions(noise, typed('--clip', '--epsilon')), /made from --epsilon and --clip must/);
+  const epochs = { parameter: 'epochs', constraint: 'must divide {numSteps} = 3', value: '2' };
+  assert.equal(inOptions(epochs, typed('--epochs')), '--epochs must divide the number of steps = 3, got 2');
+  // An option that is missing is named as it would be typed.
+  const pair = { parameter: 'weight', constraint: 'must be given together with {height}' };
+  assert.match(inOptions(pair, typed('--height')), /^--weight must be given together with --height$/);
+});
