@@ -33,8 +33,8 @@ function batches(make, next) {
   };
 }
 
-function simulated(precision, numRows, numCalls, { name, dimension, generator }) {
-  const options = { ...mechanismOf(name), numSteps: NUM_STEPS, dimension, precision, generator };
+function simulated(precision, numRows, numCalls, { name, dimension }) {
+  const options = { ...mechanismOf(name), numSteps: NUM_STEPS, dimension, precision };
   const Rows = precision === 'float32' ? Float32Array : Float64Array;
   const out = new Rows(numRows * dimension);
   const make = () => dp.simulationNoise({ ...options, seed: 1 });
@@ -129,8 +129,8 @@ const KINDS = {
 
 function workloadOf(text) {
   const [, kind, named, size] = /^([^/]+)\/([^/]+)(?:\/(\d+))?$/.exec(text) ?? [];
-  const [, name, generator, lattice] = /^(.*?)(?:-(chacha\d+)|-(lattice))?$/.exec(named ?? '');
-  return KINDS[kind]?.({ name, generator, mode: lattice, dimension: Number(size) });
+  const [, name, lattice] = /^(.*?)(?:-(lattice))?$/.exec(named ?? '');
+  return KINDS[kind]?.({ name, mode: lattice, dimension: Number(size) });
 }
 
 const { values } = parseArgs({

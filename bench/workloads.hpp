@@ -102,16 +102,14 @@ inline StrategyParameters windowed_parameters(const std::string& name) {
 /// Windows of 16 rows of floats, of doubles, or of integers after the rounding test.
 template <class Stream, class Value, class Next>
 Workload windowed_rows(const std::string& kind, const std::string& strategy, std::int64_t dimension,
-                       Next next, Generator generator = Generator::chacha20,
-                       const std::string& suffix = "") {
+                       Next next) {
   static constexpr std::int64_t kNumRows = 16;
-  return {kind + "/" + strategy + suffix + "/" + std::to_string(dimension),
+  return {kind + "/" + strategy + "/" + std::to_string(dimension),
           static_cast<double>(dimension * kNumRows), [=]() -> Run {
             const auto shape = make_strategy({.name = strategy,
                                               .num_steps = kNumSteps,
                                               .parameters = windowed_parameters(strategy)});
-            const NoiseStreamOptions options{
-                .key = bench_key(), .dimension = dimension, .generator = generator};
+            const NoiseStreamOptions options{.key = bench_key(), .dimension = dimension};
             const auto stream = std::make_shared<Stream>(*shape, options);
             return [=, rows = std::vector<Value>(
                            static_cast<std::size_t>(dimension * kNumRows))]() mutable {
@@ -122,13 +120,10 @@ Workload windowed_rows(const std::string& kind, const std::string& strategy, std
           }};
 }
 
-inline Workload float_window(const std::string& strategy, std::int64_t dimension,
-                             Generator generator = Generator::chacha20,
-                             const std::string& suffix = "") {
+inline Workload float_window(const std::string& strategy, std::int64_t dimension) {
   return windowed_rows<FloatNoiseStream, float>(
       "float-window", strategy, dimension,
-      [](auto& stream, auto& rows, std::int64_t count) { stream.next_rows(rows, count); },
-      generator, suffix);
+      [](auto& stream, auto& rows, std::int64_t count) { stream.next_rows(rows, count); });
 }
 
 inline Workload double_window(const std::string& strategy, std::int64_t dimension) {
@@ -430,8 +425,6 @@ inline std::vector<Workload> workloads() {
   for (const char* strategy : {"blt", "tree", "honaker", "haar", "banded-toeplitz",
                                "banded-inverse-square-root", "optimal"})
     list.push_back(float_window(strategy, kLarge));
-  list.push_back(float_window("blt", kLarge, Generator::chacha12, "-chacha12"));
-  list.push_back(float_window("blt", kLarge, Generator::chacha8, "-chacha8"));
   for (const char* strategy : {"blt", "honaker", "optimal"}) {
     list.push_back(double_window(strategy, kLarge));
     list.push_back(grid_window(strategy, kLarge));

@@ -4,9 +4,9 @@
 //
 //     node wasm/build.mjs [--core FOLDER] [--code]
 //
-// FOLDER holds dp-ftrl, counter and learner, each as .mjs and .wasm; default: build/wasm/wasm.
+// FOLDER holds dp-ftrl and counter, each as .mjs and .wasm; default: build/wasm/wasm.
 // --code rebuilds dist/ quickly: it checks no types, keeps the declarations of the last build, and
-// takes counter and learner as they are, or leaves them out where they were never built.
+// takes counter as it is, or leaves it out where it was never built.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -33,10 +33,9 @@ const coreEntries = ['index', 'external', 'worker', 'worker-client', 'indexed-db
 const modules = {
   'dp-ftrl': 'dp-ftrl:glue',
   counter: 'dp-ftrl:counter-glue',
-  learner: 'dp-ftrl:learner-glue',
 };
-/** Entries with a small module of their own. */
-const smallEntries = Object.keys(modules).filter((name) => name !== 'dp-ftrl');
+/** Entries with a module of their own. */
+const moduleEntries = Object.keys(modules).filter((name) => name !== 'dp-ftrl');
 const nodeEntries = ['file-store', 'postgres-store'];
 /** Placeholder of the WebAssembly text while the surrounding code is broken into lines. */
 const placeholder = '@@wasm@@';
@@ -201,7 +200,7 @@ async function declarations(out, scratch) {
   } catch (error) {
     fail(`the TypeScript compiler found errors:\n${error.stdout ?? error.message}`);
   }
-  const wanted = [...coreEntries, ...smallEntries, ...nodeEntries].map((name) => `${name}.d.ts`);
+  const wanted = [...coreEntries, ...moduleEntries, ...nodeEntries].map((name) => `${name}.d.ts`);
   const done = new Set();
   const written = new Set();
   for (let file = wanted.pop(); file; file = wanted.pop()) {
@@ -242,9 +241,9 @@ async function printSizes(out) {
 
 const glues = {};
 const binaries = {};
-const small = smallEntries.filter((name) => !flags.code || existsSync(join(core, `${name}.wasm`)));
-const browserEntries = [...coreEntries, ...small];
-for (const name of ['dp-ftrl', ...small]) {
+const built = moduleEntries.filter((name) => !flags.code || existsSync(join(core, `${name}.wasm`)));
+const browserEntries = [...coreEntries, ...built];
+for (const name of ['dp-ftrl', ...built]) {
   const glue = modules[name];
   glues[glue] = cleanGlue((await readCore(`${name}.mjs`)).toString('utf8'));
   binaries[name] = await readCore(`${name}.wasm`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Pure-DP totals (delta = 0), which small modules do not have.
+/// Pure-DP totals (delta = 0), which the module of counters does not have.
 
 #include <emscripten/val.h>
 

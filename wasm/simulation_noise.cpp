@@ -34,19 +34,12 @@ struct Rows {
 };
 using SimulationRows = std::variant<Rows<FloatNoiseStream, float>, Rows<NoiseStream, double>>;
 
-Generator generator_of(const val& options) {
-  const std::string name = text(options, "generator");
-  if (name == "chacha8") return Generator::chacha8;
-  return name == "chacha12" ? Generator::chacha12 : Generator::chacha20;
-}
-
 double simulation_noise_create(const val& options) {
   Problem given = problem_of(options);
   const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
   const NoiseStreamOptions how{.key = key_of(options),
                                .dimension = count(options, "dimension"),
-                               .first_coordinate = count(options, "firstCoordinate"),
-                               .generator = generator_of(options)};
+                               .first_coordinate = count(options, "firstCoordinate")};
   if (text(options, "precision") == "float64")
     return handles().add(std::make_unique<SimulationRows>(
         Rows<NoiseStream, double>{NoiseStream(*strategy, how), {}}));

@@ -37,7 +37,7 @@ inline PrefixSumOptions totals_options(const emscripten::val& options) {
                    : std::nullopt};
 }
 
-/// Makes the mechanism of pure-DP totals; not in small modules (pure.cpp).
+/// Makes the mechanism of pure-DP totals; not in the module of counters (pure.cpp).
 std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val& options);
 /// Adds the claims of pure-DP totals to their certificate, and sets its noise to that of the
 /// integers.

@@ -4,11 +4,12 @@
 // worker that knows the files of this build.
 
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import type { HtmlTagDescriptor, Plugin, Rolldown } from 'vite';
 import { digits, framed } from './src/offline/framed.ts';
-import { iconPng, iconSvg } from './vite.icons.ts';
 
 interface File {
   name: string;
@@ -23,10 +24,16 @@ function named(name: string, ending: string, source: string | Buffer): File {
   return { name: `assets/${name}-${hash([source])}.${ending}`, source };
 }
 
+/** The page's icon: a count with fresh noise, and the same count with correlated noise. */
+function iconOf(file: string): File {
+  const source = readFileSync(new URL(`icons/${file}`, import.meta.url));
+  return named('icon', extname(file).slice(1), source);
+}
+
 /** Returns icons as files, and the manifest that names them, which is in the same folder. */
 function installable(): { icons: File[]; touch: File; manifest: File } {
-  const pictures = [192, 512].map((size) => ({ size, file: named('icon', 'png', iconPng(size)) }));
-  const drawing = named('icon', 'svg', iconSvg());
+  const pictures = [192, 512].map((size) => ({ size, file: iconOf(`icon-${size}.png`) }));
+  const drawing = iconOf('icon.svg');
   const icon = ({ name }: File, sizes: string, type: string): object => ({
     src: name.replace('assets/', ''),
     sizes,
@@ -48,7 +55,7 @@ function installable(): { icons: File[]; touch: File; manifest: File } {
       ...pictures.map(({ size, file }) => icon(file, `${size}x${size}`, 'image/png')),
     ],
   };
-  const touch = named('icon', 'png', iconPng(180));
+  const touch = iconOf('icon-180.png');
   return {
     icons: [drawing, ...pictures.map(({ file }) => file), touch],
     touch,

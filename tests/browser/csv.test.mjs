@@ -12,7 +12,6 @@ import { some } from '../js/support/extent.mjs';
 import {
   readKey,
   root,
-  runCpp,
   runProgram,
   savedPanels,
   savesOf,
@@ -20,7 +19,6 @@ import {
   startSite,
   stepOf,
   textOf,
-  withoutCpp,
 } from './support.mjs';
 
 const { open } = await startSite();
@@ -286,14 +284,11 @@ for (const { text, button, total, rows, listed } of [
   });
 }
 
-/**
- * Output of the exported programs and the command, run on the table that the page saves; the
- * program in C++ comes last.
- */
+/** Output of the exported program and the command, run on the table that the page saves. */
 async function printedElsewhere(page) {
   await page.click('#export-open');
-  const [javascript, command, cpp] = await Promise.all(
-    ['javascript', 'command', 'cpp'].map((name) => textOf(page, `#export-${name}`)),
+  const [javascript, command] = await Promise.all(
+    ['javascript', 'command'].map((name) => textOf(page, `#export-${name}`)),
   );
   await savesOf(page, '#export-table');
   const saved = await page.evaluate(() => window.saved.text());
@@ -302,14 +297,14 @@ async function printedElsewhere(page) {
   try {
     const file = path.relative(root, path.join(folder, 'data.csv'));
     await writeFile(path.join(folder, 'data.csv'), saved);
-    const [program, same, words] = [javascript, cpp, command].map((text) =>
+    const [program, words] = [javascript, command].map((text) =>
       text.replace('data.csv', file),
     );
     const shell = `set -- ${words.trim()}; shift; exec "$0" dist/cli.js "$@" --quiet`;
     const options = { cwd: root, encoding: 'utf8' };
     const lines = execFileSync('sh', ['-c', shell, process.execPath], options).trim().split('\n');
     const released = [Number(lines.at(-1).split(',').at(-2))];
-    return [runProgram(program), released, ...(withoutCpp ? [] : [await runCpp(same)])];
+    return [runProgram(program), released];
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -334,8 +329,7 @@ for (const { what, rows, repairs } of some([
     repairs: ['Read “1,400” as 1400', 'Count it as 0'],
   },
 ], 2)) {
-  test(`programs and command read the table as the page read it: ${what}`, async (t) => {
-    if (withoutCpp) t.diagnostic(withoutCpp);
+  test(`programs and command read the table as the page read it: ${what}`, async () => {
     const { page, said } = await open('steps=20');
     await paste(page, `${rows.join('\n')}\n`);
     await page.waitForSelector('.faults li p');

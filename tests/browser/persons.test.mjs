@@ -18,12 +18,10 @@ import {
   readKey,
   readTable,
   root,
-  runCpp,
   runProgram,
   serveSite,
   settled,
   textOf,
-  withoutCpp,
 } from './support.mjs';
 
 let site;
@@ -175,8 +173,7 @@ test('the first and the last day can be set beforehand, as in the command', asyn
   await page.close();
 });
 
-test('programs print the release that the page shows, for any choice of persons and steps', async (t) => {
-  if (withoutCpp) t.diagnostic(withoutCpp);
+test('programs print the release that the page shows, for any choice of persons and steps', async () => {
   const { page, said } = await open('steps=30');
   await drop(page, visits);
   await page.click('#clip-guide button');
@@ -201,7 +198,6 @@ test('programs print the release that the page shows, for any choice of persons 
     assert.equal(await page.$eval('#notice', (notice) => notice.hidden), true);
     await page.click('#export-open');
     const program = await textOf(page, '#export-javascript');
-    const cpp = await textOf(page, '#export-cpp');
     await page.keyboard.press('Escape');
     assert.equal(program.includes('peopleSum'), 'user-column' in wanted);
     assert.equal(/Number of the (\w+)/.exec(program)?.[1], wanted.bucket);
@@ -209,9 +205,6 @@ test('programs print the release that the page shows, for any choice of persons 
     assert.equal(program.includes('workload'), 'workload' in wanted);
     const printed = runProgram(program.replace('data.csv', 'examples/gym_visits.csv'));
     assert.deepEqual(printed, [key.release], JSON.stringify(wanted));
-    if (withoutCpp) continue;
-    const same = await runCpp(cpp.replace('data.csv', 'examples/gym_visits.csv'));
-    assert.deepEqual(same, printed, JSON.stringify(wanted));
   }
   assert.deepEqual(said, []);
   await page.close();

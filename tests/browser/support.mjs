@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -310,29 +310,6 @@ export async function settled(page, state = 'finished') {
     { polling: 20 },
     state,
   );
-}
-
-/** The library as built by `scripts/build native`. */
-const archive = path.join(root, 'build/native/libdpftrl.a');
-/** Reason why programs in C++ cannot be tested, or false. */
-export const withoutCpp =
-  !existsSync(archive) && 'the program in C++ was not tried: scripts/build native';
-
-/** Compiles a C++ program written by the page, runs it from the root, and returns its numbers. */
-export async function runCpp(program) {
-  const folder = await mkdtemp(path.join(root, 'build/export-'));
-  try {
-    const [source, binary] = ['same.cpp', 'same'].map((name) => path.join(folder, name));
-    await writeFile(source, program);
-    const eigen = ['/usr/include/eigen3', '/usr/local/include/eigen3'].filter((one) => existsSync(one));
-    const include = ['cpp/include', ...eigen].flatMap((one) => ['-isystem', one]);
-    const warnings = ['-Wall', '-Wextra', '-Wpedantic', '-Werror'];
-    const args = ['-std=c++20', ...warnings, ...include, source, archive, '-o', binary];
-    execFileSync('g++', args, { cwd: root });
-    return execFileSync(binary, { cwd: root, encoding: 'utf8' }).trim().split(/\s+/).map(Number);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
 }
 
 /**

@@ -69,7 +69,7 @@ async function webpackBuild() {
 /** For bundlers that ignore other files, copies the modules to where the page expects them. */
 function withAssets(out) {
   mkdirSync(join(out, 'assets'), { recursive: true });
-  for (const name of ['dp-ftrl.wasm', 'counter.wasm', 'learner.wasm']) {
+  for (const name of ['dp-ftrl.wasm', 'counter.wasm']) {
     cpSync(join(installed, 'dist', name), join(out, 'assets', name));
   }
   page(out, moduleScript('given.js'));

@@ -34,10 +34,9 @@ function runsIn(name, [scope, file], use) {
 const main = `import { load } from 'dp-ftrl';
   import { load as loadCounter } from 'dp-ftrl/counter';
   import { load as loadExternal } from 'dp-ftrl/external';
-  import { load as loadLearner } from 'dp-ftrl/learner';
   import { connect } from 'dp-ftrl/worker-client';
   import { use } from './use.js';
-  console.log(JSON.stringify(await use({ load, loadCounter, loadLearner, loadExternal, connect })));`;
+  console.log(JSON.stringify(await use({ load, loadCounter, loadExternal, connect })));`;
 
 async function printsTotals(name, program, args, env = {}) {
   const cwd = project(name);

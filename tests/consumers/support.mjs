@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
 import { chromium, contentTypes, withServer } from '../js/support/browser.mjs';
 import { importEntry, installed, root } from '../js/support/consumer.mjs';
-import { totals, weights } from './app/use.js';
+import { totals } from './app/use.js';
 import { until } from './until.mjs';
 import { launchWebKit, missing } from './webkit.mjs';
 
@@ -131,15 +131,14 @@ const dp = await (await importEntry('dp-ftrl')).load();
 const simulation = dp.simulation({ numSteps: 32, epsilon: 1, delta: 1e-6 });
 const inline = totals(dp);
 const counter = totals(dp, 'honaker');
-const learner = weights(dp);
 const worker = [...simulation.advance(4).noisySums.subarray(0, 16)];
 simulation.dispose();
 
-const everything = ['inline', 'counter', 'learner', 'external', 'worker'];
+const everything = ['inline', 'counter', 'external', 'worker'];
 
 /** Asserts that the outcome equals Node's to the last bit and that nothing was logged. */
 export function assertWorks({ outcome, said }, parts = everything) {
-  const all = { inline, counter, learner, external: inline, worker };
+  const all = { inline, counter, external: inline, worker };
   assert.deepEqual(outcome, Object.fromEntries(parts.map((part) => [part, all[part]])));
   assert.deepEqual(said, []);
 }

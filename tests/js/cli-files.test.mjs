@@ -45,7 +45,6 @@ test('files: one file cannot have two roles, whatever paths lead to it', async (
     ['queries', ...counts, ...target.slice(0, 4), '--output', 'in.csv', 'in.csv'],
     ['optimize', '--steps', '2', '--workload', 'in.csv', '--output', 'in.csv'],
     ['optimize', '--steps', '2', '--query-weights', 'in.csv', '--output', 'in.csv'],
-    ['experiment', '--from', 'in.csv', '--plot', 'in.csv'],
   ];
   for (const args of cases) {
     const { stdout } = await fails(args, 2, /: \S.* and \S.* are the same file$/, { cwd });
@@ -75,8 +74,6 @@ test('files: a folder that is not there is named with the option', async () => {
     [[...release, '--output'], 'output'],
     [[...release, ...limit, '--budget'], 'budget'],
     [[...learn, '--model'], 'model'],
-    [['experiment', 'regret', '--result'], 'result'],
-    [['experiment', 'regret', '--plot'], 'plot'],
   ]) {
     const wanted = new RegExp(`: --${option} nodir/x: the folder does not exist$`);
     await fails([...args, 'nodir/x'], 2, wanted, { cwd, input: table });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl learn, and dp-ftrl bench.
+// dp-ftrl learn.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -376,30 +376,6 @@ test('learn: misuse gives a one-line error, and nothing is written', async () =>
   await fails([...learn, '--model', join(folder, 'no/such.json')], 2, /the folder does not exist/, {
     input: csv,
   });
-});
-
-test('bench: every measurement is given with its ratio to the first', async () => {
-  const { measurements, version, node } = await json(['bench', '--time', '5']);
-  assert.deepEqual([version, node], [dp.version, process.version]);
-  assert.ok(measurements.length >= 8);
-  const [baseline] = measurements;
-  assert.match(baseline.name, /Math\.random, Box-Muller/);
-  for (const { name, unit, nanoseconds, perSecond, ratio } of measurements) {
-    assert.ok(nanoseconds > 0 && Number.isFinite(nanoseconds), name);
-    close(perSecond * nanoseconds, 1e9, 1e-6);
-    close(ratio * baseline.nanoseconds, nanoseconds, 1e-6);
-    assert.notEqual(unit, '');
-  }
-  for (const word of ['release', 'error', 'optimize', 'calibrate']) {
-    assert.ok(measurements.some(({ name }) => name.startsWith(word)), word);
-  }
-  const { stdout } = await dpFtrl(['bench', '--time', '5']);
-  assert.match(stdout, /^what +time +of one +normals\nMath\.random, Box-Muller .* 1\n/);
-  await fails(['bench', 'x.csv'], 2, /bench reads no file, got x\.csv/);
-  for (const time of ['0', '-1', '30000.5', '1e12']) {
-    const wanted = /--time must be a number above 0 and up to 30000, got /;
-    await fails(['bench', '--time', time], 2, wanted);
-  }
 });
 
 test('learn: softmax, descent and the loss on a test file agree with the library', async () => {

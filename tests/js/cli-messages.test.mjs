@@ -131,7 +131,7 @@ test('messages: incomplete and misspelled names get suggestions, unless nothing 
     [['moments', '--by', 'page'], '"--by"; --by is an option of count'],
     [['mean'], 'unknown command "mean"; known are count, release'],
     [['mom'], 'unknown command "mom"; did you mean moments?'],
-    [['e'], 'unknown command "e"; did you mean error, experiment or example?'],
+    [['e'], 'unknown command "e"; did you mean error or example?'],
     [['count', ...privacy, '--time-column', 'date', '--bucket', 'day', ...semicolons, visits],
       'unknown column "date"; known are time, page, user, seconds'],
     [['count', ...privacy, '--time-column', 'T', '--bucket', 'day', ...semicolons, visits], 'did you mean time?'],

@@ -104,7 +104,7 @@ test('help and version are printed with exit code 0', async () => {
   });
   const main = (await dpFtrl(['--help'])).stdout;
   const commands = [...main.matchAll(/^  dp-ftrl ([a-z]+) /gm)].map(([, name]) => name);
-  assert.ok(commands.length >= 11 && commands.includes('bench'), main);
+  assert.ok(commands.length >= 11 && commands.includes('bounds'), main);
   for (const command of commands) {
     const { code, stdout, stderr } = await dpFtrl([command, '--version']);
     assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''], command);
@@ -539,7 +539,7 @@ test('release: headers that cannot be right are refused', async () => {
 
 /** Arguments, and the expected message. */
 const misuses = [
-  [[], /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, experiment, bench, page, completion, example, or --help/],
+  [[], /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, page, completion, example, or --help/],
   [['relaese'], /unknown command "relaese"; did you mean release\?/],
   [['comparee'], /unknown command "comparee"; did you mean compare\?/],
   [['--verbose'], /unknown option "--verbose"/],

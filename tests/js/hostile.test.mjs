@@ -93,10 +93,8 @@ test('hostile: every error of 20,000 senseless calls has a code and a readable m
   assert.equal(dp.liveHandles, 0);
 });
 
-test('hostile: every error of the small modules and of a worker client has a code and a readable message', async () => {
-  for (const name of ['counter', 'learner']) {
-    await attemptAll(await (await importEntry(`dp-ftrl/${name}`)).load(), NUM_CALLS / 10);
-  }
+test('hostile: every error of the module of counters and of a worker client has a code and a readable message', async () => {
+  await attemptAll(await (await importEntry('dp-ftrl/counter')).load(), NUM_CALLS / 10);
   const { port1, port2 } = new MessageChannel();
   serve(port1);
   const client = connect({ worker: port2 });

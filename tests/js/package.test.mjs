@@ -95,7 +95,7 @@ function wrongTypes(profile) {
   const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js');
   const tarball = join(consumer, readdirSync(consumer).find((name) => name.endsWith('.tgz')));
   // A .wasm file has no types.
-  const rest = ['--exclude-entrypoints', 'dp-ftrl.wasm', 'counter.wasm', 'learner.wasm', '--profile', profile];
+  const rest = ['--exclude-entrypoints', 'dp-ftrl.wasm', 'counter.wasm', '--profile', profile];
   const report = join(mkdtempSync(join(tmpdir(), 'dp-ftrl-types-')), 'report.json');
   const { status } = spawnSync(process.execPath, [attw, tarball, '--format', 'json', ...rest], {
     stdio: ['ignore', openSync(report, 'w'), 'inherit'],
@@ -172,7 +172,7 @@ test('files for browsers contain nothing that a strict policy or a bundler stumb
     'eval(',
     'node:path',
   ];
-  const entries = ['index', 'external', 'counter', 'learner', 'worker', 'worker-client', 'indexed-db', 'tfjs'];
+  const entries = ['index', 'external', 'counter', 'worker', 'worker-client', 'indexed-db', 'tfjs'];
   for (const name of entries.map((entry) => `${entry}.js`)) {
     const text = readFileSync(join(installed, 'dist', name), 'utf8');
     for (const word of forbidden) assert.ok(!text.includes(word), `${name}: ${word}`);
@@ -188,7 +188,6 @@ test('only ./external, ./counter and ./learner refer to a file, so that no bundl
   for (const [name, file] of [
     ['external', 'dp-ftrl.wasm'],
     ['counter', 'counter.wasm'],
-    ['learner', 'learner.wasm'],
   ]) {
     const text = readFileSync(join(installed, `dist/${name}.js`), 'utf8');
     const addresses = [...text.matchAll(/new URL\("([^"]*)", ?import\.meta\.url\)/g)];

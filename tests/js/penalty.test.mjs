@@ -15,7 +15,6 @@ import { memoryStore } from './support/stores.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
-const small = await (await importEntry('dp-ftrl/learner')).load();
 const folder = scratchFolder('penalty');
 
 const numSteps = 60;
@@ -108,12 +107,6 @@ test('penalty: strength 0 has no effect, and no strength changes the certificate
   const none = learned({ penalty: { strength: 1e308, numUnpenalised: 1 } });
   assert.deepEqual(none.lastWeights.slice(0, 3), [0, 0, 0]);
   assert.notEqual(none.lastWeights[3], 0);
-});
-
-test('penalty: the small module learns the same weights', () => {
-  for (const penalty of [{ strength: 0.05 }, { strength: 0.05, groups: [2, 2] }]) {
-    assert.deepEqual(learned({ penalty }, small), learned({ penalty }));
-  }
 });
 
 test('penalty: with softmax, a group contains the weights of a feature for all classes', () => {

@@ -149,17 +149,6 @@ test('precondition: correlated features are learned better than without precondi
   assert.ok(best.filter((each, i) => each === classes[i]).length > 0.85 * 600);
 });
 
-test('precondition: dp-ftrl/learner learns the same', async () => {
-  const small = await (await importEntry('dp-ftrl/learner')).load();
-  for (const precondition of [undefined, true, false]) {
-    const given = { ...target, ...table, precondition };
-    assert.deepEqual(small.learn(given), dp.learn(given));
-  }
-  const facts = { epsilon: 4, delta: 1e-6, dimension: 3, numRows: 600 };
-  assert.deepEqual(small.preconditioningCost(facts), dp.preconditioningCost(facts));
-  assert.equal(small.liveHandles, 0);
-});
-
 test('precondition: preconditioningCost gives the cost of both parts from public numbers', () => {
   const { preconditioning, certificate } = dp.learn({ ...target, ...table });
   const given = { epsilon: 4, delta: 1e-6, dimension: 3, numRows: 600 };
@@ -187,17 +176,6 @@ test('precondition: noise is fresh in every run, and one row or features of 0 gi
   }
   const same = { ...target, ...table, insecureSeed: 0 };
   assert.deepEqual(dp.learn(same), dp.learn({ ...same, insecureSeed: 0n }));
-});
-
-test('precondition: candidates are each preconditioned, at the price of tuning', () => {
-  const model = dp.learnTuned({ ...target, ...table });
-  const cost = dp.tuningCost({ epsilon: 4, delta: 1e-6, numCandidates: 3 });
-  assert.deepEqual([model.certificate.epsilon, model.certificate.mu], [4, cost.mu]);
-  const { momentsEpsilon, learnerEpsilon } = model.preconditioning;
-  const costs = [momentsEpsilon, learnerEpsilon].map((epsilon) => dp.calibrate({ epsilon, delta: 1e-6 }).mu);
-  const given = { account: 'mu', costs, epsilon: cost.learnerEpsilon, delta: 1e-6 };
-  assert.ok(dp.compose(given).fits);
-  assert.ok(shareOf(model) > 0.85);
 });
 
 /** Makes a meaningless table of `numRows` rows. */
@@ -241,27 +219,6 @@ test('precondition: the default depends on public numbers alone, and is on where
   assert.ok('preconditioning' in dp.learn({ ...wide, intercept: false }));
 });
 
-test('precondition: the default for candidates depends on the number of rows that they learn from', async () => {
-  const { learnerEpsilon } = dp.tuningCost({ epsilon: 4, delta: 1e-6, numCandidates: 3 });
-  const border = borderOf({ epsilon: learnerEpsilon, delta: 1e-6 }, { width: 3 });
-  const training = (numRows) => numRows - Math.ceil(numRows / 10);
-  let numRows = Math.ceil(border);
-  while (training(numRows + 1) < border) ++numRows;
-  for (const more of [0, 1]) {
-    const given = { ...target, ...tableOf(numRows + more), precondition: undefined };
-    const model = dp.learnTuned(given);
-    assert.equal('preconditioning' in model, more === 1);
-    assert.deepEqual(model, dp.learnTuned({ ...given, precondition: more === 1 }));
-    // The command decides in the same way.
-    const path = join(folder, `candidates-${more}.csv`);
-    const lines = given.labels.map((label, i) => [given.features[2 * i], given.features[2 * i + 1], label].join());
-    writeFileSync(path, `x1,x2,y\n${lines.join('\n')}\n`);
-    const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--tune', '0.25,1,4', '--seed', '7'];
-    const { stdout } = await dpFtrl([...args, '--json', path]);
-    assert.deepEqual(JSON.parse(stdout).preconditioning, model.preconditioning);
-  }
-});
-
 test('precondition: bad input is refused by name', async () => {
   const refused = (more, Kind, code, message) =>
     rejects(() => dp.learn({ ...target, ...table, ...more }), Kind, code, message);
@@ -280,9 +237,6 @@ test('learn --precondition: the model is that of the library, a budget pays the 
   const named = { inputs: ['a', 'b'].map((name) => ({ name, low: -1, high: 1 })) };
   const { stdout } = await dpFtrl([...args, '--json', '--seed', '7']);
   assert.deepEqual(JSON.parse(stdout), dp.learn({ ...target, ...table, ...named }));
-  const tuned = await dpFtrl([...args, '--json', '--seed', '7', '--tune', '1,4']);
-  const candidates = [1, 4].map((rate) => ({ rate, clip: 1 }));
-  assert.deepEqual(JSON.parse(tuned.stdout), dp.learnTuned({ ...target, ...table, ...named, candidates }));
   const budget = join(folder, 'budget.json');
   const paid = ['--budget', budget, '--budget-epsilon', '4', '--budget-delta', '1e-6'];
   const shown = await dpFtrl([...args, ...paid]);
@@ -324,36 +278,17 @@ test('learn: the command says whether second moments come first, or which option
   await fails([...args, '--clip', '1', '--no-precondition'], 2, /--no-precondition needs a FILE/);
 });
 
-test('learn: candidates of a command have second moments first as those of the library', async () => {
-  const path = join(folder, 'tuned.csv');
-  writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
-  const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--range', '*=-1:1', '--tune', '1,4'];
-  const named = { inputs: ['a', 'b'].map((name) => ({ name, low: -1, high: 1 })) };
-  const candidates = [1, 4].map((rate) => ({ rate, clip: 1 }));
-  for (const [more, precondition] of [
-    [[], undefined],
-    [['--no-precondition'], false],
-  ]) {
-    const { stdout } = await dpFtrl([...args, ...more, '--seed', '7', '--json', path]);
-    const model = dp.learnTuned({ ...target, ...table, ...named, candidates, precondition });
-    assert.deepEqual(JSON.parse(stdout), model);
-    assert.equal('preconditioning' in model, more.length === 0);
-  }
-});
-
-test('learn: a table too large to keep has second moments first only on request or with candidates', async () => {
-  const { wholeFor, withoutText } = await importSource('cli/commands/learn/whole.ts');
+test('learn: a table too large to keep has second moments first only on request', async () => {
+  const { momentsFirst, withoutText } = await importSource('cli/commands/learn/whole.ts');
   const target = { epsilon: 4, delta: 1e-6, neighbours: 'zero-out' };
   const problem = (batchSize) => ({ batchSize, inputs: [{ name: 'a' }] });
-  const settings = (whole) => ({ target, intercept: true, whole: { candidates: undefined, precondition: undefined, without: undefined, ...whole } });
+  const settings = (whole) => ({ target, intercept: true, whole: { precondition: undefined, without: undefined, ...whole } });
   const [small, large] = [problem(2 ** 23), problem(2 ** 23 + 1)];
-  assert.ok(wholeFor(dp, settings({}), small).moments.isDefault);
-  assert.equal(wholeFor(dp, settings({}), large), undefined);
+  assert.ok(momentsFirst(dp, settings({}), small).isDefault);
+  assert.equal(momentsFirst(dp, settings({}), large), undefined);
   assert.match(withoutText(dp, settings({}), large), /^without second moments first, as the table has more than 16,777,216 cells/);
-  assert.ok(wholeFor(dp, settings({ precondition: true }), large).moments.isDefault);
+  assert.ok(momentsFirst(dp, settings({ precondition: true }), large).isDefault);
   assert.equal(withoutText(dp, settings({ precondition: false }), large), '');
-  const candidates = [{ rate: 1, clip: 1 }, { rate: 4, clip: 1 }];
-  assert.ok(wholeFor(dp, settings({ candidates }), large).moments.isDefault);
 });
 
 test('learn: a refused --precondition costs no budget, and --test gives a warning', async () => {
@@ -368,7 +303,6 @@ test('learn: a refused --precondition costs no budget, and --test gives a warnin
   const learn = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', ...limits, '--precondition'];
   const tooWide = /--precondition is for up to 512 features, the intercept included, got 513/;
   await fails([...learn, wide], 2, tooWide);
-  await fails([...learn, '--tune', '1,4', wide], 2, tooWide);
   const large = learn.map((each) => (each === '4' ? '0.01' : each === '1e-6' ? '0.5' : each));
   await fails([...large, narrow], 2, /--precondition needs a smaller --delta, got 0\.5/);
   assert.ok(!existsSync(budget));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Size budgets after Brotli, in thousands of bytes. Raised only with a reason in docs/size.md.
+// What travels to a browser, after Brotli: size-limit holds the limits.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
-import { build, transformSync } from 'esbuild';
+import { build } from 'esbuild';
 import { consumer, installed, root } from './support/consumer.mjs';
 
 function brotli(bytes) {
@@ -22,51 +23,12 @@ function sizeOf(name) {
   return sizes.get(name);
 }
 
-function check(t, name, size, budget) {
-  t.diagnostic(`${name}: ${size} bytes of ${budget}`);
-  assert.ok(size <= budget, `${name} is ${size} bytes after Brotli, the budget is ${budget}`);
-}
-
-test('size: the WebAssembly file is within its budget', (t) => {
-  check(t, 'dp-ftrl.wasm', sizeOf('dp-ftrl.wasm'), 459_400);
-});
-
-test('size: the module and the code of the counter are within their budgets', (t) => {
-  check(t, 'counter.wasm', sizeOf('counter.wasm'), 126_500);
-  check(t, 'counter.js', sizeOf('counter.js'), 17_600);
-});
-
-test('size: the module and the code of the small learner are within their budgets', (t) => {
-  check(t, 'learner.wasm', sizeOf('learner.wasm'), 150_000);
-  check(t, 'learner.js', sizeOf('learner.js'), 21_800);
-});
-
-/** Size of a small entry point with its module inlined as text, as in a single-file program. */
-function inlined(name) {
-  const text = readFileSync(join(installed, `dist/${name}.wasm`)).toString('base64');
-  return brotli(`${readFileSync(join(installed, `dist/${name}.js`), 'utf8')}\n${text}`);
-}
-
-test('size: counter and learner with WebAssembly inlined are within their budgets', (t) => {
-  check(t, 'counter', inlined('counter'), 186_300);
-  check(t, 'learner', inlined('learner'), 220_400);
-});
-
-test('size: the optimizer for TensorFlow.js is within its budget', (t) => {
-  check(t, 'tfjs.js', sizeOf('tfjs.js'), 3_400);
-});
-
-test('size: the glue is within its budget', (t) => {
-  const glue = readFileSync(join(root, 'build/wasm/wasm/dp-ftrl.mjs'), 'utf8');
-  check(t, 'glue', brotli(transformSync(glue, { minify: true }).code), 9_000);
-});
-
-test('size: the main entry with WebAssembly inlined is within its budget', (t) => {
-  check(t, 'index.js', sizeOf('index.js'), 632_900);
-});
-
-test('size: the external entry, glue and facade together, is within its budget', (t) => {
-  check(t, 'external.js', sizeOf('external.js'), 36_600);
+test('size: every file that travels is within its limit in package.json', () => {
+  const [program, config] = ['node_modules/size-limit/bin.js', 'package.json'].map((name) => join(root, name));
+  const limits = JSON.parse(readFileSync(config, 'utf8'))['size-limit'];
+  const { stdout, stderr, status } = spawnSync(process.execPath, [program, '--json'], { cwd: root, encoding: 'utf8' });
+  assert.equal(JSON.parse(stdout || '[]').length, limits.length, stderr);
+  assert.equal(status, 0, stdout);
 });
 
 /** A program with one import, as bundled. */
@@ -88,7 +50,6 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
     ['dp-ftrl', 'DpError'],
     ['dp-ftrl/external', 'DpError'],
     ['dp-ftrl/counter', 'DpError'],
-    ['dp-ftrl/learner', 'DpError'],
     ['dp-ftrl/indexed-db', 'IndexedDbStore', 5000],
     ['dp-ftrl/postgres-store', 'PostgresStore', 9000],
     ['dp-ftrl/tfjs', 'privateOptimizer', 10_000],
@@ -105,7 +66,6 @@ test('size: the table of the README agrees with the measured sizes', async () =>
     ['`dp-ftrl`: everything', sizeOf('index.js')],
     ['`dp-ftrl/external`', sizeOf('external.js'), sizeOf('dp-ftrl.wasm')],
     ['`dp-ftrl/counter`', sizeOf('counter.js'), sizeOf('counter.wasm')],
-    ['`dp-ftrl/learner`', sizeOf('learner.js'), sizeOf('learner.wasm')],
     ['`dp-ftrl/worker-client`', sizeOf('worker-client.js'), sizeOf('worker.js')],
     ['`dp-ftrl/indexed-db`', sizeOf('indexed-db.js'), sizeOf('tfjs.js')],
     ['`DpError` alone', brotli(await bundled('dp-ftrl', 'DpError'))],

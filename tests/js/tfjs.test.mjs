@@ -542,13 +542,3 @@ test('tfjs: bad options and batches are refused', () => {
   wrong(TypeError, 'wrong_length', /: batch\[1\] must have as many rows as the first, 4, got 3$/, short);
   assert.equal(dp.liveHandles, 0);
 });
-
-test('tfjs: the optimizer works the same with the small learner', async () => {
-  const small = await (await importEntry('dp-ftrl/learner')).load();
-  const model = logistic();
-  const optimizer = privateOptimizer(tf, small, { ...target, variables: model.variables, mechanism: 'tree' });
-  tf.tidy(() => optimizer.minimize(model.lossOf, ...tensorsOf(examples)));
-  optimizer.dispose();
-  assert.deepEqual([model.values()], play({ mechanism: 'tree' }, [examples]));
-  model.dispose();
-});

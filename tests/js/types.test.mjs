@@ -151,14 +151,13 @@ const tensorFlow = `
 import * as tf from '@tensorflow/tfjs-core';
 import { sequential } from '@tensorflow/tfjs-layers';
 import { load } from 'dp-ftrl';
-import { load as loadLearner } from 'dp-ftrl/learner';
 import { privateOptimizer, type TfOptimizer } from 'dp-ftrl/tfjs';
 const dp = await load();
 const target = { numSteps: 8, epsilon: 1, delta: 1e-6, rate: 1 };
 const model = sequential();
 const ofModel: TfOptimizer<tf.Tensor> = privateOptimizer(tf, dp, { ...target, model });
 const variables = [tf.variable(tf.zeros([2]))];
-const ofVariables = privateOptimizer(tf, await loadLearner(), { ...target, variables });
+const ofVariables = privateOptimizer(tf, dp, { ...target, variables });
 const lossOf = (x: tf.Tensor, y: tf.Tensor) =>
   tf.losses.softmaxCrossEntropy(y, model.apply(x) as tf.Tensor);
 ofModel.minimize(lossOf, tf.zeros([2, 3]), tf.zeros([2]));

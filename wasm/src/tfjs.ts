@@ -445,7 +445,7 @@ function readOptions(options: unknown): Given {
  * gradient of a batch: each gradient has to be clipped before it is added to others.
  *
  * @param tf TensorFlow.js as the program imports it; a second copy would not know its tensors
- * @param dp the library, loaded from `dp-ftrl`, `dp-ftrl/external` or `dp-ftrl/learner`
+ * @param dp the library, loaded from `dp-ftrl` or `dp-ftrl/external`
  * @throws as `gradientLearner` does, for values that are not trainable variables, and with code
  * 'unsupported' for a model with stateful layers.
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Second moments of features, released before a learner: docs/math/learning.md, section 14.
+/// Second moments of features, released before a learner: docs/math/learning.md, section 13.
 
 #include <algorithm>
 #include <array>

@@ -18,24 +18,6 @@ void require_options(const NoiseStreamOptions& options) {
                   kMaxDimension - options.dimension);
 }
 
-void require_generator_of_releases(Generator generator) {
-  if (generator != Generator::chacha20)
-    fail_argument("noise_stream", "generator", "chacha20 but for simulations in single precision",
-                  generator == Generator::chacha12 ? "chacha12" : "chacha8");
-}
-
-Stream float_stream(Generator generator) {
-  switch (generator) {
-    case Generator::chacha12:
-      return Stream::noise_float_12;
-    case Generator::chacha8:
-      return Stream::noise_float_8;
-    case Generator::chacha20:
-      break;
-  }
-  return Stream::noise_float;
-}
-
 noise::ProgramOptions program_options(const NoiseStreamOptions& options, std::int64_t num_rows) {
   return {.key = options.key,
           .dimension = options.dimension,
@@ -138,7 +120,6 @@ NoiseStreamOptions::operator detail::NoiseShard() const {
 NoiseStream::NoiseStream(const Strategy& strategy, const NoiseStreamOptions& options)
     : num_steps_(strategy.num_steps()), options_(options) {
   require_options(options);
-  require_generator_of_releases(options.generator);
   form_ = std::make_unique<const DecoderForm>(form_of(strategy, options));
   const noise::ProgramOptions how = program_options(options, num_steps_);
   noise::require_form(how, *form_);
@@ -315,7 +296,7 @@ FloatNoiseStream::FloatNoiseStream(const Strategy& strategy, const NoiseStreamOp
   form_ = std::make_unique<const DecoderForm>(form_of(strategy, options));
   noise::ProgramOptions how = program_options(options, num_steps_);
   how.precision = noise::Precision::single;
-  how.float_stream = float_stream(options.generator);
+  how.float_stream = Stream::noise_float;
   noise::require_form(how, *form_);
   maker_ = std::make_unique<Maker>(how, *form_);
 }

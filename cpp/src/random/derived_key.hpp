@@ -13,8 +13,6 @@ enum class KeyUse : std::uint64_t {
   gaussian = 0,
   laplace = 1,
   choice = 2,
-  held_out = 3,
-  candidates = 4,
   second_moments = 5,
 };
 

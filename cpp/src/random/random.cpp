@@ -71,7 +71,7 @@ Key::~Key() {
 std::array<Word, kWordsPerBlock> chacha20_block(const Key& key,
                                                 const std::array<Word, 4>& counter_and_nonce) {
   std::array<Word, kWordsPerBlock> words;
-  simd::kernels().chacha_block(key.words().data(), counter_and_nonce.data(), 20, words.data());
+  simd::kernels().chacha_block(key.words().data(), counter_and_nonce.data(), words.data());
   return words;
 }
 
@@ -84,8 +84,7 @@ std::array<Word, 4> address_words(const BlockAddress& address) {
 std::array<Word, kWordsPerBlock> random_block(const Key& key, const BlockAddress& address) {
   const std::array<Word, 4> place = address_words(address);
   std::array<Word, kWordsPerBlock> words;
-  simd::kernels().chacha_block(key.words().data(), place.data(), num_rounds(address.stream),
-                               words.data());
+  simd::kernels().chacha_block(key.words().data(), place.data(), words.data());
   return words;
 }
 
@@ -98,8 +97,8 @@ void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t
   if (first_group > kMaxGroups || num_groups > kMaxGroups - first_group)
     fail_argument("fill_groups", "first_group", "below 2^30 at the last group",
                   std::to_string(first_group) + " + " + std::to_string(num_groups) + " groups");
-  simd::kernels().blocks_of_row(key.words().data(), num_rounds(stream), static_cast<Word>(stream),
-                                row, static_cast<Word>(first_group * kBlocksPerGroup), num_groups,
+  simd::kernels().blocks_of_row(key.words().data(), static_cast<Word>(stream), row,
+                                static_cast<Word>(first_group * kBlocksPerGroup), num_groups,
                                 out.data());
 }
 
@@ -110,8 +109,8 @@ void fill_row_blocks(const Key& key, Stream stream, std::uint64_t first_row, Wor
   if (first_row > kMaxRows || num_rows > kMaxRows - first_row)
     fail_argument("fill_row_blocks", "first_row", "below 2^48 at the last row",
                   std::to_string(first_row) + " + " + std::to_string(num_rows) + " rows");
-  simd::kernels().block_of_rows(key.words().data(), num_rounds(stream), static_cast<Word>(stream),
-                                first_row, block, out.size() / kWordsPerGroup, out.data());
+  simd::kernels().block_of_rows(key.words().data(), static_cast<Word>(stream), first_row, block,
+                                out.size() / kWordsPerGroup, out.data());
 }
 
 void fill_bits(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_word,

@@ -80,15 +80,13 @@ inline constexpr std::size_t kPaddedBytes = 32;
 struct Kernels {
   /// Writes the 16 words of the block whose last four state words are given.
   void (*chacha_block)(const std::uint32_t* key, const std::uint32_t* counter_and_nonce,
-                       int num_rounds, std::uint32_t* out);
+                       std::uint32_t* out);
   /// ChaCha blocks of one row, four to a group; words and lanes as in fill_groups.
-  void (*blocks_of_row)(const std::uint32_t* key, int num_rounds, std::uint32_t stream,
-                        std::uint64_t row, std::uint32_t first_block, std::uint64_t num_groups,
-                        std::uint32_t* out);
+  void (*blocks_of_row)(const std::uint32_t* key, std::uint32_t stream, std::uint64_t row,
+                        std::uint32_t first_block, std::uint64_t num_groups, std::uint32_t* out);
   /// One ChaCha block of four rows to a group; words and lanes as in fill_row_blocks.
-  void (*block_of_rows)(const std::uint32_t* key, int num_rounds, std::uint32_t stream,
-                        std::uint64_t first_row, std::uint32_t block, std::uint64_t num_groups,
-                        std::uint32_t* out);
+  void (*block_of_rows)(const std::uint32_t* key, std::uint32_t stream, std::uint64_t first_row,
+                        std::uint32_t block, std::uint64_t num_groups, std::uint32_t* out);
   /// See random/normal_pairs.hpp.
   bool (*normals_double)(const std::uint32_t* words, std::size_t num_words, double* out);
   bool (*normals_float)(const std::uint32_t* words, std::size_t num_words, float* out);

@@ -5,8 +5,7 @@
 import { load } from 'dp-ftrl';
 import { load as loadCounter } from 'dp-ftrl/counter';
 import { load as loadExternal } from 'dp-ftrl/external';
-import { load as loadLearner } from 'dp-ftrl/learner';
 import { connect } from 'dp-ftrl/worker-client';
 import { use } from './use.js';
 
-globalThis.outcome = use({ load, loadCounter, loadLearner, loadExternal, connect });
+globalThis.outcome = use({ load, loadCounter, loadExternal, connect });

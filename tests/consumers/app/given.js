@@ -5,14 +5,12 @@
 import { load } from 'dp-ftrl';
 import { load as loadCounter } from 'dp-ftrl/counter';
 import { load as loadExternal } from 'dp-ftrl/external';
-import { load as loadLearner } from 'dp-ftrl/learner';
 import { connect } from 'dp-ftrl/worker-client';
 import { use } from './use.js';
 
 globalThis.outcome = use({
   load,
   loadCounter: () => loadCounter({ wasm: new URL('assets/counter.wasm', document.baseURI) }),
-  loadLearner: () => loadLearner({ wasm: new URL('assets/learner.wasm', document.baseURI) }),
   loadExternal: () => loadExternal({ wasm: new URL('assets/dp-ftrl.wasm', document.baseURI) }),
   connect: () => connect({ worker: new Worker('./worker.js', { type: 'module' }) }),
 });

@@ -99,7 +99,7 @@ TEST(Address, rejects_a_row_past_the_last) {
 TEST(Groups, equal_the_block_function_word_by_word) {
   const Key key = Key::insecure_from_seed(7);
   const std::uint64_t row = 0x1234'5678'9abc;
-  for (const Stream stream : {Stream::test, Stream::noise_float_12, Stream::noise_float_8}) {
+  for (const Stream stream : {Stream::test, Stream::noise_float, Stream::synthetic_data}) {
     for (const std::uint64_t first_group : {0u, 5u, (1u << 30) - 9}) {
       for (std::size_t num_groups = 0; num_groups <= 9; ++num_groups) {
         std::vector<std::uint32_t> words(num_groups * kWordsPerGroup);
@@ -113,24 +113,6 @@ TEST(Groups, equal_the_block_function_word_by_word) {
       }
     }
   }
-}
-
-TEST(ChaCha, fewer_rounds_match_known_vectors_and_belong_to_two_streams) {
-  // draft-strombergson-chacha-test-vectors-01, TC1, 256-bit key.
-  const std::array<std::uint32_t, 8> key{};
-  const std::array<std::uint32_t, 4> counter_and_nonce{};
-  const auto first_word = [&](int num_rounds) {
-    Block words;
-    simd::kernels().chacha_block(key.data(), counter_and_nonce.data(), num_rounds, words.data());
-    return std::pair(words[0], words[1]);
-  };
-  EXPECT_EQ(first_word(8), std::pair(0x2fef003eU, 0xd6405f89U));
-  EXPECT_EQ(first_word(12), std::pair(0x6a9af49bU, 0x53f95507U));
-  EXPECT_EQ(first_word(20), std::pair(0xade0b876U, 0x903df1a0U));
-  for (const Stream stream : {Stream::noise, Stream::noise_float, Stream::synthetic_data})
-    EXPECT_EQ(num_rounds(stream), 20);
-  EXPECT_EQ(num_rounds(Stream::noise_float_12), 12);
-  EXPECT_EQ(num_rounds(Stream::noise_float_8), 8);
 }
 
 TEST(RowBatch, equals_the_block_function_word_by_word) {

@@ -23,7 +23,6 @@ import { choose, estimateCount, makeQueries, makeQuerySearch } from './queries.j
 import { quantile, randomizedResponse, winner } from './queries.js';
 import { learnerDefaults } from './learning/setup.js';
 import { learn, preconditioningCost } from './learning/precondition.js';
-import { learnTuned, tuningCost } from './learning/tune.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import { makeSimulationNoise } from './simulation-noise.js';
@@ -132,9 +131,7 @@ function ofPure(core: Core, name: 'pureMu' | 'pureRho', epsilon: unknown): numbe
 
 type TableFunction =
   | 'learn'
-  | 'learnTuned'
   | 'preconditioningCost'
-  | 'tuningCost'
   | 'learnerDefaults';
 
 /** The functions that learn from tables. */
@@ -142,9 +139,7 @@ function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
   const { core } = instance;
   return {
     learn: (options) => learn(instance, options),
-    learnTuned: (options) => learnTuned(instance, options),
     preconditioningCost: (options) => preconditioningCost(core, options),
-    tuningCost: (options) => tuningCost(core, options),
     learnerDefaults: (options) => learnerDefaults(core, options),
   };
 }

@@ -11,13 +11,9 @@ import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
 
 const WHERE = 'simulationNoise';
 const PRECISIONS = { float32: Float32Array, float64: Float64Array } as const;
-const GENERATORS = ['chacha20', 'chacha12', 'chacha8'] as const;
 /** Options of releases, for which these rows must never be used. */
 const OF_RELEASES = ['epsilon', 'delta', 'clipNorm', 'neighbours', 'key'];
-const OPTIONS = [
-  ...ERROR_OPTIONS,
-  ...['dimension', 'firstCoordinate', 'precision', 'generator', 'seed'],
-];
+const OPTIONS = [...ERROR_OPTIONS, 'dimension', 'firstCoordinate', 'precision', 'seed'];
 
 class CoreSimulationNoise<Rows extends Floats> extends CoreHandle implements SimulationNoise<Rows> {
   constructor(
@@ -63,7 +59,6 @@ export function makeSimulationNoise(instance: Instance, options: unknown): Simul
     dimension: reader.countOr('dimension', 1),
     firstCoordinate: reader.countOr('firstCoordinate', 0),
     precision,
-    generator: reader.oneOfOr('generator', GENERATORS),
     insecureSeed: reader.seedOr('seed', undefined),
   };
   const { dimension, numSteps } = complete;

@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { load } from '../index.js';
-import * as bench from './commands/bench.js';
 import * as bounds from './commands/bounds.js';
 import * as calibrate from './commands/calibrate.js';
 import * as choose from './commands/choose.js';
@@ -14,7 +13,6 @@ import * as completion from './commands/completion.js';
 import * as count from './commands/count.js';
 import * as error from './commands/error.js';
 import * as example from './commands/example.js';
-import * as experiment from './commands/experiment.js';
 import * as histogram from './commands/histogram.js';
 import * as learn from './commands/learn.js';
 import * as moments from './commands/moments.js';
@@ -56,8 +54,6 @@ const COMMANDS = {
   optimize,
   bounds,
   calibrate,
-  experiment,
-  bench,
   page,
   completion,
   example,

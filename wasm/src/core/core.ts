@@ -13,7 +13,6 @@ import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from 
 import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
 import type { EpochsBounds, Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
 import type { PreconditioningCost, PreconditioningCostOptions } from '../types/all.js';
-import type { TuningCost, TuningCostOptions } from '../types/all.js';
 import type { StackError, WorkloadError } from '../types/all.js';
 
 // Every object passed to the core has all its fields, even if undefined: a missing one would be
@@ -289,16 +288,6 @@ interface CoreFunctions {
   ];
   /** Overwrites weights of coordinates with those of the features. */
   momentsRestore: [[id: number, weights: Float64Array], null];
-  tuningPlan: [
-    [options: TuningCostOptions & { composes: boolean }],
-    TuningCost,
-  ];
-  /** Returns the rows that no candidate learns from. */
-  tuningHeldOut: [[options: CoreDraw & { numRows: number }], Float64Array];
-  tuningChoose: [
-    [options: CoreDraw & { numRight: Float64Array; selectionEpsilon: number; neighbours: string }],
-    number,
-  ];
   learnerCreate: [[options: CoreMechanism & object], CorePrefixSum];
   /** Overwrites the scores with the predictions. */
   learnerLearn: [
@@ -424,7 +413,7 @@ interface CoreFunctions {
   simulationAdvance: [[id: number, maxSteps: number], SimulationChunk];
   simulationHeldOutRisk: [[id: number, numExamples: number], HeldOutRisk];
   simulationNoiseCreate: [
-    [options: CoreFactorization & { precision: string; generator: string } & object],
+    [options: CoreFactorization & { precision: string } & object],
     number,
   ];
   simulationNoiseStep: [[id: number], number];
@@ -498,7 +487,6 @@ const CALLERS: readonly Caller[] = [
   { start: 'queriesQuantile', call: 'quantile' },
   { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },
   { start: 'statistic', call: 'statistic' },
-  { start: 'tuningPlan', call: 'tuningCost' },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
   { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
   { start: 'peopleLedger', call: 'peopleLedger', names: { checkpoint: 'store' } },

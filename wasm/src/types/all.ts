@@ -13,7 +13,6 @@ export type * from './learning/linear-learner.js';
 export type * from './learning/loss.js';
 export type * from './learning/model.js';
 export type * from './learning/simulation.js';
-export type * from './learning/tune.js';
 export type * from './ledger.js';
 export type * from './library.js';
 export type * from './mechanism.js';

@@ -31,7 +31,6 @@ import type {
 } from './learning/linear-learner.js';
 import type { LearnedModel } from './learning/model.js';
 import type { Simulation, SimulationOptions } from './learning/simulation.js';
-import type { LearnTunedOptions, TuningCost, TuningCostOptions } from './learning/tune.js';
 import type { LedgerOptions, PeopleLedger, PeopleLedgerOptions, PureLedgerOptions } from './ledger.js';
 import type { PurePeopleLedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
@@ -322,27 +321,6 @@ export interface DpFtrl {
    */
   learn(options: LearnOptions): LearnedModel;
   /**
-   * Learns as `learn` does with each of several settings, and returns one of the models, chosen
-   * privately by the number of rows it classifies correctly in a held-out tenth. The model is
-   * (epsilon, delta)-differentially private for one row, including the choice; `tuningCost` returns
-   * the budget left for each learner. `learn` is better on average; tuning was worth it for many
-   * rows with classes of very unequal size.
-   * @throws as `learn`, and if candidates are out of range.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const minutes = Float64Array.from({ length: 500 }, () => 60 * Math.random());
-   * const labels = minutes.map((m) => (m > 30 ? 1 : 0));
-   * const inputs = [{ name: 'minutes', low: 0, high: 60 }];
-   * const target = { epsilon: 1, delta: 1e-6 };
-   * const { tuning } = dp.learnTuned({ features: minutes, labels, inputs, ...target });
-   * console.log(tuning.candidates[tuning.chosen].rate); // 1/4, 1 or 4 times the rate of `learn`
-   * ```
-   */
-  learnTuned(options: LearnTunedOptions): LearnedModel;
-  /**
    * Returns the budgets of `learn` for second moments and for the learner after them, and whether
    * second moments are released by default. Depends on public numbers only.
    * @example
@@ -356,18 +334,6 @@ export interface DpFtrl {
    * ```
    */
   preconditioningCost(options: PreconditioningCostOptions): PreconditioningCost;
-  /**
-   * Returns the budgets of `learnTuned` for the parts of a model. Depends on public numbers only.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const { learnerEpsilon } = dp.tuningCost({ epsilon: 1, delta: 1e-6, numCandidates: 2 });
-   * console.log(learnerEpsilon); // of each of two learners
-   * ```
-   */
-  tuningCost(options: TuningCostOptions): TuningCost;
   /**
    * Returns options for `learner` and `learnerLedger` that learn well: clip norm, domain, lambda
    * and the rest are computed from loss, rows, dimension, epsilon and delta, without looking at any
@@ -898,24 +864,4 @@ export interface DpFtrl {
 export type DpCounter = Pick<
   DpFtrl,
   'version' | 'mechanisms' | 'prefixSum' | 'peopleSum' | 'ledger' | 'peopleLedger' | 'liveHandles'
->;
-
-/**
- * The library of `dp-ftrl/learner`: learners by the mechanisms `optimal`, `blt`, `honaker` and
- * `tree`, bit-identical to the full library for the same factorization. The notes on these
- * mechanisms in `DpCounter` apply here too.
- */
-export type DpLearner = Pick<
-  DpFtrl,
-  | 'version'
-  | 'mechanisms'
-  | 'learn'
-  | 'preconditioningCost'
-  | 'learnerDefaults'
-  | 'learner'
-  | 'learnerLedger'
-  | 'gradientLearner'
-  | 'noise'
-  | 'predict'
-  | 'liveHandles'
 >;

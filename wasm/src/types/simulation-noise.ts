@@ -16,11 +16,6 @@ export interface SimulationNoiseOptions extends ErrorOptions {
   /** Default 'float32'. Rows of 'float64' take about twice as long. */
   precision?: 'float32' | 'float64';
   /**
-   * Cipher that generates the random bits, 'chacha20' by default. Fewer rounds are faster, but
-   * available for 'float32' only.
-   */
-  generator?: 'chacha20' | 'chacha12' | 'chacha8';
-  /**
    * Seed that reproduces the same rows. Default: a fresh one from the platform. A `key` is not
    * accepted, because rows made with the key of a release would reveal its noise.
    */

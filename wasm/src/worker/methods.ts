@@ -14,10 +14,9 @@ export const FUNCTIONS = {
     ...{ mechanisms: 0, liveHandles: 0, calibrate: 1, pureMu: 1, pureRho: 1, compose: 1 },
     ...{ randomizedResponse: 1, estimateCount: 1, learnerDefaults: 1 },
     preconditioningCost: 1,
-    tuningCost: 1,
   },
   abortable: {
-    ...{ bounds: 1, learn: 1, learnTuned: 1, regretBounds: 2, predict: 2 },
+    ...{ bounds: 1, learn: 1, regretBounds: 2, predict: 2 },
     ...{ choose: 1, winner: 1, quantile: 1 },
   },
   searching: {

@@ -11,7 +11,6 @@ import type { Picture } from '../figures/picture.ts';
 import type { SimultaneousBand } from '../figures/simultaneous.ts';
 import { download, downloadPicture } from './download.ts';
 import { commandOf } from './command.ts';
-import { cppOf } from './cpp.ts';
 import { javascriptOf } from './javascript.ts';
 import type { SnippetSource, Source } from './source.ts';
 
@@ -144,7 +143,7 @@ export function connectExport(taken: () => Exported | null): void {
     if (exported === null) return;
     const { run, file } = exported;
     const source: SnippetSource = { options: run.optionsOf(run.lanes[0]!), file };
-    const [javascript, command, cpp] = [javascriptOf(source), commandOf(source), cppOf(source)];
+    const [javascript, command] = [javascriptOf(source), commandOf(source)];
     const save = h('button', { type: 'button', id: 'export-csv', class: 'primary' }, 'Download CSV');
     save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported), 'text/csv'));
     const { statistics } = exported;
@@ -160,7 +159,6 @@ export function connectExport(taken: () => Exported | null): void {
       command === null
         ? h('p', { class: 'hint' }, `The command releases tables, and ${withoutCommand(file)}.`)
         : snippet('export-command', 'The same as a command', command),
-      ...(cpp === null ? [] : [snippet('export-cpp', 'The same in C++', cpp)]),
     );
     dialog.showModal();
   });

@@ -260,7 +260,7 @@ struct SecondMomentsPlan {
 /// @exactness   mu is below the target's by one part in 10^9. The benefit for learning was
 ///              measured, not proved.
 /// @throws Error{invalid_argument} a fact out of range.
-/// @source      docs/math/learning.md, section 14.
+/// @source      docs/math/learning.md, section 13.
 /// @checked-by  second_moments_test
 SecondMomentsPlan plan_second_moments(const SecondMomentsFacts& facts);
 

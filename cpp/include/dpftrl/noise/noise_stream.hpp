@@ -51,9 +51,6 @@ struct RowErrorBound {
 /// Marks an entry whose rounding double precision cannot decide, in the output of next_rounded.
 inline constexpr std::int64_t kUndecided = INT64_MIN;
 
-/// Generator of the random bits. Those with fewer rounds are faster and meant for simulations.
-enum class Generator { chacha20, chacha12, chacha8 };
-
 struct NoiseStreamOptions {
   Key key;
   std::int64_t dimension = 1;
@@ -68,7 +65,6 @@ struct NoiseStreamOptions {
   /// seeking costs nothing, a checkpoint has 64 bytes, and a row costs as many normals as the
   /// inverse has bands. NoiseIncrements provides increments for every encoder, as integers.
   bool increments = false;
-  Generator generator = Generator::chacha20;  ///< others for FloatNoiseStream only
 
   operator detail::NoiseShard() const;  ///< for recomputation
 };
@@ -76,7 +72,7 @@ struct NoiseStreamOptions {
 class NoiseStream {
  public:
   /// @throws Error{invalid_argument} dimension or first_coordinate out of range, a decoder form
-  ///         that is malformed or has too few rows, a generator other than ChaCha20;
+  ///         that is malformed or has too few rows;
   ///         Error{unsupported} increments for an encoder that does not support them;
   ///         Error{resource_exhausted} noise generated in advance, or the rows that a recursion or
   ///         a filter keeps, would need more than 1 GiB.

@@ -29,20 +29,12 @@ enum class Stream : std::uint32_t {
   noise = 0,           ///< noise of releases, double sampler
   noise_float = 1,     ///< noise of simulations, float sampler
   synthetic_data = 2,  ///< example data; separate from the noise even under the same key
-  noise_float_12 = 3,  ///< noise of simulations by ChaCha12
-  noise_float_8 = 4,   ///< noise of simulations by ChaCha8
   commitment = 5,      ///< identifies the key in checkpoints, where it is readable
   ledger = 6,          ///< key of the codes by which a ledger recognises records
   discrete_noise = 8,  ///< integer noise of lattice and pure releases, and under `query_keys`
   query_keys = 9,      ///< single-use keys: queries, choices, second moments
   test = 0xFFFFFFFF,   ///< tests only
 };
-
-/// Number of ChaCha rounds for a stream: the 20 of RFC 8439, or fewer for two streams that no
-/// release uses.
-constexpr int num_rounds(Stream stream) {
-  return stream == Stream::noise_float_12 ? 12 : stream == Stream::noise_float_8 ? 8 : 20;
-}
 
 /// Number of addressable rows (0 .. 2^48 - 1) and of addressable blocks of a row (0 .. 2^32 - 1).
 inline constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 48;
@@ -112,7 +104,7 @@ struct BlockAddress {
 /// @checked-by  random_test "every bit of the address is one bit of the state"
 std::array<std::uint32_t, 4> address_words(const BlockAddress& address);
 
-/// The 16 random words at an address, with num_rounds(stream) rounds.
+/// The 16 random words at an address.
 std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const BlockAddress& address);
 
 /// Writes plane 0 of whole groups of one row, the words of their four blocks interleaved:
@@ -120,7 +112,7 @@ std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const Blo
 ///
 /// @param out  length a multiple of 64; group first_group + length / 64 at most 2^30.
 /// @throws Error{invalid_argument} row or group out of range, or length not a multiple of 64.
-/// @cost       num_rounds(stream) rounds of ChaCha, 4 blocks at a time (8 with AVX2).
+/// @cost       ChaCha20, 4 blocks at a time (8 with AVX2).
 /// @checked-by random_test "equal the block function word by word"
 void fill_groups(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_group,
                  std::span<std::uint32_t> out);

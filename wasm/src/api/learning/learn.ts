@@ -78,9 +78,7 @@ export function passOver(
 export interface Plan {
   /** Default: the epsilon of the call. */
   epsilon?: number;
-  seed: unknown;
-  /** Factors on the chosen rate and clip norm. Default 1. */
-  rate?: number;
+  /** Factor on the chosen clip norm. Default 1. */
   clip?: number;
 }
 
@@ -89,7 +87,7 @@ export function learnFrom(
   instance: Instance,
   reader: Reader,
   table: Table,
-  { epsilon, seed, rate = 1, clip = 1 }: Plan,
+  { epsilon, clip = 1 }: Plan,
 ): LearnedModel {
   const { inputs, intercept, rows, labels } = table;
   const numRows = labels.length;
@@ -100,8 +98,8 @@ export function learnFrom(
   const learner = makeLearner(instance, {
     ...how,
     clipNorm: clip * how.clipNorm!,
-    lambda: (clip / rate) * how.lambda!,
-    insecureSeed: seed,
+    lambda: clip * how.lambda!,
+    insecureSeed: reader.raw('insecureSeed'),
   });
   try {
     const weights = passOver(table, { learner, how });

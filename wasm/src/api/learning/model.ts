@@ -26,7 +26,6 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
   'certificate',
   'protects',
   'preconditioning',
-  'tuning',
   'test',
   'nonprivate',
 ];

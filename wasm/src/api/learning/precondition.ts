@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Learning in coordinates in which the features are alike. They follow from second moments, which
-// are released first: docs/math/learning.md, section 14. The core computes the moments.
+// are released first: docs/math/learning.md, section 13. The core computes the moments.
 
 import { outOfRange, type Reader } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
@@ -11,7 +11,7 @@ import { withKey } from '../../core/key.js';
 import { MAX_MOMENTS_DIMENSION, NEIGHBOURS } from '../../shared/defaults.js';
 import type { LearnedModel, PreconditioningCost } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { LEARN_OPTIONS, learnFrom, readTable, type Plan, type Table } from './learn.js';
+import { LEARN_OPTIONS, learnFrom, readTable } from './learn.js';
 
 /** Distance between the seeds of learners and of moments. */
 const FAR = 0x8000000000000000n;
@@ -44,22 +44,22 @@ function requireMoments(
 }
 
 /** Makes the model of a table, preconditioned if the options ask for it or by default. */
-export function learnWith(instance: Instance, reader: Reader, table: Table, plan: Plan): LearnedModel {
+function learnTable(instance: Instance, reader: Reader): LearnedModel {
   const { core } = instance;
   const { where } = reader;
+  const table = readTable(reader);
   const numRows = table.labels.length;
   const dimension = table.rows.length / numRows;
-  const { epsilon = reader.number('epsilon'), clip = 1 } = plan;
-  const delta = reader.number('delta');
+  const [epsilon, delta] = [reader.number('epsilon'), reader.number('delta')];
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const cost = core.call('momentsPlan', { epsilon, delta, neighbours, dimension, numRows });
-  const { momentsEpsilon, learnerEpsilon, mu, rho } = cost;
+  const { momentsEpsilon, learnerEpsilon, clip, mu, rho } = cost;
   const isWanted = reader.has('precondition') ? reader.flag('precondition') : cost.isDefault;
-  if (!isWanted) return learnFrom(instance, reader, table, plan);
+  if (!isWanted) return learnFrom(instance, reader, table, {});
   requireMoments(where, { dimension, momentsEpsilon, delta });
   const seed = reader.seedOr('insecureSeed', undefined);
   const insecureSeed =
-    seed === undefined ? undefined : BigInt.asUintN(64, BigInt(plan.seed as bigint) + FAR);
+    seed === undefined ? undefined : BigInt.asUintN(64, seed + FAR);
   const rows = table.rows.slice();
   const moments = withKey(where, { insecureSeed }, (draw) =>
     core.call('momentsCreate', { ...draw, epsilon: momentsEpsilon, delta, neighbours, dimension }, rows),
@@ -70,7 +70,7 @@ export function learnWith(instance: Instance, reader: Reader, table: Table, plan
     return Array.from(all);
   };
   try {
-    const parts = { ...plan, epsilon: learnerEpsilon, clip: cost.clip * clip };
+    const parts = { epsilon: learnerEpsilon, clip };
     const model = learnFrom(instance, reader, { ...table, rows }, parts);
     return {
       ...model,
@@ -87,8 +87,5 @@ export function learnWith(instance: Instance, reader: Reader, table: Table, plan
 export function learn(instance: Instance, options: unknown): LearnedModel {
   const where = 'learn';
   const reader = readOptions(where, options, LEARN_OPTIONS);
-  const table = readTable(reader);
-  return asErrorsOf(where, () =>
-    learnWith(instance, reader, table, { seed: reader.raw('insecureSeed') }),
-  );
+  return asErrorsOf(where, () => learnTable(instance, reader));
 }

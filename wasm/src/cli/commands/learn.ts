@@ -24,7 +24,7 @@ import { describe, modelOf, weightNames, writeShown } from './learn/model-report
 import { penaltyFor } from './learn/penalty.js';
 import { readProblem, unscaledText, type Problem } from './learn/problem.js';
 import { readPattern, readSettings, type Settings } from './learn/settings.js';
-import { runWhole, wholeFor, withoutText } from './learn/whole.js';
+import { momentsFirst, runWhole, withoutText } from './learn/whole.js';
 
 export { options } from './learn/settings.js';
 
@@ -208,8 +208,8 @@ export async function run(args: Args): Promise<void> {
   const settings = readSettings(dp, args);
   const opened = await open(dp, args, settings);
   const { problem } = opened;
-  const whole = wholeFor(dp, settings, problem);
-  if (whole) return runWhole(dp, args, { settings, how: whole, problem });
+  const moments = momentsFirst(dp, settings, problem);
+  if (moments) return runWhole(dp, args, { settings, moments, problem });
   const prepared = await prepare(dp, args, { settings, opened });
   const learning = await Learning.open(dp, settings, prepared);
   let failure: unknown;

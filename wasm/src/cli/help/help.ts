@@ -88,8 +88,6 @@ export const MAIN_HELP = `dp-ftrl: private counts, sums and models of a CSV file
   dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
   dp-ftrl bounds     bounds on the error, proved and published
   dp-ftrl calibrate  noise multiplier for a privacy target
-  dp-ftrl experiment known results of the field, reproduced and plotted
-  dp-ftrl bench      speed of the main operations on this machine
   dp-ftrl page       the interactive page, served on this machine, with a CSV file
   dp-ftrl completion completion of commands, options and names in a shell
   dp-ftrl example    example tables to try the other commands on

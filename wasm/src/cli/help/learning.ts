@@ -91,21 +91,14 @@ ${DECIMAL}
   --passes K       reads the rows K times, in the same order (default: see above): the noise
                    protects one row in all passes, and --steps, if given, is K times that of one
                    pass. The input is read once before
-  --tune R,...     learns with each of these factors on the rate, and selects one of the models: by
-                   how many rows it predicts correctly of a tenth that none learns from, and by
-                   chance, so that all of it is (E, D)-differentially private. Each learner has more
-                   noise for it, which is reported before anything is learned; with --budget the
-                   file is charged for all of them. Without --tune the model is better on average;
-                   '0.25,1,4' gained up to 4 points on large tables with classes of very unequal
-                   size. For a FILE without --clip and other options of the learner
-  --tune-clip C,...  the same for the clip norm: every factor with every one of --tune
   --precondition, --no-precondition
                    whether second moments of the features are released first, with a tenth of the
                    squared mu, to learn in coordinates in which they are equal. That is better if
                    features are correlated, worse if there are too few rows for the number of
                    features. Default: yes if there are enough rows, which only public numbers
                    decide, in a table of up to 16,777,216 cells, without --average, --plot,
-                   --show-nonprivate and --missing skip. For a FILE as --tune, up to 512 features
+                   --show-nonprivate and --missing skip. For a FILE without --clip and other options of
+                   the learner, up to 512 features
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
@@ -131,8 +124,7 @@ ${MODE}
   --json           the model on standard output: format, version, loss, inputs, intercept, weights
                    (of each feature, then of the intercept; as --average says, and as printed
                    without --json), lastWeights (the latest), numExamples, private,
-                   certificate, protects; with --tune also tuning: candidates, chosen (the index),
-                   learnerEpsilon, selectionEpsilon, numHeldOut; with second moments also
+                   certificate, protects; with second moments also
                    preconditioning: momentsEpsilon, learnerEpsilon; epsilon, mu and rho of the
                    certificate are then of both, its noise of the learner
   --quiet          no guarantee on standard error

@@ -215,19 +215,4 @@ Finds the best mechanism for a horizon, and shows how close its error is to the 
 Example:
   dp-ftrl optimize --steps 256 --mechanism blt --buffers 2
 `,
-  experiment: `dp-ftrl experiment NAME [--result FILE.json] [--plot FILE.svg] [options]
-
-Reproduces a known result on private sums or private learning, and prints the measurements beside
-what a formula predicts. Synthetic data only.
-
-  NAME             error-per-step, error-tail, regret, tree-ratio, sgd, epochs, momentum,
-                   lower-bound or learning
-  --steps N        horizon
-  --repeats R      runs with different seeds, or amount of noise to measure
-  --plot FILE      figure, as SVG
-  --result FILE    numbers, as JSON
-
-Example:
-  dp-ftrl experiment error-per-step --steps 64 --plot error.svg
-`,
 };

@@ -9,7 +9,7 @@ import type { Args } from './args.js';
 import { Misuse } from '../failure.js';
 
 /** Options whose files are written. */
-const WRITTEN = ['output', 'model', 'result', 'plot', 'state', 'budget'];
+const WRITTEN = ['output', 'model', 'plot', 'state', 'budget'];
 /** Options whose files temporarily have FILE.new and FILE.lock beside them. */
 const KEPT = ['state', 'budget'];
 const READ = ['strategy', 'test', 'query-weights'];
@@ -72,16 +72,13 @@ async function rolesOf(command: string, args: Args): Promise<Role[]> {
       }
     }
   }
-  // In experiment, --from is a file and positional arguments are not; elsewhere --from is a time.
-  const isExperiment = command === 'experiment';
-  const readHere = [...(isExperiment ? ['from'] : []), ...WRITTEN.filter(isRead)];
-  for (const option of [...READ, ...readHere]) {
+  for (const option of [...READ, ...WRITTEN.filter(isRead)]) {
     for (const path of args.texts(option)) roles.push(add(`--${option} ${path}`, path, false));
   }
   for (const path of args.texts('workload').flatMap(workloadFiles)) {
     roles.push(add(`--workload ${path}`, path, false));
   }
-  const files = isExperiment ? [] : args.files.filter((path) => path !== '-');
+  const files = args.files.filter((path) => path !== '-');
   for (const path of files) roles.push(add(path, path, false));
   return [...(await Promise.all(roles)), ...(files.length === 0 ? standardInput() : [])];
 }

@@ -13,27 +13,6 @@ export interface ModelInput {
   high?: number;
 }
 
-/** Factors on the settings that `learn` chooses; 1 by default. */
-export interface Candidate {
-  /** Factor on the learning rate, that is, on how far all steps move the weights. */
-  rate?: number;
-  /** Factor on the clip norm. */
-  clip?: number;
-}
-
-/** How a model was tuned. */
-export interface Tuning {
-  /** As in `TuningCost`. */
-  learnerEpsilon: number;
-  selectionEpsilon: number;
-  /** The candidate settings; the model has one of them. */
-  candidates: readonly Required<Candidate>[];
-  /** Index of the chosen candidate. */
-  chosen: number;
-  /** Number of held-out rows, which decided the choice and which no candidate learned from. */
-  numHeldOut: number;
-}
-
 /** A linear model as plain, JSON-serialisable data for `predict`. */
 export interface LearnedModel {
   format: 'dp-ftrl model';
@@ -46,8 +25,7 @@ export interface LearnedModel {
   intercept: boolean;
   /**
    * The average of the iterates of a learner that you feed, to which the regret theorem applies.
-   * `learn` and `learnTuned` choose others: the latest weights, or the mean of the later ones. So
-   * does the command, except with --clip, --state or --average all.
+   * `learn` chooses others: the latest weights, or the mean of the later ones. So does the command, except with --clip, --state or --average all.
    */
   weights: number[];
   /** The latest weights, which adapt to a change sooner. */
@@ -64,8 +42,6 @@ export interface LearnedModel {
    * learner.
    */
   preconditioning?: { momentsEpsilon: number; learnerEpsilon: number };
-  /** Choice of the settings, if they were chosen by the data with `learnTuned`. */
-  tuning?: Tuning;
   /**
    * Performance of the weights on the rows of another file: NOT private unless that file is public.
    */

@@ -2,7 +2,7 @@
 
 // The model that dp-ftrl learn produces, and its report.
 
-import type { Candidate, DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
+import type { DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
 import type { RowStream } from '../../input/stream.js';
 import { StandardOutput, writeFile } from '../../output/output.js';
 import { report } from '../../output/report.js';
@@ -133,29 +133,13 @@ function guaranteeFacts({ certificate, private: isPrivate, protects }: LearnedMo
   };
 }
 
-/** Report rows about the choice among candidates. */
-function tuningFacts({ tuning }: LearnedModel) {
-  if (!tuning) return {};
-  const { candidates, chosen, learnerEpsilon, selectionEpsilon } = tuning;
-  const factors = ({ rate, clip }: Required<Candidate>) =>
-    `rate times ${rate}${clip === 1 ? '' : `, clip norm times ${clip}`}`;
-  return {
-    candidates: candidates.map(factors).join('; '),
-    chosen: factors(candidates[chosen]!),
-    'epsilon of each learner': learnerEpsilon,
-    'epsilon of the choice': selectionEpsilon,
-  };
-}
-
 /** Returns the report on a model learned from a table kept in memory. */
 export function describeWhole(model: LearnedModel, numRows: number): string {
-  const { tuning, preconditioning, certificate, loss } = model;
-  const held = tuning ? `, of which ${tuning.numHeldOut} only chose the model` : '';
+  const { preconditioning, certificate, loss } = model;
   return rowsOf({
     loss,
-    examples: `${counted(numRows, 'row')}${held}`,
+    examples: counted(numRows, 'row'),
     ...guaranteeFacts(model),
-    ...tuningFacts(model),
     ...(preconditioning && {
       'epsilon of the second moments': preconditioning.momentsEpsilon,
       'epsilon of the learner after them': preconditioning.learnerEpsilon,

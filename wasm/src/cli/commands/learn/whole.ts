@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A run of dp-ftrl learn that keeps the table in memory, to estimate second moments first or to
-// choose one of several models privately.
+// A run of dp-ftrl learn that keeps the table in memory, to estimate second moments first.
 
-import type { DpFtrl, LearnedModel, PreconditioningCost, TuningCost } from '../../../types/all.js';
+import type { DpFtrl, LearnedModel, PreconditioningCost } from '../../../types/all.js';
 import { counted } from '../../../shared/counted.js';
 import { MAX_MOMENTS_DIMENSION } from '../../../shared/defaults.js';
 import { Misuse } from '../../failure.js';
@@ -18,36 +17,23 @@ import { openTest, warnTest } from './hindsight.js';
 import { describeWhole, testOf, writeShown } from './model-report.js';
 import { MAX_KEPT, unscaledText, type Problem } from './problem.js';
 import type { Settings } from './settings.js';
-import type { Whole } from './whole-options.js';
 
 const PROTECTS = 'one row';
 
-/** Settings for learning from a table. */
-interface How extends Pick<Whole, 'candidates'> {
-  /** Budgets of second moments and of the learner after them, if moments are estimated first. */
-  moments: PreconditioningCost | undefined;
-}
-
 interface WholeRun {
   settings: Settings;
-  how: How;
+  /** Budgets of the second moments and of the learner after them. */
+  moments: PreconditioningCost;
   problem: Problem;
 }
 
 const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) => inputs.length + Number(intercept);
 
-/** Returns the budget of second moments, for each candidate if there are candidates. */
-function momentsOf(dp: DpFtrl, settings: Settings, { problem, candidates }: {
-  problem: Problem;
-  candidates: Whole['candidates'];
-}): PreconditioningCost {
+/** Returns the budgets of second moments and of the learner after them. */
+function momentsOf(dp: DpFtrl, settings: Settings, problem: Problem): PreconditioningCost {
   const { epsilon, delta, neighbours } = settings.target;
-  const { batchSize: numRows } = problem;
-  // Candidates learn from all rows except a tenth, rounded up.
-  const facts = candidates
-    ? { epsilon: tuningOf(dp, settings, candidates).learnerEpsilon, numRows: numRows - Math.ceil(numRows / 10) }
-    : { epsilon, numRows };
-  return dp.preconditioningCost({ ...facts, delta, neighbours, dimension: dimensionOf(settings, problem) });
+  const dimension = dimensionOf(settings, problem);
+  return dp.preconditioningCost({ epsilon, delta, neighbours, numRows: problem.batchSize, dimension });
 }
 
 /** @throws Misuse if second moments cannot be estimated, before any budget is charged. */
@@ -63,24 +49,26 @@ function requireMoments({ momentsEpsilon }: PreconditioningCost, dimension: numb
 const isKept = (settings: Settings, problem: Problem) =>
   problem.batchSize * dimensionOf(settings, problem) <= MAX_KEPT;
 
-/** Returns the settings if the table is to be kept in memory, else undefined. */
-export function wholeFor(dp: DpFtrl, settings: Settings, problem: Problem): How | undefined {
+/** Returns the budgets if second moments come first, else undefined. */
+export function momentsFirst(
+  dp: DpFtrl,
+  settings: Settings,
+  problem: Problem,
+): PreconditioningCost | undefined {
   const { whole } = settings;
   if (!whole || whole.without !== undefined) return undefined;
-  const { candidates } = whole;
-  const moments = momentsOf(dp, settings, { problem, candidates });
-  const mayKeep = candidates !== undefined || isKept(settings, problem);
-  const { precondition = moments.isDefault && mayKeep } = whole;
-  if (precondition) requireMoments(moments, dimensionOf(settings, problem), settings.target.delta);
-  if (!candidates && !precondition) return undefined;
-  return { candidates, moments: precondition ? moments : undefined };
+  const moments = momentsOf(dp, settings, problem);
+  const { precondition = moments.isDefault && isKept(settings, problem) } = whole;
+  if (!precondition) return undefined;
+  requireMoments(moments, dimensionOf(settings, problem), settings.target.delta);
+  return moments;
 }
 
 /** Says why second moments are not estimated first, if by default they would be. */
 export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): string {
   const { whole } = settings;
   if (!whole || whole.precondition === false) return '';
-  if (!momentsOf(dp, settings, { problem, candidates: undefined }).isDefault) return '';
+  if (!momentsOf(dp, settings, problem).isDefault) return '';
   const why =
     whole.without === undefined
       ? `as the table has more than ${MAX_KEPT.toLocaleString('en')} cells (--precondition keeps it in memory)`
@@ -113,66 +101,36 @@ async function readRows({ rows, examples, inputs, batchSize, digest }: Problem):
   return { features, labels };
 }
 
-/** Privacy costs of the model, and the budgets of its parts. */
-interface Cost extends Pick<TuningCost, 'mu' | 'rho'> {
-  tuning: TuningCost | undefined;
-}
-
-function tuningOf(dp: DpFtrl, { target, budget }: Settings, candidates: NonNullable<Whole['candidates']>) {
-  const { epsilon, delta } = target;
-  const composes = budget !== undefined;
-  return dp.tuningCost({ epsilon, delta, numCandidates: candidates.length, composes });
-}
-
-function costOf(dp: DpFtrl, { settings, how: { candidates } }: WholeRun): Cost {
-  const tuning = candidates && tuningOf(dp, settings, candidates);
-  const { epsilon, delta } = settings.target;
-  const { mu, rho } = tuning ?? dp.calibrate({ epsilon, delta });
-  return { mu, rho, tuning };
-}
-
 /** States the guarantee, its split and the chosen settings, before anything is learned. */
-function sentenceOf(dp: DpFtrl, run: WholeRun, { tuning }: Cost): string {
-  const { settings, how, problem } = run;
+function sentenceOf(dp: DpFtrl, { settings, moments, problem }: WholeRun): string {
   const { target, rates } = settings;
   const { epsilon, delta, neighbours } = target;
   const numRows = problem.batchSize;
-  const tuned =
-    tuning &&
-    `the model is one of ${how.candidates!.length} candidates, each learned with epsilon ` +
-      `${tuning.learnerEpsilon.toPrecision(4)} in place of ${epsilon} from nine tenths of the rows; ` +
-      `the other rows choose, with epsilon ${Number(tuning.selectionEpsilon.toPrecision(4))}`;
-  const { moments } = how;
   const rounded = (value: number) => Number(value.toPrecision(4));
   const preconditioned =
-    moments &&
     `second moments of the features come first, with epsilon ${rounded(moments.momentsEpsilon)}, ` +
       `and leave ${rounded(moments.learnerEpsilon)} to the learner`;
-  const parts = [tuned, preconditioned].filter(Boolean).join('; ');
   const dimension = dimensionOf(settings, problem);
   const chosen = optionsFor(dp, 'table', { target, rates, numRows, batchSize: 1, dimension });
   return (
     `(${epsilon}, ${delta})-differentially private: one row is protected, not a person with several; ` +
-    `${parts}; ${neighbours} neighbours, all ${counted(numRows, 'row')} together, whose number is public; ` +
+    `${preconditioned}; ${neighbours} neighbours, all ${counted(numRows, 'row')} together, whose number is public; ` +
     `${passesText(chosen)}; clip norm and rate set by ${counted(numRows, 'row')}, ` +
     `${counted(dimension, 'weight')} per score, epsilon and delta`
   );
 }
 
-async function learn(dp: DpFtrl, { settings, how, problem }: WholeRun, rows: Rows): Promise<LearnedModel> {
-  const { target, intercept, seed, budget, rates } = settings;
+function learn(dp: DpFtrl, { settings, problem }: WholeRun, rows: Rows): LearnedModel {
+  const { target, intercept, seed, rates } = settings;
   const { epsilon, delta, neighbours, loss, numClasses } = target;
-  const { candidates, moments } = how;
-  const given = {
+  return dp.learn({
     ...rows,
-    ...{ inputs: problem.inputs, intercept, loss: loss as 'logistic', precondition: moments !== undefined },
+    ...{ inputs: problem.inputs, intercept, loss: loss as 'logistic', precondition: true },
     ...(numClasses !== undefined && { numClasses }),
     ...(rates && { rates }),
     ...{ epsilon, delta, neighbours },
     ...(seed !== undefined && { insecureSeed: seed }),
-  };
-  if (!candidates) return dp.learn(given);
-  return dp.learnTuned({ ...given, candidates, composes: budget !== undefined });
+  });
 }
 
 /** Returns the model with its evaluation on the rows of --test. */
@@ -198,29 +156,33 @@ async function measured(
 }
 
 export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<void> {
-  const { settings, how, problem } = run;
+  const { settings, problem } = run;
   const { target, label, seed, budget, quiet, setup } = settings;
   const { epsilon, delta, neighbours } = target;
   const { inputs, batchSize: numRows, examples } = problem;
   const columns = [...examples.features, label];
   const test = settings.test && (await openTest(settings.test, { columns, label, target }));
   const dimension = dimensionOf(settings, problem);
-  const cost = costOf(dp, run);
-  const { mu, rho } = cost;
+  const { mu, rho } = dp.calibrate({ epsilon, delta });
   // Read before spending, so that nothing is charged if the rows changed since they were counted.
   const rows = await readRows(problem);
   await budget?.spend(dp, {
     ...{ costs: { mu, rho }, epsilon, delta, neighbours, unit: PROTECTS, columns },
-    mechanism: how.candidates ? `${how.candidates.length} candidates` : 'moments and independent',
+    mechanism: 'moments and independent',
     numSteps: problem.numSteps,
   });
   warnTest(settings.test);
   warnWeak('learn', target, { count: numRows, units: 'rows' });
   warnNotPrivate('learn', { [SEEDED]: seed !== undefined });
   const notes = unscaledText(args, inputs, setup);
-  if (!quiet && seed === undefined) say('learn', `${sentenceOf(dp, run, cost)}${notes}`);
+  if (!quiet && seed === undefined) say('learn', `${sentenceOf(dp, run)}${notes}`);
   const line = quiet ? undefined : new ProgressLine('learn: learning for');
-  const learned = await learn(dp, run, rows).finally(() => line?.end());
+  let learned: LearnedModel;
+  try {
+    learned = learn(dp, run, rows);
+  } finally {
+    line?.end();
+  }
   const model = await measured(dp, learned, { settings, test, dimension });
   await writeShown(settings, model, { text: () => describeWhole(model, numRows), isGuarded: false });
 }

@@ -2,11 +2,19 @@
 
 // Types and functions shared by the experiments.
 
-import type { CatalogueEntry, DpFtrl, MechanismName, Participation } from '../../types/all.js';
-import type { MechanismParameters, SavedStrategy, SimulationOptions } from '../../types/all.js';
-import type { Series } from '../../plot/picture.js';
-import { wordsOf } from '../failure.js';
-import { mean, type Result } from './result.js';
+import type {
+  CatalogueEntry,
+  DpFtrl,
+  MechanismName,
+  Participation,
+} from '../../wasm/src/types/all.ts';
+import type {
+  MechanismParameters,
+  SavedStrategy,
+  SimulationOptions,
+} from '../../wasm/src/types/all.ts';
+import type { Series } from '../../wasm/src/plot/picture.ts';
+import { mean, type Result } from './result.ts';
 
 /** Size of an experiment: its horizon, and the number of runs with different seeds. */
 export interface Size {
@@ -27,7 +35,7 @@ export function result(
   title: string,
   rest: Pick<Result, 'settings' | 'panels' | 'findings'>,
 ): Result {
-  return { format: 'dp-ftrl experiment', version: 1, name, title, ...rest };
+  return { name, title, ...rest };
 }
 
 /** A mechanism that is ready for use: any search it needs has been run. */
@@ -81,7 +89,7 @@ export function allReady(dp: DpFtrl, catalogue: readonly CatalogueEntry[], numSt
     } catch (error) {
       const { code } = error as { code?: string };
       if (code !== 'unsupported' && code !== 'invalid_argument') throw error;
-      leftOut.push(wordsOf(error));
+      leftOut.push((error as Error).message);
     }
   }
   return { found, leftOut };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// How a small module refuses what only the whole package has.
+/// How the module of counters refuses what only the whole package has.
 
 #include <string>
 #include <string_view>

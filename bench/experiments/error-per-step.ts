@@ -2,10 +2,10 @@
 
 // The error of every prefix sum, for several mechanisms.
 
-import type { DpFtrl } from '../../types/all.js';
-import type { Series } from '../../plot/picture.js';
-import { ready, result, type Experiment, type Size } from './experiment.js';
-import { mean, type Result } from './result.js';
+import type { DpFtrl } from '../../wasm/src/types/all.ts';
+import type { Series } from '../../wasm/src/plot/picture.ts';
+import { ready, result, type Experiment, type Size } from './experiment.ts';
+import { mean, type Result } from './result.ts';
 
 const MECHANISMS = ['tree', 'honaker', 'square-root', 'blt-normalized', 'optimal'] as const;
 const MAX_POINTS = 512;
@@ -20,8 +20,9 @@ interface Errors {
  */
 function treeErrors(numSteps: number): Errors {
   const levels = Math.floor(Math.log2(numSteps)) + 1;
-  const ones = Array.from({ length: numSteps }, (_, t) =>
-    (t + 1).toString(2).replaceAll('0', '').length,
+  const ones = Array.from(
+    { length: numSteps },
+    (_, t) => (t + 1).toString(2).replaceAll('0', '').length,
   );
   return { mean: Math.sqrt(levels * mean(ones)), largest: Math.sqrt(levels * Math.max(...ones)) };
 }

@@ -3,11 +3,11 @@
 // Regret against epsilon of every mechanism on three streams. All learners use the lambda of the
 // regret theorem without noise, so that they differ only in their noise and its effect is visible.
 
-import type { DpFtrl } from '../../types/all.js';
-import type { Panel } from '../../plot/picture.js';
-import { allReady, boundOf, meanOf, regretOf, repeated, result } from './experiment.js';
-import type { Experiment, Size } from './experiment.js';
-import { rankCorrelation, standardError, type Result } from './result.js';
+import type { DpFtrl } from '../../wasm/src/types/all.ts';
+import type { Panel } from '../../wasm/src/plot/picture.ts';
+import { allReady, boundOf, meanOf, regretOf, repeated, result } from './experiment.ts';
+import type { Experiment, Size } from './experiment.ts';
+import { rankCorrelation, standardError, type Result } from './result.ts';
 
 const STREAMS = ['stationary', 'sparse', 'adversarial'] as const;
 const EPSILONS = [0.5, 1, 2, 4, 8];
@@ -53,7 +53,10 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
       }
       findings.push({
         what: `${stream}, epsilon ${epsilon}: rank correlation of regret and error`,
-        value: rankCorrelation(byError.map((it) => it.meanError), regrets),
+        value: rankCorrelation(
+          byError.map((it) => it.meanError),
+          regrets,
+        ),
         expected: 1,
       });
     }

@@ -2,11 +2,11 @@
 
 // Compares momentum and rates by post-processing with a workload whose encoder is made for them.
 
-import type { DpFtrl, SimulationOptions, Workload } from '../../types/all.js';
-import type { Panel } from '../../plot/picture.js';
-import { meanOf, ready, regretOf, repeated, result } from './experiment.js';
-import type { Experiment, Ready, Size } from './experiment.js';
-import { mean, standardError, type Finding, type Result } from './result.js';
+import type { DpFtrl, SimulationOptions, Workload } from '../../wasm/src/types/all.ts';
+import type { Panel } from '../../wasm/src/plot/picture.ts';
+import { meanOf, ready, regretOf, repeated, result } from './experiment.ts';
+import type { Experiment, Ready, Size } from './experiment.ts';
+import { mean, standardError, type Finding, type Result } from './result.ts';
 
 const TARGET = { epsilon: 2, delta: 1e-6, dimension: 10, stream: 'stationary' } as const;
 const MECHANISM = 'square-root';
@@ -60,7 +60,10 @@ function rootMeanSquare(rows: Float64Array, numRows: number): number {
 function bestOf(
   dp: DpFtrl,
   { steps, repeats }: Size,
-  { length, ...how }: Pick<SimulationOptions, 'mechanism' | 'descent'> & {
+  {
+    length,
+    ...how
+  }: Pick<SimulationOptions, 'mechanism' | 'descent'> & {
     /** Total length of all steps, relative to as many steps with rate 1. */
     length: number;
   },

@@ -2,10 +2,10 @@
 
 // Compares, for several passes over the same examples, one factorization for all with restarts.
 
-import type { DpFtrl, Table } from '../../types/all.js';
-import { meanOf, ready, regretOf, repeated, result } from './experiment.js';
-import type { Experiment, Ready, Size } from './experiment.js';
-import { mean, standardError, type Result } from './result.js';
+import type { DpFtrl, Table } from '../../wasm/src/types/all.ts';
+import { meanOf, ready, regretOf, repeated, result } from './experiment.ts';
+import type { Experiment, Ready, Size } from './experiment.ts';
+import { mean, standardError, type Result } from './result.ts';
 
 const TARGET = { epsilon: 2, delta: 1e-6, numColumns: 10 };
 const PASSES = [1, 2, 4, 8];
@@ -65,7 +65,11 @@ function contenders(dp: DpFtrl, length: number, epochs: number): Ready[] {
       { mechanism: 'square-root', parameters: restart, name: 'restarts: square root' },
       problem,
     ),
-    ready(dp, { mechanism: 'tree', parameters: completed, name: 'restarts: tree, completed' }, problem),
+    ready(
+      dp,
+      { mechanism: 'tree', parameters: completed, name: 'restarts: tree, completed' },
+      problem,
+    ),
     ready(
       dp,
       { mechanism: 'honaker', parameters: completed, name: 'restarts: honaker, completed' },
@@ -87,7 +91,11 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
   const curves: Curve[] = [];
   const twins: number[] = [];
   for (const [done, epochs] of PASSES.entries()) {
-    for (const [i, { name, mechanism, parameters, meanError }] of contenders(dp, steps, epochs).entries()) {
+    for (const [i, { name, mechanism, parameters, meanError }] of contenders(
+      dp,
+      steps,
+      epochs,
+    ).entries()) {
       const { lambda: _, ...others } = parameters;
       const runs = repeated(repeats, (seed) =>
         regretOf(dp, {

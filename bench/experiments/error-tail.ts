@@ -2,10 +2,10 @@
 
 // Compares the largest error over all steps of a stream with its simultaneous bounds.
 
-import type { DpFtrl, MechanismName } from '../../types/all.js';
-import type { Panel } from '../../plot/picture.js';
-import { boundOf, result, type Experiment, type Size } from './experiment.js';
-import type { Result } from './result.js';
+import type { DpFtrl, MechanismName } from '../../wasm/src/types/all.ts';
+import type { Panel } from '../../wasm/src/plot/picture.ts';
+import { boundOf, result, type Experiment, type Size } from './experiment.ts';
+import type { Result } from './result.ts';
 
 const MECHANISMS: readonly MechanismName[] = ['tree', 'square-root', 'optimal'];
 /** Probabilities of exceeding a bound. */
@@ -59,16 +59,22 @@ function* run(dp: DpFtrl, { steps: numSteps, repeats }: Size): Generator<number,
     for (; !next.done; next = work.next()) yield (k + next.value) / MECHANISMS.length;
     const largest = next.value;
     const measured = betas.map((beta) => largest[Math.ceil((1 - beta) * repeats) - 1]!);
-    const boundAt = (beta: number) =>
-      dp.error({ mechanism, numSteps, beta }).simultaneousError!;
+    const boundAt = (beta: number) => dp.error({ mechanism, numSteps, beta }).simultaneousError!;
     const bounds = betas.map(boundAt);
     panel.series.push({ name: mechanism, x: betas, y: measured });
     panel.series.push(...boundOf(mechanism, betas, bounds));
     const bound = boundAt(SHOWN);
     const beyond = largest.filter((error) => error > bound).length / repeats;
-    findings.push({ what: `${mechanism}: share of streams beyond the bound`, value: beyond, expected: SHOWN });
+    findings.push({
+      what: `${mechanism}: share of streams beyond the bound`,
+      value: beyond,
+      expected: SHOWN,
+    });
     const shown = largest[Math.ceil((1 - SHOWN) * repeats) - 1]!;
-    findings.push({ what: `${mechanism}: the bound over what ${1 - SHOWN} of streams keep to`, value: bound / shown });
+    findings.push({
+      what: `${mechanism}: the bound over what ${1 - SHOWN} of streams keep to`,
+      value: bound / shown,
+    });
   }
   return result('error-tail', `Largest error of all steps, and its bound for ${SHOWN}`, {
     settings: { steps: numSteps, repeats, beta: SHOWN, noise: 'fixed seeds' },
@@ -78,7 +84,8 @@ function* run(dp: DpFtrl, { steps: numSteps, repeats }: Size): Generator<number,
 }
 
 export const errorTail: Experiment = {
-  summary: 'largest error over all steps of a stream, and the bound that a share of streams keeps to',
+  summary:
+    'largest error over all steps of a stream, and the bound that a share of streams keeps to',
   size: { steps: 1024, repeats: 100_000 },
   run,
 };

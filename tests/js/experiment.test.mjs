@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl experiment: small versions of the findings, and their figures.
+// The experiments of bench/: small versions of the findings, and their figures.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
-import { fails, json } from './support/command.mjs';
-import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { importEntry, root } from './support/consumer.mjs';
 import { onlyInAll } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
+import { importSource } from './support/sources.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
+const { measure, plot } = await importSource('../../bench/experiments/main.ts');
 const folder = scratchFolder('experiment');
 
 function experiment(name, steps, repeats = 1) {
-  return json(['experiment', name, '--steps', String(steps), '--repeats', String(repeats)]);
+  return measure(dp, name, { steps, repeats });
 }
 
 function curve({ panels }, name, panel = 0) {
@@ -48,7 +50,7 @@ function isFalling(values) {
 }
 
 test('experiment: errors per step match the closed forms, and mechanisms come in order of error', async () => {
-  const result = await experiment('error-per-step', 64);
+  const result = experiment('error-per-step', 64);
   const ones = (t) => t.toString(2).replaceAll('0', '').length;
   const { x, y } = curve(result, 'tree');
   assert.equal(x.length, 64);
@@ -56,7 +58,7 @@ test('experiment: errors per step match the closed forms, and mechanisms come in
   assert.ok(isFalling(found(result, /mean square/)));
   // Closed forms hold also for horizons that are not powers of two.
   for (const numSteps of [7, 64]) {
-    const { findings } = await experiment('error-per-step', numSteps);
+    const { findings } = experiment('error-per-step', numSteps);
     const known = findings.filter(({ expected }) => expected !== undefined);
     const names = known.map(({ what }) => what.split(':')[0]);
     assert.deepEqual(names, ['tree', 'tree', 'square-root', 'square-root']);
@@ -65,7 +67,7 @@ test('experiment: errors per step match the closed forms, and mechanisms come in
 });
 
 test('experiment: regret stays below its bounds, and mechanisms rank mostly by their errors', async () => {
-  const result = await experiment('regret', 64, 2);
+  const result = experiment('regret', 64, 2);
   assert.deepEqual(
     result.panels.map(({ title }) => title),
     ['stationary', 'sparse', 'adversarial'],
@@ -82,10 +84,13 @@ test('experiment: regret stays below its bounds, and mechanisms rank mostly by t
 });
 
 test('experiment: the tree is worse than the square root by the predicted factor', async () => {
-  const result = await experiment('tree-ratio', 4096, 4);
+  const result = experiment('tree-ratio', 4096, 4);
   const errors = found(result, /standard error/);
   const ratios = result.findings.filter(({ what }) => /measured/.test(what));
-  assert.deepEqual(ratios.map(({ expected }) => Number(expected.toFixed(2))), [5.69, 6.18]);
+  assert.deepEqual(
+    ratios.map(({ expected }) => Number(expected.toFixed(2))),
+    [5.69, 6.18],
+  );
   // Fixed seeds; 5 standard errors were chosen beforehand, a false alarm in 10^6.
   ratios.forEach(({ value, expected }, i) => {
     assert.ok(Math.abs(value - expected) < 5 * errors[i], `${value} ${expected} ${errors[i]}`);
@@ -95,7 +100,7 @@ test('experiment: the tree is worse than the square root by the predicted factor
 
 test('experiment: no more streams than allowed exceed the bound for all steps, which is tight', async () => {
   const repeats = 4000;
-  const result = await experiment('error-tail', 64, repeats);
+  const result = experiment('error-tail', 64, repeats);
   const shares = found(result, /share of streams beyond/);
   const ratios = found(result, /the bound over/);
   assert.equal(shares.length, 3);
@@ -104,7 +109,10 @@ test('experiment: no more streams than allowed exceed the bound for all steps, w
   for (const share of shares) assert.ok(share < 0.05 + 5 * Math.sqrt(0.05 / repeats), `${share}`);
   for (const ratio of ratios) assert.ok(ratio > 0.96 && ratio < 1.1, `${ratio}`);
   const [panel] = result.panels;
-  assert.deepEqual(panel.series.map(({ of }) => of ?? ''), ['', 'tree', '', 'square-root', '', 'optimal']);
+  assert.deepEqual(
+    panel.series.map(({ of }) => of ?? ''),
+    ['', 'tree', '', 'square-root', '', 'optimal'],
+  );
   for (const { x, y } of panel.series) {
     assert.equal(x.length, 9);
     y.forEach((value, i) => assert.ok(i === 0 || value >= y[i - 1]));
@@ -112,11 +120,13 @@ test('experiment: no more streams than allowed exceed the bound for all steps, w
 });
 
 test('experiment: optimal noise beats the tree, and DP-FTRL and DP-SGD gain from a larger epsilon', async () => {
-  const result = await experiment('sgd', 128, 2);
+  const result = experiment('sgd', 128, 2);
   for (const panel of [0, 1]) {
     const optimal = curve(result, 'DP-FTRL, optimal', panel).y;
     const tree = curve(result, 'DP-FTRL, tree', panel).y;
-    optimal.slice(1).forEach((value, i) => assert.ok(value < tree[i + 1], `${value} ${tree[i + 1]}`));
+    optimal
+      .slice(1)
+      .forEach((value, i) => assert.ok(value < tree[i + 1], `${value} ${tree[i + 1]}`));
     for (const name of ['DP-FTRL, optimal', 'DP-SGD, independent noise']) {
       const { y } = curve(result, name, panel);
       assert.ok(y.at(-1) < y[0], name);
@@ -145,7 +155,7 @@ test('experiment: optimal noise beats the tree, and DP-FTRL and DP-SGD gain from
 });
 
 test('experiment: one factorization beats restarts in error at every number of passes above one', async () => {
-  const result = await experiment('epochs', 16);
+  const result = experiment('epochs', 16);
   const one = curve(result, 'one factorization: banded square root').y;
   const restarts = curve(result, 'restarts: square root').y;
   one.slice(1).forEach((value, i) => assert.ok(value < restarts[i + 1]));
@@ -158,7 +168,7 @@ test('experiment: one factorization beats restarts in error at every number of p
 });
 
 test('experiment: an encoder made for the momentum has less noise, and the same at momentum 0', async () => {
-  const result = await experiment('momentum', 64);
+  const result = experiment('momentum', 64);
   const [after, through] = result.panels[0].series.map(({ y }) => y);
   close(through[0], after[0], 1e-12);
   close(after[0], dp.error({ mechanism: 'square-root', numSteps: 64 }).meanError, 1e-12);
@@ -183,9 +193,12 @@ test('experiment: an encoder made for the momentum has less noise, and the same 
 });
 
 test('experiment: errors stay above the bound, and the search closes the gap', async () => {
-  const result = await experiment('lower-bound', 64);
+  const result = experiment('lower-bound', 64);
   for (const name of ['square-root', 'normalized-square-root', 'blt-normalized', 'optimal']) {
-    assert.ok(curve(result, name).y.every((ratio) => ratio >= 1 - 1e-12), name);
+    assert.ok(
+      curve(result, name).y.every((ratio) => ratio >= 1 - 1e-12),
+      name,
+    );
   }
   assert.ok(curve(result, 'Schatten-1 bound').y.every((ratio) => ratio <= 1));
   const [errors, bounds] = result.panels[1].series.map(({ y }) => y);
@@ -200,50 +213,58 @@ test('experiment: errors stay above the bound, and the search closes the gap', a
   assert.ok(errors[0] / bounds[0] > errors.at(-1) / bounds.at(-1));
 });
 
-test('experiment: learning beats guessing the most frequent label, and permuted labels hardly do', onlyInAll, async () => {
-  const result = await experiment('learning', 300, 2);
-  assert.equal(result.panels.length, 4);
-  for (const { title, series } of result.panels) {
-    const [chosen, best, less, permuted, majority] = series.map(({ y }) => y);
-    chosen.forEach((accuracy, i) => {
-      const where = `${title}, epsilon ${series[0].x[i]}`;
-      assert.ok(best[i] >= accuracy, `${where}: the settings that are chosen are tried`);
-      assert.ok(Math.max(accuracy, less[i]) > majority[i] + 0.05, `${where}: ${accuracy}`);
-      // For 600 rows, four standard deviations are 0.08.
-      assert.ok(permuted[i] < majority[i] + 0.08, `${where}: ${permuted[i]} ${majority[i]}`);
-    });
-  }
-  const behind = found(result, /points behind/);
-  assert.equal(behind.length, 12);
-  result.findings
-    .filter(({ what }) => /points behind/.test(what))
-    .forEach(({ what, value }) => assert.equal(/NOT within/.test(what), value > 1.5, what));
-  const [gain] = found(result, /two thirds of the noise: points/);
-  const [error] = found(result, /two thirds of the noise: standard error/);
-  assert.ok(gain > 2 * error, `${gain} ${error}`);
-});
+test(
+  'experiment: learning beats guessing the most frequent label, and permuted labels hardly do',
+  onlyInAll,
+  async () => {
+    const result = experiment('learning', 300, 2);
+    assert.equal(result.panels.length, 4);
+    for (const { title, series } of result.panels) {
+      const [chosen, best, less, permuted, majority] = series.map(({ y }) => y);
+      chosen.forEach((accuracy, i) => {
+        const where = `${title}, epsilon ${series[0].x[i]}`;
+        assert.ok(best[i] >= accuracy, `${where}: the settings that are chosen are tried`);
+        assert.ok(Math.max(accuracy, less[i]) > majority[i] + 0.05, `${where}: ${accuracy}`);
+        // For 600 rows, four standard deviations are 0.08.
+        assert.ok(permuted[i] < majority[i] + 0.08, `${where}: ${permuted[i]} ${majority[i]}`);
+      });
+    }
+    const behind = found(result, /points behind/);
+    assert.equal(behind.length, 12);
+    result.findings
+      .filter(({ what }) => /points behind/.test(what))
+      .forEach(({ what, value }) => assert.equal(/NOT within/.test(what), value > 1.5, what));
+    const [gain] = found(result, /two thirds of the noise: points/);
+    const [error] = found(result, /two thirds of the noise: standard error/);
+    assert.ok(gain > 2 * error, `${gain} ${error}`);
+  },
+);
 
-test('experiment: the picture is drawn from the numbers that were saved', async () => {
-  const path = (name) => join(folder, name);
-  const files = ['--result', path('a.json'), '--plot', path('a.svg')];
-  const first = await dpFtrl(['experiment', 'error-per-step', '--steps', '16', ...files]);
-  assert.equal(first.code, 0, first.stderr);
-  assert.match(first.stdout, /^tree: largest error +\d/m);
-  const again = await dpFtrl(['experiment', '--from', path('a.json'), '--plot', path('b.svg')]);
-  assert.equal(again.stdout, first.stdout);
-  const picture = readFileSync(path('a.svg'), 'utf8');
-  assert.equal(readFileSync(path('b.svg'), 'utf8'), picture);
+/** Runs `npm run experiment` with these arguments. */
+function run(...args) {
+  const program = join(root, 'bench/experiments/run.mjs');
+  return spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
+}
+
+test('experiment: the program prints findings, and draws their numbers', () => {
+  const path = join(folder, 'a.svg');
+  const { status, stdout, stderr } = run('error-per-step', '--steps', '16', '--plot', path);
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /^tree: largest error +\d/m);
+  const picture = readFileSync(path, 'utf8');
+  assert.equal(picture, plot(experiment('error-per-step', 16)));
   assert.match(picture, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" [^>]+>/);
   assert.doesNotMatch(picture, /NaN|Infinity|undefined/);
   const opened = picture.match(/<[a-z][^>]*[^/]>/g).length;
   assert.equal(opened, picture.match(/<\/[a-z]+>/g).length, 'every element is closed');
   const [, points] = /<polyline points="([^"]+)"/.exec(picture);
   assert.equal(points.split(' ').length, 16);
+  const { title, findings } = JSON.parse(run('error-per-step', '--steps', '16', '--json').stdout);
+  assert.ok(stdout.includes(findings[0].what) && stdout.includes(title.slice(0, 20)));
 });
 
-test('experiment: long names are stacked, and narrow axes have enough ticks', async () => {
-  const [saved, drawn] = [join(folder, 'long.json'), join(folder, 'long.svg')];
-  const first = await experiment('error-per-step', 16);
+test('experiment: long names are stacked, and narrow axes have enough ticks', () => {
+  const first = experiment('error-per-step', 16);
   const name = 'FTRL without privacy, with the lambda of the theorem';
   for (const [log, most, wanted] of [
     [true, 0.05, ['0.03', '0.035', '0.04', '0.045', '0.05']],
@@ -251,34 +272,37 @@ test('experiment: long names are stacked, and narrow axes have enough ticks', as
     [false, 0.13, ['0.04', '0.06', '0.08', '0.1', '0.12']],
   ]) {
     const axis = { label: 'value', log };
-    const series = [0.03, most].map((y, i) => ({ name: `${name} ${i}`, x: [0.03, most], y: [y, y] }));
-    const panels = [{ title: 'p', x: axis, y: axis, series }];
-    writeFileSync(saved, JSON.stringify({ ...first, panels }));
-    const { code, stderr } = await dpFtrl(['experiment', '--from', saved, '--plot', drawn]);
-    assert.equal(code, 0, stderr);
-    const picture = readFileSync(drawn, 'utf8');
+    const series = [0.03, most].map((y, i) => ({
+      name: `${name} ${i}`,
+      x: [0.03, most],
+      y: [y, y],
+    }));
+    const picture = plot({ ...first, panels: [{ title: 'p', x: axis, y: axis, series }] });
     const texts = [...picture.matchAll(/<text x="([\d.]+)" y="([\d.]+)"([^>]*)>([^<]*)/g)];
     const names = texts.filter(([, , , , words]) => words.startsWith(name));
-    assert.deepEqual(names.map(([, x]) => Number(x)), [90, 90], 'one below the other');
+    assert.deepEqual(
+      names.map(([, x]) => Number(x)),
+      [90, 90],
+      'one below the other',
+    );
     const ticks = texts.filter(([, , , more]) => /"end"/.test(more)).map((it) => it[4]);
     assert.deepEqual(ticks, wanted);
   }
 });
 
-test('experiment: bad arguments and damaged results are refused', async () => {
-  await fails(['experiment'], 2, /give an experiment: error-per-step, error-tail/);
-  await fails(['experiment', 'regrets'], 2, /experiment.*regrets/);
-  await fails(['experiment', 'regret', '--steps', '3'], 2, /--steps must be a whole number from 4/);
-  const path = join(folder, 'damaged.json');
-  const from = ['experiment', '--from', path];
-  const whole = { format: 'dp-ftrl experiment', version: 1, title: 't', panels: [], findings: [] };
-  for (const [text, message] of [
-    ['{', /must be a result/],
-    ['{"format":"dp-ftrl model"}', /must be a result/],
-    [JSON.stringify(whole), /damaged/],
+test('experiment: bad arguments are refused', () => {
+  for (const [args, message] of [
+    [[], /usage: npm run experiment NAME.*error-per-step/s],
+    [['regrets'], /usage:/],
+    [['regret', 'sgd'], /usage:/],
+    [['regret', '--steps', '3'], /--steps must be a whole number from 4 to 4194304, got 3/],
+    [['regret', '--steps', 'NaN'], /--steps must be a whole number/],
+    [['regret', '--repeats', '0'], /--repeats must be a whole number from 1/],
+    [['regret', '--from', 'x'], /--from/],
   ]) {
-    writeFileSync(path, text);
-    await fails(from, 2, message);
+    const { status, stderr, stdout } = run(...args);
+    assert.deepEqual([status, stdout], [2, ''], args.join(' '));
+    assert.match(stderr, message);
   }
-  await fails([...from, '--steps', '8'], 2, /nothing to measure/);
+  assert.match(run('--help').stdout, /^usage: .*learning +/s);
 });

@@ -2,10 +2,10 @@
 
 // Ratio of the mean squared errors of `tree` and `square-root`, measured on releases.
 
-import type { DpFtrl } from '../../types/all.js';
-import type { Series } from '../../plot/picture.js';
-import { result, type Experiment, type Size } from './experiment.js';
-import { mean, standardError, type Result } from './result.js';
+import type { DpFtrl } from '../../wasm/src/types/all.ts';
+import type { Series } from '../../wasm/src/plot/picture.ts';
+import { result, type Experiment, type Size } from './experiment.ts';
+import { mean, standardError, type Result } from './result.ts';
 
 const MECHANISMS = ['tree', 'square-root'] as const;
 const TARGET = { epsilon: 1, delta: 1e-6 };

@@ -2,11 +2,11 @@
 
 // Compares DP-FTRL with correlated noise to DP-SGD with independent noise, at the same budget.
 
-import type { DpFtrl, SimulationOptions } from '../../types/all.js';
-import type { Panel, Series } from '../../plot/picture.js';
-import { boundOf, meanOf, ready, regretOf, repeated, result } from './experiment.js';
-import type { Experiment, Ready, Size } from './experiment.js';
-import { standardError, type Result } from './result.js';
+import type { DpFtrl, SimulationOptions } from '../../wasm/src/types/all.ts';
+import type { Panel, Series } from '../../wasm/src/plot/picture.ts';
+import { boundOf, meanOf, ready, regretOf, repeated, result } from './experiment.ts';
+import type { Experiment, Ready, Size } from './experiment.ts';
+import { standardError, type Result } from './result.ts';
 
 const EPSILONS = [0.25, 0.5, 1, 2, 4, 8, 16];
 const TARGET = { delta: 1e-6, dimension: 10, stream: 'stationary' } as const;
@@ -54,7 +54,11 @@ function measure(dp: DpFtrl, learner: Learner, options: SimulationOptions, repea
 
 function panelOf(
   title: string,
-  { learners, points, others }: {
+  {
+    learners,
+    points,
+    others,
+  }: {
     learners: readonly Learner[];
     points: Measured[][];
     others: Series[];
@@ -113,7 +117,11 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
             y: atTheorem[0]!.map((it) => it.twin),
           },
           ...learners.flatMap(({ name }, i) =>
-            boundOf(name, EPSILONS, atTheorem[i]!.map((it) => it.bound)),
+            boundOf(
+              name,
+              EPSILONS,
+              atTheorem[i]!.map((it) => it.bound),
+            ),
           ),
         ],
       }),

@@ -2,10 +2,10 @@
 
 // Compares errors with the certified lower bound, over horizons and during the optimum's search.
 
-import type { DpFtrl } from '../../types/all.js';
-import type { Series } from '../../plot/picture.js';
-import { ready, result, type Experiment, type Size } from './experiment.js';
-import type { Result } from './result.js';
+import type { DpFtrl } from '../../wasm/src/types/all.ts';
+import type { Series } from '../../wasm/src/plot/picture.ts';
+import { ready, result, type Experiment, type Size } from './experiment.ts';
+import type { Result } from './result.ts';
 
 const MECHANISMS = ['square-root', 'normalized-square-root', 'blt-normalized', 'optimal'] as const;
 /** Largest horizons for which the search is fast. */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parts of the core that a small module has. Definitions here take the place of the library's:
-/// what only those reach is not linked. What differs between small modules is in their
-/// contents.hpp.
+/// The parts of the core that the module of counters has. Definitions here take the place of the
+/// library's: what only those reach is not linked.
 
 #include <emscripten/val.h>
 
@@ -13,6 +12,7 @@
 #include "analysis/sensitivity/level_sensitivity.hpp"
 #include "contents.hpp"
 #include "dpftrl/base/error.hpp"
+#include "dpftrl/problem/workload.hpp"
 #include "dpftrl/release/lattice/lattice.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "noise/exact/exact_rows.hpp"
@@ -67,7 +67,7 @@ std::string_view optimised_for(const StrategyOptions& options) {
   return is_searched && is_repeated ? "single participation" : "";
 }
 
-/// No certificate of a small module has a bound.
+/// No certificate of this module has a bound.
 Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective, const Participation&) const {
   return {};
 }
@@ -134,5 +134,16 @@ const ProgramMakers& program_makers() {
 }
 
 }  // namespace noise
+
+/// The only use of matrices would be the variances of increments.
+Workload Workload::lower_triangular(Matrix) {
+  wasm::fail_workload();
+}
+Matrix Workload::matrix() const {
+  wasm::fail_workload();
+}
+std::vector<double> Workload::apply_matrix(std::vector<double>) const {
+  wasm::fail_workload();
+}
 
 }  // namespace dpftrl

@@ -2,13 +2,13 @@
 
 // Compares the settings that `learn` chooses with the best settings in hindsight.
 
-import { passOver } from '../../api/learning/learn.js';
-import type { DpFtrl } from '../../types/all.js';
-import type { Panel } from '../../plot/picture.js';
-import { repeated, result } from './experiment.js';
-import type { Experiment, Size } from './experiment.js';
-import { mean, standardError, type Finding, type Result } from './result.js';
-import { classOf, KINDS, makeTable, type Examples, type Kind } from './tables.js';
+import { passOver } from '../../wasm/src/api/learning/learn.ts';
+import type { DpFtrl } from '../../wasm/src/types/all.ts';
+import type { Panel } from '../../wasm/src/plot/picture.ts';
+import { repeated, result } from './experiment.ts';
+import type { Experiment, Size } from './experiment.ts';
+import { mean, standardError, type Finding, type Result } from './result.ts';
+import { classOf, KINDS, makeTable, type Examples, type Kind } from './tables.ts';
 
 const EPSILONS = [1, 4, 8];
 const DELTA = 1e-5;
@@ -107,8 +107,9 @@ function measure(dp: DpFtrl, kind: Kind, epsilon: number, { steps, repeats }: Si
     lessNoise: each((table, seed) => learn(table, seed, less)),
     permuted: each((table, seed) => learn(permuted(table), seed)),
     majority: tables.map(({ heldOut: { labels } }) => {
-      const counts = Array.from({ length: kind.numClasses }, (_, k) =>
-        labels.filter((label) => label === k).length,
+      const counts = Array.from(
+        { length: kind.numClasses },
+        (_, k) => labels.filter((label) => label === k).length,
       );
       return Math.max(...counts) / labels.length;
     }),

@@ -2,7 +2,7 @@
 
 // Synthetic classification tables, generated from a seed.
 
-import type { DpFtrl } from '../../types/all.js';
+import type { DpFtrl } from '../../wasm/src/types/all.ts';
 
 export interface Examples {
   /** Features row after row, each in [-1, 1]. */
