@@ -97,8 +97,8 @@ ${DECIMAL}
                    features are correlated, worse if there are too few rows for the number of
                    features. Default: yes if there are enough rows, which only public numbers
                    decide, in a table of up to 16,777,216 cells, without --average, --plot,
-                   --show-nonprivate and --missing skip. For a FILE without --clip and other options of
-                   the learner, up to 512 features
+                   --show-nonprivate and --missing skip. For a FILE without --clip and other options
+                   of the learner, up to 512 features
 ${MECHANISMS}
 ${PARAMETERS}
 ${STRATEGY}
