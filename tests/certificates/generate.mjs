@@ -4,6 +4,8 @@
 // object per line: {title, document, workload?, strategy?}. For tests/certificates/check.py.
 //
 //   usage: node tests/certificates/generate.mjs [COUNT]      (evenly spaced; default: all of them)
+//
+// A few of every kind come besides.
 
 import { importEntry } from '../js/support/consumer.mjs';
 import { WORKLOADS } from '../js/support/mechanisms.mjs';
@@ -84,6 +86,45 @@ const PRIVACY = [
   { epsilon: 3, delta: 0.01, clipNorm: 0.1, neighbours: 'replace-one' },
 ];
 
+// Documents of every kind come whatever the count.
+
+/** Adds the JSON of `dp-ftrl error`, which names the steps and repeats the parameters. */
+function addOfCommand(parameters) {
+  for (const numSteps of [4, 7])
+    for (const neighbours of ['zero-out', 'replace-one']) {
+      const { mechanism, numSteps: steps, ...rest } = dp.error({ ...parameters, numSteps, neighbours });
+      const { mechanism: _, ...given } = parameters;
+      add(`error of the command ${text(parameters)}`, { mechanism, parameters: given, steps, ...rest });
+    }
+}
+addOfCommand({ mechanism: 'tree' });
+addOfCommand({ mechanism: 'haar', normalizeColumns: true });
+addOfCommand({ mechanism: 'banded-square-root', bands: 2 });
+
+/** Adds the certificate of sums. */
+function addSums(options) {
+  const sums = dp.prefixSum(options);
+  add(`sums ${text(options)}`, sums.certificate);
+  sums.dispose();
+}
+for (const target of PRIVACY.slice(0, 2)) {
+  for (const latticeNoise of ['discrete-gaussian', 'rounded-gaussian'])
+    addSums({ mechanism: 'blt', numSteps: 6, ...target, mode: 'lattice', latticeNoise });
+  addSums({ mechanism: 'tree', numSteps: 8, ...target });
+  const { delta, ...pure } = target;
+  addSums({ numSteps: 8, ...pure, pure: true });
+  const options = { mechanism: 'square-root', numSteps: 6, ...target };
+  add(`certificate ${text(options)}`, dp.certificate(options));
+}
+
+for (const target of PRIVACY.slice(0, 2)) {
+  const noise = dp.noise({ mechanism: 'tree', numSteps: 6, dimension: 2, increments: true, ...target });
+  add(`certificate of noise ${text(target)}`, noise.certificate);
+  noise.dispose();
+}
+
+const always = documents.splice(0);
+
 for (const numSteps of HORIZONS)
   for (const variant of VARIANTS)
     for (const participation of participations(numSteps)) {
@@ -160,10 +201,12 @@ for (const what of STATISTICS)
       statistic?.dispose();
     }
 
-for (const epsilon of [0.01, 0.5, 1, 4, 20])
+for (const value of [0.01, 0.5, 1, 4, 20])
   for (const delta of [1e-12, 1e-6, 0.1])
-    add(`calibrate ${epsilon} ${delta}`, dp.calibrate({ epsilon, delta }));
+    for (const kind of ['epsilon', 'mu', 'rho'])
+      add(`calibrate ${kind} ${value} ${delta}`, dp.calibrate({ [kind]: value, delta }));
 
+for (const document of always) process.stdout.write(`${text(document)}\n`);
 const count = Math.min(Number(process.argv[2] ?? documents.length), documents.length);
 for (let i = 0; i < count; ++i) {
   process.stdout.write(`${text(documents[Math.floor((i * documents.length) / count)])}\n`);

@@ -5,23 +5,23 @@
     usage: verify_certificate.py [--strategy SAVED.json] [--workload WORKLOAD.json] [FILE.json ...]
 
 Reads files, or standard input: the JSON of `dp-ftrl optimize`, `error`, `release` or `calibrate`.
-Prints one line a claim: proved, false or "cannot check" with the reason. Exit status 0 if all are
-proved, 1 if one is false, else 2.
+Prints one line a claim: proved, false or "cannot check" with the reason, and remarks, which are no
+claims. Exit status 0 if all claims are proved, 1 if one is false, else 2.
 Needs Python 3.11 or newer and mpmath (Debian: python3-mpmath).
 """
 
 import argparse
-import json
 import sys
 
 from certificates.claims import verify
+from certificates.forms import parse
 
 
 def read(name):
     if name == "-":
-        return json.load(sys.stdin)
+        return parse(sys.stdin.read())
     with open(name, encoding="utf8") as file:
-        return json.load(file)
+        return parse(file.read())
 
 
 def main():
@@ -30,13 +30,13 @@ def main():
     parser.add_argument("--workload", help="JSON of a workload that is only named")
     parser.add_argument("files", nargs="*", default=["-"])
     options = parser.parse_args()
-    strategy = read(options.strategy) if options.strategy else None
-    workload = read(options.workload) if options.workload else None
     worst = 0
     for name in options.files:
         try:
+            strategy = read(options.strategy) if options.strategy else None
+            workload = read(options.workload) if options.workload else None
             report = verify(read(name), strategy, workload)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             print(f"{name}: cannot be read: {type(error).__name__}: {error}", file=sys.stderr)
             worst = max(worst, 2, key=[0, 2, 1].index)
             continue

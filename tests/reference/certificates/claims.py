@@ -2,24 +2,36 @@
 """The claims of a certificate, each re-derived: proved, false or cannot check."""
 
 from fractions import Fraction
+from math import sqrt
+from typing import NamedTuple
+
+from mpmath import iv
 
 from .duals import (MOST_SOLVED_STEPS, MOST_STEPS, Duals, bound_of, epochs_within, error_of,
                     needed_dimension, schatten, solve)
-from .families import Unknown, reconstruct
+from .families import Unknown, reconstruct, root_for, series_inverse
+from .forms import (BOUND, PROMISES, REMARKS, SAMPLED, SIMULTANEOUS, kind_of, misfits_of,
+                    misfits_of_workload, steps_of)
 from .gaussian import delta_of_mu, delta_of_rho
-from .intervals import ONE, Interval, exact, multiply, squares, total
+from .intervals import ONE, Interval, exact, largest, multiply, rational_ends, squares, to_mp, total
 from .patterns import Schema, patterns, squared_sensitivity
-from .workloads import Workload
+from .workloads import Workload, name_of
 
-PROVED, FALSE, UNKNOWN = "proved", "false", "cannot check"
+PROVED, FALSE, UNKNOWN, NO_CLAIM = "proved", "false", "cannot check", "no claim"
 
 # Accuracy that the package claims for its doubles: sensitivities are right to 2^-39, and noise is
 # raised by 2^-36; errors are right to 1e-9, and quotients of doubles to four roundings.
 SENSITIVITY_SLACK = Fraction(1, 2 ** 38)
 ERROR_SLACK = Fraction(1, 10 ** 9)
 ROUNDING = Fraction(1, 2 ** 50)
-# Largest horizon for which factors are computed.
+# Relative distance from the least safe value up to which a stated one is proved: further on the
+# safe side, a file states less than is so, and does not say what the rest is for.
+TIGHT = Fraction(1, 10 ** 9)
+# Largest horizon for which factors are computed, and largest number that may stand for one.
 MOST_DENSE_STEPS = 64
+# The package multiplies B and C for as many steps, with an error that is below this.
+MOST_RESIDUAL_STEPS = 256
+MOST_RESIDUAL = 1e-12
 
 
 class Report:
@@ -40,10 +52,16 @@ class Report:
         outside = value < low - margin or value > high + margin
         self.judge(claim, inside, outside, f"re-derived: {float((low + high) / 2)!r}")
 
+    def at_least(self, claim, value, least):
+        """Judges a number that is rounded to the safe side from the least safe value."""
+        value = Fraction(value)
+        self.judge(claim, least <= value <= least * (1 + TIGHT), value < least,
+                   f"stated: {float(value)!r}, re-derived: {float(least)!r}")
+
     @property
     def status(self):
         verdicts = {verdict for _, verdict, _ in self.lines}
-        return 1 if FALSE in verdicts else 2 if UNKNOWN in verdicts or not verdicts else 0
+        return 1 if FALSE in verdicts else 2 if UNKNOWN in verdicts or PROVED not in verdicts else 0
 
 
 def ends(interval):
@@ -110,6 +128,8 @@ def stored_duals(numbers, workload, schema, is_max, query_weights):
     if "columnDuals" in numbers:
         flat = numbers["columnDuals"]
         k = len(flat) // n
+        if k == 0 or n % k:
+            return None
         b = n // k
         # Blocks are stored phase by phase, k numbers per step.
         blocks = [[[flat[s * k * k + i * k + j] for j in range(k)] for i in range(k)]
@@ -121,35 +141,42 @@ def stored_duals(numbers, workload, schema, is_max, query_weights):
 
 def root_of(value):
     """A double near the root, which suffices because any weights give a bound."""
-    return Fraction(float(value) ** 0.5)
+    return Fraction(sqrt(value))
 
 
 # --- one claim after the other ------------------------------------------------------------------
 
-def check_relations(report, claims):
-    """Checks epsilon, delta, mu, rho and noise multiplier against each other."""
-    epsilon, delta = claims.get("epsilon"), claims.get("delta")
-    mu, rho, multiplier = claims.get("mu"), claims.get("rho"), claims.get("noiseMultiplier")
-    if epsilon is None or delta is None:
-        return
-    epsilon, delta = Fraction(epsilon), Fraction(delta)
-    name = f"({float(epsilon):g}, {float(delta):g})-DP"
-    if mu is not None:
-        low, high = delta_of_mu(epsilon, Fraction(mu))
-        report.judge(f"mu = {mu!r} gives {name}", high <= delta, low > delta,
-                     f"delta at epsilon is {float(high):.17g}")
-    if multiplier is not None and mu is not None:
-        low, high = delta_of_mu(epsilon, 1 / Fraction(multiplier))
-        report.judge(f"noise multiplier {multiplier!r} gives {name}", high <= delta, low > delta,
-                     f"delta at epsilon is {float(high):.17g}")
-    if rho is not None and mu is not None:
-        needed = Fraction(mu) ** 2 / 2
-        report.judge("rho is at least mu^2 / 2", Fraction(rho) >= needed * (1 - ROUNDING),
-                     Fraction(rho) < needed * (1 - ROUNDING))
-    if rho is not None and mu is None:
-        bound = delta_of_rho(epsilon, Fraction(rho))
-        report.judge(f"rho = {rho!r} (zCDP) gives {name}", bound <= delta, bound > delta * 1.001,
-                     f"delta by the conversion is {float(bound):.17g}")
+def check_privacy(report, claims):
+    """Judges mu, and that the largest mu for (epsilon, delta) is not much larger: a file that
+    promises less than its noise gives is about something else, too."""
+    epsilon, delta, mu = (Fraction(claims[key]) for key in ("epsilon", "delta", "mu"))
+    low, high = delta_of_mu(epsilon, mu)
+    is_tight = delta_of_mu(epsilon, mu * (1 + TIGHT))[0] > delta
+    reason = f"delta at epsilon is {float(high):.17g}"
+    if high <= delta and not is_tight:
+        reason += ", far below the stated one: what uses the rest is not in the file"
+    report.judge(f"mu = {claims['mu']!r} gives ({float(epsilon):g}, {float(delta):g})-DP",
+                 high <= delta and is_tight, low > delta, reason)
+
+
+def check_zcdp(report, claims):
+    """Judges rho without a mu, as a claim about all rho-zCDP mechanisms."""
+    epsilon, delta, rho = (Fraction(claims[key]) for key in ("epsilon", "delta", "rho"))
+    bound = delta_of_rho(epsilon, rho)
+    is_tight = delta_of_rho(epsilon, rho * (1 + TIGHT)) > delta
+    report.judge(f"rho = {claims['rho']!r} (zCDP) gives ({float(epsilon):g}, {float(delta):g})-DP",
+                 bound <= delta and is_tight, bound > delta * 1.001,
+                 f"delta by the conversion is {float(bound):.17g}")
+
+
+def check_rho_of_mu(report, claims):
+    needed = Fraction(claims["mu"]) ** 2 / 2
+    report.at_least("rho = mu^2 / 2", claims["rho"], needed * (1 - ROUNDING))
+
+
+def check_multiplier(report, claims):
+    least = 1 / Fraction(claims["mu"])
+    report.at_least("noiseMultiplier = 1 / mu", claims["noiseMultiplier"], least)
 
 
 def check_sensitivity(report, claims, squared, distance):
@@ -158,7 +185,7 @@ def check_sensitivity(report, claims, squared, distance):
     low, high = ends(squared.sqrt())
     report.judge("sensitivity is not below the true one", high <= stated * (1 + SENSITIVITY_SLACK),
                  low > stated * (1 + SENSITIVITY_SLACK), f"re-derived: {float(high)!r}")
-    if claims.get("sensitivityExactness") == "exact":
+    if claims["sensitivityExactness"] == "exact":
         report.judge("sensitivity is exact", low >= stated * (1 - SENSITIVITY_SLACK),
                      high < stated * (1 - SENSITIVITY_SLACK), f"re-derived: {float(low)!r}")
 
@@ -166,60 +193,92 @@ def check_sensitivity(report, claims, squared, distance):
 def check_noise(report, claims, squared, distance):
     """Checks the noise itself, from std, encoder, clip norm and distance together, without
     slack."""
-    if "noiseStddev" not in claims or claims.get("mu") is None or "lattice" in claims:
-        return
     low, high = ends(squared.sqrt())
     scale = Fraction(claims["clipNorm"]) * distance
-    stddev = Fraction(claims["noiseStddev"])
-    epsilon, delta = Fraction(claims["epsilon"]), Fraction(claims["delta"])
-    upper = delta_of_mu(epsilon, high * scale / stddev)[1]
-    lower = delta_of_mu(epsilon, low * scale / stddev)[0]
-    report.judge("noiseStddev on this encoder is (epsilon, delta)-DP", upper <= delta,
-                 lower > delta, f"delta at epsilon is {float(upper):.17g}")
+    allowed = Fraction(claims["mu"]) * Fraction(claims["noiseStddev"])
+    report.judge("noiseStddev on this encoder is mu-GDP", high * scale <= allowed,
+                 low * scale > allowed, f"mu is {float(high * scale / allowed * claims['mu'])!r}")
 
 
 def check_arithmetic(report, claims, distance):
     """Checks that noiseStddev is the product that it is stated to be, without the encoder."""
-    if "noiseStddev" not in claims or "lattice" in claims:
-        return
     product = (Fraction(claims["noiseMultiplier"]) * Fraction(claims["sensitivity"])
                * Fraction(claims["clipNorm"]) * distance)
-    report.judge("noiseStddev covers noiseMultiplier sensitivity clipNorm distance",
-                 Fraction(claims["noiseStddev"]) >= product,
-                 Fraction(claims["noiseStddev"]) < product)
+    report.at_least("noiseStddev = noiseMultiplier sensitivity clipNorm distance",
+                    claims["noiseStddev"], product)
 
 
 def check_errors(report, claims, rows):
     """Checks max and mean error from the stated sensitivity and the rows of B."""
     stated = Fraction(claims["sensitivity"])
-    if "maxError" in claims:
-        low, high = ends(Interval(max(r.lo for r in rows), max(r.hi for r in rows)).sqrt())
-        report.equal("maxError", claims["maxError"], low * stated, high * stated, ERROR_SLACK)
-    if "meanError" in claims:
-        low, high = ends((total(rows) / exact(len(rows))).sqrt())
-        report.equal("meanError", claims["meanError"], low * stated, high * stated, ERROR_SLACK)
+    low, high = ends(largest(rows).sqrt())
+    report.equal("maxError", claims["maxError"], low * stated, high * stated, ERROR_SLACK)
+    low, high = ends((total(rows) / exact(len(rows))).sqrt())
+    report.equal("meanError", claims["meanError"], low * stated, high * stated, ERROR_SLACK)
+
+
+def has_bound(claims):
+    return all(claims[name] is not None for name in BOUND if name in claims)
 
 
 def check_ratio(report, claims, error):
-    bound = claims.get("lowerBound")
-    if bound is None or error is None or "ratio" not in claims:
+    """Checks ratio and gap; without a bound, there are none."""
+    if not has_bound(claims):
+        agree = all(claims[name] is None for name in BOUND if name in claims)
+        report.judge("no bound is stated", agree, not agree, "all of it is null, or nothing")
         return
-    ratio = Fraction(error) / Fraction(bound)
+    ratio = Fraction(error) / Fraction(claims["lowerBound"])
     report.equal("ratio = error / lowerBound", claims["ratio"], ratio, ratio, ROUNDING)
-    if claims.get("gap") is not None:
+    if "gap" in claims:
         gap = Fraction(claims["ratio"]) - 1
-        report.judge("gap = ratio - 1", abs(Fraction(claims["gap"]) - gap) <= ROUNDING,
-                     abs(Fraction(claims["gap"]) - gap) > ROUNDING)
+        report.equal("gap = ratio - 1", claims["gap"], gap, gap, ROUNDING)
+
+
+def check_residual(report, claims):
+    """Checks that the package's own product of B and C was right to rounding; B C = A is proved
+    apart from it."""
+    is_right = claims["residualSteps"] == min(claims["numSteps"], MOST_RESIDUAL_STEPS)
+    report.judge("residualSteps", is_right, not is_right)
+    report.judge("decoderResidual is of rounding only", claims["decoderResidual"] <= MOST_RESIDUAL,
+                 False)
+
+
+def check_participation(report, claims):
+    """Checks the words of a participation against its numbers."""
+    k, b, n = (claims[key] for key in ("maxParticipations", "separation", "numSteps"))
+    agree = {"single": k == b == 1, "fixed-epoch": k * b == n,
+             "min-separation": True}[claims["participation"]]
+    report.judge("participation, maxParticipations and separation agree", agree, not agree)
+
+
+def check_normalising(report, claims, errors, workload, schema, is_max):
+    """Checks whether normalised columns raised the error."""
+    is_normalised = "normalizeColumns" in claims["effectiveParameters"]
+    if "raisedByNormalizing" not in claims:
+        if is_normalised:
+            report.add("raisedByNormalizing", UNKNOWN, "is missing beside normalizeColumns")
+        return
+    if not is_normalised:
+        report.add("raisedByNormalizing", FALSE, "columns are not normalised")
+        return
+    plain = dict(claims["effectiveParameters"])
+    del plain["normalizeColumns"]
+    found = derive(claims["mechanism"], plain, workload, schema)
+    low, high = error_interval(found, is_max, None)
+    is_raised = errors[0] > high * (1 + ERROR_SLACK / 2)
+    is_not = errors[1] <= low * (1 + 2 * ERROR_SLACK)
+    stated = claims["raisedByNormalizing"]
+    report.judge("raisedByNormalizing", is_raised if stated else is_not,
+                 is_not and not is_raised if stated else is_raised and not is_not)
 
 
 def check_bound(report, claims, problem, numbers, distance, own_error):
     """Checks lowerBound: by the stored dual variables, in closed form, or by an independent
     search."""
-    stated = claims.get("lowerBound")
-    if stated is None:
+    if not has_bound(claims):
         return
-    stated = Fraction(stated) / distance
-    dimension = stated_dimension(claims, problem)
+    stated = Fraction(claims["lowerBound"]) / distance
+    dimension = claims.get("lowerBoundMinDimension", 1)
     everywhere = claims.get("lowerBoundEveryDimension")
     query_weights = claims.get("queryWeights")
     proofs, least = [], [own_error] if own_error is not None else []
@@ -244,16 +303,11 @@ def check_bound(report, claims, problem, numbers, distance, own_error):
                                            problem.is_max, query_weights))[1])
     judge_bound(report, f"lowerBound, records of {dimension} numbers or more", stated, dimension,
                 proofs, least)
-    if everywhere and everywhere != claims["lowerBound"]:
+    if everywhere is not None and everywhere != claims["lowerBound"]:
+        report.judge("lowerBoundEveryDimension is at most lowerBound",
+                     everywhere < claims["lowerBound"], everywhere > claims["lowerBound"])
         judge_bound(report, "lowerBoundEveryDimension", Fraction(everywhere) / distance, 1, proofs,
                     least)
-
-
-def stated_dimension(claims, problem):
-    """Least dimension of records for which lowerBound holds. Older files do not state it and have
-    bounds of this kind."""
-    least = needed_dimension(problem.schema.most_within(problem.workload.num_steps))
-    return claims.get("lowerBoundMinDimension", least)
 
 
 def is_allowed(k, problem):
@@ -281,44 +335,149 @@ def verify(document, strategy=None, workload=None):
     @param workload  its workload in the words of the package, where the document only names it
     """
     report = Report()
-    if "rows" in document and "certificate" in document:
-        document = {**document["certificate"]}
-    if document.get("format") == "dp-ftrl strategy":
-        verify_strategy(report, document)
-    elif "sensitivity" in document:
-        verify_mechanism(report, document, strategy, workload)
-    else:
-        check_relations(report, document)
+    if type(document) is dict and "certificate" in document:
+        # A file of releases: who is protected, and what was drawn, is not in the mathematics.
+        for name in document:
+            if name != "certificate":
+                report.add(name, UNKNOWN, "is no part of the certificate")
+        document = document["certificate"]
+    misfits = misfits_of(document)
+    if strategy is not None:
+        misfits += [(f"--strategy: {field}", why) for field, why in misfits_of_saved(strategy)]
+    if not misfits and workload is not None:
+        misfits = misfits_of_workload(workload, steps_of(document))
+    for field, reason in misfits:
+        report.add(field, UNKNOWN, reason)
+    if misfits:
+        return report
+    for name in PROMISES:
+        if name in document:
+            report.add(name, UNKNOWN, "no file can prove it")
+    for name in REMARKS:
+        if name in document:
+            report.add(name, NO_CLAIM, str(document[name]))
+    try:
+        verify_kind(report, document, strategy, workload)
+    except (LookupError, ArithmeticError, ValueError) as reason:
+        report.add("encoder and decoder", UNKNOWN, str(reason).strip('"'))
     return report
+
+
+def misfits_of_saved(strategy):
+    if type(strategy) is not dict or "format" not in strategy:
+        return [("the document", "must be a saved strategy")]
+    return misfits_of(strategy)
+
+
+def verify_kind(report, document, strategy, workload):
+    kind = kind_of(document)
+    if kind == "calibration":
+        verify_calibration(report, document)
+    elif kind == "saved strategy":
+        if strategy is not None:
+            report.add("--strategy", UNKNOWN, "the document is a saved strategy itself")
+        verify_strategy(report, document)
+    elif kind == "certificate of integers":
+        verify_integers(report, document)
+    elif kind == "certificate without a delta":
+        verify_pure(report, document)
+    elif kind.endswith("without a delta"):
+        report.add("the errors", UNKNOWN, "the law of the noise is not in the file")
+    else:
+        verify_mechanism(report, document, strategy, workload)
+
+
+def verify_calibration(report, claims):
+    """Checks the conversions of `calibrate`, and the textbook formula beside them."""
+    if claims["mu"] is None:
+        expected = "conversion of zero-concentrated DP (Canonne, Kamath, Steinke), an upper bound"
+        check_zcdp(report, claims)
+        square = Fraction(claims["noiseMultiplier"]) ** 2 * 2
+        report.at_least("noiseMultiplier^2 = 1 / (2 rho)", square, (1 - ROUNDING)
+                        / Fraction(claims["rho"]))
+    else:
+        expected = "exact privacy profile of the Gaussian mechanism"
+        check_privacy(report, claims)
+        check_multiplier(report, claims)
+        check_rho_of_mu(report, claims)
+    report.judge("method", claims["method"] == expected, claims["method"] != expected)
+    check_classical(report, claims["classical"], Fraction(claims["epsilon"]),
+                    Fraction(claims["delta"]))
+
+
+def check_classical(report, textbook, epsilon, delta):
+    """Checks sqrt(2 ln(1.25 / delta)) / epsilon, and what it achieves."""
+    if epsilon == 0:
+        report.add("classical", UNKNOWN, "the formula divides by epsilon")
+        return
+    low, high = rational_ends(iv.sqrt(2 * iv.log(to_mp(Fraction(5, 4) / delta))) / to_mp(epsilon))
+    report.equal("classical.noiseMultiplier", textbook["noiseMultiplier"], low, high, ERROR_SLACK)
+    low, high = delta_of_mu(epsilon, 1 / Fraction(textbook["noiseMultiplier"]))
+    report.equal("classical.actualDelta", textbook["actualDelta"], low, high, ERROR_SLACK)
+    report.judge("classical.sound", textbook["sound"] == (high <= delta),
+                 high <= delta or low > delta)
+    applies = epsilon < 1
+    report.judge("classical.theoremApplies", textbook["theoremApplies"] == applies,
+                 textbook["theoremApplies"] != applies)
+
+
+def verify_integers(report, claims):
+    """Checks what mode lattice states, but for the encoder of integers."""
+    report.add("the encoder of integers", UNKNOWN, "its numbers are not in the file")
+    check_participation(report, claims)
+    law = claims["lattice"]
+    variance, distance = Fraction(law["noiseVariance"]), Fraction(law["distance"])
+    stated = (("noiseStddev", variance * Fraction(law["measurementUnit"]) ** 2),
+              ("noiseMultiplier", variance / distance ** 2))
+    for name, square in stated:
+        report.equal(f"{name}, from noiseVariance", Fraction(claims[name]) ** 2, square, square,
+                     ROUNDING)
+    if law["noise"] == "discrete-gaussian":
+        report.judge("mu of discrete noise is null", claims["mu"] is None, claims["mu"] is not None)
+        rho = distance ** 2 / variance / 2
+        report.judge("rho is at least distance^2 / (2 noiseVariance)",
+                     Fraction(claims["rho"]) >= rho * (1 - ROUNDING),
+                     Fraction(claims["rho"]) < rho * (1 - ROUNDING))
+        check_zcdp(report, claims)
+    elif claims["mu"] is None:
+        report.add("mu of rounded noise", FALSE, "is null")
+    else:
+        report.judge("mu is at least distance / std of the integers",
+                     Fraction(claims["mu"]) ** 2 >= distance ** 2 / variance * (1 - ROUNDING),
+                     Fraction(claims["mu"]) ** 2 < distance ** 2 / variance * (1 - ROUNDING))
+        check_rho_of_mu(report, claims)
+        check_privacy(report, claims)
 
 
 def verify_pure(report, claims):
     """Checks a certificate without a delta: integers, whose noise has a scale
     (docs/math/pure.md)."""
     law, epsilon = claims["laplace"], Fraction(claims["epsilon"])
-    a = 2 if claims["neighbours"] == "replace-one" else 1
-    report.judge("delta = 0", claims["delta"] == 0, claims["delta"] != 0)
-    enough = epsilon * Fraction(law["scale"]) >= Fraction(law["distance"])
-    report.judge("scale >= distance / epsilon", enough, not enough)
-    within = Fraction(law["maxNorm"]) * Fraction(law["grid"]) <= Fraction(claims["clipNorm"])
-    report.judge("records are within the clip norm", within, not within)
-    moved = Fraction(claims["sensitivity"]) * Fraction(law["maxNorm"]) * a
-    report.judge("distance = sensitivity of integers", Fraction(law["distance"]) == moved,
-                 Fraction(law["distance"]) != moved)
-    n = int(claims["numSteps"])
-    try:
-        factors = make_factors(claims["mechanism"], claims["effectiveParameters"],
-                               Workload("prefix", n), n)
-        users = patterns(schema_of(claims), n)
-    except LookupError as reason:
-        report.add("encoder and decoder", UNKNOWN, str(reason).strip('"'))
-        return
+    distance, clip_norm = law["distance"], Fraction(claims["clipNorm"])
+    check_participation(report, claims)
+    least = -(-distance // epsilon)
+    report.judge("scale is the least whole number from distance / epsilon", law["scale"] == least,
+                 law["scale"] < least, f"re-derived: {least}")
+    whole = clip_norm // Fraction(law["grid"])
+    report.judge("maxNorm is clipNorm in whole grids", law["maxNorm"] == whole,
+                 law["maxNorm"] > whole, f"re-derived: {whole}")
+    moved = Fraction(claims["sensitivity"]) * law["maxNorm"] * distance_of(claims)
+    report.judge("distance = sensitivity of integers", distance == moved, distance < moved)
+    check_pure_conversions(report, claims, epsilon)
+    decay = iv.exp(-1 / iv.mpf(law["scale"]))
+    deviation = iv.sqrt(2 * decay) / (1 - decay) * to_mp(law["grid"])
+    report.equal("noiseStddev, of the discrete Laplace distribution", claims["noiseStddev"],
+                 *rational_ends(deviation), ERROR_SLACK)
+    n = claims["numSteps"]
+    workload, schema = Workload("prefix", n), schema_of(claims)
+    found = measure(report, claims["mechanism"], claims["effectiveParameters"], workload, schema)
+    check_errors(report, claims, found.rows)
+    users = patterns(schema, n)
     if users is None:
         report.add("sensitivity", UNKNOWN, "too many patterns")
         return
     # C has no negative entry, so equal contributions attain the sum of the l1 norms of its columns.
-    columns = [total(column) for column in zip(*factors.encoder)]
-    norms = [ends(column) for column in columns]
+    norms = [ends(total(column)) for column in zip(*found.encoder)]
     low, high = (max(sum(norms[j][end] for j in steps) for steps in users) for end in (0, 1))
     report.judge("sensitivity, in l1-norm, is not below the true one",
                  Fraction(claims["sensitivity"]) >= high, Fraction(claims["sensitivity"]) < low,
@@ -327,70 +486,144 @@ def verify_pure(report, claims):
         report.equal("sensitivity is exact", claims["sensitivity"], low, high, ROUNDING)
 
 
+def check_pure_conversions(report, claims, epsilon):
+    """Checks mu and rho that epsilon-DP implies, and std times epsilon over distance, sqrt 2."""
+    # mu-GDP covers epsilon-DP if its total variation does: 1 - 2 Phi(-mu / 2) >= tanh(epsilon / 2).
+    low, high = rational_ends((iv.exp(to_mp(epsilon)) - 1) / (iv.exp(to_mp(epsilon)) + 1))
+    at = delta_of_mu(Fraction(0), Fraction(claims["mu"]))
+    is_tight = delta_of_mu(Fraction(0), Fraction(claims["mu"]) * (1 - TIGHT))[1] < low
+    report.judge("mu is the least that epsilon-DP implies", at[0] >= high and is_tight, at[1] < low)
+    report.at_least("rho = epsilon tanh(epsilon / 2)", claims["rho"], epsilon * high)
+    square = Fraction(claims["noiseMultiplier"]) ** 2
+    report.at_least("noiseMultiplier = sqrt 2 / epsilon", square, 2 / epsilon ** 2)
+
+
+def distance_of(claims):
+    return 2 if claims["neighbours"] == "replace-one" else 1
+
+
 def verify_mechanism(report, claims, strategy, given):
     """Checks the JSON of `error`, or a certificate."""
-    claims = dict(claims)
-    if "laplace" in claims:
-        verify_pure(report, claims)
-        return
-    distance = 2 if claims.get("neighbours") == "replace-one" else 1
+    claims = {**claims, "numSteps": steps_of(claims)}
     is_unit_error = "noiseStddev" not in claims
-    check_relations(report, claims)
-    check_arithmetic(report, claims, distance)
-    objective = claims.get("objective", "max")
-    check_ratio(report, claims, claims.get("maxError" if objective == "max" else "meanError"))
-    if "lattice" in claims:
-        report.add("the encoder of integers", UNKNOWN, "its numbers are not in the file")
-        return
-    n = int(claims.get("steps", claims.get("numSteps")))
+    is_max = claims["objective"] == "max"
+    distance = distance_of(claims)
     scale = distance if is_unit_error else 1
-    numbers = strategy["parameters"] if strategy else claims.get("effectiveParameters", {})
+    if is_unit_error:
+        check_given(report, claims)
+    else:
+        check_privacy(report, claims)
+        check_rho_of_mu(report, claims)
+        check_multiplier(report, claims)
+        check_arithmetic(report, claims, distance)
+    check_participation(report, claims)
+    if "lowerBound" in claims:
+        check_ratio(report, claims, claims["maxError" if is_max else "meanError"])
+        check_residual(report, claims)
+    workload = read_workload(report, claims, strategy, given)
+    schema = schema_of(claims)
+    problem = Problem(workload, schema, claims["objective"])
+    numbers = numbers_of(report, claims, strategy)
+    own = None
     try:
-        workload = Workload(strategy["workload"] if strategy else given or claims["workload"], n)
-        problem = Problem(workload, schema_of(claims), objective)
-        factors = make_factors(claims["mechanism"], numbers, workload, n)
+        found = measure(report, claims["mechanism"], numbers, workload, schema)
     except LookupError as reason:
         report.add("encoder and decoder", UNKNOWN, str(reason).strip('"'))
-        if "workload" in locals():
-            check_bound(report, claims, Problem(workload, schema_of(claims), objective), numbers,
-                        scale, None)
-        return
-    rows, squared = measure(report, factors, workload, problem.schema)
-    check_sensitivity(report, claims, squared, scale)
-    check_noise(report, claims, squared, distance)
-    check_errors(report, claims, rows)
-    own = error_from(rows, squared, problem.is_max, None)
-    check_bound(report, claims, problem, numbers, scale, own)
+    else:
+        errors = error_interval(found, is_max, None)
+        own = errors[1]
+        check_derived_numbers(report, claims, workload)
+        check_sensitivity(report, claims, found.squared, scale)
+        if not is_unit_error:
+            check_noise(report, claims, found.squared, distance)
+        else:
+            check_normalising(report, claims, errors, workload, schema, is_max)
+        check_errors(report, claims, found.rows)
+    if "lowerBound" in claims:
+        check_bound(report, claims, problem, numbers, scale, own)
+
+
+def check_given(report, claims):
+    """Checks parameters that the command repeats, and names what is not derived here."""
+    for name, value in claims.get("parameters", {}).items():
+        used = {**claims["effectiveParameters"], "objective": claims["objective"]}.get(name)
+        if (type(used), used) != (type(value), value):
+            report.add(f"parameters.{name}", UNKNOWN, "is not among the effective parameters")
+    for name in (*SIMULTANEOUS, *SAMPLED):
+        if name in claims:
+            report.add(name, UNKNOWN, "probabilities of all steps together are not derived here")
+
+
+def read_workload(report, claims, strategy, given):
+    """The workload, after checking that the file, the strategy and --workload name the same."""
+    n = claims["numSteps"]
+    sources = [("--strategy", strategy and strategy["workload"]), ("--workload", given)]
+    words = [(where, it) for where, it in sources if it is not None]
+    for where, it in words:
+        same = name_of(it) == name_of(claims["workload"])
+        report.judge(f"workload is that of {where}", same, not same)
+    if strategy is not None:
+        same = (strategy["mechanism"], strategy["numSteps"]) == (claims["mechanism"], n)
+        report.judge("mechanism and steps are those of --strategy", same, not same)
+    if len(words) == 2:
+        raise Unknown("--strategy and --workload both define the matrix")
+    return Workload(words[0][1] if words else claims["workload"], n)
+
+
+def numbers_of(report, claims, strategy):
+    """The numbers that define the encoder, after checking that the file states the same."""
+    effective = claims["effectiveParameters"]
+    if strategy is None:
+        return effective
+    saved = strategy["parameters"]
+    counts = {"buffers": lambda: len(saved.get("decays", saved.get("shifts", ()))),
+              "bands": lambda: len(saved.get("coefficients", saved.get("columns", ())))
+              // (1 if "coefficients" in saved else claims["numSteps"])}
+    for name, value in effective.items():
+        own = counts[name]() if name in counts else saved.get(name)
+        same = own == value or own == [value]
+        report.judge(f"effectiveParameters.{name} is that of --strategy", same, not same)
+    return saved
+
+
+def check_derived_numbers(report, claims, workload):
+    """Checks effective parameters that repeat others."""
+    given = claims["effectiveParameters"]
+    for count, name in (("bands", "coefficients"), ("buffers", "decays"), ("buffers", "shifts"),
+                        ("buffers", "weights")):
+        if count in given and name in given:
+            same = given[count] == len(given[name])
+            report.judge(f"{count} = numbers in {name}", same, not same)
+    if claims["mechanism"] in ("banded-square-root", "banded-inverse-square-root"):
+        root = root_for(workload)
+        exactly = root if claims["mechanism"] == "banded-square-root" else series_inverse(root)
+        same = all(abs(Fraction(stated) - value) <= ROUNDING * 4
+                   for stated, value in zip(given["coefficients"], exactly))
+        report.judge("coefficients are those of the root", same, not same)
 
 
 def verify_strategy(report, saved):
     """Checks a saved strategy: its error, the bound and their ratio."""
     n = saved["numSteps"]
     check_ratio(report, saved, saved["error"])
-    try:
-        workload = Workload(saved["workload"], n)
-        schema = Schema.read(saved["participation"], n)
-        problem = Problem(workload, schema, saved["objective"])
-        factors = make_factors(saved["mechanism"], saved["parameters"], workload, n)
-    except LookupError as reason:
-        report.add("encoder and decoder", UNKNOWN, str(reason).strip('"'))
-        return
-    rows, squared = measure(report, factors, workload, schema)
-    low, high = error_interval(rows, squared, problem.is_max, saved.get("queryWeights"))
-    # The sensitivity may be an upper bound, in which case the stated error uses it.
-    report.judge("error is not below the true one", Fraction(saved["error"]) >=
-                 high * (1 - ERROR_SLACK), Fraction(saved["error"]) < low * (1 - ERROR_SLACK),
-                 f"re-derived: {float(high)!r}")
+    weights = saved.get("queryWeights")
+    if weights is not None and (len(weights) != n or saved["objective"] != "mean"):
+        raise Unknown("queryWeights are not one for each step of the mean")
+    workload = Workload(saved["workload"], n)
+    schema = Schema.read(saved["participation"], n)
+    problem = Problem(workload, schema, saved["objective"])
+    found = measure(report, saved["mechanism"], saved["parameters"], workload, schema)
+    low, high = error_interval(found, problem.is_max, weights)
+    error = Fraction(saved["error"])
+    # If the sensitivity is an upper bound, so is the error, which then cannot be checked.
+    report.judge("error is the true one",
+                 high * (1 - ERROR_SLACK) <= error <= high * (1 + ERROR_SLACK),
+                 error < low * (1 - ERROR_SLACK), f"re-derived: {float(high)!r}")
     check_bound(report, saved, problem, saved["parameters"], 1, high)
 
 
 def schema_of(claims):
-    kind = claims["participation"]
-    if isinstance(kind, dict) or kind == "single":
-        return Schema.read(kind, int(claims.get("steps", claims.get("numSteps"))))
-    if "maxParticipations" not in claims:
-        raise LookupError("how often a user takes part is not in the file")
-    return Schema(kind, int(claims["maxParticipations"]), int(claims["separation"]))
+    return Schema(claims["participation"], claims["maxParticipations"], claims["separation"])
 
 
 def make_factors(name, numbers, workload, n):
@@ -399,31 +632,51 @@ def make_factors(name, numbers, workload, n):
     return reconstruct(name, numbers, workload, n)
 
 
-def measure(report, factors, workload, schema):
-    """Proves B C = A; returns the squared row norms of B, and the squared sensitivity."""
+class Derived(NamedTuple):
+    encoder: list
+    rows: list  # squared norms of the rows of B
+    squared: Interval  # the squared sensitivity
+    is_factored: bool  # B C = A is proved
+    is_apart: bool  # the contrary is
+
+
+_derived = {}
+
+
+def derive(name, numbers, workload, schema):
+    """Rebuilds C and B and measures them. Cached, since many documents share a mechanism."""
+    key = repr((name, sorted(numbers.items()), workload.words, workload.num_steps, vars(schema)))
+    if key not in _derived:
+        _derived[key] = derived(name, numbers, workload, schema)
+    return _derived[key]
+
+
+def derived(name, numbers, workload, schema):
+    factors = make_factors(name, numbers, workload, workload.num_steps)
     decoder = factors.decoder(workload.matrix)
     product = multiply(decoder, factors.encoder)
-    contained = all(p.lo <= a.lo and a.hi <= p.hi or p.contains(a)
-                    for row, other in zip(product, workload.matrix) for p, a in zip(row, other))
-    apart = any(p.lo > a.hi or p.hi < a.lo for row, other in zip(product, workload.matrix)
-                for p, a in zip(row, other))
-    report.judge("B C = A", contained, apart)
-    encoder = factors.encoder
-    rows = [squares(row) for row in decoder]
+    pairs = [pair for row in zip(product, workload.matrix) for pair in zip(*row)]
     tail = getattr(factors, "tail", None)
-    squared = squares(tail) if tail and schema.kind == "single" else squared_sensitivity(encoder,
-                                                                                        schema)
-    return rows, squared
+    return Derived(
+        encoder=factors.encoder, rows=[squares(row) for row in decoder],
+        squared=squares(tail) if tail and schema.kind == "single" else squared_sensitivity(
+            factors.encoder, schema),
+        is_factored=all(p.lo <= a.lo and a.hi <= p.hi or p.contains(a) for p, a in pairs),
+        is_apart=any(p.lo > a.hi or p.hi < a.lo for p, a in pairs))
 
 
-def error_interval(rows, squared, is_max, query_weights):
+def measure(report, *problem):
+    """Derives a mechanism, and reports whether B C = A."""
+    found = derive(*problem)
+    report.judge("B C = A", found.is_factored, found.is_apart)
+    return found
+
+
+def error_interval(found, is_max, query_weights):
+    rows = found.rows
     if is_max:
-        size = Interval(max(r.lo for r in rows), max(r.hi for r in rows))
+        size = largest(rows)
     else:
         weights = query_weights or [1] * len(rows)
         size = total(exact(w) * r for w, r in zip(weights, rows)) / exact(len(rows))
-    return ends((squared * size).sqrt())
-
-
-def error_from(rows, squared, is_max, query_weights):
-    return error_interval(rows, squared, is_max, query_weights)[1]
+    return ends((found.squared * size).sqrt())

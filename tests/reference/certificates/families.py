@@ -409,7 +409,7 @@ def reconstruct(name, given, workload, num_steps):
     """
     epoch = given.get("epochLength")
     if epoch is not None:
-        epoch = int(epoch)
+        at_most(epoch, "epochLength")
         one = dict(given)
         for key in ("epochLength", "completeEpochs", "normalizeColumns"):
             one.pop(key, None)
@@ -423,6 +423,12 @@ def reconstruct(name, given, workload, num_steps):
     else:
         factors = plain(name, given, workload, num_steps)
     return normalised(factors) if given.get("normalizeColumns") else factors
+
+
+def at_most(number, key, most=1 << 10):
+    """Refuses a number that this program would take too long to follow."""
+    if number > most:
+        raise Unknown(f"{key} is above {most}")
 
 
 def need(given, key):
@@ -440,9 +446,12 @@ def plain(name, given, workload, n):
     if name in ("tree", "honaker"):
         return factors_of_nodes(*(tree if name == "tree" else honaker)(n), n)
     if name == "tree-k":
-        return factors_of_nodes(*k_ary(n, int(given["arity"]), bool(given.get("subtractive"))), n)
+        if given["arity"] < 2 or given["subtractive"] and given["arity"] % 2 == 0:
+            raise Unknown("no tree has this arity")
+        return factors_of_nodes(*k_ary(n, given["arity"], given["subtractive"]), n)
     if name == "smooth-tree":
-        return factors_of_nodes(*smooth_tree(n, int(given["height"]), int(given["weight"])), n)
+        at_most(given["height"], "height", 16)
+        return factors_of_nodes(*smooth_tree(n, given["height"], given["weight"]), n)
     if name == "haar":
         return haar_factors(n, haar_weights(n))
     if name == "honaker-full":
@@ -460,11 +469,11 @@ def plain(name, given, workload, n):
     if name == "lambda-cgd":
         return of_series([Fraction(given["lambda"]) ** j for j in range(n)])
     if name == "banded-square-root":
-        bands = int(given["bands"])
+        bands = given["bands"]
         return of_series([c if j < bands else Fraction(0)
                           for j, c in enumerate(root_for(workload))])
     if name == "banded-inverse-square-root":
-        bands = int(given["bands"])
+        bands = given["bands"]
         short = [c if j < bands else Fraction(0)
                  for j, c in enumerate(series_inverse(root_for(workload)))]
         return of_series(series_inverse(short))
@@ -481,8 +490,9 @@ def plain(name, given, workload, n):
     if name == "banded":
         return banded(need(given, "columns"), n)
     if name == "log-perturbed":
+        at_most(given["horizonCap"], "horizonCap")
         series = log_perturbed(n, Fraction(given["alpha"]), Fraction(given["loglogPower"]),
-                               int(given["horizonCap"]))
+                               given["horizonCap"])
         factors = of_series(series[:n])
         factors.tail = [exact(c) for c in series]
         return factors

@@ -8,6 +8,7 @@
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
 from mpmath import iv, mp
 
@@ -54,6 +55,7 @@ def _tail_at(x):
     return low if low.a > 0 else iv.mpf([0, low.b])
 
 
+@lru_cache(maxsize=1 << 16)
 def delta_of_mu(epsilon, mu):
     """Interval of delta(epsilon) of mu-GDP, for rational mu and epsilon."""
     before = iv.prec
@@ -69,6 +71,7 @@ def delta_of_mu(epsilon, mu):
         iv.prec = before
 
 
+@lru_cache(maxsize=1 << 16)
 def delta_of_rho(epsilon, rho):
     """Upper bound on delta(epsilon) of rho-zCDP, at the best order found in floats."""
     def exponent(log_beta):

@@ -91,17 +91,30 @@ def from_mp(value):
     return Interval(exact(low).lo, exact(high).hi)
 
 
+# Numbers are written as rationals between 2^-FAR_BITS and 2^FAR_BITS.
+FAR_BITS = 1 << 13
+
+
 def rational_ends(value):
-    """The ends of an interval of mpmath as exact rationals."""
-    return tuple(_rational(end) for end in value._mpi_)
+    """The ends of an interval of mpmath as exact rationals, rounded outward beyond FAR_BITS."""
+    low, high = value._mpi_
+    return _rational(low, is_low=True), _rational(high, is_low=False)
 
 
-def _rational(end):
-    sign, mantissa, exponent, _ = end
+def _rational(end, is_low):
+    sign, mantissa, exponent, bits = end
     if mantissa == 0 and exponent != 0:
         raise OverflowError("an interval without bounds")
-    value = Fraction(mantissa) * Fraction(2) ** exponent
-    return -value if sign else value
+    outward = bool(sign) == is_low
+    if mantissa and exponent + bits < -FAR_BITS:
+        size = Fraction(1, 1 << FAR_BITS) if outward else Fraction(0)
+    elif exponent + bits > FAR_BITS:
+        if outward:
+            raise OverflowError("an interval with bounds that are too large")
+        size = Fraction(1 << FAR_BITS)
+    else:
+        size = Fraction(mantissa) * Fraction(2) ** exponent
+    return -size if sign else size
 
 
 def to_mp(number):

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workloads as matrices: what is answered at every step (docs/math/mechanisms.md)."""
 
+import re
 from fractions import Fraction
+from functools import cached_property
 
 from .intervals import ZERO, exact, multiply
+
+
+_NUMBER = r"-?[0-9][0-9.e+-]*"
+# Names of workloads as the package prints them.
+NAMES = re.compile(rf"momentum=(?P<momentum>{_NUMBER}),decay=(?P<decay>{_NUMBER})"
+                   rf"|window=(?P<window>[1-9][0-9]*)|(?P<matrix>matrix)"
+                   rf"|(?P<rates>rates)(,momentum=(?P<average>{_NUMBER}))?")
 
 
 def toeplitz(coefficients):
@@ -18,38 +27,38 @@ class Workload:
 
     def __init__(self, given, num_steps):
         self.num_steps = num_steps
-        self.series = None  # exact coefficients, where it is Toeplitz by its kind
-        given = read_words(given)
-        if given is None:
+        self.words = given = read_words(given)
+        if None in given.values():
             raise LookupError("which matrix is answered is not in the file")
-        momentum = Fraction(given.get("momentum", 0))
-        decay = Fraction(given.get("decay", 1))
-        rates = given.get("rates")
+        self.momentum = Fraction(given.get("momentum", 0))
+        self.decay = Fraction(given.get("decay", 1))
         self.is_prefix = given == {}
-        self.kind = ("matrix" if "matrix" in given else "window" if "window" in given
-                     else "rates" if rates is not None else "prefix" if self.is_prefix
-                     else "momentum")
-        self.momentum, self.decay = momentum, decay
-        if self.kind == "matrix":
-            numbers = [Fraction(x) for x in given["matrix"]]
-            rows = [numbers[i * num_steps:(i + 1) * num_steps] for i in range(num_steps)]
-            self.matrix = [[exact(x) for x in row] for row in rows]
-            return
+        self.kind = next((kind for kind in ("matrix", "window", "rates") if kind in given),
+                         "prefix" if self.is_prefix else "momentum")
+        self.rates = [Fraction(x) for x in given.get("rates", ())]
+
+    @cached_property
+    def series(self):
+        """Exact coefficients, where it is Toeplitz by its kind."""
+        if self.kind in ("matrix", "rates"):
+            return None
         if self.kind == "window":
-            self.series = [Fraction(1 if k < given["window"] else 0) for k in range(num_steps)]
-        else:
-            self.series = momentum_series(momentum, decay, num_steps)
-        entries = [exact(a) for a in self.series]
-        self.matrix = toeplitz(entries)
-        if rates is not None:
-            scales = [exact(Fraction(x)) for x in rates]
-            # Prefix diag(rates) LTT(momentum^k): record j enters through the averages after it.
-            averages = toeplitz([exact(momentum ** k) for k in range(num_steps)])
-            sums = toeplitz([exact(1)] * num_steps)
-            weighted = [[scales[i] * entry for entry in row] for i, row in enumerate(averages)]
-            self.matrix = multiply(sums, weighted)
-            self.series = None
-            self.rates = [Fraction(x) for x in rates]
+            return [Fraction(k < self.words["window"]) for k in range(self.num_steps)]
+        return momentum_series(self.momentum, self.decay, self.num_steps)
+
+    @cached_property
+    def matrix(self):
+        n = self.num_steps
+        if self.kind == "matrix":
+            numbers = [exact(x) for x in self.words["matrix"]]
+            return [numbers[i * n:(i + 1) * n] for i in range(n)]
+        if self.kind != "rates":
+            return toeplitz([exact(a) for a in self.series])
+        # Prefix diag(rates) LTT(momentum^k): record j enters through the averages after it.
+        averages = toeplitz([exact(self.momentum ** k) for k in range(n)])
+        weighted = [[exact(rate) * entry for entry in row]
+                    for rate, row in zip(self.rates, averages)]
+        return multiply(toeplitz([exact(1)] * n), weighted)
 
 
 def momentum_series(momentum, decay, num_steps):
@@ -64,16 +73,31 @@ def momentum_series(momentum, decay, num_steps):
 
 
 def read_words(given):
-    """The workload as an object; None if the words do not define it, or name several."""
+    """The workload as an object; without its numbers if the words only name them.
+
+    @throws LookupError  the words do not name one workload
+    """
     if isinstance(given, dict):
         return dict(given)
     if given == "prefix":
         return {}
-    if " + " in given:
-        return None
-    words = dict(part.split("=") for part in given.split(",") if "=" in part)
-    if "window" in words:
-        return {"window": int(words["window"])}
-    if "momentum" in words:
-        return {name: Fraction(value) for name, value in words.items()}
-    return None
+    match = NAMES.fullmatch(given)
+    if match is None:
+        raise LookupError(f"which matrix {given!r} is, is not in the file")
+    found = match.groupdict()
+    if found["window"]:
+        return {"window": int(found["window"])}
+    if found["matrix"]:
+        return {"matrix": None}
+    if found["rates"]:
+        return {"rates": None, "momentum": float(found["average"] or 0)}
+    return {"momentum": float(found["momentum"]), "decay": float(found["decay"])}
+
+
+def name_of(given):
+    """What the name of a workload states, as a tuple that can be compared."""
+    words = read_words(given)
+    momentum, decay = words.get("momentum", 0), words.get("decay", 1)
+    if "matrix" in words or "window" in words:
+        return ("matrix",) if "matrix" in words else ("window", words["window"])
+    return ("rates", momentum) if "rates" in words else ("sums", momentum, decay)
