@@ -166,7 +166,7 @@ test('histogram: bad options and rows past the horizon are refused', async () =>
   await fails(of(...privacy, ...by, '--post-process', 'monotone', '--workload', 'window=3'), 2, /those of a window fall/, { input });
   await fails(of(...privacy, ...by, '--workload', 'momentum=0.5'), 2, /workload/, { input });
   await fails(of(...privacy, ...by, '--confidence', '95'), 2, /--confidence must be a number/, { input });
-  await fails(of(...privacy, ...by, '--missing', 'skip'), 2, /--missing must be refuse/, { input });
+  await fails(of(...privacy, ...by, '--missing', 'skip', '--neighbours', 'replace-one'), 2, /--missing skip needs zero-out/, { input });
   await fails(of(...privacy, ...by, '--user-column', 'drink'), 2, /unknown option|user-column/, { input });
   await fails(of(...privacy, '--by', 'time', '--domain', 'a', '--time-column', 'time', '--bucket', 'day'), 2, /--by and --time-column must be two columns/, { input });
   const { code, stdout, stderr } = await dpFtrl([...command, '--steps', '2'], { input });

@@ -167,7 +167,7 @@ test('moments: misuse is refused with a message that names the problem', async (
   await fails(of(...privacy, '--range', 'c=0:1'), 2, /column in --range/, { input });
   await fails(of(...privacy, ...ranges, '--confidence', '95'), 2, /--confidence must be a number/, { input });
   await fails(of(...privacy, ...ranges, '--clip', '1'), 2, /unknown option|clip/, { input });
-  await fails(of(...privacy, ...ranges, '--missing', 'skip'), 2, /--missing must be refuse/, { input });
+  await fails(of(...privacy, ...ranges, '--missing', 'skip', '--neighbours', 'replace-one'), 2, /--missing skip needs zero-out/, { input });
   const other = /--workload must be 'prefix' or a window, for moments, got momentum/;
   await fails(of(...privacy, ...ranges, '--workload', 'momentum=0.5'), 2, other, { input });
   const little = ['--epsilon', '1e-12', '--delta', '1e-15'];

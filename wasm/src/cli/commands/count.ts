@@ -9,7 +9,7 @@ import type { DpFtrl, ErrorOptions, MechanismParameters } from '../../types/all.
 import { CountsChart } from '../charts/counts.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
 import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
-import { MISSING_OPTIONS, readMissing } from '../input/missing.js';
+import { Missing, MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
 import { IN_ORDER, readTimes, TIME_OPTIONS, type Times } from '../input/time.js';
@@ -116,7 +116,7 @@ export async function run(args: Args): Promise<void> {
       onlyTexts: true,
       categories,
       format: inputFormat('count', args),
-      missing: readMissing(args, { areSteps: false, known: ['refuse', 'skip'] }),
+      missing: Missing.read(args, { areSteps: false }),
     },
     sorts,
     isTold: areTotalsTold,

@@ -7,7 +7,6 @@ import { EstimatesChart } from '../charts/estimates.js';
 import { Misuse } from '../failure.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
 import { inputFormat } from '../input/format.js';
-import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import type { Args, Known } from '../options/args.js';
 import { HistogramWriter } from './histogram/writer.js';
@@ -54,7 +53,7 @@ export async function run(args: Args): Promise<void> {
   const domain = '--domain lists what may be in the column, not what is in it';
   requireAll(args, { epsilon: '1', delta: '1e-6', by: 'NAME', domain: 'A,B,C' }, { domain });
   const counted = 'counted once, in a category of --domain';
-  const { settings, confidence, shown, clippedTo } = readStatisticSettings(args, counted);
+  const { settings, confidence, missing, shown, clippedTo } = readStatisticSettings(args, counted);
   const categories = readCategories(args)!;
   const { column, labels } = categories;
   const kind = args.oneOf('post-process', POST_PROCESSING);
@@ -83,10 +82,7 @@ export async function run(args: Args): Promise<void> {
       onlyTexts: true,
       categories,
       format: inputFormat('histogram', args),
-      missing: readMissing(args, {
-        areSteps: false,
-        known: settings.times ? ['refuse', 'skip'] : ['refuse'],
-      }),
+      missing,
     },
     others,
     clippedTo,

@@ -160,7 +160,8 @@ async function learn(
   const about = { mechanism: chosen.name, columns, unit: whom.unit };
   // Later runs must recognise this charge, even if this run learns from no row.
   await budget?.spend(dp, spendingOf(learner.certificate, about), state);
-  const spoken = { name: chosen.name, mode, whom, what: 'its gradient ' };
+  const missing = settings.missing.claim;
+  const spoken = { name: chosen.name, mode, whom, what: 'its gradient ', missing };
   const sentence = `${guarantee(learner.certificate, spoken)}${notes}`;
   warnWeak('learn', learner.certificate, publicCount(protects));
   const { optimisedFor } = learner.certificate;

@@ -5,7 +5,6 @@
 import type { Moments } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
 import { DECIMAL_OPTIONS, inputFormat } from '../input/format.js';
-import { readMissing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { requireRanges } from '../input/ranges.js';
 import type { Args, Known } from '../options/args.js';
@@ -46,7 +45,7 @@ function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number
 export async function run(args: Args): Promise<void> {
   const range = '--range must be known without looking at the column';
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
-  const { settings, confidence, shown, clippedTo } = readStatisticSettings(args, 'clipped to --range');
+  const { settings, confidence, missing, shown, clippedTo } = readStatisticSettings(args, 'clipped to --range');
   const covariance = args.has('covariance');
   const moments = { covariance, standardDeviation: args.has('standard-deviation') };
   const others = readingsOf({
@@ -67,11 +66,7 @@ export async function run(args: Args): Promise<void> {
     wanted: {
       columns: args.texts('column'),
       format: inputFormat('moments', args),
-      // Incomplete rows are dropped. If rows were steps, that would leave a step without a record.
-      missing: readMissing(args, {
-        areSteps: false,
-        known: settings.times ? ['refuse', 'skip'] : ['refuse'],
-      }),
+      missing,
     },
     others,
     clippedTo,

@@ -7,6 +7,7 @@ import type { DpFtrl, LearnedModel } from '../../types/all.js';
 import { endOfRows, Misuse } from '../failure.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { outputFormat, type Format } from '../input/format.js';
+import { Missing, MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import type { Batch } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
@@ -20,6 +21,7 @@ export const options: Known = {
   model: 'value',
   ...FORMAT_OPTIONS,
   ...DECIMAL_OPTIONS,
+  ...MISSING_OPTIONS,
   output: 'value',
   json: 'flag',
   quiet: 'flag',
@@ -69,15 +71,19 @@ async function readModel(dp: DpFtrl, path: string): Promise<LearnedModel> {
 /** Output of predictions, as `rows` or as JSON if it is undefined. */
 type Shown = Predictor & { rows: RowText | undefined };
 
-/** Writes a line for each row of a batch. */
-function linesOf(scores: Float64Array, batch: Batch, { names, values, rows }: Shown): string {
+/** Writes a line for each row of a batch; `isFirst` if no row was written before. */
+function linesOf(
+  scores: Float64Array,
+  batch: Batch,
+  { names, values, rows, isFirst }: Shown & { isFirst: boolean },
+): string {
   const width = scores.length / batch.numRows;
   return Array.from({ length: batch.numRows }, (_, i) => {
     const row = batch.firstRow + i;
     const found = values([...scores.subarray(i * width, (i + 1) * width)]);
     if (rows) return rows.line([row, ...found]);
     const named = Object.fromEntries(names.map((name, j) => [name, found[j]]));
-    return `${row === 1 ? '' : ','}\n${JSON.stringify({ row, ...named })}`;
+    return `${isFirst && i === 0 ? '' : ','}\n${JSON.stringify({ row, ...named })}`;
   }).join('');
 }
 
@@ -92,10 +98,12 @@ async function write(
   const head = JSON.stringify({ loss, modelIsPrivate: model.private, protects });
   await sink.write(text ? text.head() : `${head.slice(0, -1)},"rows":[`);
   let fault: Misuse | undefined;
+  let isFirst = true;
   for await (const batch of rows.rows()) {
     const scores = dp.predict(model, batch.values);
-    const lines = linesOf(scores, batch, { ...predictor, rows: text });
+    const lines = linesOf(scores, batch, { ...predictor, rows: text, isFirst });
     if (lines !== '') await sink.write(lines);
+    isFirst &&= lines === '';
     fault = batch.fault;
   }
   if (!text) await sink.write(endOfRows(fault, {}));
@@ -112,7 +120,8 @@ export async function run(args: Args): Promise<void> {
   const dp = await load();
   const model = await readModel(dp, path);
   const columns = model.inputs.map(({ name }) => name);
-  const rows = await RowStream.open(args.files, { columns, texts: [], format });
+  const missing = Missing.read(args, { areSteps: false });
+  const rows = await RowStream.open(args.files, { columns, texts: [], format, missing });
   warnNotPrivate('predict', { [`--model ${path} says "private": false`]: !model.private });
   if (!args.has('quiet')) {
     say('predict', 'predictions reveal something about their rows: nothing protects those');

@@ -162,7 +162,7 @@ export async function run(args: Args): Promise<void> {
   await settings.plot?.check();
   const dp = await load();
   const queries = await makeQueries(dp, settings, names);
-  const histogram = await readHistogram(args, { ...settings, people: whom.people });
+  const histogram = await readHistogram(args, { ...settings, ...whom });
   const numRows = histogram.reduce((sum, count) => sum + count, 0);
   if (settings.fractions && numRows === 0) throw new Misuse('--fractions needs a row');
   await pay(dp, settings, queries);

@@ -8,7 +8,7 @@ import { addNote, Misuse } from '../failure.js';
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
-import { readMissing } from '../input/missing.js';
+import { Missing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { placeOf } from '../input/place.js';
 import { requireRanges } from '../input/ranges.js';
@@ -200,7 +200,9 @@ async function begin(run: Run): Promise<Begun> {
   const notices = [...(kind.notices?.(run) ?? []), boundNotice(protects)].filter((it) => it !== undefined);
   if (!quiet) notices.forEach((notice) => warn(command, notice));
   const isPrivate = seed === undefined && !showTrue;
-  const claim = isPrivate ? guarantee(certificate, { name, mode, whom, clippedTo }) : NOT_PRIVATE;
+  const missing = kind.wanted.missing?.claim;
+  const spoken = { name, mode, whom, clippedTo, missing };
+  const claim = isPrivate ? guarantee(certificate, spoken) : NOT_PRIVATE;
   if (!quiet && isPrivate) say(command, claim);
   await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
   return { writer, claim, notices };
@@ -239,6 +241,10 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const dropped = settings.showTrue && sums.people ? sums.totals.numDropped : undefined;
   await writer.end(fault, dropped === undefined ? {} : { numDropped: dropped });
   if (dropped !== undefined) warn(run.kind.command, `${counted(dropped, 'row')} did not count: NOT private`);
+  const { numSkipped } = prepared.rows;
+  if (settings.showTrue && numSkipped > 0) {
+    warn(run.kind.command, `${counted(numSkipped, 'row')} with a missing cell added nothing: NOT private`);
+  }
   if (fault) throw fault;
   await sink.commit();
   if (!isTold && !settings.quiet && totals.step > 0) {
@@ -330,7 +336,7 @@ export async function run(args: Args): Promise<void> {
       instead: `${PICKS}, --count counts rows`,
       onlyTexts: args.has('count'),
       format: inputFormat('release', args),
-      missing: readMissing(args, { areSteps: times === undefined }),
+      missing: Missing.read(args, { areSteps: times === undefined }),
     },
     notices: ({ prepared: { rows } }) =>
       clipNotices(rows.columns, { ranges: rangesOf(rows.columns), clipNorm: clipNorm(rows.columns), inL1 }),

@@ -57,9 +57,16 @@ export const PLOT = `\
                    FILE.svg, or FILE.html with the numbers as a table. It contains no true value.
                    Rows are still written to --output or standard output`;
 
+export const NA = `\
+  --na A,B,...     cells with one of these texts are missing, as empty ones always are:
+                   NA,NaN,null,-. It concerns every column that is read`;
+
 export const SKIPPED = `\
-  --missing M      rows with an empty cell: refuse (default), or skip, which leaves them out. The
-                   guarantee is unchanged: whether a row counts depends on that row alone`;
+  --missing M      rows with a missing cell: refuse (default); skip: they are left out; zero: a
+                   missing category is 0, if --domain lists that. With --other it is one of the
+                   rest by default. A skipped row is protected like any other one, and adds nothing:
+                   whether a row counts depends on that row alone
+${NA}`;
 
 export const TIME_FORMAT = `\
   --time-format F  format of times: iso (default), seconds or milliseconds since 1970,

@@ -26,11 +26,10 @@ their error to the least of any factorization is printed.
                    warning, and with replace-one above one over the number of rows
 ${COUNTED}
 ${FORMAT}
-${SKIPPED}.
-                   Not with replace-one
+${SKIPPED}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
                    values; the number of rows is then public: answers reveal it exactly, and all of
-                   them are better
+                   them are better. Not with --missing skip
   --measure M      optimal (default), identity (the histogram) or queries (each separately)
   --objective O    mean (default) or max: the error that the measurements minimise. max takes ranges
                    of at most 361 values
@@ -78,10 +77,9 @@ let nobody measure it.
   --epsilon E      privacy target, 2^-30 to 2^20. Above 20 there is a warning
 ${COUNTED}
 ${FORMAT}
-${SKIPPED}.
-                   Not with replace-one
+${SKIPPED}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
-                   values, and the number of rows is public
+                   values, and the number of rows is public. Not with --missing skip
   --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
                    as in dp-ftrl queries --delta 0
   --json           one object: private, protects, neighbours, epsilon, choice, values

@@ -2,7 +2,7 @@
 
 // Full help of the commands that learn models and use them.
 
-import { DECIMAL, FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+import { DECIMAL, FORMAT, MECHANISMS, MODE, NA, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
 
 export const LEARN = `dp-ftrl learn --label NAME --epsilon E --delta D [options] [FILE.csv]
 
@@ -35,10 +35,11 @@ that is not secret, with --show-nonprivate: every try on the rows themselves cos
   --column NAME    feature; repeat for more. Default: all columns but the label
 ${FORMAT}
 ${DECIMAL}
-  --missing M      rows with an empty cell: refuse (default); zero: a missing feature is 0, a
+  --missing M      rows with a missing cell: refuse (default); zero: a missing feature is 0, a
                    missing label is refused; skip: the row adds no gradient, and still takes its
-                   place in a step. The guarantee is unchanged: no other row moves to another step.
-                   Rows of --test that are skipped are left out
+                   place in a step. A skipped row is protected like any other one: no other row
+                   moves to another step. Rows of --test that are skipped are left out
+${NA}
   --range NAME=LOW:HIGH
                    range of a feature, known without the data: LOW becomes -1, HIGH 1, and what lies
                    outside is moved to the edge. A * stands for any letters: 'p*=0:16', or
@@ -163,6 +164,8 @@ which nothing protects.
   --model FILE     model, as --model or --json of dp-ftrl learn wrote it
 ${FORMAT}
 ${DECIMAL}
+  --missing M, --na A,B,...
+                   as in dp-ftrl learn; skip: the row has no prediction
   --output FILE    written whole or not at all, instead of standard output
   --json           one object: loss, modelIsPrivate, protects, rows, complete
   --quiet          no notice on standard error

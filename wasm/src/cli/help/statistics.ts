@@ -2,7 +2,7 @@
 
 // Full help of the commands that release statistics.
 
-import { DECIMAL, FIRST_OF_PEOPLE, FORMAT, MECHANISMS, PARAMETERS } from './common.js';
+import { DECIMAL, FIRST_OF_PEOPLE, FORMAT, MECHANISMS, NA, PARAMETERS } from './common.js';
 import { PARTICIPATION, STATE, STRATEGY, TIME_FORMAT } from './common.js';
 
 const PLOT = `\
@@ -27,8 +27,11 @@ ${STRATEGY}
 ${FIRST_OF_PEOPLE}
 ${PARTICIPATION}
 ${FORMAT}
-  --missing M      rows with an empty cell: refuse (default); with --time-column also skip (leave
-                   out). The guarantee is unchanged: whether a row counts depends on that row alone
+  --missing M      rows with a missing cell: refuse (default); zero: a missing number or category is
+                   0; skip: the row adds nothing, and still takes its step if rows are steps (not
+                   with replace-one, for which the number of rows is public). A skipped row is
+                   protected like any other one: whether it counts depends on that row alone
+${NA}
   --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
                    and --budget-account A, as for dp-ftrl release
 ${STATE}`;

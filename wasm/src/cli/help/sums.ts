@@ -2,7 +2,7 @@
 
 // Full help of the commands that release counts and sums.
 
-import { DECIMAL, FORMAT, MECHANISMS, MODE, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
+import { DECIMAL, FORMAT, MECHANISMS, MODE, NA, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
 import { SKIPPED, STATE, STRATEGY, TIME_FORMAT, USER_NUMBERS } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
@@ -114,10 +114,11 @@ ${STRATEGY}
   --count          sums no column: each row counts as 1, and the default of --clip is 1
 ${FORMAT}
 ${DECIMAL}
-  --missing M      rows with an empty cell: refuse (default); zero: a missing number is 0; skip: the
-                   row is released as zeros and still takes a step, or with --time-column is left
-                   out. The guarantee is unchanged: what happens to a row depends on that row alone,
-                   and no other row moves to another step
+  --missing M      rows with a missing cell: refuse (default); zero: a missing number is 0; skip: a
+                   row adds nothing and still takes a step, or with --time-column is left out. A
+                   skipped row is protected like any other one: what happens to a row depends on
+                   that row alone, and no other row moves to another step
+${NA}
 
   --user-column ID --max-contributions K [--min-separation S]
                    protects persons: column ID says whose row it is. The first row of each person

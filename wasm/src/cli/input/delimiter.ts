@@ -5,7 +5,6 @@
 import { SEPARATORS, seenSeparators, type Separator } from '../../shared/csv.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
-import { say } from '../output/notices.js';
 
 export const DELIMITER_OPTIONS: Known = { delimiter: 'value' };
 
@@ -28,16 +27,12 @@ export class Delimiter {
     private readonly announce: (text: string) => void,
   ) {}
 
-  /** @param table  name of the table in notices. */
-  static read(command: string, args: Args, table = 'the input'): Delimiter {
+  static read(args: Args, announce: (text: string) => void): Delimiter {
     const given = args.text('delimiter');
     if (given !== undefined && !Object.hasOwn(SPELLINGS, given)) {
       const got = JSON.stringify(given);
       throw new Misuse(`--delimiter must be one of ${DELIMITERS.join(', ')}, got ${got}`);
     }
-    const announce = (text: string) => {
-      if (!args.has('quiet')) say(command, `${table} ${text}`);
-    };
     return new Delimiter(given === undefined ? undefined : SPELLINGS[given], announce);
   }
 

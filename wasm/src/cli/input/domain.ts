@@ -2,24 +2,36 @@
 
 // Values that a column may hold, declared independently of the data.
 
+import { CategoryIndex } from '../../shared/categories.js';
+import { wholeNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
+import { missingHint, ZERO } from './missing.js';
 import { faultAt, type Place } from './place.js';
 
 export const MAX_VALUES = 2 ** 24;
 const OTHER = 'other';
 
+/** Whole numbers from `low` to `high`. */
+interface Range {
+  low: number;
+  high: number;
+}
+
 /** Values that a column may hold, in order. */
 export class Domain {
-  private readonly indices: Map<string, number>;
+  /** Undefined for a range, which needs no table. */
+  private readonly listed: CategoryIndex | undefined;
 
   constructor(
     readonly column: string,
     readonly labels: readonly string[],
-    private readonly hasOther: boolean,
-    private readonly isRange: boolean,
+    /** Whether the last label stands for all other values. */
+    readonly hasOther: boolean,
+    private readonly range: Range | undefined,
   ) {
-    this.indices = new Map(labels.map((label, i) => [label, i]));
-    if (this.indices.size < labels.length) {
+    if (range) return;
+    this.listed = new CategoryIndex(labels);
+    if (this.listed.size < labels.length) {
       throw new Misuse(`--domain of column ${JSON.stringify(column)} has a value twice`);
     }
   }
@@ -27,8 +39,8 @@ export class Domain {
   static read(column: string, text: string, withOther: boolean): Domain {
     const range = /^(-?\d{1,15}):(-?\d{1,15})$/.exec(text);
     let labels = text.split(',').map((label) => label.trim());
+    const [low, high] = [Number(range?.[1]), Number(range?.[2])];
     if (range) {
-      const [low, high] = [Number(range[1]), Number(range[2])];
       if (high < low || high - low >= MAX_VALUES) {
         const wanted = 'LOW:HIGH with at most 2^24 values, the lower one first';
         throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
@@ -39,13 +51,13 @@ export class Domain {
       throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
     }
     if (withOther) labels.push(OTHER);
-    return new Domain(column, labels, withOther, range !== null);
+    return new Domain(column, labels, withOther, range ? { low, high } : undefined);
   }
 
   /** Advice for the message about a cell outside the domain. */
   get hint(): string {
     const rest = '--other adds a category for what --domain leaves out';
-    if (this.isRange) return `values of LOW:HIGH are whole numbers; ${rest}`;
+    if (this.range) return `values of LOW:HIGH are whole numbers; ${rest}`;
     const separator = /[;|]/.exec(this.labels.join(''))?.[0];
     const commas = separator === undefined ? '' : `, and values have commas between them, not ${separator}`;
     return `${rest}; upper and lower case differ${commas}`;
@@ -53,12 +65,26 @@ export class Domain {
 
   /** Index of a value, or undefined if it is outside the domain. */
   index(text: string): number | undefined {
-    return this.indices.get(text.trim()) ?? (this.hasOther ? this.labels.length - 1 : undefined);
+    return this.find(text) ?? (this.hasOther ? this.labels.length - 1 : undefined);
+  }
+
+  /** @throws Misuse if the text that missing cells are read as is no value. */
+  requireZero(): void {
+    if (this.index(ZERO) !== undefined) return;
+    const where = `--domain of column ${JSON.stringify(this.column)}`;
+    throw new Misuse(`--missing zero reads missing cells as 0, which ${where} does not list`);
+  }
+
+  private find(text: string): number | undefined {
+    if (this.listed) return this.listed.find(text);
+    const { low, high } = this.range!;
+    const value = wholeNumber(text.trim());
+    return value !== undefined && value >= low && value <= high ? value - low : undefined;
   }
 }
 
 /** Returns the error for a cell outside the domain; `where` is its row and line. */
 export function outsideDomain({ column, hint }: Domain, cell: string, where: Place): Misuse {
-  const what = `is outside --domain; ${hint}`;
+  const what = `is outside --domain; ${hint}${missingHint(cell)}`;
   return faultAt(where, { code: 'outside_domain', what, column }, cell);
 }

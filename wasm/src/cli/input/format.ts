@@ -4,6 +4,7 @@
 
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
+import { say } from '../output/notices.js';
 import { Delimiter, DELIMITER_OPTIONS } from './delimiter.js';
 
 export const FORMATS = ['csv', 'jsonl'] as const;
@@ -20,9 +21,13 @@ export const DECIMALS = ['point', 'comma'] as const;
 export type Decimal = (typeof DECIMALS)[number];
 
 /** Format of a table, with the settings for reading it. */
-export type TableFormat =
+export type TableFormat = (
   | { kind: 'csv'; delimiter: Delimiter; decimal: Decimal }
-  | { kind: 'jsonl'; decimal?: never };
+  | { kind: 'jsonl'; decimal?: never }
+) & {
+  /** Prints what was found in the table, once. */
+  announce(text: string): void;
+};
 
 const ENDINGS: readonly [RegExp, Format][] = [
   [/\.(jsonl|ndjson)$/i, 'jsonl'],
@@ -42,22 +47,33 @@ function givenFormat(args: Args, path: string | undefined): Format {
   return formatOfName(path) ?? given;
 }
 
+/** Returns a function that prints a notice about a table, unless it did so before. */
+function announcer(command: string, args: Args, table: string): (text: string) => void {
+  const before = new Set<string>();
+  return (text) => {
+    if (!args.has('quiet') && !before.has(text)) say(command, `${table} ${text}`);
+    before.add(text);
+  };
+}
+
 export function inputFormat(command: string, args: Args): TableFormat {
   const kind = givenFormat(args, args.files[0]);
   const decimal = args.oneOf('decimal', DECIMALS);
-  if (kind === 'csv') return { kind, delimiter: Delimiter.read(command, args), decimal };
+  const announce = announcer(command, args, 'the input');
+  if (kind === 'csv') return { kind, delimiter: Delimiter.read(args, announce), decimal, announce };
   const stray = ['delimiter', 'decimal'].find((name) => args.has(name));
   if (stray !== undefined) throw new Misuse(`--${stray} is for CSV, and the input is JSON lines`);
-  return { kind };
+  return { kind, announce };
 }
 
 /** Format of a table that an option names, in addition to the input. */
 export function formatOf(command: string, args: Args, option: string): TableFormat {
   const path = args.text(option)!;
   const kind = givenFormat(args, path);
-  if (kind === 'jsonl') return { kind };
-  const delimiter = Delimiter.read(command, args, `--${option} ${path}`);
-  return { kind, delimiter, decimal: args.oneOf('decimal', DECIMALS) };
+  const announce = announcer(command, args, `--${option} ${path}`);
+  if (kind === 'jsonl') return { kind, announce };
+  const delimiter = Delimiter.read(args, announce);
+  return { kind, delimiter, decimal: args.oneOf('decimal', DECIMALS), announce };
 }
 
 /** Format of the rows that are written. */

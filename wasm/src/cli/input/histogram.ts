@@ -8,7 +8,7 @@ import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 import { FORMAT_OPTIONS, type TableFormat } from './format.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
-import { MISSING_OPTIONS, readMissing } from './missing.js';
+import { Missing, MISSING_OPTIONS } from './missing.js';
 import { openInput } from './input.js';
 import { PEOPLE_OPTIONS, personOf, readPeople, unitOf, type People } from './people.js';
 import { placeOf } from './place.js';
@@ -38,8 +38,9 @@ export function readDomains(args: Args): Domain[] {
   return all;
 }
 
-/** Neighbours and privacy unit of answers about a histogram. */
+/** Neighbours and privacy unit of answers about a histogram, and what happens to missing cells. */
 export interface Histogrammed {
+  missing: Missing;
   neighbours: Neighbours;
   people: People | undefined;
   /** Privacy unit; a budget adds up releases that share it. */
@@ -48,27 +49,32 @@ export interface Histogrammed {
   text: string;
 }
 
+/** Refuses --missing skip where the number of rows that count is public. */
+export function requireZeroOut({ policy }: Missing, neighbours: Neighbours): void {
+  if (neighbours === 'zero-out' || policy === 'refuse' || policy === 'zero') return;
+  throw new Misuse('--missing skip needs zero-out neighbours: how many rows count is secret');
+}
+
 export function readProtected(args: Args): Histogrammed {
   const neighbours = args.oneOf('neighbours', NEIGHBOURS);
   const people = readPeople(args);
   const isPublic = neighbours === 'replace-one';
-  if (isPublic && args.text('missing') === 'skip') {
-    throw new Misuse('--missing skip needs zero-out neighbours: how many rows count is secret');
-  }
+  const missing = Missing.read(args, { areSteps: false });
+  requireZeroOut(missing, neighbours);
   if (people && isPublic) {
     // Two persons can have different numbers of rows, but replace-one treats that number as public.
     throw new Misuse('--user-column needs zero-out neighbours: how many rows count is secret');
   }
   const rows = isPublic ? 'the number of rows is public' : 'the number of rows is protected, too';
   if (!people) {
-    const text = `one row is protected, not a person with several (${rows}; see --user-column)`;
-    return { neighbours, people, unit: 'one row', text };
+    const text = `one row is protected, not a person with several (${rows}; see --user-column)${missing.claim}`;
+    return { missing, neighbours, people, unit: 'one row', text };
   }
   const { maxContributions: most } = people;
   const unit = unitOf(people);
   const which = most === 1 ? 'row counts' : `${most} rows count`;
-  const text = `${unit} is protected, whose first ${which} and the rest is left out (${rows})`;
-  return { neighbours, people, unit, text };
+  const text = `${unit} is protected, whose first ${which} and the rest is left out (${rows})${missing.claim}`;
+  return { missing, neighbours, people, unit, text };
 }
 
 /** Selects the first rows of each person, up to a number. */
@@ -87,6 +93,7 @@ class FirstRows {
 
 export interface HistogramInput {
   domains: readonly Domain[];
+  missing: Missing;
   people: People | undefined;
   format: TableFormat;
 }
@@ -94,7 +101,7 @@ export interface HistogramInput {
 /** Counts or refuses every row; with --user-column, counts only the first rows of each person. */
 export async function readHistogram(
   args: Args,
-  { domains, people, format }: HistogramInput,
+  { domains, missing, people, format }: HistogramInput,
 ): Promise<Float64Array> {
   const size = domains.reduce((product, { labels }) => product * labels.length, 1);
   const histogram = new Float64Array(size);
@@ -106,7 +113,8 @@ export async function readHistogram(
     texts,
     onlyTexts: true,
     format,
-    missing: readMissing(args, { areSteps: false, known: ['refuse', 'skip'] }),
+    domains,
+    missing,
   });
   for await (const batch of table.batches) {
     for (let i = 0; i < batch.numRows; ++i) {

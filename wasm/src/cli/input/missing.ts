@@ -1,29 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --missing: handling of rows with an empty cell. The result for a row depends on that row alone,
-// and no other row moves to another step.
+// --missing and --na: which cells are missing, and what happens to a row with one. The result for a
+// row depends on that row alone, and no other row moves to another step: a skipped row is a record
+// that adds nothing.
 
+import { isMissing, listFor } from '../../shared/missing.js';
+import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 
-export const MISSING_OPTIONS: Known = { missing: 'value' };
+export const MISSING_OPTIONS: Known = { missing: 'value', na: 'value' };
 
 export const POLICIES = ['refuse', 'zero', 'skip'] as const;
 
-/** Message for an empty cell. */
-export const EMPTY = 'is empty';
+/** Text that a missing cell is read as with `zero`. */
+export const ZERO = '0';
 
 /**
- * `refuse`: the row is a fault. `zero`: a missing number is 0. `blank`: all numbers of the row are 0,
- * but it still counts as a row. `drop`: the row is left out.
+ * `refuse`: the row is a fault. `zero`: a missing number is 0. `blank`: the row adds nothing, but it
+ * still counts as a row. `drop`: the row is left out.
  */
-export type Missing = 'refuse' | 'zero' | 'blank' | 'drop';
+type Policy = 'refuse' | 'zero' | 'blank' | 'drop';
 
-/** @param areSteps  whether each row is a step, so that leaving one out would shift later ones. */
-export function readMissing(
-  args: Args,
-  { areSteps, known = POLICIES }: { areSteps: boolean; known?: readonly (typeof POLICIES)[number][] },
-): Missing {
-  const policy = args.oneOf<(typeof POLICIES)[number]>('missing', known);
-  if (policy !== 'skip') return policy;
-  return areSteps ? 'blank' : 'drop';
+/** Which cells are missing, and what happens to their rows. */
+export class Missing {
+  private constructor(
+    readonly policy: Policy,
+    private readonly texts: readonly string[],
+  ) {}
+
+  /** @param areSteps  whether each row is a step, so that leaving one out would shift later ones. */
+  static read(args: Args, { areSteps }: { areSteps: boolean }): Missing {
+    const policy = args.oneOf('missing', POLICIES);
+    const texts = args.text('na')?.split(',').map((text) => text.trim()) ?? [];
+    if (args.has('na') && texts.includes('')) {
+      const got = JSON.stringify(args.text('na'));
+      throw new Misuse(`--na must be texts separated by commas, such as NA,NaN,null,-, got ${got}`);
+    }
+    if (args.has('na') && policy === 'refuse') {
+      throw new Misuse('--na says which cells are missing: it needs --missing skip or --missing zero');
+    }
+    if (policy !== 'skip') return new Missing(policy, texts);
+    return new Missing(areSteps ? 'blank' : 'drop', texts);
+  }
+
+  /** Refuses every row with an empty cell. */
+  static readonly refused = new Missing('refuse', []);
+
+  has(cell: string): boolean {
+    return isMissing(cell, this.texts);
+  }
+
+  /** A clause of the guarantee about rows with a missing cell, or ''. */
+  get claim(): string {
+    if (this.policy === 'refuse') return '';
+    const cells = ['empty', ...this.texts.map((text) => JSON.stringify(text))].join(' or ');
+    if (this.policy === 'zero') return `, a missing cell (${cells}) is 0`;
+    return `, a row with a missing cell (${cells}) is protected, too, and adds nothing`;
+  }
+}
+
+/** @param canBeZero  whether the cell is a number or a category, not a label, person or time. */
+export function emptyText(cell: string, canBeZero: boolean): string {
+  const zero = canBeZero ? ', --missing zero reads such cells as 0' : '';
+  return `is ${cell.trim() === '' ? 'empty' : 'missing'}; --missing skip leaves out such rows${zero}`;
+}
+
+/** Advice for a cell that is not what it must be, but looks like a missing one; or ''. */
+export function missingHint(cell: string): string {
+  const list = listFor(cell);
+  if (list === undefined) return '';
+  return `; if its value is missing, --missing skip --na ${list.join(',')} leaves out such rows`;
 }

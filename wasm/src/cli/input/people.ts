@@ -6,7 +6,6 @@ import type { Participation } from '../../types/all.js';
 import { personOfId } from '../../shared/person.js';
 import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
-import { EMPTY } from './missing.js';
 import { faultAt, placeOf } from './place.js';
 import type { Batch } from './rows.js';
 
@@ -55,7 +54,7 @@ export function participationOf({ maxContributions, minSeparation }: People): Pa
   return maxContributions === 1 ? 'single' : { participations: maxContributions, minSeparation };
 }
 
-/** Returns the person of a row; throws if the cell is empty, or no number where it must be one. */
+/** Returns the person of a row; throws if the cell, which is not missing, must be a number and is not. */
 export function personOf(
   batch: Batch,
   i: number,
@@ -63,8 +62,7 @@ export function personOf(
   ids: readonly string[],
 ): string {
   const person = personOfId(ids[i]!, areNumbers);
-  if (person) return person;
-  const [code, what] =
-    person === '' ? ['missing', EMPTY] : ['not_a_number', 'is not a number, despite --user-numbers'];
-  throw faultAt(placeOf(batch, i), { code, what, column }, ids[i]);
+  if (person !== undefined) return person;
+  const what = 'is not a number, despite --user-numbers';
+  throw faultAt(placeOf(batch, i), { code: 'not_a_number', what, column }, ids[i]);
 }

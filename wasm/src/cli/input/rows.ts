@@ -4,6 +4,7 @@
 
 import { counted } from '../../shared/counted.js';
 import { isBlank } from '../../shared/csv.js';
+import { cellsText, placesOf, unnamedText } from '../../shared/header.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../failure.js';
 import { hasDecimalComma } from '../options/spelling.js';
@@ -11,7 +12,7 @@ import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
 import type { Decimal, TableFormat } from './format.js';
 import type { TableRecord } from './json-lines.js';
-import { EMPTY, type Missing } from './missing.js';
+import { emptyText, Missing, missingHint, ZERO } from './missing.js';
 import { faultAt, placeText, type Place } from './place.js';
 import { tableRecords } from './records.js';
 
@@ -26,7 +27,7 @@ export interface Batch {
   lines: number[];
   /** Cells of each text column. */
   texts: string[][];
-  /** 0-based rows that are zeros because a cell is empty. */
+  /** 0-based rows that add nothing because a cell is missing; their cells are not to be read. */
   blank?: ReadonlySet<number>;
   /** Error in the row after these; no further batch follows. */
   fault?: Misuse;
@@ -44,8 +45,10 @@ export interface Wanted {
   ranges?(columns: readonly string[]): readonly { low: number; high: number }[] | undefined;
   /** Advice for a cell that is not a number, if no columns were named. */
   instead?: string;
-  /** Column whose empty cells are refused even where those of other columns are read as 0. */
-  neverZero?: string;
+  /** Column of labels: a missing one is never read as 0. */
+  label?: string;
+  /** Domains of those text columns that hold values of one. */
+  domains?: readonly Domain[];
   /** One-hot encodes a column: 1 at the row's value, 0 at the others; no column of numbers. */
   categories?: Domain | undefined;
 }
@@ -53,6 +56,8 @@ export interface Wanted {
 export interface NumericTable {
   columns: string[];
   batches: AsyncGenerator<Batch>;
+  /** Number of rows so far that add nothing because a cell is missing. */
+  readonly numSkipped: number;
   /** Reorders the columns; must be called before the first row is read. */
   arrange(columns: readonly string[]): void;
 }
@@ -66,13 +71,12 @@ const ROWS = 'rows';
 function chooseColumns(header: string[], names: readonly string[]): number[] {
   const indices: number[] = [];
   for (const name of names) {
-    const index = header.indexOf(name);
-    if (index < 0) throw unknownColumn('column', name, header);
+    const [index, other] = placesOf(header, name);
+    if (index < 0 || name === '') throw unknownColumn('column', name, header);
     requireName(header, index);
-    const other = header.indexOf(name, index + 1);
-    if (other >= 0) {
+    if (other !== undefined) {
       const what = `the header has more than one ${columnText(header, index)}`;
-      throw new Misuse(`${what}: cells ${index + 1} and ${other + 1}`);
+      throw new Misuse(`${what}: ${cellsText(index, other)}`);
     }
     if (indices.includes(index)) throw new Misuse(`column ${JSON.stringify(name)} is given twice`);
     indices.push(index);
@@ -101,6 +105,7 @@ class Rows {
     private readonly width: number,
     private readonly firstRow: number,
     private readonly textIndices: readonly number[],
+    private readonly textOf: (cell: string, index: number) => string,
   ) {
     this.texts = textIndices.map(() => []);
   }
@@ -119,7 +124,7 @@ class Rows {
   add({ cells, line }: TableRecord, isBlanked: boolean): void {
     if (isBlanked) this.blank.add(this.lines.length);
     this.lines.push(line);
-    this.textIndices.forEach((index, j) => this.texts[j]!.push(cells[index]!));
+    this.textIndices.forEach((index, j) => this.texts[j]!.push(this.textOf(cells[index]!, index)));
   }
 
   batch(fault?: Misuse): Batch {
@@ -135,29 +140,38 @@ class Rows {
   }
 }
 
+/** Tells a reader what to take from each record; columns are places in the header. */
+interface Plan {
+  header: readonly string[];
+  /** Columns of numbers; if empty, each row has one number that is always 1. */
+  indices: number[];
+  textIndices: readonly number[];
+  allColumns: boolean;
+  categories: Categories | undefined;
+  /** Domains of text columns. */
+  domains: ReadonlyMap<number, Domain>;
+  missing: Missing;
+  label: number | undefined;
+  decimal: Decimal;
+  ranges: Ranges | undefined;
+  instead: string;
+}
+
 class RowReader {
+  numSkipped = 0;
   private numRows = 0;
   private blank: Place | undefined;
 
-  constructor(
-    private readonly header: string[],
-    /** Columns of numbers; if empty, each row has one number that is always 1. */
-    private readonly indices: number[],
-    private readonly textIndices: number[],
-    private readonly allColumns: boolean,
-    private readonly categories: Categories | undefined,
-    private readonly missing: { policy: Missing; never: string | undefined },
-    private readonly numbers: { decimal: Decimal; ranges: Ranges | undefined },
-    private readonly instead: string,
-  ) {}
+  constructor(private readonly plan: Plan) {}
 
   /** Yields batches, the last one with the fault that ends them; a dropped row begins a new one. */
   *read(records: TableRecord[]): Generator<Batch> {
-    const { categories, indices } = this;
+    const { categories, indices, missing, textIndices } = this.plan;
     const width = categories?.domain.labels.length ?? Math.max(1, indices.length);
     const countsAll = !categories && indices.length === 0;
+    const textOf = (cell: string, index: number) => this.textOf(cell, index);
     const rowsIn = (room: Float64Array) =>
-      new Rows(room, width, this.numRows + 1, this.textIndices);
+      new Rows(room, width, this.numRows + 1, textIndices, textOf);
     let rows = rowsIn(new Float64Array(records.length * width).fill(countsAll ? 1 : 0));
     for (const record of records) {
       // Blank lines at the end are common and harmless; anywhere else a value is missing.
@@ -168,8 +182,9 @@ class RowReader {
       if (this.blank) {
         return yield rows.batch(faultAt(this.blank, { code: 'blank', what: 'is blank' }));
       }
-      if (this.missing.policy === 'drop' && this.lacks(record)) {
+      if (missing.policy === 'drop' && this.lacks(record)) {
         yield rows.batch();
+        ++this.numSkipped;
         ++this.numRows;
         rows = rowsIn(rows.rest);
         continue;
@@ -187,19 +202,52 @@ class RowReader {
 
   /** Returns an empty batch with the fault that ends the rows. */
   ended(fault: Misuse): Batch {
-    return new Rows(new Float64Array(), 1, this.numRows + 1, this.textIndices).batch(fault);
+    const { textIndices } = this.plan;
+    return new Rows(new Float64Array(), 1, this.numRows + 1, textIndices, String).batch(fault);
   }
 
   /** Indices of the cells that each row must have. */
   private get needed(): number[] {
-    const { categories, indices, textIndices } = this;
+    const { categories, indices, textIndices } = this.plan;
     return [...indices, ...textIndices, ...(categories ? [categories.index] : [])];
   }
 
-  /** Whether a needed cell of a row is empty. */
+  /** Whether a needed cell of a row is missing. */
   private lacks({ cells, object }: TableRecord): boolean {
-    if (cells.length !== this.header.length) return false;
-    return this.needed.some((index) => cells[index]!.trim() === '' && !object?.nested.has(index));
+    const { header, missing } = this.plan;
+    if (cells.length !== header.length) return false;
+    return this.needed.some((index) => missing.has(cells[index]!) && !object?.nested.has(index));
+  }
+
+  /** Returns the text of a needed cell; a missing value of a domain is read as --missing says. */
+  private textOf(cell: string, index: number): string {
+    const { domains, missing } = this.plan;
+    return missing.policy === 'zero' && domains.has(index) && missing.has(cell) ? ZERO : cell;
+  }
+
+  /** Refuses a row with a missing cell that is neither 0 nor one of the rest of a domain. */
+  private requireTexts(record: TableRecord): void {
+    const { categories, domains, missing, textIndices } = this.plan;
+    const all = categories ? [...textIndices, categories.index] : textIndices;
+    for (const index of all) {
+      const cell = record.cells[index]!;
+      if (!missing.has(cell)) continue;
+      const domain = index === categories?.index ? categories.domain : domains.get(index);
+      if (domain && (domain.hasOther || missing.policy === 'zero')) continue;
+      this.refuseMissing(record, index, domain !== undefined);
+    }
+  }
+
+  private refuseMissing(record: TableRecord, index: number, canBeZero: boolean): never {
+    const value = record.cells[index]!.trim();
+    const what = `${emptyText(value, canBeZero)}${this.advice}`;
+    this.refuseCell(record, index, { code: 'missing', what, value });
+  }
+
+  /** Advice for a cell that is not a number, if no columns were named. */
+  private get advice(): string {
+    const { allColumns, header, instead } = this.plan;
+    return allColumns && header.length > 1 ? `; ${instead}` : '';
   }
 
   /** The place of the next row. */
@@ -214,8 +262,9 @@ class RowReader {
     { code, what, value }: { code: string; what: string; value?: string },
   ): never {
     const place = this.placeOf(record);
-    const column = columnName(this.header, index);
-    const message = `${placeText(place)}, ${columnText(this.header, index)} ${what}`;
+    const { header } = this.plan;
+    const column = columnName(header, index);
+    const message = `${placeText(place)}, ${columnText(header, index)} ${what}`;
     throw new Misuse(message, { code, ...place, ...(column !== undefined && { column }) }, value);
   }
 
@@ -223,7 +272,7 @@ class RowReader {
   private requireFlat(record: TableRecord): void {
     const { object } = record;
     if (!object) return;
-    if (object.hasMore && this.allColumns) {
+    if (object.hasMore && this.plan.allColumns) {
       const what = `has a key that the first row does not have; ${PICKS}`;
       throw faultAt(this.placeOf(record), { code: 'unknown_key', what });
     }
@@ -233,56 +282,64 @@ class RowReader {
   }
 
   private numberOf(text: string): number | undefined {
-    if (this.numbers.decimal === 'point') return parseNumber(text);
+    if (this.plan.decimal === 'point') return parseNumber(text);
     return text.includes('.') ? undefined : parseNumber(text.replace(',', '.'));
   }
 
   /** Message that a cell is not a number, with a reason that concerns only its notation. */
   private notANumber(text: string): string {
-    if (this.numbers.decimal === 'comma') {
+    if (this.plan.decimal === 'comma') {
       return `is not a number${text.includes('.') ? ': it has a point, despite --decimal comma' : ''}`;
     }
     const why = ': it has a decimal comma, which --decimal comma reads';
-    return `is not a number${hasDecimalComma(text) ? why : ''}`;
+    return `is not a number${hasDecimalComma(text) ? why : missingHint(text)}`;
   }
 
-  /** Reads the numbers of a row; returns whether they are all zero because a cell is empty. */
+  /** Reads the numbers of a row; returns whether it adds nothing because a cell is missing. */
   private readRow(record: TableRecord, out: Float64Array): boolean {
     const { cells } = record;
+    const { categories, header, indices, missing, ranges } = this.plan;
     const place = this.placeOf(record);
-    if (cells.length !== this.header.length) {
-      const what = `has ${counted(cells.length, 'cell')}, the header has ${this.header.length}`;
+    if (cells.length !== header.length) {
+      const what = `has ${counted(cells.length, 'cell')}, the header has ${header.length}`;
       throw faultAt(place, { code: 'wrong_width', what });
     }
     this.requireFlat(record);
-    const { policy, never } = this.missing;
-    if (policy === 'blank' && this.lacks(record)) {
+    if (missing.policy === 'blank' && this.lacks(record)) {
       out.fill(0);
+      ++this.numSkipped;
       return true;
     }
-    if (this.categories) {
-      const { domain, index } = this.categories;
-      const value = domain.index(cells[index]!);
-      if (value === undefined) throw outsideDomain(domain, cells[index]!, place);
+    this.requireTexts(record);
+    if (categories) {
+      const { domain, index } = categories;
+      const cell = missing.has(cells[index]!) && missing.policy === 'zero' ? ZERO : cells[index]!;
+      const value = domain.index(cell);
+      if (value === undefined) throw outsideDomain(domain, cell, place);
       out[value] = 1;
     }
-    this.indices.forEach((index, j) => {
-      const text = cells[index]!.trim();
-      const isZero = text === '' && policy === 'zero' && this.header[index] !== never;
-      const value = isZero ? 0 : this.numberOf(text);
-      if (value === undefined) {
-        const [code, what] =
-          text === '' ? ['missing', EMPTY] : ['not_a_number', this.notANumber(text)];
-        const hint = this.allColumns && this.header.length > 1 ? `; ${this.instead}` : '';
-        this.refuseCell(record, index, { code, what: `${what}${hint}`, value: text });
-      }
-      const range = isZero ? undefined : this.numbers.ranges?.get(index);
+    indices.forEach((index, j) => {
+      const isZero = missing.has(cells[index]!) && this.canBeZero(index);
+      const value = isZero ? 0 : this.readNumber(record, index);
+      const range = isZero ? undefined : ranges?.get(index);
       out[j] = range ? Math.min(Math.max(value, range.low), range.high) : value;
     });
     return false;
   }
-}
 
+  private canBeZero(index: number): boolean {
+    return this.plan.missing.policy === 'zero' && index !== this.plan.label;
+  }
+
+  private readNumber(record: TableRecord, index: number): number {
+    const text = record.cells[index]!.trim();
+    if (this.plan.missing.has(text)) this.refuseMissing(record, index, index !== this.plan.label);
+    const value = this.numberOf(text);
+    if (value !== undefined) return value;
+    const what = `${this.notANumber(text)}${this.advice}`;
+    return this.refuseCell(record, index, { code: 'not_a_number', what, value: text });
+  }
+}
 
 /** Reads the header; rows are read lazily as they arrive. */
 export async function readTable(
@@ -299,6 +356,9 @@ export async function readTable(
   const [first, ...rest] = records;
   if (isBlank(first!)) throw new Misuse('the first row is blank; it must name the columns');
   const header = first!.cells.map((name) => name.trim());
+  if (header.every((name) => name === '')) {
+    throw new Misuse('the cells of the first row are empty; they must name the columns');
+  }
   const textIndices = chooseColumns(header, wanted.texts);
   const summed = wanted.texts.find((name) => wanted.columns.includes(name));
   if (summed !== undefined) {
@@ -306,19 +366,30 @@ export async function readTable(
   }
   const { categories } = wanted;
   const all = wanted.columns.length === 0 && !wanted.onlyTexts;
-  const names = all ? header.filter((it) => !wanted.texts.includes(it)) : wanted.columns;
-  const indices = chooseColumns(header, names);
+  const named = header.filter((it) => it !== '' && !wanted.texts.includes(it));
+  const unnamed = all ? unnamedText(header) : undefined;
+  if (unnamed !== undefined) wanted.format.announce(unnamed);
+  const indices = chooseColumns(header, all ? named : wanted.columns);
   const by = categories && {
     domain: categories,
     index: chooseColumns(header, [categories.column])[0]!,
   };
-  const missing = { policy: wanted.missing ?? 'refuse', never: wanted.neverZero };
-  const { decimal = 'point' } = wanted.format;
+  const { missing = Missing.refused, label, domains = [], instead = PICKS } = wanted;
+  if (missing.policy === 'zero') [...domains, ...(categories ? [categories] : [])].forEach((it) => it.requireZero());
   const known = wanted.ranges?.(indices.map((index) => header[index]!));
-  const ranges = known && new Map(indices.map((index, j) => [index, known[j]!]));
-  const numbers = { decimal, ranges };
-  const { instead = PICKS } = wanted;
-  const reader = new RowReader(header, indices, textIndices, all, by, missing, numbers, instead);
+  const reader = new RowReader({
+    header,
+    indices,
+    textIndices,
+    allColumns: all,
+    categories: by,
+    domains: new Map(domains.map((domain) => [header.indexOf(domain.column), domain])),
+    missing,
+    label: label === undefined ? undefined : header.indexOf(label),
+    decimal: wanted.format.decimal ?? 'point',
+    ranges: known && new Map(indices.map((index, j) => [index, known[j]!])),
+    instead,
+  });
 
   async function* batches(): AsyncGenerator<Batch> {
     for (let records = rest; ; ) {
@@ -342,6 +413,9 @@ export async function readTable(
   return {
     columns,
     batches: batches(),
+    get numSkipped() {
+      return reader.numSkipped;
+    },
     arrange(wanted) {
       if (indices.length === 0) return;
       indices.splice(0, Infinity, ...wanted.map((name) => header.indexOf(name)));

@@ -100,7 +100,10 @@ export interface Stepper {
   end(): Iterable<Released> | AsyncIterable<Released>;
 }
 
-/** Returns the persons of these rows, up to the first row that names none. */
+/** Person of a row that adds nothing. */
+const NOBODY = '';
+
+/** Returns the persons of these rows, up to the first row whose id is no number and must be one. */
 function personsOf(
   batch: Batch,
   [from, to]: readonly [number, number],
@@ -109,7 +112,7 @@ function personsOf(
   const names: string[] = [];
   try {
     for (let i = from; i < to; ++i) {
-      names.push(personOf(batch, i, people, batch.texts[columns.person]!));
+      names.push(batch.blank?.has(i) ? NOBODY : personOf(batch, i, people, batch.texts[columns.person]!));
     }
     return { names };
   } catch (error) {
@@ -143,10 +146,9 @@ export class RowStepper implements Stepper {
     const persons = people && personsOf(batch, [0, batch.numRows], { people, columns });
     const numRows = persons?.names.length ?? batch.numRows;
     const accepted = Math.min(numRows, room);
-    // One by one if it must be known which rows counted.
-    const size = this.truth ? 1 : Math.max(1, accepted);
-    for (let from = 0; from < accepted; from += size) {
-      const steps = await this.release(batch, persons?.names, from, Math.min(from + size, accepted));
+    for (let from = 0, to; from < accepted; from = to) {
+      to = this.endOfPiece(batch, from, accepted);
+      const steps = await this.release(batch, persons?.names, from, to);
       yield steps;
       if (steps.fault) return;
     }
@@ -156,6 +158,15 @@ export class RowStepper implements Stepper {
   }
 
   *end(): Generator<Released> {}
+
+  /** Rows of a piece all have a record, or none; there is one if it must be known which counted. */
+  private endOfPiece({ blank }: Batch, from: number, end: number): number {
+    if (this.truth) return from + 1;
+    if (!blank) return end;
+    let to = from + 1;
+    while (to < end && blank.has(to) === blank.has(from)) ++to;
+    return to;
+  }
 
   private async release(
     batch: Batch,
@@ -167,12 +178,16 @@ export class RowStepper implements Stepper {
     const { dimension, step: first } = sums.totals;
     const rows = batch.values.subarray(from * dimension, to * dimension);
     const dropped = sums.people && sums.totals.numDropped;
+    const isBlank = batch.blank?.has(from) === true;
     try {
-      const noisy = sums.people
-        ? sums.totals.releaseEach(names!.slice(from, to), rows)
-        : await sums.totals.releaseMany(rows);
+      const noisy = isBlank
+        ? await sums.totals.endSteps(to - from)
+        : sums.people
+          ? sums.totals.releaseEach(names!.slice(from, to), rows)
+          : await sums.totals.releaseMany(rows);
       if (!this.truth) return { first, noisy };
-      if (!sums.people || sums.totals.numDropped === dropped) this.truth.add(rows);
+      const counts = !sums.people || sums.totals.numDropped === dropped;
+      if (counts && !isBlank) this.truth.add(rows);
       return { first, noisy, truths: [this.truth.endStep()] };
     } catch (error) {
       return stopped(first, error);

@@ -43,6 +43,11 @@ export class RowStream {
     return this.table.columns;
   }
 
+  /** Number of rows read so far that add nothing because a cell is missing. */
+  get numSkipped(): number {
+    return this.table.numSkipped;
+  }
+
   /** Reorders the columns; must be called before the first row is read. */
   arrange(columns: readonly string[]): void {
     this.table.arrange(columns);

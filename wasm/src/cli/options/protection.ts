@@ -132,6 +132,8 @@ interface Spoken {
   what?: string;
   /** Description of the clipping, if it is not to the norm in the certificate. */
   clippedTo?: string | undefined;
+  /** A clause about rows with a missing cell. */
+  missing?: string | undefined;
 }
 
 /**
@@ -150,7 +152,7 @@ function pairOf(epsilon: number, delta: number): string {
 /** The whole guarantee of a release, in one sentence. */
 export function guarantee(
   certificate: Certificate,
-  { name, mode, whom, what = '', clippedTo }: Spoken,
+  { name, mode, whom, what = '', clippedTo, missing = '' }: Spoken,
 ): string {
   const { epsilon, delta, neighbours, clipNorm, workload, laplace } = certificate;
   const target = laplace ? `${epsilon}-differentially private (pure)` : pairOf(epsilon, delta);
@@ -158,7 +160,7 @@ export function guarantee(
   const clip = clippedTo ?? `clipped to ${norm} ${clipNorm}`;
   const how = laplace ? 'discrete Laplace noise' : `mode ${mode}${claimOf(certificate)}`;
   return (
-    `${target}: ${whom.text}, ${what}${clip}; ` +
+    `${target}: ${whom.text}, ${what}${clip}${missing}; ` +
     `${workload === 'prefix' ? '' : `workload ${workload}, `}mechanism ${name}, ${how}, ` +
     `${neighbours} neighbours, horizon ${whom.horizon} (${whom.isPublic})`
   );

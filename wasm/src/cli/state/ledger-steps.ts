@@ -87,7 +87,7 @@ export class LedgerStepper implements Stepper {
 
   private add(batch: Batch, i: number): void {
     const { totals, columns, people, times } = this.options;
-    const { dimension, numSteps } = totals;
+    const { numSteps } = totals;
     const where = placeOf(batch, i);
     const step = this.clock?.advance(batch.texts[columns.time]![i]!, where) ?? this.next;
     if (step < this.next) {
@@ -98,12 +98,19 @@ export class LedgerStepper implements Stepper {
       throw faultAt(where, { code: 'past_horizon', what: 'is after --to' });
     }
     if (step >= numSteps) throw pastHorizon(totals, batch, i);
-    const person = people && personOf(batch, i, people, batch.texts[columns.person]!);
+    const isBlank = batch.blank?.has(i) === true;
+    const person = isBlank || !people ? undefined : personOf(batch, i, people, batch.texts[columns.person]!);
     this.closeUntil(step);
-    const row = batch.values.slice(i * dimension, (i + 1) * dimension);
-    if (!people) this.rows.push(row);
-    else if (this.admits(person!, step)) addOf(this.parts, person!, row);
+    if (!isBlank) this.contribute(batch, i, { person, step });
     if (!this.clock) this.closeUntil(step + 1);
+  }
+
+  /** Adds a row to the open step, unless its person's rows do not count any more. */
+  private contribute(batch: Batch, i: number, { person, step }: { person: string | undefined; step: number }): void {
+    const { dimension } = this.options.totals;
+    const row = batch.values.slice(i * dimension, (i + 1) * dimension);
+    if (person === undefined) this.rows.push(row);
+    else if (this.admits(person, step)) addOf(this.parts, person, row);
   }
 
   /** Admits the earliest steps that satisfy the pattern, like ContributionBound in the core. */

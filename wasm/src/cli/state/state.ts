@@ -155,12 +155,12 @@ export class LedgerTotals implements PaidState {
     const steps = Array.from({ length: rows.length / dimension }, (_, i) =>
       rows.subarray(i * dimension, (i + 1) * dimension),
     );
-    const step = Math.max(this.numReleased, this.next + steps.length);
-    const columns = [...this.columns];
-    return this.releaseSteps(
-      steps,
-      writeMemo({ step, columns, people: null, time: null, counted: [] }),
-    );
+    return this.releaseRows(steps);
+  }
+
+  /** Ends steps without rows. */
+  endSteps(numSteps: number): Promise<Float64Array> {
+    return this.releaseRows(Array.from({ length: numSteps }, () => new Float64Array()));
   }
 
   async releaseSteps(steps: Float64Array[], memo: Uint8Array): Promise<Float64Array> {
@@ -174,5 +174,12 @@ export class LedgerTotals implements PaidState {
   async close(): Promise<void> {
     this.ledger.dispose();
     await this.store.close();
+  }
+
+  private releaseRows(steps: Float64Array[]): Promise<Float64Array> {
+    const step = Math.max(this.numReleased, this.next + steps.length);
+    const columns = [...this.columns];
+    const memo = { step, columns, people: null, time: null, counted: [] };
+    return this.releaseSteps(steps, writeMemo(memo));
   }
 }

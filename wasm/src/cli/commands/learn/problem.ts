@@ -37,7 +37,7 @@ export async function readProblem(
   const wanted = args.texts('column');
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
   const columns = wanted.length === 0 ? [] : [...wanted, label];
-  const table = { columns, texts: [], format, missing, neverZero: label };
+  const table = { columns, texts: [], format, missing, label };
   const rows = await RowStream.open(args.files, table);
   if (!rows.columns.includes(label)) throw unknownColumn('column', label, rows.columns);
   const examples = new Examples(rows.columns, label);

@@ -8,7 +8,7 @@ import { given } from '../../../core/given.js';
 import type { DpFtrl, Participation } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, formatOf, inputFormat } from '../../input/format.js';
-import { MISSING_OPTIONS, readMissing } from '../../input/missing.js';
+import { Missing, MISSING_OPTIONS } from '../../input/missing.js';
 import { requireAll } from '../../input/needed.js';
 import { Misuse } from '../../failure.js';
 import { required, type Args, type Known } from '../../options/args.js';
@@ -167,7 +167,7 @@ function readTest(args: Args) {
   return {
     file,
     format: formatOf('learn', args, 'test'),
-    missing: readMissing(args, { areSteps: false }),
+    missing: Missing.read(args, { areSteps: false }),
   };
 }
 
@@ -210,7 +210,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
     showTrue: args.has('show-nonprivate'),
     test: readTest(args),
     format: inputFormat('learn', args),
-    missing: readMissing(args, { areSteps: true }),
+    missing: Missing.read(args, { areSteps: true }),
     model: args.text('model'),
     plot: PlotFile.read(args),
     json: args.has('json'),

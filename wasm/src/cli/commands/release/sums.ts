@@ -36,7 +36,7 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   await rows.survey((batch) => {
     const { numRows, texts } = batch;
     for (let i = 0; i < numRows; ++i) {
-      if (people) personOf(batch, i, people, texts[0]!);
+      if (people && !batch.blank?.has(i)) personOf(batch, i, people, texts[0]!);
       numSteps = 1 + (clock ? clock.advance(texts.at(-1)![i]!, placeOf(batch, i)) : numSteps);
     }
   });

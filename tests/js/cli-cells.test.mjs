@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Cells and columns in every command: missing cells, spellings of whole numbers, and headers. The
+// oracle is the same command on a table without what is to be left out.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { fails } from './support/command.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cells-'));
+const dp = await (await importEntry('dp-ftrl')).load();
+const target = ['--epsilon', '1', '--delta', '1e-6'];
+const seen = [...target, '--seed', '4', '--quiet'];
+const days = ['--time-column', 't', '--bucket', 'day', '--from', '2026-01-01', '--to', '2026-01-03'];
+const persons = ['--user-column', 'u', '--max-contributions', '2'];
+const choose = ['--epsilon', '1', '--seed', '4', '--quiet'];
+const model = join(folder, 'model.json');
+
+/** Cells of a table with numbers a and b, a category c, a time, a person and a label. */
+const HEADER = ['a', 'b', 'c', 't', 'u', 'y'];
+const ROWS = Array.from({ length: 24 }, (_, i) => [
+  String((i % 4) + 1),
+  String(0.25 * (i % 3) - 0.25),
+  String(i % 3),
+  `2026-01-0${1 + Math.floor(i / 8)}`,
+  `p${i % 7}`,
+  String(i % 2),
+]);
+/** The table with one changed cell, or without the row if `cell` is null. */
+const tableOf = (row, column, cell) => {
+  const rows = ROWS.map((cells, i) => {
+    if (i !== row) return cells;
+    return cell === null ? null : cells.with(HEADER.indexOf(column), cell);
+  });
+  return `${[HEADER, ...rows.filter(Boolean)].map((cells) => cells.join(',')).join('\n')}\n`;
+};
+
+/** Columns in which a cell may be missing: numbers, categories, and others that are never 0. */
+const COMMANDS = [
+  { args: ['release', ...seen, '--clip', '5', '--column', 'a', '--column', 'b', ...days], numbers: ['a', 'b'], never: ['t'] },
+  { args: ['release', ...seen, '--clip', '5', '--column', 'a', ...days, ...persons], numbers: ['a'], never: ['t', 'u'] },
+  { args: ['count', ...seen, ...days], never: ['t'] },
+  { args: ['count', ...seen, ...days, ...persons, '--by', 'c', '--domain', '0,1,2'], categories: ['c'], never: ['t', 'u'] },
+  { args: ['moments', ...seen, '--column', 'a', '--range', 'a=-1:4', ...days], numbers: ['a'], never: ['t'] },
+  { args: ['moments', ...seen, '--column', 'a', '--range', 'a=-1:4', ...days, ...persons], numbers: ['a'], never: ['t', 'u'] },
+  { args: ['histogram', ...seen, '--by', 'c', '--domain', '0:2', ...days], categories: ['c'], never: ['t'] },
+  { args: ['queries', '--workload', 'identity', '--column', 'c', '--domain', '0:2', ...seen], categories: ['c'], never: [] },
+  {
+    args: ['queries', '--workload', 'identity', '--column', 'c', '--domain', '0:2', '--column', 'a', '--domain', '0:4', ...seen, ...persons],
+    categories: ['c', 'a'],
+    never: ['u'],
+  },
+  { args: ['choose', '--winner', '--column', 'c', '--domain', '0:2', ...choose], categories: ['c'], never: [] },
+  { args: ['choose', '--quantile', '1/2', '--column', 'c', '--domain', '0,1,2', ...choose, ...persons], categories: ['c'], never: ['u'] },
+  { args: ['predict', '--model', model, '--quiet'], numbers: ['a', 'b'], never: [], numbered: true },
+];
+
+async function printed(args, input) {
+  const { code, stdout, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+/** Asserts that a row is refused, perhaps after the steps before it were released. */
+async function refused(args, message, input) {
+  const { code, stderr } = await dpFtrl(args, { input });
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, message);
+}
+
+await printed(['learn', '--label', 'y', '--column', 'a', '--column', 'b', ...seen, '--range', '*=-4:4', '--model', model], tableOf(-1));
+
+/** Texts of missing cells, and the list that makes them missing. */
+const TOKENS = [['', undefined], [' ', undefined], ['NA', 'NA'], ['NaN', 'NA,NaN,null,-'], ['null', 'null'], ['-', '-, NA'], [' N/A ', 'N/A'], ['?', '?']];
+
+for (const { args, numbers = [], categories = [], never, numbered } of COMMANDS) {
+  const name = args.filter((arg) => !seen.includes(arg) && arg !== model).join(' ');
+  test(`missing: ${name}: a skipped row adds nothing, and zero is 0`, async () => {
+    const whole = await printed(args, tableOf(-1));
+    for (const [cell, na] of TOKENS) {
+      const list = na === undefined ? [] : ['--na', na];
+      const row = 3 + TOKENS.findIndex(([token]) => token === cell);
+      for (const column of [...numbers, ...categories, ...never]) {
+        const input = tableOf(row, column, cell);
+        const skipped = await printed([...args, '--missing', 'skip', ...list], input);
+        // Predictions keep the numbers of the rows.
+        const rest = await printed(args, tableOf(row, column, null));
+        if (!numbered) assert.equal(skipped, rest, `${column}=${cell}`);
+        else assert.deepEqual(skipped.trim().split('\n'), whole.trim().split('\n').toSpliced(row + 1, 1));
+        const place = `row ${row + 1} \\(line ${row + 2}\\), column "${column}"`;
+        if (never.includes(column)) {
+          const what = cell.trim() === '' ? 'is empty; --missing skip leaves out such rows' : 'is missing';
+          await refused([...args, '--missing', 'zero', ...list], new RegExp(`${place} ${what}`), input);
+        } else {
+          const zero = await printed([...args, '--missing', 'zero', ...list], input);
+          assert.equal(zero, await printed(args, tableOf(row, column, '0')), `${column}=${cell}`);
+        }
+        // Without the options the row is refused, and the message names the options that help.
+        if (cell.trim() === '') {
+          await refused(args, new RegExp(`${place} is empty; --missing skip leaves out such rows`), input);
+        } else if (!never.includes(column)) {
+          const suggested = ['NA', 'NaN', 'null', '-'].includes(cell.trim()) ? 'NA,NaN,null,-' : 'N/A,';
+          const message = new RegExp(`${place} (is not a number|is outside --domain).*--missing skip --na ${suggested}`);
+          await refused(args, message, input);
+        }
+      }
+    }
+  });
+}
+
+test('missing: with rows as steps a skipped row takes its step, in sums and in statistics', async () => {
+  const rows = ['a,c', '1,0', ',1', '2,', 'NA,NA', '3,2'];
+  const input = `${rows.join('\n')}\n`;
+  const skip = ['--missing', 'skip', '--na', 'NA'];
+  const options = { numSteps: 5, epsilon: 1, delta: 1e-6, insecureSeed: 4 };
+  /** Values of the library, where a missing record is a step without one. */
+  const wanted = (what, records, read) => {
+    const statistic = dp.statistic({ ...what, ...options });
+    const found = records.map((record) => {
+      if (record !== null) statistic.contribute(record);
+      return read(statistic.endSteps()[0]);
+    });
+    statistic.dispose();
+    return found;
+  };
+  const moments = ['moments', ...seen, '--column', 'a', '--range', 'a=0:4', ...skip];
+  const means = parse(await printed(moments, input), { columns: true, cast: true });
+  assert.deepEqual(
+    means.map((row) => [row.count, row.a_mean]),
+    wanted({ statistic: 'moments', ranges: [[0, 4]] }, [[1], null, [2], null, [3]], ({ count, mean }) => [count.value, mean[0].value]),
+  );
+  const histogram = ['histogram', ...seen, '--by', 'c', '--domain', '0:2', ...skip];
+  const counts = parse(await printed(histogram, input), { columns: true, cast: true });
+  const categories = ['0', '1', '2'];
+  assert.deepEqual(
+    Array.from({ length: 5 }, (_, t) => counts.slice(3 * t, 3 * t + 3).map((row) => row.count)),
+    wanted({ statistic: 'histogram', categories }, [['0'], ['1'], null, null, ['2']], ({ count }) => count.map((it) => it.value)),
+  );
+  for (const args of [moments, histogram]) {
+    const state = join(folder, `${args[0]}.state`);
+    const runs = [...args, '--steps', '5', '--state', state];
+    const parts = [[rows[0], ...rows.slice(1, 3)], [rows[0], ...rows.slice(3)]];
+    const first = await printed(runs, `${parts[0].join('\n')}\n`);
+    const second = await printed(runs, `${parts[1].join('\n')}\n`);
+    assert.equal(first + second.slice(second.indexOf('\n') + 1), await printed(args, input), args[0]);
+  }
+  const release = ['release', ...seen, '--clip', '9', '--column', 'a', ...skip];
+  const state = join(folder, 'release.state');
+  const all = await printed(release, input);
+  assert.equal(await printed([...release, '--steps', '5', '--state', state], input), all);
+  assert.equal(all, await printed(release, 'a\n1\n0\n2\n0\n3\n'));
+  const { stderr } = await dpFtrl([...release.filter((arg) => arg !== '--quiet'), '--show-nonprivate'], { input });
+  assert.match(stderr, /2 rows with a missing cell added nothing: NOT private/);
+});
+
+test('missing: the guarantee says what a skipped row and a zero are, and that the row is protected', async () => {
+  const said = async (args, input = tableOf(-1)) => (await dpFtrl(args, { input })).stderr;
+  const skip = ['--missing', 'skip', '--na', 'NA,-'];
+  const adds = /, a row with a missing cell \(empty or "NA" or "-"\) is protected, too, and adds nothing;/;
+  for (const { args } of COMMANDS.filter((it) => it.args[0] !== 'predict')) {
+    const open = args.filter((arg, i) => arg !== '--quiet' && arg !== '--seed' && args[i - 1] !== '--seed');
+    assert.match(await said([...open, ...skip]), adds, args.join(' '));
+    assert.doesNotMatch(await said(open), /missing cell/);
+    if (!/^(release|moments)$/.test(args[0])) continue;
+    assert.match(await said([...open, '--missing', 'zero']), /, a missing cell \(empty\) is 0;/);
+  }
+  const learn = ['learn', '--label', 'y', '--column', 'a', ...target, '--clip', '1'];
+  assert.match(await said([...learn, ...skip]), adds);
+});
+
+test('missing: --na needs a policy and texts, and skipping needs neighbours that hide how many rows count', async () => {
+  const input = tableOf(-1);
+  for (const { args } of COMMANDS) {
+    await fails([...args, '--na', 'NA'], 2, /--na says which cells are missing: it needs --missing skip or --missing zero/, { input });
+    const texts = /--na must be texts separated by commas, such as NA,NaN,null,-, got "NA,"/;
+    await fails([...args, '--missing', 'skip', '--na', 'NA,'], 2, texts, { input });
+    await fails([...args, '--missing', 'leave'], 2, /--missing must be one of refuse, zero, skip, got "leave"/, { input });
+  }
+  for (const { args } of COMMANDS.filter((it) => /^(moments|histogram|queries|choose)$/.test(it.args[0]))) {
+    if (args.includes('--user-column')) continue;
+    const public_ = [...args, '--neighbours', 'replace-one', '--missing', 'skip'];
+    await fails(public_, 2, /--missing skip needs zero-out neighbours: how many rows count is secret/, { input });
+  }
+});
+
+test('missing: with --other a missing category is one of the rest, unless its row is skipped', async () => {
+  const rows = (cell) => `c,t\n0,2026-01-01\n${cell},2026-01-01\n1,2026-01-02\n`;
+  const by = ['--by', 'c', '--domain', '0,1', '--other', ...days];
+  for (const args of [
+    ['count', ...seen, ...by],
+    ['histogram', ...seen, ...by],
+    ['queries', '--workload', 'identity', '--column', 'c', '--domain', '0,1', '--other', ...seen],
+  ]) {
+    const other = await printed(args, rows('new'));
+    for (const cell of ['', 'NA']) {
+      assert.equal(await printed(args, rows(cell)), other);
+      const skipped = await printed([...args, '--missing', 'skip', '--na', 'NA'], rows(cell));
+      assert.equal(skipped, await printed(args, rows('0').replace('0,2026-01-01\n', '')));
+      assert.equal(await printed([...args, '--missing', 'zero', '--na', 'NA'], rows(cell)), await printed(args, rows('0')));
+    }
+  }
+});
+
+test('whole numbers: 1.0, 01, +1 and 1e0 are the value 1 of a domain, and texts are compared as texts', async () => {
+  const spellings = (value) => [`${value}`, `${value}.0`, `0${value}`, `+${value}`, `${value}e0`, ` ${value} `, `${value}0e-1`];
+  for (const domain of ['0:2', '-1:12', '0,1,2', '2,1.0,+0', '00,1,2']) {
+    for (const args of [
+      ['queries', '--workload', 'identity', '--column', 'c', '--domain', domain, ...seen],
+      ['choose', '--winner', '--column', 'c', '--domain', domain, ...choose],
+      ['histogram', ...seen, '--by', 'c', '--domain', domain],
+      ['count', ...seen, '--by', 'c', '--domain', domain, '--time-column', 't', '--bucket', 'day'],
+    ]) {
+      const table = (cells) => `c,t\n${cells.map((cell) => `${cell},2026-01-01\n`).join('')}`;
+      const plain = [0, 1, 2].flatMap((value) => spellings(value).map(() => value));
+      const written = [0, 1, 2].flatMap(spellings);
+      assert.equal(await printed(args, table(written)), await printed(args, table(plain)), args.join(' '));
+      const outside = /row 1 \(line 2\), column "c" is outside --domain/;
+      for (const cell of ['1.5', '1.0000000000000000001', '0x1', '1,5', 'one', '13', '1e15', '- 1']) {
+        await fails(args, 2, outside, { input: table([`"${cell}"`]) });
+      }
+    }
+  }
+  // Names that are not whole numbers, and two spellings of one, are texts.
+  const counts = async (domain, ...cells) => {
+    const args = ['queries', '--workload', 'identity', '--column', 'c', '--domain', domain, '--other', '--consistent'];
+    const input = `c\n${cells.flatMap((cell) => Array(1000).fill(cell)).join('\n')}\n`;
+    const rows = parse(await printed([...args, '--epsilon', '100', '--delta', '1e-6', '--seed', '4', '--quiet'], input), { columns: true });
+    return rows.map(({ answer }) => Math.round(answer / 1000));
+  };
+  assert.deepEqual(await counts('01,1,x', '01', '1', '1', '1.0', 'x'), [1, 2, 1, 1]);
+  assert.deepEqual(await counts('1.5,a', '1.5', '1.50', 'a', 'A'), [1, 1, 2]);
+  assert.deepEqual(await counts('5:6', '5', '05', '6.0', '7'), [2, 1, 1]);
+});
+
+test('headers: a column without a name is left out with a notice, and never summed', async () => {
+  const release = ['release', ...target, '--clip', '2000', '--seed', '1'];
+  const quiet = [...release, '--quiet'];
+  const named = 'year,volume\n1871,1120\n1872,1160\n';
+  const notice = (text) => new RegExp(`^dp-ftrl release: the input ${text}$`, 'm');
+  for (const [input, said] of [
+    [',year,volume\n0,1871,1120\n1,1872,1160\n', 'has no name for column 1, which is left out'],
+    ['"",year,volume\n0,1871,1120\n1,1872,1160\n', 'has no name for column 1, which is left out'],
+    [' \t,year,volume\nx,1871,1120\ny,1872,1160\n', 'has no name for column 1, which is left out'],
+    ['year,volume,\n1871,1120,\n1872,1160,\n', 'has no name for column 3, which is left out'],
+    [',year,,volume,\n0,1871,a,1120,\n1,1872,b,1160,\n', 'has no names for columns 1, 3 and 5, which are left out'],
+  ]) {
+    assert.equal(await printed(quiet, input), await printed(quiet, named));
+    assert.equal((await dpFtrl(quiet, { input })).stderr.match(/left out/), null);
+    const { stderr } = await dpFtrl(release, { input });
+    assert.match(stderr, notice(said));
+    assert.equal(stderr.match(/left out/g).length, 1);
+    const file = join(folder, 'unnamed.csv');
+    writeFileSync(file, input);
+    assert.equal((await dpFtrl([...release, file])).stderr.match(/left out/g).length, 1);
+    // Nothing is left out of columns that are named.
+    const one = await dpFtrl([...release, '--column', 'volume'], { input });
+    assert.doesNotMatch(one.stderr, /left out/);
+  }
+  const lines = await dpFtrl([...release, '--format', 'jsonl'], { input: '{"":0,"year":1871,"volume":1120}\n{"":1,"year":1872,"volume":1160}\n' });
+  assert.match(lines.stderr, notice('has no name for column 1, which is left out'));
+  await fails(quiet, 2, /the cells of the first row are empty; they must name the columns/, { input: ',,\n1,2,3\n' });
+  await fails([...quiet, '--column', ''], 2, /unknown column ""/, { input: ',a\n1,2\n' });
+});
+
+test('headers: two columns with one name are refused by number where one of them is read', async () => {
+  const release = ['release', ...seen, '--clip', '5'];
+  const input = 'a,b,c,a,c\n1,2,3,4,5\n';
+  await fails(release, 2, /the header has more than one column "a": cells 1 and 4/, { input });
+  await fails([...release, '--column', 'c'], 2, /the header has more than one column "c": cells 3 and 5/, { input });
+  assert.match(await printed([...release, '--column', 'b'], input), /^step,b,std/);
+  await fails([...release, '--column', 'b', ...persons.with(1, 'a')], 2, /more than one column "a": cells 1 and 4/, { input });
+  await fails(['count', ...seen, '--time-column', 'a', '--bucket', 'day'], 2, /more than one column "a"/, { input });
+});

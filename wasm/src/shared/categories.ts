@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Finds the category of a cell, for the command and the page. Spellings of one whole number are one
+// category: pandas turns 1 into 1.0 once a column has a gap.
+
+import { wholeNumber } from './number.js';
+
+/** Categories by their texts. */
+export class CategoryIndex {
+  private readonly byText: ReadonlyMap<string, number>;
+  /** Undefined for a number of which two categories are spellings: only their texts are found. */
+  private readonly byNumber = new Map<number, number | undefined>();
+
+  constructor(labels: readonly string[]) {
+    this.byText = new Map(labels.map((label, i) => [label, i]));
+    labels.forEach((label, i) => {
+      const value = wholeNumber(label);
+      if (value !== undefined) this.byNumber.set(value, this.byNumber.has(value) ? undefined : i);
+    });
+  }
+
+  /** Number of different texts. */
+  get size(): number {
+    return this.byText.size;
+  }
+
+  /** Index of the category of a cell, or undefined if it is of none. */
+  find(cell: string): number | undefined {
+    const text = cell.trim();
+    const same = this.byText.get(text);
+    if (same !== undefined || this.byNumber.size === 0) return same;
+    const value = wholeNumber(text);
+    return value === undefined ? undefined : this.byNumber.get(value);
+  }
+}
