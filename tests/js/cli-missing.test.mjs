@@ -39,7 +39,7 @@ test('missing: release puts 0 for an empty cell or for its whole row, which rema
   for (const more of [[], ['--missing', 'refuse']]) await fails([...release, ...more], 2, where, { input: table('3,') });
   const bad = /row 2 \(line 3\), column "b" is not a number/;
   for (const more of [skip, zero]) await fails([...release, ...more], 2, bad, { input: table('3,x') });
-  await fails([...release, ...skip], 2, /row 2 \(line 3\) has 1 cells/, { input: table('3') });
+  await fails([...release, ...skip], 2, /row 2 \(line 3\) has 1 cell/, { input: table('3') });
   await fails([...release, ...skip], 2, /row 2 \(line 3\) is blank/, { input: table('') });
 });
 

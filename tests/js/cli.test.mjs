@@ -446,7 +446,7 @@ test('release: a bad cell is located, and with a horizon the rows before it are 
     ['x,y\n1,2\n1,Infinity\n', /row 2 \(line 3\), column "y" is not a number/],
     ['x,y\n1,2\n1,1e999\n', /row 2 \(line 3\), column "y" is not a number/],
     ['x,y\n1,2\n1,0x10\n', /row 2 \(line 3\), column "y" is not a number/],
-    ['x,y\n1,2\n1\n', /row 2 \(line 3\) has 1 cells, the header has 2/],
+    ['x,y\n1,2\n1\n', /row 2 \(line 3\) has 1 cell, the header has 2/],
     ['x,y\n1,2\n1,2,3\n', /row 2 \(line 3\) has 3 cells, the header has 2/],
     ['x,y\n1,2\n\n3,4\n', /row 2 \(line 3\) is blank/],
     ['x,y\n1,2\n"3,4\n', /line 3: a quoted cell is not closed/],
