@@ -11,7 +11,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { launch, openPage, root, site, textOf } from './support.mjs';
+import { changes, launch, openPage, root, savesOf, site, textOf } from './support.mjs';
 
 const browser = await launch();
 after(() => browser.close());
@@ -93,8 +93,11 @@ test('page: cells that look like tags or replacement patterns are read as plain 
   const { page, said } = await openTable(url);
   assert.equal(await page.evaluate(() => window.evil), undefined);
   assert.deepEqual(said.filter((each) => !/favicon|404/.test(each)), []);
-  const given = await page.$eval('#given-table', (block) => JSON.parse(block.textContent));
-  assert.deepEqual(given, { name: 'table.csv', text });
+  assert.equal(await page.$('#given-table'), null, 'the document does not keep the table');
+  await changes(page, () => page.click('#clip-guide button'));
+  await page.click('#export-open');
+  await savesOf(page, '#export-table');
+  assert.equal(await page.evaluate(() => window.saved.text()), text.replace(/"([^"]*)",/g, '$1,'));
   await page.close();
 });
 

@@ -322,6 +322,20 @@ export function runProgram(program) {
   return printed.trim().split(' ').map(Number);
 }
 
+/**
+ * Acts, and waits until the page has written an address for a run of other settings. The address of
+ * own data may look as before, but its entry in the history does not.
+ */
+export async function changes(page, act) {
+  const before = await page.evaluate(() => history.state?.entry);
+  await act();
+  await page.waitForFunction((entry) => history.state?.entry !== entry, {}, before);
+  await settled(page);
+}
+
+/** Seed of the noise; the page draws one at random for own data. */
+export const seedOf = async (page) => Number(await page.$eval('#set-noiseSeed', (input) => input.value));
+
 export const stateOf = (page) => page.$eval('#player', (player) => player.dataset.state);
 export const textOf = (page, selector) => page.$eval(selector, (one) => one.textContent);
 

@@ -68,6 +68,8 @@ class Page {
     dataset['embedded'] = String(route.embedded);
     for (const link of this.toLab) link.hash = this.labAddress;
     if (before !== undefined && before !== route.view) scrollTo(0, 0);
+    if (route.view !== 'lab') void this.lab?.then((lab) => lab.leave());
+    if (route.view !== 'queries') void this.queries?.then((queries) => queries.leave());
     if (route.view === 'lab') {
       void this.openLab();
       return;

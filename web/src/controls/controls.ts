@@ -132,6 +132,7 @@ interface Slider {
 
 export class Controls {
   private readonly controls = new Map<Key, Control>();
+  private readonly hidden = new Set<Key>();
   private readonly sliders: Slider[] = [];
 
   /** `prefix` of the ids, which must differ between two forms of one document. */
@@ -165,7 +166,7 @@ export class Controls {
     for (const [key, control] of this.controls) {
       if (isListed(key) || control.input instanceof HTMLFieldSetElement) continue;
       this.error(key, null);
-      if (!ofData.has(key)) control.input.value = (rules[key] as Rule).write(settings[key]);
+      if (!ofData.has(key) && !this.hidden.has(key)) control.input.value = (rules[key] as Rule).write(settings[key]);
     }
     this.show(settings);
   }
@@ -173,7 +174,7 @@ export class Controls {
   /** Shows the current values, except where a refused text still waits to be corrected. */
   show(settings: Settings): void {
     for (const [key, control] of this.controls) {
-      if (isListed(key) || ofData.has(key)) continue;
+      if (isListed(key) || ofData.has(key) || this.hidden.has(key)) continue;
       if (control.input instanceof HTMLFieldSetElement) continue;
       if (control.input.getAttribute('aria-invalid') === 'true') continue;
       // Does not overwrite the text being typed.
@@ -203,6 +204,16 @@ export class Controls {
   /** Shows the value that applies while the field is empty. */
   placeholder(key: PublicText, text: string): void {
     (this.controls.get(key)!.input as HTMLInputElement).placeholder = text;
+  }
+
+  /** Hides the value of a setting, or allows to show it again. */
+  hide(key: 'noiseSeed', isHidden: boolean): void {
+    const input = this.controls.get(key)!.input as HTMLInputElement;
+    if (isHidden) this.hidden.add(key);
+    else this.hidden.delete(key);
+    if (isHidden) input.value = '';
+    input.disabled = isHidden;
+    input.placeholder = isHidden ? 'hidden' : '';
   }
 
   hint(key: Key, text: string): void {

@@ -252,6 +252,45 @@ export function viewsOf(settings: Settings): Pick<Settings, ViewKey> {
   >;
 }
 
+/**
+ * Settings that come from the user's own table, or that reveal it together with its releases. No
+ * address has them, because browsers write addresses to their history.
+ */
+export const ownKeys = [
+  'columns',
+  'units',
+  'label',
+  'person',
+  'time',
+  'from',
+  'to',
+  'numSteps',
+  'clipNorm',
+  'noiseSeed',
+  'measured',
+  'range',
+  'category',
+  'domain',
+] as const satisfies readonly Key[];
+
+/** Settings of the user's own data that its addresses leave out; none of other data. */
+export function restOf(settings: Settings): Partial<Settings> {
+  if (settings.source !== 'own') return {};
+  return Object.fromEntries(ownKeys.map((key) => [key, settings[key]]));
+}
+
+/**
+ * Adds what an address left out about the user's own data. If the user typed some of it, it is
+ * complete but for the seed.
+ */
+export function complete(settings: Settings, rest: Partial<Settings>): void {
+  if (settings.source !== 'own') return;
+  const isDefault = (key: Key): boolean => JSON.stringify(settings[key]) === JSON.stringify(defaults[key]);
+  const { noiseSeed } = rest;
+  if (ownKeys.every(isDefault)) Object.assign(settings, rest);
+  else if (noiseSeed !== undefined && isDefault('noiseSeed')) settings.noiseSeed = noiseSeed;
+}
+
 /** Initial settings of the laboratory: two mechanisms count the same customers. */
 export const opening: Readonly<Settings> = {
   ...defaults,

@@ -4,7 +4,7 @@
 
 import { maxUnit, unitOf } from '../data/units.ts';
 import { laboratory, queriesNames } from '../story/route.ts';
-import { defaults, opening, rules, SettingError, type Key, type Settings } from './settings.ts';
+import { defaults, opening, ownKeys, rules, SettingError, type Key, type Settings } from './settings.ts';
 
 export interface ReadAddress {
   settings: Settings;
@@ -29,6 +29,7 @@ const queriesKeys = [
   'deployed',
 ] as const satisfies readonly (typeof keys)[number][];
 const labKeys = keys.filter((key) => !(key in queriesNames));
+const isOwn = (key: Key): boolean => (ownKeys as readonly Key[]).includes(key);
 
 export function readAddress(hash: string): ReadAddress {
   const text = hash.replace(/^#/, '');
@@ -68,7 +69,7 @@ export function readAddress(hash: string): ReadAddress {
 /**
  * Returns the settings that differ from the defaults, in a fixed order; `lab` for the initial
  * settings of the laboratory. Names the mechanism if nothing else differs, because an address
- * without settings shows the story.
+ * without settings shows the story. Leaves out what comes from the user's own data.
  */
 export function writeAddress(settings: Settings): string {
   const text = written(settings, labKeys);
@@ -77,18 +78,19 @@ export function writeAddress(settings: Settings): string {
 
 /** The same for the histogram view, which is named by one of its settings. */
 export function writeQueriesAddress(settings: Settings): string {
-  const text = written({ ...settings, source: 'synthetic' }, ['queries', ...queriesKeys]);
+  const source = settings.source === 'own' ? 'own' : 'synthetic';
+  const text = written({ ...settings, source }, ['queries', ...queriesKeys]);
   return settings.queries === defaults.queries ? `queries${text && `&${text}`}` : text;
 }
 
 function written(settings: Settings, names: readonly (typeof keys)[number][]): string {
   const parts = new URLSearchParams();
   for (const key of names) {
-    if (settings[key] === defaults[key]) continue;
+    if (settings[key] === defaults[key] || (settings.source === 'own' && isOwn(key))) continue;
     const rule = rules[key] as { name: string; write(value: unknown): string };
     parts.append(rule.name, rule.write(settings[key]));
   }
-  if (settings.source !== 'synthetic') {
+  if (settings.source !== 'synthetic' && settings.source !== 'own') {
     for (const column of settings.columns) {
       parts.append('column', column);
       const unit = unitOf([column], settings.units);

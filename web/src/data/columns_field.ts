@@ -33,6 +33,11 @@ function unitLabel(name: string, field: HTMLInputElement): HTMLElement {
   return h('label', { class: 'unit' }, h('span', {}, 'in the unit', whose), field);
 }
 
+interface ColumnsLook {
+  units: Units;
+  isHidden: boolean;
+}
+
 /** A column in the list. */
 interface ColumnRow {
   column: Column;
@@ -56,7 +61,8 @@ export class ColumnsField {
 
   constructor(private readonly events: ColumnsEvents) {}
 
-  show(csv: Csv, chosen: readonly string[], label: string, units: Units): void {
+  /** `isHidden` leaves out what depends on the cells. */
+  show(csv: Csv, chosen: readonly string[], label: string, { units, isHidden }: ColumnsLook): void {
     // Keeps the list while a unit is typed, so that it or the next field keeps the focus.
     const choice = JSON.stringify([chosen, label]);
     if (csv !== this.csv || choice !== this.choice) this.fill(csv, chosen, label);
@@ -65,9 +71,12 @@ export class ColumnsField {
       box.checked = chosen.includes(column.name);
       const unit = unitOf([column.name], units);
       if (field !== null && field !== document.activeElement) field.value = unit;
-      setText(said, `${totalText(column)} ${field === null ? '' : unit}`.trim());
+      if (isHidden) said.removeAttribute('value');
+      else said.setAttribute('value', String(unclippedTotal(column.values)));
+      const total = isHidden ? 'total hidden' : totalText(column);
+      setText(said, `${total} ${field === null || isHidden ? '' : unit}`.trim());
     }
-    const faulty = csv.columns
+    const faulty = (isHidden ? [] : csv.columns)
       .map((column) => ({ column, readings: readingsOf(csv, column) }))
       .filter(({ readings }) => readings.length > 0);
     this.faults.replaceChildren(
@@ -83,6 +92,13 @@ export class ColumnsField {
     this.faults.hidden = faulty.length === 0;
   }
 
+  clear(): void {
+    this.rows = [];
+    this.csv = null;
+    this.list.replaceChildren();
+    this.faults.replaceChildren();
+  }
+
   private fill(csv: Csv, chosen: readonly string[], label: string): void {
     const { activeElement } = document;
     const focused = activeElement instanceof HTMLInputElement ? activeElement.value : null;
@@ -91,7 +107,7 @@ export class ColumnsField {
     this.list.replaceChildren(h('legend', { class: 'visually-hidden' }, 'Columns to sum'));
     for (const column of offered(csv)) {
       const isChosen = chosen.includes(column.name) && column.name !== label;
-      const said = h('data', { value: unclippedTotal(column.values) });
+      const said = h('data');
       const field = isChosen ? this.unitField(column.name) : null;
       const box = this.box(column.name, label);
       this.rows.push({ column, box, said, field });

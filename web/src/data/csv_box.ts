@@ -3,6 +3,7 @@
 // Input for the user's own CSV: pasted, dropped on the box or, with `anywhere`, the page, or chosen.
 
 import { h } from '../page/dom.ts';
+import { SecretPart } from '../page/secrets.ts';
 import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './csv.ts';
 import { loadCsv } from './csv_source.ts';
 
@@ -14,8 +15,8 @@ export interface CsvBoxEvents {
 
 const placeholder = 'day,visits,bought\n1,14,0\n2,9,1';
 const promise =
-  'It is read in this tab. The page’s policy keeps its scripts from contacting any address, so they ' +
-  'cannot upload it, and it is not part of the address that “Copy link” copies.';
+  'It is read in this tab, and the page sends nothing. Neither it nor its columns, horizon, clip norm and ' +
+  'seed are part of the address that “Copy link” copies and the history keeps.';
 
 export interface CsvBoxOptions {
   /** Prefix of ids. */
@@ -28,8 +29,11 @@ export interface CsvBoxOptions {
 export class CsvBox {
   readonly element: HTMLElement;
   private readonly text: HTMLTextAreaElement;
+  private readonly pasted: SecretPart;
+  private readonly use: HTMLButtonElement;
   private readonly progress: HTMLProgressElement;
   private readonly offer = h('button', { type: 'button', hidden: true });
+  private isHidden = false;
   /** Latest source; answers for earlier ones are ignored. */
   private source: string | File = '';
 
@@ -54,20 +58,21 @@ export class CsvBox {
     });
     const takeText = (): void => void this.take(this.text.value);
     this.text.addEventListener('paste', () => setTimeout(takeText));
-    const use = h('button', { type: 'button', id: `${id}-use`, onclick: takeText }, 'Use this text');
+    this.use = h('button', { type: 'button', id: `${id}-use`, onclick: takeText }, 'Use this text');
     this.offer.addEventListener('click', () => {
       void this.take(this.source, { leaveOutRagged: true });
     });
+    const label = h(
+      'label',
+      { for: `${id}-text` },
+      `Paste a CSV, ${anywhere ? 'drop a file on the page, ' : ''}or choose one`,
+    );
+    this.pasted = new SecretPart('Pasted text is', [label, this.text]);
     this.element = h(
       'div',
       { class: 'drop', hidden: true },
-      h(
-        'label',
-        { for: `${id}-text` },
-        `Paste a CSV, ${anywhere ? 'drop a file on the page, ' : ''}or choose one`,
-      ),
-      this.text,
-      h('div', { class: 'drop-tools' }, use, h('label', { class: 'file' }, file, 'Choose a file')),
+      this.pasted.element,
+      h('div', { class: 'drop-tools' }, this.use, h('label', { class: 'file' }, file, 'Choose a file')),
       this.progress,
       this.offer,
       h('p', { class: 'hint' }, promise),
@@ -77,6 +82,14 @@ export class CsvBox {
 
   focus(): void {
     this.text.focus();
+  }
+
+  /** Hides what was pasted, and withdraws an offer that says how many of its rows are faulty. */
+  hide(isHidden: boolean): void {
+    this.isHidden = isHidden;
+    this.pasted.hide(isHidden);
+    this.use.hidden = isHidden;
+    if (isHidden) this.offerWithout(0);
   }
 
   private async take(source: string | File, options: ParseOptions = {}): Promise<void> {
@@ -110,8 +123,10 @@ export class CsvBox {
   }
 
   private offerWithout(numRows: number): void {
-    this.offer.textContent = `Read it without ${numRows === 1 ? 'this row' : `these ${numRows} rows`}`;
-    this.offer.hidden = false;
+    const isOffered = numRows > 0 && !this.isHidden;
+    const rows = numRows === 1 ? 'this row' : `these ${numRows} rows`;
+    this.offer.textContent = isOffered ? `Read it without ${rows}` : '';
+    this.offer.hidden = !isOffered;
   }
 
   private takeDrops(): void {

@@ -8,6 +8,7 @@ import { learnsFrom, noLabel } from '../controls/workload.ts';
 import type { Table } from 'dp-ftrl';
 import { h } from '../page/dom.ts';
 import { count, percent } from '../page/format.ts';
+import { hiddenNote, hiddenReason } from '../page/secrets.ts';
 import { clipButtons, recordNorms } from './clip_guide.ts';
 import { ColumnsField } from './columns_field.ts';
 import {
@@ -37,6 +38,7 @@ import type { Reading } from './csv_repair.ts';
 import { examples, exampleText } from './examples.ts';
 import { knownTables } from './known_tables.ts';
 import { visitors } from './made_up.ts';
+import { randomSeed } from './random.ts';
 import { RolesField, type RoleChoice } from './roles_field.ts';
 import { choiceOf, maxStatisticSteps, type StatisticTable } from './statistic_choice.ts';
 import { unitOf } from './units.ts';
@@ -87,7 +89,10 @@ export class DataPanel {
   private readonly timeField: HTMLElement;
   private readonly columnsField: HTMLElement;
   private readonly clipped = h('p', { class: 'hint' });
+  /** Records, clip norm and simulation of the current run; null before the first. */
+  private clipping: Parameters<typeof clippedText> | null = null;
   private readonly guide = h('div', { class: 'guide', id: 'clip-guide' });
+  private wasHidden = false;
   private own: Csv | null = null;
   private csv: Csv | null = null;
   private csvSource = 'synthetic';
@@ -143,15 +148,17 @@ export class DataPanel {
     }
     const csv = this.csv;
     const label = this.labelOf(settings);
+    const { deployed } = settings;
     if (label === noLabel) {
       const limit = limitOf(settings);
-      return attempt(() => this.makeRecords(csv, this.columnsOf(settings), settings, limit));
+      const columns = this.columnsOf(settings);
+      return attempt(() => this.makeRecords(csv, columns, settings, limit), { deployed });
     }
     if (role !== undefined) {
       throw new SettingError(role, 'a learner protects rows, so it takes no user or time column');
     }
-    const labels = attempt(() => labelColumn(csv, label, settings.loss), 'label');
-    return learned(attempt(() => makeTable(csv, this.columnsOf(settings), labels)));
+    const labels = attempt(() => labelColumn(csv, label, settings.loss), { key: 'label', deployed });
+    return learned(attempt(() => makeTable(csv, this.columnsOf(settings), labels), { deployed }));
   }
 
   /** Builds the records, cached until the columns, roles or limits change. */
@@ -168,6 +175,10 @@ export class DataPanel {
   show(settings: Settings): void {
     this.settings = settings;
     const { source } = settings;
+    this.box.hide(settings.deployed);
+    if (settings.deployed && !this.wasHidden) this.clearErrors();
+    this.wasHidden = settings.deployed;
+    this.sayClipped();
     const shown = this.asking || this.draft !== null ? 'own' : source;
     this.source.value = shown;
     this.box.element.hidden = shown !== 'own';
@@ -195,7 +206,23 @@ export class DataPanel {
 
   /** Shows the effect of the clip norm on the records, or on the gradients if a learner runs. */
   showClipped(records: Records | null, clipNorm: number, info: SimulationInfo): void {
-    this.clipped.textContent = records === null ? '' : clippedText(records, clipNorm, info);
+    this.clipping = records === null ? null : [records, clipNorm, info];
+    this.sayClipped();
+  }
+
+  private sayClipped(): void {
+    const isShown = this.clipping !== null && !this.hides;
+    this.clipped.textContent = isShown ? clippedText(...this.clipping!) : '';
+  }
+
+  /** True while secrets are hidden. */
+  private get hides(): boolean {
+    return this.settings?.deployed === true;
+  }
+
+  /** Removes messages about the table, which may quote its cells. */
+  private clearErrors(): void {
+    for (const key of ['source', 'columns', 'label', 'person', 'time'] as const) this.controls.error(key, null);
   }
 
   private load(source: string): void {
@@ -264,6 +291,8 @@ export class DataPanel {
 
   private choose(source: string): void {
     const example = examples.find(({ name }) => name === source);
+    // The seed of the user's own data is not for an address.
+    const noiseSeed = this.settings?.source === 'own' ? defaults.noiseSeed : this.settings!.noiseSeed;
     this.draft = null;
     this.asking = source === 'own' && this.own === null;
     if (this.asking) {
@@ -283,6 +312,7 @@ export class DataPanel {
         loss: 'logistic',
         numSteps: csv.numRows,
         sums,
+        noiseSeed,
         ...noRoles,
         ...noStatistic,
       });
@@ -290,7 +320,7 @@ export class DataPanel {
       this.begin(this.own!);
     } else {
       const { clipNorm, numSteps, sums } = defaults;
-      const made = { columns: [], label: '', clipNorm, numSteps, sums, ...noRoles, ...noStatistic };
+      const made = { columns: [], label: '', clipNorm, numSteps, sums, noiseSeed, ...noRoles, ...noStatistic };
       this.events.changed({ source, ...made });
     }
   }
@@ -351,7 +381,7 @@ export class DataPanel {
       for (const name of names) findColumn(this.own!, name);
       return null;
     } catch (error) {
-      if (error instanceof CsvError) return error.message;
+      if (error instanceof CsvError) return this.hides ? hiddenReason : error.message;
       throw error;
     }
   }
@@ -382,6 +412,8 @@ export class DataPanel {
       clipNorm,
       numSteps,
       sums: 1,
+      // A known seed allows to subtract the noise, and all know the default one.
+      noiseSeed: randomSeed(),
       ...noStatistic,
     });
   }
@@ -401,7 +433,7 @@ export class DataPanel {
 
   private refuse(message: string | null): void {
     if (message !== null) this.box.element.hidden = false;
-    this.controls.error('source', message);
+    this.controls.error('source', message === null || !this.hides ? message : hiddenReason);
   }
 
   private sourceText(source: string): string {
@@ -411,7 +443,7 @@ export class DataPanel {
         'Figure 1 then shows the learner’s gradients.'
       );
     }
-    const promise = 'It is read in this tab, and no script of this page can upload it.';
+    const promise = 'It is read in this tab, and the page sends nothing.';
     if (source === 'own') return `A header row, then one record per row. ${promise}`;
     return 'From the examples that come with the page.';
   }
@@ -419,6 +451,9 @@ export class DataPanel {
   private showNothing(): void {
     const { columnsField, labelField, personField, timeField, guide } = this;
     for (const one of [columnsField, labelField, personField, timeField, guide]) one.hidden = true;
+    this.columns.clear();
+    guide.replaceChildren();
+    for (const key of ['person', 'time'] as const) this.controls.hint(key, '');
   }
 
   /** `clipNorm` is null until it is chosen. */
@@ -427,7 +462,7 @@ export class DataPanel {
     this.columnsField.hidden = false;
     this.labelField.hidden = clipNorm === null;
     if (clipNorm === null) this.clipped.textContent = ''; // The text describes the current run.
-    this.columns.show(csv, chosen, label, this.settings!.units);
+    this.columns.show(csv, chosen, label, { units: this.settings!.units, isHidden: this.hides });
     const skipped = this.columns.numTexts(csv);
     const note = skipped > 0 ? `${skipped} more without numbers. ` : '';
     this.controls.hint('columns', `${note}Several columns are clipped together, in ℓ₂.`);
@@ -457,9 +492,11 @@ export class DataPanel {
       if (!learns) records = this.makeRecords(csv, choice.columns, choice, limit);
     } catch (error) {
       if (!(error instanceof CsvError || error instanceof SettingError)) throw error;
-      if (isDraft && error instanceof RoleError) this.controls.error(error.role, error.message);
+      if (isDraft && error instanceof RoleError) {
+        this.controls.error(error.role, this.hides ? hiddenReason : error.message);
+      }
     }
-    const { person, time } = this.roles.effects(csv, choice, records);
+    const { person, time } = this.roles.effects(csv, choice, { records, isHidden: this.hides });
     this.controls.hint('person', person);
     this.controls.hint('time', time);
     return records;
@@ -467,8 +504,12 @@ export class DataPanel {
 
   private showGuide(records: Records | null, { person, columns }: Draft, clipNorm: number | null): void {
     this.guide.hidden = records === null;
-    if (records === null) return;
     const asks = clipNorm === null;
+    if (records === null || this.hides) {
+      const what = asks ? 'Clip norms to choose from are' : 'Other clip norms, and their effect on the rows, are';
+      this.guide.replaceChildren(hiddenNote(what));
+      return;
+    }
     const unit = unitOf(columns, this.settings!.units);
     const noun = person === '' ? 'row' : 'record';
     const one = person === '' ? 'one row' : 'one person in a step';
@@ -576,13 +617,19 @@ function clippedText(records: Records, clipNorm: number, info: SimulationInfo): 
   return `${rows}; ${share} are longer than the clip norm and are scaled down.`;
 }
 
-/** Runs `make`, and attributes faults of the data to the control `key`, or to that of a role. */
-function attempt<T>(make: () => T, key: 'columns' | 'label' = 'columns'): T {
+/**
+ * Runs `make`, and attributes faults of the data to the control `key`, or to that of a role. While
+ * secrets are hidden, the reason is, too.
+ */
+function attempt<T>(
+  make: () => T,
+  { key = 'columns', deployed }: { key?: 'columns' | 'label'; deployed: boolean },
+): T {
   try {
     return make();
   } catch (error) {
-    if (error instanceof RoleError) throw new SettingError(error.role, error.message);
-    if (error instanceof CsvError) throw new SettingError(key, error.message);
-    throw error;
+    if (!(error instanceof CsvError)) throw error;
+    const control = error instanceof RoleError ? error.role : key;
+    throw new SettingError(control, deployed ? hiddenReason : error.message);
   }
 }

@@ -6,6 +6,7 @@
 export function givenTable(): File | null {
   const element = document.getElementById('given-table');
   if (element === null) return null;
+  element.remove(); // Its text would stay in the document.
   const { name, text } = JSON.parse(element.textContent) as { name: string; text: string };
   return new File([text], name, { type: 'text/csv' });
 }

@@ -21,8 +21,11 @@ export class HistogramSource {
   private columns: Column[] = [];
   private size = 0;
 
-  /** `taken` receives counts of the size requested last. */
-  constructor(private readonly taken: (counts: number[]) => void) {
+  /**
+   * `taken` receives counts of the size requested last; `isOther` says that they are of other rows or
+   * another range than before.
+   */
+  constructor(private readonly taken: (counts: number[], isOther: boolean) => void) {
     this.box = new CsvBox(
       { taken: (csv) => this.take(csv), refused: (message) => this.refuse(message) },
       { id: 'histogram-csv', describedBy: 'histogram-error', anywhere: false },
@@ -56,7 +59,7 @@ export class HistogramSource {
   /** Counts again, over another number of values. */
   resize(size: number): void {
     this.size = size;
-    if (this.hasData) this.count();
+    if (this.hasData) this.count(false);
   }
 
   forget(): void {
@@ -96,7 +99,7 @@ export class HistogramSource {
     this.count();
   }
 
-  private count(): void {
+  private count(isOther = true): void {
     const [low, high] = [this.low, this.high].map(
       ({ value }) => parseNumber(value.trim()) ?? NaN,
     ) as [number, number];
@@ -114,6 +117,6 @@ export class HistogramSource {
       `Value 0 is from ${quantity(low)} on, each ${width} wide.${outside} The suggested range ` +
         'depends on the data. For a real release, choose the range without looking at it.',
     );
-    this.taken(counts);
+    this.taken(counts, isOther);
   }
 }

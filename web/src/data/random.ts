@@ -14,6 +14,12 @@ export function generator(seed: number): () => number {
   };
 }
 
+/** Returns a seed that nobody can guess, for the noise of the user's own data. */
+export function randomSeed(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number];
+  return (high >>> 12) * 2 ** 32 + low; // The page adds small numbers to it, below 2^53.
+}
+
 /** Shuffles a list in place with Fisher and Yates's algorithm. */
 export function shuffle<T>(list: T[], random: () => number): T[] {
   for (let i = list.length - 1; i > 0; --i) {

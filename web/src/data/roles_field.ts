@@ -100,15 +100,24 @@ export class RolesField {
     }
   }
 
-  /** Describes the effect on the rows; `records` is null while unknown. */
-  effects(csv: Csv, { bucket, from, to }: Roles, records: Records | null): { person: string; time: string } {
+  /**
+   * Describes the effect on the rows; `records` is null while unknown. How many persons there are and
+   * how many rows count is secret.
+   */
+  effects(
+    csv: Csv,
+    { bucket, from, to }: Roles,
+    { records, isHidden }: { records: Records | null; isHidden: boolean },
+  ): { person: string; time: string } {
     const { numPersons = null, numDropped = 0, span = null, numSteps = 0 } = records ?? {};
     const counted = csv.numRows - numDropped;
     return {
       person:
         numPersons === null
           ? rowText
-          : `${count(numPersons)} persons; ${count(counted)} of ${count(csv.numRows)} rows count, ` +
+          : isHidden
+            ? `${rowText} How many there are, and how many of their rows count, is hidden.`
+            : `${count(numPersons)} persons; ${count(counted)} of ${count(csv.numRows)} rows count, ` +
             `${percent(counted / csv.numRows)}. The first ones of each person count, and those of one ` +
             'step form one record.',
       time:

@@ -172,7 +172,8 @@ export class LearningFigure {
     return learners.flatMap(({ history, short, colour }) => {
       const bound = history.info.regretBound?.private;
       if (bound === undefined) return [];
-      const caveat = history.info.clippingImpossible ? '' : ', for clipped losses';
+      // Whether a gradient can be clipped depends on the records; the bound holds for clipped losses.
+      const caveat = history.info.clippingImpossible && !this.deployed ? '' : ', for clipped losses';
       const of = learners.length > 1 ? ` ${short}` : '';
       return [
         {
@@ -199,7 +200,7 @@ export class LearningFigure {
     const points = this.points!;
     while (points.step < run.step) {
       const values = this.valuesAt(points.step + 1);
-      for (const value of values) this.range.include(value);
+      this.include(values);
       points.push(values);
     }
     return points.data();
@@ -210,8 +211,13 @@ export class LearningFigure {
       run.first.regret.steps,
       ...this.curves.map(({ history, who }) => history.regret[who]),
     ];
-    for (const column of columns.slice(1)) for (const value of column) this.range.include(value);
+    for (const column of columns.slice(1)) this.include(column);
     return columns;
+  }
+
+  /** Fits the axis to values that are drawn; its labels would reveal others. */
+  private include(values: readonly number[]): void {
+    if (!this.deployed) for (const value of values) this.range.include(value);
   }
 
   private valuesAt(step: number): number[] {

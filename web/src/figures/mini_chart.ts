@@ -21,6 +21,10 @@ export class MiniChart {
     svg.setAttribute('preserveAspectRatio', 'none');
   }
 
+  clear(): void {
+    this.svg.replaceChildren();
+  }
+
   draw(lines: readonly MiniLine[], numSteps: number, [low, high]: [number, number]): void {
     const paths = lines.map(({ colour, dashed, steps, values }) => {
       const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');

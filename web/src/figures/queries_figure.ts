@@ -15,11 +15,13 @@ import { queryKinds, queryNames, readCounts, resized, sizes } from '../data/hist
 import { workloadOf, writeCounts } from '../data/histogram.ts';
 import { HistogramBars } from './histogram_bars.ts';
 import { HistogramSource } from '../data/histogram_source.ts';
+import { randomSeed } from '../data/random.ts';
 import { Lazily } from '../page/lazily.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { extentOf, type Matrix } from '../data/matrix.ts';
 import type { Picture } from './picture.ts';
 import { queriesPanels, type Answer } from './queries_picture.ts';
+import { SecretPart } from '../page/secrets.ts';
 import { defaults, type Settings } from '../controls/settings.ts';
 
 /** Largest number of queries in the table. */
@@ -60,6 +62,7 @@ export class QueriesFigure {
   private readonly size = h('select', { id: 'histogram-size' });
   private readonly bars: HistogramBars;
   private readonly source: HistogramSource;
+  private readonly histogram: SecretPart;
   private readonly note = h('p', { class: 'hint', id: 'queries-note', role: 'status' });
   private readonly plot = h('div', { class: 'queries-plot' });
   private readonly maps = h('div', { class: 'maps' });
@@ -79,16 +82,19 @@ export class QueriesFigure {
     private readonly events: QueriesEvents,
   ) {
     this.bars = new HistogramBars({ changed: (counts) => this.draw(counts) });
-    this.source = new HistogramSource((counts) => this.useOwn(counts));
+    this.source = new HistogramSource((counts, isOther) => this.useOwn(counts, isOther));
+    this.histogram = new SecretPart('The histogram and its source are', [this.bars.element, this.source.element]);
     for (const size of sizes) this.size.append(h('option', { value: size }, String(size)));
     for (const kind of queryKinds) {
       this.workload.append(h('option', { value: kind }, queryNames[kind]));
     }
     const reset = h('button', { type: 'button', id: 'histogram-reset' }, 'Example');
     reset.addEventListener('click', () => {
+      const isOwn = this.hasOwn;
       this.own = null;
       this.source.forget();
-      events.changed({ histogram: defaults.histogram });
+      // The seed of the user's own table is not for an address.
+      events.changed({ histogram: defaults.histogram, ...(isOwn ? { noiseSeed: defaults.noiseSeed } : {}) });
     });
     this.size.addEventListener('change', () => this.resize(Number(this.size.value)));
     this.workload.addEventListener('change', () =>
@@ -104,8 +110,7 @@ export class QueriesFigure {
         'div',
         { class: 'histogram' },
         h('div', { class: 'histogram-head' }, head, reset),
-        this.bars.element,
-        this.source.element,
+        this.histogram.element,
       ),
       h('div', { class: 'queries-result' }, this.note, this.plot),
       this.maps,
@@ -115,12 +120,18 @@ export class QueriesFigure {
 
   show(settings: Settings): void {
     this.settings = { ...settings };
+    this.histogram.hide(settings.deployed);
     const { counts } = this;
     this.workload.value = settings.queries;
     this.view.value = settings.queriesView;
     this.size.value = String(counts.length);
     this.source.resize(counts.length);
     this.bars.show(this.counts);
+    if (settings.deployed && this.chart !== null) {
+      // Hides secrets at once, even while the figure is off screen.
+      this.drawAnswers();
+      this.fillTable();
+    }
     if (this.wanted() !== this.asked) this.controller?.abort();
     this.lazily.request();
   }
@@ -162,11 +173,13 @@ export class QueriesFigure {
     this.lazily.request();
   }
 
-  private useOwn(counts: number[]): void {
+  private useOwn(counts: number[], isOther: boolean): void {
     this.own = counts;
     this.size.value = String(counts.length);
     this.bars.show(counts);
-    this.lazily.request();
+    // A known seed allows to subtract the noise, and all know the default one.
+    if (isOther) this.events.changed({ noiseSeed: randomSeed() });
+    else this.lazily.request();
   }
 
   private resize(size: number): void {
@@ -401,6 +414,8 @@ export class QueriesFigure {
   }
 
   private fillTable(): void {
+    const host = this.details.querySelector('.scroll')!;
+    host.replaceChildren();
     if (!this.details.open || this.settings === null) return;
     const { deployed } = this.settings;
     const titles = ['Factorization', 'Std', 'Noise on each', 'Std'];
@@ -418,6 +433,6 @@ export class QueriesFigure {
     const more = this.answers.length - maxTableRows;
     const caption = more > 0 ? `The first ${maxTableRows} of ${count(this.answers.length)}` : 'All';
     const table = h('table', {}, h('caption', {}, caption), h('thead', {}, head), body);
-    this.details.querySelector('.scroll')!.replaceChildren(table);
+    host.replaceChildren(table);
   }
 }

@@ -6,6 +6,7 @@
 
 import type { Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
+import { CsvError } from '../data/csv.ts';
 import { limitOf } from '../data/data_panel.ts';
 import { Wanting, type StatisticTable } from '../data/statistic_choice.ts';
 import type { Analyst } from '../page/analyst.ts';
@@ -14,6 +15,7 @@ import { messageOf } from '../page/failures.ts';
 import { count, percent, quantity, scientific } from '../page/format.ts';
 import { Lazily } from '../page/lazily.ts';
 import type { Lane } from '../page/run.ts';
+import { hiddenReason } from '../page/secrets.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart } from './chart.ts';
 import { Decimated } from './decimate.ts';
@@ -153,6 +155,7 @@ export class StatisticsFigure {
   private askedLane: Lane | null = null;
   private released: Released | null = null;
   private drawn = '';
+  private failure: unknown = null;
   private panels: Panel[] = [];
 
   constructor(
@@ -166,7 +169,10 @@ export class StatisticsFigure {
     if (table === null) return;
     this.shown = { settings: { ...settings }, lane: lanes[0]!, table };
     // Hides secrets at once, even while the figure is off screen.
-    if (this.panels.length > 0 && this.drawn !== 'true' && settings.deployed) this.draw(settings);
+    if (settings.deployed && this.drawn !== 'true') {
+      if (this.panels.length > 0) this.draw(settings);
+      else if (this.failure !== null) this.fail(this.failure);
+    }
     this.lazily.request();
   }
 
@@ -225,12 +231,16 @@ export class StatisticsFigure {
   }
 
   private fail(error: unknown): void {
+    this.failure = error;
     this.askedLane = null;
     this.released = null;
     this.clear();
     setText(this.note, '');
     const role = error instanceof Wanting ? 'status' : 'alert';
-    this.host.replaceChildren(h('p', { class: 'plot nothing', role }, messageOf(error)));
+    // A fault of the table may quote its cells.
+    const isSecret = error instanceof CsvError && this.shown?.settings.deployed === true;
+    const text = isSecret ? hiddenReason : messageOf(error);
+    this.host.replaceChildren(h('p', { class: 'plot nothing', role }, text));
     this.fillTable();
   }
 
@@ -241,6 +251,7 @@ export class StatisticsFigure {
 
   private draw(settings: Settings): void {
     this.clear();
+    this.failure = null;
     const { tracks } = this.released!;
     const { deployed, statistic } = settings;
     const rangeOf = (): GrowingRange => new GrowingRange([0, 1]);
@@ -257,10 +268,12 @@ export class StatisticsFigure {
   }
 
   private fillTable(): void {
+    const host = this.details.querySelector('.scroll')!;
+    host.replaceChildren();
     if (!this.details.open) return;
     const { released, shown } = this;
     const table = released === null ? h('p', {}, 'Nothing is released here.') : tableOf(released, shown!.settings.deployed);
-    this.details.querySelector('.scroll')!.replaceChildren(table);
+    host.replaceChildren(table);
   }
 }
 

@@ -15,10 +15,12 @@ import { SearchBar } from '../controls/search_bar.ts';
 import {
   checkTogether,
   choose,
+  complete,
   defaults,
   IncompleteError,
   isListed,
   isView,
+  restOf,
   rules,
   SettingError,
   viewsOf,
@@ -47,6 +49,7 @@ import { keepInPlace, keepStageInReach, watchVisibility } from './visibility.ts'
 export class App {
   private wanted: Settings = { ...defaults };
   private run: Run | null = null;
+  private isOpen = false;
   /** True if the first run failed and the defaults were tried instead. */
   private fellBack = false;
   /** Last entry, which triggered the run now being prepared. */
@@ -62,14 +65,14 @@ export class App {
   private readonly views: Views;
   private readonly runs: Runs;
   private readonly failures: Failures;
-  private readonly address = new Address(writeAddress);
+  private readonly address = new Address(writeAddress, restOf);
   private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
 
   constructor(engine: Engine, catalogue: readonly CatalogueEntry[]) {
     this.player = new Player({
       draw: () => this.views.draw(),
       changed: () => this.playerChanged(),
-      failed: (error) => this.failures.show(error, null, ''),
+      failed: (error) => this.failures.show(error, null, '', this.wanted.deployed),
     });
     this.bar = new PlayerBar(this.player, {
       restart: (playing) => this.start(0, playing),
@@ -98,6 +101,7 @@ export class App {
       givenUp: () => this.giveUp(),
     });
     this.connectShare(engine);
+    this.address.watch(() => this.isOpen && this.open());
     watchVisibility(this.player);
     keepStageInReach();
   }
@@ -109,6 +113,7 @@ export class App {
    * address that the page wrote undoes a change and keeps the current step.
    */
   open(): void {
+    this.isOpen = true;
     const undoes = this.run !== null && this.address.isOwn;
     this.fellBack = false;
     this.takeAddress();
@@ -118,6 +123,16 @@ export class App {
 
   restyle(): void {
     this.views.restyle();
+  }
+
+  /** Hides all secrets while another view is open, which may promise that none is in the document. */
+  leave(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.wanted.deployed = true;
+    this.forgetMessages();
+    this.form.show(this.wanted);
+    if (this.run !== null) this.showMeasured(this.run);
   }
 
   /**
@@ -130,6 +145,7 @@ export class App {
 
   private takeAddress(): void {
     const { settings, refused, unknown } = readAddress(location.hash);
+    complete(settings, this.address.read());
     const messages = unknown.map((name) => `there is no setting “${name}”`);
     for (const { message } of refused.values()) messages.push(message);
     messages.push(...this.form.dropForeign(settings));
@@ -139,6 +155,7 @@ export class App {
         messages.push(`sums must be at most the dimension ${dimension}, got ${settings.sums}`);
       }
     } catch (error) {
+      Object.assign(settings, readAddress(location.hash).settings);
       messages.push(messageOf(error));
       if (error instanceof SettingError) {
         refused.set(error.key, { text: '', message: error.message });
@@ -149,6 +166,7 @@ export class App {
       });
     }
     this.wanted = settings;
+    if (settings.deployed) this.forgetMessages();
     this.controls.restore(settings);
     this.form.show(settings);
     for (const [key, { text, message }] of refused) this.controls.error(key, message, text);
@@ -232,12 +250,19 @@ export class App {
     if (this.typed !== null && !keys.includes(this.typed.key)) this.typed = null;
     this.changed = keys.join();
     Object.assign(this.wanted, patch);
+    if (patch.deployed === true) this.forgetMessages();
     if (keys.every(isView) && this.run !== null) {
       this.form.show(this.wanted);
       this.budget.show(this.wanted, this.run.first.info.certificate);
       this.showMeasured(this.run);
       this.writeAddress();
     } else this.startAsBefore();
+  }
+
+  /** Removes messages, which may quote records. */
+  private forgetMessages(): void {
+    this.failures.clear();
+    clearNotice();
   }
 
   /** Starts another run at the step of the current one. */
@@ -334,11 +359,12 @@ export class App {
     const waits = error instanceof IncompleteError;
     if (run !== null && !waits) this.goBackTo(run);
     const remains = run === null || waits ? '' : 'The controls again show the current run.';
-    this.failures.show(error, typed, remains);
+    this.failures.show(error, typed, remains, this.wanted.deployed);
     this.typed = null;
   }
 
   private writeAddress(): void {
+    if (!this.isOpen) return;
     this.address.write(this.wanted, this.changed);
     byId<HTMLAnchorElement>('to-queries').hash = writeQueriesAddress(this.wanted);
     this.changed = '';

@@ -2,13 +2,21 @@
 
 type Child = Node | string | null | undefined | false;
 
-/** Creates an element with attributes and children. Attributes such as `onclick` add listeners. */
+/** Controls whose content a browser would write to its session files, to restore it later. */
+const restored: readonly string[] = ['input', 'select', 'textarea'];
+
+/**
+ * Creates an element with attributes and children. Attributes such as `onclick` add listeners. No
+ * control is restored by the browser: it may hold the user's own data. Firefox looks for
+ * `autocomplete` on the control itself, not on its form.
+ */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Record<string, unknown> = {},
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
+  if (restored.includes(tag)) element.setAttribute('autocomplete', 'off');
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value as EventListener);

@@ -9,6 +9,7 @@ import { parameterKey, parameterNames, sides } from '../controls/parameters.ts';
 import { SettingError, type Key } from '../controls/settings.ts';
 import { byId, h } from './dom.ts';
 import { LaneError } from './run.ts';
+import { hiddenReason } from './secrets.ts';
 
 /** Maps an option of the library to its control. */
 const controlOf: Record<string, Key> = {
@@ -40,6 +41,16 @@ function rootOf(path: string): string {
   return end < 0 ? path : path.slice(0, end);
 }
 
+/** Returns the option that the library names in an error. */
+function optionOf(error: unknown): string | undefined {
+  const refusal = error instanceof LaneError ? error.cause : error;
+  const { parameter } = (refusal ?? {}) as Refusal;
+  return parameter && rootOf(parameter);
+}
+
+const isAboutRecords = (error: unknown): boolean =>
+  ['label', 'labels', 'table', 'values'].includes(optionOf(error) ?? '');
+
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
@@ -48,9 +59,12 @@ export class Failures {
 
   constructor(private readonly controls: Controls) {}
 
-  /** `typed` is the last entry, which stays in its control to be corrected. */
-  show(error: unknown, typed: { key: Key; text: string } | null, remains: string): void {
-    const message = messageOf(error);
+  /**
+   * `typed` is the last entry, which stays in its control to be corrected. While secrets are hidden,
+   * what the library says about records, which it may quote, is hidden, too.
+   */
+  show(error: unknown, typed: { key: Key; text: string } | null, remains: string, deployed: boolean): void {
+    const message = deployed && isAboutRecords(error) ? hiddenReason : messageOf(error);
     for (const key of this.controlsOf(error)) {
       const text = typed?.key === key ? typed.text : undefined;
       if (this.controls.error(key, message, text)) break;
@@ -70,9 +84,7 @@ export class Failures {
   /** Controls beside which an error may be shown, best place first. */
   private controlsOf(error: unknown): Key[] {
     if (error instanceof SettingError) return [error.key];
-    const refusal = error instanceof LaneError ? error.cause : error;
-    const { parameter } = (refusal ?? {}) as Refusal;
-    const name = parameter && rootOf(parameter);
+    const name = optionOf(error);
     const keys: Key[] = [];
     if (error instanceof LaneError) {
       const own = parameterNames.find((one) => one === name);
@@ -99,4 +111,5 @@ export function showNotice(text: string, reasons: string[] = []): void {
 
 export function clearNotice(): void {
   byId('notice').hidden = true;
+  byId('notice').replaceChildren();
 }

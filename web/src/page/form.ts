@@ -73,6 +73,7 @@ export class Form {
 
   /** Shows the settings and the controls that apply to them. */
   show(settings: Settings): void {
+    this.controls.hide('noiseSeed', settings.deployed && settings.source === 'own');
     this.controls.show(settings);
     this.data.show(settings);
     const synthetic = settings.source === 'synthetic';

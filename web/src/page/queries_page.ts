@@ -4,7 +4,7 @@
 
 import 'uplot/dist/uPlot.min.css';
 import { Controls } from '../controls/controls.ts';
-import { defaults, isListed, rules, SettingError, type Key, type Settings } from '../controls/settings.ts';
+import { complete, defaults, isListed, restOf, rules, SettingError, type Key, type Settings } from '../controls/settings.ts';
 import { readAddress, writeQueriesAddress } from '../controls/url.ts';
 import { QueriesFigure } from '../figures/queries_figure.ts';
 import { downloadPicture } from '../share/download.ts';
@@ -14,8 +14,9 @@ import { byId } from './dom.ts';
 import { clearNotice, showNotice } from './failures.ts';
 
 export class QueriesPage {
+  private isOpen = false;
   private wanted: Settings = { ...defaults };
-  private readonly address = new Address(writeQueriesAddress);
+  private readonly address = new Address(writeQueriesAddress, restOf);
   private readonly controls = new Controls((key, text) => this.enter(key, text), 'ask');
   private readonly deployed = byId<HTMLInputElement>('queries-deployed');
   private readonly figure: QueriesFigure;
@@ -29,6 +30,7 @@ export class QueriesPage {
     );
     this.figure = new QueriesFigure(new Analyst(), { changed: (patch) => this.change(patch) });
     this.deployed.addEventListener('change', () => this.change({ deployed: this.deployed.checked }));
+    this.address.watch(() => this.isOpen && this.open());
     const save = byId<HTMLButtonElement>('queries-save');
     save.disabled = false;
     save.addEventListener('click', () => {
@@ -40,8 +42,11 @@ export class QueriesPage {
 
   /** Applies the settings in the address and reports those that cannot be used. */
   open(): void {
+    this.isOpen = true;
     const { settings, refused, unknown } = readAddress(location.hash);
     this.wanted = settings;
+    this.mark();
+    complete(settings, this.address.read());
     this.controls.restore(settings);
     const messages = unknown.map((name) => `there is no setting “${name}”`);
     for (const [key, { text, message }] of refused) {
@@ -69,14 +74,29 @@ export class QueriesPage {
     }
   }
 
+  /** Hides all secrets while another view is open, which may promise that none is in the document. */
+  leave(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.wanted.deployed = true;
+    this.show();
+  }
+
+  /** Says whose histogram it is, so that addresses leave out what reveals the user's own. */
+  private mark(): void {
+    this.wanted.source = this.figure.hasOwn ? 'own' : defaults.source;
+  }
+
   private change(patch: Partial<Settings>): void {
     Object.assign(this.wanted, patch);
+    this.mark();
     this.address.write(this.wanted, Object.keys(patch).join());
     this.show();
   }
 
   private show(): void {
     this.deployed.checked = this.wanted.deployed;
+    this.controls.hide('noiseSeed', this.wanted.deployed && this.figure.hasOwn);
     this.controls.show(this.wanted);
     this.figure.show(this.wanted);
   }

@@ -22,6 +22,7 @@ import { StatisticsFigure, type StatisticNumbers } from '../figures/statistics_f
 import { learningTable, sumsTable } from '../figures/tables.ts';
 import { Analyst } from './analyst.ts';
 import type { StatisticTable } from '../data/statistic_choice.ts';
+import { randomSeed } from '../data/random.ts';
 import { unitOf } from '../data/units.ts';
 import { byId, h, setText } from './dom.ts';
 import { messageOf } from './failures.ts';
@@ -99,6 +100,9 @@ export class Views {
   show(run: Run, settings: Settings, names: string[], table: StatisticTable | null): void {
     this.take(run);
     this.shown = { run, settings, names, table };
+    // Secrets may have been hidden: nothing drawn before stays.
+    this.quarter = -1;
+    this.lastTables = -Infinity;
     this.fillSumsView(this.shown);
     byId<HTMLSelectElement>('speed').value = rules.speed.write(settings.speed);
     byId<HTMLSelectElement>('learning-view').value = settings.learning;
@@ -132,7 +136,7 @@ export class Views {
     this.bar.showProgress(run);
     const facts = byId('facts');
     facts.hidden = settings.deployed || run.step === 0;
-    if (!facts.hidden) setText(facts.querySelector('span')!, factsOf(run, this.sums));
+    setText(facts.querySelector('span')!, facts.hidden ? '' : factsOf(run, this.sums));
     this.drawTables(false);
     const quarter = Math.floor((4 * run.step) / run.numSteps);
     if (quarter !== this.quarter || this.player.state !== 'playing') this.summarise();
@@ -230,7 +234,11 @@ export class Views {
   }
 
   private drawMini(): void {
-    if (this.shown === null || byId('mini').hidden) return;
+    if (this.shown === null) return;
+    if (byId('mini').hidden) {
+      this.mini.clear();
+      return;
+    }
     const { lines, range } = this.sums.miniature();
     this.mini.draw(lines, this.shown.run.numSteps, range);
   }
@@ -272,7 +280,7 @@ export class Views {
     ];
     for (const [id, make] of tables) {
       const details = byId<HTMLDetailsElement>(id);
-      if (details.open) details.querySelector('.scroll')!.replaceChildren(make());
+      details.querySelector('.scroll')!.replaceChildren(...(details.open ? [make()] : []));
     }
   }
 
@@ -307,7 +315,8 @@ export class Views {
     for (const id of ['draw-again', 'statistics-again']) {
       byId(id).addEventListener('click', () => {
         if (this.shown === null) return;
-        this.events.changed({ noiseSeed: this.shown.settings.noiseSeed + 1 });
+        const { source, noiseSeed } = this.shown.settings;
+        this.events.changed({ noiseSeed: source === 'own' ? randomSeed() : noiseSeed + 1 });
       });
     }
     for (const id of ['sums-numbers', 'learning-numbers']) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Exports numbers and pictures: a CSV whose first line records how they were made, the figures as
-// SVG, and the same run as programs and as a command.
+// SVG, and the same run as programs and as a command. While secrets are hidden, nothing of it has
+// them: neither the seed, whose noise anyone can subtract, nor programs, which contain the seed.
 
+import type { Settings } from '../controls/settings.ts';
 import { byId, h } from '../page/dom.ts';
 import type { Run } from '../page/run.ts';
+import { hiddenNote } from '../page/secrets.ts';
 import type { StatisticNumbers } from '../figures/statistics_figure.ts';
 import { csvCell } from '../../../wasm/src/shared/csv.ts';
 import type { Picture } from '../figures/picture.ts';
@@ -30,6 +33,30 @@ export interface Exported {
   statistics: StatisticNumbers | null;
 }
 
+const warning =
+  'This is a demonstration, not a private release: its noise comes from a seed, and whoever knows or ' +
+  'guesses the seed can subtract it.';
+
+/**
+ * Returns a comment that holds everything about a file as JSON. A spreadsheet splits it at commas
+ * and quotes; no text in it begins one of its cells or looks like a formula there.
+ */
+export function commentOf(header: object): string {
+  const json = JSON.stringify(header).replace(/"(?:[^"\\]|\\.)*"/g, (text) =>
+    text.replace(/,|(?<=^")[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/g, (letter) => {
+      return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    }),
+  );
+  return `# ${json}`;
+}
+
+/** Returns settings and address; while secrets are hidden, without what reveals them. */
+function aboutOf(settings: Settings, address: string, deployed: boolean): object {
+  if (!deployed) return { address, settings };
+  const { noiseSeed: _noise, streamSeed: _stream, histogram: _counts, ...shown } = settings;
+  return { settings: shown };
+}
+
 /**
  * Returns the numbers of all steps so far. The first line is a comment that holds all parameters as
  * JSON.
@@ -42,7 +69,7 @@ function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Ex
     certificate: history.info.certificate,
     ...(bands === undefined ? {} : { simultaneousBand: bands[i] }),
   }));
-  const header = { library: 'dp-ftrl', version, address, settings: run.settings, lanes };
+  const header = { library: 'dp-ftrl', version, warning, ...aboutOf(run.settings, address, deployed), lanes };
   const names = ['step'];
   const each = (name: string): string[] =>
     Array.from({ length: dimension }, (_, k) => `${name}_${k + 1}`);
@@ -52,7 +79,7 @@ function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Ex
     if (bands !== undefined) names.push(`every_step${lane}`);
     if (!deployed) names.push(...each(`true${lane}`));
   }
-  const lines = [`# ${JSON.stringify(header)}`, names.join(',')];
+  const lines = [commentOf(header), names.join(',')];
   for (let step = 0; step < run.step; ++step) {
     const cells: number[] = [step + 1];
     for (const [i, { sums: history }] of run.lanes.entries()) {
@@ -68,10 +95,13 @@ function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Ex
 }
 
 /** Returns the numbers of Figure 6 in the same form. */
-function statisticsOf({ version, address }: Exported, { settings, numSteps, timeOf, columns }: StatisticNumbers): string {
-  const header = { library: 'dp-ftrl', version, address, settings };
+function statisticsOf(
+  { version, address, deployed }: Exported,
+  { settings, numSteps, timeOf, columns }: StatisticNumbers,
+): string {
+  const header = { library: 'dp-ftrl', version, warning, ...aboutOf(settings, address, deployed) };
   const names = ['step', ...(timeOf === null ? [] : ['time']), ...columns.map(({ name }) => name)];
-  const lines = [`# ${JSON.stringify(header)}`, names.map(csvCell).join(',')];
+  const lines = [commentOf(header), names.map(csvCell).join(',')];
   for (let step = 1; step <= numSteps; ++step) {
     const time = timeOf === null ? [] : [timeOf(step - 1)];
     // The mean of no records is undefined, so its cell is empty.
@@ -141,9 +171,7 @@ export function connectExport(taken: () => Exported | null): void {
   byId('export-open').addEventListener('click', () => {
     const exported = taken();
     if (exported === null) return;
-    const { run, file } = exported;
-    const source: SnippetSource = { options: run.optionsOf(run.lanes[0]!), file };
-    const [javascript, command] = [javascriptOf(source), commandOf(source)];
+    const { run, file, deployed } = exported;
     const save = h('button', { type: 'button', id: 'export-csv', class: 'primary' }, 'Download CSV');
     save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported), 'text/csv'));
     const { statistics } = exported;
@@ -153,13 +181,26 @@ export function connectExport(taken: () => Exported | null): void {
     );
     byId('export-parts').replaceChildren(
       h('p', { class: 'tools' }, save, others),
+      h('p', { class: 'hint' }, warning),
       figures(exported.pictures),
-      (file && tableOf(file)) ?? '',
-      snippet('export-javascript', 'The same in JavaScript', javascript),
-      command === null
-        ? h('p', { class: 'hint' }, `The command releases tables, and ${withoutCommand(file)}.`)
-        : snippet('export-command', 'The same as a command', command),
+      ...(deployed ? [hiddenNote('Table, seed and programs are')] : elsewhere(run, file)),
     );
     dialog.showModal();
   });
+  // Its parts belong to the run at that time, and hold secrets that may be hidden later.
+  dialog.addEventListener('close', () => byId('export-parts').replaceChildren());
+  window.addEventListener('hashchange', () => dialog.close());
+}
+
+/** Returns the table, and the run as programs and as a command. */
+function elsewhere(run: Run, file: Source | null): (HTMLElement | string)[] {
+  const source: SnippetSource = { options: run.optionsOf(run.lanes[0]!), file };
+  const [javascript, command] = [javascriptOf(source), commandOf(source)];
+  return [
+    (file && tableOf(file)) ?? '',
+    snippet('export-javascript', 'The same in JavaScript', javascript),
+    command === null
+      ? h('p', { class: 'hint' }, `The command releases tables, and ${withoutCommand(file)}.`)
+      : snippet('export-command', 'The same as a command', command),
+  ];
 }

@@ -7,7 +7,7 @@ export const PAGE = `dp-ftrl page [FILE.csv] [--port N]
 Serves the interactive page of dp-ftrl on this machine and prints its address: streams, mechanisms
 and their noise to explore, and FILE.csv (or standard input, as -) opened in its laboratory. It
 shows true sums beside private ones, so it is for those who may see the rows. Only programs on this
-machine can load it, and only with the printed address; the page itself contacts nobody. Ctrl-C
+machine can load it, and only with the printed address; the page itself sends nothing. Ctrl-C
 stops it.
 
   --port N         a fixed port of 127.0.0.1. Default: 0, any free one
