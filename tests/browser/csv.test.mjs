@@ -162,8 +162,10 @@ test('a bad table is refused with the reason, and the last good run stays', asyn
     ],
     ['a,b\n', /^there is no row below the header$/],
     ['1,2\n3,4\n', /^the first row must name the columns, but all its cells are numbers$/],
-    ['a,a\n1,2\n', /^the header row has “a” twice$/],
-    ['a,\n1,2\n', /^the header row has no name for column 2$/],
+    ['a,b,a\n1,2,3\n', /^the header has more than one column “a”: cells 1 and 3$/],
+    [',\n1,2\n', /^the cells of the first row are empty; they must name the columns$/],
+    ['[{"a":1},{"a":2}]\n', /^the text is a JSON array: write one object per line, as by jq/],
+    ['{"a":1}\n{"a":2}\n', /^the text is JSON: write it as CSV, or read it with the command$/],
     ['name\nx\ny\n', /^no column has a number in it$/],
     ['a,b\n"1,2\n', /^the text is not CSV: /],
   ]) {
@@ -503,15 +505,34 @@ test('a file that is not UTF-8 is refused, and a choice of own data survives oth
   await settled(page);
   assert.equal(await page.$eval('#set-source', (select) => select.value), 'own');
   assert.equal(await page.$eval('.drop', (box) => box.hidden), false);
-  await page.evaluate(() => {
-    const transfer = new DataTransfer();
-    transfer.items.add(new File([Uint8Array.of(97, 10, 0xff)], 'latin.csv'));
-    document.body.dispatchEvent(
-      new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
-    );
-  });
-  await page.waitForFunction(() => !document.getElementById('set-source-error').hidden);
-  assert.equal(await textOf(page, '#set-source-error'), 'latin.csv must be text in UTF-8');
+  for (const [bytes, message] of [
+    [[97, 10, 0xff], /^own\.csv is not UTF-8 text, but perhaps Latin-1: save it as UTF-8, as by iconv/],
+    [[0x1f, 0x8b, 8], /^own\.csv is compressed by gzip: decompress it first, as by gunzip$/],
+    [[0xff, 0xfe, 97, 0, 10, 0], /^own\.csv is text in UTF-16: save it as UTF-8/],
+    [[0x50, 0x4b, 3, 4], /^own\.csv is an Excel workbook \(xlsx\) or another zip archive: save its sheet as CSV/],
+    [[0x50, 0x41, 0x52, 0x31], /^own\.csv is a Parquet file: write it as CSV/],
+  ]) {
+    await page.evaluate((given) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([Uint8Array.from(given)], 'own.csv'));
+      document.body.dispatchEvent(
+        new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
+      );
+    }, bytes);
+    const isSaid = (source) => new RegExp(source).test(document.getElementById('set-source-error').textContent);
+    await page.waitForFunction(isSaid, {}, message.source);
+  }
+  await page.close();
+});
+
+test('a column without a name is left out, with a notice', async () => {
+  const { page, said } = await open('steps=30');
+  await paste(page, ',year,volume,\n0,1871,1120,\n1,1873,1160,\n2,1875,1161,\n');
+  await page.waitForSelector('#clip-guide:not([hidden]) .ask');
+  assert.match(await textOf(page, '#set-columns-hint'), /^The table has no names for columns 1 and 4, which are left out\./);
+  const names = await page.$$eval('.columns input[type=checkbox]', (all) => all.map((one) => one.value));
+  assert.deepEqual(names, ['year', 'volume']);
+  assert.deepEqual(said, []);
   await page.close();
 });
 

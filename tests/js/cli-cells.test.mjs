@@ -8,6 +8,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
@@ -275,4 +276,55 @@ test('headers: two columns with one name are refused by number where one of them
   assert.match(await printed([...release, '--column', 'b'], input), /^step,b,std/);
   await fails([...release, '--column', 'b', ...persons.with(1, 'a')], 2, /more than one column "a": cells 1 and 4/, { input });
   await fails(['count', ...seen, '--time-column', 'a', '--bucket', 'day'], 2, /more than one column "a"/, { input });
+});
+
+const utf16 = (text, swap) => {
+  const bytes = Buffer.from(text, 'utf16le');
+  return swap ? bytes.swap16() : bytes;
+};
+/** Files that are no table in UTF-8, by their first bytes. */
+const FILES = [
+  [Buffer.concat([Buffer.from([0xff, 0xfe]), utf16('a\n1\n')]), /is text in UTF-16: save it as UTF-8/],
+  [Buffer.concat([Buffer.from([0xfe, 0xff]), utf16('a\n1\n', true)]), /is text in UTF-16/],
+  [utf16('a\n1\n'), /is text in UTF-16/],
+  [utf16('a\n1\n', true), /is text in UTF-16/],
+  [Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]), /is text in UTF-(16|32)/],
+  [gzipSync('a\n1\n'), /is compressed by gzip: decompress it first, as by gunzip/],
+  [Buffer.from('BZh91AY'), /is compressed by bzip2/],
+  [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), /is compressed by xz/],
+  [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 4]), /is compressed by zstd/],
+  [Buffer.from('PK\x03\x04\x14\0'), /is an Excel workbook \(xlsx\) or another zip archive: save its sheet as CSV/],
+  [Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), /is an Excel workbook \(xls\): save its sheet as CSV/],
+  [Buffer.from('PAR1\x15\x04'), /is a Parquet file: write it as CSV/],
+  [Buffer.from('ARROW1\0\0'), /is an Arrow file/],
+  [Buffer.from('SQLite format 3\0'), /is an SQLite database/],
+  [Buffer.from('%PDF-1.7\n'), /is a PDF/],
+  [Buffer.from('stra\xdfe\n1\n', 'latin1'), /is not UTF-8 text, but perhaps Latin-1: .* iconv -f WINDOWS-1252 -t UTF-8/],
+  [Buffer.from('a\n1\n2\n\xe4\n', 'latin1'), /is not UTF-8 text, but perhaps Latin-1/],
+  [Buffer.from('[{"a":1},{"a":2}]\n'), /is a JSON array: write one object per line, as by jq -c "\.\[\]"/],
+  [Buffer.from('\ufeff[\n  {\n "a":1}]\n'), /is a JSON array/],
+  [Buffer.from('{"a":1}\n{"a":2}\n'), /is JSON, not CSV: give --format jsonl/],
+];
+
+test('files: what is no table in UTF-8 is named by its first bytes, with what to do', async () => {
+  for (const [args] of [
+    [['release', ...seen, '--clip', '5']],
+    [['count', ...seen, '--time-column', 'a', '--bucket', 'day']],
+    [['histogram', ...seen, '--by', 'a', '--domain', '1,2']],
+    [['queries', '--workload', 'identity', '--column', 'a', '--domain', '1,2', ...seen]],
+    [['learn', '--label', 'a', ...seen]],
+    [['predict', '--model', model, '--quiet']],
+  ]) {
+    for (const [bytes, message] of FILES) {
+      await fails(args, 2, new RegExp(`the input ${message.source}`), { input: bytes });
+    }
+  }
+  const path = join(folder, 'table.csv');
+  for (const [bytes, message] of FILES) {
+    writeFileSync(path, bytes);
+    await fails(['release', ...seen, '--clip', '5', path], 2, message);
+  }
+  await fails(['release', ...seen, '--clip', '5', '--format', 'jsonl'], 2, /is a JSON array/, { input: '[{"a":1}]' });
+  // Tables that only look a little like them.
+  for (const input of ['[a],{b}\n1,2\n', 'PK,BZ\n1,2\n', '\ufeffa,b\n1,2\n']) await printed(['release', ...seen, '--clip', '5', '--column', input.split(/[\ufeff,]/).find(Boolean)], input);
 });

@@ -5,6 +5,8 @@
 
 import type { LossName, Table } from 'dp-ftrl';
 import { CsvFault, CsvParser, isBlank, quotedCell, seenSeparators } from '../../../wasm/src/shared/csv.ts';
+import { JSON_ARRAY, kindOfText } from '../../../wasm/src/shared/file-kind.ts';
+import { cellsText, placesOf, unnamedText } from '../../../wasm/src/shared/header.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
 
@@ -47,6 +49,8 @@ export interface Csv {
   /** 1-based line of each row in the text. */
   lines: Int32Array;
   columns: Column[];
+  /** Says which columns are left out because they have no name; null if none is. */
+  unnamed: string | null;
 }
 
 const maxRows = 100_000;
@@ -76,9 +80,13 @@ function faultText(csv: Csv, { name, faults }: Column): string | null {
 }
 
 function checkHeader(names: string[]): void {
-  for (const [i, name] of names.entries()) {
-    if (name === '') throw new CsvError(`the header row has no name for column ${i + 1}`);
-    if (names.indexOf(name) !== i) throw new CsvError(`the header row has “${name}” twice`);
+  if (names.every((name) => name === '')) {
+    throw new CsvError('the cells of the first row are empty; they must name the columns');
+  }
+  for (const name of names.filter((each) => each !== '')) {
+    const [first, second] = placesOf(names, name);
+    if (second === undefined) continue;
+    throw new CsvError(`the header has more than one column “${name}”: ${cellsText(first, second)}`);
   }
   if (names.every((name) => parseNumber(name) !== undefined)) {
     throw new CsvError('the first row must name the columns, but all its cells are numbers');
@@ -92,7 +100,7 @@ class Builder {
   private numRagged = 0;
   private firstRagged = '';
 
-  constructor(names: string[]) {
+  constructor(private readonly names: string[]) {
     this.columns = names.map((name) => ({ name, values: [], faults: [], written: [] }));
   }
 
@@ -126,11 +134,10 @@ class Builder {
     if (numRows > maxRows) {
       throw new CsvError(`at most ${grouped(maxRows)} rows fit, got ${grouped(numRows)}`);
     }
-    const columns = this.columns.map((column) => ({
-      ...column,
-      values: Float64Array.from(column.values),
-    }));
-    return { numRows, lines: Int32Array.from(this.lines), columns };
+    const named = this.columns.filter(({ name }) => name !== '');
+    const columns = named.map((column) => ({ ...column, values: Float64Array.from(column.values) }));
+    const unnamed = unnamedText(this.names) ?? null;
+    return { numRows, lines: Int32Array.from(this.lines), columns, unnamed };
   }
 }
 
@@ -161,6 +168,9 @@ export function* csvInPieces(text: string, options: ParseOptions = {}): Generato
     throw new CsvError(`the text must be at most ${maxBytes / 1e6} MB, got ${text.length} bytes`);
   }
   if (text.trim() === '') throw new CsvError('the text is empty');
+  const json = kindOfText(text);
+  if (json === 'array') throw new CsvError(`the text ${JSON_ARRAY}, and read that with the command`);
+  if (json === 'object') throw new CsvError('the text is JSON: write it as CSV, or read it with the command');
   try {
     let builder: Builder | undefined;
     for (const { records, share } of recordsOf(text)) {

@@ -62,6 +62,7 @@ function without(csv: Csv, { faults }: Column): Csv {
       .filter(({ row }) => !isOut.has(row))
       .map(({ row, text }) => ({ row: place[row]!, text }));
   return {
+    ...csv,
     numRows,
     lines: csv.lines.filter((_, row) => !isOut.has(row)),
     columns: csv.columns.map((column) => ({

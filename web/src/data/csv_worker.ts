@@ -2,6 +2,7 @@
 
 // Parses a CSV off the main thread: takes bytes or text, and returns columns.
 
+import { FIRST_BYTES, kindOfFile, NOT_UTF_8 } from '../../../wasm/src/shared/file-kind.ts';
 import { CsvError, csvInPieces, RaggedError, type Csv, type ParseOptions } from './csv.ts';
 
 export interface CsvRequest {
@@ -38,10 +39,12 @@ export async function readCsv(
 }
 
 function decode(bytes: ArrayBuffer, name: string): string {
+  const kind = kindOfFile(new Uint8Array(bytes, 0, Math.min(FIRST_BYTES, bytes.byteLength)));
+  if (kind !== undefined) throw new CsvError(`${name} ${kind}`);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new CsvError(`${name} must be text in UTF-8`);
+    throw new CsvError(`${name} ${NOT_UTF_8}`);
   }
 }
 

@@ -464,7 +464,8 @@ export class DataPanel {
     if (clipNorm === null) this.clipped.textContent = ''; // The text describes the current run.
     this.columns.show(csv, chosen, label, { units: this.settings!.units, isHidden: this.hides });
     const skipped = this.columns.numTexts(csv);
-    const note = skipped > 0 ? `${skipped} more without numbers. ` : '';
+    const unnamed = csv.unnamed === null ? '' : `The table ${csv.unnamed}. `;
+    const note = `${unnamed}${skipped > 0 ? `${skipped} more without numbers. ` : ''}`;
     this.controls.hint('columns', `${note}Several columns are clipped together, in ℓ₂.`);
     const options = offered(csv).map(({ name }) => h('option', { value: name }, name));
     this.label.replaceChildren(h('option', { value: noLabel }, 'none'), ...options);

@@ -3,6 +3,8 @@
 // Parses the bytes of the input into records.
 
 import { CsvFault, CsvParser, type CsvRecord } from '../../shared/csv.js';
+import { FIRST_BYTES, JSON_ARRAY, kindOfFile, kindOfText, NOT_UTF_8 } from '../../shared/file-kind.js';
+import { joined } from '../../shared/joined.js';
 import { Misuse } from '../failure.js';
 import type { Delimiter } from './delimiter.js';
 import type { TableFormat } from './format.js';
@@ -23,17 +25,47 @@ function parsed(read: () => CsvRecord[], isOther: boolean): CsvRecord[] {
   }
 }
 
+/** Refuses the first bytes of a file that is no text in UTF-8, by its kind. */
+function requireText(first: Uint8Array): void {
+  const kind = kindOfFile(first);
+  if (kind !== undefined) throw new Misuse(`the input ${kind}`, { code: 'other_format' });
+}
+
+/** Refuses the first characters of JSON where CSV is expected, and of an array in any case. */
+function requireFormat(beginning: string, kind: TableFormat['kind']): void {
+  const json = kindOfText(beginning);
+  if (json === 'array') throw new Misuse(`the input ${JSON_ARRAY}`, { code: 'other_format' });
+  if (json === undefined || kind === 'jsonl') return;
+  throw new Misuse('the input is JSON, not CSV: give --format jsonl', { code: 'other_format' });
+}
+
 /** Decodes a stream of bytes chunk by chunk; the last text may be empty. */
-export async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+export async function* textOf(
+  bytes: AsyncIterable<Uint8Array>,
+  kind: TableFormat['kind'],
+): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decode = (piece?: Uint8Array) => {
     try {
       return piece ? decoder.decode(piece, { stream: true }) : decoder.decode();
     } catch {
-      throw new Misuse('the input is not UTF-8 text', { code: 'not_utf8' });
+      throw new Misuse(`the input ${NOT_UTF_8}`, { code: 'not_utf8' });
     }
   };
-  for await (const piece of bytes) yield decode(piece);
+  let first = new Uint8Array();
+  let beginning = '';
+  for await (const piece of bytes) {
+    if (first.length < FIRST_BYTES) {
+      first = joined([first, piece.subarray(0, FIRST_BYTES - first.length)]);
+      requireText(first);
+    }
+    const text = decode(piece);
+    if (beginning.length < FIRST_BYTES) {
+      beginning += text.slice(0, FIRST_BYTES);
+      requireFormat(beginning, kind);
+    }
+    yield text;
+  }
   yield decode();
 }
 
@@ -54,7 +86,7 @@ export async function* csvRecords(
   let parser = delimiter ? undefined : new CsvParser();
   let waiting = '';
   let isOther: boolean | undefined;
-  for await (const text of textOf(bytes)) {
+  for await (const text of textOf(bytes, 'csv')) {
     waiting += text;
     isOther ??= waiting === '' ? undefined : OTHER_KIND.test(waiting);
     const ready = (parser ??= parserOf(delimiter!, waiting, false));
@@ -79,7 +111,7 @@ async function* jsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Ta
       if (records.length > 0) yield records;
     }
   }
-  for await (const text of textOf(bytes)) yield* all(lines.push(text));
+  for await (const text of textOf(bytes, 'jsonl')) yield* all(lines.push(text));
   yield* all(lines.end());
 }
 

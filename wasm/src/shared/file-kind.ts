@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Recognises files that are no table in UTF-8 by their first bytes, for the command and the page.
+
+/** Number of first bytes that tell the kind of a file. */
+export const FIRST_BYTES = 64;
+
+const UTF_16 = 'is text in UTF-16: save it as UTF-8, as by iconv -f UTF-16 -t UTF-8';
+const UTF_32 = 'is text in UTF-32: save it as UTF-8, as by iconv -f UTF-32 -t UTF-8';
+const PACKED = 'decompress it first';
+
+/** Beginnings of files in hexadecimal, and what they are. */
+const BEGINNINGS: readonly (readonly [hex: string, what: string])[] = [
+  ['fffe0000', UTF_32],
+  ['0000feff', UTF_32],
+  ['fffe', UTF_16],
+  ['feff', UTF_16],
+  ['1f8b', `is compressed by gzip: ${PACKED}, as by gunzip`],
+  ['425a68', `is compressed by bzip2: ${PACKED}`],
+  ['fd377a585a', `is compressed by xz: ${PACKED}`],
+  ['28b52ffd', `is compressed by zstd: ${PACKED}`],
+  ['504b0304', 'is an Excel workbook (xlsx) or another zip archive: save its sheet as CSV in UTF-8'],
+  ['504b0506', 'is an empty zip archive'],
+  ['d0cf11e0', 'is an Excel workbook (xls): save its sheet as CSV in UTF-8'],
+  ['50415231', 'is a Parquet file: write it as CSV, as by pandas.read_parquet(...).to_csv(..., index=False)'],
+  ['4152524f5731', 'is an Arrow file: write it as CSV, as by pandas.read_feather(...).to_csv(..., index=False)'],
+  ['53514c69746520', 'is an SQLite database: write its table as CSV'],
+  ['25504446', 'is a PDF: write its table as CSV'],
+];
+
+const hexOf = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** True if every second byte is 0, as of Latin letters in UTF-16 without a mark. */
+function isWide(bytes: Uint8Array): boolean {
+  if (bytes.length < 4) return false;
+  const zeros = [0, 1].map((first) => bytes.filter((_, i) => i % 2 === first).every((byte) => byte === 0));
+  return zeros[0] !== zeros[1];
+}
+
+/** Says, of a file, what it is and what to do, if it is no table in UTF-8. */
+export function kindOfFile(first: Uint8Array): string | undefined {
+  const hex = hexOf(first.subarray(0, 8));
+  const known = BEGINNINGS.find(([beginning]) => hex.startsWith(beginning))?.[1];
+  return known ?? (isWide(first.subarray(0, FIRST_BYTES)) ? UTF_16 : undefined);
+}
+
+/** Says, of a text, that it is JSON where CSV or JSON lines were expected. */
+export function kindOfText(text: string): 'array' | 'object' | undefined {
+  if (/^\uFEFF?\s*\[\s*[[{"\]]/.test(text)) return 'array';
+  return /^\uFEFF?\s*\{\s*["}]/.test(text) ? 'object' : undefined;
+}
+
+export const JSON_ARRAY = 'is a JSON array: write one object per line, as by jq -c ".[]"';
+
+/** Says, of a file, that its bytes are no UTF-8, and how to mend the likely cause. */
+export const NOT_UTF_8 =
+  'is not UTF-8 text, but perhaps Latin-1: save it as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8';
