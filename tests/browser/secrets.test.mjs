@@ -4,10 +4,24 @@
 // in its address or in anything that it exports, whatever was open, drawn or pasted before.
 
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
-import { changes, enter, openPage, reveal, savedPanels, settled, startSite, textOf } from './support.mjs';
+import {
+  changes,
+  enter,
+  launchFirefox,
+  openPage,
+  reveal,
+  savedPanels,
+  settled,
+  startSite,
+  textOf,
+  withoutFirefox,
+} from './support.mjs';
 
 const { site, browser, open } = await startSite();
 const library = await load();
@@ -518,4 +532,38 @@ test('secrets: the policy blocks what the page says that it blocks', async () =>
   other.close();
   other.closeAllConnections();
   await page.close();
+});
+
+test('secrets: Firefox writes no pasted table to its session files', { skip: withoutFirefox }, async () => {
+  const userDataDir = await mkdtemp(path.join(os.tmpdir(), 'dp-ftrl-session-'));
+  const extraPrefsFirefox = { 'browser.sessionstore.interval': 300, 'browser.sessionstore.resume_from_crash': true };
+  const firefox = await launchFirefox({ userDataDir, extraPrefsFirefox });
+  try {
+    const page = await firefox.newPage();
+    await page.goto(`${site.url}#mechanism=square-root&steps=40`);
+    await page.waitForSelector('#csv-text');
+    // The fields of the page, and one of another kind, which shows that the search finds what is kept.
+    await page.evaluate(() => {
+      document.getElementById('set-source').value = 'own';
+      document.getElementById('set-source').dispatchEvent(new Event('change'));
+      document.body.append(Object.assign(document.createElement('textarea'), { id: 'kept' }));
+      for (const [id, value] of [['csv-text', 'zebra,x\n987654,2\n'], ['set-range', '987654:987655'], ['kept', 'okapi']]) {
+        const field = document.getElementById(id);
+        field.value = value;
+        field.dispatchEvent(new Event('input', { bubbles: true }));
+      }
+    });
+    await page.focus('#kept');
+    await page.keyboard.type('quagga'); // Only what a user types makes Firefox look at the fields.
+    const read = () => readFile(path.join(userDataDir, 'sessionstore-backups/recovery.jsonlz4'), 'latin1').catch(() => '');
+    let kept = '';
+    for (const end = Date.now() + 60_000; !kept.includes('quagga') && Date.now() < end; kept = await read()) {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    assert.match(kept, /quagga/, 'the session is written');
+    for (const text of ['987654', 'zebra']) assert.ok(!kept.includes(text), text);
+  } finally {
+    await firefox.close();
+    await rm(userDataDir, { recursive: true });
+  }
 });

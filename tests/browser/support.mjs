@@ -151,8 +151,8 @@ const firefox = [process.env.DPFTRL_FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/f
 /** Reason why tests in Firefox are skipped, or false. */
 export const withoutFirefox = firefox === undefined && 'there is no Firefox';
 
-export async function launchFirefox() {
-  const options = { browser: 'firefox', executablePath: firefox, headless: true };
+export async function launchFirefox(more = {}) {
+  const options = { browser: 'firefox', executablePath: firefox, headless: true, ...more };
   const browser = await puppeteer.launch(options);
   console.log(`browser: ${await browser.version()}`);
   return browser;
