@@ -59,7 +59,8 @@ export const hints: Partial<Record<Key, string>> = {
     'Share of its last update that descent repeats, from 0 to below 1. At 0 it agrees with FTRL ' +
     'until the weights are projected.',
   noiseSeed:
-    'Fixed, so that a link shows the same picture. A real release takes its key from the system.',
+    'Fixed, so that a link shows the same picture; for your own data random and in no link. A real ' +
+    'release takes its key from the system.',
   measured: 'The column to measure, with one number per record.',
   range:
     'Lowest and highest value, as in 0:90; others are clipped to it. It is public: take it from what you know, ' +
