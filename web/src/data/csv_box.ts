@@ -15,8 +15,8 @@ export interface CsvBoxEvents {
 
 const placeholder = 'day,visits,bought\n1,14,0\n2,9,1';
 const promise =
-  'It is read in this tab, and the page sends nothing. Neither it nor its columns, horizon, clip norm and ' +
-  'seed are part of the address that “Copy link” copies and the history keeps.';
+  'It is read in this tab, and the page sends nothing. Neither it nor its columns, clip norm and seed are ' +
+  'in the address that “Copy link” copies.';
 
 export interface CsvBoxOptions {
   /** Prefix of ids. */

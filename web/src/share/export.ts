@@ -34,8 +34,7 @@ export interface Exported {
 }
 
 const warning =
-  'This is a demonstration, not a private release: its noise comes from a seed, and whoever knows or ' +
-  'guesses the seed can subtract it.';
+  'This is a demonstration, not a private release: whoever knows or guesses its seed can subtract the noise.';
 
 /**
  * Returns a comment that holds everything about a file as JSON. A spreadsheet splits it at commas
@@ -43,7 +42,7 @@ const warning =
  */
 export function commentOf(header: object): string {
   const json = JSON.stringify(header).replace(/"(?:[^"\\]|\\.)*"/g, (text) =>
-    text.replace(/,|(?<=^")[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/g, (letter) => {
+    text.replace(/,|(?<=^")[=+\-@\uff1d\uff0b\uff0d\uff20]/g, (letter) => {
       return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
     }),
   );
