@@ -328,3 +328,68 @@ test('files: what is no table in UTF-8 is named by its first bytes, with what to
   // Tables that only look a little like them.
   for (const input of ['[a],{b}\n1,2\n', 'PK,BZ\n1,2\n', '\ufeffa,b\n1,2\n']) await printed(['release', ...seen, '--clip', '5', '--column', input.split(/[\ufeff,]/).find(Boolean)], input);
 });
+
+/** Measurements of birds, in millimetres and grams: all far beyond 1. */
+const BIRDS = Array.from({ length: 300 }, (_, i) => {
+  const isHeavy = (i * 7) % 10 < 4;
+  return { bill: 40 + (i % 9) + (isHeavy ? 6 : 0), mass: 3500 + 40 * (i % 11) + (isHeavy ? 1200 : 0), isHeavy };
+});
+const birds = (labelOf) =>
+  `bill,mass,heavy\n${BIRDS.map((bird) => `${bird.bill},${bird.mass},${labelOf(bird.isHeavy)}\n`).join('')}`;
+const learn = ['learn', '--label', 'heavy', '--epsilon', '4', '--delta', '1e-5'];
+
+test('labels: yes and no, true and false are 1 and 0 in any case of letters', async () => {
+  const numbers = birds(Number);
+  for (const [yes, no] of [['yes', 'no'], ['Yes', 'No'], ['True', 'False'], ['TRUE', 'FALSE'], ['true', 'false'], [' yes ', 'no']]) {
+    const texts = birds((isHeavy) => (isHeavy ? yes : no));
+    for (const more of [[], ['--loss', 'hinge'], ['--clip', '1'], ['--loss', 'softmax', '--classes', '2']]) {
+      const args = [...learn, '--seed', '2', '--quiet', '--range', 'bill=30:60', '--range', 'mass=2500:6500', '--json', ...more];
+      assert.equal(await printed(args, texts), await printed(args, numbers), `${yes} ${more}`);
+    }
+  }
+});
+
+test('labels: other texts, and more than two classes, are refused with what to do', async () => {
+  const quiet = [...learn, '--seed', '2', '--quiet', '--range', '*=0:9000'];
+  const place = /row 1 \(line 2\), column "heavy" /;
+  const of = (words) => new RegExp(`${place.source}${words}`);
+  const names = birds((isHeavy) => (isHeavy ? 'Gentoo' : 'Adelie'));
+  await fails(quiet, 2, of('is not a class: write the two classes as 0 and 1 \\(no and yes.*--loss softmax --classes K$'), { input: names });
+  await fails([...quiet, '--loss', 'softmax', '--classes', '3'], 2, of('is not a class: write the classes as 0 to 2$'), { input: names });
+  await fails([...quiet, '--loss', 'huber'], 2, of('is not a number: classes as labels need --loss logistic, hinge or softmax$'), { input: names });
+  await fails([...quiet, '--loss', 'huber'], 2, of('is not a number'), { input: birds((isHeavy) => (isHeavy ? 'yes' : 'no')) });
+  const many = /row \d+ \(line \d+\): label must be -1, 0 or 1; for more classes give --loss softmax --classes K$/;
+  await fails(quiet, 2, many, { input: birds((isHeavy) => (isHeavy ? 2 : 0)) });
+  // A feature that is no number is no class.
+  await fails(quiet, 2, /column "bill" is not a number; --column NAME picks columns/, { input: birds(Number).replace('\n4', '\nyes') });
+  const range = [...learn, '--range', 'heavy=0:1'];
+  await fails(range, 2, /--range is for features, and "heavy" is the label, which is not scaled: --clip C bounds/, { input: birds(Number) });
+  const squared = [...learn, '--loss', 'squared', '--range', '*=0:9000'];
+  await fails(squared, 2, /--loss squared has unbounded slopes: give --clip; --clip C bounds what a label does/, { input: birds(Number) });
+});
+
+test('labels: features without a range are named in a warning that survives --quiet', async () => {
+  const input = birds(Number);
+  const file = join(folder, 'birds.csv');
+  writeFileSync(file, input);
+  const warning = (names) => new RegExp(`warning: without --range, numbers beyond \\[-1, 1\\] count as -1 or 1 in ${names}: the model may be no better than a constant; give each --range`);
+  for (const from of [[file], ['--batch', '10'], ['--no-precondition', file]]) {
+    for (const [ranges, names] of [
+      [[], '"bill", "mass"'],
+      [['--range', 'bill=30:60'], '"mass"'],
+      [['--range', '*=0:9000'], undefined],
+    ]) {
+      for (const quiet of [[], ['--quiet']]) {
+        const { code, stdout, stderr } = await dpFtrl([...learn, ...ranges, ...quiet, ...from], { input });
+        assert.equal(code, 0, stderr);
+        if (names) assert.match(stderr, warning(names));
+        else assert.doesNotMatch(stderr, /without --range/);
+        assert.match(stdout, /^weights are for\s+features scaled from their range to \[-1, 1\]$/m);
+      }
+    }
+  }
+  // With ranges the model is far better than a constant, and without them no better: 60 % are light.
+  const accuracy = async (...more) => JSON.parse((await dpFtrl([...learn, '--test', file, '--show-nonprivate', '--seed', '2', '--json', ...more, file])).stdout).test.accuracy;
+  assert.ok((await accuracy('--range', 'bill=30:60', '--range', 'mass=2500:6500')) > 0.9);
+  assert.ok((await accuracy()) <= 0.6);
+});

@@ -42,6 +42,8 @@ interface Prepared extends Opened {
   how: How;
   /** Clauses of the guarantee about features without a range and about chosen settings. */
   notes: string;
+  /** Warning about features without a range, if they are clipped. */
+  warning: string | undefined;
   /** Reason why second moments are not estimated first, or ''. */
   without: string;
   /** Rows of --test. */
@@ -108,12 +110,12 @@ async function prepare(
   const isSearched = state === undefined && !quiet;
   const found = isSearched ? await findFirst(dp, how, `learn: ${chosen.name}`) : how;
   const { setup } = settings;
-  const unscaled = unscaledText(args, problem.inputs, setup);
+  const { note, warning } = unscaledText(args, problem.inputs, setup);
   const numRows = (problem.numSteps / settings.passes) * problem.batchSize;
   const reason = setup && `; ${reasonFor(dp, setup, { target, how, numRows })}`;
   const without = withoutText(dp, settings, problem);
-  const notes = `${unscaled}${reason ?? ''}${without && `; ${without}`}`;
-  return { ...opened, how: found, notes, without, test };
+  const notes = `${note}${reason ?? ''}${without && `; ${without}`}`;
+  return { ...opened, how: found, notes, warning, without, test };
 }
 
 /** Prints warnings and the guarantee before the first row is read; returns the guarantee. */
@@ -167,6 +169,7 @@ async function learn(
   const { optimisedFor } = learner.certificate;
   const other = optimisedFor && whatIsProtected(participation, chosen, optimisedFor);
   if (other) warn('learn', other);
+  if (prepared.warning !== undefined) warn('learn', prepared.warning);
   const claim = announce(settings, { sentence, without: prepared.without });
   const progress = new StepProgress(numSteps, { quiet });
   try {

@@ -25,7 +25,9 @@ of m features and the intercept has norm at most sqrt(m + 1). A larger --clip ad
 rules out that gradients are clipped, a bound on the expected regret is printed. Try options on data
 that is not secret, with --show-nonprivate: every try on the rows themselves costs privacy.
 
-  --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1
+  --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1 (no and yes,
+                   false and true are read as 0 and 1). A label is not scaled, --clip bounds what it
+                   does
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
   --classes K      with --loss softmax: labels are 0 to K - 1
   --quantile T     quantile of the label that --loss quantile predicts, between 0 and 1 (default
@@ -44,8 +46,9 @@ ${NA}
                    range of a feature, known without the data: LOW becomes -1, HIGH 1, and what lies
                    outside is moved to the edge. A * stands for any letters: 'p*=0:16', or
                    '*=LOW:HIGH' for all features without their own range; the matching pattern with
-                   most letters wins. Features without a range are clipped to [-1, 1], but used as
-                   they are with --clip
+                   most letters wins. Features without a range are clipped to [-1, 1], of which a
+                   warning names them, but used as they are with --clip. Weights are for features
+                   scaled to [-1, 1]
   --ranges-from-data
                    takes the range of all other features from the data: NOT private, and needs
                    --show-nonprivate

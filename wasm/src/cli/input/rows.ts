@@ -12,6 +12,7 @@ import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
 import type { Decimal, TableFormat } from './format.js';
 import type { TableRecord } from './json-lines.js';
+import { labelOfText, labelText, type Labelled } from './labels.js';
 import { emptyText, Missing, missingHint, ZERO } from './missing.js';
 import { faultAt, placeText, type Place } from './place.js';
 import { tableRecords } from './records.js';
@@ -45,8 +46,8 @@ export interface Wanted {
   ranges?(columns: readonly string[]): readonly { low: number; high: number }[] | undefined;
   /** Advice for a cell that is not a number, if no columns were named. */
   instead?: string;
-  /** Column of labels: a missing one is never read as 0. */
-  label?: string;
+  /** Column of labels, and the loss that they are for: a missing one is never read as 0. */
+  label?: { column: string } & Labelled;
   /** Domains of those text columns that hold values of one. */
   domains?: readonly Domain[];
   /** One-hot encodes a column: 1 at the row's value, 0 at the others; no column of numbers. */
@@ -151,7 +152,7 @@ interface Plan {
   /** Domains of text columns. */
   domains: ReadonlyMap<number, Domain>;
   missing: Missing;
-  label: number | undefined;
+  label: ({ index: number } & Labelled) | undefined;
   decimal: Decimal;
   ranges: Ranges | undefined;
   instead: string;
@@ -328,15 +329,16 @@ class RowReader {
   }
 
   private canBeZero(index: number): boolean {
-    return this.plan.missing.policy === 'zero' && index !== this.plan.label;
+    return this.plan.missing.policy === 'zero' && index !== this.plan.label?.index;
   }
 
   private readNumber(record: TableRecord, index: number): number {
     const text = record.cells[index]!.trim();
-    if (this.plan.missing.has(text)) this.refuseMissing(record, index, index !== this.plan.label);
-    const value = this.numberOf(text);
+    const label = index === this.plan.label?.index ? this.plan.label : undefined;
+    if (this.plan.missing.has(text)) this.refuseMissing(record, index, label === undefined);
+    const value = this.numberOf(text) ?? (label && labelOfText(text, label));
     if (value !== undefined) return value;
-    const what = `${this.notANumber(text)}${this.advice}`;
+    const what = label ? `${labelText(label)}${missingHint(text)}` : `${this.notANumber(text)}${this.advice}`;
     return this.refuseCell(record, index, { code: 'not_a_number', what, value: text });
   }
 }
@@ -385,7 +387,7 @@ export async function readTable(
     categories: by,
     domains: new Map(domains.map((domain) => [header.indexOf(domain.column), domain])),
     missing,
-    label: label === undefined ? undefined : header.indexOf(label),
+    label: label && { ...label, index: header.indexOf(label.column) },
     decimal: wanted.format.decimal ?? 'point',
     ranges: known && new Map(indices.map((index, j) => [index, known[j]!])),
     instead,

@@ -8,6 +8,11 @@ import type { DpFtrl, LearnerDefaultsOptions, LearnerOptions } from '../../../ty
 import { Misuse } from '../../failure.js';
 import { counted } from '../../../shared/counted.js';
 
+/** Explains how labels that are numbers of any size are bounded. */
+export const BOUNDS_LABEL =
+  '--clip C bounds what a label does, as the gradient is the error of its prediction times the row ' +
+  '(of norm at most the root of 1 + features, with ranges); divide large labels by a known bound first';
+
 /** Setup of a run without a clip norm. */
 export type Setup = NonNullable<LearnerDefaultsOptions['setup']>;
 
@@ -69,7 +74,7 @@ export function optionsFor(
   },
 ): LearnerOptions {
   if (slopeSquared(target) === Infinity) {
-    throw new Misuse(`--loss ${String(target.loss)} has unbounded slopes: give --clip`);
+    throw new Misuse(`--loss ${String(target.loss)} has unbounded slopes: give --clip; ${BOUNDS_LABEL}`);
   }
   return chosen(dp, target, { setup, ...(rates && { rates }), ...facts });
 }

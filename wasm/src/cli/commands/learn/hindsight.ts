@@ -109,7 +109,7 @@ export async function openTest(
   { columns, label, target }: { columns: readonly string[]; label: string; target: Labelled },
 ): Promise<RowStream> {
   try {
-    const wanted = { columns, texts: [], format, missing, label };
+    const wanted = { columns, texts: [], format, missing, label: { column: label, ...target } };
     const rows = await RowStream.open([file], wanted);
     const examples = new Examples(rows.columns, label);
     const how = { inputs: [], fromData: false, target, numKept: 0 };

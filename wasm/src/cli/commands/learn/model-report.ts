@@ -102,10 +102,16 @@ export function weightNames({ inputs, intercept, weights, numClasses }: LearnedM
   });
 }
 
-/** Report rows of the weights. */
+/** Report rows of the weights, and the features that they are for. */
 function weightFacts(model: LearnedModel) {
   const names = weightNames(model);
-  return Object.fromEntries(model.weights.map((weight, j) => [`weight ${names[j]}`, weight]));
+  const { inputs } = model;
+  const numScaled = inputs.filter(({ low }) => low !== undefined).length;
+  const which = numScaled === inputs.length ? 'features' : `${numScaled} of ${counted(inputs.length, 'feature')}`;
+  return {
+    ...(numScaled > 0 && { 'weights are for': `${which} scaled from their range to [-1, 1]` }),
+    ...Object.fromEntries(model.weights.map((weight, j) => [`weight ${names[j]}`, weight])),
+  };
 }
 
 /** Report rows of measurements on the rows of --test. */

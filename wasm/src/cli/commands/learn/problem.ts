@@ -6,11 +6,11 @@ import { DEFAULT_RANGE, withRanges } from '../../../api/learning/setup.js';
 import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { Examples, survey } from '../../input/examples.js';
-import { unknownColumn } from '../../input/header.js';
+import { columnList, unknownColumn } from '../../input/header.js';
 import { readInputs } from '../../input/ranges.js';
 import { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
-import type { Setup } from './defaults.js';
+import { BOUNDS_LABEL, type Setup } from './defaults.js';
 import type { Settings } from './settings.js';
 import { counted } from '../../../shared/counted.js';
 
@@ -37,10 +37,14 @@ export async function readProblem(
   const wanted = args.texts('column');
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
   const columns = wanted.length === 0 ? [] : [...wanted, label];
-  const table = { columns, texts: [], format, missing, label };
+  const table = { columns, texts: [], format, missing, label: { column: label, ...target } };
   const rows = await RowStream.open(args.files, table);
   if (!rows.columns.includes(label)) throw unknownColumn('column', label, rows.columns);
   const examples = new Examples(rows.columns, label);
+  if (args.texts('range').some((range) => range.startsWith(`${label}=`))) {
+    const what = `--range is for features, and ${JSON.stringify(label)} is the label`;
+    throw new Misuse(`${what}, which is not scaled: ${BOUNDS_LABEL}`);
+  }
   const stated = readInputs(args, examples.features);
   const inputs = setup === undefined || fromData ? stated : withRanges(stated);
   const { batchSize: stepSize } = target;
@@ -69,16 +73,31 @@ export async function readProblem(
   };
 }
 
+/** Most features that a warning names. */
+const MOST_NAMES = 10;
+
 /**
- * Reports the number of features without a known range. If a clip norm is given, large ones crowd
- * out the others when gradients are clipped.
+ * Reports features without a known range. If no clip norm is given, they are clipped to [-1, 1],
+ * which leaves nothing of a column whose numbers are all larger, so a warning names them. If one is
+ * given, large features crowd out the others when gradients are clipped, so a clause counts them.
  */
-export function unscaledText(args: Args, inputs: readonly ModelInput[], setup: Setup | undefined) {
+export function unscaledText(
+  args: Args,
+  inputs: readonly ModelInput[],
+  setup: Setup | undefined,
+): { note: string; warning: string | undefined } {
   const stated = readInputs(args, inputs.map(({ name }) => name));
-  const isUnknown = ({ low }: ModelInput) => low === undefined;
-  const length = (setup === undefined ? inputs : stated).filter(isUnknown).length;
-  if (length === 0) return '';
+  const names = (setup === undefined ? inputs : stated).flatMap((input) =>
+    input.low === undefined ? [input.name] : [],
+  );
+  if (names.length === 0) return { note: '', warning: undefined };
   const { low, high } = DEFAULT_RANGE;
-  const what = setup === undefined ? 'used as they are' : `clipped to [${low}, ${high}]`;
-  return `; ${length} of ${inputs.length} features ${what} (see --range)`;
+  const of = `${names.length} of ${counted(inputs.length, 'feature')}`;
+  if (setup === undefined) return { note: `; ${of} used as they are (see --range)`, warning: undefined };
+  const more = names.length - MOST_NAMES;
+  const list = `${columnList(names.slice(0, MOST_NAMES))}${more > 0 ? ` and ${more} more` : ''}`;
+  const what = `without --range, numbers beyond [${low}, ${high}] count as ${low} or ${high} in ${list}`;
+  const hint = "give each --range NAME=LOW:HIGH, known without the data, or '*=-1:1' if that is so";
+  const warning = `${what}: the model may be no better than a constant; ${hint}`;
+  return { note: `; ${of} clipped to [${low}, ${high}] (see --range)`, warning };
 }

@@ -9,7 +9,7 @@ import { Misuse } from '../../failure.js';
 import { RowsHash } from '../../input/examples.js';
 import type { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
-import { say, SEEDED, warnNotPrivate } from '../../output/notices.js';
+import { say, SEEDED, warn, warnNotPrivate } from '../../output/notices.js';
 import { ProgressLine } from '../../output/progress.js';
 import { warnWeak } from '../../output/weak.js';
 import { optionsFor, passesText } from './defaults.js';
@@ -174,8 +174,9 @@ export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<v
   warnTest(settings.test);
   warnWeak('learn', target, { count: numRows, units: 'rows' });
   warnNotPrivate('learn', { [SEEDED]: seed !== undefined });
-  const notes = unscaledText(args, inputs, setup);
-  if (!quiet && seed === undefined) say('learn', `${sentenceOf(dp, run)}${notes}`);
+  const { note, warning } = unscaledText(args, inputs, setup);
+  if (warning !== undefined) warn('learn', warning);
+  if (!quiet && seed === undefined) say('learn', `${sentenceOf(dp, run)}${note}`);
   const line = quiet ? undefined : new ProgressLine('learn: learning for');
   let learned: LearnedModel;
   try {
