@@ -25,9 +25,9 @@ of m features and the intercept has norm at most sqrt(m + 1). A larger --clip ad
 rules out that gradients are clipped, a bound on the expected regret is printed. Try options on data
 that is not secret, with --show-nonprivate: every try on the rows themselves costs privacy.
 
-  --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1 (no and yes,
-                   false and true are read as 0 and 1). A label is not scaled, --clip bounds what it
-                   does
+  --label NAME     column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1 (no and
+                   yes, false and true are read as 0 and 1). A label is not scaled; --clip bounds
+                   what it does
   --loss L         logistic (default), hinge, squared, huber, absolute, quantile or softmax
   --classes K      with --loss softmax: labels are 0 to K - 1
   --quantile T     quantile of the label that --loss quantile predicts, between 0 and 1 (default
