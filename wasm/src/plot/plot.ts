@@ -6,15 +6,23 @@
 import { mapText } from './map.js';
 import type { Axis, Panel, Picture, Series } from './picture.js';
 import { escape, PANEL, round, text } from './svg.js';
+import { tickTexts } from './ticks.js';
 
-const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6 };
+/** `least` is the width to which a letter may be squeezed. */
+const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6, least: 4.5 };
 /** Approximate width of a letter, and of a digit in wide fonts. */
 const LETTER = 6;
 const WIDEST = 7;
+/** Room for the words beside an axis, left of its ticks. */
+const LABEL = 26;
+/** Width of a letter of the title. */
+const TITLE_LETTER = 9;
 /** Layout of the sentences below the panels; `letter` is the approximate width of a letter. */
 const NOTE = { line: 15, left: 14, letter: 5.6 };
 /** With fewer ticks the values between them could not be read. */
 const MIN_TICKS = 3;
+/** Values that differ by a smaller share of their size are drawn as one. */
+const LEAST_SPREAD = 1e-9;
 /** Most letters of a name below an axis. */
 const MOST_LETTERS = 16;
 /** Colours of curves, by their places. */
@@ -22,17 +30,11 @@ export const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
 
-function tickText(value: number): string {
-  const magnitude = Math.abs(value);
-  if (magnitude >= 1e5 || (magnitude > 0 && magnitude < 1e-3)) return value.toExponential(0).replace('+', '');
-  return String(Number(value.toPrecision(4)));
-}
-
 /** Returns 4 to 10 equally spaced round values. */
 function steps(low: number, high: number): number[] {
   const most = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(most));
-  const step = power * [5, 2, 1].find((factor) => factor * power <= most)!;
+  const step = power * ([5, 2, 1].find((factor) => factor * power <= most) ?? 1);
   const first = Math.ceil(low / step);
   const count = Math.floor(high / step) - first + 1;
   return Array.from({ length: count }, (_, i) => (first + i) * step);
@@ -61,6 +63,8 @@ class Scale {
   private readonly low: number;
   private readonly high: number;
   readonly ticks: number[];
+  /** Texts of the ticks, in their order. */
+  readonly texts: string[];
 
   constructor(
     private readonly axis: Axis,
@@ -74,10 +78,17 @@ class Scale {
     const most = places.reduce((high, place) => Math.max(high, place), -Infinity);
     // A category takes up half a unit on either side.
     const room = axis.names ? 0.5 : 0;
-    const margin = most > least ? Math.max(room, 0.04 * (most - least)) : 0.5;
+    const size = Math.max(Math.abs(least), Math.abs(most));
+    const varies = most - least > LEAST_SPREAD * size;
+    const alone = axis.log || axis.names || size === 0 ? 0.5 : size / 2;
+    const margin = varies ? Math.max(room, 0.04 * (most - least)) : alone;
     [this.low, this.high] = [least - margin, most + margin];
     if (axis.names) this.ticks = somePlaces(axis.names, Math.abs(to - from));
     else this.ticks = axis.log ? this.decades() : steps(this.low, this.high);
+    const { names } = axis;
+    this.texts = names
+      ? this.ticks.map((tick) => shortName(names[tick]!))
+      : tickTexts(this.ticks, { log: axis.log });
   }
 
   /** True if the value has a place: on a logarithmic axis only positive values do. */
@@ -88,11 +99,6 @@ class Scale {
   at(value: number): number {
     const share = (this.place(value) - this.low) / (this.high - this.low);
     return this.from + share * (this.to - this.from);
-  }
-
-  textOf(tick: number): string {
-    const { names } = this.axis;
-    return names ? shortName(names[tick]!) : tickText(tick);
   }
 
   private place(value: number): number {
@@ -121,6 +127,8 @@ class Scale {
 interface Frame {
   x: Scale;
   y: Scale;
+  /** Left edge of the curves. */
+  left: number;
 }
 
 /** Returns the middle of a word, moved away from the right edge so that all of it is inside. */
@@ -128,25 +136,31 @@ function within(place: number, word: string): number {
   return Math.min(place, PANEL.width - (WIDEST * word.length) / 2);
 }
 
-function axes({ x, y }: Frame, panel: Panel): string[] {
-  const { width, height, left, right, top, bottom } = PANEL;
+/** Cuts words that would not fit. */
+function fit(words: string, room: number, letter = WIDEST): string {
+  const most = Math.floor(room / letter);
+  return words.length > most ? `${words.slice(0, most - 1)}…` : words;
+}
+
+function axes({ x, y, left }: Frame, panel: Panel): string[] {
+  const { width, height, right, top, bottom } = PANEL;
   const [floor, edge] = [height - bottom, width - right];
   const grid = (x1: number, y1: number, x2: number, y2: number) =>
     `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" stroke="#ddd"/>`;
   const middle = ' text-anchor="middle"';
   return [
-    ...x.ticks.flatMap((tick) => [
+    ...x.ticks.flatMap((tick, i) => [
       grid(x.at(tick), top, x.at(tick), floor),
-      text(within(x.at(tick), x.textOf(tick)), floor + 15, x.textOf(tick), middle),
+      text(within(x.at(tick), x.texts[i]!), floor + 15, x.texts[i]!, middle),
     ]),
-    ...y.ticks.flatMap((tick) => [
+    ...y.ticks.flatMap((tick, i) => [
       grid(left, y.at(tick), edge, y.at(tick)),
-      text(left - 6, y.at(tick) + 4, y.textOf(tick), ' text-anchor="end"'),
+      text(left - 6, y.at(tick) + 4, y.texts[i]!, ' text-anchor="end"'),
     ]),
     `<path d="M${left} ${top}V${floor}H${edge}" fill="none" stroke="#333"/>`,
-    text((left + edge) / 2, height - 10, panel.x.label, middle),
-    text(14, (top + floor) / 2, panel.y.label, `${middle} transform="rotate(-90 14 ${(top + floor) / 2})"`),
-    text((left + edge) / 2, top - 12, panel.title, `${middle} font-weight="bold"`),
+    text((left + edge) / 2, height - 10, fit(panel.x.label, edge - left), middle),
+    text(14, (top + floor) / 2, fit(panel.y.label, floor - top), `${middle} transform="rotate(-90 14 ${(top + floor) / 2})"`),
+    text((left + edge) / 2, top - 12, fit(panel.title, edge - left), `${middle} font-weight="bold"`),
   ];
 }
 
@@ -209,10 +223,11 @@ function bars({ x, y }: Frame, panel: Panel, index: number): string[] {
   return [`<path d="${drawn.join('')}" ${line(colourOf(panel, index), `stroke-width="${round(width)}"`)}/>`];
 }
 
-function curve({ x, y }: Frame, panel: Panel, index: number): string[] {
+function curve(frame: Frame, panel: Panel, index: number): string[] {
+  const { x, y } = frame;
   const series = panel.series[index]!;
-  if (series.look === 'bars') return bars({ x, y }, panel, index);
-  if (series.to !== undefined) return area({ x, y }, panel, index, series);
+  if (series.look === 'bars') return bars(frame, panel, index);
+  if (series.to !== undefined) return area(frame, panel, index, series);
   const shown = series.x
     .map((at, i) => ({ at, value: series.y[i]!, spread: series.spread?.[i] ?? 0 }))
     .filter(({ at, value }) => x.has(at) && y.has(value));
@@ -249,6 +264,13 @@ function legendHeight(panel: Panel): number {
   return LEGEND.line * Math.ceil(named(panel).length / legendColumns(panel));
 }
 
+/** Draws a name of the legend, squeezed or cut if it is too long. */
+function legendName(name: string, left: number, y: number): string {
+  const room = PANEL.width - left;
+  const squeezed = ` textLength="${room}" lengthAdjust="spacingAndGlyphs"`;
+  return text(left, y, fit(name, room, LEGEND.least), name.length * LETTER > room ? squeezed : '');
+}
+
 function legend(panel: Panel): string[] {
   const columns = legendColumns(panel);
   return named(panel).flatMap((index, i) => {
@@ -257,23 +279,24 @@ function legend(panel: Panel): string[] {
     const end = left + LEGEND.stroke;
     return [
       `<line x1="${left}" y1="${y - 4}" x2="${end}" y2="${y - 4}" ${style(panel, index)}/>`,
-      text(end + LEGEND.gap, y, panel.series[index]!.name),
+      legendName(panel.series[index]!.name, end + LEGEND.gap, y),
     ];
   });
 }
 
 function lines(panel: Panel): string[] {
-  const { width, height, left, right, top, bottom } = PANEL;
+  const { width, height, right, top, bottom } = PANEL;
   const extremes = panel.series.flatMap(({ y, to = [], spread, look }) => [
     ...y.flatMap((value, i) => [value - (spread?.[i] ?? 0), value + (spread?.[i] ?? 0)]),
     ...to,
     ...(look === 'bars' ? [0] : []),
   ]);
   extremes.push(...(panel.y.shows ?? []));
-  const frame = {
-    x: new Scale(panel.x, panel.series.flatMap(({ x }) => x), left, width - right),
-    y: new Scale(panel.y, extremes, height - bottom, top),
-  };
+  const y = new Scale(panel.y, extremes, height - bottom, top);
+  const longest = Math.max(...y.texts.map(({ length }) => length));
+  const left = Math.max(PANEL.left, LABEL + WIDEST * longest);
+  const x = new Scale(panel.x, panel.series.flatMap((series) => series.x), left, width - right);
+  const frame = { x, y, left };
   return [
     ...axes(frame, panel),
     ...panel.series.flatMap((_, i) => curve(frame, panel, i)),
@@ -316,7 +339,7 @@ export function plot({ title, description, notes = [], panels, perRow = panels.l
     `<title>${escape(title)}</title>`,
     ...(description === undefined ? [] : [`<desc>${escape(description)}</desc>`]),
     '<rect width="100%" height="100%" fill="#fff"/>',
-    text(width / 2, 18, title, ' text-anchor="middle" font-size="14" font-weight="bold"'),
+    text(width / 2, 18, fit(title, width, TITLE_LETTER), ' text-anchor="middle" font-size="14" font-weight="bold"'),
     ...drawn,
     ...said.map((words, i) => text(NOTE.left, bottom + NOTE.line * (i + 1), words, ' fill="#333"')),
     '</svg>\n',

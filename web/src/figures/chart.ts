@@ -3,8 +3,9 @@
 // A line chart with keyboard access: uPlot draws, and a slider over it holds the cursor.
 
 import uPlot from 'uplot';
+import { tickTexts } from '../../../wasm/src/plot/ticks.ts';
 import { h } from '../page/dom.ts';
-import { count, quantity } from '../page/format.ts';
+import { count, tickText } from '../page/format.ts';
 import { readColours, type Colour, type Colours } from './colours.ts';
 
 export interface Line {
@@ -75,6 +76,21 @@ function translucent(colour: string, opacity: number): string {
   return `${colour}${Math.round(opacity * 255)
     .toString(16)
     .padStart(2, '0')}`;
+}
+
+/** Distance between the labels of the vertical axis and the curves, and least width of both. */
+const GAP = 8;
+const LEAST_WIDTH = 52;
+/** Height of the text of a level, with its distance to the line. */
+const LINE = 18;
+
+/** Returns the width of the vertical axis that holds its labels. */
+function widthOf({ ctx, axes }: uPlot, texts: readonly string[] | null): number {
+  const { font } = axes[1]!;
+  // Only uPlot's own fonts are lists; the first is scaled to the pixels of the screen.
+  ctx.font = (font as unknown as string[])[0]!;
+  const longest = Math.max(0, ...(texts ?? []).map((text) => ctx.measureText(text).width));
+  return Math.max(LEAST_WIDTH, Math.ceil(longest / uPlot.pxRatio) + GAP + 4);
 }
 
 export class Chart {
@@ -228,10 +244,10 @@ export class Chart {
       },
       {
         ...axis,
-        size: 52,
-        gap: 8,
+        size: (plot, texts) => widthOf(plot, texts),
+        gap: GAP,
         space: 36,
-        values: (_, splits) => splits.map((value) => quantity(value)),
+        values: (_, splits) => tickTexts(splits, { write: tickText }),
       },
     ];
   }
@@ -297,28 +313,33 @@ export class Chart {
     const ratio = uPlot.pxRatio;
     for (const level of this.levels) {
       const y = plot.valToPos(level.value, 'y', true);
+      const { left, top, width, height } = plot.bbox;
+      if (!(y >= top && y <= top + height)) continue;
       ctx.save();
       ctx.strokeStyle = this.palette[level.colour];
       ctx.fillStyle = this.palette[level.colour];
       ctx.lineWidth = 1.5 * ratio;
       ctx.setLineDash([1.5 * ratio, 3 * ratio]);
       ctx.beginPath();
-      ctx.moveTo(plot.bbox.left, y);
-      ctx.lineTo(plot.bbox.left + plot.bbox.width, y);
+      ctx.moveTo(left, y);
+      ctx.lineTo(left + width, y);
       ctx.stroke();
       ctx.font = this.palette.font.replace('12px', `${12 * ratio}px`);
       ctx.textAlign = 'right';
-      ctx.textBaseline = level.below ? 'top' : 'bottom';
-      const wanted = plot.bbox.left + (level.at ?? 1) * plot.bbox.width - 4 * ratio;
-      const right = Math.max(wanted, plot.bbox.left + ctx.measureText(level.text).width);
-      const place = level.below ? y + 4 * ratio : y - 3 * ratio;
+      // The other side of the line, where there is no room on the wanted one.
+      const room = LINE * ratio;
+      const isBelow = level.below ? y + room <= top + height : y - room < top;
+      ctx.textBaseline = isBelow ? 'top' : 'bottom';
+      const wanted = left + (level.at ?? 1) * width - 4 * ratio;
+      const right = Math.max(wanted, left + Math.min(width, ctx.measureText(level.text).width));
+      const place = isBelow ? y + 4 * ratio : y - 3 * ratio;
       // Outlines the text in the colour of the paper, to keep it readable in front of curves.
       ctx.setLineDash([]);
       ctx.lineJoin = 'round';
       ctx.lineWidth = 4 * ratio;
       ctx.strokeStyle = this.palette.paper;
-      ctx.strokeText(level.text, right, place);
-      ctx.fillText(level.text, right, place);
+      ctx.strokeText(level.text, right, place, right);
+      ctx.fillText(level.text, right, place, right);
       ctx.restore();
     }
   }

@@ -66,6 +66,12 @@ export function scientific(value: number, digits = 3): string {
   return short === '1' ? `10${power}` : `${minus(short)} × 10${power}`;
 }
 
+/** Formats the tick of an axis: −5,000,000, or 1.5 × 10⁷ on an axis with powers of ten. */
+export function tickText(value: number, digits: number, power: boolean): string {
+  if (power) return scientific(value, digits);
+  return minus(value.toLocaleString('en-US', { maximumSignificantDigits: digits }));
+}
+
 /** Names the records for which a lower bound holds; empty if it holds for all. */
 export function boundRecords(minDimension: number): string {
   return minDimension === 1 ? '' : `, for records of ${minDimension} numbers or more`;

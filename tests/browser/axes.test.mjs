@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Nothing is drawn outside its canvas or picture, and the labels of an axis read as its values:
+// over totals from 1e-12 to 1e18, epsilon from 1e-4 to 10, every chart of the laboratory, the scenes
+// of the story, and the pictures of the command.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { some } from '../js/support/extent.mjs';
+import { importSource } from '../js/support/sources.mjs';
+import { enter, openPage, reveal, revealAll, settled, startSite } from './support.mjs';
+
+const { plot } = await importSource('plot/plot.ts');
+const { site, browser, open } = await startSite();
+
+/** Runs in the page before its own programs: measures every text that a canvas draws. */
+function watchTexts() {
+  window.outside = [];
+  window.drawn = new Map();
+  const { fillText, strokeText, clearRect } = CanvasRenderingContext2D.prototype;
+  const measured = (native) =>
+    function (text, x, y, ...rest) {
+      const box = this.measureText(text);
+      const { a, b, c, d, e, f } = this.getTransform();
+      const squeeze = Math.min(1, (rest[0] ?? Infinity) / box.width);
+      const left = -box.actualBoundingBoxLeft * squeeze;
+      const right = box.actualBoundingBoxRight * squeeze;
+      for (const dx of [left, right])
+        for (const dy of [-box.actualBoundingBoxAscent, box.actualBoundingBoxDescent]) {
+          const [px, py] = [a * (x + dx) + c * (y + dy) + e, b * (x + dx) + d * (y + dy) + f];
+          const { width, height } = this.canvas;
+          const isIn = px >= -1 && py >= -1 && px <= width + 1 && py <= height + 1;
+          if (!isIn) window.outside.push(`${text} at ${px}, ${py} of ${width} x ${height}`);
+        }
+      window.drawn.get(this.canvas)?.push({ text, y, align: this.textAlign });
+      return native.call(this, text, x, y, ...rest);
+    };
+  CanvasRenderingContext2D.prototype.fillText = measured(fillText);
+  CanvasRenderingContext2D.prototype.strokeText = measured(strokeText);
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+    window.drawn.set(this.canvas, []);
+    return clearRect.apply(this, box);
+  };
+}
+
+/** Checks all texts that were drawn, and reads those of vertical axes; returns the largest value. */
+async function check(page, what) {
+  const { outside, charts } = await page.evaluate(() => ({
+    outside: window.outside.splice(0),
+    charts: [...window.drawn].filter(([canvas]) => canvas.isConnected).map(([, texts]) => texts),
+  }));
+  assert.deepEqual(outside, [], what);
+  let largest = 0;
+  for (const texts of charts) {
+    // uPlot aligns the labels of the vertical axis to the right, and so do the texts of levels.
+    const isTick = /^−?[\d,.]+( × )?(10[⁻⁰-⁹¹²³]+)?$/u;
+    const ticks = texts.filter(({ text, align }) => align === 'right' && isTick.test(text));
+    const values = ticks.map(({ text }) => valueOf(text));
+    assert.ok(values.every(Number.isFinite), `${what}: ${ticks.map(({ text }) => text)}`);
+    assert.equal(new Set(values).size, values.length, `${what}: ${ticks.map(({ text }) => text)}`);
+    if (values.length < 2) continue;
+    const scale = (ticks.at(-1).y - ticks[0].y) / (values.at(-1) - values[0]);
+    const step = Math.abs(values[1] - values[0]);
+    ticks.forEach(({ y }, i) => {
+      const value = values[0] + (y - ticks[0].y) / scale;
+      assert.ok(Math.abs(value - values[i]) < 0.05 * step, `${what}: ${ticks.map(({ text }) => text)}`);
+    });
+    largest = Math.max(largest, ...values.map(Math.abs));
+  }
+  return largest;
+}
+
+const RAISED = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+function valueOf(text) {
+  const plain = text.replace('−', '-').replaceAll(',', '');
+  const parts = plain.match(/^(-?[\d.]+(?= × )|)( × )?10([⁻⁰-⁹¹²³]+)$/u);
+  const [, mantissa = '', , power] = parts ?? [];
+  if (power === undefined) return Number(plain);
+  const exponent = [...power].map((c) => (c === '⁻' ? '-' : RAISED.indexOf(c))).join('');
+  return Number(mantissa || 1) * 10 ** Number(exponent);
+}
+
+async function paste(page, text) {
+  await page.$eval(
+    '#csv-text',
+    (area, value) => {
+      area.focus();
+      area.select();
+      document.execCommand('insertText', false, value);
+      area.dispatchEvent(new ClipboardEvent('paste', { bubbles: true }));
+    },
+    text,
+  );
+}
+
+test('charts: totals from 1e-12 to 1e18 have whole labels inside the canvas', async () => {
+  const { page } = await open('', { before: watchTexts });
+  await page.select('#set-source', 'own');
+  const powers = Array.from({ length: 31 }, (_, i) => i - 12);
+  for (const power of some(powers, 11)) {
+    const scale = 10 ** power;
+    await paste(page, `v\n${3 * scale}\n${4 * scale}\n${5 * scale}\n`);
+    await page.waitForSelector('#clip-guide li:nth-child(1) button', { visible: true });
+    await page.$eval('#clip-guide li:nth-child(1) button', (one) => one.click());
+    await settled(page);
+    await page.evaluate(() => document.getElementById('sums').scrollIntoView());
+    const largest = await check(page, `totals of 1e${power}`);
+    assert.ok(largest > 5 * scale && largest < 1e4 * scale, `labels up to ${largest} for 1e${power}`);
+  }
+  await page.close();
+});
+
+const HASHES = [
+  '',
+  'lab',
+  'data=shop_day&label=-&column=count&statistic=sums&window=5',
+  'mechanism=square-root&steps=30&statistic=histogram',
+  'steps=40&compare=tree&learner=both&learning=regret',
+];
+
+test('charts: epsilon from 1e-4 to 10, in every figure of the laboratory', async () => {
+  for (const hash of some(HASHES, 3)) {
+    const { page } = await open(hash, { before: watchTexts });
+    await revealAll(page);
+    for (const epsilon of some([1e-4, 1e-3, 0.01, 0.1, 1, 10], 4)) {
+      await enter(page, '#set-epsilon', String(epsilon));
+      await settled(page);
+      assert.ok((await check(page, `#${hash} at epsilon ${epsilon}`)) > 0);
+    }
+    await page.close();
+  }
+});
+
+test('charts: the same in a narrow window', async () => {
+  for (const hash of ['epsilon=0.0001', 'lab&epsilon=0.0001']) {
+    const { page } = await open(hash, { before: watchTexts, width: 320 });
+    await revealAll(page);
+    assert.ok((await check(page, hash)) > 0);
+    await page.close();
+  }
+});
+
+test('charts: the same for queries', async () => {
+  const histograms = ['500000000,0,40,7&queries=ranges', '3,1,4,1&queries=identity'];
+  const hashes = ['queries', ...histograms.map((histogram) => `histogram=${histogram}`)];
+  for (const hash of hashes)
+    for (const epsilon of some([1e-4, 1e-3, 1, 10], 2)) {
+      const address = `${site.url}#${hash}&epsilon=${epsilon}`;
+      const { page } = await openPage(browser, address, { before: watchTexts, calm: true });
+      await reveal(page, 'queries', '.map');
+      await page.waitForFunction(() => [...window.drawn.values()].some((texts) => texts.length > 0));
+      assert.ok((await check(page, `${hash} at epsilon ${epsilon}`)) > 0);
+      await page.close();
+    }
+});
+
+test('story: its scenes draw inside their canvases', async () => {
+  const { page } = await openPage(browser, site.url, { before: watchTexts, story: true, calm: true });
+  const scenes = await page.$$eval('[id^=scene-]', (all) => all.map(({ id }) => id));
+  assert.ok(scenes.length > 3);
+  for (const id of scenes) {
+    await page.$eval(`#${id}`, (one) => one.scrollIntoView());
+    for (let frame = 0; frame < 2; ++frame) {
+      await page.evaluate(() => new Promise((next) => requestAnimationFrame(next)));
+    }
+  }
+  await check(page, 'story');
+  await page.close();
+});
+
+const LONG =
+  'a column whose name is longer than anybody would ever think of giving to one, let alone to draw';
+
+/** Runs in the page: texts of a picture outside it, and pairs of texts that overlap. */
+function misplaced(svg) {
+  const frame = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll('text')].map((one) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    return { text: one.textContent, left, right, top, bottom };
+  });
+  const isOutside = ({ left, right, top, bottom }) =>
+    Math.min(left - frame.left, frame.right - right, top - frame.top, frame.bottom - bottom) < -1;
+  const overlap = (a, b) =>
+    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+  const pairs = texts.flatMap((one, i) => texts.slice(i + 1).map((other) => [one, other]));
+  return {
+    outside: texts.filter(isOutside).map(({ text }) => text),
+    over: pairs.filter((pair) => overlap(...pair)).map((pair) => pair.map(({ text }) => text)),
+  };
+}
+
+test('pictures: every text of an SVG is inside it, and no two overlap', async () => {
+  const page = await browser.newPage();
+  const powers = Array.from({ length: 31 }, (_, i) => i - 12);
+  for (const power of some(powers, 11))
+    for (const log of [false, true])
+      for (const label of ['v', LONG]) {
+        const x = [1, 2, 3].map((value) => value * 10 ** power);
+        const y = log ? x : [-5, 2, 7.5].map((value) => value * 10 ** power);
+        const series = [label, 'noise'].map((name) => ({ name, x, y }));
+        const panel = { title: label, x: { label, log }, y: { label, log }, series };
+        for (const panels of [[panel], [panel, panel]]) {
+          await page.setContent(plot({ title: label, notes: [label], panels }));
+          const found = await page.$eval('svg', misplaced);
+          assert.deepEqual(found, { outside: [], over: [] }, `1e${power} ${log ? 'log' : 'linear'}`);
+        }
+      }
+  await page.close();
+});

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Texts of the ticks of an axis. All have the digits that tell the closest two of them apart, and
+// one notation, unless the axis is logarithmic. Figures of command, page and experiments use it.
+
+/** Largest error of a text, as a share of the distance to the nearest other tick. */
+const ERROR = 1e-3;
+/** Digits that every double has. */
+const MOST_DIGITS = 17;
+/** Numbers from the first up to the second are written without a power of ten. */
+const PLAIN = [1e-4, 1e7] as const;
+
+/** Writes a number to so many significant digits, with a power of ten if `power` says so. */
+export type Notation = (value: number, digits: number, power: boolean) => string;
+
+/** Notation that programs read: 250000, 0.002, 1.5e7. */
+function machine(value: number, digits: number, power: boolean): string {
+  const written = Number(value.toPrecision(digits));
+  if (!power) return String(written);
+  const [mantissa, exponent] = written.toExponential().split('e');
+  return `${mantissa}e${Number(exponent)}`;
+}
+
+function needsPower(value: number): boolean {
+  const size = Math.abs(value);
+  return size !== 0 && (size < PLAIN[0] || size >= PLAIN[1]);
+}
+
+function digitsOf(ticks: readonly number[]): number {
+  const sorted = [...ticks].sort((a, b) => a - b);
+  const gaps = sorted.slice(1).map((tick, i) => tick - sorted[i]!);
+  const isRead = (digits: number): boolean =>
+    sorted.every((tick, i) => {
+      const gap = Math.min(gaps[i - 1] ?? Infinity, gaps[i] ?? Infinity, Math.abs(tick) || Infinity);
+      return Math.abs(Number(tick.toPrecision(digits)) - tick) <= ERROR * gap;
+    });
+  let digits = 1;
+  while (digits < MOST_DIGITS && !isRead(digits)) ++digits;
+  return digits;
+}
+
+export function tickTexts(ticks: readonly number[], { log = false, write = machine as Notation } = {}): string[] {
+  const digits = digitsOf(ticks);
+  const any = ticks.some(needsPower);
+  return ticks.map((tick) => {
+    if (tick === 0) return '0';
+    return write(tick, digits, log ? needsPower(tick) : any);
+  });
+}
