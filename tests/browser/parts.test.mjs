@@ -307,7 +307,7 @@ test('what counts of a person: the first rows within the limit count, added up p
   assert.equal(months.numSteps, 1);
   for (const [text, message] of [
     ['t,n\n2026-03-02,1\n2026-03-01,2', /row 2 .*“t”: is in an earlier day than the row above it/],
-    ['t,n\n2026-03-02,1\nsoon,2', /row 2 .*“t”: must be a date such as 2026-03-01, or a time/],
+    ['t,n\n2026-03-02,1\nsoon,2', /row 2 .*“t”: must be a date such as 2026-03-01 or Mar 1 2026, or a time/],
     ['t,n\n2026-03-02,1\n,2', /row 2 .*“t”: must be a date/],
   ]) {
     const wrong = parts.csv.parseCsv(text);
@@ -327,7 +327,7 @@ test('what counts of a person: the first rows within the limit count, added up p
     [{ to: '2026-03-01' }, /row 2 .*“t”: is after the day of to/],
     [{ from: '' }, /^to needs from$/],
     [{ to: '2026-02-26' }, /^to must not be before from$/],
-    [{ from: 'soon' }, /^from must be a date such as 2026-03-01, .*, got “soon”$/],
+    [{ from: 'soon' }, /^from must be a date such as 2026-03-01 or Mar 1 2026, .*, got “soon”$/],
     [{ to: 'soon' }, /^to must be a date such as 2026-03-01, .*, got “soon”$/],
   ]) {
     assert.throws(() => recordsOf(few, ['n'], { ...said, ...edges }, limit), { message, role: 'time' });
@@ -439,6 +439,7 @@ const otherSettings = {
   person: 'who & whose',
   time: 'when',
   bucket: 'week',
+  timeZone: 'Europe/Berlin',
   ids: 'numbers',
   from: '2026-03-01',
   to: '2026-03-31 12:00',

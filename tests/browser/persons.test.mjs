@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { load } from '../../dist/index.js';
@@ -105,7 +106,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
         `${expected.numRows.toLocaleString('en-US')} rows count`,
     ),
   );
-  assert.match(await textOf(page, '#set-time-hint'), /^83 steps, one per day, from 2026-03-02 to 2026-05-23/);
+  assert.match(await textOf(page, '#set-time-hint'), /^83 steps, one per day in UTC, from 2026-03-02 to 2026-05-23/);
   assert.match(await textOf(page, '#clip-guide'), /how much one person in a step may count/);
   await changes(page, () => page.click('#clip-guide button'));
   assert.equal(await valueOf(page, '#set-clipNorm'), '90');
@@ -151,7 +152,7 @@ test('the first and the last day can be set beforehand, as in the command', asyn
   assert.equal(await textOf(page, '#set-time-error'), '');
   assert.match(
     await textOf(page, '#set-time-hint'),
-    /^85 steps, one per day, from 2026-03-01 to 2026-05-24, .* Both were set beforehand/,
+    /^85 steps, one per day in UTC, from 2026-03-01 to 2026-05-24, .* Both were set beforehand/,
   );
   await changes(page, () => page.click('#clip-guide button'));
   const key = await readKey(page, '#sums');
@@ -226,7 +227,7 @@ test('persons and times are chosen after the clip, too, and with the keyboard', 
   assert.equal(await valueOf(page, '#set-numSteps'), '83');
   await changes(page, () => page.select('#set-bucket', 'week'));
   assert.equal(await valueOf(page, '#set-numSteps'), '12');
-  assert.match(await textOf(page, '#set-time-hint'), /^12 steps, one per week/);
+  assert.match(await textOf(page, '#set-time-hint'), /^12 steps, one per week in UTC/);
   // A refused number stays in its field, and epochs cannot be combined with a user column.
   await enter(page, '#set-person-most', '0');
   assert.match(await textOf(page, '#set-person-error'), /must be a whole number from 1/);
@@ -263,6 +264,57 @@ test('a table without persons and times offers none, and a missing column in an 
   const { page: other } = await open(hash);
   assert.match(await textOf(other, '#notice'), /there is no column “nobody”/);
   await other.close();
+});
+
+test('times: days and hours are those of a zone, years are steps, and programs and command agree', async () => {
+  const { page, said } = await open('steps=30');
+  await page.evaluate(() => {
+    URL.createObjectURL = (blob) => ((window.saved = blob), 'data:,');
+  });
+  const rows = ['2026-10-25T00:30:00+02:00', 'Oct 25 2026 02:30', '2026/10/25 02:30:00 +01:00', '2026-10-26 00:30'];
+  const table = `t,x\n${rows.map((time, k) => `${time},${2 ** k}\n`).join('')}`;
+  const zone = '“Berlin” is not the name of a zone: did you mean Europe/Berlin?';
+  for (const [bucket, name, hint] of [
+    ['day', 'europe/berlin', /^2 steps, one per day in Europe\/Berlin, from 2026-10-25 to 2026-10-26/],
+    ['hour', 'Europe/Berlin', /^26 steps, .* from 2026-10-25T00:00\+02:00 to 2026-10-26T00:00\+01:00/],
+    ['day', '', /^3 steps, one per day in UTC, from 2026-10-24 to 2026-10-26/],
+    ['day', '+05:45', /^2 steps, one per day in \+05:45, from 2026-10-25/],
+  ]) {
+    await drop(page, table);
+    await page.select('#set-time', 't');
+    await page.select('#set-bucket', bucket);
+    await enter(page, '#set-time-zone', 'Berlin');
+    assert.equal(await textOf(page, '#set-time-error'), zone);
+    await enter(page, '#set-time-zone', name || 'UTC');
+    assert.match(await textOf(page, '#set-time-hint'), hint);
+    await changes(page, () => page.click('#clip-guide button'));
+    await changes(page, () => enter(page, '#set-clipNorm', '100'));
+    const key = await readKey(page, '#sums');
+    assert.equal(key['true total'], 15);
+    await page.click('#export-open');
+    const [program, command] = [await textOf(page, '#export-javascript'), await textOf(page, '#export-command')];
+    await page.click('#export-table');
+    const saved = await page.evaluate(() => window.saved.text());
+    await page.keyboard.press('Escape');
+    const file = path.join(await mkdtemp(path.join(tmpdir(), 'dp-ftrl-zone-')), 'data.csv');
+    await writeFile(file, saved);
+    assert.deepEqual(runProgram(program.replace('data.csv', file)), [key.release], bucket);
+    const words = command.trim().split(/\s+/).slice(1, -1).map((word) => word.replaceAll("'", ''));
+    assert.equal(words[words.indexOf('--time-zone') + 1] === 'Europe/Berlin', /berlin/i.test(name));
+    for (const input of [saved, table]) {
+      const args = ['dist/cli.js', ...words, '--quiet'];
+      const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', input, stdio: 'pipe' });
+      assert.equal(Number(printed.trim().split('\n').at(-1).split(',')[2]), key.release);
+    }
+  }
+  await drop(page, 'year,x\n2019,1\n2019,2\n2021,4\n');
+  await page.select('#set-time', 'year');
+  assert.equal(await valueOf(page, '#set-bucket'), 'year', 'the shortest step that years fit');
+  assert.match(await textOf(page, '#set-time-hint'), /^3 steps, one per year in UTC, from 2019 to 2021/);
+  await page.select('#set-bucket', 'day');
+  assert.match(await textOf(page, '#set-time-error'), /row 1 .*, column “year”: is a year without a month/);
+  assert.deepEqual(said, []);
+  await page.close();
 });
 
 test('persons: ids are texts, or numbers if the user says so, as in the command', async () => {

@@ -244,7 +244,7 @@ test('count: standard error and the picture warn when --max-contributions leaves
   assert.match(words(readFileSync(path, 'utf8')), noise);
   const picture = readFileSync(path, 'utf8');
   assert.match(words(picture), few);
-  assert.match(words(picture), /28 days \(the first and the last day are those of --from and --to\) $/);
+  assert.match(words(picture), /28 days in UTC \(the first and the last day are those of --from and --to\) $/);
   assert.match(picture, />persons per day</);
   assert.match(await said(...bound, '1'), /only in their first day,/);
   assert.match(await said(...bound, '9', '--min-separation', '3'), /only in their first 9 days,.*\(up to 10,/);
@@ -301,7 +301,10 @@ test('count: categories taken from the data are refused, and so are options with
     assert.doesNotMatch(stdout, /x/);
   }
   const minutes = ['count', ...privacy, '--time-column', 'time', '--bucket', 'minute', '--quiet'];
-  await fails([...minutes, table], 2, /\d+ buckets are too many .* longer --bucket, or --mechanism blt/);
-  assert.equal((await dpFtrl([...minutes, '--mechanism', 'blt', table])).code, 0);
+  const many = /\d+ buckets are too many .* longer --bucket, or --mechanism blt/;
+  await fails([...minutes, '--mechanism', 'optimal', table], 2, many);
+  const byDefault = await dpFtrl([...minutes, '--seed', '1', table]);
+  assert.equal(byDefault.code, 0, byDefault.stderr);
+  assert.equal((await dpFtrl([...minutes, '--seed', '1', '--mechanism', 'blt', table])).stdout, byDefault.stdout);
   await fails(['count', ...privacy, table], 2, /--time-column is required/);
 });

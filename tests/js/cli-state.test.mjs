@@ -214,7 +214,7 @@ test('state: other persons, buckets and options, and damaged bytes, are refused'
   await fails(separated, 2, /begun with another --user-column, --max-con/, next);
   const hour = ['--time-column', 'when', '--bucket', 'hour'];
   const hourly = [...target, ...people, ...hour, '--state', path];
-  await fails(hourly, 2, /another --time-column or --bucket/, next);
+  await fails(hourly, 2, /another --time-column, --bucket or --time-zone/, next);
   await fails([...target, '--state', path], 2, /begun with --user-column or --time-column/, next);
   await fails([...run, '--first-step', '1'], 2, /--first-step does not go with --user-column/, next);
   const bytes = readFileSync(path);

@@ -1,76 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parses timestamps and finds the minute, hour, day, week, month or year they lie in, all in UTC.
-// The page uses this file, too.
+// Finds the minute, hour, day, week, month or year that a time lies in, by the clocks of a zone. The
+// page uses this file, too.
+
+import { BLOCK, DAY, HOUR, MINUTE, offsetText, type Stretch, type Zone } from './zone.js';
 
 export const BUCKETS = ['minute', 'hour', 'day', 'week', 'month', 'year'] as const;
 export type Bucket = (typeof BUCKETS)[number];
 
-const MINUTE = 60_000;
-const LENGTH = { minute: MINUTE, hour: 60 * MINUTE, day: 1440 * MINUTE, week: 7 * 1440 * MINUTE };
-/** 1970 began on a Thursday; weeks begin on Mondays. */
-const WEEK_SHIFT = 3 * LENGTH.day;
-/** Describes the accepted formats in messages. */
-export const WANTED = 'a date such as 2026-03-01, or a time such as 2026-03-01T09:30:00Z';
-
-const DATE = String.raw`(\d{4})-(\d\d)-(\d\d)`;
-const CLOCK = String.raw`(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?`;
-const ZONE = String.raw`(Z|[+-]\d\d(?::?\d\d)?)?`;
-const PATTERN = new RegExp(`^${DATE}(?:[T ]${CLOCK} ?${ZONE})?$`);
-
-/** Returns the offset from UTC in milliseconds; undefined if it is invalid. */
-function offsetOf(zone: string | undefined): number | undefined {
-  if (zone === undefined || zone === 'Z') return 0;
-  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(':', '') || 0)];
-  if (hours > 23 || minutes > 59) return undefined;
-  return (zone[0] === '-' ? -1 : 1) * (hours * 60 + minutes) * MINUTE;
+/** Length of a bucket, and the clocks that begin and end it. */
+export interface Buckets {
+  bucket: Bucket;
+  zone: Zone;
 }
 
-/** Year, month and day in digits, then hour, minute and second, which may be missing. */
-export type TimeParts = readonly (string | undefined)[];
+const LENGTH = { minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY };
+/** 1970 began on a Thursday; weeks begin on Mondays. */
+const WEEK_SHIFT = 3 * DAY;
 
 /**
- * Returns milliseconds since 1970; undefined if the time is invalid.
- *
- * @param zone  `Z` or an offset; default: UTC.
+ * Numbers the minutes or hours of a zone whose offset changes. One begins when clocks show its
+ * beginning, and when they are moved: a repeated hour counts twice, a skipped one not at all, and
+ * one of which half is skipped or repeated is shorter.
  */
-export function timeOfParts(parts: TimeParts, zone: string | undefined): number | undefined {
-  const [year, month, day, hour, minute, second] = Array.from({ length: 6 }, (_, i) =>
-    Number(parts[i] ?? 0),
-  ) as [number, number, number, number, number, number];
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day); // Date.UTC would take the year 50 for 1950.
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
-  // Second 60 is a leap second.
-  const offset = offsetOf(zone);
-  if (hour > 23 || minute > 59 || second > 60 || offset === undefined) return undefined;
-  const time = date.getTime() + (hour * 60 + minute) * MINUTE + second * 1000 - offset;
-  const utcYear = new Date(time).getUTCFullYear();
-  return utcYear < 0 || utcYear > 9999 ? undefined : time;
+class Beginnings {
+  /** Number of beginnings from 1970 to the start of each block, and of earlier blocks to 1970. */
+  private readonly up = [0];
+  private readonly down = [0];
+
+  constructor(
+    private readonly zone: Zone,
+    private readonly unit: number,
+  ) {}
+
+  /** Number of the latest beginning. */
+  numberOf(time: number): number {
+    const block = Math.floor(time / BLOCK);
+    let number = this.before(block) - 1;
+    for (const stretch of this.zone.stretches(block)) {
+      if (stretch.from > time) break;
+      const next = stretch.to > time ? Math.floor((time + stretch.offset) / this.unit) + 1 : undefined;
+      number += this.begun(stretch, next);
+    }
+    return number;
+  }
+
+  /** Returns the time of a beginning. */
+  timeOf(number: number): number {
+    let block = Math.floor((number * this.unit) / BLOCK);
+    while (this.before(block) > number) --block;
+    while (this.before(block + 1) <= number) ++block;
+    let left = number - this.before(block);
+    for (const stretch of this.zone.stretches(block)) {
+      const begun = this.begun(stretch);
+      if (left >= begun) left -= begun;
+      else if (this.isCut(stretch) && left === 0) return stretch.from;
+      else return (this.first(stretch) + left - Number(this.isCut(stretch))) * this.unit - stretch.offset;
+    }
+    throw new RangeError(`no beginning ${number}`);
+  }
+
+  private before(block: number): number {
+    const { up, down } = this;
+    while (up.length <= block) up.push(up.at(-1)! + this.inBlock(up.length - 1));
+    while (down.length <= -block) down.push(down.at(-1)! - this.inBlock(-down.length));
+    return block < 0 ? down[-block]! : up[block]!;
+  }
+
+  private inBlock(block: number): number {
+    return this.zone.stretches(block).reduce((sum, stretch) => sum + this.begun(stretch), 0);
+  }
+
+  /** True if clocks are moved to a time at which nothing would begin. */
+  private isCut({ from, offset, isMoved }: Stretch): boolean {
+    return isMoved && (from + offset) % this.unit !== 0;
+  }
+
+  /** First multiple of the unit that clocks show in a stretch. */
+  private first({ from, offset }: Stretch): number {
+    return Math.ceil((from + offset) / this.unit);
+  }
+
+  /** Number of beginnings in a stretch, or of those before a multiple of the unit. */
+  private begun(stretch: Stretch, next = Math.ceil((stretch.to + stretch.offset) / this.unit)): number {
+    return next - this.first(stretch) + Number(this.isCut(stretch));
+  }
 }
 
-/** Returns milliseconds since 1970 of an ISO 8601 time, which is in UTC unless it has a zone. */
-export function parseTime(text: string): number | undefined {
-  const match = PATTERN.exec(text);
-  return match === null ? undefined : timeOfParts(match.slice(1, 7), match[7]);
+const known = new WeakMap<Zone, Map<number, Beginnings>>();
+
+/** Minutes or hours of a zone; undefined if its offset never changes. */
+function beginningsOf({ zone, bucket }: Buckets): Beginnings | undefined {
+  if (zone.fixedOffset !== undefined || (bucket !== 'minute' && bucket !== 'hour')) return undefined;
+  if (!known.has(zone)) known.set(zone, new Map());
+  const units = known.get(zone)!;
+  const unit = LENGTH[bucket];
+  if (!units.has(unit)) units.set(unit, new Beginnings(zone, unit));
+  return units.get(unit)!;
 }
 
 /**
  * Returns the number of the bucket a time lies in. Consecutive buckets have consecutive numbers.
  */
-export function bucketOf(time: number, bucket: Bucket): number {
-  const date = new Date(time);
-  if (bucket === 'year') return date.getUTCFullYear();
-  if (bucket === 'month') return date.getUTCFullYear() * 12 + date.getUTCMonth();
-  return Math.floor((time + (bucket === 'week' ? WEEK_SHIFT : 0)) / LENGTH[bucket]);
+export function bucketOf(time: number, { bucket, zone }: Buckets): number {
+  const beginnings = beginningsOf({ bucket, zone });
+  if (beginnings) return beginnings.numberOf(time);
+  const wall = zone.wall(time);
+  if (bucket === 'year') return new Date(wall).getUTCFullYear();
+  if (bucket === 'month') {
+    const date = new Date(wall);
+    return date.getUTCFullYear() * 12 + date.getUTCMonth();
+  }
+  const number = Math.floor((wall + (bucket === 'week' ? WEEK_SHIFT : 0)) / LENGTH[bucket]);
+  if (bucket !== 'day' || zone.skippedDays.length === 0) return number;
+  return number - zone.skippedDays.filter((day) => day < number).length;
 }
 
-/** Formats a bucket as the time at which it begins: `2026`, `2026-03`, `2026-03-02T09:00Z`. */
-export function bucketText(index: number, bucket: Bucket): string {
+function dateText(wall: number, length: number): string {
+  return new Date(wall).toISOString().slice(0, length);
+}
+
+/**
+ * Formats a bucket as the time at which it begins: `2026`, `2026-03`, `2026-03-02`,
+ * `2026-03-02T09:00Z` or, by the clocks of a zone, `2026-03-02T09:00+01:00`.
+ */
+export function bucketText(index: number, { bucket, zone }: Buckets): string {
   const pad = (value: number, width: number) => String(value).padStart(width, '0');
   if (bucket === 'year') return pad(index, 4);
   if (bucket === 'month') return `${pad(Math.floor(index / 12), 4)}-${pad((index % 12) + 1, 2)}`;
-  const start = index * LENGTH[bucket] - (bucket === 'week' ? WEEK_SHIFT : 0);
-  const text = new Date(start).toISOString();
-  return bucket === 'day' || bucket === 'week' ? text.slice(0, 10) : `${text.slice(0, 16)}Z`;
+  if (bucket === 'week') return dateText(index * LENGTH.week - WEEK_SHIFT, 10);
+  if (bucket === 'day') {
+    let day = index;
+    for (const skipped of zone.skippedDays) if (skipped <= day) ++day;
+    return dateText(day * DAY, 10);
+  }
+  const fixed = zone.fixedOffset ?? 0;
+  const start = beginningsOf({ bucket, zone })?.timeOf(index) ?? index * LENGTH[bucket] - fixed;
+  const wall = zone.wall(start);
+  if (zone.name === 'UTC') return `${dateText(wall, 16)}Z`;
+  const length = wall % MINUTE === 0 ? 16 : 19;
+  return `${dateText(wall, length)}${offsetText(wall - start)}`;
 }

@@ -25,7 +25,7 @@ import {
   type Side,
 } from './parameters.ts';
 import { queriesNames } from '../story/route.ts';
-import { buckets, idKinds, type Bucket, type Ids } from '../data/contributions.ts';
+import { buckets, idKinds, zoneName, type Roles } from '../data/contributions.ts';
 import {
   DEFAULT_CLIP_NORM,
   DEFAULT_MECHANISM,
@@ -51,7 +51,7 @@ const statisticNames = ['moments', 'histogram', 'sums'] as const;
 /** Largest number of releases whose costs the page adds up. */
 export const maxReleases = 10_000;
 
-export interface Settings extends Record<ParameterKey, ParameterValue>, StatisticChoice {
+export interface Settings extends Record<ParameterKey, ParameterValue>, StatisticChoice, Roles {
   mechanism: MechanismName;
   compare: MechanismName | 'none';
   epsilon: number;
@@ -84,17 +84,6 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   units: Units;
   /** Column to learn; '-' for none; '' for the page's choice, which is none for a table. */
   label: string;
-  /** Column that identifies the person of a row; '' for none, which protects single rows. */
-  person: string;
-  /** How cells of that column are read: with numbers, 7 and 007 are one person. */
-  ids: Ids;
-  /** Column with the time of a row; '' for none, which makes every row a step. */
-  time: string;
-  /** Length of time whose rows form one step, if there is a time column. */
-  bucket: Bucket;
-  /** Times in the first and the last bucket; '' to take those of the rows. */
-  from: string;
-  to: string;
   stream: StreamName;
   numSteps: number;
   dimension: number;
@@ -187,6 +176,7 @@ export const defaults: Readonly<Settings> = {
   ids: 'texts',
   time: '',
   bucket: 'day',
+  timeZone: 'UTC',
   from: '',
   to: '',
   stream: 'stationary',
@@ -481,6 +471,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   ids: choice('ids', 'user-ids', idKinds),
   time: { name: 'time-column', read: (text) => text, write: String },
   bucket: choice('bucket', 'bucket', buckets),
+  timeZone: { name: 'time-zone', read: zoneName, write: String },
   from: { name: 'from', read: (text) => text, write: String },
   to: { name: 'to', read: (text) => text, write: String },
   stream: choice('stream', 'stream', ['stationary', 'drifting', 'switching'] as const),

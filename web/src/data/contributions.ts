@@ -4,17 +4,15 @@
 // a time column, and like `peopleSum` of the library.
 
 import type { Table } from 'dp-ftrl';
-import {
-  bucketOf,
-  bucketText,
-  parseTime,
-  WANTED,
-  type Bucket,
-} from '../../../wasm/src/shared/calendar.ts';
+import { bucketOf, bucketText, type Bucket, type Buckets } from '../../../wasm/src/shared/calendar.ts';
+import { timeIn, unambiguous, WANTED, type Written } from '../../../wasm/src/shared/time-text.ts';
+import { unknownZone, Zone } from '../../../wasm/src/shared/zone.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
 import { CsvError, findColumn, placeOf, textsOf, type Column, type Csv } from './csv.ts';
 
-export { BUCKETS as buckets, type Bucket } from '../../../wasm/src/shared/calendar.ts';
+import { BUCKETS as buckets } from '../../../wasm/src/shared/calendar.ts';
+
+export { buckets, type Bucket };
 
 /** How cells that identify persons are read; the first is the default. */
 export const idKinds = ['texts', 'numbers'] as const;
@@ -22,12 +20,15 @@ export type Ids = (typeof idKinds)[number];
 
 /** Roles of columns that are not summed; '' if there is no such column. */
 export interface Roles {
-  /** Column that identifies the person of a row. */
+  /** Column that identifies the person of a row; without one, single rows are protected. */
   person: string;
+  /** How cells of that column are read: with numbers, 7 and 007 are one person. */
   ids: Ids;
-  /** Column with the time of a row; all rows of a bucket form one step. */
+  /** Column with the time of a row; all rows of a bucket form one step. Without it, a row is a step. */
   time: string;
   bucket: Bucket;
+  /** Zone by whose clocks buckets begin, and of times without an offset. */
+  timeZone: string;
   /** Times in the first and the last bucket, declared beforehand; '' to take those of the rows. */
   from: string;
   to: string;
@@ -93,26 +94,39 @@ function personsOf(csv: Csv, { person, ids }: Roles): string[] {
   });
 }
 
-const knownTimes = new WeakMap<Column, Float64Array>();
+/** Times of a column as written; undefined for a cell that is no time. */
+const knownTimes = new WeakMap<Column, (Written | undefined)[]>();
 
-/** Returns the time of each row in milliseconds since 1970; NaN for a cell that is no time. */
-function timesOf(column: Column): Float64Array {
+function timesOf(column: Column): (Written | undefined)[] {
   let times = knownTimes.get(column);
   if (times === undefined) {
-    times = new Float64Array(column.values.length).fill(NaN);
-    for (const { row, text } of column.faults) times[row] = parseTime(text.trim()) ?? NaN;
+    times = textsOf(column).map((text) => unambiguous(text.trim()));
     knownTimes.set(column, times);
   }
   return times;
 }
 
-/** Returns the bucket of a declared time; null if none is declared. */
-function edgeOf({ bucket, ...edges }: Roles, name: 'from' | 'to'): number | null {
-  const text = edges[name].trim();
+function bucketsIn({ bucket, timeZone }: Roles): Buckets {
+  const zone = Zone.of(timeZone);
+  if (zone !== undefined) return { bucket, zone };
+  throw new RoleError('time', `“${timeZone}” is not the name of a zone: ${unknownZone(timeZone)}`);
+}
+
+/** Returns a declared time; null if none is declared. */
+function edgeTime(roles: Roles, name: 'from' | 'to'): number | null {
+  const text = roles[name].trim();
   if (text === '') return null;
-  const time = parseTime(text);
-  if (time === undefined) throw new RoleError('time', `${name} must be ${WANTED}, got “${text}”`);
-  return bucketOf(time, bucket);
+  const written = unambiguous(text);
+  if (written === undefined) throw new RoleError('time', `${name} must be ${WANTED}, got “${text}”`);
+  const time = timeIn(written, bucketsIn(roles));
+  if (typeof time === 'number') return time;
+  throw new RoleError('time', `${name} must be one ${roles.bucket}: “${text}” ${time}`);
+}
+
+/** Returns the bucket of a declared time; null if none is declared. */
+function edgeOf(roles: Roles, name: 'from' | 'to'): number | null {
+  const time = edgeTime(roles, name);
+  return time === null ? null : bucketOf(time, bucketsIn(roles));
 }
 
 /** Returns the declared first and last bucket, like --from and --to of the command. */
@@ -133,10 +147,13 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
   const { time, bucket } = roles;
   const column = columnOf(csv, time, 'time');
   const { first, last: end } = edgesOf(roles);
+  const buckets = bucketsIn(roles);
   let last = -Infinity;
-  return timesOf(column).map((at, row) => {
-    if (Number.isNaN(at)) refuse(csv, row, column, 'time', `must be ${WANTED}`);
-    const index = bucketOf(at, bucket);
+  return Float64Array.from(timesOf(column), (written, row) => {
+    if (written === undefined) refuse(csv, row, column, 'time', `must be ${WANTED}`);
+    const at = timeIn(written, buckets);
+    if (typeof at === 'string') refuse(csv, row, column, 'time', at);
+    const index = bucketOf(at, buckets);
     if (index < last) {
       const what = `is in an earlier ${bucket} than the row above it: rows must be in time order`;
       refuse(csv, row, column, 'time', what);
@@ -232,7 +249,7 @@ export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: numb
     rows.push(row);
   }
   while (starts.length <= Math.min(numSteps, maxSteps)) starts.push(rows.length);
-  const timeOf = roles.time === '' ? null : (step: number) => bucketText(origin + step, roles.bucket);
+  const timeOf = roles.time === '' ? null : (step: number) => bucketText(origin + step, bucketsIn(roles));
   return { rows, starts, numDropped, timeOf };
 }
 
@@ -284,7 +301,7 @@ export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limi
     span:
       roles.time === ''
         ? null
-        : [bucketText(origin, roles.bucket), bucketText(origin + numSteps - 1, roles.bucket)],
+        : [bucketText(origin, bucketsIn(roles)), bucketText(origin + numSteps - 1, bucketsIn(roles))],
   };
 }
 
@@ -341,7 +358,56 @@ export function suggestTime(csv: Csv): string {
 }
 
 export function isTimeColumn(csv: Csv, column: Column): boolean {
-  const { faults } = column;
-  if (faults.length < csv.numRows || parseTime(faults[0]!.text.trim()) === undefined) return false;
-  return timesOf(column).every((at) => !Number.isNaN(at));
+  const { faults, values } = column;
+  if (faults.length > 0) {
+    return faults.length === csv.numRows && timesOf(column).every((at) => at !== undefined);
+  }
+  const [first, last] = likelyYears;
+  const areYears = values.every((value) => value >= first && value <= last);
+  return areYears && timesOf(column).every((at) => at?.unit === 'year');
+}
+
+/** Numbers outside of these are no years. */
+const likelyYears = [1800, 2100] as const;
+
+/** Returns the shortest buckets that the times of a column fit, at least as long as `bucket`. */
+export function fittingBucket(csv: Csv, name: string, bucket: Bucket): Bucket {
+  const column = csv.columns.find((one) => one.name === name);
+  const units = column === undefined ? [] : timesOf(column).map((at) => at?.unit);
+  const least = units.includes('year') ? 'year' : units.includes('month') ? 'month' : bucket;
+  return buckets.indexOf(bucket) < buckets.indexOf(least) ? least : bucket;
+}
+
+const isoText = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
+
+/** Returns the usual name of a zone, or a name that is unknown as it is. */
+export function zoneName(name: string): string {
+  return Zone.of(name.trim())?.name ?? name.trim();
+}
+
+/** Returns the difference of a zone from UTC in milliseconds if it never changes. */
+export function fixedOffset(zone: string): number | undefined {
+  return Zone.of(zone)?.fixedOffset;
+}
+
+/** Returns a declared time in ISO 8601; '' if none is declared. */
+export function edgeText(roles: Roles, name: 'from' | 'to'): string {
+  const time = roles.time === '' ? null : edgeTime(roles, name);
+  return time === null ? '' : isoText(time);
+}
+
+/** Returns the table with its times in ISO 8601, for programs that read no other times. */
+export function withTimes(csv: Csv, roles: Roles): Csv {
+  if (roles.time === '') return csv;
+  const buckets = bucketsIn(roles);
+  const columns = csv.columns.map((column) => {
+    if (column.name !== roles.time) return column;
+    const texts = textsOf(column);
+    const faults = timesOf(column).map((written, row) => {
+      const time = written && timeIn(written, buckets);
+      return { row, text: typeof time === 'number' ? isoText(time) : texts[row]! };
+    });
+    return { ...column, faults };
+  });
+  return { ...csv, columns };
 }

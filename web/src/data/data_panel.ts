@@ -12,10 +12,12 @@ import { hiddenNote, hiddenReason } from '../page/secrets.ts';
 import { clipButtons, recordNorms } from './clip_guide.ts';
 import { ColumnsField } from './columns_field.ts';
 import {
+  fittingBucket,
   recordsOf,
   RoleError,
   suggestPerson,
   suggestTime,
+  withTimes,
   type Limit,
   type Records,
   type Roles,
@@ -54,7 +56,7 @@ interface Draft extends RoleChoice {
 }
 
 /** Settings in which no column has a role. */
-const noRoles = { person: '', ids: 'texts', time: '', bucket: 'day', from: '', to: '' } as const;
+const noRoles = { person: '', ids: 'texts', time: '', bucket: 'day', timeZone: 'UTC', from: '', to: '' } as const;
 
 export interface DataEvents {
   /** Called with the settings that a choice changes. */
@@ -163,8 +165,7 @@ export class DataPanel {
 
   /** Builds the records, cached until the columns, roles or limits change. */
   private makeRecords(csv: Csv, columns: readonly string[], roles: Roles, limit: Limit): Records {
-    const { person, ids, time, bucket, from, to } = roles;
-    const only = { person, ids, time, bucket, from, to };
+    const only = rolesOf(roles);
     const key = JSON.stringify([columns, only, limit]);
     if (this.made?.key !== key || this.made.csv !== csv) {
       this.made = { key, csv, records: recordsOf(csv, columns, only, limit) };
@@ -279,13 +280,14 @@ export class DataPanel {
     const { csv } = this;
     if (settings.source === 'synthetic' || csv === null) return null;
     const isOwn = settings.source === 'own';
-    const { person, ids, time, bucket, from, to } = settings;
+    const roles = rolesOf(settings);
+    const { person, ids } = roles;
     return {
       name: isOwn ? 'data.csv' : `examples/${settings.source}.csv`,
       columns: this.columnsOf(settings),
       label: learnsFrom(settings) ? settings.label : '',
-      ...{ person, ids, time, bucket, from, to },
-      text: isOwn ? () => csvText(csv, { person, areNumbers: ids === 'numbers' }) : null,
+      ...roles,
+      text: isOwn ? () => csvText(withTimes(csv, roles), { person, areNumbers: ids === 'numbers' }) : null,
     };
   }
 
@@ -362,8 +364,13 @@ export class DataPanel {
   }
 
   /** Changes the roles or limits; the run follows at once, a draft waits for its clip norm. */
-  private chooseRoles(patch: Partial<RoleChoice>): void {
+  private chooseRoles(choice: Partial<RoleChoice>): void {
     for (const key of ['person', 'time'] as const) this.controls.error(key, null);
+    const patch = { ...choice };
+    if (choice.time) {
+      const { bucket } = this.draft ?? this.settings!;
+      patch.bucket = fittingBucket((this.draft === null ? this.csv : this.own)!, choice.time, bucket);
+    }
     if (this.draft !== null) {
       this.draft = { ...this.draft, ...patch };
       this.show(this.settings!);
@@ -555,12 +562,17 @@ function draftOf(csv: Csv, settings: Settings | null): Draft {
   const person = suggestPerson(csv);
   const time = person === '' ? '' : suggestTime(csv);
   const columns = suggestColumns(csv, noLabel).slice(0, 1);
-  return { ...noRoles, columns, person, time, participations, minSeparation };
+  const bucket = fittingBucket(csv, time, noRoles.bucket);
+  return { ...noRoles, columns, person, time, bucket, participations, minSeparation };
 }
 
 function roleChoiceOf(settings: Settings): RoleChoice {
-  const { person, ids, time, bucket, from, to, participations, minSeparation } = settings;
-  return { person, ids, time, bucket, from, to, participations, minSeparation };
+  const { participations, minSeparation } = settings;
+  return { ...rolesOf(settings), participations, minSeparation };
+}
+
+function rolesOf({ person, ids, time, bucket, timeZone, from, to }: Roles): Roles {
+  return { person, ids, time, bucket, timeZone, from, to };
 }
 
 /**

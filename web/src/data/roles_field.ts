@@ -4,7 +4,7 @@
 
 import { h } from '../page/dom.ts';
 import { count, percent } from '../page/format.ts';
-import { buckets, idKinds, isTimeColumn } from './contributions.ts';
+import { buckets, idKinds, isTimeColumn, zoneName } from './contributions.ts';
 import type { Bucket, Ids, Records, Roles } from './contributions.ts';
 import type { Csv } from './csv.ts';
 
@@ -36,6 +36,12 @@ export class RolesField {
   readonly bucketLine: HTMLElement;
   private readonly ids = h('select', { id: 'set-ids', title: idsTitle });
   private readonly bucket = h('select', { id: 'set-bucket' });
+  private readonly zone = h('input', {
+    id: 'set-time-zone',
+    type: 'text',
+    size: 16,
+    placeholder: 'Europe/Berlin',
+  });
   private readonly from = this.edge('from');
   private readonly to = this.edge('to');
   private readonly most: HTMLInputElement;
@@ -50,6 +56,9 @@ export class RolesField {
     );
     this.ids.append(...idKinds.map((name) => h('option', { value: name }, name)));
     this.ids.addEventListener('change', () => events.chosen({ ids: this.ids.value as Ids }));
+    this.zone.addEventListener('change', () =>
+      events.chosen({ timeZone: zoneName(this.zone.value || 'UTC') }),
+    );
     this.most = this.count('set-person-most', 'participations');
     this.apart = this.count('set-person-apart', 'minSeparation');
     this.limits = h(
@@ -63,6 +72,7 @@ export class RolesField {
       'p',
       { class: 'limits' },
       h('label', { class: 'inline' }, 'a step is a ', this.bucket),
+      h('label', { class: 'inline' }, 'in zone ', this.zone),
       h('label', { class: 'inline' }, 'from ', this.from),
       h('label', { class: 'inline' }, 'to ', this.to),
     );
@@ -93,6 +103,7 @@ export class RolesField {
     for (const [input, value] of [
       [this.most, choice.participations],
       [this.apart, choice.minSeparation],
+      [this.zone, choice.timeZone],
       [this.from, choice.from],
       [this.to, choice.to],
     ] as const) {
@@ -106,7 +117,7 @@ export class RolesField {
    */
   effects(
     csv: Csv,
-    { bucket, from, to }: Roles,
+    { bucket, timeZone, from, to }: Roles,
     { records, isHidden }: { records: Records | null; isHidden: boolean },
   ): { person: string; time: string } {
     const { numPersons = null, numDropped = 0, span = null, numSteps = 0 } = records ?? {};
@@ -123,7 +134,7 @@ export class RolesField {
       time:
         span === null
           ? eventText
-          : `${count(numSteps)} steps, one per ${bucket}, from ${span[0]} to ${span[1]}, which ` +
+          : `${count(numSteps)} steps, one per ${bucket} in ${timeZone}, from ${span[0]} to ${span[1]}, which ` +
             `will be public. ${edgesText(from, to)}`,
     };
   }

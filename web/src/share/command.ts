@@ -41,10 +41,11 @@ const unused = ['loss', 'lambda', 'descent', 'table', 'batchSize'];
  * Returns the flags for the user column and its limits, and for the time column that defines steps.
  */
 function roleFlags(
-  { person, ids, time, bucket, from, to }: Roles,
+  { person, ids, time, bucket, timeZone, from, to }: Roles,
   participation?: Participation,
 ): string[] {
   const flags = time === '' ? [] : [`--time-column ${quoted(time)} --bucket ${bucket}`];
+  if (time !== '' && timeZone !== 'UTC') flags.push(`--time-zone ${quoted(timeZone)}`);
   if (time !== '' && from !== '') flags.push(`--from ${quoted(from)}`);
   if (time !== '' && to !== '') flags.push(`--to ${quoted(to)}`);
   if (person === '') return flags;

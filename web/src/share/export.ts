@@ -99,7 +99,7 @@ function statisticsOf(
   { settings, numSteps, timeOf, columns }: StatisticNumbers,
 ): string {
   const header = { library: 'dp-ftrl', version, warning, ...aboutOf(settings, address, deployed) };
-  const names = ['step', ...(timeOf === null ? [] : ['time']), ...columns.map(({ name }) => name)];
+  const names = ['step', ...(timeOf === null ? [] : [settings.timeZone === 'UTC' ? 'time' : `time (${settings.timeZone})`]), ...columns.map(({ name }) => name)];
   const lines = [commentOf(header), names.map(csvCell).join(',')];
   for (let step = 1; step <= numSteps; ++step) {
     const time = timeOf === null ? [] : [timeOf(step - 1)];

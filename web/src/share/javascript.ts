@@ -3,7 +3,7 @@
 // Writes the run on the page as a program for Node or a browser.
 
 import type { SimulationOptions } from 'dp-ftrl';
-import type { Bucket } from '../data/contributions.ts';
+import { edgeText, fixedOffset, type Bucket } from '../data/contributions.ts';
 import { numRowsOf, saved, seeded, sumsAlone, type SnippetSource, type Source } from './source.ts';
 
 /** Returns options as an object literal, with `more` lines at the end. */
@@ -51,30 +51,53 @@ export function javascriptOf({ options, file }: SnippetSource): string {
 }
 
 const minute = 60_000;
-/** Code for the bucket number of a time in milliseconds. Weeks begin on Mondays. */
+/**
+ * Code for the bucket number of a time in milliseconds. Weeks begin on Mondays. `wall` is what clocks
+ * show then, and `shift` how much of an hour they differ from UTC.
+ */
 const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
-  minute: `Math.floor(time / ${minute})`,
-  hour: `Math.floor(time / ${60 * minute})`,
-  day: `Math.floor(time / ${1440 * minute})`,
-  week: `Math.floor((time + ${3 * 1440 * minute}) / ${7 * 1440 * minute})`,
-  month: 'new Date(time).getUTCFullYear() * 12 + new Date(time).getUTCMonth()',
-  year: 'new Date(time).getUTCFullYear()',
+  minute: `Math.floor((time + shift) / ${minute})`,
+  hour: `Math.floor((time + shift) / ${60 * minute})`,
+  day: `Math.floor(wall / ${1440 * minute})`,
+  week: `Math.floor((wall + ${3 * 1440 * minute}) / ${7 * 1440 * minute})`,
+  month: 'new Date(wall).getUTCFullYear() * 12 + new Date(wall).getUTCMonth()',
+  year: 'new Date(wall).getUTCFullYear()',
 };
 
+/** Returns code for `wall` or `shift`, whichever the buckets need. */
+function readClock({ bucket, timeZone }: Source): { before: string; within: string } {
+  const isShort = bucket === 'minute' || bucket === 'hour';
+  const offset = fixedOffset(timeZone);
+  if (offset !== undefined) {
+    const [name, value] = isShort ? ['shift', offset % (60 * minute)] : ['wall', `time + ${offset}`];
+    return { before: '', within: `  const ${name} = ${value};\n` };
+  }
+  return {
+    before:
+      `const clock = new Intl.DateTimeFormat('sv-SE', { timeZone: ${JSON.stringify(timeZone)}, ` +
+      "dateStyle: 'short', timeStyle: 'medium' });\n",
+    within:
+      "  const wall = Date.parse(`${clock.format(time).replace(' ', 'T')}Z`);\n" +
+      (isShort ? `  const shift = (wall - time) % ${60 * minute};\n` : ''),
+  };
+}
+
 /** Returns code that converts times to bucket numbers, including the first and the last. */
-function readTimes({ time, bucket, from, to }: Source): string {
-  const edge = (said: string, at: string): string =>
-    said === '' ? `timeOf(rows.at(${at}))` : JSON.stringify(said);
+function readTimes(file: Source): string {
+  const { time, bucket, timeZone } = file;
+  const { before, within } = readClock(file);
+  const edge = (name: 'from' | 'to', at: string): string =>
+    file[name] === '' ? `timeOf(rows.at(${at}))` : JSON.stringify(edgeText(file, name));
   return (
-    `const timeOf = (row) => row[names.indexOf(${JSON.stringify(time)})];\n` +
-    `/** Number of the ${bucket} of a time, in UTC unless it names a zone. */\n` +
+    `const timeOf = (row) => row[names.indexOf(${JSON.stringify(time)})];\n${before}` +
+    `/** Number of the ${bucket} of a time, in ${timeZone}. */\n` +
     'const bucketOf = (text) => {\n' +
-    '  const [, date, clock = \'00:00\', hours, minutes = \'00\'] =\n' +
+    '  const [, date, hour = \'00:00\', hours, minutes = \'00\'] =\n' +
     '    /^(\\S{10})(?:[T ]([\\d:.]+) ?(?:Z|([+-]\\d\\d):?(\\d\\d)?)?)?$/.exec(text);\n' +
-    '  const time = Date.parse(`${date}T${clock}${hours ? `${hours}:${minutes}` : \'Z\'}`);\n' +
-    `  return ${bucketsOfTimes[bucket]};\n};\n` +
-    `const first = bucketOf(${edge(from, '0')});\n` +
-    `const last = bucketOf(${edge(to, '-1')});\n`
+    '  const time = Date.parse(`${date}T${hour}${hours ? `${hours}:${minutes}` : \'Z\'}`);\n' +
+    `${within}  return ${bucketsOfTimes[bucket]};\n};\n` +
+    `const first = bucketOf(${edge('from', '0')});\n` +
+    `const last = bucketOf(${edge('to', '-1')});\n`
   );
 }
 

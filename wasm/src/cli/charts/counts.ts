@@ -9,6 +9,7 @@ import { apart, BAND_TEXT, banded, PER_ROW, Thinning, type Figure } from './figu
 
 interface Options {
   bucket: string;
+  zone: string;
   /** Plural noun for the counted units. */
   unit: string;
   /** Column of the categories, and the categories; undefined if all rows are counted together. */
@@ -44,11 +45,11 @@ export class CountsChart {
   }
 
   figure(): Figure {
-    const { bucket, by, unit } = this.options;
+    const { bucket, zone, by, unit } = this.options;
     const { points: buckets } = this.thinning;
     const names = this.options.labels ?? [unit];
     const x = buckets.map((_, i) => i);
-    const axis = { label: bucket, log: false, names: buckets.map(({ time }) => time) };
+    const axis = { label: `${bucket} (${zone})`, log: false, names: buckets.map(({ time }) => time) };
     const panel = (
       [title, label]: [string, string],
       numbers: 'counts' | 'totals',
@@ -75,7 +76,7 @@ export class CountsChart {
       numbers: {
         caption: `Counts, and the standard deviations of their noise${this.thinning.text}`,
         header: [
-          bucket,
+          `${bucket} (${zone})`,
           ...(by === undefined ? [] : [by]),
           ...['count', 'count_std', 'total', 'total_std'],
         ],

@@ -12,8 +12,8 @@ import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { Missing, MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
-import { IN_ORDER, readTimes, TIME_OPTIONS, type Times } from '../input/time.js';
-import { addNote, Misuse } from '../failure.js';
+import { readTimes, TIME_OPTIONS, type Times } from '../input/time.js';
+import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 import { MECHANISM_OPTIONS } from '../options/mechanism.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
@@ -30,7 +30,6 @@ export const options: Known = {
   ...TIME_OPTIONS,
   ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
-  sort: 'flag',
   ...CATEGORY_OPTIONS,
   ...PEOPLE_OPTIONS,
   'min-separation': 'value',
@@ -41,6 +40,9 @@ export const options: Known = {
 /** Clip norm 1: each row changes one count by 1, and so the vector of counts by 1 in l2-norm. */
 const CLIP = '1';
 
+/** Longest horizon for which the std of a count is known with every mechanism. */
+const MOST_STEPS_OF_ANY = 4096;
+
 /** @throws Misuse if the variance of increments would require matrices that are too large. */
 function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Array {
   try {
@@ -48,7 +50,8 @@ function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Ar
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'unsupported') throw error;
     const what = `${problem.numSteps} buckets are too many for the std of a count with ${name}`;
-    throw new Misuse(`${what}: choose a longer --bucket, or --mechanism blt`);
+    const other = problem.mechanism === PURE_MECHANISM ? '' : ', or --mechanism blt';
+    throw new Misuse(`${what}: choose a longer --bucket${other}`);
   }
 }
 
@@ -69,15 +72,6 @@ function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
   return unit.map((std, t) =>
     Math.sqrt((noiseStddev * std) ** 2 + (grid ** 2 / 12) * (t === 0 ? 1 : 2)),
   );
-}
-
-/** Warns of first and last buckets that the guarantee does not hide. */
-function edgeNotices({ bucket, first, last }: Times): string[] {
-  if (last !== undefined) return [];
-  const [edges, verb] =
-    first === undefined ? [`the first and the last ${bucket}`, 'depend'] : [`the last ${bucket}`, 'depends'];
-  const hint = 'give --from and --to to hide that';
-  return [`${edges} printed ${verb} on the data (${hint}), and may be incomplete`];
 }
 
 /** Says that persons are counted instead of rows, and how large the noise is. */
@@ -102,13 +96,12 @@ export async function run(args: Args): Promise<void> {
   const categories = readCategories(args);
   const settings = readSettings(args.with('clip', CLIP));
   const { json, written, showTrue, people } = settings;
-  const sorts = args.has('sort');
   let found: Float64Array | undefined;
   const stddevsOf = (run: Run) => (found ??= bucketStddevs(run));
-  const released = releaseTable(args, {
+  return releaseTable(args, {
     command: 'count',
     settings,
-    notices: (run) => [...edgeNotices(times), ...(people ? [personsNotice(times, categories !== undefined, stddevsOf(run))] : [])],
+    notices: (run) => people ? [personsNotice(times, categories !== undefined, stddevsOf(run))] : [],
     clippedTo: people ? `all rows of a ${times.bucket} count as 1 together` : 'each row counts as 1',
     countsOnce: true,
     wanted: {
@@ -118,14 +111,14 @@ export async function run(args: Args): Promise<void> {
       format: inputFormat('count', args),
       missing: Missing.read(args, { areSteps: false }),
     },
-    sorts,
+    preferred: (numSteps) => (numSteps > MOST_STEPS_OF_ANY ? 'blt' : undefined),
     isTold: areTotalsTold,
     writer: (run) =>
       new CountWriter(run.sink, {
         json,
         format: written,
         showTrue,
-        timeColumn: times.column,
+        timeColumn: times.heading,
         by: categories?.column,
         labels: categories?.labels,
         stddevs: stddevsOf(run),
@@ -133,15 +126,11 @@ export async function run(args: Args): Promise<void> {
     chart: (run) =>
       new CountsChart({
         bucket: times.bucket,
+        zone: times.zone.name,
         unit: people ? 'persons' : 'rows',
         by: categories?.column,
         labels: categories?.labels,
         stddevs: stddevsOf(run),
       }),
-  });
-  return released.catch((error: unknown) => {
-    const isLate = error instanceof Misuse && error.message.endsWith(IN_ORDER);
-    if (isLate) addNote(error, '--sort sorts them');
-    throw error;
   });
 }

@@ -42,7 +42,7 @@ function chartOf({ settings }: Run, labels: readonly string[], confidence: numbe
   return new EstimatesChart({
     title: 'Private counts of categories',
     sharesScale: true,
-    timeColumn: settings.times?.column,
+    timeColumn: settings.times?.axis,
     confidence,
     names: ['total', ...['count', 'share'].flatMap((kind) => labels.map((name) => `${name}_${kind}`))],
     panels: [panel('count', 1), panel('share', 1 + num)],

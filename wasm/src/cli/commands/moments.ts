@@ -30,7 +30,7 @@ function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number
   return new EstimatesChart({
     title: 'Private moments',
     sharesScale: false,
-    timeColumn: settings.times?.column,
+    timeColumn: settings.times?.axis,
     confidence,
     names: paths.map(nameOf),
     panels: kinds.map((kind) => ({

@@ -3,19 +3,18 @@
 // dp-ftrl release: releases private running totals of a CSV.
 
 import { load } from '../../index.js';
-import type { DpFtrl, Participation, Totals, Workload } from '../../types/all.js';
+import type { DpFtrl, MechanismName, Participation, Totals, Workload } from '../../types/all.js';
 import { addNote, Misuse } from '../failure.js';
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
 import { Missing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
-import { placeOf } from '../input/place.js';
 import { requireRanges } from '../input/ranges.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
 import { PICKS, type Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
-import { timeOf, type Times } from '../input/time.js';
+import { areEarly, earlyNotice, edgeNotice } from '../input/time.js';
 import type { Args } from '../options/args.js';
 import { boundNotice, guarantee, protection, publicCount } from '../options/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
@@ -31,7 +30,8 @@ import { spendingOf } from '../state/budget.js';
 import { ended, unfinished } from '../state/state-file.js';
 import { clipNotices, longestRow } from './release/columns-clip.js';
 import { readSettings, type Settings } from './release/settings.js';
-import { horizonOf, makeSums, type Made, type OtherTotals, type SumOptions } from './release/sums.js';
+import { horizonOf, makeSums, sortByTime } from './release/sums.js';
+import type { Made, OtherTotals, SumOptions } from './release/sums.js';
 import type { StepWriter } from './release/step-writer.js';
 import { areTotalsTold } from './release/told.js';
 import { severalSums } from './release/stack.js';
@@ -48,10 +48,10 @@ export interface Kind {
   wanted: Omit<Wanted, 'texts'>;
   /** Whether persons are counted: a category counts once for a person in a step. */
   countsOnce?: boolean;
-  /** Whether rows are sorted by time before the release. */
-  sorts?: boolean;
   /** Clip norm if it depends on the columns; default: that of the settings. */
   clipNorm?(columns: readonly string[]): number;
+  /** Mechanism to take by default for a horizon; if undefined, that of all releases. */
+  preferred?(numSteps: number): MechanismName | undefined;
   /** Totals that replace sums of the rows. */
   others?: OtherTotals;
   /** Warnings about a run, printed when its release begins. */
@@ -83,10 +83,6 @@ interface Prepared {
   how: SumOptions;
 }
 
-function sortByTime(rows: RowStream, times: Times): Promise<void> {
-  return rows.sort((batch, i) => timeOf(batch.texts.at(-1)![i]!, times, placeOf(batch, i)));
-}
-
 /** Reads the mechanism and the header, and searches for parameters first if that takes long. */
 async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const { settings, command } = kind;
@@ -96,12 +92,12 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const steps = stepsOf(args, read);
   const texts = textColumns(people, times).names;
   const rows = await RowStream.open(args.files, { ...kind.wanted, texts });
-  if (kind.sorts) await sortByTime(rows, times!);
+  if (times?.sorts && state === undefined) await sortByTime(rows, times);
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
   const given = await readWorkloads(args, numSteps);
   const workloads = given.length > 0 ? given : [read.saved?.workload ?? 'prefix'];
   const isOne = workloads.length === 1;
-  const chosen = withDefault(args, read, { numSteps, workloads });
+  const chosen = withDefault(args, read, { numSteps, workloads, preferred: kind.preferred?.(numSteps) });
   // The library checks these again, and which of them a pure target allows.
   const how = {
     ...target,
@@ -197,14 +193,16 @@ async function begin(run: Run): Promise<Begun> {
   });
   const other = whatIsProtected(participation, chosen, certificate.optimisedFor);
   if (other !== undefined) warn(command, other);
-  const notices = [...(kind.notices?.(run) ?? []), boundNotice(protects)].filter((it) => it !== undefined);
+  const notices = [times && edgeNotice(times), ...(kind.notices?.(run) ?? []), boundNotice(protects)].filter(
+    (it) => it !== undefined,
+  );
   if (!quiet) notices.forEach((notice) => warn(command, notice));
   const isPrivate = seed === undefined && !showTrue;
   const missing = kind.wanted.missing?.claim;
   const spoken = { name, mode, whom, clippedTo, missing };
   const claim = isPrivate ? guarantee(certificate, spoken) : NOT_PRIVATE;
   if (!quiet && isPrivate) say(command, claim);
-  await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit });
+  await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit, ...(times && { timeZone: times.zone.name }) });
   return { writer, claim, notices };
 }
 
@@ -224,12 +222,14 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const { writer, claim, notices } = await begin(run);
   const chart = settings.plot && run.kind.chart?.(run);
   let isTold = run.kind.isTold === undefined;
+  let isEarly = settings.times?.format.isNumeric ?? false;
   const writeSteps = async (steps: Released) => {
     // After a crash the budget may be ahead of what was shown, but never behind.
     if (state) await settings.budget?.reached(state.numReleased);
     const stop = await writer.steps(steps, totals);
     chart?.take(steps, totals);
     isTold ||= run.kind.isTold!(steps, totals);
+    isEarly &&= areEarly(steps.labels);
     progress.report(totals.step);
     return stop;
   };
@@ -250,6 +250,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   if (!isTold && !settings.quiet && totals.step > 0) {
     warn(run.kind.command, hiddenNotice(run.kind.command));
   }
+  if (isEarly && totals.step > 0) warn(run.kind.command, earlyNotice(settings.times!));
   const isGuarded = state !== undefined;
   if (chart) await settings.plot!.write(chart.figure(), { claim, notices, isGuarded });
 }
@@ -315,7 +316,7 @@ export async function run(args: Args): Promise<void> {
   const settings = settingsOf(args);
   const importance = readImportance(args);
   const { json, written, showTrue, times } = settings;
-  const shown = { json, format: written, showTrue, timeColumn: times?.column };
+  const shown = { json, format: written, showTrue, timeColumn: times?.heading };
   const inL1 = args.has('pure');
   const rangesOf = (columns: readonly string[]) => {
     if (!args.has('range')) return undefined;
@@ -347,7 +348,7 @@ export async function run(args: Args): Promise<void> {
       chart: ({ prepared }) =>
         new TotalsChart({
           columns: prepared.rows.columns,
-          timeColumn: times?.column,
+          timeColumn: times?.axis,
           workload: prepared.workloads[0]!,
         }),
     }),

@@ -69,11 +69,18 @@ export const SKIPPED = `\
 ${NA}`;
 
 export const TIME_FORMAT = `\
-  --time-format F  format of times: iso (default), seconds or milliseconds since 1970,
-                   day-month-year (31.12.2026, 31/12/2026 18:30), month-day-year (12/31/2026 6:30
-                   PM), or log (31/Dec/2026:18:30:00 +0000), in UTC unless there is an offset. A row
-                   in another format is refused, with the formats that would read it. --from and
-                   --to are always ISO 8601`;
+  --time-format F  format of times. Default: iso (2026-12-31, 2026/12/31 18:30, 2026-12, 2026) or
+                   month-name (Dec 31 2026 6:30 PM, 31-Dec-2026), which are never confused. Others:
+                   seconds or milliseconds since 1970, day-month-year (31.12.2026, 31/12/2026
+                   18:30), month-day-year (12/31/2026 6:30 PM), log (31/Dec/2026:18:30:00 +0000). A
+                   row in another format is refused, with the formats that would read it
+  --time-zone Z    zone whose clocks show times without an offset, --from and --to, and by whose
+                   clocks buckets begin: an IANA name such as Europe/Berlin, or an offset such as
+                   +01:00. Default: UTC. A day has 23 or 25 hours when clocks are moved. A time
+                   without an offset in an hour that is repeated is the first one; one that is
+                   skipped is refused
+  --sort           sorts rows by time: all are read before the first release, and kept in memory.
+                   The guarantee is unchanged: the bucket of a row depends on its own time`;
 
 export const USER_NUMBERS = `\
   --user-numbers   ids of persons are decimal numbers: 7, 7.0 and 007 are one person. Default: they

@@ -18,9 +18,10 @@ Private counts of the rows of a CSV file (or standard input) per day and in tota
 with standard deviations. The whole output is (E, D)-differentially private for one row.
 
 ${PRIVACY}
-  --time-column T  time of each row, in time order: ISO 8601, or as --time-format says (seconds,
-                   milliseconds, day-month-year, month-day-year, log)
+  --time-column T  time of each row, such as 2026-03-01 09:30, or as --time-format says (seconds,
+                   milliseconds, day-month-year, month-day-year, log). --sort puts them in order
   --bucket B       minute, hour, day, week, month or year
+  --time-zone Z    whose clocks begin days: an IANA name such as Europe/Berlin. Default: UTC
   --from TIME, --to TIME
                    first and last bucket; rows outside are refused. Default: those of the data,
                    which are then not hidden
@@ -53,7 +54,7 @@ ${PRIVACY}
                    sums of the last W rows (or days and so on), or decaying sums, instead of totals;
                    several, such as --workload prefix --workload window=W, share one budget
   --time-column T --bucket minute|hour|day|week|month|year
-                   one total per day and so on; rows must be in time order
+                   one total per day and so on, in --time-zone Z (default UTC)
   --user-column ID --max-contributions K
                    protects a person instead of a row; only their first K rows or buckets count
   --output FILE    instead of standard output; --json writes JSON; --plot FILE.svg or .html draws
@@ -77,7 +78,7 @@ ${PRIVACY}
   --user-column ID --max-contributions K
                    protects a person instead of a row; only their first K rows (or days) count
   --time-column T --bucket minute|hour|day|week|month|year
-                   one release per day and so on; rows must be in time order
+                   one release per day and so on, in --time-zone Z (default UTC)
   --workload window=W
                    the last W rows (or days and so on) instead of all so far; window=1 with --bucket
                    day: each day
@@ -101,7 +102,7 @@ ${PRIVACY}
   --user-column ID --max-contributions K
                    protects a person instead of a row; only their first K rows (or days) count
   --time-column T --bucket minute|hour|day|week|month|year
-                   one release per day and so on; rows must be in time order
+                   one release per day and so on, in --time-zone Z (default UTC)
   --workload window=W
                    the last W rows (or days and so on) instead of all so far
   --post-process M  monotone: counts that never fall; non-negative: none below 0. Both are biased

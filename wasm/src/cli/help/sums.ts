@@ -45,16 +45,15 @@ ${TIME_FORMAT}
 ${USER_NUMBERS}
 ${FORMAT}
 ${SKIPPED}
-  --sort           sorts rows by time: all are read before the first count, and kept in memory. The
-                   guarantee is unchanged: the bucket of a row depends on its own time
 ${MECHANISMS}
 ${PARAMETERS}
   --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
                    and --budget-account A, as for dp-ftrl release
   --output FILE    written whole or not at all, instead of standard output
 ${PLOT}
-  --json           one object: private, mode, protects, certificate, by, categories, rows, complete;
-                   and error, with code, row, line and column but no cell, if a row ended it early
+  --json           one object: private, mode, protects, timeZone, certificate, by, categories, rows,
+                   complete; and error, with code, row, line and column but no cell, if a row ended
+                   it early
   --quiet          no guarantee or notice on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds the counts without noise, count_true and total_true: NOT private

@@ -243,7 +243,7 @@ export class BucketStepper implements Stepper {
       let fault: Misuse | undefined;
       let step = totals.step;
       try {
-        step = this.clock.advance(batch.texts[this.options.columns.time]![i]!, where);
+        step = this.clock.advance(batch.texts[this.options.columns.time]!, i, where);
         fault = this.pastHorizon(step, where);
       } catch (error) {
         if (!(error instanceof Misuse)) throw error;
@@ -277,7 +277,7 @@ export class BucketStepper implements Stepper {
     const { numSteps } = sums.totals;
     if (step < numSteps) return undefined;
     if (times.last === undefined) return beyond(`--steps ${numSteps}`, where);
-    return beyond(`--to, ${bucketText(times.last, times.bucket)}: ${OUTSIDE}`, where);
+    return beyond(`--to, ${bucketText(times.last, times)}: ${OUTSIDE}`, where);
   }
 
   /** Contributes rows to the open step; returns a fault if one of them names no person. */

@@ -3,11 +3,14 @@
 // --time-format: format of the cells in a time column. It is never guessed, because 03/04 is a day
 // in March or in April; a cell that other formats would read is refused with their names.
 
-import { parseTime, timeOfParts, WANTED } from '../../shared/calendar.js';
+import type { Buckets } from '../../shared/calendar.js';
+import { isInRange, monthNamed, monthOf, MONTH, TIME, timeIn, unambiguous, WANTED, writtenOf, yearFirst } from '../../shared/time-text.js';
+import type { Written } from '../../shared/time-text.js';
 import type { Args } from '../options/args.js';
 
 export const TIME_FORMATS = [
   'iso',
+  'month-name',
   'seconds',
   'milliseconds',
   'day-month-year',
@@ -19,55 +22,55 @@ type Name = (typeof TIME_FORMATS)[number];
 interface Format {
   /** Description of a cell in this format. */
   wanted: string;
-  /** Returns milliseconds since 1970. */
-  parse(text: string): number | undefined;
+  parse(text: string): Written | undefined;
 }
 
-/** The range of ISO 8601, whose years have four digits, like those of buckets. */
-const [FIRST, LAST] = [parseTime('0000-01-01')!, parseTime('9999-12-31T23:59:59Z')! + 999];
+/** Times that a column of numbers or of another format plausibly has. */
+const [FIRST_LIKELY, LAST_LIKELY] = [Date.UTC(1973), Date.UTC(2101)];
 
-function sinceEpoch(text: string, unit: number): number | undefined {
-  const time = /^-?\d{1,15}(?:\.\d+)?$/.test(text) ? Number(text) * unit : NaN;
-  return time >= FIRST && time <= LAST ? time : undefined;
+const isLikely = (time: number): boolean => time >= FIRST_LIKELY && time < LAST_LIKELY;
+
+/**
+ * Parses a number of seconds or milliseconds. One that is an unlikely time, but would be a likely
+ * one in the other unit, is refused: all rows would be in another century.
+ */
+function sinceEpoch(text: string, unit: 1 | 1000): Written | undefined {
+  if (!/^-?\d{1,15}(?:\.\d+)?$/.test(text)) return undefined;
+  const number = Number(text);
+  const [wall, other] = [number * unit, (number * 1000) / unit];
+  if (!isInRange(wall) || (!isLikely(wall) && isLikely(other))) return undefined;
+  return { wall, offset: 0, unit: 'time' };
 }
 
-const CLOCK = String.raw`(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?`;
-const ZONE = String.raw`(Z|[+-]\d\d(?::?\d\d)?)?`;
-/** Two numbers and a year with equal separators, and optionally a 24-hour or 12-hour clock. */
-const DATED = new RegExp(
-  String.raw`^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:,?[T ]${CLOCK}(?: ?([AaPp])[Mm])? ?${ZONE})?$`,
-);
+/** Two numbers and a year with equal separators, and optionally a clock. */
+const DATED = new RegExp(String.raw`^(\d{1,2})([./-])(\d{1,2})\2(\d{4})${TIME}$`, 'i');
 
-/** The hour on a 24-hour clock; `half` is the first letter of am or pm, if given. */
-function hourOf(hour: string | undefined, half: string | undefined): string | undefined {
-  if (half === undefined || hour === undefined) return hour;
-  const [number, isAfternoon] = [Number(hour), half.toLowerCase() === 'p'];
-  if (number < 1 || number > 12) return '24'; // There is no such hour.
-  return String((number % 12) + (isAfternoon ? 12 : 0));
-}
-
-function dated(text: string, isDayFirst: boolean): number | undefined {
+function dated(text: string, isDayFirst: boolean): Written | undefined {
   const match = DATED.exec(text);
   if (match === null) return undefined;
-  const [, first, , second, year, hour, minute, seconds, half, zone] = match;
-  const [day, month] = isDayFirst ? [first, second] : [second, first];
-  return timeOfParts([year, month, day, hourOf(hour, half), minute, seconds], zone);
+  const [, first, , second, year, ...rest] = match;
+  return writtenOf([year, ...(isDayFirst ? [second, first] : [first, second]), ...rest]);
 }
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const LOGGED = new RegExp(String.raw`^\[?(\d\d)/([A-Za-z]{3})/(\d{4}):${CLOCK} ?${ZONE}\]?$`);
+const LOGGED = new RegExp(String.raw`^\[?(\d\d)/${MONTH}/(\d{4}):(.*?)\]?$`, 'i');
 
 /** Parses a time in the Common Log Format of web servers. */
-function logged(text: string): number | undefined {
+function logged(text: string): Written | undefined {
   const match = LOGGED.exec(text);
   if (match === null) return undefined;
-  const [, day, name, year, hour, minute, second, zone] = match;
-  const month = MONTHS.indexOf(name!.toLowerCase()) + 1;
-  return timeOfParts([year, String(month), day, hour, minute, second], zone);
+  const [, day, month, year, clock] = match;
+  return yearFirst(`${year}-${monthOf(month!)}-${day}T${clock}`);
 }
 
 const FORMATS: Readonly<Record<Name, Format>> = {
-  iso: { wanted: WANTED, parse: parseTime },
+  iso: {
+    wanted: 'a date such as 2026-03-01, or a time such as 2026-03-01T09:30:00Z',
+    parse: yearFirst,
+  },
+  'month-name': {
+    wanted: 'a date such as Mar 1 2026, or a time such as 1 March 2026 09:30',
+    parse: monthNamed,
+  },
   seconds: {
     wanted: 'seconds since 1970 such as 1772355600, up to the year 9999',
     parse: (text) => sinceEpoch(text, 1000),
@@ -87,23 +90,55 @@ const FORMATS: Readonly<Record<Name, Format>> = {
   log: { wanted: 'a time such as 31/Dec/2026:18:30:00 +0000', parse: logged },
 };
 
+/** Reads what can be read in one way only. */
+const UNAMBIGUOUS: Format = { wanted: WANTED, parse: unambiguous };
+
 /** Reads the cells of a time column. */
 export class TimeFormat {
-  private constructor(private readonly format: Format) {}
+  private constructor(
+    private readonly format: Format,
+    private readonly buckets: Buckets,
+    /** Whether the cells are numbers, which may be no times at all. */
+    readonly isNumeric: boolean,
+  ) {}
 
-  static read(args: Args): TimeFormat {
-    return new TimeFormat(FORMATS[args.oneOf('time-format', TIME_FORMATS)]);
+  static read(args: Args, buckets: Buckets): TimeFormat {
+    const name = args.has('time-format') ? args.oneOf('time-format', TIME_FORMATS) : undefined;
+    const isNumeric = name === 'seconds' || name === 'milliseconds';
+    return new TimeFormat(name === undefined ? UNAMBIGUOUS : FORMATS[name], buckets, isNumeric);
   }
 
+  /** Returns milliseconds since 1970. */
   parse(text: string): number | undefined {
-    return this.format.parse(text);
+    const written = this.format.parse(text);
+    const time = written && timeIn(written, this.buckets);
+    return typeof time === 'number' ? time : undefined;
   }
 
-  /** Explains why a cell lacks this format: a code, and a text to follow the place of the cell. */
-  fault(text: string): { code: string; what: string } {
-    const others = TIME_FORMATS.filter((name) => FORMATS[name].parse(text) !== undefined);
+  /**
+   * Explains why a cell is no time of these buckets: a code, and a text to follow the place of the
+   * cell. Other formats are named if they read it as a likely time, and all of `texts` if any does.
+   */
+  fault(text: string, texts: readonly string[]): { code: string; what: string } {
+    const written = this.format.parse(text);
+    const why = written && timeIn(written, this.buckets);
+    if (typeof why === 'string') return { code: 'not_a_time', what: `${why}${this.advice(written!)}` };
+    const reads = (name: Name, cell: string) => {
+      const read = FORMATS[name].parse(cell.trim());
+      const time = read && timeIn(read, this.buckets);
+      return typeof time === 'number' && isLikely(time);
+    };
+    const some = TIME_FORMATS.filter((name) => reads(name, text));
+    const all = some.filter((name) => texts.every((cell) => reads(name, cell)));
+    const others = all.length > 0 ? all : some;
     const hint = others.length > 0 ? `; --time-format ${others.join(' or ')} would read it` : '';
     const code = others.length > 1 ? 'ambiguous_time' : 'not_a_time';
     return { code, what: `must be ${this.format.wanted}${hint}` };
+  }
+
+  private advice({ unit }: Written): string {
+    if (unit === 'year') return ': give --bucket year';
+    if (unit === 'month') return ': give --bucket month or year';
+    return '; --time-zone says whose clocks show these times';
   }
 }

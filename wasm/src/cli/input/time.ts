@@ -6,23 +6,32 @@ import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 import { faultAt, type Place } from './place.js';
 import { TimeFormat } from './time-format.js';
-import { bucketOf, BUCKETS, bucketText, parseTime, WANTED, type Bucket } from '../../shared/calendar.js';
+import { bucketOf, BUCKETS, bucketText, type Buckets } from '../../shared/calendar.js';
+import { timeIn, unambiguous, WANTED } from '../../shared/time-text.js';
+import { unknownZone, Zone } from '../../shared/zone.js';
 
 export const TIME_OPTIONS: Known = {
   'time-column': 'value',
   'time-format': 'value',
+  'time-zone': 'value',
   bucket: 'value',
   from: 'value',
   to: 'value',
+  sort: 'flag',
 };
 
 /** Advice for rows outside a range of buckets. */
 export const OUTSIDE = 'rows outside --from and --to are refused, remove them from the file first';
 
-export interface Times {
+export interface Times extends Buckets {
   column: string;
+  /** Name of the times in tables, which has the zone if it is given. */
+  heading: string;
+  /** Name of the times in pictures. */
+  axis: string;
   format: TimeFormat;
-  bucket: Bucket;
+  /** Whether rows are sorted by time before the release. */
+  sorts: boolean;
   /** First bucket; if not given, the bucket of the first row. */
   first: number | undefined;
   /** Last bucket, if the range is given. */
@@ -32,7 +41,7 @@ export interface Times {
 export function readTimes(args: Args): Times | undefined {
   const column = args.text('time-column');
   if (column === undefined) {
-    const stray = ['bucket', 'time-format', 'from', 'to'].find((name) => args.has(name));
+    const stray = Object.keys(TIME_OPTIONS).find((name) => args.has(name));
     if (stray !== undefined) throw new Misuse(`--${stray} needs --time-column`);
     return undefined;
   }
@@ -42,16 +51,9 @@ export function readTimes(args: Args): Times | undefined {
   }
   if (!args.has('bucket')) throw new Misuse(`--time-column needs --bucket ${BUCKETS.join('|')}`);
   const bucket = args.oneOf('bucket', BUCKETS, 'day');
-  const edge = (name: string) => {
-    const text = args.text(name);
-    if (text === undefined) return undefined;
-    const time = parseTime(text);
-    if (time === undefined) {
-      throw new Misuse(`--${name} must be ${WANTED}, got ${JSON.stringify(text)}`);
-    }
-    return bucketOf(time, bucket);
-  };
-  const [first, last] = [edge('from'), edge('to')];
+  const zone = readZone(args);
+  const buckets = { bucket, zone };
+  const [first, last] = [readEdge(args, 'from', buckets), readEdge(args, 'to', buckets)];
   if (last !== undefined) {
     // In a release of several runs, --to ends one run; the state records where the release began.
     const isPart = args.has('state');
@@ -59,22 +61,74 @@ export function readTimes(args: Args): Times | undefined {
     if (args.has('steps') && !isPart) throw new Misuse('give --steps or --to, not both');
     if (first !== undefined && last < first) throw new Misuse('--to must not be before --from');
   }
-  return { column, format: TimeFormat.read(args), bucket, first, last };
+  const axis = `${column} (${zone.name})`;
+  const heading = args.has('time-zone') ? axis : column;
+  const format = TimeFormat.read(args, buckets);
+  return { ...buckets, column, heading, axis, format, sorts: args.has('sort'), first, last };
 }
 
-/** Time of a row, in milliseconds since 1970. */
+function readZone(args: Args): Zone {
+  const name = args.text('time-zone');
+  if (name === undefined) return Zone.UTC;
+  const zone = Zone.of(name);
+  if (zone !== undefined) return zone;
+  throw new Misuse(`--time-zone ${JSON.stringify(name)} is not the name of a zone: ${unknownZone(name)}`);
+}
+
+/** Returns the bucket of a time that is given as an option. */
+function readEdge(args: Args, name: 'from' | 'to', buckets: Buckets): number | undefined {
+  const text = args.text(name);
+  if (text === undefined) return undefined;
+  const written = unambiguous(text.trim());
+  if (written === undefined) {
+    throw new Misuse(`--${name} must be ${WANTED}, got ${JSON.stringify(text)}`);
+  }
+  const time = timeIn(written, buckets);
+  if (typeof time === 'number') return bucketOf(time, buckets);
+  throw new Misuse(`--${name} must be one ${buckets.bucket}: ${text} ${time}`);
+}
+
+/** Time of the i-th of some texts, in milliseconds since 1970. */
 export function timeOf(
-  text: string,
-  { column, format }: Pick<Times, 'column' | 'format'>,
-  where: Place,
+  texts: readonly string[],
+  i: number,
+  { times, where }: { times: Pick<Times, 'column' | 'format'>; where: Place },
 ): number {
-  const time = format.parse(text.trim());
+  const { column, format } = times;
+  const text = texts[i]!.trim();
+  const time = format.parse(text);
   if (time !== undefined) return time;
-  throw faultAt(where, { ...format.fault(text.trim()), column }, text);
+  throw faultAt(where, { ...format.fault(text, texts), column }, texts[i]!);
+}
+
+/** Returns the key by which rows are sorted. */
+export function keyOf(time: number, { bucket, zone }: Buckets): number {
+  // A later time can be on an earlier day, if clocks are moved back over midnight.
+  return bucket === 'minute' || bucket === 'hour' ? time : zone.wall(time);
+}
+
+/** Warns of first and last buckets that the guarantee does not hide. */
+export function edgeNotice({ bucket, first, last }: Times): string | undefined {
+  if (last !== undefined) return undefined;
+  const [edges, verb] =
+    first === undefined ? [`the first and the last ${bucket}`, 'depend'] : [`the last ${bucket}`, 'depends'];
+  const hint = 'give --from and --to to hide that';
+  return `${edges} printed ${verb} on the data (${hint}), and may be incomplete`;
+}
+
+/** True if all buckets are where other numbers end up when they are read as times. */
+export function areEarly(labels: readonly string[] = []): boolean {
+  return labels.length > 0 && labels.every((label) => /^(1969|1970)/.test(label));
+}
+
+/** Warns that numbers are hardly times. */
+export function earlyNotice({ column }: Times): string {
+  const what = `all rows lie in 1970: column ${JSON.stringify(column)} may hold other numbers`;
+  return `${what} than --time-format says`;
 }
 
 /** End of the message for a row that is out of order. */
-export const IN_ORDER = 'rows must be in time order';
+const IN_ORDER = 'rows must be in time order; --sort sorts them';
 
 /** Turns the times of the rows into 0-based steps, which must not decrease. */
 export class Clock {
@@ -91,10 +145,11 @@ export class Clock {
     return this.first;
   }
 
-  /** Returns the step of the next row. */
-  advance(text: string, where: Place): number {
-    const { column, bucket } = this.times;
-    const index = bucketOf(timeOf(text, this.times, where), bucket);
+  /** Returns the step of the next row, the i-th of these times. */
+  advance(texts: readonly string[], i: number, where: Place): number {
+    const { times } = this;
+    const { column, bucket } = times;
+    const index = bucketOf(timeOf(texts, i, { times, where }), times);
     this.first ??= index;
     const step = index - this.first;
     if (step < Math.max(0, this.step)) {
@@ -110,6 +165,6 @@ export class Clock {
 
   /** The bucket of a step, in words. */
   label(step: number): string {
-    return bucketText((this.first ?? 0) + step, this.times.bucket);
+    return bucketText((this.first ?? 0) + step, this.times);
   }
 }

@@ -13,7 +13,7 @@ export interface Protection {
   unit: string;
   /** A clause of the guarantee. */
   text: string;
-  /** The horizon with the noun of its steps: `7 days`. */
+  /** The horizon with the noun of its steps: `7 days in UTC`. */
   horizon: string;
   /** Facts that the guarantee treats as public. */
   isPublic: string;
@@ -49,7 +49,8 @@ function edgesText({ bucket, first, last }: Times): string {
 
 export function protection(given: Protected): Protection {
   const { participation, people, times, numSteps, instead, passes = 1 } = given;
-  const horizon = stepsText(numSteps, given);
+  const zone = times ? ` in ${times.zone.name}` : '';
+  const horizon = `${stepsText(numSteps, given)}${zone}`;
   const isPublic = times ? edgesText(times) : 'the number of rows is public';
   if (people) {
     const { maxContributions: most, minSeparation } = people;

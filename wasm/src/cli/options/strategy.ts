@@ -50,14 +50,21 @@ function hasQuickOptimum([workload = 'prefix', ...others]: readonly Workload[], 
   return isDecay || ('decay' in workload && 'momentum' in workload && workload.momentum === 0);
 }
 
-/** Returns `chosen` or, if no mechanism is given, the default for these workloads and steps. */
+/**
+ * Returns `chosen` or, if no mechanism is given, the preferred one or else the default for these
+ * workloads and steps.
+ */
 export function withDefault(
   args: Args,
   chosen: Chosen,
-  { numSteps, workloads }: { numSteps: number; workloads: readonly Workload[] },
+  { numSteps, workloads, preferred }: {
+    numSteps: number;
+    workloads: readonly Workload[];
+    preferred?: MechanismName | undefined;
+  },
 ): Chosen {
   if (['mechanism', 'strategy', 'pure'].some((name) => args.has(name))) return chosen;
-  const mechanism = defaultMechanism(numSteps, hasQuickOptimum(workloads, numSteps));
+  const mechanism = preferred ?? defaultMechanism(numSteps, hasQuickOptimum(workloads, numSteps));
   return { ...chosen, mechanism, name: nameText(mechanism, chosen.parameters) };
 }
 

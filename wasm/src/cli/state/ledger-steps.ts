@@ -3,13 +3,15 @@
 // Steps of a release that is continued by the next run (--state), for persons or events: stores
 // whose rows counted, and the first bucket, with the releases.
 
+import { bucketText } from '../../shared/calendar.js';
+import { bucketOfText } from '../../shared/time-text.js';
 import { Misuse } from '../failure.js';
 import { personOf, type People } from '../input/people.js';
 import type { Batch } from '../input/rows.js';
 import { faultAt, placeOf } from '../input/place.js';
 import { addOf } from '../input/truth.js';
 import type { LedgerTotals } from './state.js';
-import { writeMemo } from './state-memo.js';
+import { timeOfMemo, writeMemo } from './state-memo.js';
 import { pastHorizon, type Released, type Stepper, type TextColumns } from '../input/steps.js';
 import { Clock, type Times } from '../input/time.js';
 
@@ -46,7 +48,8 @@ export class LedgerStepper implements Stepper {
     const counted = memo?.counted ?? [];
     this.counted = new Map(counted.map(([person, count, last]) => [person, { times: count, last }]));
     if (!times) return;
-    const origin = memo?.time?.origin ?? undefined;
+    const text = memo?.time?.origin ?? undefined;
+    const origin = text === undefined ? undefined : bucketOfText(text, times);
     if (origin !== undefined && times.first !== undefined && times.first !== origin) {
       throw new Misuse('--from differs from that of the first run with this --state');
     }
@@ -89,7 +92,7 @@ export class LedgerStepper implements Stepper {
     const { totals, columns, people, times } = this.options;
     const { numSteps } = totals;
     const where = placeOf(batch, i);
-    const step = this.clock?.advance(batch.texts[columns.time]![i]!, where) ?? this.next;
+    const step = this.clock?.advance(batch.texts[columns.time]!, i, where) ?? this.next;
     if (step < this.next) {
       const what = `is in a ${times!.bucket} that an earlier run with this --state released`;
       throw faultAt(where, { code: 'already_released', what });
@@ -152,12 +155,12 @@ export class LedgerStepper implements Stepper {
 
   private memo(): Uint8Array {
     const { people, times, totals } = this.options;
-    const origin = this.clock?.origin ?? null;
+    const origin = this.clock?.origin;
     return writeMemo({
       step: this.next,
       columns: [...totals.columns],
       people: people ?? null,
-      time: times ? { column: times.column, bucket: times.bucket, origin } : null,
+      time: times ? { ...timeOfMemo(times), origin: origin === undefined ? null : bucketText(origin, times) } : null,
       counted: Array.from(this.counted, ([person, it]) => [person, it.times, it.last]),
     });
   }

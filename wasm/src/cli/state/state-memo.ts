@@ -19,7 +19,7 @@ export interface Memo {
   /** Columns in the order of the sums. */
   columns: string[];
   people: People | null;
-  time: { column: string; bucket: string; origin: number | null } | null;
+  time: { column: string; bucket: string; zone: string; origin: string | null } | null;
   counted: [person: string, times: number, last: number][];
 }
 
@@ -60,9 +60,14 @@ export function writeMemo(memo: Omit<Memo, 'format'>): Uint8Array {
   return sealed({ format: FORMAT, ...memo });
 }
 
+/** Facts about the times that all runs share. */
+export function timeOfMemo({ column, bucket, zone }: Times): { column: string; bucket: string; zone: string } {
+  return { column, bucket, zone: zone.name };
+}
+
 /** Memo before the first step. */
 export function memoOfNothing({ columns, people, times }: Continued): Uint8Array {
-  const time = times ? { column: times.column, bucket: times.bucket, origin: null } : null;
+  const time = times ? { ...timeOfMemo(times), origin: null } : null;
   const counted: Memo['counted'] = [];
   return writeMemo({ step: 0, columns: [...columns], people: people ?? null, time, counted });
 }
@@ -105,8 +110,8 @@ export function requireSame(
     const options = '--user-column, --max-contributions or --min-separation';
     throw new Misuse(`it was begun with another ${options}`);
   }
-  const time = times ? [times.column, times.bucket] : null;
-  if (!same(memo.time && [memo.time.column, memo.time.bucket], time)) {
-    throw new Misuse('it was begun with another --time-column or --bucket');
+  const { origin, ...time } = memo.time ?? {};
+  if (!same(time, times ? timeOfMemo(times) : {})) {
+    throw new Misuse('it was begun with another --time-column, --bucket or --time-zone');
   }
 }

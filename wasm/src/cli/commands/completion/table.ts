@@ -39,6 +39,7 @@ function valuesOf(option: string, catalogue: readonly CatalogueEntry[]): readonl
     mechanism: catalogue.map(({ name }) => name),
     bucket: BUCKETS,
     'time-format': TIME_FORMATS,
+    'time-zone': Intl.supportedValuesOf('timeZone'),
     decimal: DECIMALS,
     delimiter: DELIMITERS,
     format: FORMATS,

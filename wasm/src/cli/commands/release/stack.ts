@@ -31,6 +31,7 @@ function requireTogether(args: Args): void {
 interface Running {
   sink: Sink;
   prepared: { rows: RowStream };
+  settings: { times: { axis: string } | undefined };
 }
 
 /** Returns the parts of dp-ftrl release that are different for several workloads. */
@@ -70,11 +71,11 @@ export function severalSums(
         names,
         workloads: sums!.workloads,
       }),
-    chart: ({ prepared }) => {
+    chart: ({ prepared, settings }) => {
       const { columns } = prepared.rows;
       return new EstimatesChart({
         title: 'Private sums of one stream',
-        timeColumn: shown.timeColumn,
+        timeColumn: settings.times?.axis,
         confidence: DEFAULT_CONFIDENCE,
         sharesScale: false,
         names: names.flatMap((name) => columns.map((column) => `${column}_${name}`)),

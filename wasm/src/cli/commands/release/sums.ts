@@ -6,16 +6,25 @@ import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/al
 import type { ReleaseStore, Workload } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { placeOf } from '../../input/place.js';
+import { Span } from '../../input/span.js';
 import { personOf, type People } from '../../input/people.js';
 import { BucketStepper, RowStepper, textColumns } from '../../input/steps.js';
 import type { RowSums, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
 import { trueSumsOf } from '../../input/truth.js';
-import { Clock } from '../../input/time.js';
+import { Clock, keyOf, timeOf, type Times } from '../../input/time.js';
 import { LedgerStepper } from '../../state/ledger-steps.js';
 import { LedgerTotals, type Lasting, type StepLedger } from '../../state/state.js';
 import type { Settings } from './settings.js';
 import { counted } from '../../../shared/counted.js';
+
+/** Sorts the rows, whose columns must be in their final order. */
+export function sortByTime(rows: RowStream, times: Times): Promise<void> {
+  return rows.sort((batch, i) => {
+    const texts = batch.texts.at(-1)!;
+    return keyOf(timeOf(texts, i, { times, where: placeOf(batch, i) }), times);
+  });
+}
 
 /** Returns the given horizon, or the number of steps of the input, which is then read twice. */
 export async function horizonOf(steps: number | undefined, settings: Settings, rows: RowStream) {
@@ -32,14 +41,20 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   }
   if (range !== undefined) return { numSteps: range, surveyed: false };
   let numSteps = 0;
-  const clock = times && new Clock(times);
+  const timed = times && { clock: new Clock(times), span: new Span(times) };
   await rows.survey((batch) => {
     const { numRows, texts } = batch;
     for (let i = 0; i < numRows; ++i) {
       if (people && !batch.blank?.has(i)) personOf(batch, i, people, texts[0]!);
-      numSteps = 1 + (clock ? clock.advance(texts.at(-1)![i]!, placeOf(batch, i)) : numSteps);
+      numSteps += 1;
+      if (!timed) continue;
+      const place = placeOf(batch, i);
+      const step = timed.clock.advance(texts.at(-1)!, i, place);
+      timed.span.add(step, place);
+      numSteps = step + 1;
     }
   });
+  timed?.span.check();
   return { numSteps, surveyed: true };
 }
 
@@ -107,6 +122,7 @@ export async function makeSums(
     const wanted = { columns: rows.columns, people, times };
     const totals = await LedgerTotals.open(state, { ...lastingOf(dp, { how, workloads }, others), wanted });
     rows.arrange(totals.columns);
+    if (times?.sorts) await sortByTime(rows, times);
     const sums = { people: undefined, totals };
     const takesFirst = others?.takesFirst ?? false;
     try {

@@ -37,6 +37,6 @@ export function readStatisticSettings(args: Args, counted: string) {
     missing,
     clippedTo: `${first}${counted}`,
     confidence: args.probability('confidence') ?? DEFAULT_CONFIDENCE,
-    shown: { json, format: written, timeColumn: times?.column },
+    shown: { json, format: written, timeColumn: times?.heading },
   };
 }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Parses times that can be read in one way only: the year comes first, or the month is a word. The
+// page uses this file, too.
+
+import { bucketOf, BUCKETS, type Bucket, type Buckets } from './calendar.js';
+import { HOUR, MINUTE, offsetOf, SECOND } from './zone.js';
+
+/** A time as written. */
+export interface Written {
+  /** Milliseconds between 1970 and what the clock shows. */
+  wall: number;
+  /** Offset of that clock from UTC; undefined if it is not written. */
+  offset: number | undefined;
+  /** How exact the time is. */
+  unit: 'year' | 'month' | 'day' | 'time';
+}
+
+/** Describes the accepted formats in messages. */
+export const WANTED =
+  'a date such as 2026-03-01 or Mar 1 2026, or a time such as 2026-03-01T09:30:00Z';
+
+/** Times have years of four digits, like the names of buckets. */
+const [FIRST, LAST] = [Date.parse('0000-01-01'), Date.parse('9999-12-31T23:59:59.999Z')];
+
+export function isInRange(time: number): boolean {
+  return time >= FIRST && time <= LAST;
+}
+
+const SPACE = String.raw`[ \u00a0\u202f]`;
+const CLOCK = String.raw`(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?:${SPACE}?([ap])\.?m\.?)?`;
+const OFFSET = String.raw`[+-]\d\d(?::?\d\d(?::\d\d)?)?`;
+/** UTC or an offset. A name after an offset says nothing more. */
+const ZONE = String.raw`(?:${SPACE}?(?:(z|utc?|gmt)|(?:utc|gmt)?(${OFFSET}))(?:${SPACE}?(?:\[[\w/+-]+\]|\([^)]*\)|utc|[a-z]{3,5}))?)?`;
+/** A clock and its zone, to follow a date. */
+export const TIME = String.raw`(?:(?:t|,?${SPACE}+)${CLOCK}${ZONE})?`;
+
+/** Texts of year, month and day, then of hour, minute, second, half of the day, UTC and offset. */
+export type Parts = readonly (string | undefined)[];
+
+/** The hour on a 24-hour clock; `half` is the first letter of am or pm, if given. */
+function hourOf(hour: number, half: string | undefined): number {
+  if (half === undefined) return hour;
+  if (hour < 1 || hour > 12) return NaN; // There is no such hour.
+  return (hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0);
+}
+
+/** @param parts  a missing month or day is the first; the unit is then a year or a month. */
+export function writtenOf(parts: Parts): Written | undefined {
+  const [year, month, day] = parts;
+  const [y, m, d] = [Number(year), Number(month ?? 1), Number(day ?? 1)];
+  const date = new Date(0);
+  date.setUTCFullYear(y, m - 1, d); // Date.UTC would take the year 50 for 1950.
+  if (date.getUTCMonth() !== m - 1 || date.getUTCDate() !== d) return undefined;
+  const unit = month === undefined ? 'year' : day === undefined ? 'month' : parts[3] === undefined ? 'day' : 'time';
+  if (unit !== 'time') return { wall: date.getTime(), offset: undefined, unit };
+  const hour = hourOf(Number(parts[3]), parts[6]);
+  const [minute, second] = [Number(parts[4]), Number(parts[5] ?? 0)];
+  // Second 60 is a leap second.
+  if (!(hour <= 23) || minute > 59 || second > 60) return undefined;
+  const offset = parts[7] !== undefined ? 0 : parts[8] === undefined ? undefined : offsetOf(parts[8]);
+  if (parts[8] !== undefined && offset === undefined) return undefined;
+  const wall = date.getTime() + hour * HOUR + minute * MINUTE + second * SECOND;
+  return { wall, offset, unit };
+}
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const FULL =
+  'january|february|march|april|may|june|july|august|september|october|november|december';
+export const MONTH = String.raw`(${FULL}|${MONTHS.join('|')}|sept)\.?`;
+
+/** The number of a month of which the name or its beginning is given. */
+export function monthOf(name: string): string {
+  return String(MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1);
+}
+
+const pattern = (text: string): RegExp => new RegExp(`^${text}$`, 'i');
+
+const DATED = pattern(String.raw`(\d{4})([-/.])(\d{1,2})\2(\d{1,2})${TIME}`);
+const COMPACT = pattern(String.raw`(\d{4})(\d\d)(\d\d)(?:t(\d\d)(\d\d)(\d\d)?${ZONE})?`);
+const YEAR = /^(\d{4})(?:\.0+)?$/;
+const YEAR_MONTH = /^(\d{4})[-/](\d{1,2})$/;
+const MONTH_YEAR = /^(\d{1,2})[-/](\d{4})$/;
+
+/** Reads a time whose year comes first, as in ISO 8601, a year, or a month of a year. */
+export function yearFirst(text: string): Written | undefined {
+  const dated = DATED.exec(text);
+  if (dated !== null) return writtenOf([dated[1], ...dated.slice(3)]);
+  const compact = COMPACT.exec(text);
+  if (compact !== null) {
+    const [, ...parts] = compact;
+    return writtenOf([...parts.slice(0, 6), undefined, ...parts.slice(6)]);
+  }
+  const year = YEAR.exec(text);
+  if (year !== null) return writtenOf([year[1]]);
+  const month = YEAR_MONTH.exec(text);
+  if (month !== null) return writtenOf([month[1], month[2]]);
+  const reversed = MONTH_YEAR.exec(text);
+  return reversed === null ? undefined : writtenOf([reversed[2], reversed[1]]);
+}
+
+const WEEKDAY = String.raw`(?:(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\.?,?${SPACE}+)?`;
+const DAY_OF_MONTH = String.raw`(\d{1,2})(?:st|nd|rd|th)?`;
+const GAP = String.raw`(?:${SPACE}+|-|/)`;
+const NAMED_FIRST = pattern(`${WEEKDAY}${MONTH}${SPACE}+${DAY_OF_MONTH},?${SPACE}+(\\d{4})${TIME}`);
+const NAMED_SECOND = pattern(`${WEEKDAY}${DAY_OF_MONTH}${GAP}${MONTH},?${GAP}(\\d{4})${TIME}`);
+const NAMED_LAST = pattern(String.raw`(\d{4})${GAP}${MONTH}${GAP}${DAY_OF_MONTH}${TIME}`);
+const NAMED_ALONE = pattern(`${MONTH},?${GAP}(\\d{4})`);
+/** As by `date` and `asctime`: the year comes last. */
+const SYSTEM = pattern(`${WEEKDAY}${MONTH}${SPACE}+(\\d{1,2})${SPACE}+${CLOCK}${ZONE}${SPACE}+(\\d{4})`);
+
+/** Reads a time whose month is an English word. */
+export function monthNamed(text: string): Written | undefined {
+  if (!/[a-z]{3}/i.test(text)) return undefined;
+  let found: RegExpExecArray | null;
+  if ((found = NAMED_FIRST.exec(text))) {
+    return writtenOf([found[3], monthOf(found[1]!), found[2], ...found.slice(4)]);
+  }
+  if ((found = NAMED_SECOND.exec(text))) {
+    return writtenOf([found[3], monthOf(found[2]!), found[1], ...found.slice(4)]);
+  }
+  if ((found = NAMED_LAST.exec(text))) {
+    return writtenOf([found[1], monthOf(found[2]!), found[3], ...found.slice(4)]);
+  }
+  if ((found = SYSTEM.exec(text))) {
+    return writtenOf([found[9], monthOf(found[1]!), ...found.slice(2, 9)]);
+  }
+  found = NAMED_ALONE.exec(text);
+  return found === null ? undefined : writtenOf([found[2], monthOf(found[1]!)]);
+}
+
+/** Reads a time that can be read in one way only. */
+export function unambiguous(text: string): Written | undefined {
+  return yearFirst(text) ?? monthNamed(text);
+}
+
+/** Why a text that is a time is none of some buckets: a clause. */
+export type TimeFault = string;
+
+/** Returns the time in milliseconds since 1970, or why these buckets have none. */
+export function timeIn(
+  { wall, offset, unit }: Written,
+  { bucket, zone }: Buckets,
+): number | TimeFault {
+  const coarsest: Bucket = unit === 'time' || unit === 'day' ? 'minute' : unit;
+  if (BUCKETS.indexOf(bucket) < BUCKETS.indexOf(coarsest)) {
+    return unit === 'year' ? 'is a year without a month' : 'is a month without a day';
+  }
+  let time = offset === undefined ? zone.timeOf(wall) : wall - offset;
+  if (time === undefined && unit !== 'time') time = zone.movedStart(wall);
+  if (time === undefined) return `is skipped by the clocks of ${zone.name}`;
+  if (isInRange(time) && isInRange(zone.wall(time))) return time;
+  return 'is not between the years 0 and 9999';
+}
+
+/** Returns the number of a bucket from its text, whatever is known of the zone's past by now. */
+export function bucketOfText(text: string, buckets: Buckets): number {
+  return bucketOf(timeIn(unambiguous(text)!, buckets) as number, buckets);
+}

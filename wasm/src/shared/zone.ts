@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Time zones: what clocks show at a moment, and the moments at which they show something. Intl
+// knows the offset of a zone at one moment only, and slowly; here the moments at which clocks are
+// moved are found by bisection, once, and each time then costs a comparison. The page uses this
+// file, too.
+
+import { closest } from './closest.js';
+
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+/** Clocks are searched for moves in blocks of this length, which begin at 1970. */
+export const BLOCK = 64 * DAY;
+/**
+ * No zone moves its clocks forth and back within this time: 7 days are the least so far. Rules of the
+ * far future move them twice a year.
+ */
+const probeAfter = (time: number): number => (time < Date.UTC(2100) ? 4 * DAY : 32 * DAY);
+/** Years in which a zone may have skipped a day, and the least move that does. */
+const DATE_LINE = { from: Date.UTC(1840), to: Date.UTC(2040), every: 365 * DAY, least: 20 * HOUR };
+
+/** Times from `from` to before `to`, at which clocks differ from UTC by `offset`. */
+export interface Stretch {
+  from: number;
+  to: number;
+  offset: number;
+  /** Whether clocks are moved at `from`; otherwise a block begins there. */
+  isMoved: boolean;
+}
+
+/** Times that clocks of one zone show. All times are in milliseconds since 1970. */
+export class Zone {
+  static readonly UTC = new Zone('UTC', { fixed: 0 });
+
+  private readonly blocks = new Map<number, readonly Stretch[]>();
+  private latest: Stretch | undefined;
+  private days: readonly number[] | undefined;
+
+  private constructor(
+    readonly name: string,
+    private readonly source: { fixed: number } | { asked: Intl.DateTimeFormat },
+  ) {}
+
+  /** Returns a zone, or undefined if there is none of this name. */
+  static of(name: string): Zone | undefined {
+    const fixed = /^[+-]\d\d:\d\d$/.test(name) ? offsetOf(name) : undefined;
+    if (fixed !== undefined) return new Zone(name, { fixed });
+    if (isAbbreviation(name)) return undefined;
+    try {
+      const asked = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+      const own = asked.resolvedOptions().timeZone;
+      return own === 'UTC' ? Zone.UTC : new Zone(asWritten(name, own), { asked });
+    } catch (error) {
+      if (error instanceof RangeError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The offset from UTC if it never changes. */
+  get fixedOffset(): number | undefined {
+    return 'fixed' in this.source ? this.source.fixed : undefined;
+  }
+
+  /** Returns what clocks show at a time, in milliseconds since they showed 1970. */
+  wall(time: number): number {
+    return time + (this.fixedOffset ?? this.stretchOf(time).offset);
+  }
+
+  /**
+   * Returns the first time at which clocks show `wall`: in the hour that clocks repeat there are two.
+   * Returns undefined if they skip it.
+   */
+  timeOf(wall: number): number | undefined {
+    if (this.fixedOffset !== undefined) return wall - this.fixedOffset;
+    const { latest } = this;
+    if (latest && wall - DAY >= latest.from && wall + DAY < latest.to) return wall - latest.offset;
+    const [before, after] = this.around(wall);
+    return [before, after].find((time) => this.wall(time) === wall);
+  }
+
+  /** Returns the time on this day at which clocks are moved past its beginning, if they are. */
+  movedStart(midnight: number): number | undefined {
+    const [time] = this.around(midnight);
+    return Math.floor(this.wall(time) / DAY) * DAY === midnight ? time : undefined;
+  }
+
+  /** Days since 1970 that clocks skipped, where the date line was moved. */
+  get skippedDays(): readonly number[] {
+    return (this.days ??= this.findSkippedDays());
+  }
+
+  /** The stretches of a block, in order. */
+  stretches(block: number): readonly Stretch[] {
+    let found = this.blocks.get(block);
+    if (found === undefined) this.blocks.set(block, (found = this.search(block * BLOCK)));
+    return found;
+  }
+
+  private stretchOf(time: number): Stretch {
+    const { latest } = this;
+    if (latest && time >= latest.from && time < latest.to) return latest;
+    const found = this.stretches(Math.floor(time / BLOCK)).find(({ to }) => time < to)!;
+    this.latest = found;
+    return found;
+  }
+
+  /** Times at which clocks show `wall` by the offsets in force before and after it. */
+  private around(wall: number): [number, number] {
+    const [before, after] = [this.stretchOf(wall - DAY).offset, this.stretchOf(wall + DAY).offset];
+    return [wall - before, wall - after];
+  }
+
+  private search(from: number): Stretch[] {
+    let offset = this.ask(from);
+    const found: Stretch[] = [{ from, to: from + BLOCK, offset, isMoved: this.ask(from - 1) !== offset }];
+    const probe = probeAfter(from);
+    for (let start = from; start < from + BLOCK; start += probe) {
+      const next = this.ask(start + probe - 1);
+      if (next === offset) continue;
+      // Clocks are moved after `low`, and at the latest at `high`; always at a full second.
+      let [low, high] = [start - SECOND, start + probe - SECOND];
+      while (high - low > SECOND) {
+        const middle = low + Math.floor((high - low) / (2 * SECOND)) * SECOND;
+        if (this.ask(middle) === offset) low = middle;
+        else high = middle;
+      }
+      found.at(-1)!.to = high;
+      found.push({ from: high, to: from + BLOCK, offset: next, isMoved: true });
+      offset = next;
+    }
+    return found;
+  }
+
+  /** The offset at a time, by Intl. */
+  private ask(time: number): number {
+    const text = (this.source as { asked: Intl.DateTimeFormat }).asked.format(time);
+    return offsetOf(text.slice(text.indexOf('GMT') + 3).replace('\u2212', '-') || 'Z')!;
+  }
+
+  private findSkippedDays(): number[] {
+    if (this.fixedOffset !== undefined) return [];
+    const { from, to, every, least } = DATE_LINE;
+    const days: number[] = [];
+    for (let year = from; year < to; year += every) {
+      if (this.ask(year + every) - this.ask(year) < least) continue;
+      for (let block = Math.floor(year / BLOCK); block * BLOCK < year + every; ++block) {
+        for (const stretch of this.stretches(block)) {
+          const before = stretch.isMoved ? this.wall(stretch.from - 1) : Infinity;
+          const first = Math.floor((stretch.from + stretch.offset) / DAY);
+          for (let day = Math.floor(before / DAY) + 1; day < first; ++day) days.push(day);
+        }
+      }
+    }
+    return days;
+  }
+}
+
+/** `Z`, `+01:00`, `+0100`, `+01` or, of old, `+00:19:32`: in milliseconds; undefined if invalid. */
+export function offsetOf(text: string): number | undefined {
+  if (text === 'Z') return 0;
+  const match = /^([+-])(\d\d)(?::?(\d\d)(?::(\d\d))?)?$/.exec(text);
+  if (match === null) return undefined;
+  const [hours, minutes, seconds] = match.slice(2).map((part) => Number(part ?? 0)) as [number, number, number];
+  if (hours > 23 || minutes > 59 || seconds > 59) return undefined;
+  return (match[1] === '-' ? -1 : 1) * (hours * HOUR + minutes * MINUTE + seconds * SECOND);
+}
+
+/** Formats an offset like `+01:00`. */
+export function offsetText(offset: number): string {
+  const pad = (value: number) => String(value).padStart(2, '0');
+  const size = Math.abs(offset);
+  const parts = [Math.floor(size / HOUR), Math.floor(size / MINUTE) % 60, (size / SECOND) % 60];
+  const shown = parts[2] === 0 ? parts.slice(0, 2) : parts;
+  return `${offset < 0 ? '-' : '+'}${shown.map(pad).join(':')}`;
+}
+
+/** Abbreviations that name one zone only; others, such as CST and BST, name several. */
+const ABBREVIATIONS: readonly string[] = ['UTC', 'GMT', 'CET', 'MET', 'EET', 'WET'];
+
+function isAbbreviation(name: string): boolean {
+  return /^[a-z]{1,3}$/i.test(name) && !ABBREVIATIONS.includes(name.toUpperCase());
+}
+
+const knownNames = (): string[] => Intl.supportedValuesOf('timeZone');
+
+/** The name in its usual letters; Intl has older names of some zones. */
+function asWritten(name: string, own: string): string {
+  const same = (other: string) => other.toLowerCase() === name.toLowerCase();
+  const usual = same(own) ? own : knownNames().find(same);
+  if (usual !== undefined) return usual;
+  return name.replace(/[a-z]+/gi, (word) =>
+    name === name.toLowerCase() ? word[0]!.toUpperCase() + word.slice(1) : word,
+  );
+}
+
+/** Says why there is no zone of a name, with a suggestion if there is one. */
+export function unknownZone(name: string): string {
+  if (isAbbreviation(name)) return 'several zones share an abbreviation; give a name such as Europe/Berlin';
+  const city = (zone: string) => zone.slice(zone.lastIndexOf('/') + 1).toLowerCase();
+  const wanted = name.trim().replace(/\s+/g, '_').toLowerCase();
+  const names = knownNames();
+  const byCity = names.find((zone) => city(zone) === city(wanted));
+  const near = closest(wanted, names.map((zone) => zone.toLowerCase())) ?? closest(city(wanted), names.map(city));
+  const found = byCity ?? names.find((zone) => zone.toLowerCase() === near || city(zone) === near);
+  return found === undefined
+    ? 'give an IANA name such as Europe/Berlin, or an offset such as +01:00'
+    : `did you mean ${found}?`;
+}
