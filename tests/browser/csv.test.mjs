@@ -263,7 +263,7 @@ for (const { text, button, total, rows, listed } of [
     total: 'total 20',
     rows: 3,
     listed:
-      '“visits” is not summed: 2 cells are not numbers: “n/a” in row 1 (line 2 of the text), ' +
+      '“visits” is not summed: 2 cells are missing: “n/a” in row 1 (line 2 of the text), ' +
       'an empty cell in row 3 (line 4 of the text).',
   },
   {

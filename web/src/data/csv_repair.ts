@@ -2,6 +2,7 @@
 
 // Ways to read cells that are not numbers. Each is offered, and none is applied automatically.
 
+import { isMissing, listFor } from '../../../wasm/src/shared/missing.ts';
 import { placeOf, showCell, type Cell, type Column, type Csv } from './csv.ts';
 
 /** A way to read the faulty cells of a column. */
@@ -110,6 +111,9 @@ export function faultsText(csv: Csv, { name, faults }: Column): string {
     .slice(0, maxListed)
     .map(({ row, text }) => `${showCell(text)} in ${placeOf(csv, row)}`);
   const more = faults.length > maxListed ? ` and ${faults.length - maxListed} more` : '';
-  const are = faults.length === 1 ? 'cell is not a number' : 'cells are not numbers';
+  const isOne = faults.length === 1;
+  const areMissing = faults.every(({ text }) => isMissing(text) || listFor(text) !== undefined);
+  const numbers = isOne ? 'cell is not a number' : 'cells are not numbers';
+  const are = areMissing ? `${isOne ? 'cell is' : 'cells are'} missing` : numbers;
   return `“${name}” is not summed: ${faults.length} ${are}: ${cells.join(', ')}${more}.`;
 }

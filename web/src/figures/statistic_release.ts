@@ -9,6 +9,7 @@ import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
 import { participationOf } from '../controls/participation.ts';
 import { problemOf, settingsOfSum, weightsOf, wordsOf, workloadOf } from '../controls/workload.ts';
 import { countedRows, type CountedRows, type Limit } from '../data/contributions.ts';
+import { CategoryIndex } from '../../../wasm/src/shared/categories.ts';
 import { CsvError, findColumn, textsOf } from '../data/csv.ts';
 import {
   maxStatisticSteps,
@@ -157,10 +158,8 @@ async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): 
   }
   const categories = [...names, otherCategory];
   const texts = textsOf(column);
-  const given = counted.rows.map((row) => {
-    const text = texts[row]!.trim();
-    return names.includes(text) ? text : otherCategory;
-  });
+  const index = new CategoryIndex(names);
+  const given = counted.rows.map((row) => names[index.find(texts[row]!) ?? -1] ?? otherCategory);
   const options = { statistic: 'histogram', categories, other: otherCategory, ...optionsOf(wanted) } as const;
   const statistic = await engine.statistic(options);
   try {
