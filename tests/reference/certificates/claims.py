@@ -371,11 +371,13 @@ def misfits_of_saved(strategy):
 
 def verify_kind(report, document, strategy, workload):
     kind = kind_of(document)
+    if kind not in ("certificate", "error", "error of the command"):
+        report.lines += [(option, UNKNOWN, f"is not for a document of kind {kind!r}")
+                         for option, given in (("--strategy", strategy), ("--workload", workload))
+                         if given is not None]
     if kind == "calibration":
         verify_calibration(report, document)
     elif kind == "saved strategy":
-        if strategy is not None:
-            report.add("--strategy", UNKNOWN, "the document is a saved strategy itself")
         verify_strategy(report, document)
     elif kind == "certificate of integers":
         verify_integers(report, document)
