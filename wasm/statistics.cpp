@@ -32,6 +32,7 @@ val made(std::unique_ptr<Columns> columns, double count_weight) {
   object.set("dimension", static_cast<double>(columns->dimension()));
   object.set("distance", columns->distance());
   object.set("grid", columns->grid());
+  object.set("moves", columns->moves());
   object.set("countWeight", count_weight);
   object.set("id", handles().add(std::move(columns)));
   return object;
@@ -41,7 +42,8 @@ val moments_create(const val& options) {
   MomentsOptions moments{.ranges = {},
                          .covariance = optional_flag(options, "covariance").value_or(false),
                          .confidence = number(options, "confidence"),
-                         .neighbours = neighbours_from_string(text(options, "neighbours"))};
+                         .neighbours = neighbours_from_string(text(options, "neighbours")),
+                         .fixed_times = optional_flag(options, "fixedTimes").value_or(false)};
   const std::vector<double> ends = numbers(options, "ranges");
   for (std::size_t i = 0; i + 1 < ends.size(); i += 2)
     moments.ranges.push_back({.low = ends[i], .high = ends[i + 1]});
@@ -55,7 +57,8 @@ val histogram_create(const val& options) {
       HistogramOptions{.num_categories = count(options, "numCategories"),
                        .total = optional_flag(options, "total").value_or(false),
                        .confidence = number(options, "confidence"),
-                       .neighbours = neighbours_from_string(text(options, "neighbours"))});
+                       .neighbours = neighbours_from_string(text(options, "neighbours")),
+                       .fixed_times = optional_flag(options, "fixedTimes").value_or(false)});
   const std::vector<double> zeros(static_cast<std::size_t>(columns->dimension()));
   const double stddev = columns->read({.sums = zeros, .stddev = 1}).count[0].stddev;
   return made(std::move(columns), 1 / stddev);
@@ -225,6 +228,7 @@ val sums_create(const val& options) {
   object.set("dimension", static_cast<double>(columns->dimension()));
   object.set("distance", columns->mechanism()->clip_norm());
   object.set("grid", columns->grid());
+  object.set("moves", false);
   object.set("countWeight", 1);
   object.set("id", handles().add(std::move(columns)));
   return object;

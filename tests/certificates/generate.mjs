@@ -123,6 +123,18 @@ for (const target of PRIVACY.slice(0, 2)) {
   noise.dispose();
 }
 
+/** Adds the certificate of a statistic. */
+function addStatistic(options) {
+  const statistic = fits(() => dp.statistic(options));
+  add(`certificate of ${text(options)}`, statistic?.certificate);
+  statistic?.dispose();
+}
+for (const fixedTimes of [false, true]) {
+  const what = { statistic: 'histogram', categories: ['a', 'b'], neighbours: 'replace-one', fixedTimes };
+  const how = { mechanism: 'square-root', workload: { window: 3 }, numSteps: 8 };
+  addStatistic({ ...what, ...how, epsilon: 1, delta: 1e-6 });
+}
+
 const always = documents.splice(0);
 
 for (const numSteps of HORIZONS)
@@ -189,17 +201,23 @@ const STATISTICS = [
     [{ momentum: 0, decay: 0.5 }, 'prefix'],
   ].map((workloads) => ({ statistic: 'sums', workloads })),
   { statistic: 'moments', ranges: [[-1, 3]] },
-  { statistic: 'histogram', categories: 3 },
+  { statistic: 'histogram', categories: ['a', 'b'] },
 ];
 for (const what of STATISTICS)
   for (const numSteps of [1, 8])
     for (const target of PRIVACY) {
       const { clipNorm, ...rest } = target;
-      const options = { ...what, numSteps, ...rest, ...(what.workloads && clipNorm && { clipNorm }) };
-      const statistic = fits(() => dp.statistic(options));
-      add(`certificate of ${text(options)}`, statistic?.certificate);
-      statistic?.dispose();
+      addStatistic({ ...what, numSteps, ...rest, ...(what.workloads && clipNorm && { clipNorm }) });
     }
+for (const what of STATISTICS.filter(({ statistic }) => statistic !== 'sums'))
+  for (const mechanism of ['optimal', 'square-root'])
+    for (const workload of ['prefix', { window: 3 }])
+      for (const participation of ['single', { participations: 2, minSeparation: 1 }])
+        for (const fixedTimes of [false, true]) {
+          const how = { mechanism, workload, participation, numSteps: 8 };
+          const { clipNorm: _, ...privacy } = PRIVACY[++turn % PRIVACY.length];
+          addStatistic({ ...what, ...how, ...privacy, neighbours: 'replace-one', fixedTimes });
+        }
 
 for (const value of [0.01, 0.5, 1, 4, 20])
   for (const delta of [1e-12, 1e-6, 0.1])

@@ -45,6 +45,7 @@ function linesOf(histograms, names = categories) {
 test('histogram: rows are what the library releases, bit for bit', async () => {
   for (const [args, options] of [
     [[], {}],
+    [['--neighbours', 'replace', '--fixed-times'], { neighbours: 'replace-one', fixedTimes: true }],
     [['--total', '--confidence', '0.5'], { total: true, confidence: 0.5 }],
     [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
     [['--workload', 'window=4', '--mechanism', 'square-root'], { workload: { window: 4 }, mechanism: 'square-root' }],

@@ -52,6 +52,7 @@ test('moments: rows are what the library releases, bit for bit', async () => {
     [['--covariance', '--confidence', '0.5'], { covariance: true, confidence: 0.5 }],
     [['--standard-deviation', '--covariance'], { covariance: true }],
     [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
+    [['--neighbours', 'replace', '--fixed-times'], { neighbours: 'replace-one', fixedTimes: true }],
     [['--workload', 'window=4', '--mechanism', 'square-root'], { workload: { window: 4 }, mechanism: 'square-root' }],
     [['--steps', '20'], { numSteps: 20 }],
     [
@@ -131,6 +132,38 @@ test('moments: the guarantee says that rows are clipped to ranges', async () => 
   assert.equal(code, 0);
   assert.match(stderr, /\(1, 0\.000001\)-differentially private: one row .*, zero-out neighbours/);
   assert.match(stderr, /not a person with several \(see --user-column\), clipped to --range; mechanism optimal/);
+});
+
+test('moments, histogram: the guarantee says whether times are promised to be public', async () => {
+  const histogram = ['histogram', '--by', 'a', '--domain', '0:10', '--other'];
+  for (const command of [['moments', ...ranges], histogram]) {
+    const said = async (...args) => dpFtrl([...command, ...privacy, ...args], { input });
+    const replaced = ['--neighbours', 'replace-one'];
+    assert.match((await said(...replaced)).stderr, /, replace-one neighbours at any times, horizon/);
+    assert.match(
+      (await said(...replaced, '--fixed-times')).stderr,
+      /, replace-one neighbours at fixed times, horizon/,
+    );
+    const { code, stderr, stdout } = await said('--fixed-times');
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /--fixed-times needs --neighbours replace-one/);
+  }
+});
+
+test('moments: a budget for records that move is not spent on a promise that they do not', async () => {
+  const budget = (path) => ['--budget', path, '--budget-epsilon', '9', '--budget-delta', '1e-5'];
+  for (const [first, second] of [
+    [[], ['--fixed-times']],
+    [['--fixed-times'], []],
+  ]) {
+    const path = join(scratch, `moves-${first.length}.json`);
+    const own = ['moments', ...privacy, ...ranges, '--neighbours', 'replace-one', ...budget(path)];
+    await written([...own, ...first]);
+    const before = readFileSync(path, 'utf8');
+    const named = /for neighbours "replace-one[^"]*", this release protects "replace-one[^"]*"/;
+    await fails([...own, ...second], 2, named, { input });
+    assert.equal(readFileSync(path, 'utf8'), before);
+  }
 });
 
 test('moments: a warning says when the noise hides even that there were rows', async () => {

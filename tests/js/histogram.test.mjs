@@ -17,7 +17,8 @@ const what = { statistic: 'histogram', categories, ...target };
 /** Negligible noise. */
 const clear = { ...what, epsilon: 1e5 };
 const records = Array.from({ length: 60 }, (_, k) => categories[(k * k) % 7 === 1 ? 3 : k % 2]);
-const kinds = [{}, { total: true }, { neighbours: 'replace-one' }];
+const fixed = { neighbours: 'replace-one', fixedTimes: true };
+const kinds = [{}, { total: true }, fixed, { neighbours: 'replace-one' }];
 
 const withHistogram = (options, use) => using(dp, options, use);
 
@@ -81,6 +82,7 @@ test('histogram: the claim is about records, and noise is made for their distanc
       const { clipNorm, noiseStddev, noiseMultiplier, sensitivity } = certificate;
       const distance = isReplaced ? Math.SQRT2 : 1;
       assert.equal(certificate.neighbours, changes.neighbours ?? 'zero-out');
+      assert.equal(certificate.fixedTimes, isReplaced ? Boolean(changes.fixedTimes) : undefined);
       close(clipNorm, isReplaced ? distance / 2 : 1, 1e-15);
       close(noiseStddev, noiseMultiplier * sensitivity * distance, 1e-9 * noiseStddev);
     });
@@ -103,7 +105,7 @@ test('histogram: measuring the total costs the counts little, and all stds are a
       return [count[0].stddev, total.stddev];
     }),
   );
-  const [[plain, sum], [count, total], [replaced, all]] = stds;
+  const [[plain, sum], [count, total], [replaced, all], [moved, allMoved]] = stds;
   close(sum, 2 * plain, 1e-9 * sum);
   // Least mean squared error of four counts and their total: (m - 1 + sqrt(m + 1))^2 / m.
   const root = Math.sqrt(num + 1);
@@ -111,6 +113,9 @@ test('histogram: measuring the total costs the counts little, and all stds are a
   assert.ok(count < 1.1 * plain && total < 0.8 * sum);
   close(replaced, plain * Math.sqrt((2 * num) / (num + 1)), 1e-4 * plain);
   close(all, replaced, 1e-9 * all);
+  // Records that move have the columns of records that are removed.
+  close(moved, Math.SQRT2 * plain, 1e-9 * moved);
+  close(allMoved, Math.SQRT2 * sum, 1e-9 * allMoved);
 });
 
 test('histogram: intervals are as confident as was asked for', () => {
@@ -286,8 +291,9 @@ for (const [name, make] of [
       for (const others of [
         { categories: ['coffee', 'tea', 'rest', '__proto__'] },
         { categories: categories.slice(0, 3) },
-        { neighbours: changes.neighbours ? 'zero-out' : 'replace-one' },
-        ...(changes.neighbours ? [] : [{ total: !changes.total }]),
+        changes.neighbours ? { neighbours: 'zero-out', fixedTimes: false } : { neighbours: 'replace-one' },
+        ...(changes.fixedTimes ? [] : [{ total: !changes.total }]),
+        ...(changes.neighbours ? [{ fixedTimes: !changes.fixedTimes }] : []),
       ]) {
         await assert.rejects(open(others), { code: 'bad_state' });
       }

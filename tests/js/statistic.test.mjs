@@ -88,18 +88,76 @@ test('moments: every way of giving records leads to the same bits', () => {
 
 test('moments: the certificate is about records, and its distance matches an independent computation', () => {
   const cases = golden('moments');
-  assert.equal(cases.length, 10);
-  for (const { columns, covariance, neighbours, distance_squared: squared } of cases) {
+  assert.equal(cases.length, 15);
+  for (const { columns, covariance, neighbours, fixed_times: fixedTimes, distance_squared: squared } of cases) {
     const some = Array.from({ length: columns }, (_, i) => [i, i + 2]);
-    withStatistic({ ...what, ranges: some, covariance, neighbours }, ({ certificate }) => {
+    withStatistic({ ...what, ranges: some, covariance, neighbours, fixedTimes }, ({ certificate }) => {
       const times = neighbours === 'replace-one' ? 2 : 1;
       const { clipNorm, noiseStddev, noiseMultiplier, sensitivity } = certificate;
       assert.equal(certificate.neighbours, neighbours);
+      assert.equal(certificate.fixedTimes, neighbours === 'replace-one' ? fixedTimes : undefined);
       const ratio = (clipNorm * times) / Math.sqrt(squared);
       assert.ok(ratio >= 1 && ratio <= 1 + 2 ** -13, `${ratio}`);
       close(noiseStddev, noiseMultiplier * sensitivity * clipNorm * times, 1e-9 * noiseStddev);
     });
   }
+});
+
+test('statistics: every form makes the noise for records that move, unless times are promised', async () => {
+  const stores = [];
+  const open = (make) => (options) => {
+    stores.push(memoryStore());
+    return make.call(dp, { ...options, store: stores.at(-1) });
+  };
+  const forms = [dp.statistic, dp.peopleStatistic].map((make) => (options) => make.call(dp, options));
+  forms.push(open(dp.statisticLedger), open(dp.peopleStatisticLedger));
+  const { epsilon, delta } = what;
+  const daily = { epsilon, delta, numSteps: 30, neighbours: 'replace-one', insecureSeed: 7 };
+  for (const own of [
+    { statistic: 'histogram', categories: ['a', 'b'] },
+    { statistic: 'moments', ranges: [[0, 1]] },
+  ]) {
+    for (const participation of ['single', { participations: 2, minSeparation: 1 }]) {
+      for (const workload of ['prefix', { window: 7 }, { window: 1 }]) {
+        const claims = new Set();
+        for (const form of forms) {
+          const claimOf = async (changes) => {
+            const made = await form({ ...daily, ...own, participation, workload, ...changes });
+            const { certificate } = made;
+            made.dispose();
+            return certificate;
+          };
+          const moving = await claimOf({});
+          const promised = await claimOf({ fixedTimes: true });
+          assert.deepEqual([moving.fixedTimes, promised.fixedTimes], [false, true]);
+          const ratio = moving.noiseStddev / promised.noiseStddev;
+          close(moving.sensitivity / promised.sensitivity, ratio, 1e-9);
+          if (workload.window === 7) assert.ok(ratio > 1.08 && ratio <= Math.SQRT2, `${ratio}`);
+          else close(ratio, 1, 1e-9);
+          claims.add(JSON.stringify([moving, promised]));
+        }
+        assert.equal(claims.size, 1);
+      }
+    }
+  }
+});
+
+test('statistics: a promise of fixed times that means nothing is refused', () => {
+  const sums = { statistic: 'sums', workloads: ['prefix', { window: 7 }] };
+  const { epsilon, delta, numSteps } = what;
+  const refused = (options, constraint) =>
+    assert.throws(() => dp.statistic({ epsilon, delta, numSteps, ...options }), {
+      parameter: 'fixedTimes',
+      constraint,
+    });
+  for (const own of [
+    { statistic: 'histogram', categories: ['a', 'b'] },
+    { statistic: 'moments', ranges: [[0, 1]] },
+  ]) {
+    refused({ ...own, fixedTimes: true }, /false without replace-one/);
+    refused({ ...own, fixedTimes: 'yes', neighbours: 'replace-one' }, /true or false|boolean/);
+  }
+  refused({ ...sums, fixedTimes: true, neighbours: 'replace-one' }, /no option of sums/);
 });
 
 test('moments: intervals are as confident as was asked for', () => {
@@ -244,6 +302,7 @@ for (const [kind, make] of [
       { ranges: [[0, 100]] },
       { covariance: false },
       { neighbours: 'replace-one' },
+      { neighbours: 'replace-one', fixedTimes: true },
     ];
     const before = dp.liveHandles;
     for (const changes of others) await assert.rejects(open(changes), { code: 'bad_state' });

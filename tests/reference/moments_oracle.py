@@ -8,7 +8,8 @@ tests/golden/moments.json.
 
 distance_squared  largest squared distance of two records of numbers in [-1, 1], or of one and none,
                   by listing all records on a lattice, in rational arithmetic: squared distances have
-                  the squares of the weights only.
+                  the squares of the weights only. Records that move are not compared with each
+                  other: it is twice the largest squared norm, and no inner product is negative.
 """
 
 import itertools
@@ -24,13 +25,20 @@ TARGET = pathlib.Path(__file__).resolve().parent.parent / "golden" / "moments.js
 CASES = [(1, False, 33), (2, False, 9), (3, False, 5), (2, True, 9), (3, True, 5)]
 
 
-def weights_squared(num, covariance, replaces):
+RELATIONS = ("zero-out", "replace-one", "fixed times")
+
+
+def weights_squared(num, covariance, relation):
     """Squares of the weights of counts, squares and products, and the centre subtracted from
     squares."""
-    product = Fraction(1 if replaces else 2, num - 1) if covariance and num > 1 else Fraction(0)
-    if not replaces:
+    has_pairs = covariance and num > 1
+    product = Fraction(2 if relation == "zero-out" else 1, num - 1) if has_pairs else Fraction(0)
+    if relation == "zero-out":
         return Fraction(1), Fraction(4), product, Fraction(5, 8)
-    if product:
+    if relation == "replace-one":
+        return ((Fraction(num, 2), Fraction(3, 2), product, Fraction(1)) if has_pairs
+                else (Fraction(7 * num, 8), Fraction(2), product, Fraction(3, 4)))
+    if has_pairs:
         return Fraction(9, 4), Fraction(2), product, Fraction(3, 4)
     return Fraction(9, 4), Fraction(11, 4), product, Fraction(15, 22)
 
@@ -55,17 +63,22 @@ def difference_squared(a, b, weights):
     )
 
 
-def largest(num, covariance, values, replaces):
-    weights = weights_squared(num, covariance, replaces)
+def largest(num, covariance, values, relation):
+    weights = weights_squared(num, covariance, relation)
     lattice = [Fraction(2 * k, values - 1) - 1 for k in range(values)]
     records = list(itertools.product(lattice, repeat=num))
-    found = max(difference_squared(a, None, weights) for a in records)
-    if not replaces:
+    norms = {a: difference_squared(a, None, weights) for a in records}
+    found = max(norms.values())
+    if relation == "zero-out":
         return found
     # Flipping the signs of a number in both records preserves their distance, so one record may be
     # assumed to have no negative number.
     first = [a for a in records if min(a) >= 0]
-    return max(found, max(difference_squared(a, b, weights) for a in first for b in records))
+    distances = {(a, b): difference_squared(a, b, weights) for a in first for b in records}
+    if relation == "fixed times":
+        return max(found, max(distances.values()))
+    assert all(norms[a] + norms[b] >= distance for (a, b), distance in distances.items())
+    return 2 * found
 
 
 def document():
@@ -73,11 +86,12 @@ def document():
         {
             "columns": num,
             "covariance": covariance,
-            "neighbours": "replace-one" if replaces else "zero-out",
-            "distance_squared": float(largest(num, covariance, values, replaces)),
+            "neighbours": "zero-out" if relation == "zero-out" else "replace-one",
+            "fixed_times": relation == "fixed times",
+            "distance_squared": float(largest(num, covariance, values, relation)),
         }
         for num, covariance, values in CASES
-        for replaces in (False, True)
+        for relation in RELATIONS
     ]
 
 

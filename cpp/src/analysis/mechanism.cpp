@@ -31,6 +31,15 @@ void set_noise_stddev(Certificate& certificate, const Strategy& strategy,
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
 }
 
+/// Errors of a strategy at unit noise multiplier, for neighbours as the options say.
+UnitError error_of(const MechanismOptions& options, const Strategy& strategy) {
+  UnitError error = unit_error(strategy, options.participation);
+  if (!options.moving_records) return error;
+  const Sensitivity moving = moving_sensitivity(strategy, options.participation);
+  const double ratio = moving.value / error.sensitivity.value;
+  return {moving, ratio * error.max_error, ratio * error.mean_error};
+}
+
 DecoderResidual residual_of(const Strategy& strategy) {
   const Matrix product = strategy.decoder() * strategy.encoder();
   return {(product - strategy.workload().matrix()).cwiseAbs().maxCoeff(), strategy.num_steps()};
@@ -111,6 +120,9 @@ Certificate Mechanism::claim(const MechanismOptions& options, const Strategy& st
 
 std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options) {
   require_positive("mechanism", "clip_norm", options.clip_norm);
+  if (options.moving_records && options.neighbours != Neighbours::zero_out)
+    fail_argument("mechanism", "neighbours", "zero-out with {moving_records}",
+                  std::string(to_string(options.neighbours)));
   StrategyOptions strategy_options{.name = options.strategy,
                                    .num_steps = options.num_steps,
                                    .workload = options.workload,
@@ -119,7 +131,7 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
                                    .participation = options.participation};
   require_known_errors(strategy_options);
   std::shared_ptr<const Strategy> strategy = make_strategy(strategy_options);
-  Certificate certificate = claim(options, *strategy, unit_error(*strategy, options.participation));
+  Certificate certificate = claim(options, *strategy, error_of(options, *strategy));
   return std::shared_ptr<const Mechanism>(
       new Mechanism(std::move(strategy), std::move(strategy_options), std::move(certificate)));
 }

@@ -16,6 +16,7 @@ using detail::Factor;
 using detail::Interval;
 using detail::normal_half_width;
 using detail::quotients;
+using detail::require_times;
 using detail::SumNoise;
 
 constexpr std::string_view kHistogramsName = HistogramColumns::kName;
@@ -61,7 +62,8 @@ struct CombinedNoise {
 HistogramColumns::HistogramColumns(const HistogramOptions& options) : options_(options) {
   require_count(kHistogramsName, "categories", "entries", num_categories(), 1, kMaxCategories);
   require_inside(kHistogramsName, "confidence", options_.confidence, 0, 1);
-  if (neighbours() == Neighbours::replace_one) {
+  require_times(kHistogramsName, neighbours(), fixed_times());
+  if (fixed_times()) {
     total_weight_ = 1;
   } else if (options_.total) {
     const auto num = static_cast<double>(num_categories());

@@ -16,6 +16,7 @@ namespace {
 using detail::Interval;
 using detail::normal_half_width;
 using detail::quotients;
+using detail::require_times;
 using detail::SumNoise;
 
 constexpr std::string_view kMomentsName = MomentColumns::kName;
@@ -46,6 +47,23 @@ double half_of(const ColumnRange& range) {
 
 double middle_of(const ColumnRange& range) {
   return range.low + half_of(range);
+}
+
+/// Weights of the columns: the table of docs/math/moments.md.
+struct MomentWeights {
+  double count_squared;   ///< kappa^2
+  double square_squared;  ///< lambda^2
+  double centre;          ///< c
+  double pair_squared;    ///< nu^2 (d - 1)
+};
+
+MomentWeights weights_of(const MomentsOptions& options, double num, bool has_pairs) {
+  if (options.neighbours == Neighbours::zero_out) return {1, 4, 5.0 / 8, 2};
+  if (options.fixed_times)
+    return has_pairs ? MomentWeights{9.0 / 4, 2, 3.0 / 4, 1}
+                     : MomentWeights{9.0 / 4, 11.0 / 4, 0.5 + 0.5 / 2.75, 0};
+  return has_pairs ? MomentWeights{num / 2, 3.0 / 2, 1, 1}
+                   : MomentWeights{7 * num / 8, 2, 3.0 / 4, 0};
 }
 
 double power_of_two_below(double value) {
@@ -227,18 +245,19 @@ class Quotients {
 MomentColumns::MomentColumns(MomentsOptions options) : options_(std::move(options)) {
   require_ranges(options_.ranges);
   require_inside(kMomentsName, "confidence", options_.confidence, 0, 1);
+  require_times(kMomentsName, neighbours(), fixed_times());
   const auto num = static_cast<double>(num_columns());
   const bool has_pairs = options_.covariance && num_columns() > 1;
-  const bool replaces = neighbours() == Neighbours::replace_one;
-  const double weight_squared = !replaces ? 4 : has_pairs ? 2 : 2.75;
-  count_weight_ = replaces ? 1.5 : 1;
-  square_weight_ = std::sqrt(weight_squared);
-  centre_ = 0.5 + 0.5 / weight_squared;
-  pair_weight_ = has_pairs ? std::sqrt((replaces ? 1 : 2) / (num - 1)) : 0;
+  const MomentWeights weights = weights_of(options_, num, has_pairs);
+  count_weight_ = std::sqrt(weights.count_squared);
+  square_weight_ = std::sqrt(weights.square_squared);
+  centre_ = weights.centre;
+  pair_weight_ = has_pairs ? std::sqrt(weights.pair_squared / (num - 1)) : 0;
   const double num_pairs = num * (num - 1) / 2;
-  const double norm_squared = count_weight_ * count_weight_ +
-                              num * weight_squared * centre_ * centre_ +
+  const double norm_squared = weights.count_squared +
+                              num * weights.square_squared * centre_ * centre_ +
                               pair_weight_ * pair_weight_ * num_pairs;
+  const bool replaces = neighbours() == Neighbours::replace_one;
   distance_ = kSlack * (replaces ? 2 * std::sqrt(num) : std::sqrt(norm_squared));
   grid_ = power_of_two_below(kGrid * distance_ / std::sqrt(static_cast<double>(dimension())));
 }

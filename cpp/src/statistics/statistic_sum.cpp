@@ -8,6 +8,11 @@
 
 namespace dpftrl::detail {
 
+void require_times(std::string_view where, Neighbours neighbours, bool fixed_times) {
+  if (fixed_times && neighbours == Neighbours::zero_out)
+    fail_argument(where, "fixed_times", "false without replace-one {neighbours}", "true");
+}
+
 std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
                                                      const ColumnScale& columns,
                                                      std::string_view where) {
@@ -19,6 +24,7 @@ std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
   // The columns state the distance of neighbours, which counts once: that of two records is not
   // twice a norm.
   options.neighbours = Neighbours::zero_out;
+  options.moving_records = columns.moves;
   options.clip_norm = columns.distance;
   std::shared_ptr<const Mechanism> mechanism = Mechanism::make(options);
   const double largest_row = std::sqrt(mechanism->strategy().row_norms().max_squared);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <vector>
 
@@ -21,17 +22,22 @@ using testing::tolerance;
 struct HistogramKind {
   Neighbours neighbours;
   bool total;
+  bool fixed_times = false;
 };
 
-/// Without a total, with one, and for both kinds of neighbours; with the second kind a total
-/// changes nothing.
+/// Without a total, with one, and for replaced records; where those stay in their steps, a total
+/// changes nothing. Records that move have the columns of records that are removed, with more
+/// noise: moving_records_test.
 constexpr std::array kHistogramKinds = {HistogramKind{Neighbours::zero_out, false},
                                         HistogramKind{Neighbours::zero_out, true},
-                                        HistogramKind{Neighbours::replace_one, false}};
+                                        HistogramKind{Neighbours::replace_one, false, true}};
 
 HistogramOptions histogram_options(std::int64_t num, const HistogramKind& kind) {
-  return {
-      .num_categories = num, .total = kind.total, .confidence = 0.9, .neighbours = kind.neighbours};
+  return {.num_categories = num,
+          .total = kind.total,
+          .confidence = 0.9,
+          .neighbours = kind.neighbours,
+          .fixed_times = kind.fixed_times};
 }
 
 TEST(HistogramsTest, all_streams_of_up_to_eight_steps_are_within_the_noise_of_their_neighbours) {
@@ -127,6 +133,12 @@ TEST(HistogramsTest, stds_are_those_of_the_note) {
     const auto replaced = stddevs(num, kHistogramKinds[2]);
     EXPECT_NEAR(replaced[0], std::sqrt(2 * num / (num + 1)), 1e-12);
     EXPECT_NEAR(replaced[1], std::sqrt(2 * num / (num + 1)), 1e-12);
+  }
+  for (const bool total : {false, true}) {
+    const auto moving = stddevs(10, {Neighbours::replace_one, total});
+    const auto removed = stddevs(10, {Neighbours::zero_out, total});
+    EXPECT_NEAR(moving[0], std::numbers::sqrt2 * removed[0], 1e-12);
+    EXPECT_NEAR(moving[1], std::numbers::sqrt2 * removed[1], 1e-12);
   }
   EXPECT_NEAR(stddevs(10, kHistogramKinds[1])[0], 1.070, 5e-4);
   EXPECT_NEAR(stddevs(10, kHistogramKinds[1])[1], 1.927, 5e-4);

@@ -21,10 +21,21 @@ using testing::tolerance;
 
 constexpr double kSlack = 0x1p-14;
 
-MomentColumns columns_of(std::int64_t num, bool covariance, Neighbours neighbours) {
+struct MomentsRelation {
+  Neighbours neighbours;
+  bool fixed_times;
+};
+
+constexpr MomentsRelation kRemoved = {Neighbours::zero_out, false};
+constexpr MomentsRelation kMoved = {Neighbours::replace_one, false};
+constexpr MomentsRelation kReplaced = {Neighbours::replace_one, true};
+constexpr std::array kRelations = {kRemoved, kMoved, kReplaced};
+
+MomentColumns columns_of(std::int64_t num, bool covariance, const MomentsRelation& relation) {
   return MomentColumns({.ranges = std::vector(static_cast<std::size_t>(num), ColumnRange{-1, 1}),
                         .covariance = covariance,
-                        .neighbours = neighbours});
+                        .neighbours = relation.neighbours,
+                        .fixed_times = relation.fixed_times});
 }
 
 /// Records on a lattice of `num_values` values from -1 to 1 in each column, as integers of the
@@ -52,13 +63,13 @@ TEST(MomentsTest, no_two_records_are_farther_apart_than_the_distance_and_some_ar
   for (const auto& [num, covariance, num_values] :
        {MomentCase{1, false, 257}, MomentCase{2, false, 17}, MomentCase{2, true, 25},
         MomentCase{3, true, 9}, MomentCase{4, true, 5}})
-    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
-      const MomentColumns columns = columns_of(num, covariance, neighbours);
+    for (const MomentsRelation& relation : kRelations) {
+      const MomentColumns columns = columns_of(num, covariance, relation);
       const std::vector<Vector> all = all_added(columns, num_values);
       double farthest = 0;
       for (std::size_t i = 0; i < all.size(); ++i) {
         farthest = std::max(farthest, all[i].norm());  // compared with no record
-        if (neighbours == Neighbours::replace_one)
+        if (relation.neighbours == Neighbours::replace_one)
           for (std::size_t j = 0; j < i; ++j)
             farthest = std::max(farthest, (all[i] - all[j]).norm());
       }
@@ -68,18 +79,18 @@ TEST(MomentsTest, no_two_records_are_farther_apart_than_the_distance_and_some_ar
 }
 
 TEST(MomentsTest, distances_are_those_of_the_note) {
-  using enum Neighbours;
-  const auto distance = [](std::int64_t num, bool covariance, Neighbours neighbours) {
-    return columns_of(num, covariance, neighbours).distance() / (1 + kSlack);
+  const auto distance = [](std::int64_t num, bool covariance, const MomentsRelation& relation) {
+    return columns_of(num, covariance, relation).distance() / (1 + kSlack);
   };
-  EXPECT_NEAR(distance(1, false, zero_out), std::sqrt(1 + 1.5625), 1e-12);
-  EXPECT_NEAR(distance(1, true, zero_out), std::sqrt(1 + 1.5625), 1e-12);
-  EXPECT_NEAR(distance(5, false, zero_out), std::sqrt(1 + 5 * 1.5625), 1e-12);
-  EXPECT_NEAR(distance(5, true, zero_out), std::sqrt(1 + 5 * 2.5625), 1e-12);
-  for (const bool covariance : {false, true}) {
-    EXPECT_NEAR(distance(1, covariance, replace_one), 2, 1e-12);
-    EXPECT_NEAR(distance(5, covariance, replace_one), 2 * std::sqrt(5.0), 1e-12);
-  }
+  EXPECT_NEAR(distance(1, false, kRemoved), std::sqrt(1 + 1.5625), 1e-12);
+  EXPECT_NEAR(distance(1, true, kRemoved), std::sqrt(1 + 1.5625), 1e-12);
+  EXPECT_NEAR(distance(5, false, kRemoved), std::sqrt(1 + 5 * 1.5625), 1e-12);
+  EXPECT_NEAR(distance(5, true, kRemoved), std::sqrt(1 + 5 * 2.5625), 1e-12);
+  for (const MomentsRelation& relation : {kMoved, kReplaced})
+    for (const bool covariance : {false, true}) {
+      EXPECT_NEAR(distance(1, covariance, relation), 2, 1e-12);
+      EXPECT_NEAR(distance(5, covariance, relation), 2 * std::sqrt(5.0), 1e-12);
+    }
 }
 
 /// All streams with at most one of these records per step, and all neighbours of each.
@@ -87,18 +98,20 @@ TEST(MomentsTest, all_streams_of_up_to_eight_steps_are_within_the_noise_of_their
   const std::vector<std::vector<double>> records = {{10, 5}, {0, -5},  {5, 0},
                                                     {0, 5},  {99, -3}, {2.5, 0.1}};
   for (const std::int64_t num_steps : {1, 2, 3, 5, 8})
-    for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+    for (const MomentsRelation& relation : kRelations)
       for (const Participation& participation : testing::patterns_of(num_steps))
         for (const char* strategy : {"square-root", "optimal"}) {
           const MechanismOptions options{.strategy = strategy,
                                          .num_steps = num_steps,
                                          .target = {.epsilon = 1, .delta = 1e-6},
                                          .participation = participation};
-          const MomentsOptions what{
-              .ranges = {{0, 10}, {-5, 5}}, .covariance = true, .neighbours = neighbours};
+          const MomentsOptions what{.ranges = {{0, 10}, {-5, 5}},
+                                    .covariance = true,
+                                    .neighbours = relation.neighbours,
+                                    .fixed_times = relation.fixed_times};
           const MomentSum sum(options, what, Key::insecure_from_seed(1));
           testing::expect_farthest(sum, {records.begin(), records.end()}, 2 * kSlack);
-          testing::expect_certified(sum, neighbours);
+          testing::expect_certified(sum, relation.neighbours);
         }
 }
 
@@ -139,7 +152,7 @@ std::vector<std::vector<std::array<double, 2>>> streams(std::size_t num) {
 
 struct Trial {
   int seed;
-  Neighbours neighbours;
+  MomentsRelation relation;
   double epsilon = 1;
   double scale = 1;  ///< factor on the standard deviation that the intervals assume
 };
@@ -147,7 +160,8 @@ struct Trial {
 /// Moments of records of one step.
 Moments moments_of(const std::vector<std::array<double, 2>>& records, const Trial& trial) {
   MomentsOptions what = kTwo;
-  what.neighbours = trial.neighbours;
+  what.neighbours = trial.relation.neighbours;
+  what.fixed_times = trial.relation.fixed_times;
   MomentSum sum({.strategy = "independent",
                  .num_steps = 1,
                  .target = {.epsilon = trial.epsilon, .delta = 1e-6}},
@@ -159,11 +173,10 @@ Moments moments_of(const std::vector<std::array<double, 2>>& records, const Tria
 }
 
 TEST(MomentsTest, with_little_noise_they_are_those_of_their_definitions) {
-  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+  for (const MomentsRelation& relation : kRelations)
     for (const auto& records : streams(300)) {
       const Truth truth = truth_of(records);
-      const Moments found =
-          moments_of(records, {.seed = 3, .neighbours = neighbours, .epsilon = 5000});
+      const Moments found = moments_of(records, {.seed = 3, .relation = relation, .epsilon = 5000});
       EXPECT_NEAR(found.count.value, truth.count, 0.5);
       for (std::size_t i = 0; i < 2; ++i) {
         EXPECT_NEAR(found.mean[i].value, truth.mean[i], 0.02);
@@ -189,13 +202,13 @@ constexpr std::size_t kNumEstimates = 8;
 /// For each estimate, the number of `num_trials` intervals at confidence 0.9 that miss their value,
 /// when they are made for `scale` times the actual noise.
 std::array<int, kNumEstimates> missed_moments(const std::vector<std::array<double, 2>>& records,
-                                              Neighbours neighbours, int num_trials,
+                                              const MomentsRelation& relation, int num_trials,
                                               double scale = 1) {
   const Truth truth = truth_of(records);
   std::array<int, kNumEstimates> missed{};
   for (int trial = 0; trial < num_trials; ++trial) {
     const Moments found =
-        moments_of(records, {.seed = 1000 + trial, .neighbours = neighbours, .scale = scale});
+        moments_of(records, {.seed = 1000 + trial, .relation = relation, .scale = scale});
     const auto all = against(found, truth);
     testing::add_misses(all, missed);
   }
@@ -207,9 +220,8 @@ TEST(MomentsTest, intervals_cover_what_they_are_for) {
   // Noise larger than the count, a fifth of it, and a fiftieth.
   for (const std::size_t num : {8u, 40u, 400u})
     for (const auto& records : streams(num))
-      for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
-        const std::array<int, kNumEstimates> missed =
-            missed_moments(records, neighbours, num_trials);
+      for (const MomentsRelation& relation : kRelations) {
+        const std::array<int, kNumEstimates> missed = missed_moments(records, relation, num_trials);
         for (std::size_t i = 0; i < missed.size(); ++i)
           EXPECT_LE(missed[i], 0.1 * num_trials + tolerance(num_trials)) << i << " of " << num;
       }
@@ -265,10 +277,8 @@ TEST(MomentsTest, intervals_are_not_much_wider_than_they_have_to_be) {
   constexpr int kTrials = 1000;
   // Intervals made for 0.7 of the noise would have confidence 0.75.
   const auto records = streams(400)[0];
-  const std::array<int, kNumEstimates> missed =
-      missed_moments(records, Neighbours::zero_out, kTrials);
-  const std::array<int, kNumEstimates> narrow =
-      missed_moments(records, Neighbours::zero_out, kTrials, 0.7);
+  const std::array<int, kNumEstimates> missed = missed_moments(records, kRemoved, kTrials);
+  const std::array<int, kNumEstimates> narrow = missed_moments(records, kRemoved, kTrials, 0.7);
   for (std::size_t i = 0; i < missed.size(); ++i) {
     EXPECT_GE(missed[i], 0.05 * kTrials - tolerance(kTrials) / 2) << i;
     EXPECT_GT(narrow[i], 0.1 * kTrials + tolerance(kTrials)) << i;
@@ -280,11 +290,11 @@ TEST(MomentsTest, measured_errors_are_those_of_the_formula) {
   // 2 % with probability 6e-5.
   constexpr std::int64_t kSteps = 20000;
   const auto all_records = streams(100000);
-  for (const auto& [which, neighbours] : {std::pair{0u, Neighbours::zero_out},
-                                          {1u, Neighbours::zero_out},
-                                          {1u, Neighbours::replace_one}}) {
+  for (const auto& [which, relation] :
+       {std::pair{0u, kRemoved}, {1u, kRemoved}, {1u, kMoved}, {1u, kReplaced}}) {
     MomentsOptions what = kTwo;
-    what.neighbours = neighbours;
+    what.neighbours = relation.neighbours;
+    what.fixed_times = relation.fixed_times;
     MomentSum sum(
         {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 1000, .delta = 1e-6}},
         what, Key::insecure_from_seed(7));
@@ -328,8 +338,8 @@ TEST(MomentsTest, errors_of_standard_deviations_of_nearly_nothing_are_within_the
   const auto records = streams(40)[2];
   double squares = 0, bounds = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const Moments found = moments_of(
-        records, {.seed = 5000 + trial, .neighbours = Neighbours::zero_out, .epsilon = 50});
+    const Moments found =
+        moments_of(records, {.seed = 5000 + trial, .relation = kRemoved, .epsilon = 50});
     squares += std::pow(found.standard_deviation[0].value, 2);
     bounds += found.variance[0].stddev;
   }
@@ -364,7 +374,7 @@ TEST(MomentsTest, a_window_has_the_moments_of_its_records) {
 }
 
 TEST(MomentsTest, numbers_beyond_a_range_are_clipped_to_it) {
-  const MomentColumns columns = columns_of(2, true, Neighbours::zero_out);
+  const MomentColumns columns = columns_of(2, true, kRemoved);
   std::vector<double> beyond(6), ends(6);
   columns.write(std::array{1e308, -7.0}, beyond);
   columns.write(std::array{1.0, -1.0}, ends);

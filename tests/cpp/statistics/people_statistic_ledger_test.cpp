@@ -88,7 +88,8 @@ Uninterrupted case_of(std::string name, const typename Columns::Options& what,
   Uninterrupted made{
       .name = std::move(name),
       .mechanism = detail::statistic_mechanism(
-          how, {.distance = columns.distance(), .grid = columns.grid()}, Columns::kName),
+          how, {.distance = columns.distance(), .grid = columns.grid(), .moves = columns.moves()},
+          Columns::kName),
       .options = {.key = key, .dimension = columns.dimension(), .grid = columns.grid()},
       .first_only = true,
       .stream = drawn(columns, records, seed)};
@@ -222,8 +223,8 @@ TEST(PeopleStatisticLedger, all_small_worlds_have_the_sums_that_the_noise_is_mad
   const Key key = Key::insecure_from_seed(3);
   for (const Participation& pattern : {Participation::single(), testing::separated(2, 2)}) {
     const auto mechanism = detail::statistic_mechanism(
-        statistic_options(pattern, kDays), {.distance = columns.distance(), .grid = columns.grid()},
-        "test");
+        statistic_options(pattern, kDays),
+        {.distance = columns.distance(), .grid = columns.grid(), .moves = columns.moves()}, "test");
     for (std::size_t world = 0; world < 125; ++world) {
       PeopleHistogramSum statistic(statistic_options(pattern, kDays), what, key);
       const auto made = [&] {

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "dpftrl/statistics/statistics.hpp"
@@ -68,12 +69,13 @@ Matrix statistic_increments(Sum& sum, Sum& silent, const PlacedRecords& world, b
   return steps;
 }
 
-/// True if worlds are neighbours: without person 0 (zero-out), or with other records of the same
-/// steps, or none, in place of the originals (replace-one).
-bool are_neighbouring_worlds(Neighbours neighbours, const PlacedRecords& from,
+/// True if worlds are neighbours: without person 0 (zero-out), or with other records in place of
+/// the originals (replace-one), with fixed times in the same steps, or none.
+template <class Columns>
+bool are_neighbouring_worlds(const Columns& columns, const PlacedRecords& from,
                              const PlacedRecords& to) {
-  if (neighbours == Neighbours::zero_out) return to == PlacedRecords{};
-  if (to == PlacedRecords{}) return true;
+  if (columns.neighbours() == Neighbours::zero_out) return to == PlacedRecords{};
+  if (columns.moves() || to == PlacedRecords{}) return true;
   for (std::size_t t = 0; t < kPlacedSteps; ++t)
     if ((from[t] == 0) != (to[t] == 0)) return false;
   return true;
@@ -99,14 +101,13 @@ double farthest(const Participation& participation, const typename Columns::Opti
     }
     for (std::size_t a = 0; a < kNumWorlds; ++a)
       for (std::size_t b = 0; b < kNumWorlds; ++b) {
-        if (!are_neighbouring_worlds(reference.columns().neighbours(), world_at(a), world_at(b)))
-          continue;
+        if (!are_neighbouring_worlds(reference.columns(), world_at(a), world_at(b))) continue;
         const Matrix difference = all[a] - all[b];
         largest = std::max(largest, (encoder * difference).norm());
         std::vector<std::int64_t> changed;
         for (Eigen::Index t = 0; t < kPlacedSteps; ++t)
           if (difference.row(t).norm() > 0) changed.push_back(t);
-        EXPECT_TRUE(participation.allows(changed, kPlacedSteps));
+        EXPECT_TRUE(reference.columns().moves() || participation.allows(changed, kPlacedSteps));
       }
   }
   const Certificate claim = reference.certificate();
@@ -115,27 +116,30 @@ double farthest(const Participation& participation, const typename Columns::Opti
 
 const std::array<std::array<double, 1>, 3> kNumbers = {{{10}, {0}, {2.5}}};
 
-MomentsOptions moments_for(Neighbours neighbours) {
-  return {.ranges = {{0, 10}}, .neighbours = neighbours};
+MomentsOptions moments_for(Neighbours neighbours, bool fixed_times = false) {
+  return {.ranges = {{0, 10}}, .neighbours = neighbours, .fixed_times = fixed_times};
 }
 
-HistogramOptions histogram_for(Neighbours neighbours) {
-  return {.num_categories = 3, .neighbours = neighbours};
+HistogramOptions histogram_for(Neighbours neighbours, bool fixed_times = false) {
+  return {.num_categories = 3, .neighbours = neighbours, .fixed_times = fixed_times};
 }
 
 TEST(PeopleStatisticsTest, changing_one_person_is_within_the_noise_and_some_changes_reach_it) {
   testing::Thinned thinned(3);
-  for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
+  for (const auto& [neighbours, fixed_times] : {std::pair{Neighbours::zero_out, false},
+                                                {Neighbours::replace_one, false},
+                                                {Neighbours::replace_one, true}})
     for (const Participation& participation : patterns()) {
       if (!thinned.takes_next()) continue;
       const double of_moments = farthest<MomentColumns>(
-          participation, moments_for(neighbours), [](PeopleMomentSum& sum, int person, int record) {
+          participation, moments_for(neighbours, fixed_times),
+          [](PeopleMomentSum& sum, int person, int record) {
             sum.contribute(person, kNumbers[static_cast<std::size_t>(record)]);
           });
       EXPECT_LE(of_moments, 1);
       EXPECT_GE(of_moments, 1 - 0x1p-12);
       const double of_histograms = farthest<HistogramColumns>(
-          participation, histogram_for(neighbours),
+          participation, histogram_for(neighbours, fixed_times),
           [](PeopleHistogramSum& sum, int person, int record) { sum.contribute(person, record); });
       EXPECT_LE(of_histograms, 1 + 1e-12);
       EXPECT_GE(of_histograms, 1 - 0x1p-12);
@@ -168,7 +172,7 @@ TEST(PeopleStatisticsTest, records_that_are_added_up_or_count_too_often_exceed_t
 TEST(PeopleStatisticsTest, what_people_sum_adds_up_is_farther_apart_than_replaced_records) {
   // Only the first record of a step may count: columns of two records, clipped together, are not
   // those of any record.
-  const MomentColumns columns(moments_for(Neighbours::replace_one));
+  const MomentColumns columns(moments_for(Neighbours::replace_one, true));
   const auto mechanism = Mechanism::make({.strategy = "tree",
                                           .num_steps = 1,
                                           .target = {.epsilon = 1, .delta = 1e-6},

@@ -14,7 +14,7 @@ from .forms import (BOUND, PROMISES, REMARKS, SAMPLED, SIMULTANEOUS, kind_of, mi
                     misfits_of_workload, steps_of)
 from .gaussian import delta_of_mu, delta_of_rho
 from .intervals import ONE, Interval, exact, largest, multiply, rational_ends, squares, to_mp, total
-from .patterns import Schema, patterns, squared_sensitivity
+from .patterns import Schema, patterns, squared_moving_sensitivity, squared_sensitivity
 from .workloads import Workload, name_of
 
 PROVED, FALSE, UNKNOWN, NO_CLAIM = "proved", "false", "cannot check", "no claim"
@@ -409,7 +409,7 @@ def verify_calibration(report, claims):
 
 def check_classical(report, textbook, epsilon, delta):
     """Checks sqrt(2 ln(1.25 / delta)) / epsilon, and what it achieves."""
-    if epsilon == 0:
+    if epsilon == 0 or textbook["noiseMultiplier"] is None:
         report.add("classical", UNKNOWN, "the formula divides by epsilon")
         return
     low, high = rational_ends(iv.sqrt(2 * iv.log(to_mp(Fraction(5, 4) / delta))) / to_mp(epsilon))
@@ -519,6 +519,7 @@ def verify_mechanism(report, claims, strategy, given):
         check_multiplier(report, claims)
         check_arithmetic(report, claims, distance)
     check_participation(report, claims)
+    check_times(report, claims)
     if "lowerBound" in claims:
         check_ratio(report, claims, claims["maxError" if is_max else "meanError"])
         check_residual(report, claims)
@@ -528,7 +529,8 @@ def verify_mechanism(report, claims, strategy, given):
     numbers = numbers_of(report, claims, strategy)
     own = None
     try:
-        found = measure(report, claims["mechanism"], numbers, workload, schema)
+        moves = claims.get("fixedTimes") is False
+        found = measure(report, claims["mechanism"], numbers, workload, schema, moves)
     except LookupError as reason:
         report.add("encoder and decoder", UNKNOWN, str(reason).strip('"'))
     else:
@@ -543,6 +545,14 @@ def verify_mechanism(report, claims, strategy, given):
         check_errors(report, claims, found.rows)
     if "lowerBound" in claims:
         check_bound(report, claims, problem, numbers, scale, own)
+
+
+def check_times(report, claims):
+    """Names a promise about the records of a statistic, and refuses one where none is replaced."""
+    if claims.get("fixedTimes"):
+        report.add("fixedTimes", UNKNOWN, "no file can prove that records stay in their steps")
+    if "fixedTimes" in claims and claims["neighbours"] == "zero-out":
+        report.add("fixedTimes", UNKNOWN, "is about records that are replaced")
 
 
 def check_given(report, claims):
@@ -645,15 +655,17 @@ class Derived(NamedTuple):
 _derived = {}
 
 
-def derive(name, numbers, workload, schema):
-    """Rebuilds C and B and measures them. Cached, since many documents share a mechanism."""
-    key = repr((name, sorted(numbers.items()), workload.words, workload.num_steps, vars(schema)))
+def derive(name, numbers, workload, schema, moves=False):
+    """Rebuilds C and B and measures them, for records that move (of moments and histograms) if so
+    stated. Cached, since many documents share a mechanism."""
+    key = repr((name, sorted(numbers.items()), workload.words, workload.num_steps, vars(schema),
+                moves))
     if key not in _derived:
-        _derived[key] = derived(name, numbers, workload, schema)
+        _derived[key] = derived(name, numbers, workload, schema, moves)
     return _derived[key]
 
 
-def derived(name, numbers, workload, schema):
+def derived(name, numbers, workload, schema, moves):
     factors = make_factors(name, numbers, workload, workload.num_steps)
     decoder = factors.decoder(workload.matrix)
     product = multiply(decoder, factors.encoder)
@@ -661,8 +673,9 @@ def derived(name, numbers, workload, schema):
     tail = getattr(factors, "tail", None)
     return Derived(
         encoder=factors.encoder, rows=[squares(row) for row in decoder],
-        squared=squares(tail) if tail and schema.kind == "single" else squared_sensitivity(
-            factors.encoder, schema),
+        # Coefficients with a tail are not negative, so records may move at no cost.
+        squared=squares(tail) if tail and schema.kind == "single" else (
+            squared_moving_sensitivity if moves else squared_sensitivity)(factors.encoder, schema),
         is_factored=all(p.lo <= a.lo and a.hi <= p.hi or p.contains(a) for p, a in pairs),
         is_apart=any(p.lo > a.hi or p.hi < a.lo for p, a in pairs))
 

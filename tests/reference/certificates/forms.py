@@ -213,6 +213,7 @@ FORMS = {
     "certificate": Form({
         **PRIVACY,
         "delta": PROBABILITY,
+        "fixedTimes": Optional(FLAG),
         "objective": OBJECTIVE,
         "optimisedFor": Optional(one_of("single participation")),
         **optional(PROVED_BOUND),
@@ -254,7 +255,7 @@ FORMS = {
     }, (("lowerBoundMinDimension", "lowerBoundEveryDimension"),)),
 }
 
-CLASSICAL = Form({"noiseMultiplier": POSITIVE, "actualDelta": NON_NEGATIVE,
+CLASSICAL = Form({"noiseMultiplier": or_null(POSITIVE), "actualDelta": NON_NEGATIVE,
                   "theoremApplies": FLAG, "sound": FLAG})
 
 WORKLOADS = [Form({"decay": NUMBER}), Form({"momentum": NUMBER, "decay": Optional(NUMBER)}),

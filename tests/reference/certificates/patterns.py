@@ -88,6 +88,32 @@ def squared_sensitivity(encoder, schema):
     return Interval(pattern_bounds(x, spread).lo, best_sum(shares, schema))
 
 
+def squared_moving_sensitivity(encoder, schema):
+    """Interval of the squared sensitivity if records u are replaced by records v at other steps:
+
+        sup over patterns pi, pi' of |sum_{i in pi} C_i u_i - sum_{j in pi'} C_j v_j|^2
+
+    for records of norm at most 1 / sqrt(2), no two of which have a negative inner product. At most
+    half the sum of |X_ij| over both patterns, and -X_ij where it is positive between them."""
+    x = gram(encoder)
+    same = squared_sensitivity(encoder, schema)
+    every = patterns(schema, len(x))
+    if every is None or len(every) ** 2 > MOST_PATTERNS:
+        return Interval(max(e.lo for row in x for e in row), 2 * same.hi)
+    bounds = [pattern_bounds(x, pattern) for pattern in every]
+    # Orthogonal records in the same steps attain the sum of X_ij, equal records elsewhere |C_i - C_j|.
+    low = max(sum(x[i][j].lo for i in pi for j in pi) for pi in every)
+    high = 0
+    for pi, of_pi in zip(every, bounds):
+        for other, of_other in zip(every, bounds):
+            opposed = sum(max(0, -x[i][j].lo) for i in pi for j in other)
+            high = max(high, -(-(of_pi.hi + of_other.hi) // 2) + opposed)
+            apart = (sum(x[i][j].lo for steps in (pi, other) for i in steps for j in steps)
+                     - 2 * sum(x[i][j].hi for i in pi for j in other))
+            low = max(low, apart // 2)
+    return Interval(low, min(high, 2 * same.hi))
+
+
 def best_sum(values, schema):
     """Largest sum of at most k values at least b steps apart, by a dynamic program."""
     size = len(values)

@@ -61,6 +61,8 @@ export interface CoreMechanism extends CoreFactorization {
   delta: number;
   clipNorm: number;
   neighbours: string;
+  /** Whether records of statistics move: `moving_records` of the core. */
+  moves?: boolean;
 }
 
 export type CoreTable = Omit<Table, 'labels'> & { labels: Float64Array | undefined };
@@ -163,8 +165,10 @@ export interface CoreColumns {
   id: number;
   /** Number of entries that a record is turned into. */
   dimension: number;
-  /** Largest l2-distance between the columns of two neighbouring records. */
+  /** Largest l2-distance between the columns of two neighbouring records of a step. */
   distance: number;
+  /** Whether neighbours may have records at other steps: `moves` of their mechanism. */
+  moves: boolean;
   /** Spacing of the grid of their sums. */
   grid: number;
   /** Std of the sums divided by that of a count. */
@@ -372,7 +376,15 @@ interface CoreFunctions {
   /** Returns four numbers per estimate, for each row of sums and its std. */
   statisticMomentsRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
   statisticHistogramCreate: [
-    [options: { numCategories: number; total: boolean; confidence: number; neighbours: string }],
+    [
+      options: {
+        numCategories: number;
+        total: boolean;
+        confidence: number;
+        neighbours: string;
+        fixedTimes: boolean;
+      },
+    ],
     CoreColumns,
   ];
   /** `records` are indices of categories, one per record. */

@@ -18,6 +18,12 @@ export interface Certificate {
   separation: number;
   numSteps: number;
   neighbours: Neighbours;
+  /**
+   * Present for moments and histograms with 'replace-one': true if records are only replaced in
+   * their own steps, as promised, and false if also by records of other steps, of which
+   * `sensitivity` then takes account. Sums protect records that move in any case.
+   */
+  fixedTimes?: boolean;
   epsilon: number;
   delta: number;
   /** Gaussian DP; null in mode 'lattice' with discrete Gaussian noise, which is zCDP with `rho`. */

@@ -16,8 +16,18 @@ interface CommonOptions
   confidence?: number;
 }
 
+interface RecordOptions extends CommonOptions {
+  /**
+   * With 'replace-one': promises that times are public, so that a record is only replaced by others
+   * of its own step. Estimates are then more precise, but if neighbours differ in when a record is,
+   * they are told apart more easily than the certificate says. Default false: a record may be
+   * replaced by one of any step.
+   */
+  fixedTimes?: boolean;
+}
+
 /** Options of private moments: columns, mechanism and privacy target. */
-export interface StatisticOptions extends CommonOptions {
+export interface StatisticOptions extends RecordOptions {
   /** 'moments': count, means and variances, and covariances if requested. */
   statistic: 'moments';
   /**
@@ -30,7 +40,7 @@ export interface StatisticOptions extends CommonOptions {
 }
 
 /** Options of a private histogram: categories, mechanism and privacy target. */
-export interface HistogramOptions extends CommonOptions {
+export interface HistogramOptions extends RecordOptions {
   /** 'histogram': counts of categories, their total and shares. */
   statistic: 'histogram';
   /** All categories, up to 65,536. Public: do not derive them from the data. */
@@ -43,7 +53,7 @@ export interface HistogramOptions extends CommonOptions {
   /**
    * Whether the total number of records is measured, too: `total` is then more precise by about the
    * fourth root of the number of categories, and counts less precise by up to 7.1 %. Default false.
-   * With 'replace-one' it is always measured, at no cost.
+   * With `fixedTimes` it is always measured, at no cost.
    */
   total?: boolean;
 }
@@ -168,8 +178,9 @@ export interface ConsistentCounts {
 interface StatisticFacts {
   /**
    * Claim for all releases together. Neighbours differ in one record, which is present or absent
-   * for 'zero-out', and may also be another record for 'replace-one'. `clipNorm` is the largest
-   * distance between the summed values of neighbouring records, or half of it for 'replace-one'.
+   * for 'zero-out', and may also be another record, of any step, for 'replace-one' (of its own step
+   * with `fixedTimes`). `clipNorm` is the largest distance between the summed values of
+   * neighbouring records of a step, or half of it for 'replace-one'.
    */
   readonly certificate: Certificate;
   /** Number of entries of a record, or of categories. */

@@ -36,6 +36,10 @@ struct MechanismOptions {
   std::optional<Workload> workload = {};          ///< default: prefix sums
   std::optional<Workload> encoder_workload = {};  ///< see StrategyOptions
   StrategyParameters parameters = {};
+  /// For statistics, whose neighbours replace records by others at any steps: `sensitivity` is
+  /// moving_sensitivity, for records of norm at most clip_norm / sqrt(2) without negative inner
+  /// products. `neighbours` must be zero_out, as clip_norm is the distance of two records.
+  bool moving_records = false;
 };
 
 /// Options for pure differential privacy: discrete Laplace noise on the nodes of a tree
@@ -93,6 +97,8 @@ struct Certificate {
   std::string_view optimised_for = {};  ///< participation, if a different one; else empty
   /// Norm in which clip_norm and sensitivity are measured.
   RecordNorm record_norm = RecordNorm::l2;
+  /// True if replace-one neighbours are only those whose records stay in their steps.
+  bool fixed_times = false;
 };
 
 /// max |A - B C| over the first num_steps steps.

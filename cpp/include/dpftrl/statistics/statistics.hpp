@@ -76,13 +76,17 @@ struct NoisyColumns {
 
 namespace detail {
 
+/// @throws Error{invalid_argument} fixed_times for neighbours whose records are not replaced.
+void require_times(std::string_view where, Neighbours neighbours, bool fixed_times);
+
 struct ColumnScale {
   double distance;  ///< of the columns of neighbours
   double grid;
+  bool moves;  ///< see MechanismOptions::moving_records
 };
 
-/// The mechanism for columns that differ between neighbours by at most that distance, for any
-/// neighbouring relation.
+/// The mechanism for columns that differ between neighbours by at most that distance in a step, for
+/// any neighbouring relation.
 /// @throws Error{invalid_argument} a workload that is neither prefix sums nor a window, an epsilon
 ///         whose noise does not fit the grid.
 std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
@@ -108,6 +112,7 @@ class StatisticOf {
   Certificate certificate() const {
     Certificate certificate = sums_.mechanism().certificate();
     certificate.neighbours = columns_.neighbours();
+    certificate.fixed_times = columns_.fixed_times();
     certificate.clip_norm = columns_.distance() / neighbour_distance(columns_.neighbours());
     return certificate;
   }
@@ -123,7 +128,9 @@ class StatisticOf {
   StatisticOf(const MechanismOptions& mechanism, Options statistic, const Key& key)
       : columns_(std::move(statistic)),
         sums_(statistic_mechanism(mechanism,
-                                  {.distance = columns_.distance(), .grid = columns_.grid()},
+                                  {.distance = columns_.distance(),
+                                   .grid = columns_.grid(),
+                                   .moves = columns_.moves()},
                                   Columns::kName),
               {.key = key, .dimension = columns_.dimension(), .grid = columns_.grid()}),
         row_(static_cast<std::size_t>(columns_.dimension())),
@@ -170,11 +177,12 @@ class StatisticSum : public detail::StatisticOf<Columns, PrefixSum> {
   ///
   /// @guarantee   all releases together are mu-GDP for the mechanism's mu, hence (epsilon,
   ///              delta)-DP with nothing to add to delta, for streams that differ in records of one
-  ///              user as the participation allows, each removed (zero-out) or replaced by any
-  ///              other or removed (replace-one), also for adaptively chosen records.
+  ///              user as the participation allows, removed (zero-out) or replaced by any others,
+  ///              at any steps that it allows, or removed (replace-one; with fixed_times at the
+  ///              same steps), also for adaptively chosen records.
   /// @exactness   the sums are as exact as those of PrefixSum::release.
   /// @throws      as PrefixSum::release, and nothing has changed.
-  /// @checked-by  moments_test, histograms_test
+  /// @checked-by  moments_test, histograms_test, moving_records_test
   Reading release(Record record) {
     this->sums_.release(this->columns_of(record), this->noisy_);
     return this->read();
@@ -207,10 +215,10 @@ class PeopleStatisticSum : public detail::StatisticOf<Columns, PeopleSum> {
   ///                protected.
   /// @return        false if the record does not count. Not private.
   /// @guarantee     that of StatisticSum for streams in which all records of one person are left
-  ///                out (zero-out), or those that count are replaced by any others or removed
-  ///                (replace-one).
+  ///                out (zero-out), or replaced by any others, at any steps, or removed
+  ///                (replace-one; with fixed_times, those that count stay at their steps).
   /// @throws        as PeopleSum::contribute and the columns, and nothing has changed.
-  /// @checked-by    people_statistics_test
+  /// @checked-by    people_statistics_test, moving_records_test
   bool contribute(std::int64_t person, Record record) {
     return this->sums_.contribute_first(person, this->columns_of(record));
   }
@@ -226,8 +234,12 @@ struct MomentsOptions {
   std::vector<ColumnRange> ranges;  ///< one for each number of a record
   bool covariance = false;          ///< of every pair of numbers
   double confidence = 0.95;         ///< of each interval individually, between 0 and 1
-  /// zero_out: a record is removed. replace_one: it is replaced by any other, or removed.
+  /// zero_out: a record is removed. replace_one: it is replaced by any other, at any step, or
+  /// removed.
   Neighbours neighbours = Neighbours::zero_out;
+  /// Promises that times are public: a record is only replaced by others of its step. With
+  /// replace_one only; second moments and the count are then more precise.
+  bool fixed_times = false;
 };
 
 struct Moments {
@@ -246,10 +258,12 @@ struct Moments {
 ///
 ///     (kappa;  u_1, ..., u_d;  lambda (u_1^2 - c), ...;  nu u_1 u_2, nu u_1 u_3, ...)
 ///
-///                                   kappa   lambda^2   c       nu^2
-///     zero-out                      1       4          5/8     2 / (d - 1)
-///     replace-one, variances alone  3/2     11/4       15/22
-///     replace-one, covariances too  3/2     2          3/4     1 / (d - 1)
+///                                   kappa^2   lambda^2   c       nu^2
+///     zero-out                      1         4          5/8     2 / (d - 1)
+///     replace-one, variances alone  7 d / 8   2          3/4
+///     replace-one, covariances too  d / 2     3/2        1       1 / (d - 1)
+///     fixed_times, variances alone  9/4       11/4       15/22
+///     fixed_times, covariances too  9/4       2          3/4     1 / (d - 1)
 class MomentColumns {
  public:
   using Options = MomentsOptions;
@@ -260,16 +274,20 @@ class MomentColumns {
 
   /// @throws Error{invalid_argument} no range or more than kMaxColumns; a range that is empty,
   ///         beyond 1e150, or shorter than 1e-6 of its ends; a confidence that is not between 0 and
-  ///         1.
+  ///         1; fixed_times without replace_one.
   explicit MomentColumns(MomentsOptions options);
 
   /// Number of entries of a record.
   std::int64_t num_columns() const { return static_cast<std::int64_t>(options_.ranges.size()); }
   Neighbours neighbours() const { return options_.neighbours; }
+  bool fixed_times() const { return options_.fixed_times; }
+  /// True if neighbours may have a record at another step. No two records then have a negative
+  /// inner product, and none is longer than distance() / sqrt(2).
+  bool moves() const { return neighbours() == Neighbours::replace_one && !fixed_times(); }
   /// Number of columns: 1 + 2 d, plus d (d - 1) / 2 with covariances.
   std::int64_t dimension() const;
-  /// Largest l2-distance between the columns of two neighbouring records, as PrefixSum rounds them
-  /// to `grid()`, for the neighbours of the options.
+  /// Largest l2-distance between the columns of two neighbouring records of a step, as PrefixSum
+  /// rounds them to `grid()`, for the neighbours of the options.
   ///
   /// @exactness   the supremum over all records, times 1 + 2^-14, which covers roundings.
   /// @guarantee   an upper bound for the integers themselves, also for a removed record.
@@ -305,7 +323,7 @@ class MomentColumns {
   MomentsOptions options_;
   double count_weight_;   ///< kappa
   double square_weight_;  ///< lambda
-  double centre_;         ///< c, at which both ends of u^2 have the same length
+  double centre_;         ///< c
   double pair_weight_;    ///< nu
   double distance_;
   double grid_;
@@ -319,12 +337,15 @@ struct HistogramOptions {
   std::int64_t num_categories = 0;  ///< of a public domain
   /// Also measures the total number of records. With zero_out, this makes the total more precise by
   /// about the fourth root of the number of categories, and the counts less precise by up to 7.1 %;
-  /// with replace_one it is always measured.
+  /// with fixed_times it is always measured.
   bool total = false;
   double confidence = 0.95;  ///< of each interval individually, between 0 and 1
-  /// zero_out: a record is removed. replace_one: it is replaced by one of another category, or
+  /// zero_out: a record is removed. replace_one: it is replaced by any other, at any step, or
   /// removed.
   Neighbours neighbours = Neighbours::zero_out;
+  /// Promises that times are public: a record is only replaced by others of its step. With
+  /// replace_one only; the total then costs nothing.
+  bool fixed_times = false;
 };
 
 /// Counts and total are unbiased and may be negative; shares are in [0, 1].
@@ -338,8 +359,9 @@ struct Histogram {
 ///
 ///                                    a^2               b^2                           distance
 ///     zero-out                       1                                               1
-///     zero-out, the total, too       m / (m - 1 + s)   a^2 (s - 1) / m               1
-///     replace-one                    1                 1                             sqrt 2
+///     replace-one                    1                                               sqrt 2
+///     either, the total, too         m / (m - 1 + s)   a^2 (s - 1) / m               the same
+///     fixed_times                    1                 1                             sqrt 2
 ///
 /// for m categories and `s = sqrt(m + 1)`, rounded down to multiples of the grid.
 class HistogramColumns {
@@ -351,17 +373,22 @@ class HistogramColumns {
   static constexpr std::int64_t kMaxCategories = 1 << 16;
 
   /// @throws Error{invalid_argument} no category or more than kMaxCategories; a confidence that is
-  ///         not between 0 and 1.
+  ///         not between 0 and 1; fixed_times without replace_one.
   explicit HistogramColumns(const HistogramOptions& options);
 
   std::int64_t num_categories() const { return options_.num_categories; }
   Neighbours neighbours() const { return options_.neighbours; }
+  bool fixed_times() const { return options_.fixed_times; }
+  /// True if neighbours may have a record at another step. No two records then have a negative
+  /// inner product, and none is longer than distance() / sqrt(2).
+  bool moves() const { return neighbours() == Neighbours::replace_one && !fixed_times(); }
   /// Number of columns: the categories, and the total if it is measured.
   std::int64_t dimension() const { return num_categories() + (total_weight_ > 0 ? 1 : 0); }
-  /// Largest l2-distance between the columns of two neighbouring records, as PrefixSum rounds them.
+  /// Largest l2-distance between the columns of two neighbouring records of a step, as PrefixSum
+  /// rounds them.
   ///
-  /// @exactness   exact, except for zero-out with a total, where it is too large by less than
-  ///              2^-14.
+  /// @exactness   exact, except with a total, where for zero-out it is too large by less than
+  ///              2^-14, and for records that move it is that of two records of distant steps.
   /// @guarantee   an upper bound for the integers themselves, also for a removed record.
   /// @source      docs/math/histograms.md
   /// @checked-by  histograms_test "all streams of up to eight steps are within the noise of their

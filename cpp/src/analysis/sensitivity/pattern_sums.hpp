@@ -8,6 +8,8 @@
 #include <span>
 
 #include "base/double_double.hpp"
+#include "dpftrl/base/types.hpp"
+#include "dpftrl/problem/participation.hpp"
 
 namespace dpftrl::detail {
 
@@ -26,5 +28,9 @@ inline constexpr std::int64_t kMaxPatternOperations = std::int64_t{1} << 30;
 inline bool fits_pattern_budget(std::int64_t num_steps, std::int64_t max_participations) {
   return max_participations <= kMaxPatternOperations / num_steps;
 }
+
+/// Upper bound on the sum of entries in the rows of one pattern and the columns of another: each
+/// row with the best columns for it. No entry may be negative.
+double largest_sum_of_rows(const Matrix& entries, const Participation& participation);
 
 }  // namespace dpftrl::detail

@@ -114,15 +114,6 @@ bool signs_attain(const Matrix& gram, const std::vector<std::int64_t>& steps) {
   return true;
 }
 
-double min_separation_bound(const Matrix& gram, const Participation& participation) {
-  std::vector<double> rows(index_of(gram.rows()));
-  for (std::int64_t i = 0; i < gram.rows(); ++i) {
-    const Vector row = gram.row(static_cast<Eigen::Index>(i)).cwiseAbs();
-    rows[index_of(i)] = largest_pattern_sum({row.data(), rows.size()}, participation);
-  }
-  return largest_pattern_sum(rows, participation);
-}
-
 }  // namespace
 
 std::string_view to_string(Exactness exactness) {
@@ -202,6 +193,15 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
   return best_separated_sum(values, k, b);
 }
 
+double detail::largest_sum_of_rows(const Matrix& entries, const Participation& participation) {
+  std::vector<double> rows(index_of(entries.rows()));
+  for (std::int64_t i = 0; i < entries.rows(); ++i) {
+    const Vector row = entries.row(static_cast<Eigen::Index>(i));
+    rows[index_of(i)] = largest_pattern_sum(detail::span_of(row), participation);
+  }
+  return largest_pattern_sum(rows, participation);
+}
+
 Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation) {
   constexpr const char* kFunction = "gram_sensitivity";
   if (gram.rows() < 1 || gram.rows() != gram.cols())
@@ -226,7 +226,7 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
                ? Sensitivity{std::sqrt(attained), Exactness::exact, "Gram matrix: largest pattern"}
                : Sensitivity{std::sqrt(attained), Exactness::upper_bound,
                              "Gram matrix: largest pattern, absolute values"};
-  const double bound = min_separation_bound(gram, participation);
+  const double bound = detail::largest_sum_of_rows(gram.cwiseAbs(), participation);
   if (is_nonnegative && attained >= bound * (1 - 0x1p-45))
     return {std::sqrt(bound), Exactness::exact,
             "Gram matrix: bound by row patterns, attained at even distances"};

@@ -21,7 +21,11 @@ function estimatesOf(numbers: Float64Array): Estimate[] {
 export interface Asked {
   confidence: number;
   neighbours: Neighbours;
+  /** Whether a replaced record stays in its step. */
+  fixedTimes: boolean;
 }
+
+const ZERO_OUT = { neighbours: 'zero-out', fixedTimes: false } as const;
 
 /** Columns of records in pieces, with several records in each. */
 export interface Parts {
@@ -34,7 +38,7 @@ export abstract class Columns<Reading = unknown> {
   constructor(
     protected readonly core: Core,
     readonly made: CoreColumns,
-    protected readonly neighbours: Neighbours,
+    private readonly relation: Pick<Asked, 'neighbours' | 'fixedTimes'> = ZERO_OUT,
   ) {}
 
   /** Number of values in a record, or of categories in a histogram. */
@@ -71,9 +75,11 @@ export abstract class Columns<Reading = unknown> {
 
   /** Converts the certificate of sums of the columns to one about records. */
   certified(certificate: Certificate): Certificate {
-    const { neighbours } = this;
-    const clipNorm = this.made.distance / (neighbours === 'replace-one' ? 2 : 1);
-    return Object.freeze({ ...certificate, neighbours, clipNorm });
+    const { neighbours, fixedTimes } = this.relation;
+    const { distance } = this.made;
+    const replaces = neighbours === 'replace-one';
+    const own = { neighbours, clipNorm: replaces ? distance / 2 : distance };
+    return Object.freeze({ ...certificate, ...own, ...(replaces && { fixedTimes }) });
   }
 
   /** Returns the same columns in pieces; all records have been checked when this returns. */

@@ -10,7 +10,7 @@ import { requireLength } from '../options.js';
 import { aboutOf } from './about.js';
 import { Columns, type Asked, type Parts } from './columns.js';
 
-export const HISTOGRAM_OPTIONS = ['categories', 'other', 'total'];
+export const HISTOGRAM_OPTIONS = ['categories', 'other', 'total', 'fixedTimes'];
 
 const POST_PROCESSING = ['non-negative', 'monotone'] as const;
 
@@ -49,7 +49,7 @@ export class HistogramColumns extends Columns<Histogram> {
     made: CoreColumns,
     private readonly shape: Shape,
   ) {
-    super(core, made, shape.neighbours);
+    super(core, made, shape);
     this.indices = new Map(shape.categories.map((category, i) => [category, i]));
   }
 
@@ -60,12 +60,12 @@ export class HistogramColumns extends Columns<Histogram> {
       ...asked,
       categories: Object.freeze(categories),
       other: other === undefined ? undefined : categories.indexOf(other),
-      // With replace-one the total costs nothing, and is always there.
-      total: reader.flagOr('total', false) || asked.neighbours === 'replace-one',
+      // With fixed times the total costs nothing, and is always there.
+      total: reader.flagOr('total', false) || asked.fixedTimes,
       falls,
     };
-    const { total, confidence, neighbours } = shape;
-    const options = { numCategories: categories.length, total, confidence, neighbours };
+    const { total, confidence, neighbours, fixedTimes } = shape;
+    const options = { numCategories: categories.length, total, confidence, neighbours, fixedTimes };
     const made = asErrorsOf(reader.where, () => core.call('statisticHistogramCreate', options));
     return new HistogramColumns(core, made, shape);
   }
@@ -75,8 +75,8 @@ export class HistogramColumns extends Columns<Histogram> {
   }
 
   get about(): string {
-    const { categories, total, neighbours } = this.shape;
-    return aboutOf('histogram', { categories, total, neighbours });
+    const { categories, total, neighbours, fixedTimes } = this.shape;
+    return aboutOf('histogram', { categories, total, neighbours, fixedTimes });
   }
 
   override extras(): object {

@@ -67,10 +67,11 @@ export function readStatistic(
   reader: Reader,
 ): { columns: Columns; complete: CompleteOptions } {
   const statistic = reader.oneOf('statistic', STATISTICS);
-  const others = STATISTICS.filter((name) => name !== statistic).flatMap((name) => OWN_OPTIONS[name]);
+  const own = OWN_OPTIONS[statistic];
+  const others = Object.values(OWN_OPTIONS).flat().filter((name) => !own.includes(name));
   const foreign = others.find((name) => reader.has(name));
   if (foreign !== undefined) {
-    const known = OWN_OPTIONS[statistic].join(', ');
+    const known = own.join(', ');
     const constraint = `is no option of ${statistic}, which has ${known}`;
     throw makeError('wrong_type', reader.where, { parameter: foreign, constraint });
   }
@@ -82,16 +83,18 @@ export function readStatistic(
   const asked = {
     confidence: reader.numberOr('confidence', DEFAULT_CONFIDENCE),
     neighbours: mechanism.neighbours as Neighbours,
+    fixedTimes: reader.flagOr('fixedTimes', false),
   };
   const insecureSeed = reader.seedOr('insecureSeed', undefined);
   const columns = makeColumns(instance.core, reader, asked, { statistic, mechanism });
-  const { distance, dimension, grid } = columns.made;
+  const { distance, dimension, grid, moves } = columns.made;
   const complete: CompleteOptions = {
     ...mechanism,
     // `distance` is that of neighbours of either kind: for two records it is not twice a norm. A
     // stack has its own neighbours in the mechanism that its columns have made.
     neighbours: 'zero-out',
     clipNorm: distance,
+    moves,
     pure: false,
     mode: 'grid',
     latticeNoise: LATTICE_NOISES[0],

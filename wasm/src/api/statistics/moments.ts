@@ -10,7 +10,7 @@ import { countRecords, requireLength } from '../options.js';
 import { aboutOf } from './about.js';
 import { Columns, type Asked } from './columns.js';
 
-export const MOMENTS_OPTIONS = ['ranges', 'covariance'];
+export const MOMENTS_OPTIONS = ['ranges', 'covariance', 'fixedTimes'];
 
 /** Arguments for the core. */
 interface Shape extends Asked {
@@ -38,7 +38,7 @@ export class MomentColumns extends Columns<Moments> {
     made: CoreColumns,
     private readonly shape: Shape,
   ) {
-    super(core, made, shape.neighbours);
+    super(core, made, shape);
     this.dimension = shape.ranges.length / 2;
   }
 
@@ -56,8 +56,8 @@ export class MomentColumns extends Columns<Moments> {
   }
 
   get about(): string {
-    const { ranges, covariance, neighbours } = this.shape;
-    return aboutOf('moments', { ranges: [...ranges], covariance, neighbours });
+    const { ranges, covariance, neighbours, fixedTimes } = this.shape;
+    return aboutOf('moments', { ranges: [...ranges], covariance, neighbours, fixedTimes });
   }
 
   one(where: string, record: unknown): Float64Array {

@@ -77,7 +77,7 @@ export class SumsColumns extends Columns<StackedSums> {
     made: CoreColumns & { workloads: WorkloadError[] },
     private readonly shape: Shape,
   ) {
-    super(core, made, 'zero-out');
+    super(core, made);
     this.dimension = shape.dimension;
     this.prefixSum = (given) => core.call('statisticSumsPrefixSum', this.id, given);
     this.peopleSum = (given) => core.call('statisticSumsPeopleSum', this.id, given);

@@ -53,7 +53,10 @@ export async function run(args: Args): Promise<void> {
   const domain = '--domain lists what may be in the column, not what is in it';
   requireAll(args, { epsilon: '1', delta: '1e-6', by: 'NAME', domain: 'A,B,C' }, { domain });
   const counted = 'counted once, in a category of --domain';
-  const { settings, confidence, missing, shown, clippedTo } = readStatisticSettings(args, counted);
+  const { settings, fixedTimes, confidence, missing, shown, clippedTo } = readStatisticSettings(
+    args,
+    counted,
+  );
   const categories = readCategories(args)!;
   const { column, labels } = categories;
   const kind = args.oneOf('post-process', POST_PROCESSING);
@@ -67,9 +70,9 @@ export async function run(args: Args): Promise<void> {
   let histogram: Pick<HistogramStatistic, 'consistentCounts'> | undefined;
   const others = readingsOf({
     kind: 'histogram',
-    fixed: '--domain, --other, --total',
+    fixed: '--fixed-times, --domain, --other, --total',
     takesFirst: true,
-    what: () => ({ categories: labels, total: args.has('total'), confidence }),
+    what: () => ({ categories: labels, total: args.has('total'), fixedTimes, confidence }),
     made: (statistic) => (histogram = statistic as HistogramStatistic),
     records: (rows) => recordsOf(rows, labels),
     estimates: ({ total, count, share }: Histogram) => [total, ...count, ...share],

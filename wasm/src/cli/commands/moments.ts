@@ -45,16 +45,20 @@ function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number
 export async function run(args: Args): Promise<void> {
   const range = '--range must be known without looking at the column';
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
-  const { settings, confidence, missing, shown, clippedTo } = readStatisticSettings(args, 'clipped to --range');
+  const { settings, fixedTimes, confidence, missing, shown, clippedTo } = readStatisticSettings(
+    args,
+    'clipped to --range',
+  );
   const covariance = args.has('covariance');
   const moments = { covariance, standardDeviation: args.has('standard-deviation') };
   const others = readingsOf({
     kind: 'moments',
-    fixed: '--range, --covariance',
+    fixed: '--fixed-times, --range, --covariance',
     takesFirst: true,
     what: ({ columns }) => ({
       ranges: requireRanges(args, columns).map(({ low, high }): [number, number] => [low, high]),
       covariance,
+      fixedTimes,
       confidence,
     }),
     records: (rows) => rows,

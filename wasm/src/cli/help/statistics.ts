@@ -9,6 +9,10 @@ const PLOT = `\
   --plot FILE      plots all of it with its intervals: FILE.svg, or FILE.html with the numbers as a
                    table. It contains no true value`;
 
+const FIXED_TIMES = `\
+  --fixed-times    with replace-one: promises that times are public, so that a row is only replaced
+                   by others of its step; a row that may be of another day is protected less`;
+
 const TIMES = `\
   --time-column T --bucket minute|hour|day|week|month|year
                    rows are events in time order; each bucket is one step, also if empty
@@ -65,7 +69,9 @@ ${DECIMAL}
                    interval that is right when that of the variance is
   --confidence C   confidence of each single interval, between 0 and 1. Default: 0.95
   --neighbours R   zero-out (default): a row may be there or not; replace-one: it may also be
-                   another one, and variances, covariances and count cost nothing beside the means
+                   another one, of any step, and variances, covariances and count cost nothing
+                   beside the means
+${FIXED_TIMES}
 ${TIMES}
   --workload A     prefix (default), or window=W: moments of the last W rows (or buckets), W a whole
                    number; window=1 with --bucket day: those of each day
@@ -113,7 +119,9 @@ this command gives shares, intervals, windows, replace-one and rows without a ti
                    number of categories, and counts are noisier by up to 7.1 %
   --confidence C   confidence of each single interval, between 0 and 1. Default: 0.95
   --neighbours R   zero-out (default): a row may be there or not; replace-one: it may also be of
-                   another category, and the total is as precise as a count
+                   another category and of any step, at sqrt(2) times the noise or a little more
+${FIXED_TIMES}.
+                   Counts are then more precise, and the total as precise as a count
   --post-process M  adds a column: non-negative (count_non_negative), counts with 0 in place of
                    negative ones; or monotone (count_monotone), the closest non-negative counts that
                    never fall, written when all is read. Post-processing costs no privacy, and

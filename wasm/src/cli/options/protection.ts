@@ -150,19 +150,25 @@ function pairOf(epsilon: number, delta: number): string {
   return `(${epsilon}, ${delta})-differentially private`;
 }
 
+/** Returns the neighbours of a claim; those that are promised to keep their times are fewer. */
+export function neighboursOf({ neighbours, fixedTimes }: Certificate): string {
+  return fixedTimes ? `${neighbours} at fixed times` : neighbours;
+}
+
 /** The whole guarantee of a release, in one sentence. */
 export function guarantee(
   certificate: Certificate,
   { name, mode, whom, what = '', clippedTo, missing = '' }: Spoken,
 ): string {
-  const { epsilon, delta, neighbours, clipNorm, workload, laplace } = certificate;
+  const { epsilon, delta, neighbours, fixedTimes, clipNorm, workload, laplace } = certificate;
   const target = laplace ? `${epsilon}-differentially private (pure)` : pairOf(epsilon, delta);
   const norm = laplace ? 'l1-norm over all columns' : 'l2-norm';
   const clip = clippedTo ?? `clipped to ${norm} ${clipNorm}`;
   const how = laplace ? 'discrete Laplace noise' : `mode ${mode}${claimOf(certificate)}`;
+  const times = neighbours === 'replace-one' ? ` at ${fixedTimes ? 'fixed' : 'any'} times` : '';
   return (
     `${target}: ${whom.text}, ${what}${clip}${missing}; ` +
     `${workload === 'prefix' ? '' : `workload ${workload}, `}mechanism ${name}, ${how}, ` +
-    `${neighbours} neighbours, horizon ${whom.horizon} (${whom.isPublic})`
+    `${neighbours} neighbours${times}, horizon ${whom.horizon} (${whom.isPublic})`
   );
 }

@@ -2,7 +2,6 @@
 
 // The file of --budget: an account, its limit, and every release charged to it.
 
-import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../failure.js';
 import { ACCOUNTS, type Account } from './composition.js';
 
@@ -37,7 +36,7 @@ export interface BudgetFile {
   format: typeof FORMAT;
   account: Account;
   limit: PrivacyTarget;
-  neighbours: Neighbours;
+  neighbours: string;
   /** Privacy unit that the limit protects, in words. */
   unit: string;
   /** Total of all releases in the account, and its epsilon at the limit's delta. */

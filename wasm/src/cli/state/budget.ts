@@ -16,8 +16,9 @@ import {
   replaceFile,
 } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import type { Certificate, Composition, DpFtrl, Neighbours } from '../../types/all.js';
+import type { Certificate, Composition, DpFtrl } from '../../types/all.js';
 import type { Args, Known } from '../options/args.js';
+import { neighboursOf } from '../options/protection.js';
 import { costsOf, newFile, parseFile } from './budget-file.js';
 import type { BudgetFile, Entry, PrivacyTarget } from './budget-file.js';
 import { ACCOUNTS, type Account, type Costs } from './composition.js';
@@ -39,16 +40,19 @@ const DEFAULT_ACCOUNT: Account = 'mu';
 
 export interface Spending extends Omit<Entry, 'when' | Account | 'state' | 'step' | 'run'> {
   costs: Costs;
-  neighbours: Neighbours;
+  /** In words: see `neighboursOf`. */
+  neighbours: string;
   unit: string;
 }
 
 /** Returns the spending of a release by steps. */
 export function spendingOf(
-  { mu, rho, epsilon, delta, neighbours, numSteps }: Certificate,
+  certificate: Certificate,
   { mechanism, columns, unit }: Pick<Spending, 'mechanism' | 'columns' | 'unit'>,
 ): Spending {
+  const { mu, rho, epsilon, delta, numSteps } = certificate;
   const costs = { mu, rho };
+  const neighbours = neighboursOf(certificate);
   return { costs, epsilon, delta, neighbours, mechanism, numSteps, columns, unit };
 }
 
@@ -328,7 +332,7 @@ export class Budget {
 
   private async open(
     place: string,
-    protects: { neighbours: Neighbours; unit: string },
+    protects: { neighbours: string; unit: string },
   ): Promise<BudgetFile> {
     const text = await readText(place);
     if (text === undefined) {
@@ -348,7 +352,7 @@ export class Budget {
     return file;
   }
 
-  private requireSame(file: BudgetFile, protects: { neighbours: Neighbours; unit: string }): void {
+  private requireSame(file: BudgetFile, protects: { neighbours: string; unit: string }): void {
     const { limit = file.limit, account = file.account } = this.wanted;
     const fixed = 'which cannot be changed';
     if (limit.epsilon !== file.limit.epsilon || limit.delta !== file.limit.delta) {

@@ -53,6 +53,27 @@ struct Sensitivity {
 /// @checked-by     sensitivity_test "never below brute force ..."
 Sensitivity sensitivity(const Strategy& strategy, const Participation& participation);
 
+/// The same if the rows of one user are replaced by others at any steps that the participation
+/// allows, where rows have norm at most 1 / sqrt(2) and no two of them a negative inner product:
+///
+///     sup over patterns pi, pi' of || sum_{i in pi} C_{:,i} u_i^T - sum_{j in pi'} C_{:,j} v_j^T
+///     ||_F
+///
+/// It is `sensitivity` for every encoder without negative inner products of columns, and at most
+/// sqrt(2) times as much for any.
+///
+/// @exactness   where no inner product is negative, that of `sensitivity`, attained by orthogonal
+///              rows at the same steps; else exact for one participation up to 1024 steps, and an
+///              upper bound beyond.
+/// @guarantee   never below the true value, encoder_slack() included (as `sensitivity`).
+/// @throws      as sensitivity.
+/// @cost        for encoders with negative inner products, that of C^T C up to 1024 steps, else up
+///              to 2^27 products.
+/// @source      docs/math/sensitivity.md, "Records that move"
+/// @checked-by  moving_sensitivity_test "is never below any two streams and equal where called
+///              exact"
+Sensitivity moving_sensitivity(const Strategy& strategy, const Participation& participation);
+
 /// Sensitivity of the lower-triangular Toeplitz encoder with the given first column,
 /// num_steps = coefficients.size(). Exact for one participation, for non-negative coefficients in
 /// fixed epochs (the first phase is the worst), and for non-negative non-increasing ones at a
