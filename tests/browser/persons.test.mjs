@@ -313,6 +313,10 @@ test('times: days and hours are those of a zone, years are steps, and programs a
   assert.match(await textOf(page, '#set-time-hint'), /^3 steps, one per year in UTC, from 2019 to 2021/);
   await page.select('#set-bucket', 'day');
   assert.match(await textOf(page, '#set-time-error'), /row 1 .*, column “year”: is a year without a month/);
+  await drop(page, 't,x\n2026-03-01,1\n9999-12-31,1\n');
+  await page.select('#set-time', 't');
+  const far = /^row 2 .* is 2,912,383 days after row 1 .* 2,912,384 days: .*, or set from and to$/;
+  assert.match(await textOf(page, '#set-time-error'), far);
   assert.deepEqual(said, []);
   await page.close();
 });

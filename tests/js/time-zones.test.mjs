@@ -118,6 +118,18 @@ test('zones: around every move of clocks from 2000 to 2030 each time is in the b
   assert.ok(numMoves > 150, `${numMoves}`);
 });
 
+test('zones: no move of clocks of any zone is overlooked, from 1900 to 2037', () => {
+  let numMoves = 0;
+  for (const name of some(Intl.supportedValuesOf('timeZone'), 30)) {
+    const zone = Zone.of(name);
+    for (const move of movesOf(name, Date.UTC(1900), Date.UTC(2038))) {
+      numMoves += 1;
+      for (const time of [move - 1, move]) assert.equal(zone.wall(time), shown(name, time), `${name} ${iso(time)}`);
+    }
+  }
+  assert.ok(numMoves > 300, `${numMoves}`);
+});
+
 /** Checks the minute and the hour of a time. */
 function checkShort(name, zone, time, wall) {
   for (const [bucket, length] of [['minute', 60_000], ['hour', HOUR]]) {

@@ -4,13 +4,13 @@
 // a time column, and like `peopleSum` of the library.
 
 import type { Table } from 'dp-ftrl';
-import { bucketOf, bucketText, type Bucket, type Buckets } from '../../../wasm/src/shared/calendar.ts';
+import { bucketOf, BUCKETS as buckets, bucketText } from '../../../wasm/src/shared/calendar.ts';
+import type { Bucket, Buckets } from '../../../wasm/src/shared/calendar.ts';
+import { Span } from '../../../wasm/src/shared/span.ts';
 import { timeIn, unambiguous, WANTED, type Written } from '../../../wasm/src/shared/time-text.ts';
 import { unknownZone, Zone } from '../../../wasm/src/shared/zone.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
 import { CsvError, findColumn, placeOf, textsOf, type Column, type Csv } from './csv.ts';
-
-import { BUCKETS as buckets } from '../../../wasm/src/shared/calendar.ts';
 
 export { buckets, type Bucket };
 
@@ -149,7 +149,7 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
   const { first, last: end } = edgesOf(roles);
   const buckets = bucketsIn(roles);
   let last = -Infinity;
-  return Float64Array.from(timesOf(column), (written, row) => {
+  const indices = Float64Array.from(timesOf(column), (written, row) => {
     if (written === undefined) refuse(csv, row, column, 'time', `must be ${WANTED}`);
     const at = timeIn(written, buckets);
     if (typeof at === 'string') refuse(csv, row, column, 'time', at);
@@ -165,6 +165,25 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
     last = index;
     return index;
   });
+  if (end === null) requireShort(csv, { column, indices, first, bucket });
+  return indices;
+}
+
+/** Refuses rows whose times are absurdly far apart, before their steps are made. */
+function requireShort(
+  csv: Csv,
+  { column, indices, first, bucket }: {
+    column: Column;
+    indices: Float64Array;
+    first: number | null;
+    bucket: Bucket;
+  },
+): void {
+  const span = new Span<number>(bucket, first !== null);
+  const origin = first ?? indices[0]!;
+  indices.forEach((index, row) => span.add(index - origin, row));
+  const excess = span.excess((row) => (row === undefined ? 'from' : placeOf(csv, row)));
+  if (excess) refuse(csv, excess.to, column, 'time', `${excess.what}, or set from and to`);
 }
 
 /** Decides row by row which rows count. */

@@ -5,8 +5,7 @@
 import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/all.js';
 import type { ReleaseStore, Workload } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
-import { placeOf } from '../../input/place.js';
-import { Span } from '../../input/span.js';
+import { faultAt, placeOf, placeText, type Place } from '../../input/place.js';
 import { personOf, type People } from '../../input/people.js';
 import { BucketStepper, RowStepper, textColumns } from '../../input/steps.js';
 import type { RowSums, Stepper, Sums } from '../../input/steps.js';
@@ -17,6 +16,7 @@ import { LedgerStepper } from '../../state/ledger-steps.js';
 import { LedgerTotals, type Lasting, type StepLedger } from '../../state/state.js';
 import type { Settings } from './settings.js';
 import { counted } from '../../../shared/counted.js';
+import { Span } from '../../../shared/span.js';
 
 /** Sorts the rows, whose columns must be in their final order. */
 export function sortByTime(rows: RowStream, times: Times): Promise<void> {
@@ -41,7 +41,7 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   }
   if (range !== undefined) return { numSteps: range, surveyed: false };
   let numSteps = 0;
-  const timed = times && { clock: new Clock(times), span: new Span(times) };
+  const timed = times && { clock: new Clock(times), span: new Span<Place>(times.bucket, times.first !== undefined) };
   await rows.survey((batch) => {
     const { numRows, texts } = batch;
     for (let i = 0; i < numRows; ++i) {
@@ -54,7 +54,11 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
       numSteps = step + 1;
     }
   });
-  timed?.span.check();
+  const excess = timed?.span.excess((place) => (place ? placeText(place) : '--from'));
+  if (excess) {
+    const what = `${excess.what}, or give --from and --to`;
+    throw faultAt(excess.to, { code: 'past_horizon', what, column: times!.column });
+  }
   return { numSteps, surveyed: true };
 }
 

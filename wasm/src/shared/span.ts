@@ -2,12 +2,9 @@
 
 // The span of the times of a table whose first and last bucket are those of its rows. One row of
 // the year 9999 or 1970, which often stands for a missing time, makes it absurdly long; that is
-// said before anything is computed for so many steps.
+// said before anything is computed for so many steps. The page uses this file, too.
 
-import type { Bucket } from '../../shared/calendar.js';
-import { Misuse } from '../failure.js';
-import { placeText, type Place } from './place.js';
-import type { Times } from './time.js';
+import type { Bucket } from './calendar.js';
 
 /** Most buckets without rows between two rows, if they are more than half of all buckets. */
 const MOST_EMPTY: Readonly<Record<Bucket, number>> = {
@@ -26,50 +23,46 @@ const [SHORT, MOST_PER_ROW] = [100_000, 100];
 const MOST_STEPS = 2 ** 24;
 
 /** Two successive rows, or the first and the last one, and the number of buckets between them. */
-interface Gap {
-  /** Undefined for the bucket of --from. */
+interface Gap<Place> {
+  /** Undefined for the first bucket, if it is declared. */
   from: Place | undefined;
   to: Place;
   distance: number;
 }
 
 /** Collects the steps of rows in time order. */
-export class Span {
+export class Span<Place> {
   private numRows = 0;
   private first: Place | undefined;
   private last: { step: number; place: Place } | undefined;
-  private widest: Gap | undefined;
+  private widest: Gap<Place> | undefined;
 
-  constructor(private readonly times: Times) {}
+  /** @param hasFirst  whether step 0 is declared, instead of that of the first row. */
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly hasFirst: boolean,
+  ) {}
 
   add(step: number, place: Place): void {
     const { last, widest } = this;
     const distance = step - (last?.step ?? 0);
     if (distance > (widest?.distance ?? 0)) this.widest = { from: last?.place, to: place, distance };
-    if (this.times.first === undefined) this.first ??= place;
+    if (!this.hasFirst) this.first ??= place;
     this.numRows += 1;
     this.last = { step, place };
   }
 
-  /** @throws Misuse if there are absurdly many buckets, which names two rows that cause it. */
-  check(): void {
-    const { last, widest, numRows } = this;
-    if (!last || !widest) return;
-    const { bucket } = this.times;
+  /** Explains why there are absurdly many buckets, if there are: a clause about the row `to`. */
+  excess(nameOf: (place: Place | undefined) => string): { to: Place; what: string } | undefined {
+    const { last, widest, numRows, bucket } = this;
+    if (!last || !widest) return undefined;
     const numSteps = last.step + 1;
     const isGap = widest.distance > MOST_EMPTY[bucket] && 2 * widest.distance > numSteps;
     const isSparse = numSteps > SHORT && numSteps > MOST_PER_ROW * numRows;
-    if (!isGap && !isSparse && numSteps <= MOST_STEPS) return;
+    if (!isGap && !isSparse && numSteps <= MOST_STEPS) return undefined;
     const gap = isGap ? widest : { from: this.first, to: last.place, distance: last.step };
-    throw this.refusal(gap, numSteps);
-  }
-
-  private refusal({ from, to, distance }: Gap, numSteps: number): Misuse {
-    const { column, bucket } = this.times;
     const counted = (number: number) => `${number.toLocaleString('en-US')} ${bucket}s`;
-    const start = from === undefined ? '--from' : placeText(from);
-    const what = `is ${counted(distance)} after ${start}, so that there would be ${counted(numSteps)}`;
-    const hint = 'correct or remove the wrong one, or give --from and --to';
-    return new Misuse(`${placeText(to, column)} ${what}: ${hint}`, { code: 'past_horizon', ...to, column });
+    const what = `is ${counted(gap.distance)} after ${nameOf(gap.from)}, so that there would be`;
+    return { to: gap.to, what: `${what} ${counted(numSteps)}: correct or remove the wrong one` };
   }
 }
