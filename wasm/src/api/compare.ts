@@ -4,7 +4,7 @@
 
 import { outOfRange, Reader, wrongType } from '../core/check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
-import { inWords, makeError, refusalOf } from '../core/errors.js';
+import { asErrorsOf, inWords, makeError, refusalOf } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
 import { DEFAULT_CLIP_NORM, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
 import type { CatalogueEntry, ComparedMechanism, Comparison } from '../types/all.js';
@@ -246,7 +246,7 @@ function besidePure(
   const unitError = objective === 'max' ? best.maxError : best.meanError;
   const records = { clipNorm: DEFAULT_CLIP_NORM, neighbours: NEIGHBOURS[0], parameters: {} };
   const options = { ...problem, ...records, epsilon, objective, unitError };
-  return { epsilon, ...core.call('pureError', options) };
+  return { epsilon, ...asErrorsOf('compare', () => core.call('pureError', options)) };
 }
 
 /** Returns the epsilon of totals without a delta, if they are to be compared. */

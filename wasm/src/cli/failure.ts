@@ -105,6 +105,8 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   decay: '--workload decay',
   rates: '--workload rates',
   matrix: '--workload matrix',
+  path: '--state',
+  ranges: '--range',
   mechanismLambda: '--lambda',
 };
 

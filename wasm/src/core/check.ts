@@ -140,7 +140,8 @@ export class Reader {
     const value = this.fields[name];
     if (typeof value !== 'string') throw wrongType(this.where, name, 'a string', value);
     if (!(known as readonly string[]).includes(value)) {
-      throw outOfRange(this.where, name, `one of ${listing(known, value)}`, value);
+      const wanted = known.length === 1 ? known[0]! : `one of ${listing(known, value)}`;
+      throw outOfRange(this.where, name, wanted, value);
     }
     return value as T;
   }

@@ -54,8 +54,8 @@ function isForbidden(): boolean {
  */
 export function memoryError(cause: unknown): DpError | undefined {
   if (!(cause instanceof RangeError)) return undefined;
-  const what = 'load: not enough memory or address space for the WebAssembly';
-  return new DpError('resource_exhausted', `${what} (${cause.message})`, { cause });
+  const what = 'load: there is not enough memory or address space for the WebAssembly';
+  return new DpError('resource_exhausted', what, { cause });
 }
 
 /**

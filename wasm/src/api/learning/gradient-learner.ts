@@ -182,16 +182,21 @@ class CoreGradientLearner extends CoreHandle implements GradientLearner {
   }
 }
 
-/** Reads a number: from 0 to below 1 if `closed`, else positive and finite. */
-function within(reader: Reader, name: string, fallback: number, closed: boolean): number {
-  const value = reader.numberOr(name, fallback);
-  const isIn = closed ? value >= 0 && value < 1 : value > 0 && Number.isFinite(value);
-  if (isIn) return value;
-  throw outOfRange(reader.where, name, closed ? 'at least 0 and below 1' : 'positive and finite', value);
+function readPositive(reader: Reader, name: string): number {
+  const value = reader.number(name);
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw outOfRange(reader.where, name, 'positive and finite', value);
 }
 
 function optionalPositive(reader: Reader, name: string): number | undefined {
-  return reader.has(name) ? within(reader, name, NaN, false) : undefined;
+  return reader.has(name) ? readPositive(reader, name) : undefined;
+}
+
+/** Reads a number from 0 to below 1. */
+function readShare(reader: Reader, name: string, fallback: number): number {
+  const value = reader.numberOr(name, fallback);
+  if (value >= 0 && value < 1) return value;
+  throw outOfRange(reader.where, name, 'at least 0 and below 1', value);
 }
 
 function readStart(reader: Reader, dimension: number): Float64Array {
@@ -213,13 +218,13 @@ function readRuleNumbers(reader: Reader, rule: RuleName): RuleNumbers {
       throw outOfRange(reader.where, name, wanted, reader.raw(name));
     }
   }
-  const rate = within(reader, 'rate', NaN, false);
+  const rate = readPositive(reader, 'rate');
   if (rule === 'adam') {
-    const [beta1, beta2] = [within(reader, 'beta1', 0.9, true), within(reader, 'beta2', 0.999, true)];
+    const [beta1, beta2] = [readShare(reader, 'beta1', 0.9), readShare(reader, 'beta2', 0.999)];
     return { rate, beta1, beta2, floor: optionalPositive(reader, 'floor') };
   }
   const radius = optionalPositive(reader, 'radius');
-  return rule === 'ftrl' ? { rate, radius } : { rate, radius, momentum: within(reader, 'momentum', 0, true) };
+  return rule === 'ftrl' ? { rate, radius } : { rate, radius, momentum: readShare(reader, 'momentum', 0) };
 }
 
 /** A learner of any model, without its sums and their noise. */

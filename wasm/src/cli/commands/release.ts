@@ -289,7 +289,8 @@ async function unreleased(
     }
     return error;
   }
-  if (error instanceof Error) {
+  if (error instanceof Error && sink.isWhole) addNote(error, 'the table is complete and released');
+  else if (error instanceof Error) {
     const again = budget ? '; with --output only whole tables charge a budget' : '';
     addNote(error, `the table is incomplete, and what it shows has been released${again}`);
   }

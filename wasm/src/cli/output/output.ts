@@ -19,6 +19,14 @@ export interface Sink {
   abandon(): Promise<void>;
   /** Whether anyone may have seen part of the output. */
   readonly wasSeen: boolean;
+  /** Whether the output is complete, and where it belongs. */
+  readonly isWhole: boolean;
+}
+
+/** Returns the error of a destination that the system refused to write to. */
+function writeError(where: string, cause: unknown): Error {
+  const { code } = cause as NodeJS.ErrnoException;
+  return Object.assign(new Error(`${where}: ${systemReason(cause)}`, { cause }), { code });
 }
 
 /** Thrown when the reader closed our output; ends the command silently unless `mustBeSaid`. */
@@ -32,6 +40,7 @@ export class ClosedPipe extends Error {
 
 export class StandardOutput implements Sink {
   wasSeen = false;
+  isWhole = false;
 
   write(text: string): Promise<void> {
     this.wasSeen = true;
@@ -39,12 +48,15 @@ export class StandardOutput implements Sink {
     return new Promise((resolve, reject) => {
       process.stdout.write(text, (error) => {
         if (!error) resolve();
-        else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedPipe() : error);
+        else reject(hasCode(error, 'EPIPE') ? new ClosedPipe() : writeError('standard output', error));
       });
     });
   }
 
-  async commit(): Promise<void> {}
+  async commit(): Promise<void> {
+    this.isWhole = true;
+  }
+
   async abandon(): Promise<void> {}
 }
 
@@ -62,10 +74,12 @@ export class AtomicFile implements Sink {
     process.kill(process.pid, signal);
   };
 
-  private isInPlace = false;
   wasSeen = false;
+  isWhole = false;
 
   private constructor(
+    /** The option and the path as they were typed. */
+    private readonly given: string,
     private readonly path: string,
     private readonly temporary: string,
     private readonly file: FileHandle,
@@ -97,33 +111,40 @@ export class AtomicFile implements Sink {
     try {
       // Readable by the owner only until complete, because anything read by others is released.
       const file = await open(temporary, 'wx', 0o600);
-      return new AtomicFile(path, temporary, file, permissions, isGuarded);
+      return new AtomicFile(`--${option} ${given}`, path, temporary, file, permissions, isGuarded);
     } catch (error) {
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
         throw new Misuse(`--${option} ${given}: the folder does not exist`);
       }
-      const reason = hasCode(error, 'EACCES', 'EPERM')
-        ? `no permission to write in ${dirname(given)}`
-        : systemReason(error);
+      if (!hasCode(error, 'EACCES', 'EPERM')) throw writeError(`--${option} ${given}`, error);
+      const reason = `no permission to write in ${dirname(given)}`;
       throw new Error(`--${option} ${given}: ${reason}`, { cause: error });
     }
   }
 
   async write(text: string): Promise<void> {
-    await this.file.writeFile(text);
+    try {
+      await this.file.writeFile(text);
+    } catch (error) {
+      throw writeError(this.given, error);
+    }
   }
 
   /** No-op when called again. */
   async commit(): Promise<void> {
-    if (this.isInPlace) return;
+    if (this.isWhole) return;
     this.wasSeen = true;
-    await this.permitOthers();
-    await this.file.sync();
-    await this.file.close();
-    await rename(this.temporary, this.path);
-    this.isInPlace = true;
-    this.unlisten();
-    await syncFolder(dirname(this.path)); // Now the name is on the disk too.
+    try {
+      await this.permitOthers();
+      await this.file.sync();
+      await this.file.close();
+      await rename(this.temporary, this.path);
+      this.isWhole = true;
+      this.unlisten();
+      await syncFolder(dirname(this.path)); // Now the name is on the disk too.
+    } catch (error) {
+      throw writeError(this.given, error);
+    }
   }
 
   /** Sets the permissions of the replaced file, or the default ones of a new file. */
