@@ -20,6 +20,7 @@
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/strategy/catalogue.hpp"

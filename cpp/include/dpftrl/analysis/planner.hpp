@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "dpftrl/analysis/unit_error.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 

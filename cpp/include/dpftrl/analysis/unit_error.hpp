@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/problem/workload.hpp"

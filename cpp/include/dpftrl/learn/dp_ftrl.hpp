@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/rules/domain.hpp"
 #include "dpftrl/random/random.hpp"

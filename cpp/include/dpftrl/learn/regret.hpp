@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/rules/domain.hpp"

@@ -28,6 +28,7 @@
 #include <span>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/random/random.hpp"

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/problem/participation.hpp"
 

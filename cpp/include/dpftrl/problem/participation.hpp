@@ -19,6 +19,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "dpftrl/base/error.hpp"
+
 namespace dpftrl {
 
 /// Neighbouring relation. `zero_out` replaces one user's contributions by zeros (the convention of

@@ -31,6 +31,8 @@
 
 #include <span>
 
+#include "dpftrl/base/error.hpp"
+
 namespace dpftrl {
 
 /// (epsilon, delta)-differential privacy. epsilon > 0, 0 < delta < 1.

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
 
 namespace dpftrl {

@@ -27,6 +27,7 @@
 #include <span>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/random/random.hpp"

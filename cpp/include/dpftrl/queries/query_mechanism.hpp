@@ -28,6 +28,7 @@
 #include <span>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/participation.hpp"

@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
 
 namespace dpftrl {

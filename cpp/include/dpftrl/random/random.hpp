@@ -22,6 +22,8 @@
 #include <cstdint>
 #include <span>
 
+#include "dpftrl/base/error.hpp"
+
 namespace dpftrl {
 
 /// Purpose of the random bits; streams of one key are independent of each other.

@@ -58,6 +58,7 @@
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/random/random.hpp"

@@ -17,6 +17,7 @@
 #include <span>
 
 #include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/release/lattice/lattice.hpp"
 

@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 

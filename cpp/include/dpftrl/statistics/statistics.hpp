@@ -54,6 +54,7 @@
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/release/prefix_sum.hpp"

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 #include "dpftrl/strategy/strategy_info.hpp"
 

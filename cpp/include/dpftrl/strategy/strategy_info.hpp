@@ -23,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/optimal/optimum.hpp"
 #include "dpftrl/problem/participation.hpp"

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
 #include "dpftrl/problem/workload.hpp"
 

@@ -28,6 +28,7 @@
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
+#include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 
