@@ -3,9 +3,11 @@
 // Turns rows of a table into examples with features and a label.
 
 import { createHash, type Hash } from 'node:crypto';
+import { classifies } from '../../api/learning/loss.js';
 import type { ModelInput } from '../../types/all.js';
 import { Misuse } from '../failure.js';
-import { requireLabel, type Labelled } from './labels.js';
+import type { Labelled } from './labels.js';
+import { placeOf, placeText } from './place.js';
 import { SeenRanges } from './ranges.js';
 import type { Batch } from './rows.js';
 import type { RowStream } from './stream.js';
@@ -48,6 +50,25 @@ export class RowsHash {
   digest(): string {
     return this.hash.digest('hex');
   }
+}
+
+/**
+ * Checks a label like the core, but before a budget is spent on learning.
+ * @throws Misuse for a label that the loss does not accept, with its row, in the core's words.
+ */
+function requireLabel(
+  { loss, numClasses = 0 }: Labelled,
+  label: number,
+  { batch, i }: { batch: Batch; i: number },
+): void {
+  if (!classifies(loss)) return;
+  const isClass = Number.isInteger(label) && label >= 0 && label < numClasses;
+  if (loss === 'softmax' ? isClass : [-1, 0, 1].includes(label)) return;
+  const more = Number.isInteger(label) && label > 1 ? '; for more classes give --loss softmax --classes K' : '';
+  const wanted = loss === 'softmax' ? `an integer from 0 to ${numClasses - 1}` : `-1, 0 or 1${more}`;
+  const place = placeOf(batch, i);
+  const what = `${placeText(place)}: label must be ${wanted}`;
+  throw new Misuse(what, { code: 'invalid_argument', ...place }, String(label));
 }
 
 /** Reads all rows once to check labels and to find the number, ranges and hash of rows. */
