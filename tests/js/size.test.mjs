@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What travels to a browser, after Brotli: size-limit holds the limits.
+// Sizes of what travels to a browser, after Brotli; size-limit holds the limits.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
