@@ -307,6 +307,9 @@ test('span: one row of 1970 or 9999 is named at once, with its neighbour and the
       }
     }
   }
+  // Anywhere else it is out of order, and the message says how far.
+  const inside = /row 302 \(line 303\), column "t" is [\d,]+ days before the row above it, so that one of them may be wrong: rows must/;
+  await fails(['count', ...privacy, ...timed('day')], 2, inside, { input: input([...days, '9999-12-31', '2025-12-01']) });
   const early = input(['1970-01-01', ...days]);
   for (const bucket of ['minute', 'hour', 'day', 'week', 'month']) {
     await fails(['count', ...privacy, ...timed(bucket)], 2, /row 2 \(line 3\)/, { input: early });

@@ -326,7 +326,7 @@ test('zones: years and months suit their buckets only, and dates are days', () =
     assert.equal(fits(text, 'month'), '2019-03');
     assert.equal(fits(text, 'year'), '2019');
   }
-  for (const text of ['2018-11-04', '20181104', '2018/11/4', 'Nov 4 2018', '4 November 2018', 'Sunday, November 4th, 2018']) {
+  for (const text of ['2018-11-04', '20181104', '2018/11/4', 'Nov 4 2018', '4 November 2018', 'Sunday, November 4th, 2018', 'Nov-04-2018']) {
     assert.equal(fits(text, 'day'), '2018-11-04', text);
     // The day begins at one o'clock, as clocks skip its first hour.
     assert.equal(fits(text, 'hour'), '2018-11-04T01:00-02:00', text);

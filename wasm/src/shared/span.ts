@@ -22,6 +22,15 @@ const [SHORT, MOST_PER_ROW] = [100_000, 100];
 /** Longest horizon of any mechanism. */
 const MOST_STEPS = 2 ** 24;
 
+const counted = (number: number, bucket: Bucket): string =>
+  `${number.toLocaleString('en-US')} ${bucket}s`;
+
+/** Says that a row is so many buckets before the row above it, and if that is absurd. */
+export function earlierText(distance: number, bucket: Bucket): string {
+  if (distance <= MOST_EMPTY[bucket]) return `is in an earlier ${bucket} than the row above it`;
+  return `is ${counted(distance, bucket)} before the row above it, so that one of them may be wrong`;
+}
+
 /** Two successive rows, or the first and the last one, and the number of buckets between them. */
 interface Gap<Place> {
   /** Undefined for the first bucket, if it is declared. */
@@ -61,8 +70,7 @@ export class Span<Place> {
     const isSparse = numSteps > SHORT && numSteps > MOST_PER_ROW * numRows;
     if (!isGap && !isSparse && numSteps <= MOST_STEPS) return undefined;
     const gap = isGap ? widest : { from: this.first, to: last.place, distance: last.step };
-    const counted = (number: number) => `${number.toLocaleString('en-US')} ${bucket}s`;
-    const what = `is ${counted(gap.distance)} after ${nameOf(gap.from)}, so that there would be`;
-    return { to: gap.to, what: `${what} ${counted(numSteps)}: correct or remove the wrong one` };
+    const what = `is ${counted(gap.distance, bucket)} after ${nameOf(gap.from)}, so that there would be`;
+    return { to: gap.to, what: `${what} ${counted(numSteps, bucket)}: correct or remove the wrong one` };
   }
 }

@@ -102,7 +102,7 @@ export function yearFirst(text: string): Written | undefined {
 const WEEKDAY = String.raw`(?:(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\.?,?${SPACE}+)?`;
 const DAY_OF_MONTH = String.raw`(\d{1,2})(?:st|nd|rd|th)?`;
 const GAP = String.raw`(?:${SPACE}+|-|/)`;
-const NAMED_FIRST = pattern(`${WEEKDAY}${MONTH}${SPACE}+${DAY_OF_MONTH},?${SPACE}+(\\d{4})${TIME}`);
+const NAMED_FIRST = pattern(`${WEEKDAY}${MONTH}${GAP}${DAY_OF_MONTH},?${GAP}(\\d{4})${TIME}`);
 const NAMED_SECOND = pattern(`${WEEKDAY}${DAY_OF_MONTH}${GAP}${MONTH},?${GAP}(\\d{4})${TIME}`);
 const NAMED_LAST = pattern(String.raw`(\d{4})${GAP}${MONTH}${GAP}${DAY_OF_MONTH}${TIME}`);
 const NAMED_ALONE = pattern(`${MONTH},?${GAP}(\\d{4})`);

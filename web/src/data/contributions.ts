@@ -6,7 +6,7 @@
 import type { Table } from 'dp-ftrl';
 import { bucketOf, BUCKETS as buckets, bucketText } from '../../../wasm/src/shared/calendar.ts';
 import type { Bucket, Buckets } from '../../../wasm/src/shared/calendar.ts';
-import { Span } from '../../../wasm/src/shared/span.ts';
+import { earlierText, Span } from '../../../wasm/src/shared/span.ts';
 import { timeIn, unambiguous, WANTED, type Written } from '../../../wasm/src/shared/time-text.ts';
 import { unknownZone, Zone } from '../../../wasm/src/shared/zone.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
@@ -155,8 +155,8 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
     if (typeof at === 'string') refuse(csv, row, column, 'time', at);
     const index = bucketOf(at, buckets);
     if (index < last) {
-      const what = `is in an earlier ${bucket} than the row above it: rows must be in time order`;
-      refuse(csv, row, column, 'time', what);
+      const what = earlierText(last - index, bucket);
+      refuse(csv, row, column, 'time', `${what}: rows must be in time order`);
     }
     if (first !== null && index < first) {
       refuse(csv, row, column, 'time', `is before the ${bucket} of from`);

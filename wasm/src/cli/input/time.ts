@@ -7,6 +7,7 @@ import type { Args, Known } from '../options/args.js';
 import { faultAt, type Place } from './place.js';
 import { TimeFormat } from './time-format.js';
 import { bucketOf, BUCKETS, bucketText, type Buckets } from '../../shared/calendar.js';
+import { earlierText } from '../../shared/span.js';
 import { timeIn, unambiguous, WANTED } from '../../shared/time-text.js';
 import { unknownZone, Zone } from '../../shared/zone.js';
 
@@ -156,7 +157,7 @@ export class Clock {
       const what =
         this.step < 0
           ? `is before the ${bucket} of --from: ${OUTSIDE}`
-          : `is in an earlier ${bucket} than the row above it: ${IN_ORDER}`;
+          : `${earlierText(this.step - step, bucket)}: ${IN_ORDER}`;
       throw faultAt(where, { code: 'out_of_order', what, column });
     }
     this.step = step;
