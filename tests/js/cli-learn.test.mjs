@@ -420,7 +420,7 @@ test('learn: softmax, descent and the loss on a test file agree with the library
   JSON.parse(descent.stdout).weights.forEach((weight, j) => close(weight, weights[j], 1e-9));
 
   await fails([...learn, '--classes', '2'], 2, /--classes needs --loss softmax/);
-  await fails([...learn, '--loss', 'softmax'], 2, /--classes is required/);
+  await fails([...learn, '--loss', 'softmax'], 2, /--loss softmax needs --classes/);
   await fails([...learn, '--momentum', '0.5'], 2, /--momentum needs --descent/);
   await fails([...learn, '--descent', '--momentum', '1'], 2, /--momentum must be a number from 0/);
 });
