@@ -4,6 +4,9 @@
 // 10^6 releases, for a store that appends and one that rewrites everything. METHOD.md explains the
 // figures.
 //
+// Then the same for 40,000 steps in one call against calls of 1000, which must cost about as much
+// (the ratio is at most 1.5), and the longest time for which one call keeps other events waiting.
+//
 //     node bench/ledger.mjs [FOLDER]     a folder of the disk to be measured; default: a temporary one
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,6 +17,7 @@ import { load } from '../dist/index.js';
 
 const STEPS = [1_000, 1_000_000];
 const CHUNK = 10_000;
+const NUM_MANY = 40_000;
 const folder = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'dp-ftrl-bench-'));
 const dp = await load();
 const target = { mechanism: 'honaker', numSteps: 1_100_000, epsilon: 1, delta: 1e-6 };
@@ -23,11 +27,11 @@ function counting(file, appends) {
   const counts = { appended: 0, saved: 0 };
   const store = {
     counts,
-    load: () => file.load(),
-    save: (bytes) => ((counts.saved += bytes.length), file.save(bytes)),
+    load: (lease) => file.load(lease),
+    save: (bytes, lease) => ((counts.saved += bytes.length), file.save(bytes, lease)),
     close: () => file.close(),
   };
-  if (appends) store.append = (bytes) => ((counts.appended += bytes.length), file.append(bytes));
+  if (appends) store.append = (bytes, lease) => ((counts.appended += bytes.length), file.append(bytes, lease));
   return store;
 }
 
@@ -35,7 +39,7 @@ function counting(file, appends) {
 async function goTo(ledger, end) {
   while (ledger.step < end) {
     const count = Math.min(CHUNK, end - ledger.step);
-    await ledger.releaseMany(ledger.step, new Float64Array(count).fill(0.5));
+    await ledger.releaseMany(new Float64Array(count).fill(0.5));
   }
 }
 
@@ -43,7 +47,7 @@ async function measure(ledger, store, numReleases) {
   await new Promise((resolve) => setTimeout(resolve, 200));
   const before = { ...store.counts };
   const [cpu, start] = [process.cpuUsage(), performance.now()];
-  for (let i = 0; i < numReleases; ++i) await ledger.release(ledger.step, [0.5]);
+  for (let i = 0; i < numReleases; ++i) await ledger.release([0.5]);
   const { user, system } = process.cpuUsage(cpu);
   const bytes = store.counts.appended + store.counts.saved - before.appended - before.saved;
   return {
@@ -51,6 +55,41 @@ async function measure(ledger, store, numReleases) {
     cpu: (user + system) / 1000 / numReleases,
     time: (performance.now() - start) / numReleases,
   };
+}
+
+/** Releases NUM_MANY steps in calls of `batch`, after 1000 others. */
+async function measureMany(path, batch) {
+  let store = await FileStore.open(path);
+  let ledger = await dp.ledger({ ...target, store });
+  await ledger.releaseMany(new Float64Array(1000).fill(0.5));
+  const records = new Float64Array(batch).fill(0.5);
+  let [silent, last, isOver] = [0, performance.now(), false];
+  const watch = () => {
+    silent = Math.max(silent, performance.now() - last);
+    last = performance.now();
+    if (!isOver) setImmediate(watch);
+  };
+  // Processor time is that of the process, so it is measured without watching.
+  const release = async () => {
+    const cpu = process.cpuUsage();
+    for (let done = 0; done < NUM_MANY; done += batch) await ledger.releaseMany(records);
+    const { user, system } = process.cpuUsage(cpu);
+    return (user + system) / 1000;
+  };
+  const cpu = await release();
+  last = performance.now();
+  watch();
+  await release();
+  isOver = true;
+  ledger.dispose();
+  await store.close();
+  store = await FileStore.open(path);
+  const start = performance.now();
+  ledger = await dp.ledger({ ...target, store });
+  const opened = performance.now() - start;
+  ledger.dispose();
+  await store.close();
+  return { cpu, silent, opened };
 }
 
 try {
@@ -83,6 +122,14 @@ try {
     const [small, large] = costs;
     line('ratio', '', ...['bytes', 'cpu', 'time'].map((it) => (large[it] / small[it]).toFixed(2)));
   }
+  line('in calls of', 'CPU ms', 'silent ms', 'opened ms');
+  const costs = [];
+  for (const batch of [NUM_MANY, 1000]) {
+    const cost = await measureMany(join(folder, `many-${batch}`), batch);
+    costs.push(cost.cpu);
+    line(String(batch), cost.cpu.toFixed(0), cost.silent.toFixed(0), cost.opened.toFixed(0));
+  }
+  line('ratio', (costs[0] / costs[1]).toFixed(2));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -109,14 +109,16 @@ val ledger_log_tag(double handle, const val& base) {
 }
 
 /// @param memo  may be undefined.
-val ledger_log_frame(double handle, const val& before, const val& memo) {
+val ledger_log_frame(double handle, const val& before, const val& memo, double max_steps) {
   const bool has_memo = !memo.isUndefined();
   const std::vector<std::byte> bytes = has_memo ? bytes_of(memo) : std::vector<std::byte>();
   const auto part = handles().get<Ledger>(handle).log_frame(
-      tag_of(before), has_memo ? std::optional(std::span(bytes)) : std::nullopt);
+      tag_of(before), {.memo = has_memo ? std::optional(std::span(bytes)) : std::nullopt,
+                       .max_steps = count_of(max_steps)});
   val object = val::object();
   object.set("bytes", owned_bytes(part.bytes));
   object.set("tag", owned_bytes(part.tag));
+  object.set("numSteps", static_cast<double>(part.num_steps));
   return object;
 }
 

@@ -133,10 +133,12 @@ const useLedger = async () => {
     return dp.ledger({ ...target, insecureSeed: seed, store });
   };
   const codeOf = (promise) => promise.then(() => 'none', (error) => error.code);
-  const first = await open(7);
-  const other = await open(7); // as another tab would
+  const held = await storeOf(7);
+  const first = await dp.ledger({ ...target, insecureSeed: 7, store: held });
   const totals = [...(await first.releaseMany(0, [1, 0]))];
-  const refused = await codeOf(other.release(0, [0]));
+  const refused = await codeOf(open(7)); // as another tab would
+  first.dispose();
+  await held.close();
   const second = await open(7);
   const again = [...(await second.release(0, [1]))];
   const changed = await codeOf(second.release(0, [0.5]));
@@ -147,7 +149,7 @@ const useLedger = async () => {
   const shared = await codeOf(dp.ledger(options));
   // Closing waits for pending saves, and later ones are refused.
   const last = only.release(0, [1]);
-  await Promise.resolve();
+  for (let i = 0; i < 50; ++i) await Promise.resolve(); // until it is saving
   const closing = store.close();
   const late = await codeOf(only.release(1, [1]));
   await Promise.all([last, closing]);
@@ -190,6 +192,8 @@ const useFrames = async () => {
   const { IndexedDbStore } = await import('/indexed-db.js');
   const dp = await load();
   const options = { mechanism: 'tree', numSteps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
+  // Without locks, what was written is compared.
+  Object.defineProperty(navigator, 'locks', { value: undefined });
   const settled = (request) =>
     new Promise((resolve, reject) => {
       request.onsuccess = () => resolve(request.result);
@@ -214,12 +218,13 @@ const useFrames = async () => {
 
   const store = await IndexedDbStore.open('a');
   const appended = [];
-  const seen = Object.assign(Object.create(store), {
-    append: (bytes) => (appended.push(bytes.length), store.append(bytes)),
-    load: () => store.load(),
-    save: (bytes) => store.save(bytes),
+  let lease;
+  const seen = {
+    append: (bytes, lease) => (appended.push(bytes.length), store.append(bytes, lease)),
+    load: (given) => store.load((lease = given)),
+    save: (bytes, lease) => store.save(bytes, lease),
     close: () => store.close(),
-  });
+  };
   const ledger = await dp.ledger({ ...options, store: seen });
   const totals = [];
   for (let step = ledger.step; step < 40; ++step) totals.push(...(await ledger.release(step, [step % 2])));
@@ -233,15 +238,17 @@ const useFrames = async () => {
   const other = await IndexedDbStore.open('a');
   const next = await dp.ledger({ ...options, store: other });
   const goesOn = [next.step, ...(await next.release(40, [0.5]))];
-  const refused = [await codeOf(store.append(new Uint8Array(3))), await codeOf(store.save(new Uint8Array(3)))];
+  const refused = [await codeOf(store.append(new Uint8Array(3), lease)), await codeOf(store.save(new Uint8Array(3), lease))];
   const nothing = await codeOf((await IndexedDbStore.open('b')).append(new Uint8Array(3)));
   const apart = await (await IndexedDbStore.open('b')).load();
 
   // Saving again leaves no frames except the base's empty one.
-  await other.save(Uint8Array.of(7));
-  await other.append(Uint8Array.of(8, 9));
+  const own = {};
+  await other.load(own);
+  await other.save(Uint8Array.of(7), own);
+  await other.append(Uint8Array.of(8, 9), own);
   const after = [...(await (await IndexedDbStore.open('a')).load())];
-  await other.append(Uint8Array.of(10));
+  await other.append(Uint8Array.of(10), own);
   const lost = database.transaction('frames', 'readwrite').objectStore('frames');
   const cursor = await settled(lost.openKeyCursor(IDBKeyRange.bound(['a', 0], ['a', Infinity])));
   await settled(lost.delete(['a', cursor.key[1] + 1]));

@@ -339,3 +339,27 @@ test('state: errors name the file and say what is wrong with it', async () => {
     assert.match(stderr, new RegExp(`--state ${file}:? ${words}`));
   }
 });
+
+test('state: --continue refuses a state that is not there, and goes on with one that is', async () => {
+  const learn = ['learn', '--epsilon', '4', '--delta', '1e-6', '--clip', '1', '--label', 'x', '--steps', '10'];
+  for (const [args, rows] of [
+    [target, 'x\n1\n2\n'],
+    [[...target, ...people], 'who,x\nann,1\nbob,2\n'],
+    [['moments', '--epsilon', '1', '--delta', '1e-6', '--column', 'x', '--range', 'x=0:3', '--steps', '10', '--quiet'], 'x\n1\n2\n'],
+    [['histogram', '--epsilon', '1', '--delta', '1e-6', '--by', 'x', '--domain', '1,2', '--steps', '10', '--quiet'], 'x\n1\n2\n'],
+    [[...learn, '--quiet'], 'y,x\n0.5,1\n0.25,-1\n'],
+  ]) {
+    const path = freshState();
+    const state = ['--state', path, '--continue'];
+    const refused = await dpFtrl([...args, ...state], { input: rows });
+    assert.equal(refused.code, 2, refused.stderr);
+    assert.match(refused.stderr, new RegExp(`--state ${path}: there is none to --continue`));
+    assert.ok(!existsSync(path) && !existsSync(`${path}.lock`));
+    for (const more of [state.slice(0, 2), state]) {
+      const { code, stderr } = await dpFtrl([...args, ...more], { input: rows });
+      assert.equal(code, 0, stderr);
+    }
+  }
+  const alone = await dpFtrl([...target, '--continue'], { input: 'x\n1\n' });
+  assert.match(alone.stderr, /--continue goes with --state/);
+});

@@ -92,12 +92,12 @@ test('gradient ledger: nothing is shown before it is stored, and a step is bound
   const store = memory();
   const ledger = await dp.gradientLearnerLedger({ ...seeded, store });
   store.broken = true;
-  await assert.rejects(ledger.update([1, 1, 1]));
+  await assert.rejects(ledger.update([1, 1, 1]), code('store_failed', { step: 0 }));
   assert.equal(ledger.step, 0);
   assert.deepEqual(ledger.weights(), Float64Array.from(seeded.start));
   store.broken = false;
-  await assert.rejects(ledger.update([1, 1, 2]), code('already_released'));
-  const weights = await ledger.update([1, 1, 1]);
+  await assert.rejects(ledger.update(0, [1, 1, 2]), code('already_released'));
+  const weights = await ledger.update(0, [1, 1, 1]);
   ledger.dispose();
   const learner = dp.gradientLearner(seeded);
   assert.deepEqual(weights, learner.update([1, 1, 1]));

@@ -35,15 +35,12 @@ async function releaseUpTo(ledger, end) {
   return all;
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
-
 test('log: a release appends the same number of bytes, however many there were', async () => {
   const store = appendingStore();
   await withLedger(store, async (ledger) => {
     await releaseUpTo(ledger, 11);
     assert.deepEqual(store.appended, Array(10).fill(92), 'the first saves, then each step appends');
     await ledger.releaseMany(11, new Float64Array(4000));
-    await settled();
     store.appended.length = 0;
     const { saved } = store;
     await releaseUpTo(ledger, 4021);
@@ -68,7 +65,6 @@ test('log: a long log becomes a base, and all bases together take O(1) bytes per
     for (let step = 0; step < numSteps; step += 20) {
       const releases = await ledger.releaseMany(step, new Float64Array(20));
       assert.deepEqual([...releases], [...expected.subarray(step, step + 20)]);
-      if (step % 1000 === 0) await new Promise((resolve) => setTimeout(resolve));
     }
   }, options);
   const written = store.savedBytes + store.appended.reduce((sum, size) => sum + size, 0);
@@ -90,7 +86,6 @@ test('log: a release after 10^6 others costs the bytes and under twice the time 
    * time.
    */
   const costOf = async (ledger, enough = Infinity) => {
-    await settled(); // A long log becomes a base after its last release.
     const [firstStep, before] = [ledger.step, statSync(path).size];
     let least = Infinity;
     for (let round = 0; round < numRounds || (least > enough && round < 5 * numRounds); ++round) {
@@ -131,10 +126,12 @@ test('log: after a failed save, whatever it left behind, the next release stores
         if (isStored) await save(bytes);
         throw new Error('no answer');
       };
-      await ledger.releaseMany(2, new Float64Array(2000)); // long enough for a new base
-      await settled();
-      await assert.rejects(ledger.release(2002, [1]), /no answer/);
+      const many = new Float64Array(2000); // long enough for a new base
+      await assert.rejects(ledger.releaseMany(many), { code: 'store_failed', step: 2, message: /no answer/ });
+      await assert.rejects(ledger.release([1]), { code: 'store_failed', message: /no answer/ });
+      assert.equal(ledger.step, 2);
       store.save = save;
+      await ledger.releaseMany(2, many);
       await ledger.release(2002, [1]);
       await ledger.release(2003, [1]);
     });
@@ -254,20 +251,22 @@ test('log: a frame of another ledger, or behind another base, is refused', async
   }
 });
 
-test('log: steps that could not be appended are appended with the next ones', async () => {
+test('log: steps that could not be appended are appended by the next call, with their memo', async () => {
   const store = appendingStore();
   await withLedger(store, async (ledger) => {
     await releaseUpTo(ledger, 2);
     store.fails = true;
-    await assert.rejects(ledger.release(2, recordOf(2)), /no room/);
-    await assert.rejects(ledger.releaseSteps(3, [recordOf(3)], Uint8Array.of(1)), /no room/);
+    const two = [recordOf(2), recordOf(3)];
+    await assert.rejects(ledger.releaseSteps(two, Uint8Array.of(1)), { message: /no room/, step: 2 });
+    await assert.rejects(ledger.release(recordOf(4)), ({ message, step }) => /no room/.test(message) && step === undefined);
     assert.equal(ledger.step, 2);
     assert.equal(ledger.memo, undefined);
     store.fails = false;
-    await ledger.release(2, recordOf(2));
+    await ledger.releaseSteps([]);
     assert.equal(ledger.step, 4, 'all that is decided is stored');
+    assert.deepEqual(ledger.memo, Uint8Array.of(1));
   });
-  assert.equal(store.appended.at(-1), 28 + Math.ceil((8 * (2 * 40 + 16)) / 7));
+  assert.equal(store.appended.at(-1), 28 + Math.ceil((8 * (2 * 40 + 1 + 16)) / 7));
   await withLedger(store, async (ledger) => {
     assert.equal(ledger.step, 4);
     await assert.rejects(ledger.release(3, [0.125]), { code: 'already_released' });
@@ -406,5 +405,89 @@ test('file store: nothing is appended to what others have changed', async () => 
         await store.close();
       });
     }
+  }
+});
+
+/** Runs `act` with a clock that says that every slice of work is over; returns how often others ran. */
+async function turnsOf(act) {
+  const { now } = performance;
+  let time = 0;
+  performance.now = () => (time += 1000);
+  let isOver = false;
+  let turns = -1;
+  const count = () => {
+    ++turns;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  try {
+    await act();
+  } finally {
+    isOver = true;
+    performance.now = now;
+  }
+  return turns;
+}
+
+test('log: however many steps one call has, it writes bounded pieces, as much as batches, and pauses', async () => {
+  const options = { mechanism: 'honaker', numSteps: 100_000 };
+  const written = (store) => store.savedBytes + store.appended.reduce((sum, size) => sum + size, 0);
+  for (const dimension of [1, 3]) {
+    for (const before of [0, 100, 20_000]) {
+      for (const numSteps of [1, 3000, 40_000]) {
+        const costs = [];
+        const releases = [];
+        for (const batch of [numSteps, 1000]) {
+          const store = appendingStore();
+          await withLedger(store, async (ledger) => {
+            await ledger.releaseMany(new Float64Array(before * dimension).fill(0.5));
+            const [bytes, pieces] = [written(store), store.appended.length];
+            const records = new Float64Array(numSteps * dimension).fill(0.25);
+            const turns = await turnsOf(async () => {
+              for (let at = 0; at < numSteps; at += batch) {
+                const all = await ledger.releaseMany(records.subarray(at * dimension, (at + batch) * dimension));
+                if (batch === numSteps) releases.push(all);
+              }
+            });
+            if (batch === numSteps) assert.ok(turns >= (numSteps * dimension) / 2048, `${turns} pauses`);
+            assert.ok(store.appended.slice(pieces).every((size) => size <= 95_000), 'pieces are bounded');
+            costs.push(written(store) - bytes);
+          }, { ...options, dimension });
+          if (batch !== numSteps) continue;
+          // The pieces hold what was released.
+          await withLedger(store, async (ledger) => {
+            assert.equal(ledger.step, before + numSteps);
+            assert.deepEqual(await ledger.releaseMany(before, new Float64Array(numSteps * dimension).fill(0.25)), releases[0]);
+          }, { ...options, dimension });
+        }
+        assert.ok(costs[0] <= 1.5 * costs[1], `${numSteps} after ${before}: ${costs} bytes`);
+      }
+    }
+  }
+});
+
+test('log: people contribute with the first of several pieces, and a crash after any piece loses no step before', async () => {
+  const people = { mechanism: 'honaker', numSteps: 30_000, participation: { participations: 2, minSeparation: 3 } };
+  const whole = { ...target, ...people };
+  const store = appendingStore();
+  const states = [];
+  const { append } = store;
+  store.append = async (bytes) => {
+    await append(bytes);
+    states.push((await store.load()).slice());
+  };
+  const ledger = await dp.peopleLedger({ ...whole, durable: 'release', store });
+  await ledger.releaseMany(12_000);
+  await ledger.contribute(['ann', 'bob'], [1, 0.5]);
+  const all = await ledger.releaseMany(9000);
+  ledger.dispose();
+  assert.equal(states.length, Math.ceil(9000 / 2048));
+  for (const [i, state] of states.entries()) {
+    const next = await dp.peopleLedger({ ...whole, store: appendingStore(state) });
+    const stored = Math.min(9000, 2048 * (i + 1));
+    assert.deepEqual([next.step, next.numContributions], [12_000 + stored, 2]);
+    assert.deepEqual(await next.releaseMany(12_000, stored), all.slice(0, stored));
+    assert.deepEqual(await next.releaseMany(9000 - stored), all.slice(stored));
+    next.dispose();
   }
 });

@@ -119,11 +119,12 @@ test('ledger: nothing is handed out that could not be stored', async () => {
     close: async () => {},
   };
   const ledger = await dp.ledger({ ...target, store });
-  await assert.rejects(ledger.release(0, [1]), /disk full/);
+  await assert.rejects(ledger.release(0, [1]), code('store_failed', /disk full/));
   assert.equal(ledger.step, 0);
+  await assert.rejects(ledger.release(0, [0]), code('store_failed', /disk full/));
+  broken = false;
   // It may have been stored nevertheless, so the step stays bound to its record.
   await assert.rejects(ledger.release(0, [0]), code('already_released', /another record/));
-  broken = false;
   const release = await ledger.release(0, [1]);
   ledger.dispose();
   const next = await dp.ledger({ ...target, store });
@@ -131,7 +132,7 @@ test('ledger: nothing is handed out that could not be stored', async () => {
   next.dispose();
 });
 
-test('ledger: a memo that could not be stored is not kept', async () => {
+test('ledger: a memo that could not be stored is kept once its step is', async () => {
   let broken = false;
   const store = memoryStore(async () => {
     if (broken) throw new Error('disk full');
@@ -144,14 +145,13 @@ test('ledger: a memo that could not be stored is not kept', async () => {
     await assert.rejects(ledger.releaseSteps(step, [[1]], memo('lost')), /disk full/);
     assert.deepEqual(ledger.memo, kept);
     broken = false;
-    // The step is now stored, with the previous memo.
     await ledger.releaseSteps(step, [[1]]);
-    assert.deepEqual(ledger.memo, kept);
+    assert.deepEqual(ledger.memo, memo('lost'));
   }
   ledger.dispose();
   const next = await dp.ledger({ ...target, store });
   assert.equal(next.step, 3);
-  assert.deepEqual(next.memo, memo('one'));
+  assert.deepEqual(next.memo, memo('lost'));
   next.dispose();
 });
 

@@ -122,7 +122,7 @@ test('power loss: stores that do without a sync are found out', async () => {
     ['of the folder', lost, syncOf('/power')],
     ['in time', lost, undefined, (store) => {
       const { append } = store;
-      store.append = async (bytes) => void append.call(store, bytes);
+      store.append = async (...args) => void append.apply(store, args);
     }],
   ]) {
     const disk = new PowerLoss();

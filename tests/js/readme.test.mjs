@@ -4,31 +4,20 @@
 // work, and print what the page shows.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { draw, picture } from '../../scripts/draw-readme.mjs';
-import { cli, consumerWith, dpFtrl, importEntry, installed } from './support/consumer.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { node, nodeThread, run } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
-import { guides, programs, read, showsOutput } from './support/pages.mjs';
+import { guides, programFolder, programs, read, showsOutput } from './support/pages.mjs';
 
 const choosing = 'docs/guide/choosing-a-mechanism.md';
 
-/**
- * A folder for each test, with the package, its example tables, TensorFlow.js and an `npx` for the
- * command.
- */
 let folder;
 let env;
-beforeEach(() => {
-  folder = consumerWith('@tensorflow');
-  symlinkSync(join(installed, 'examples'), join(folder, 'examples'));
-  mkdirSync(join(folder, 'bin'));
-  writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\nexec '${cli}' "$@"\n`);
-  chmodSync(join(folder, 'bin/npx'), 0o755);
-  env = { ...process.env, PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}` };
-});
+beforeEach(() => ({ folder, env } = programFolder()));
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Calls and commands that draw fresh noise in every run. */
@@ -116,7 +105,7 @@ test('a counter takes at most 5 lines, learning 15, and going on after a reload 
   assert.ok(counter <= 5, `${counter}`);
   const learning = codeLines(only('docs/guide/learners.md', 'dp.learn({\n'));
   assert.ok(learning <= 15, `${learning}`);
-  const goesOn = only('docs/guide/ledgers.md', 'dp.ledger(');
+  const goesOn = only('docs/guide/ledgers.md', 'dp.ledger({ ...year');
   assert.ok(codeLines(goesOn) <= counter + 5, `${codeLines(goesOn)}`);
   // Three runs in separate processes, each continuing after the previous one.
   const file = join(folder, 'reload.mjs');

@@ -50,7 +50,7 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
     ['dp-ftrl', 'DpError'],
     ['dp-ftrl/external', 'DpError'],
     ['dp-ftrl/counter', 'DpError'],
-    ['dp-ftrl/indexed-db', 'IndexedDbStore', 5000],
+    ['dp-ftrl/indexed-db', 'IndexedDbStore', 7500],
     ['dp-ftrl/postgres-store', 'PostgresStore', 9000],
     ['dp-ftrl/tfjs', 'privateOptimizer', 10_000],
   ]) {

@@ -14,7 +14,7 @@ import {
 } from './stores/files.js';
 import { GrowingFile } from './stores/growing-file.js';
 import { StoreQueue } from './stores/store-queue.js';
-import type { ErrorCode, Refusal, ReleaseStore } from './types/all.js';
+import type { ErrorCode, Refusal, ReleaseStore, StoreLease } from './types/all.js';
 
 function hashOf(bytes: Uint8Array): Hash {
   return createHash('sha256').update(bytes);
@@ -47,7 +47,7 @@ function ofFile(code: ErrorCode, path: string, refusal: Refusal, cause?: unknown
  * other's process ids (one machine, one container), and the file system must support hard links.
  */
 export class FileStore implements ReleaseStore {
-  private readonly queue = new StoreQueue('FileStore');
+  private readonly queue = new StoreQueue('FileStore', (value) => this.inUse(value));
   /** Hash of the bytes that were read or written last; undefined if there was no file. */
   private seen: Hash | undefined;
   /** The file opened for appending, once something was appended. */
@@ -102,8 +102,8 @@ export class FileStore implements ReleaseStore {
    * none.
    * @throws as `save`.
    */
-  async load(): Promise<Uint8Array | undefined> {
-    return this.queue.add(async () => {
+  async load(lease?: StoreLease): Promise<Uint8Array | undefined> {
+    return this.queue.load(lease, async () => {
       this.requireUsable();
       await this.endGrowing();
       const bytes = await this.read();
@@ -116,14 +116,14 @@ export class FileStore implements ReleaseStore {
   }
 
   /**
-   * @throws DpError `store_in_use` if the file is not what this store last read or wrote,
-   *   `disposed` after `close`, and `store_failed` if the file system refuses: the message says why
+   * @throws DpError `store_in_use` if the file is not what this store last read or wrote, or was
+   *   loaded since with another lease; `disposed` after `close`, and `store_failed` if the file system refuses: the message says why
    *   (a full disk, a quota, a read-only file system), `cause` is its error. The file then holds
    *   all the old bytes or all the new ones, and FILE.new is gone. After a full disk the store can
    *   be used again; after other errors it has to be opened again.
    */
-  async save(bytes: Uint8Array): Promise<void> {
-    return this.write(async () => {
+  async save(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
+    return this.write(lease, async () => {
       await this.endGrowing();
       await this.requireSame();
       await replaceFile(this.path, bytes);
@@ -132,8 +132,8 @@ export class FileStore implements ReleaseStore {
   }
 
   /** Throws as `save`; the file then holds the old bytes and perhaps a part of the new ones. */
-  async append(bytes: Uint8Array): Promise<void> {
-    return this.write(async () => {
+  async append(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
+    return this.write(lease, async () => {
       const file = (this.growing ??= await this.grow());
       if (!(await file.isSame())) throw this.changed();
       try {
@@ -158,8 +158,8 @@ export class FileStore implements ReleaseStore {
   }
 
   /** Changes the file after all earlier operations. */
-  private async write(change: () => Promise<void>): Promise<void> {
-    return this.queue.add(() => this.change(change));
+  private async write(lease: StoreLease | undefined, change: () => Promise<void>): Promise<void> {
+    return this.queue.write(lease, () => this.change(change));
   }
 
   private async change(change: () => Promise<void>): Promise<void> {
@@ -210,7 +210,10 @@ export class FileStore implements ReleaseStore {
   }
 
   private changed(): Error {
-    const value = 'one that others saved or removed since it was read; close it and open it again';
+    return this.inUse('one that others saved or removed since it was read; close it and open it again');
+  }
+
+  private inUse(value: string): Error {
     return ofFile('store_in_use', this.path, { constraint: NOT_IN_USE, value });
   }
 

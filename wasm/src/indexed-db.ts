@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A store for ledgers in the browser's IndexedDB, which appends or replaces. Any number of tabs may
- * open a ledger, but only one of them continues it.
+ * A store for ledgers in the browser's IndexedDB, which appends or replaces. One tab or worker at a
+ * time has a ledger; another one may open it once the first has closed it or is gone.
  */
 
 import { makeError } from './core/errors.js';
 import { joined } from './shared/joined.js';
-import type { ReleaseStore } from './types/all.js';
+import { readStoreName } from './stores/store-name.js';
 import { StoreQueue } from './stores/store-queue.js';
+import type { ReleaseStore, StoreLease } from './types/all.js';
 
 const STORE = 'IndexedDbStore';
 const DATABASE = 'dp-ftrl';
@@ -29,6 +30,16 @@ interface Tables {
   frames: IDBObjectStore;
 }
 
+const CLOSED =
+  'was closed by the browser, as when site data is cleared: open it again, with mustExist';
+
+/** Returns an error about a name that is in use. */
+function refused(name: string, value: string, cause?: unknown): Error {
+  const where = { call: STORE, part: JSON.stringify(name) };
+  const refusal = { parameter: 'name', constraint: 'must not be in use', value };
+  return makeError('store_in_use', where, refusal, cause);
+}
+
 type FrameKey = [name: string, generation: number];
 
 function settled<T>(request: IDBRequest<T>): Promise<T> {
@@ -43,6 +54,49 @@ function completed(transaction: IDBTransaction): Promise<void> {
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error ?? new Error('given up'));
   });
+}
+
+/** The part of `navigator.storage` that is used; older browsers lack it. */
+interface StorageManagerPart {
+  persisted?(): Promise<boolean>;
+  persist?(): Promise<boolean>;
+}
+
+/** Asks that the storage of this site is not evicted; workers can only look. */
+async function askToPersist(): Promise<boolean> {
+  const storage = globalThis.navigator?.storage as StorageManagerPart | undefined;
+  try {
+    return Boolean((await storage?.persisted?.()) || (await storage?.persist?.()));
+  } catch {
+    return false;
+  }
+}
+
+/** Holds the lock of a name until `end` is called. It is free as soon as its tab is gone. */
+interface NameLock {
+  end: () => void;
+}
+
+/** Returns the context that holds a lock, if the browser says so. */
+async function holderOf(lock: string): Promise<string> {
+  const { held = [] } = await navigator.locks.query();
+  const id = held.find(({ name }) => name === lock)?.clientId;
+  return id === undefined ? '' : ` (client ${id})`;
+}
+
+/** @throws what `refuse` returns if the lock is taken. */
+async function lockName(name: string, refuse: (value: string) => Error): Promise<NameLock> {
+  // Contexts that are not secure have no locks; what is written is compared in any case.
+  if (!globalThis.navigator?.locks) return { end: () => undefined };
+  const lock = `dp-ftrl ${name}`;
+  const end = await new Promise<(() => void) | undefined>((resolve, reject) => {
+    const hold = (granted: unknown) =>
+      granted ? new Promise<void>((done) => resolve(done)) : resolve(undefined);
+    navigator.locks.request(lock, { ifAvailable: true }, hold).catch(reject);
+  });
+  if (end) return { end };
+  const who = await holderOf(lock).catch(() => '');
+  throw refuse(`one that a tab or worker of this site has open${who}; close it there first`);
 }
 
 function openDatabase(): Promise<IDBDatabase> {
@@ -65,35 +119,62 @@ function openDatabase(): Promise<IDBDatabase> {
 }
 
 /**
- * One named ledger. Bytes are saved or appended in a transaction that first checks whether another
- * store has done so since this one last read or wrote them: of two tabs that continue from the same
- * bytes, one is refused.
+ * One named ledger, open in one tab or worker at a time where the browser has Web Locks. Bytes are
+ * saved or appended in a transaction that first checks whether another store has done so since this
+ * one last read or wrote them: of two writers that continue from the same bytes, one is refused.
+ *
+ * The browser may evict what a site stores, and then a ledger begins anew, which is a second
+ * release of the same steps. The store asks the browser for persistence, `persisted` says whether
+ * it was granted, and `mustExist` in the options of a ledger refuses one that was evicted.
  */
 export class IndexedDbStore implements ReleaseStore {
-  private readonly queue = new StoreQueue(STORE);
+  /**
+   * Resolves to true if the browser has promised not to evict the storage of this site; false if it
+   * has not, or cannot be asked. It may wait for an answer of the user.
+   */
+  readonly persisted: Promise<boolean> = askToPersist();
+  private readonly queue = new StoreQueue(STORE, (value) => refused(this.name, value));
   /**
    * Number of saves and appends up to the one that was read or written last; 0 if there is none.
    */
   private generation = 0;
+  /** Rejects if the browser closes the database, after which pending requests never settle. */
+  private readonly lost: Promise<never>;
+  private isLost = false;
 
   private constructor(
     private readonly database: IDBDatabase,
     private readonly name: string,
+    private readonly lock: NameLock,
   ) {
     // Let a page of a later version open the database without waiting for this one.
     database.onversionchange = () => database.close();
+    this.lost = new Promise((_, reject) => {
+      database.onclose = () => {
+        this.isLost = true;
+        reject(this.failed(CLOSED));
+      };
+    });
+    this.lost.catch(() => undefined); // Only calls report it.
   }
 
   /**
    * Opens the ledger of this name, which need not exist yet.
    *
-   * @throws DpError `store_in_use` if a tab has the database open with an older version of this
-   *   package, and `store_failed` if there is no IndexedDB, or the browser refuses.
+   * @throws TypeError for a name that is not a string.
+   * @throws RangeError for a name that has not 1 to 200 characters, or half a surrogate pair.
+   * @throws DpError `store_in_use` while a tab or worker has it open, or a tab has the database
+   *   open with an older version of this package; `store_failed` if there is no IndexedDB, or the
+   *   browser refuses.
    */
   static async open(name: string): Promise<IndexedDbStore> {
+    const known = readStoreName(STORE, name);
+    let lock: NameLock | undefined;
     try {
-      return new IndexedDbStore(await openDatabase(), name);
+      lock = await lockName(known, (value) => refused(known, value));
+      return new IndexedDbStore(await openDatabase(), known, lock);
     } catch (cause) {
+      lock?.end();
       if ((cause as { code?: unknown }).code === 'store_in_use') throw cause;
       throw makeError('store_failed', STORE, { constraint: 'the database could not be opened' }, cause);
     }
@@ -103,20 +184,21 @@ export class IndexedDbStore implements ReleaseStore {
    * Returns the bytes saved last, followed by all bytes appended since; undefined if there are
    * none.
    *
-   * @throws DpError `disposed` after `close`, and `store_failed` if the browser refuses or has lost
-   *   some of the bytes.
+   * @throws DpError `disposed` after `close`, and `store_failed` if the browser refuses, has closed
+   *   the database or has lost some of the bytes.
    */
-  async load(): Promise<Uint8Array | undefined> {
-    return this.queue.add(() => this.read());
+  async load(lease?: StoreLease): Promise<Uint8Array | undefined> {
+    return this.queue.load(lease, () => this.unlessLost(() => this.read()));
   }
 
   /**
    * @throws DpError `store_in_use` if another store has saved or appended since this one read or
-   *   wrote, `disposed` after `close`, and `store_failed` if the browser refuses.
+   *   wrote, or another lease has loaded; `disposed` after `close`, and `store_failed` if the
+   *   browser refuses, or has closed the database.
    */
-  async save(bytes: Uint8Array): Promise<void> {
+  async save(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
     const { name } = this;
-    return this.queue.add(() =>
+    return this.write(lease, () =>
       this.change(({ bases, frames }, generation) => {
         frames.delete(this.range());
         bases.put({ generation, bytes } satisfies Base, name);
@@ -126,8 +208,8 @@ export class IndexedDbStore implements ReleaseStore {
   }
 
   /** @throws as `save` does, and `store_failed` if there is nothing yet to append to. */
-  async append(bytes: Uint8Array): Promise<void> {
-    return this.queue.add(async () => {
+  async append(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
+    return this.write(lease, async () => {
       if (this.generation === 0) throw this.failed('has nothing yet to append to');
       return this.change(({ frames }, generation) => {
         frames.put(bytes, [this.name, generation] satisfies FrameKey);
@@ -137,7 +219,20 @@ export class IndexedDbStore implements ReleaseStore {
 
   /** Closes the database once a pending save has finished. */
   async close(): Promise<void> {
-    return this.queue.close(async () => this.database.close());
+    return this.queue.close(async () => {
+      this.database.close();
+      this.lock.end();
+    });
+  }
+
+  private write(lease: StoreLease | undefined, change: () => Promise<void>): Promise<void> {
+    return this.queue.write(lease, () => this.unlessLost(change));
+  }
+
+  /** Fails as soon as the browser closes the database. */
+  private async unlessLost<T>(act: () => Promise<T>): Promise<T> {
+    if (this.isLost) throw this.failed(CLOSED);
+    return Promise.race([act(), this.lost]);
   }
 
   private range(): IDBKeyRange {
@@ -204,13 +299,7 @@ export class IndexedDbStore implements ReleaseStore {
       await completed(transaction);
     } catch (cause) {
       if (!isOther) throw this.failed('could not be saved', cause);
-      const where = { call: STORE, part: JSON.stringify(this.name) };
-      const refusal = {
-        parameter: 'name',
-        constraint: 'must not be in use',
-        value: 'one that was saved elsewhere; load it again',
-      };
-      throw makeError('store_in_use', where, refusal, cause);
+      throw refused(this.name, 'one that was saved elsewhere; load it again', cause);
     }
     this.generation = expected + 1;
   }

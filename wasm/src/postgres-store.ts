@@ -5,10 +5,11 @@
  * ledger.
  */
 
-import { wrongType } from './core/check.js';
+import { isBytes, wrongType } from './core/check.js';
 import { makeError } from './core/errors.js';
+import { readStoreName } from './stores/store-name.js';
 import { StoreQueue } from './stores/store-queue.js';
-import type { ErrorCode, Refusal, ReleaseStore } from './types/all.js';
+import type { ErrorCode, Refusal, ReleaseStore, StoreLease } from './types/all.js';
 
 const STORE = 'PostgresStore';
 
@@ -124,7 +125,7 @@ function inUse(value: string): Refusal {
 }
 
 function copied(bytes: unknown): Uint8Array {
-  if (!(bytes instanceof Uint8Array)) throw wrongType(STORE, 'bytes', 'a Uint8Array', bytes);
+  if (!isBytes(bytes)) throw wrongType(STORE, 'bytes', 'a Uint8Array', bytes);
   return new Uint8Array(bytes);
 }
 
@@ -151,7 +152,7 @@ function joined(parts: readonly { bytes: Uint8Array }[]): Uint8Array {
  * synchronous one (`synchronous_standby_names`).
  */
 export class PostgresStore implements ReleaseStore {
-  private readonly queue = new StoreQueue(STORE);
+  private readonly queue = new StoreQueue(STORE, (value) => this.refusal('store_in_use', inUse(value)));
   /** The row after the last statement of this store; undefined until it is loaded. */
   private row: LedgerRow | undefined;
   private failed: unknown;
@@ -177,13 +178,7 @@ export class PostgresStore implements ReleaseStore {
     if (typeof client?.query !== 'function' || 'totalCount' in client) {
       throw wrongType(STORE, 'client', 'one connected Client of pg, not a Pool', client);
     }
-    if (typeof name !== 'string') throw wrongType(STORE, 'name', 'a string', name);
-    if (name.length < 1 || name.length > 200 || /[\0\p{Surrogate}]/u.test(name)) {
-      const constraint = 'must have 1 to 200 characters, none of them 0 or half a surrogate pair';
-      const value = name.length > 200 ? `${name.length} characters` : JSON.stringify(name);
-      throw makeError('invalid_argument', STORE, { parameter: 'name', constraint, value });
-    }
-    const store = new PostgresStore(client, name);
+    const store = new PostgresStore(client, readStoreName(STORE, name));
     await store.prepare();
     return store;
   }
@@ -193,8 +188,8 @@ export class PostgresStore implements ReleaseStore {
    * store is loaded only once, because what a second ledger wrote through it would pass for the
    * first one's.
    */
-  async load(): Promise<Uint8Array | undefined> {
-    return this.queue.add(async () => {
+  async load(lease?: StoreLease): Promise<Uint8Array | undefined> {
+    return this.queue.load(lease, async () => {
       this.requireUsable();
       if (this.row) throw this.refusal('store_in_use', inUse(`one that was loaded before; ${AGAIN}`));
       let claim: LedgerRow | undefined;
@@ -216,17 +211,17 @@ export class PostgresStore implements ReleaseStore {
   }
 
   /**
-   * @throws DpError `store_in_use` if another store has loaded since this one did, `disposed` after
+   * @throws DpError `store_in_use` if another store or lease has loaded since, `disposed` after
    *   `close`, and `store_failed` if the server refuses or is gone, and before `load`. The store
    *   then has to be opened again, for a new ledger, unless it is certain that nothing was changed.
    */
-  async save(bytes: Uint8Array): Promise<void> {
-    return this.write(SAVE, copied(bytes));
+  async save(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
+    return this.write(SAVE, copied(bytes), lease);
   }
 
   /** Throws as `save`. */
-  async append(bytes: Uint8Array): Promise<void> {
-    return this.write(APPEND, copied(bytes));
+  async append(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
+    return this.write(APPEND, copied(bytes), lease);
   }
 
   /**
@@ -283,8 +278,8 @@ export class PostgresStore implements ReleaseStore {
   }
 
   /** Writes the next part after all earlier operations. */
-  private async write(statement: string, bytes: Uint8Array): Promise<void> {
-    return this.queue.add(async () => {
+  private async write(statement: string, bytes: Uint8Array, lease: StoreLease | undefined): Promise<void> {
+    return this.queue.write(lease, async () => {
       this.requireUsable();
       const before = this.row;
       if (!before) throw this.refusal('store_failed', { constraint: 'must be loaded before it is saved' });

@@ -10,6 +10,7 @@ import { foundFirst, queriesInPieces, searching, type Pieces } from './api/searc
 import { wrongType } from './core/check.js';
 import { DpError, refusalOf } from './core/errors.js';
 import { load } from './index.js';
+import { nextTask } from './shared/turns.js';
 import type { DpFtrl, OptimizeProgress, Simulation, SimulationChunk } from './types/all.js';
 import { BatchCall, rowsBefore } from './worker/batches.js';
 import { joinChunks } from './worker/chunks.js';
@@ -73,17 +74,6 @@ function infoOf(kind: Kind, object: Objects[Kind]): object {
     return [name, fact instanceof Float64Array ? fact.slice() : fact] as const;
   });
   return Object.fromEntries(all);
-}
-
-function nextTask(): Promise<void> {
-  return new Promise((resolve) => {
-    const channel = new MessageChannel();
-    channel.port1.onmessage = () => {
-      channel.port1.close();
-      resolve();
-    };
-    channel.port2.postMessage(null);
-  });
 }
 
 function buffersOf(value: unknown): ArrayBuffer[] {

@@ -158,11 +158,10 @@ std::optional<PeopleLedger::Bytes> PeopleLedger::changes() const {
   return bytes;
 }
 
-PeopleLedger::LogPart PeopleLedger::log_frame(const LogTag& before,
-                                              std::optional<std::span<const std::byte>> memo) {
-  if (memo) fail_argument(kPeopleLedger, "memo", "left out", "one");
+PeopleLedger::LogPart PeopleLedger::log_frame(const LogTag& before, const FrameOptions& options) {
+  if (options.memo) fail_argument(kPeopleLedger, "memo", "left out", "one");
   const std::optional<Bytes> noted = noted_ ? noted_ : changes();
-  LogPart part = Ledger::log_frame(before, noted);
+  LogPart part = Ledger::log_frame(before, {.memo = noted, .max_steps = options.max_steps});
   num_recorded_ = num_contributions_;
   return part;
 }

@@ -72,7 +72,7 @@ void Ledger::decide_integers(const Code& code, Pending step) {
   const auto begin = static_cast<std::size_t>(num_decided() * dimension());
   codes_.resize(static_cast<std::size_t>(num_decided()) + 1);
   releases_.resize(begin + static_cast<std::size_t>(dimension()));
-  pending_.reserve(pending_.size() + 1);
+  if (pending_.size() == pending_.capacity()) pending_.reserve(2 * pending_.size() + 1);
   sums_.release_integers(step.integers, step.num_contributions,
                          std::span(releases_).subspan(begin));
   codes_.back() = code;
@@ -102,9 +102,11 @@ std::vector<std::byte> Ledger::state() {
 
 void Ledger::acknowledge(std::int64_t num_steps) {
   require_between(kReleaseLedger, "num_steps", num_steps, 0, num_decided());
-  const std::int64_t num_new = std::max(num_steps - num_acknowledged_, std::int64_t{0});
-  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(num_new));
-  num_acknowledged_ += num_new;
+  num_acknowledged_ = std::max(num_acknowledged_, num_steps);
+  // Erases half of all or more, so that frame after frame costs O(1) per step.
+  const std::int64_t num_old = std::ssize(pending_) - (num_decided() - num_acknowledged_);
+  if (2 * num_old >= std::ssize(pending_))
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(num_old));
 }
 
 std::span<const double> Ledger::released(std::int64_t step) const {
@@ -154,13 +156,16 @@ Ledger::LogTag Ledger::log_tag(std::span<const std::byte> base) const {
   return detail::base_tag(secret_, base);
 }
 
-Ledger::LogPart Ledger::log_frame(const LogTag& before,
-                                  std::optional<std::span<const std::byte>> memo) {
+Ledger::LogPart Ledger::log_frame(const LogTag& before, const FrameOptions& options) {
+  require_between(kReleaseLedger, "max_steps", options.max_steps, 1, kAllSteps);
   const auto width = static_cast<std::size_t>(dimension());
+  const auto num_pending = static_cast<std::size_t>(num_decided() - num_acknowledged_);
+  const auto num_steps =
+      static_cast<std::size_t>(std::min(static_cast<std::int64_t>(num_pending), options.max_steps));
   std::vector<std::byte> steps;
-  steps.reserve(pending_.size() * step_size());
+  steps.reserve(num_steps * step_size());
   auto t = static_cast<std::size_t>(num_acknowledged_);
-  for (const Pending& step : pending_) {
+  for (const Pending& step : std::span(pending_).last(num_pending).first(num_steps)) {
     detail::append_word(steps, static_cast<std::uint64_t>(step.num_contributions));
     steps.insert(steps.end(), codes_[t].begin(), codes_[t].end());
     for (const double release : std::span(releases_).subspan(t++ * width, width))
@@ -170,10 +175,10 @@ Ledger::LogPart Ledger::log_frame(const LogTag& before,
   }
   auto [bytes, tag] = detail::seal_frame(secret_, before,
                                          {.first_step = num_acknowledged_,
-                                          .num_steps = static_cast<std::int64_t>(pending_.size()),
+                                          .num_steps = static_cast<std::int64_t>(num_steps),
                                           .steps = steps,
-                                          .memo = memo});
-  return {.bytes = std::move(bytes), .tag = tag};
+                                          .memo = options.memo});
+  return {.bytes = std::move(bytes), .tag = tag, .num_steps = static_cast<std::int64_t>(num_steps)};
 }
 
 /// Size in bytes of a step in a frame.

@@ -258,6 +258,34 @@ TEST(LedgerLog, a_frame_costs_its_own_steps) {
   EXPECT_EQ(ledger.log_frame(store.tag).bytes.size(), frame_size(2 * (24 + 16 * kLoggedDimension)));
 }
 
+TEST(LedgerLog, frames_of_few_steps_repeat_what_one_frame_of_all_does) {
+  for (const std::int64_t max_steps : {1, 2, 3, 7, 19, 20, 100}) {
+    ReleaseLedger ledger = make_logged_ledger("honaker");
+    ledger.decide(0, logged_record(0));
+    Stored store(ledger);
+    for (std::int64_t t = 1; t < 20; ++t) ledger.decide(t, logged_record(t));
+    while (ledger.num_acknowledged() < 20) {
+      const std::int64_t first = ledger.num_acknowledged();
+      const auto part = ledger.log_frame(store.tag, {.max_steps = max_steps});
+      EXPECT_EQ(part.num_steps, std::min(max_steps, 20 - first));
+      EXPECT_EQ(part.bytes.size(), frame_size(static_cast<std::size_t>(part.num_steps) *
+                                              (24 + 16 * kLoggedDimension)));
+      store.log.insert(store.log.end(), part.bytes.begin(), part.bytes.end());
+      store.tag = part.tag;
+      ledger.acknowledge(first + part.num_steps);
+      // After a crash, the steps of whole frames are there.
+      ReleaseLedger next = make_logged_ledger("honaker");
+      store.open(next);
+      EXPECT_EQ(next.num_acknowledged(), first + part.num_steps);
+    }
+    ReleaseLedger next = make_logged_ledger("honaker");
+    store.open(next);
+    for (std::int64_t t = 0; t < 20; ++t)
+      EXPECT_TRUE(std::ranges::equal(next.released(t), ledger.released(t))) << max_steps << t;
+    EXPECT_ERROR(ledger.log_frame(store.tag, {.max_steps = 0}), "invalid_argument", "max_steps");
+  }
+}
+
 TEST(LedgerLog, a_release_with_other_bits_is_refused) {
   // Sealed again with the ledger's own secret, as by a version with different noise.
   const auto words =

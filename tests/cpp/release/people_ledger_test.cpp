@@ -450,8 +450,8 @@ TEST(PeopleLedger, what_is_refused_changes_nothing) {
                "values must have 2 entries, got 1");
   EXPECT_ERROR(ledger.decide(1), "invalid_argument", "step must be");
   EXPECT_ERROR(ledger.decide(-1), "invalid_argument", "step must be");
-  EXPECT_ERROR(ledger.log_frame({}, std::span<const std::byte>(before)), "invalid_argument",
-               "memo must be left out");
+  EXPECT_ERROR(ledger.log_frame({}, {.memo = std::span<const std::byte>(before)}),
+               "invalid_argument", "memo must be left out");
   EXPECT_EQ(ledger.state(), before);
   ledger.decide(0);
   EXPECT_ERROR(ledger.contribute("ann", kOneEntry), "invalid_argument",
@@ -484,7 +484,7 @@ TEST(PeopleLedger, goes_back_to_a_state_and_forgets_what_came_after) {
   ledger.restore(state);
   PeopleLedger fresh(how, people_ledger_options());
   fresh.restore(state);
-  EXPECT_EQ(ledger.log_frame({}).bytes, fresh.log_frame({}).bytes);
+  EXPECT_EQ(ledger.log_frame(Ledger::LogTag{}).bytes, fresh.log_frame(Ledger::LogTag{}).bytes);
   EXPECT_EQ(ledger.state(), state);
   EXPECT_EQ(ledger.num_contributions(), 1);
   EXPECT_TRUE(ledger.contribute("bob", kOneEntry));

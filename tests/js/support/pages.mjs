@@ -2,9 +2,9 @@
 
 // Pages of the documentation with runnable programs, the programs, and their expected output.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { root } from './consumer.mjs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { cli, consumerWith, installed, root } from './consumer.mjs';
 
 /** README and guides. */
 export const guides = [
@@ -27,6 +27,20 @@ export function programs(text) {
     else found.at(-1).output = code;
   }
   return found;
+}
+
+/**
+ * Makes a folder for programs of pages, with the package, its example tables, TensorFlow.js and an
+ * `npx` for the command. The caller removes it.
+ */
+export function programFolder() {
+  const folder = consumerWith('@tensorflow');
+  symlinkSync(join(installed, 'examples'), join(folder, 'examples'));
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/npx'), `#!/bin/sh\nshift\nexec '${cli}' "$@"\n`);
+  chmodSync(join(folder, 'bin/npx'), 0o755);
+  const env = { ...process.env, PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}` };
+  return { folder, env };
 }
 
 const masked = (text) => text.replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, '#');

@@ -62,6 +62,11 @@ export function requireCount(where: Where, name: string, value: unknown, most: n
   return value;
 }
 
+/** True for a Uint8Array of any realm. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
+}
+
 /**
  * Reads the own enumerable properties of an options object, each once. Unknown keys are refused,
  * and so are known ones that are not own properties: a misspelt or an inherited `neighbours` must

@@ -349,10 +349,13 @@ interface CoreFunctions {
   ledgerState: [[id: number], Uint8Array];
   /** Returns the tag of the bytes that a log follows. */
   ledgerLogTag: [[id: number, base: Uint8Array], Uint8Array];
-  /** Returns the unacknowledged decisions as bytes to append, and the next tag. */
+  /**
+   * Returns unacknowledged decisions, at most `maxSteps`, as bytes to append; the next tag; and how
+   * many they are.
+   */
   ledgerLogFrame: [
-    [id: number, before: Uint8Array, memo: Uint8Array | undefined],
-    { bytes: Uint8Array; tag: Uint8Array },
+    [id: number, before: Uint8Array, memo: Uint8Array | undefined, maxSteps: number],
+    { bytes: Uint8Array; tag: Uint8Array; numSteps: number },
   ];
   ledgerReplay: [
     [id: number, log: Uint8Array, before: Uint8Array, position: number],

@@ -59,6 +59,11 @@ export class DpError extends Error implements Refusal {
   declare readonly parameter?: string;
   declare readonly constraint?: string;
   declare readonly value?: string;
+  /**
+   * With `store_failed`, `store_in_use` or `disposed`, the step that a call of a ledger has decided:
+   * ask for it again by this index. Left out if the call did nothing.
+   */
+  declare readonly step?: number;
 
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -126,6 +131,14 @@ export function told(
 ): RefusalError {
   if (error.call === undefined) return error; // The instance stopped; the call is not at fault.
   return makeError(error.code, {}, { ...refusalOf(error), ...as }, error.cause);
+}
+
+const OF_STORES: readonly unknown[] = ['store_failed', 'store_in_use', 'disposed'] satisfies ErrorCode[];
+
+/** Adds the step that a call has decided to an error of its store. */
+export function ofStep(error: unknown, step: number | undefined): unknown {
+  const isOfStore = OF_STORES.includes((error as Partial<RefusalError> | undefined)?.code);
+  return isOfStore && step !== undefined ? Object.assign(error as object, { step }) : error;
 }
 
 /** Calls `act`; its errors name `where` as the place. */

@@ -2,14 +2,19 @@
 
 // Stores the decisions of a ledger: appended if the store can append, else all of them at once.
 
+import { Turns } from '../shared/turns.js';
 import type { Core } from '../core/core.js';
-import type { ReleaseStore } from '../types/all.js';
+import type { LeasedStore } from './leased-store.js';
 import { pack, packBase, packLog, type Stored } from './stored.js';
 
 /** A log shorter than this, about 1024 steps of one number, is not turned into a new base. */
 const LEAST_LOG_BYTES = 80 * 1024;
 /** A longer log is, once it has this many times the bytes of its base. */
 const LOG_BYTES_PER_BASE = 4;
+/** Number of entries in the steps of a frame, at most 92 KiB. A memo keeps its steps together. */
+const FRAME_ENTRIES = 2048;
+/** Bytes of a step in a frame of a ledger with this many entries. */
+const stepBytes = (dimension: number): number => (8 / 7) * (24 + 16 * dimension);
 
 /** A log that the next frame continues. */
 interface Log {
@@ -26,6 +31,7 @@ function logAfter(tag: Uint8Array, base: Uint8Array): Log {
 
 export interface JournalOptions extends Pick<Stored, 'store' | 'key' | 'memo' | 'log'> {
   core: Core;
+  dimension: number;
   /** Returns the ledger's handle; throws if it was disposed of. */
   ledger: () => number;
 }
@@ -35,8 +41,11 @@ export class Journal {
   private kept: Uint8Array | undefined;
   /** Undefined if the next decisions are stored together with all earlier ones. */
   private log: Log | undefined;
+  /** Set while a write is under way, and after one that failed: the memo to be stored. */
+  private behind: { memo: Uint8Array | undefined } | undefined;
   private readonly core: Core;
-  private readonly store: ReleaseStore;
+  private readonly store: LeasedStore;
+  private readonly turns = new Turns();
 
   /** Replays the part of the stored log that follows its base. */
   constructor(private readonly options: JournalOptions) {
@@ -58,45 +67,64 @@ export class Journal {
     return this.kept?.slice();
   }
 
-  /** True if the log should be turned into a new base. */
-  get isLong(): boolean {
-    return this.log !== undefined && this.log.numBytes >= this.log.most;
-  }
-
-  /** Stores unacknowledged decisions, and a memo if there is one, and acknowledges them. */
-  async write(memo: Uint8Array | undefined): Promise<void> {
-    const { core, store, options } = this;
-    const id = options.ledger();
-    const { decided } = core.call('ledgerSteps', id);
-    const next = memo ?? this.kept;
-    if (this.log && store.append) {
-      const { bytes, tag } = core.call('ledgerLogFrame', id, this.log.tag, memo);
-      await store.append(bytes);
-      this.log.tag = tag;
-      this.log.numBytes += bytes.length;
-    } else {
-      await this.replace(next);
-    }
-    this.kept = next;
-    core.call('ledgerAcknowledge', options.ledger(), decided);
+  /** Stores what an earlier write failed to store. */
+  async catchUp(): Promise<void> {
+    if (this.behind) await this.write(this.behind.memo);
   }
 
   /**
-   * Turns the log into a new base. If that fails, it is unknown what is stored, and the next
-   * release stores everything again.
+   * Stores unacknowledged decisions, and a memo if there is one, and acknowledges them. A log that
+   * would become too long is turned into a new base instead. If this fails, `catchUp` stores the
+   * same.
    */
-  async shorten(): Promise<void> {
-    this.log = undefined;
-    await this.replace(this.kept).catch(() => undefined);
+  async write(memo: Uint8Array | undefined): Promise<void> {
+    this.behind = { memo };
+    if (this.log && this.store.appends && !this.isTooLong(this.log)) await this.append(this.log, memo);
+    else await this.replace(memo ?? this.kept);
+    this.kept = memo ?? this.kept;
+    this.behind = undefined;
   }
 
+  private get numPending(): number {
+    const { decided, acknowledged } = this.core.call('ledgerSteps', this.options.ledger());
+    return decided - acknowledged;
+  }
+
+  private isTooLong({ numBytes, most }: Log): boolean {
+    return numBytes + this.numPending * stepBytes(this.options.dimension) >= most;
+  }
+
+  private async append(log: Log, memo: Uint8Array | undefined): Promise<void> {
+    const { core, options } = this;
+    const few = Math.max(1, Math.floor(FRAME_ENTRIES / options.dimension));
+    const maxSteps = memo ? Number.MAX_SAFE_INTEGER : few;
+    do {
+      const { bytes, tag, numSteps } = core.call('ledgerLogFrame', options.ledger(), log.tag, memo, maxSteps);
+      const { acknowledged } = core.call('ledgerSteps', options.ledger());
+      await this.store.append(bytes);
+      log.tag = tag;
+      log.numBytes += bytes.length;
+      core.call('ledgerAcknowledge', options.ledger(), acknowledged + numSteps);
+      await this.turns.pass();
+    } while (this.numPending > 0);
+  }
+
+  /** Stores everything. If that fails, it is unknown what is stored, so the next write does, too. */
   private async replace(memo: Uint8Array | undefined): Promise<void> {
     const { core, store, options } = this;
     const id = options.ledger();
+    this.log = undefined;
+    const { decided } = core.call('ledgerSteps', id);
     const base = packBase(memo, core.call('ledgerState', id));
-    if (!store.append) return store.save(pack(options.key, base));
-    const tag = core.call('ledgerLogTag', id, base);
-    await store.save(packLog(options.key, base));
-    this.log = logAfter(tag, base);
+    await this.turns.pass();
+    if (store.appends) {
+      const tag = core.call('ledgerLogTag', options.ledger(), base);
+      await this.turns.pass();
+      await store.save(packLog(options.key, base));
+      this.log = logAfter(tag, base);
+    } else {
+      await store.save(pack(options.key, base));
+    }
+    core.call('ledgerAcknowledge', options.ledger(), decided);
   }
 }

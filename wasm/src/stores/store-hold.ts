@@ -13,12 +13,30 @@ interface Holder {
   end: Promise<unknown> | undefined;
 }
 
-const HOLDERS: unique symbol = Symbol.for('dp-ftrl.holders') as never;
+/** The mark on a store; it stays, so that it also serves if the store is frozen later. */
+interface Mark {
+  holder: Holder | undefined;
+}
 
-/** One table for all entries and copies of the package, made by the first ledger. */
-function holders(): WeakMap<object, Holder> {
-  const host = globalThis as { [HOLDERS]?: WeakMap<object, Holder> };
-  return (host[HOLDERS] ??= new WeakMap<object, Holder>());
+/**
+ * Name of the mark. It is on the store itself, so that ledgers of other realms (frames, contexts of
+ * Node) and of other copies of the package see it.
+ */
+const MARK: unique symbol = Symbol.for('dp-ftrl.held') as never;
+const MARKS: unique symbol = Symbol.for('dp-ftrl.marks') as never;
+
+/** Marks of stores that cannot have one, such as frozen ones: one table for each realm. */
+function separateMarks(): WeakMap<object, Mark> {
+  const host = globalThis as { [MARKS]?: WeakMap<object, Mark> };
+  return (host[MARKS] ??= new WeakMap<object, Mark>());
+}
+
+function markOf(store: ReleaseStore & { [MARK]?: Mark }): Mark {
+  const known = store[MARK] ?? separateMarks().get(store);
+  if (known) return known;
+  const mark: Mark = { holder: undefined };
+  if (!Reflect.defineProperty(store, MARK, { value: mark })) separateMarks().set(store, mark);
+  return mark;
 }
 
 /** The exclusive hold of a ledger on a store. */
@@ -31,19 +49,18 @@ export class StoreHold {
    * @throws DpError `store_in_use` while another ledger has the store.
    */
   static async take(where: Where, store: ReleaseStore): Promise<StoreHold> {
-    const all = holders();
+    const mark = markOf(store);
     for (;;) {
-      const other = all.get(store);
+      const other = mark.holder;
       if (other?.end) await other.end;
       else if (other && (!other.owner || other.owner.deref())) {
         const constraint = 'must not be in use';
         const value = 'one that another ledger has; dispose of that first';
         throw makeError('store_in_use', where, { parameter: 'store', constraint, value });
       }
-      if (all.get(store) !== other) continue; // Another one was faster.
-      const holder: Holder = { owner: undefined, end: undefined };
-      all.set(store, holder);
-      return new StoreHold(holder);
+      if (mark.holder !== other) continue; // Another one was faster.
+      mark.holder = { owner: undefined, end: undefined };
+      return new StoreHold(mark.holder);
     }
   }
 

@@ -5,11 +5,12 @@
 // begins with another word. In a store that appends, memo and state are the base of a log: a word
 // and the length of the base in 4 bytes follow the key, and the appended frames follow the base.
 
-import { wrongType, type Reader } from '../core/check.js';
+import { isBytes, wrongType, type Reader } from '../core/check.js';
 import { makeError, type Where } from '../core/errors.js';
 import { KEY_BYTES, keyFromEntropy } from '../core/key.js';
 import { joined } from '../shared/joined.js';
 import type { ReleaseStore } from '../types/all.js';
+import { LeasedStore } from './leased-store.js';
 import { StoreHold } from './store-hold.js';
 
 const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);
@@ -94,7 +95,7 @@ export function identityOf(commitment: Uint8Array): string {
 /** Reads the memo to keep with a state, if one is given. */
 export function readMemo(where: Where, memo: unknown): Uint8Array | undefined {
   if (memo === undefined) return undefined;
-  if (!(memo instanceof Uint8Array)) throw wrongType(where, 'memo', 'a Uint8Array', memo);
+  if (!isBytes(memo)) throw wrongType(where, 'memo', 'a Uint8Array', memo);
   return memo.slice();
 }
 
@@ -110,9 +111,12 @@ function readStore(reader: Reader): ReleaseStore {
   return given as ReleaseStore;
 }
 
+/** Options that say where a ledger is stored. */
+export const STORE_OPTIONS = ['store', 'mustExist'];
+
 /** Contents of a store, with a fresh key if it was empty. */
 export interface Stored {
-  store: ReleaseStore;
+  store: LeasedStore;
   /** Released by the owner when that is disposed of. */
   hold: StoreHold;
   /** Stored before everything else; zeros for a fixed seed. */
@@ -135,10 +139,12 @@ export async function openStored<O extends { insecureSeed: bigint | undefined },
   complete: O,
   make: Make<O, T>,
 ): Promise<T> {
-  const store = readStore(reader);
-  const hold = await StoreHold.take(reader.where, store);
+  const given = readStore(reader);
+  const mustExist = reader.flagOr('mustExist', false);
+  const hold = await StoreHold.take(reader.where, given);
   try {
-    const owner = await goOn(reader.where, { complete, store, hold, make });
+    const store = new LeasedStore(given, reader.where);
+    const owner = await goOn(reader.where, { complete, store, mustExist, hold, make });
     hold.give(owner);
     return owner;
   } catch (error) {
@@ -149,19 +155,24 @@ export async function openStored<O extends { insecureSeed: bigint | undefined },
 
 interface Opening<O, T> {
   complete: O;
-  store: ReleaseStore;
+  store: LeasedStore;
+  mustExist: boolean;
   hold: StoreHold;
   make: Make<O, T>;
 }
 
 async function goOn<O extends { insecureSeed: bigint | undefined }, T>(
   where: Where,
-  { complete, store, hold, make }: Opening<O, T>,
+  { complete, store, mustExist, hold, make }: Opening<O, T>,
 ): Promise<T> {
   const insecure = complete.insecureSeed !== undefined;
-  const bytes = (await store.load()) ?? undefined;
-  if (bytes !== undefined && !(bytes instanceof Uint8Array)) {
-    throw wrongType(where, 'store', 'one that loads a Uint8Array', bytes);
+  const bytes = await store.load();
+  if (bytes === undefined && mustExist) {
+    throw makeError('bad_state', where, {
+      parameter: 'store',
+      constraint: 'must hold a ledger, as {mustExist} demands',
+      value: 'an empty one: what it held was removed, or it is another store',
+    });
   }
   if (bytes !== undefined && bytes.length < KEY_BYTES) {
     throw makeError('bad_state', where, {

@@ -3,48 +3,80 @@
 // Running totals that survive restarts, and their storage.
 
 import type { Handle } from './instance.js';
-import type { PeopleNaming, PrefixSumOptions, PureSumOptions, Totals } from './sums.js';
+import type { PeopleNaming, PrefixSumOptions, PureSumOptions } from './sums.js';
+import type { Release, Totals } from './sums.js';
+
+/** Identifies the ledger that has loaded a store. It is compared by identity. */
+export type StoreLease = object;
 
 /**
  * Storage for the state of a ledger, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
  * (dp-ftrl/indexed-db). The stored bytes contain the key and the true sums, so they are as secret
  * as the records. A ledger has exclusive use of its store until it is disposed of; another ledger
- * is refused with `store_in_use`. Stores are identified by object identity, so do not wrap one
- * store in two objects.
+ * is refused with `store_in_use`.
+ *
+ * A ledger passes its lease to each of its calls. The lease of the last `load` is the only one that
+ * may write: a store that has another one refuses, so that of two ledgers on two wrappers of one
+ * store, only one continues. A wrapper passes the lease on.
  */
 export interface ReleaseStore {
-  /** Returns the bytes that were saved last, or undefined (or null) if none were ever saved. */
-  load(): Promise<Uint8Array | null | undefined>;
+  /**
+   * Returns the bytes that were saved last, or undefined (or null) if none were ever saved. From
+   * now on, `save` and `append` reject with every other lease.
+   */
+  load(lease?: StoreLease): Promise<Uint8Array | null | undefined>;
   /**
    * Replaces the bytes atomically. Resolves once they would survive a crash. Rejects without
-   * replacing anything if another writer has saved since `load`.
+   * replacing anything if another writer has saved since `load`, or loaded.
    */
-  save(bytes: Uint8Array): Promise<void>;
+  save(bytes: Uint8Array, lease?: StoreLease): Promise<void>;
   /**
    * Appends bytes to those saved or appended last; `load` returns all of them, concatenated.
    * Optional: with it, a release writes only what it adds; without it, ledgers save their whole
    * state again. Resolves once the bytes would survive a crash. After a crash, the remaining bytes
    * must be a prefix of them, or lack 512-byte sectors that read as zeros. Rejects without
-   * appending if another writer has saved or appended since; a store that cannot tell whether it
-   * appended the bytes rejects every later call.
+   * appending if another writer has saved or appended since, or loaded; a store that cannot tell
+   * whether it appended the bytes rejects every later call.
    */
-  append?(bytes: Uint8Array): Promise<void>;
+  append?(bytes: Uint8Array, lease?: StoreLease): Promise<void>;
   /** Releases the storage once a pending save has settled; `save` rejects from then on. */
   close(): Promise<void>;
 }
 
-export interface LedgerOptions extends PrefixSumOptions {
+/** Options that say where a ledger is stored. */
+export interface StoreOptions {
   store: ReleaseStore;
+  /**
+   * True for a ledger that was begun before: an empty store is refused with `bad_state`, because a
+   * ledger that begins anew releases the same steps a second time. Default false.
+   */
+  mustExist?: boolean;
 }
 
+export interface LedgerOptions extends PrefixSumOptions, StoreOptions {}
+
 /** Options of a ledger of pure-DP totals (delta = 0). */
-export interface PureLedgerOptions extends PureSumOptions {
-  store: ReleaseStore;
-}
+export interface PureLedgerOptions extends PureSumOptions, StoreOptions {}
+
+/** Private running totals of consecutive steps of a ledger, concatenated. */
+export type Releases = Float64Array & {
+  /** 0-based step of the first total. */
+  readonly firstStep: number;
+};
 
 /**
  * A private running total that survives restarts. Each step is only ever released for one record,
  * and a release is stored before it is returned.
+ *
+ * Calls take their turn. A release without an index takes the step that is open then, so any number
+ * of them may overlap. With an index, a call is a repeat that never counts twice: `step` and
+ * `firstStep` are 0-based and at most the ledger's `step`; the same records give the same totals
+ * again, and others are refused with code `already_released`. An undefined index is one left out.
+ *
+ * If the store fails, the step is decided all the same, and cannot be withdrawn: the next call, of
+ * whatever kind, stores it first, and fails alike until that works. The error, of code
+ * `store_failed`, has the `step` that its call has decided, or none if the call did nothing: so
+ * `release(error.step, record)` is always right, and makes nothing twice.
  */
 export interface ReleaseLedger
   extends Handle,
@@ -52,28 +84,27 @@ export interface ReleaseLedger
     Pick<Totals, 'stddev' | 'halfWidth'> {
   /** Index of the next step to be released. */
   readonly step: number;
+  /** Takes one record as a step, and returns the private running total after it. */
+  release(record: ArrayLike<number>): Promise<Release>;
+  release(step: number | undefined, record: ArrayLike<number>): Promise<Release>;
   /**
-   * Returns the private running total after a 0-based step, at most the ledger's `step`. Calling it
-   * again with the same record returns the same total; with another record it rejects with code
-   * `already_released`.
+   * Takes `records.length / dimension` records as so many steps. They are stored in parts of
+   * bounded size; after a crash, the first of them may be there.
    */
-  release(step: number, record: ArrayLike<number>): Promise<Float64Array>;
+  releaseMany(records: ArrayLike<number>): Promise<Releases>;
+  releaseMany(firstStep: number | undefined, records: ArrayLike<number>): Promise<Releases>;
   /**
-   * Does the same for `records.length / dimension` steps from `firstStep` on, with one write to the
-   * store.
+   * Releases steps with any number of contributions. `steps` holds the contributions to each step,
+   * concatenated, `dimension` entries each. Each is clipped separately, so add up one person's
+   * contributions to a step beforehand. `memo` is stored atomically with them; if there are no
+   * steps, only the memo and the key are stored.
    */
-  releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array>;
-  /**
-   * Does the same for steps with any number of contributions. `steps` holds the contributions to
-   * each step, concatenated, `dimension` entries each. Each is clipped separately, so add up one
-   * person's contributions to a step beforehand. `memo` is stored atomically with them; if there
-   * are no steps, only the memo and the key are stored.
-   */
+  releaseSteps(steps: readonly ArrayLike<number>[], memo?: Uint8Array | undefined): Promise<Releases>;
   releaseSteps(
-    firstStep: number,
+    firstStep: number | undefined,
     steps: readonly ArrayLike<number>[],
-    memo?: Uint8Array,
-  ): Promise<Float64Array>;
+    memo?: Uint8Array | undefined,
+  ): Promise<Releases>;
   /** The memo stored last with `releaseSteps`; as secret as the rest of the state. */
   readonly memo: Uint8Array | undefined;
   /** 32 hexadecimal digits that identify the key and reveal nothing about it. */
@@ -122,12 +153,13 @@ export interface PeopleLedger
    */
   contribute(people: string | ArrayLike<string>, records: ArrayLike<number>): Promise<void>;
   /**
-   * Ends the step if it is the open one, and returns the private running total after it. For an
-   * earlier step, returns the same total as before.
+   * Ends the open step, and returns the private running total after it. With the index of an
+   * earlier step, returns the same total as before; see `ReleaseLedger` for turns and failures.
    */
-  release(step: number): Promise<Float64Array>;
-  /** Does the same for `numSteps` steps from `firstStep` on, with one write to the store. */
-  releaseMany(firstStep: number, numSteps: number): Promise<Float64Array>;
+  release(step?: number): Promise<Release>;
+  /** Does the same for `numSteps` steps, from the open one or from `firstStep` on. */
+  releaseMany(numSteps: number): Promise<Releases>;
+  releaseMany(firstStep: number | undefined, numSteps: number): Promise<Releases>;
   /** 32 hexadecimal digits that identify the key and reveal nothing about it. */
   readonly identity: string;
 }

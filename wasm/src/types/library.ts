@@ -277,7 +277,8 @@ export interface DpFtrl {
    * const dp = await load();
    * const target = { numSteps: 1000, epsilon: 1, delta: 1e-6, clipNorm: 1 };
    * const sums = dp.prefixSum({ mechanism: 'honaker', dimension: 2, ...target });
-   * console.log(sums.release([0.6, 0.8]), sums.stddev(0));
+   * const total = sums.release([0.6, 0.8]);
+   * console.log(total, total.stddev);
    * const out = new Float64Array(4);
    * sums.releaseMany(Float64Array.of(1, 0, 0, 1), out); // two records at once
    * sums.dispose();
@@ -535,7 +536,7 @@ export interface DpFtrl {
    * const store = await FileStore.open('year.state');
    * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, clipNorm: 1 };
    * const visits = await dp.ledger({ mechanism: 'tree', ...target, store });
-   * console.log(await visits.release(visits.step, [1]));
+   * console.log(await visits.release([1]));
    * visits.dispose();
    * await store.close();
    * ```
@@ -555,7 +556,7 @@ export interface DpFtrl {
    * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, participation };
    * const visitors = await dp.peopleLedger({ ...target, store });
    * await visitors.contribute('ann', [1]); // on disk
-   * console.log(await visitors.release(visitors.step));
+   * console.log(await visitors.release());
    * visitors.dispose();
    * await store.close();
    * ```
@@ -650,7 +651,7 @@ export interface DpFtrl {
    * const target = { numSteps: 365, epsilon: 1, delta: 1e-6 };
    * const what = { statistic: 'moments', ranges: [[0, 100]] };
    * const ages = await dp.statisticLedger({ ...what, ...target, store });
-   * const [today] = await ages.releaseSteps(ages.step, [[37, 42, 35]]);
+   * const [today] = await ages.releaseSteps([[37, 42, 35]]);
    * console.log(today.mean[0].value);
    * ages.dispose();
    * await store.close();
@@ -674,7 +675,7 @@ export interface DpFtrl {
    * const what = { statistic: 'histogram', categories: ['tea', 'coffee'] };
    * const drinks = await dp.peopleStatisticLedger({ ...what, ...target, store });
    * await drinks.contribute(['ann', 'bob'], ['tea', 'coffee']); // on disk
-   * const { count } = await drinks.release(drinks.step);
+   * const { count } = await drinks.release();
    * console.log(count[0].value, drinks.numContributions);
    * drinks.dispose();
    * await store.close();

@@ -4,7 +4,7 @@
 
 import type { Certificate } from './certificate.js';
 import type { Handle } from './instance.js';
-import type { PeopleLedger, PeopleLedgerOptions, ReleaseStore } from './ledger.js';
+import type { PeopleLedger, PeopleLedgerOptions, StoreOptions } from './ledger.js';
 import type { MechanismName, MechanismOptions, Workload } from './mechanism.js';
 import type { PrefixSumOptions } from './sums.js';
 import type { SimultaneousError, UnitError, UnitErrorOptions } from './unit-error.js';
@@ -77,17 +77,11 @@ export interface SumsOptions extends Omit<CommonOptions, 'workload'> {
   clipNorm?: number;
 }
 
-export interface StatisticLedgerOptions extends StatisticOptions {
-  store: ReleaseStore;
-}
+export interface StatisticLedgerOptions extends StatisticOptions, StoreOptions {}
 
-export interface HistogramLedgerOptions extends HistogramOptions {
-  store: ReleaseStore;
-}
+export interface HistogramLedgerOptions extends HistogramOptions, StoreOptions {}
 
-export interface SumsLedgerOptions extends SumsOptions {
-  store: ReleaseStore;
-}
+export interface SumsLedgerOptions extends SumsOptions, StoreOptions {}
 
 export interface PeopleStatisticLedgerOptions
   extends StatisticLedgerOptions,
@@ -308,13 +302,16 @@ export interface StatisticLedger<
   /** Index of the next step to be released. */
   readonly step: number;
   /** As `ReleaseLedger.release`. */
-  release(step: number, record: One): Promise<Reading>;
-  releaseMany(firstStep: number, records: Many): Promise<Reading[]>;
+  release(record: One): Promise<Reading>;
+  release(step: number | undefined, record: One): Promise<Reading>;
+  releaseMany(records: Many): Promise<Reading[]>;
+  releaseMany(firstStep: number | undefined, records: Many): Promise<Reading[]>;
   /** Releases steps with any number of records each, as `ReleaseLedger.releaseSteps`. */
+  releaseSteps(steps: readonly Many[], memo?: Uint8Array | undefined): Promise<Reading[]>;
   releaseSteps(
-    firstStep: number,
+    firstStep: number | undefined,
     steps: readonly Many[],
-    memo?: Uint8Array,
+    memo?: Uint8Array | undefined,
   ): Promise<Reading[]>;
   readonly memo: Uint8Array | undefined;
   readonly identity: string;
@@ -345,8 +342,9 @@ export interface PeopleStatisticLedger<Many = ArrayLike<number>, Reading = Momen
    */
   contribute(people: string | ArrayLike<string>, records: Many): Promise<void>;
   /** As `PeopleLedger.release`. */
-  release(step: number): Promise<Reading>;
-  releaseMany(firstStep: number, numSteps: number): Promise<Reading[]>;
+  release(step?: number): Promise<Reading>;
+  releaseMany(numSteps: number): Promise<Reading[]>;
+  releaseMany(firstStep: number | undefined, numSteps: number): Promise<Reading[]>;
 }
 
 /** Private counts of the categories of people's records that survive restarts. */

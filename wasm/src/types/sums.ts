@@ -86,6 +86,14 @@ export interface NoiseProbability {
   probability: number;
 }
 
+/** The private running total after one step. */
+export type Release = Float64Array & {
+  /** 0-based step of the total. */
+  readonly step: number;
+  /** The standard deviation of the noise in it: that of `stddev(step)`. */
+  readonly stddev: number;
+};
+
 /**
  * Private running totals of records or of people's contributions. With another `workload`, its sums
  * instead, such as those of the last `window` steps, or decaying ones.
@@ -128,7 +136,9 @@ export interface Totals extends Handle {
 /** A private running total of a stream of records. */
 export interface PrefixSum extends Totals {
   /** Takes one record as a step and returns the private running total. */
-  release(record: ArrayLike<number>, out?: Float64Array): Float64Array;
+  release(record: ArrayLike<number>): Release;
+  /** Writes the total into an array; ask `stddev` about the noise in it. */
+  release(record: ArrayLike<number>, out: Float64Array | undefined): Float64Array;
   /**
    * Takes `records.length / dimension` records, row after row, and returns as many totals. If a
    * record is refused, the error's `released` holds the totals of the records before it.

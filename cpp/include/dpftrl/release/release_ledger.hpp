@@ -21,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,16 +74,21 @@ class Ledger {
 
   struct LogPart {
     std::vector<std::byte> bytes;
-    LogTag tag;  ///< of these bytes and everything before them
+    LogTag tag;              ///< of these bytes and everything before them
+    std::int64_t num_steps;  ///< that the bytes record
   };
-  /// Returns bytes that record the decisions since the last acknowledged one, to be appended to the
-  /// bytes whose tag is `before`. They contain the sums of their steps and are as secret as the
-  /// records. Sync each frame before appending the next, so that a crash can truncate only the last
-  /// one.
-  /// @param memo  stored with them, if given.
+  static constexpr std::int64_t kAllSteps = std::numeric_limits<std::int64_t>::max();
+  struct FrameOptions {
+    std::optional<std::span<const std::byte>> memo = {};  ///< stored with the steps
+    std::int64_t max_steps = kAllSteps;                   ///< at least 1
+  };
+  /// Returns bytes that record the decisions since the last acknowledged one, or the first
+  /// max_steps of them, to be appended to the bytes whose tag is `before`. They contain the sums of
+  /// their steps and are as secret as the records. Sync each frame and acknowledge its steps before
+  /// appending the next, so that a crash can truncate only the last one.
   /// @cost  8/7 of 40 bytes, the memo, and 24 + 16 dimension() bytes per step.
-  virtual LogPart log_frame(const LogTag& before,
-                            std::optional<std::span<const std::byte>> memo = {});
+  virtual LogPart log_frame(const LogTag& before, const FrameOptions& options);
+  LogPart log_frame(const LogTag& before) { return log_frame(before, FrameOptions{}); }
 
   struct LogEnd {
     LogTag tag;        ///< of the last whole frame
@@ -169,7 +175,7 @@ class Ledger {
   std::array<std::byte, 64> secret_;  ///< of the codes
   std::vector<Code> codes_;           ///< of the records, one per step
   std::vector<double> releases_;      ///< dimension() per step
-  std::vector<Pending> pending_;      ///< from step num_acknowledged_ on
+  std::vector<Pending> pending_;      ///< ends with the steps from num_acknowledged_ on
   std::int64_t num_acknowledged_ = 0;
 };
 
@@ -262,9 +268,9 @@ class PeopleLedger : public Ledger {
   std::vector<std::byte> state() override;
   /// See Ledger::log_frame; a frame has the changed parts of the open step, 16 + 8 dimension()
   /// bytes per person, and 16 bytes.
-  /// @param memo  must be omitted; the ledger uses the memo itself.
-  LogPart log_frame(const LogTag& before,
-                    std::optional<std::span<const std::byte>> memo = {}) override;
+  /// The memo must be omitted, because the ledger uses it itself.
+  using Ledger::log_frame;
+  LogPart log_frame(const LogTag& before, const FrameOptions& options) override;
   /// Also acknowledges contributions, unless some came after the last state() or log_frame(); then
   /// the next frame has all of them again.
   void acknowledge(std::int64_t num_steps) override;

@@ -3,12 +3,14 @@
 // Learners of any model that outlive the process. The ledger keeps the private sums of gradients,
 // from which alone the weights follow.
 
+import { requireCount } from '../../core/check.js';
 import { given } from '../../core/given.js';
-import { DpError, makeError } from '../../core/errors.js';
+import { DpError, makeError, ofStep } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { GradientLearnerLedger } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { openLedger, type CoreReleaseLedger } from '../sums/ledger.js';
+import { indexed, openLedger, type CoreReleaseLedger } from '../sums/ledger.js';
+import { STORE_OPTIONS } from '../../stores/stored.js';
 import { CLIPPING_LEARNER_OPTIONS, makeCourse, readGradients, readPlan } from './gradient-learner.js';
 import type { Course, GradientPlan } from './gradient-learner.js';
 
@@ -64,6 +66,18 @@ function storedStart(memo: Uint8Array, plan: GradientPlan): Float64Array {
   return stored.start;
 }
 
+/** A course, and the number of steps that it has taken. */
+interface Weighed {
+  readonly course: Course;
+  step: number;
+}
+
+/** Takes a course up to a step of the ledger. */
+function reached(weighed: Weighed, ledger: CoreReleaseLedger, end: number, where: string): Weighed {
+  while (weighed.step < end) weighed.course.reach(where, ledger.released(weighed.step++, 1));
+  return weighed;
+}
+
 /** Declares the facts, which the constructor copies unchanged. */
 interface CoreGradientLearnerLedger
   extends Pick<
@@ -76,12 +90,15 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
   declare readonly [Symbol.dispose]: () => void;
   /** Chain of the updates, which run one after the other in the order of the calls. */
   private last: Promise<unknown> = Promise.resolve();
+  private readonly weighed: Weighed;
 
+  /** @param begin  returns the course before the first step. */
   constructor(
     private readonly ledger: CoreReleaseLedger,
-    private readonly course: Course,
+    private readonly begin: () => Course,
     { batchSize, rule }: GradientPlan,
   ) {
+    this.weighed = reached({ course: begin(), step: 0 }, ledger, ledger.step, WHERE);
     const { certificate, dimension, numSteps, grid, insecure } = ledger;
     Object.assign(this, { certificate, dimension, numSteps, batchSize, rule, grid, insecure });
     if (typeof Symbol.dispose === 'symbol') {
@@ -99,12 +116,13 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
 
   weights(): Float64Array {
     if (this.disposed) throw new DpError('disposed', `this ${KIND} was disposed of`);
-    return this.course.weights();
+    return this.weighed.course.weights();
   }
 
-  async update(gradients: ArrayLike<number>): Promise<Float64Array> {
+  async update(...args: [ArrayLike<number>] | [number | undefined, ArrayLike<number>]): Promise<Float64Array> {
+    const [step, gradients] = indexed<[unknown]>(args, args.length > 1);
     const values = readGradients('update', gradients, this.dimension);
-    const result = this.last.then(() => this.take(values.slice()));
+    const result = this.last.then(() => this.take(step, values));
     this.last = result.catch(() => undefined);
     return result;
   }
@@ -113,15 +131,26 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
     this.ledger.dispose();
   }
 
-  private async take(gradients: Float64Array): Promise<Float64Array> {
-    const { step, numSteps } = this;
+  private async take(given: number | undefined, gradients: Float64Array): Promise<Float64Array> {
+    const where = 'update';
+    const { ledger, weighed, numSteps } = this;
+    if (given !== undefined) requireCount(where, 'step', given, numSteps - 1);
+    // Stores what an earlier update failed to store, and takes it into the weights.
+    await ledger.releaseSteps([]).catch((error: unknown) => {
+      throw ofStep(error, given);
+    });
+    reached(weighed, ledger, this.step, where);
     // Checked first: otherwise a further step would be spent for nothing.
-    this.course.requireFinite('update');
-    if (step >= numSteps) {
+    weighed.course.requireFinite(where);
+    if (given !== undefined) requireCount(where, 'step', given, this.step);
+    else if (this.step >= numSteps) {
       const constraint = `must be below the horizon ${numSteps}`;
-      throw makeError('past_horizon', 'update', { parameter: 'step', constraint, value: String(step) });
+      throw makeError('past_horizon', where, { parameter: 'step', constraint, value: String(this.step) });
     }
-    return this.course.reach('update', await this.ledger.releaseSteps(step, [gradients]));
+    const { firstStep } = await ledger.releaseSteps(given, [gradients]);
+    reached(weighed, ledger, this.step, where);
+    if (firstStep === this.step - 1) return this.weights();
+    return reached({ course: this.begin(), step: 0 }, ledger, firstStep + 1, where).course.weights();
   }
 }
 
@@ -130,16 +159,15 @@ async function resumed(instance: Instance, ledger: CoreReleaseLedger, plan: Grad
   const { memo, step } = ledger;
   if (memo === undefined && step === 0) await ledger.releaseSteps(0, [], packPlan(plan));
   const start = storedStart(ledger.memo ?? new Uint8Array(), plan);
-  const course = makeCourse(instance.core, { ...plan, start }, ledger);
-  for (let t = 0; t < step; ++t) course.reach(WHERE, ledger.released(t, 1));
-  return new CoreGradientLearnerLedger(ledger, course, plan);
+  const begin = () => makeCourse(instance.core, { ...plan, start }, ledger);
+  return new CoreGradientLearnerLedger(ledger, begin, plan);
 }
 
 export async function makeGradientLearnerLedger(
   instance: Instance,
   options: unknown,
 ): Promise<GradientLearnerLedger> {
-  const reader = readOptions(WHERE, options, [...CLIPPING_LEARNER_OPTIONS, 'store']);
+  const reader = readOptions(WHERE, options, [...CLIPPING_LEARNER_OPTIONS, ...STORE_OPTIONS]);
   const plan = readPlan(reader, instance);
   const ledger = await openLedger(instance, reader, KIND);
   try {

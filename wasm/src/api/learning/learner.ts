@@ -2,7 +2,7 @@
 
 import { float64s, overwrite, writableLength, wrongType, type Reader } from '../../core/check.js';
 import type { CoreLearnerState, CorePrefixSum } from '../../core/core.js';
-import { makeError } from '../../core/errors.js';
+import { makeError, ofStep } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { ExampleHandle } from './example-handle.js';
 import { withKey } from '../../core/key.js';
@@ -10,7 +10,8 @@ import { LOSS_OPTIONS, readLearnerLoss, readPenalisedSteps, STEP_OPTIONS } from 
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism } from '../options.js';
 import { requireLength, withOwnLambda } from '../options.js';
 import { MODEL } from './model.js';
-import { identityOf, openStored, pack, packBase, readMemo, type Stored } from '../../stores/stored.js';
+import { identityOf, openStored, pack, packBase, readMemo } from '../../stores/stored.js';
+import { STORE_OPTIONS, type Stored } from '../../stores/stored.js';
 import { MODE_OPTIONS, readMode } from '../sums/totals.js';
 import type { BatchLoss, Certificate, LearnedModel, Learner } from '../../types/all.js';
 import type { LearnerLedger } from '../../types/all.js';
@@ -290,14 +291,19 @@ class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
 
   /**
    * First stores what an earlier call failed to store, then acts and stores the outcome. Nothing is
-   * returned before it is stored.
+   * returned before it is stored. An error of the store has the step of what was learned, if
+   * anything was.
    */
   private async stored<T>(act: () => T): Promise<T> {
     await this.save();
+    const { step } = this;
+    const before = this.place();
     try {
       return act();
     } finally {
-      await this.save();
+      await this.save().catch((error: unknown) => {
+        throw ofStep(error, this.place() === before ? undefined : step);
+      });
     }
   }
 
@@ -344,7 +350,7 @@ export function makeLearner(instance: Instance, options: unknown): Learner {
 
 export async function makeLearnerLedger(instance: Instance, options: unknown): Promise<LearnerLedger> {
   const where = 'learnerLedger';
-  const reader = readOptions(where, options, [...OPTIONS, 'store', 'memo']);
+  const reader = readOptions(where, options, [...OPTIONS, ...STORE_OPTIONS, 'memo']);
   const { complete, facts } = readLearner(reader, instance);
   const first = readMemo(where, reader.raw('memo'));
   return openStored(reader, complete, (given, stored) => {

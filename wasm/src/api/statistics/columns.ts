@@ -2,9 +2,10 @@
 
 // Turns records into the columns that are summed, and the sums into readings.
 
+import { Turns } from '../../shared/turns.js';
 import type { Core, CoreColumns, CorePrefixSum } from '../../core/core.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
-import type { Certificate, Estimate, Handle, Neighbours, Totals } from '../../types/all.js';
+import type { Certificate, Estimate, Handle, Neighbours, Releases, Totals } from '../../types/all.js';
 
 /** Number of values of an estimate as it crosses the boundary: value, low, high, stddev. */
 const ESTIMATE = 4;
@@ -16,6 +17,9 @@ function estimatesOf(numbers: Float64Array): Estimate[] {
     return { value: value!, low: low!, high: high!, stddev: stddev! };
   });
 }
+
+/** Number of readings that are made without a pause. */
+const SLICE_READINGS = 500;
 
 /** Options common to all statistics. */
 export interface Asked {
@@ -166,6 +170,19 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
       this.sums.stddev(firstStep + i),
     );
     return this.ownColumns.read(sums, stddevs, firstStep);
+  }
+
+  /** Does the same in slices, between which the event loop runs. */
+  protected async readings(sums: Releases): Promise<Reading[]> {
+    const { dimension } = this.ownColumns.made;
+    const turns = new Turns();
+    const all: Reading[] = [];
+    for (let begin = 0; begin < sums.length; begin += SLICE_READINGS * dimension) {
+      const slice = sums.subarray(begin, begin + SLICE_READINGS * dimension);
+      for (const reading of this.readingsOf(slice, sums.firstStep + begin / dimension)) all.push(reading);
+      await turns.pass();
+    }
+    return all;
   }
 }
 

@@ -13,6 +13,7 @@ import { openTotals } from '../sums/ledger.js';
 import { CorePeopleLedger, DURABLE } from '../sums/people-ledger.js';
 import { PEOPLE_OPTIONS, PeopleNames } from '../sums/people-names.js';
 import { requirePattern } from '../sums/people-sum.js';
+import { STORE_OPTIONS } from '../../stores/stored.js';
 import { headOf } from './about.js';
 import { StatisticHandle } from './columns.js';
 import { inGiven, readStatistic, statisticOptions } from './kinds.js';
@@ -36,12 +37,15 @@ class CorePeopleStatisticLedger<Reading> extends StatisticHandle<CorePeopleLedge
     return this.sums.contribute(people, columns);
   }
 
-  async release(step: number): Promise<Reading> {
-    return this.readingsOf(await this.sums.release(step), step)[0]!;
+  async release(step?: number): Promise<Reading> {
+    const total = await this.sums.release(step);
+    return this.readingsOf(total, total.step)[0]!;
   }
 
-  async releaseMany(firstStep: number, numSteps: number): Promise<Reading[]> {
-    return this.readingsOf(await this.sums.releaseMany(firstStep, numSteps), firstStep);
+  async releaseMany(
+    ...args: [numSteps: number] | [firstStep: number | undefined, numSteps: number]
+  ): Promise<Reading[]> {
+    return this.readings(await this.sums.releaseMany(...args));
   }
 }
 
@@ -55,7 +59,8 @@ export async function makePeopleStatisticLedger(
   const reader = readOptions(where, options, [
     ...statisticOptions(),
     ...PEOPLE_OPTIONS,
-    ...['store', 'durable'],
+    ...STORE_OPTIONS,
+    'durable',
   ]);
   const { columns, complete } = readStatistic(instance, reader);
   const { about } = columns;

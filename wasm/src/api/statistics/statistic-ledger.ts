@@ -6,10 +6,10 @@ import { wrongType } from '../../core/check.js';
 import { makeError, told, type RefusalError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { joined } from '../../shared/joined.js';
-import { readMemo } from '../../stores/stored.js';
+import { readMemo, STORE_OPTIONS } from '../../stores/stored.js';
 import type { HistogramLedger, StatisticLedger, SumsLedger } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { openLedgerOf, type CoreReleaseLedger } from '../sums/ledger.js';
+import { hasFirstStep, indexed, openLedgerOf, type CoreReleaseLedger } from '../sums/ledger.js';
 import { headOf } from './about.js';
 import { StatisticHandle, type Columns } from './columns.js';
 import { inGiven, readStatistic, statisticOptions } from './kinds.js';
@@ -42,34 +42,38 @@ class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Re
     return own?.length ? own : undefined;
   }
 
-  async release(step: number, record: unknown): Promise<Reading> {
+  async release(...args: [unknown] | [number | undefined, unknown]): Promise<Reading> {
+    const [step, record] = indexed<[unknown]>(args, args.length > 1);
     const columns = this.columns.one('release', record);
-    return this.readingsOf(await this.sums.release(step, columns), step)[0]!;
+    const total = await this.sums.release(step, columns);
+    return this.readingsOf(total, total.step)[0]!;
   }
 
-  async releaseMany(firstStep: number, records: unknown): Promise<Reading[]> {
+  async releaseMany(...args: [unknown] | [number | undefined, unknown]): Promise<Reading[]> {
+    const [firstStep, records] = indexed<[unknown]>(args, args.length > 1);
     const columns = this.columns.many('releaseMany', 'records', records);
-    return this.readingsOf(await this.sums.releaseMany(firstStep, columns), firstStep);
+    return this.readings(await this.sums.releaseMany(firstStep, columns));
   }
 
   async releaseSteps(
-    firstStep: number,
-    steps: readonly unknown[],
-    memo?: Uint8Array,
+    ...args:
+      | [steps: readonly unknown[], memo?: Uint8Array | undefined]
+      | [firstStep: number | undefined, steps: readonly unknown[], memo?: Uint8Array | undefined]
   ): Promise<Reading[]> {
     const where = 'releaseSteps';
+    const [firstStep, steps, memo] = indexed<[unknown, unknown]>(args, hasFirstStep(args));
     if (!Array.isArray(steps)) throw wrongType(where, 'steps', 'an array', steps);
     const own = readMemo(where, memo);
     const columns = steps.map((records: unknown, i) => {
-      const place = { call: where, part: `step ${firstStep + i}` };
+      const part = firstStep === undefined ? `steps[${i}]` : `step ${firstStep + i}`;
       try {
         return this.columns.many(where, `steps[${i}]`, records);
       } catch (error) {
-        throw told(error as RefusalError, place);
+        throw told(error as RefusalError, { call: where, part });
       }
     });
     const kept = own && joined([this.head, own]);
-    return this.readingsOf(await this.sums.releaseSteps(firstStep, columns, kept), firstStep);
+    return this.readings(await this.sums.releaseSteps(firstStep, columns, kept));
   }
 
   /** Stores the description of a new state, and refuses a state with another one. */
@@ -89,7 +93,7 @@ export async function makeStatisticLedger(
   instance: Instance,
   options: unknown,
 ): Promise<Every> {
-  const reader = readOptions(WHERE, options, [...statisticOptions(), 'store']);
+  const reader = readOptions(WHERE, options, [...statisticOptions(), ...STORE_OPTIONS]);
   const { columns, complete } = readStatistic(instance, reader);
   let sums: CoreReleaseLedger;
   try {

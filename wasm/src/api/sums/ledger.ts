@@ -3,18 +3,21 @@
 // A running total whose state outlives the process. The core decides a step, a store saves it, and
 // only then is it returned.
 
-import { float64s, requireCount, wrongType, type Reader } from '../../core/check.js';
+import { float64s, requireCount, requireFinite, wrongType, type Reader } from '../../core/check.js';
+import { Turns } from '../../shared/turns.js';
 import type { CorePrefixSum } from '../../core/core.js';
-import { asErrorsOf } from '../../core/errors.js';
+import { asErrorsOf, makeError, ofStep } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
-import type { Certificate, NoiseProbability, ReleaseLedger } from '../../types/all.js';
+import type { Certificate, NoiseProbability, Release, ReleaseLedger } from '../../types/all.js';
+import type { Releases } from '../../types/all.js';
 import { Journal } from '../../stores/journal.js';
 import type { StoreHold } from '../../stores/store-hold.js';
-import { identityOf, openStored, readMemo, type Stored } from '../../stores/stored.js';
+import { identityOf, openStored, readMemo, STORE_OPTIONS, type Stored } from '../../stores/stored.js';
 import { countRecords, readOptions, requireLength } from '../options.js';
+import { asRelease, withFacts } from './release.js';
 import { halfWidthOf, readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
 
-export const LEDGER_OPTIONS = [...TOTALS_OPTIONS, 'store'];
+export const LEDGER_OPTIONS = [...TOTALS_OPTIONS, ...STORE_OPTIONS];
 
 export interface Made extends Stored {
   sums: CorePrefixSum;
@@ -23,11 +26,29 @@ export interface Made extends Stored {
 }
 
 /** Steps to decide, store and return. */
-interface Task {
-  firstStep: number;
+export interface Task {
+  /** Undefined for the step that is open when the turn of the task comes. */
+  firstStep: number | undefined;
   numSteps: number;
-  decide(): void;
+  /** Number of steps that are decided without a pause. */
+  sliceSteps: number;
+  /** Decides a slice of the steps, `from` to `to`, counted from the first. */
+  decide(firstStep: number, from: number, to: number): void;
   memo: Uint8Array | undefined;
+}
+
+/** Entries of a slice, whose noise takes some milliseconds. */
+export const SLICE_ENTRIES = 2048;
+
+/**
+ * Splits the arguments of a call that begins with the index of a step, unless it is left out; an
+ * undefined index is one that is left out.
+ */
+export function indexed<Rest extends unknown[]>(
+  args: readonly unknown[],
+  hasIndex: boolean,
+): [number | undefined, ...Rest] {
+  return (hasIndex ? args : [undefined, ...args]) as [number | undefined, ...Rest];
 }
 
 /** Base of ledgers: a core that decides, a journal, and the order of calls. */
@@ -38,8 +59,6 @@ export abstract class LedgerHandle extends CoreHandle {
   readonly insecure: boolean;
   readonly identity: string;
   protected readonly journal: Journal;
-  /** True if there are contributions that are not stored. */
-  protected waits = false;
   private readonly hold: StoreHold;
   private readonly key: Uint8Array<ArrayBuffer>;
   /** Chain of the calls, which run one after the other in the order in which they were made. */
@@ -92,19 +111,51 @@ export abstract class LedgerHandle extends CoreHandle {
     super.dispose();
   }
 
-  protected inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.last.then(act);
-    this.last = result.then(() => this.tidy()).catch(() => undefined);
+  /**
+   * Acts after all earlier calls, once what they failed to store is stored. An error of the store
+   * has the index of the step that this call is about, unless it is certain that the call did
+   * nothing.
+   *
+   * @param act  is passed a function to be called with the step, once it is decided.
+   */
+  protected inTurn<T>(act: (decided: (step: number) => void) => Promise<T>, given?: number): Promise<T> {
+    let step = given;
+    const result = this.last.then(async () => {
+      try {
+        await this.journal.catchUp();
+        return await act((decided) => (step = decided));
+      } catch (error) {
+        throw ofStep(error, step);
+      }
+    });
+    this.last = result.catch(() => undefined);
     return result;
   }
 
   /** Decides and stores steps when their turn comes, and returns their releases. */
-  protected async releases(where: string, task: Task, name = 'firstStep'): Promise<Float64Array> {
-    return this.inTurn(() => {
-      const { decided } = this.core.call('ledgerSteps', this.id);
-      requireCount(where, name, task.firstStep, Math.min(decided, this.numSteps - 1));
-      return this.commit(task);
-    });
+  protected async releases(where: string, task: Task, name = 'firstStep'): Promise<Releases> {
+    return this.inTurn(async (decided) => {
+      const { numSteps } = task;
+      const { decided: open } = this.core.call('ledgerSteps', this.id);
+      const most = Math.min(open, this.numSteps - 1);
+      const given = task.firstStep;
+      const firstStep = given === undefined ? open : requireCount(where, name, given, most);
+      if (numSteps > this.numSteps - firstStep) {
+        const constraint = `must be below the horizon ${this.numSteps}`;
+        const value = String(firstStep + numSteps - 1);
+        throw makeError('past_horizon', where, { parameter: 'step', constraint, value });
+      }
+      await this.decide(task, firstStep, decided);
+      const isMemoAlone = numSteps === 0 && task.memo !== undefined;
+      if (this.hasUnstoredSteps() || isMemoAlone) await this.journal.write(task.memo);
+      return withFacts(this.released(firstStep, numSteps), { firstStep });
+    }, task.firstStep);
+  }
+
+  /** Decides and stores one step, and returns its release. */
+  protected async releaseOne(where: string, task: Task): Promise<Release> {
+    const total = await this.releases(where, task, 'step');
+    return asRelease(total, total.firstStep, this.stddev(total.firstStep));
   }
 
   protected hasUnstoredSteps(): boolean {
@@ -112,23 +163,15 @@ export abstract class LedgerHandle extends CoreHandle {
     return decided > acknowledged;
   }
 
-  protected async write(memo?: Uint8Array): Promise<void> {
-    await this.journal.write(memo);
-    this.waits = false;
-  }
-
-  /** Shortens a long log, once the release has been returned. */
-  private async tidy(): Promise<void> {
-    if (this.waits || !this.journal.isLong) return;
-    await new Promise((resolve) => setTimeout(resolve));
-    if (!this.disposed) await this.journal.shorten();
-  }
-
-  private async commit({ firstStep, numSteps, decide, memo }: Task): Promise<Float64Array> {
-    decide();
-    const isMemoAlone = numSteps === 0 && memo !== undefined;
-    if (this.hasUnstoredSteps() || isMemoAlone) await this.write(memo);
-    return this.released(firstStep, numSteps);
+  private async decide(task: Task, firstStep: number, decided: (step: number) => void): Promise<void> {
+    const { numSteps, sliceSteps } = task;
+    const turns = new Turns();
+    for (let from = 0; from < numSteps; from += sliceSteps) {
+      void this.id;
+      task.decide(firstStep, from, Math.min(numSteps, from + sliceSteps));
+      decided(firstStep);
+      await turns.pass();
+    }
   }
 }
 
@@ -137,40 +180,59 @@ export class CoreReleaseLedger extends LedgerHandle implements ReleaseLedger {
     return this.journal.memo;
   }
 
-  async release(step: number, record: ArrayLike<number>): Promise<Float64Array> {
+  async release(...args: [ArrayLike<number>] | [number | undefined, ArrayLike<number>]): Promise<Release> {
+    const [step, record] = indexed<[unknown]>(args, args.length > 1);
     const values = float64s('release', 'record', record);
     requireLength('release', 'record', values.length, this.dimension);
-    return this.releases('release', this.ofRecords(step, values), 'step');
+    return this.releaseOne('release', this.ofRecords('release', step, values));
   }
 
-  async releaseMany(firstStep: number, records: ArrayLike<number>): Promise<Float64Array> {
-    const values = float64s('releaseMany', 'records', records);
-    countRecords('releaseMany', values, this.dimension);
-    return this.releases('releaseMany', this.ofRecords(firstStep, values));
+  async releaseMany(
+    ...args: [ArrayLike<number>] | [number | undefined, ArrayLike<number>]
+  ): Promise<Releases> {
+    const where = 'releaseMany';
+    const [firstStep, records] = indexed<[unknown]>(args, args.length > 1);
+    const values = float64s(where, 'records', records);
+    countRecords(where, values, this.dimension);
+    return this.releases(where, this.ofRecords(where, firstStep, values));
   }
 
-  private ofRecords(firstStep: number, values: Float64Array): Task {
-    const numSteps = values.length / this.dimension;
-    const decide = (): void => {
-      this.core.call('ledgerDecide', this.id, firstStep, values);
+  private ofRecords(where: string, firstStep: number | undefined, values: Float64Array): Task {
+    requireFinite(where, where === 'release' ? 'record' : 'records', values);
+    const { dimension } = this;
+    const decide = (first: number, from: number, to: number): void => {
+      const rows = values.subarray(from * dimension, to * dimension);
+      this.core.call('ledgerDecide', this.id, first + from, rows);
     };
-    return { firstStep, numSteps, decide, memo: undefined };
+    const sliceSteps = Math.max(1, Math.floor(SLICE_ENTRIES / dimension));
+    return { firstStep, numSteps: values.length / dimension, sliceSteps, decide, memo: undefined };
   }
 
   async releaseSteps(
-    firstStep: number,
-    steps: readonly ArrayLike<number>[],
-    memo?: Uint8Array,
-  ): Promise<Float64Array> {
+    ...args:
+      | [steps: readonly ArrayLike<number>[], memo?: Uint8Array | undefined]
+      | [firstStep: number | undefined, steps: readonly ArrayLike<number>[], memo?: Uint8Array | undefined]
+  ): Promise<Releases> {
     const where = 'releaseSteps';
+    const [firstStep, steps, memo] = indexed<[unknown, unknown]>(args, hasFirstStep(args));
     if (!Array.isArray(steps)) throw wrongType(where, 'steps', 'an array', steps);
     const kept = readMemo(where, memo);
-    const all = steps.map((step, i) => float64s(where, `steps[${i}]`, step));
-    const decide = (): void => {
-      all.forEach((step, i) => this.core.call('ledgerDecideStep', this.id, firstStep + i, step));
+    const all = steps.map((step, i) => {
+      const values = float64s(where, `steps[${i}]`, step);
+      requireFinite(where, `steps[${i}]`, values);
+      requireLength(where, `steps[${i}]`, values.length, values.length - (values.length % this.dimension));
+      return values;
+    });
+    const decide = (first: number, i: number): void => {
+      this.core.call('ledgerDecideStep', this.id, first + i, all[i]!);
     };
-    return this.releases(where, { firstStep, numSteps: all.length, decide, memo: kept });
+    return this.releases(where, { firstStep, numSteps: all.length, sliceSteps: 1, decide, memo: kept });
   }
+}
+
+/** True if the arguments of `releaseSteps` begin with an index, which may be undefined. */
+export function hasFirstStep(args: readonly unknown[]): boolean {
+  return args.length > 1 && !Array.isArray(args[0]);
 }
 
 /** Opens the store of these options, and makes a ledger from its contents. */

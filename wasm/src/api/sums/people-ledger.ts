@@ -4,9 +4,10 @@
 
 import { float64s, outOfRange, requireCount } from '../../core/check.js';
 import type { Instance } from '../../core/handle.js';
-import type { PeopleLedger } from '../../types/all.js';
+import type { PeopleLedger, Release, Releases } from '../../types/all.js';
 import { countRecords, readOptions } from '../options.js';
-import { LEDGER_OPTIONS, LedgerHandle, openTotals, type Made } from './ledger.js';
+import { indexed, LEDGER_OPTIONS, LedgerHandle, openTotals, SLICE_ENTRIES } from './ledger.js';
+import type { Made, Task } from './ledger.js';
 import { PEOPLE_OPTIONS, PeopleNames } from './people-names.js';
 import { requirePattern } from './people-sum.js';
 import { readTotals } from './totals.js';
@@ -41,33 +42,32 @@ export class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
     const names = this.how.names.read(where, people, values.length / this.dimension);
     const bad = names.findIndex((name) => HALF_OF_A_CHARACTER.test(name));
     if (bad >= 0) throw outOfRange(where, `people[${bad}]`, 'well-formed text', names[bad]);
-    return this.inTurn(() => this.take(names, values));
+    return this.inTurn(async (decided) => {
+      this.core.call('peopleLedgerContribute', this.id, names, values);
+      if (names.length === 0) return;
+      decided(this.step);
+      if (this.how.durable === 'contribution') await this.journal.write(undefined);
+    });
   }
 
-  async release(step: number): Promise<Float64Array> {
-    return this.ended('release', step, 1, 'step');
+  async release(step?: number): Promise<Release> {
+    return this.releaseOne('release', this.ending(step, 1));
   }
 
-  async releaseMany(firstStep: number, numSteps: number): Promise<Float64Array> {
+  async releaseMany(...args: [numSteps: number] | [firstStep: number | undefined, numSteps: number]): Promise<Releases> {
     const where = 'releaseMany';
-    requireCount(where, 'firstStep', firstStep, this.numSteps - 1);
-    requireCount(where, 'numSteps', numSteps, this.numSteps - firstStep);
-    return this.ended(where, firstStep, numSteps);
+    const [firstStep, numSteps] = indexed<[number]>(args, args.length > 1);
+    if (firstStep !== undefined) requireCount(where, 'firstStep', firstStep, this.numSteps - 1);
+    requireCount(where, 'numSteps', numSteps, this.numSteps - (firstStep ?? 0));
+    return this.releases(where, this.ending(firstStep, numSteps));
   }
 
-  private ended(where: string, firstStep: number, numSteps: number, name?: string): Promise<Float64Array> {
-    const decide = (): void => {
-      this.core.call('peopleLedgerDecide', this.id, firstStep, numSteps);
+  private ending(firstStep: number | undefined, numSteps: number): Task {
+    const decide = (first: number, from: number, to: number): void => {
+      this.core.call('peopleLedgerDecide', this.id, first + from, to - from);
     };
-    return this.releases(where, { firstStep, numSteps, decide, memo: undefined }, name);
-  }
-
-  private async take(names: string[], values: Float64Array): Promise<void> {
-    // A release that could not be stored is stored before others contribute.
-    if (this.hasUnstoredSteps()) await this.write();
-    this.core.call('peopleLedgerContribute', this.id, names, values);
-    this.waits ||= names.length > 0;
-    if (this.waits && this.how.durable === 'contribution') await this.write();
+    const sliceSteps = Math.max(1, Math.floor(SLICE_ENTRIES / this.dimension));
+    return { firstStep, numSteps, sliceSteps, decide, memo: undefined };
   }
 }
 

@@ -3,8 +3,9 @@
 import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
-import type { PrefixSum } from '../../types/all.js';
+import type { PrefixSum, Release } from '../../types/all.js';
 import { readOptions, requireLength } from '../options.js';
+import { asRelease } from './release.js';
 import { NoisyTotals, readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
 
 const NAMES = {
@@ -16,12 +17,16 @@ const NAMES = {
 } as const;
 
 class CorePrefixSumHandle extends NoisyTotals implements PrefixSum {
+  release(record: ArrayLike<number>): Release;
+  release(record: ArrayLike<number>, out: Float64Array | undefined): Float64Array;
   release(record: ArrayLike<number>, out?: Float64Array): Float64Array {
     const values = this.input('release', 'record', record, out);
     requireLength('release', 'record', values.length, this.dimension);
     this.requireOut('release', out, values.length);
     asErrorsOf('release', () => this.core.call('prefixSumRelease', this.id, values));
-    return this.handOut(values, out);
+    if (out !== undefined) return this.handOut(values, out);
+    const step = this.step - 1;
+    return asRelease(values, step, this.stddev(step));
   }
 
   releaseMany(records: ArrayLike<number>, out?: Float64Array): Float64Array {

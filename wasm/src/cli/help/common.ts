@@ -35,6 +35,7 @@ export const STATE = `\
                    as the rows. Columns are those of the first run, matched by name. With
                    --time-column a run ends its last bucket, that of its last row or of --to; rows
                    in a bucket already released are refused
+  --continue       with --state: refuses to begin, so that a FILE that was lost is noticed
   --first-step N   with --state: the input starts at step N, which is already released; the same
                    rows get the same releases again, and other rows are refused. Not with
                    --user-column, --time-column`;

@@ -118,6 +118,7 @@ ${STRATEGY}
                    that a run leaves unfilled continues in the next. A header without rows gives the
                    model again, and reports how many rows were learned from, also after a crash. Not
                    with --passes, --show-nonprivate
+  --continue       with --state: refuses to begin, so that a FILE that was lost is noticed
 ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
 ${MODE}

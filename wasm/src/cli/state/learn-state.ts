@@ -6,7 +6,8 @@ import type { DpFtrl, LearnerLedger, LearnerOptions, ModelInput } from '../../ty
 import { Misuse } from '../failure.js';
 import { columnList } from '../input/header.js';
 import type { Chosen } from '../options/strategy.js';
-import { inWords, memoOf, openStore, requireBudget, type StateSettings } from './state-file.js';
+import { inWords, memoOf, openStore, requireBudget, requireStored } from './state-file.js';
+import type { StateSettings } from './state-file.js';
 import { orderOf, sealed, unsealed } from './state-memo.js';
 import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
@@ -121,13 +122,14 @@ export class LearnerState implements PaidState {
 
   static async open(
     dp: DpFtrl,
-    { path, hasBudget }: StateSettings,
+    { path, mustExist, hasBudget }: StateSettings,
     { how, wanted }: { how: LearnerOptions; wanted: Begun },
   ): Promise<LearnerState> {
     const store = await openStore(path);
     let stored: Uint8Array | undefined;
     try {
       stored = await store.load();
+      requireStored(stored, mustExist);
       requireBudget(store, hasBudget);
       const { columns, inputs } = stored ? requireSame(stored, wanted) : wanted;
       const memo = sealed({ format: FORMAT, ...wanted });

@@ -18,6 +18,8 @@ export interface StateSettings {
   path: string;
   /** 0-based step of the first row; default: the first that was not released. */
   firstStep: number | undefined;
+  /** True if an earlier run must have made the file. */
+  mustExist: boolean;
   hasBudget: boolean;
 }
 
@@ -31,6 +33,7 @@ export function readState(args: Args): StateSettings | undefined {
   const step = args.count('first-step');
   if (path === undefined) {
     if (step !== undefined) throw new Misuse('--first-step goes with --state');
+    if (args.has('continue')) throw new Misuse('--continue goes with --state');
     return undefined;
   }
   if (args.has('show-nonprivate')) throw new Misuse('--state does not go with --show-nonprivate');
@@ -42,7 +45,7 @@ export function readState(args: Args): StateSettings | undefined {
     throw new Misuse('--state needs --steps, the horizon of all runs together');
   }
   const firstStep = step === undefined ? undefined : step - 1;
-  return { path, firstStep, hasBudget: args.has('budget') };
+  return { path, firstStep, mustExist: args.has('continue'), hasBudget: args.has('budget') };
 }
 
 /** Command of a state, by the first bytes and the kind of the core's checkpoint. */
@@ -75,6 +78,12 @@ export function memoOf(stored: Uint8Array, wanted: StateKind): Uint8Array | unde
   const other = statistic ?? kind;
   if (other !== undefined && other !== wanted) throw new Misuse(`it is of ${beginnerOf(other)}`);
   return own?.length ? own : undefined;
+}
+
+/** @throws Misuse if there is no state, but the run must continue one. */
+export function requireStored(stored: Uint8Array | undefined, mustExist: boolean): void {
+  if (stored !== undefined || !mustExist) return;
+  throw new Misuse('there is none to --continue, and a new one would release the rows again');
 }
 
 /** @throws Misuse for a run without the budget of its state, which could not detect old copies. */

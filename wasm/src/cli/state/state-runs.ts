@@ -56,27 +56,27 @@ function join(bytes: Uint8Array, runs: Runs | undefined): Uint8Array {
   return new Uint8Array(Buffer.concat([bytes, ...marks, MAGIC]));
 }
 
-/** A store that appends marks to the bytes that a ledger stores in a file. */
+/** A store that appends marks to the bytes that a ledger stores in a file. It reads the file once. */
 export class MarkedStore implements ReleaseStore {
+  private loaded: Promise<void> | undefined;
+  private bytes: Uint8Array | undefined;
   private known: Runs | undefined;
 
   constructor(private readonly file: FileStore) {}
 
-  /** Marks that were last loaded, or written by `mark`. */
+  /** Marks that were loaded, or written by `mark`. */
   get runs(): Runs | undefined {
     return this.known;
   }
 
   async load(): Promise<Uint8Array | undefined> {
-    const stored = await this.file.load();
-    if (stored === undefined) return undefined;
-    const { bytes, runs } = split(stored);
-    this.known = runs;
-    return bytes;
+    await (this.loaded ??= this.read());
+    return this.bytes;
   }
 
   async save(bytes: Uint8Array): Promise<void> {
     await this.file.save(join(bytes, this.known));
+    this.bytes = bytes;
   }
 
   /** Stores new marks; if nothing is stored yet, the first save includes them. */
@@ -88,5 +88,10 @@ export class MarkedStore implements ReleaseStore {
 
   async close(): Promise<void> {
     await this.file.close();
+  }
+
+  private async read(): Promise<void> {
+    const stored = await this.file.load();
+    if (stored !== undefined) ({ bytes: this.bytes, runs: this.known } = split(stored));
   }
 }

@@ -6,18 +6,24 @@ import type { Certificate, NoiseProbability, ReleaseLedger, ReleaseStore } from 
 import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../failure.js';
 import type { Known } from '../options/args.js';
-import { beginnerOf, inWords, memoOf, openStore, requireBudget } from './state-file.js';
+import { beginnerOf, inWords, memoOf, openStore, requireBudget, requireStored } from './state-file.js';
 import type { StateKind, StateSettings } from './state-file.js';
 import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
 import type { Continued, Memo } from './state-memo.js';
 import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
-export const STATE_OPTIONS: Known = { state: 'value', 'first-step': 'value' };
+export const STATE_OPTIONS: Known = { state: 'value', continue: 'flag', 'first-step': 'value' };
 
 /** Members of ledgers whose releases are rows of numbers, one per step. */
 export type StepLedger = Pick<ReleaseLedger, 'certificate' | 'dimension' | 'numSteps' | 'step'> &
-  Pick<ReleaseLedger, 'identity' | 'stddev' | 'releaseSteps' | 'dispose'> &
-  Partial<Pick<ReleaseLedger, 'halfWidth'>>;
+  Pick<ReleaseLedger, 'identity' | 'stddev' | 'dispose'> &
+  Partial<Pick<ReleaseLedger, 'halfWidth'>> & {
+    releaseSteps(
+      firstStep: number,
+      steps: readonly ArrayLike<number>[],
+      memo: Uint8Array,
+    ): Promise<Float64Array>;
+  };
 
 /** A release that is continued by the next run. */
 export interface Lasting {
@@ -33,11 +39,14 @@ export interface Lasting {
 interface Opening {
   stored: Uint8Array | undefined;
   store: MarkedStore;
+  mustExist: boolean;
   hasBudget: boolean;
 }
 
 /** Opens the ledger, which must have the same columns, persons and times if it was stored. */
-async function goOn({ kind, open, wanted }: Lasting, { stored, store, hasBudget }: Opening) {
+async function goOn({ kind, open, wanted }: Lasting, opening: Opening) {
+  const { stored, store, mustExist, hasBudget } = opening;
+  requireStored(stored, mustExist);
   requireBudget(store, hasBudget);
   const bytes = stored && memoOf(stored, kind);
   const memo = bytes && readMemo(bytes);
@@ -79,14 +88,14 @@ export class LedgerTotals implements PaidState {
   ) {}
 
   static async open(
-    { path, firstStep, hasBudget }: StateSettings,
+    { path, firstStep, mustExist, hasBudget }: StateSettings,
     lasting: Lasting,
   ): Promise<LedgerTotals> {
     const { wanted, isSeeded, fixed } = lasting;
     const store = await openStore(path);
     try {
       const stored = await store.load();
-      const opening = { stored, store, hasBudget };
+      const opening = { stored, store, mustExist, hasBudget };
       const { ledger, memo, columns, isNew } = await goOn(lasting, opening).catch((error: unknown) => {
         const options = `${FIXED}, ${fixed} or kind of participation`;
         throw inWords(error, path, { stored, isSeeded, options });

@@ -4,7 +4,7 @@
 
 import type { Certificate } from '../certificate.js';
 import type { Handle } from '../instance.js';
-import type { ReleaseStore } from '../ledger.js';
+import type { StoreOptions } from '../ledger.js';
 import type { MechanismOptions } from '../mechanism.js';
 
 export interface GradientLearnerOptions extends MechanismOptions {
@@ -86,10 +86,11 @@ export interface GradientLearner extends Handle {
   update(gradients?: ArrayLike<number>): Float64Array;
 }
 
-export interface GradientLearnerLedgerOptions extends Omit<GradientLearnerOptions, 'clipping'> {
+export interface GradientLearnerLedgerOptions
+  extends Omit<GradientLearnerOptions, 'clipping'>,
+    StoreOptions {
   /** Initial weights; a store that already holds a learner has its own. */
   start?: ArrayLike<number>;
-  store: ReleaseStore;
 }
 
 /**
@@ -101,11 +102,14 @@ export interface GradientLearnerLedger
   extends Handle,
     Omit<GradientLearner, keyof Handle | 'clipping' | 'contribute' | 'update'> {
   /**
-   * Ends the batch of step `step`, and returns the next weights. `gradients` are those of all its
-   * examples, concatenated; each is clipped. A refused call changes nothing. If storing fails, call
-   * it again with the same batch: another one is refused with code 'already_released', because the
-   * noise may be known. Fails with code 'bad_state' if weights overflow, now and whenever the store
-   * is opened: the rate was too large, and the steps are spent.
+   * Ends the batch of the open step, and returns the next weights. `gradients` are those of all its
+   * examples, concatenated; each is clipped. A refused call changes nothing. If storing fails, the
+   * step is decided all the same, and the next call stores it first; ask for it again by
+   * `update(error.step, gradients)`, which returns the weights after that step: other gradients are
+   * refused with code 'already_released', because the noise may be known. Fails with code
+   * 'bad_state' if weights overflow, now and whenever the store is opened: the rate was too large,
+   * and the steps are spent.
    */
   update(gradients: ArrayLike<number>): Promise<Float64Array>;
+  update(step: number | undefined, gradients: ArrayLike<number>): Promise<Float64Array>;
 }

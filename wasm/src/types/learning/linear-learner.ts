@@ -6,7 +6,7 @@ import type { Certificate, LatticeNoise } from '../certificate.js';
 import type { Handle } from '../instance.js';
 import type { BatchLoss, LossName, LossOptions, PenaltyOptions } from './loss.js';
 import type { LearnedModel } from './model.js';
-import type { ReleaseStore } from '../ledger.js';
+import type { StoreOptions } from '../ledger.js';
 import type { MechanismOptions } from '../mechanism.js';
 
 export interface LearnerOptions extends MechanismOptions, Omit<LossOptions, 'loss'> {
@@ -94,8 +94,7 @@ export interface Learner extends Handle {
   model(): LearnedModel;
 }
 
-export interface LearnerLedgerOptions extends LearnerOptions {
-  store: ReleaseStore;
+export interface LearnerLedgerOptions extends LearnerOptions, StoreOptions {
   /**
    * Bytes stored with a new state, such as the names of its features. A continued state keeps its
    * own, which the ledger returns as `memo`.

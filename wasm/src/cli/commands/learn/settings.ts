@@ -58,6 +58,7 @@ export const options: Known = {
   ...MISSING_OPTIONS,
   ...BUDGET_OPTIONS,
   state: 'value',
+  continue: 'flag',
   neighbours: 'value',
   ...MODE_OPTIONS,
   seed: 'value',

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Names of ledgers in a database. A number, an array or a date would be another ledger than its
+// text.
+
+import { wrongType } from '../core/check.js';
+import { makeError, type Where } from '../core/errors.js';
+
+const MOST = 200;
+
+/** Formats an array or a date for a message; undefined for anything else. */
+function textOf(value: unknown): string | undefined {
+  const isShown = Array.isArray(value) || value instanceof Date;
+  try {
+    return isShown ? JSON.stringify(value).slice(0, MOST) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Requires the name of a ledger. */
+export function readStoreName(where: Where, name: unknown): string {
+  if (typeof name !== 'string') {
+    const value = textOf(name);
+    if (value === undefined) throw wrongType(where, 'name', 'a string', name);
+    throw makeError('wrong_type', where, { parameter: 'name', constraint: 'must be a string', value });
+  }
+  if (name.length >= 1 && name.length <= MOST && !/[\0\p{Surrogate}]/u.test(name)) return name;
+  const constraint = `must have 1 to ${MOST} characters, none of them 0 or half a surrogate pair`;
+  const value = name.length > MOST ? `${name.length} characters` : JSON.stringify(name);
+  throw makeError('invalid_argument', where, { parameter: 'name', constraint, value });
+}
