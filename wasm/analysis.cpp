@@ -112,7 +112,7 @@ val compose(const std::string& account, const val& costs, double epsilon, double
   object.set("total", total);
   object.set("limit", limit);
   object.set("epsilon", spent);
-  object.set("fits", total <= limit);
+  object.set("fits", fits_limit({.total = total, .limit = limit}));
   return object;
 }
 

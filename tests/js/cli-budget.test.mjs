@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, runningOn } from './support/command.mjs';
-import { dpFtrl, dpFtrlProcess, importEntry } from './support/consumer.mjs';
+import { cli, dpFtrl, dpFtrlProcess, importEntry } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
@@ -44,7 +45,8 @@ test('budget: one release may spend all of it, and then none is left', async () 
   assert.deepEqual(kept, { epsilon: 1, delta: 1e-6 });
   assert.deepEqual([neighbours, unit, releases.length], ['zero-out', 'one row', 1]);
   assert.equal(spent.mu, muOf(1));
-  assert.ok(spent.epsilon >= 1 - 1e-12 && spent.epsilon <= 1 + 1e-12);
+  assert.ok(spent.epsilon >= 1 - 3e-12 && spent.epsilon <= 1);
+  assert.deepEqual([spent.pure, spent.delta], [0, 1e-6]);
   assert.deepEqual(Object.keys(releases[0]), [
     'when',
     'mu',
@@ -93,21 +95,25 @@ test('budget: every kind of release is charged its own cost, in either account',
   made.dispose();
   assert.ok(answered.mu <= mu && answered.mu >= mu * (1 - 1e-12));
   const pure = { mu: dp.pureMu(0.2), rho: dp.pureRho(0.2), epsilon: 0.2, delta: 0 };
+  const choice = { ...pure, rho: 0.2 ** 2 / 8 };
   const { limit: most } = dp.compose({ account: 'rho', costs: [], epsilon: 0.3, delta: 1e-6 });
   const discrete = { rho: most, epsilon: 0.3, delta: 1e-6 };
   const learn = ['learn', '--label', 'y', '--clip', '1', '--mechanism', 'tree', '--steps', '4'];
-  for (const account of ['mu', 'rho']) {
+  const files = ['mu', 'rho'].flatMap((account) => [[account, 0], [account, 1.5]]);
+  for (const [account, share] of files) {
     const path = freshPath();
-    const budget = ['--budget', path, '--budget-epsilon', '6', '--budget-delta', '1e-6', '--quiet'];
+    const most = ['--budget-epsilon', '7.5', '--budget-delta', '1e-6', '--budget-pure', String(share)];
+    const budget = ['--budget', path, ...most, '--quiet'];
     const costs = [];
+    const epsilons = [];
     for (const [args, cost] of [
       [[...sums, '--mechanism', 'tree', ...at(0.3, '1e-6')], gaussian],
       [[...sums, ...lattice, '--lattice-noise', 'rounded-gaussian', ...at(0.3, '1e-6')], gaussian],
       [[...sums, ...lattice, ...at(0.3, '1e-6')], discrete],
       [[...queries, ...at(0.3, '1e-6')], answered],
       [[...queries, ...at(0.2, '0')], pure],
-      [['choose', '--winner', ...counted, ...at(0.2)], pure],
-      [['choose', '--quantile', '1/2', ...counted, ...at(0.2)], pure],
+      [['choose', '--winner', ...counted, ...at(0.2)], choice],
+      [['choose', '--quantile', '1/2', ...counted, ...at(0.2)], choice],
       [[...learn, ...at(0.3, '1e-6')], gaussian],
       [[...sums, ...window, ...at(0.3, '1e-6')], gaussian],
       [[...sums, '--workload', 'prefix', ...window, ...at(0.3, '1e-6')], gaussian],
@@ -124,33 +130,41 @@ test('budget: every kind of release is charged its own cost, in either account',
       }
       const { code, stderr } = await dpFtrl(run, given);
       assert.equal(code, 0, stderr);
-      costs.push(cost[account]);
+      const isPure = share > 0 && cost.delta === 0;
       const file = read(path);
-      assert.deepEqual([file.format, file.account], ['dp-ftrl budget 2', account]);
+      if (isPure) epsilons.push(cost.epsilon);
+      else costs.push(file.releases.at(-1)[account]);
+      assert.deepEqual([file.format, file.account, file.pure], ['dp-ftrl budget 3', account, share]);
       const { when, mechanism, numSteps, columns, ...rest } = file.releases.at(-1);
       assert.ok(!Number.isNaN(Date.parse(when)) && mechanism && numSteps && columns);
       const { epsilon, delta } = cost;
-      assert.deepEqual(rest, { [account]: cost[account], epsilon, delta }, args.join(' '));
+      const paid = isPure ? { pure: epsilon } : { [account]: rest[account] };
+      assert.deepEqual(rest, { ...paid, epsilon, delta }, args.join(' '));
+      if (!isPure) close(rest[account], cost[account], cost === choice ? 1e-15 : 0);
       const all = dp.compose({ account, costs, epsilon: 6, delta: 1e-6 });
-      assert.deepEqual(file.spent, { [account]: all.total, epsilon: all.epsilon });
+      const sum = epsilons.reduce((one, other) => one + other, 0);
+      assert.deepEqual(file.spent.delta, costs.length > 0 ? 1e-6 : 0);
+      assert.equal(file.spent[account], all.total);
+      assert.ok(file.spent.pure >= sum * (1 - 1e-15) && file.spent.pure <= sum * (1 + 1e-14));
+      const together = file.spent.pure + all.epsilon;
+      assert.ok(file.spent.epsilon >= together && file.spent.epsilon <= together * (1 + 1e-15));
     }
-    assert.equal(costs.length, account === 'mu' ? 12 : 13);
+    assert.equal(epsilons.length, share > 0 ? 4 : 0);
+    assert.equal(costs.length + epsilons.length, account === 'mu' ? 12 : 13);
   }
 });
 
-test('budget: pure releases are charged to the chosen account and refused beyond its limit', async () => {
-  // By their epsilons, two of 0.5 would add up to 1; as Gaussian DP or zCDP with a limit at 1e-6
-  // they exceed it.
+test('budget: without a share for them, pure releases are charged to the account', async () => {
   const choose = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--quiet'];
   for (const [account, cost] of [
     ['mu', dp.pureMu],
-    ['rho', dp.pureRho],
+    ['rho', (epsilon) => (epsilon ** 2 / 8) * (1 + 2 ** -51)],
   ]) {
     const path = freshPath();
     const asked = (epsilon) => [...choose, '--budget', path, '--epsilon', String(epsilon)];
-    const begun = [...limit, '--budget-account', account];
+    const begun = [...limit, '--budget-account', account, '--budget-pure', '0'];
     const wanted = `beyond the limit .1, 0.000001. of .*, account ${account}$`;
-    await fails([...asked(0.5), ...begun], 2, new RegExp(wanted), { input });
+    await fails([...asked(0.9), ...begun], 2, new RegExp(wanted), { input });
     assert.ok(!existsSync(path));
     const { limit: most } = dp.compose({ account, costs: [], epsilon: 1, delta: 1e-6 });
     let [low, high] = [0, 1];
@@ -163,6 +177,63 @@ test('budget: pure releases are charged to the chosen account and refused beyond
     await accepted([...asked(low), ...begun]);
     await fails(asked(1e-3), 2, /with this release all 2 would spend/, { input });
     assert.equal(read(path).releases.length, 1);
+  }
+});
+
+const choose = (path, epsilon, more = []) => [
+  ...['choose', '--winner', '--column', 'x', '--domain', '0,1', '--quiet'],
+  ...['--epsilon', String(epsilon), '--budget', path, ...more],
+];
+
+test('budget: a file that begins with a pure release is all for pure ones, whose epsilons add up', async () => {
+  for (const parts of [1, 2, 3, 7, 10, 49]) {
+    const path = freshPath();
+    const { stderr } = await dpFtrl(choose(path, 1 / parts, limit), { input });
+    assert.match(stderr, /a new budget of .1, 0.000001. begins, all of it for pure releases/);
+    for (let i = 1; i < parts; ++i) await accepted(choose(path, 1 / parts));
+    const { spent, pure, releases } = read(path);
+    assert.deepEqual([pure, spent.mu, spent.delta, releases.length], [1, 0, 0, parts]);
+    close(spent.pure, 1, 1e-15);
+    assert.equal(spent.epsilon, spent.pure);
+    const beyond = /would spend \(1\.\d+, 0\), beyond the limit \(1, 0\) of .* for pure releases/;
+    await fails(choose(path, 1e-5), 2, beyond, { input });
+    await fails(release(path, 0.01), 2, /beyond the limit \(0, 0.000001\) of .* beside its --budget-pure 1$/, { input });
+    assert.equal(read(path).releases.length, parts);
+  }
+});
+
+test('budget: the shares of a file are filters of their own, and the split stays', async () => {
+  for (const pure of [0.01, 0.25, 0.5, 0.75, 0.99]) {
+    const rest = Number((1 - pure).toPrecision(3));
+    const path = freshPath();
+    const begun = [...limit, '--budget-pure', String(pure)];
+    await fails(choose(path, pure * 1.001, begun), 2, /this release would spend .* for pure releases/, { input });
+    await fails(release(path, rest * 1.001, begun), 2, /account mu, beside its --budget-pure/, { input });
+    assert.ok(!existsSync(path));
+    // Whichever kind comes first, each share is used up on its own.
+    const both = [choose(path, pure, begun), release(path, rest, begun)];
+    for (const run of pure < 0.5 ? both : both.reverse()) await accepted(run);
+    await fails(choose(path, pure / 100), 2, /with this release all 2 would spend .* for pure/, { input });
+    await fails(release(path, rest / 100), 2, /with this release all 2 would spend .* account mu/, { input });
+    const { spent } = read(path);
+    close(spent.epsilon, 1, 3e-12);
+    assert.equal(spent.delta, 1e-6);
+    const changed = ['--budget-pure', String(pure / 2)];
+    await fails(choose(path, 1e-3, changed), 2, new RegExp(`has --budget-pure ${pure}, which cannot be changed`), { input });
+  }
+  const path = freshPath();
+  await fails(choose(path, 0.1, [...limit, '--budget-pure', '2']), 2, /--budget-pure must be at most --budget-epsilon 1, got 2/, { input });
+  await fails(choose(path, 0.1, [...limit, '--budget-pure', '-1']), 2, /--budget-pure must be a number of at least 0, got "-1"/, { input });
+  await fails(['choose', '--winner', '--column', 'x', '--domain', '0,1', '--epsilon', '1', '--budget-pure', '1'], 2, /--budget-pure needs --budget/, { input });
+  assert.ok(!existsSync(path));
+});
+
+test('budget: three releases that share a limit fit it, by mu and by rho', async () => {
+  for (const parts of [2, 3, 7]) {
+    const path = freshPath();
+    const { epsilon } = dp.calibrate({ mu: muOf(1) / Math.sqrt(parts), delta: 1e-6 });
+    for (let i = 0; i < parts; ++i) await accepted(release(path, epsilon, i === 0 ? limit : []));
+    await fails(release(path, 1e-4), 2, /beyond the limit/, { input });
   }
 });
 
@@ -198,68 +269,15 @@ test('budget: the account is chosen when a file begins, and stays', async () => 
   await fails([...none, ...account('mu')], 2, /--budget-account needs --budget/, { input });
 });
 
-/** A file in the format from before accounts existed. */
-function older(releases, more = {}) {
-  const about = { limit: { epsilon: 1, delta: 1e-6 }, neighbours: 'zero-out', unit: 'one row' };
-  const spent = { mu: 9, epsilon: 9 };
-  return JSON.stringify({ format: 'dp-ftrl budget 1', ...about, spent, releases, ...more });
-}
-
-function olderEntry(epsilon, delta = 0) {
-  const mu = delta === 0 ? dp.pureMu(epsilon) : dp.calibrate({ epsilon, delta }).mu;
-  const about = { mechanism: 'winner', numSteps: 1, columns: ['x'] };
-  return { when: '2026-01-01T00:00:00.000Z', mu, epsilon, delta, ...about };
-}
-
-test('budget: files of older versions are read as mu accounts, with a warning and the sound rule', async () => {
+test('budget: a file of an earlier version is refused and left as it is', async () => {
   const path = freshPath();
-  const kept = [olderEntry(0.01), olderEntry(0.5, 1e-6)];
-  writeFileSync(path, older(kept, { note: 'ours' }));
-  const rho = ['--budget-account', 'rho'];
-  await fails(release(path, 0.1, rho), 2, /has the account mu, which cannot be changed/, { input });
-  assert.equal(readFileSync(path, 'utf8'), older(kept, { note: 'ours' }));
-  const { code, stderr } = await dpFtrl(release(path, 0.1, ['--quiet']), { input });
-  assert.equal(code, 0, stderr);
-  assert.match(stderr, /^dp-ftrl: warning: --budget \S+ is of an older dp-ftrl: its account is mu/);
-  const { releases, spent, format, account, note } = read(path);
-  assert.deepEqual([format, account, note], ['dp-ftrl budget 2', 'mu', 'ours']);
-  assert.deepEqual(releases.slice(0, 2), kept);
-  const costs = releases.map(({ mu }) => mu);
-  assert.equal(spent.mu, dp.compose({ account: 'mu', costs, epsilon: 1, delta: 1e-6 }).total);
-  const again = await dpFtrl(release(path, 0.1, ['--quiet']), { input });
-  assert.deepEqual([again.code, again.stderr], [0, '']);
-  // 0.4 and 0.5 would fit by their sum, as would 0.1 + 0.1 + ..., but are no longer accepted.
-  for (const next of ['0.4', '0.19']) {
-    const text = older([olderEntry(0.5, 1e-6), olderEntry(0.1)]);
+  for (const format of ['dp-ftrl budget 1', 'dp-ftrl budget 2']) {
+    const text = JSON.stringify({ format, limit: { epsilon: 1, delta: 1e-6 }, releases: [] });
     writeFileSync(path, text);
-    const asked = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--budget', path];
-    const refused = /with this release all 3 would spend/;
-    await fails([...asked, '--epsilon', next], 2, refused, { input });
+    const wanted = /--budget \S+: it is of an earlier version of dp-ftrl: begin another file, with what this one has spent taken off its limit$/;
+    await fails(release(path, 0.1, limit), 2, wanted, { input });
     assert.equal(readFileSync(path, 'utf8'), text);
   }
-});
-
-test('budget: a file beyond its limit by the sound rule accepts no new release, but paid ones continue', async () => {
-  const path = freshPath();
-  const state = ['--steps', '100', '--state', `${path}.state`, '--quiet'];
-  await accepted(release(path, 0.5, [...limit, ...state]));
-  const [paid] = read(path).releases;
-  // Two kinds of release that fitted by the sum of their epsilons.
-  const text = older([paid, olderEntry(0.5)]);
-  writeFileSync(path, text);
-  const costs = [paid.mu, dp.pureMu(0.5)];
-  const { epsilon } = dp.compose({ account: 'mu', costs, epsilon: 1, delta: 1e-6 });
-  assert.ok(epsilon > 2);
-  const shown = String(epsilon).slice(0, 4);
-  const beyond = `its 2 releases spend .${shown}\\d*, 0.000001. in account mu, beyond its limit .1, 0.000001.`;
-  await fails(release(path, 1e-6), 2, new RegExp(`${beyond}: no other release is accepted$`), { input });
-  assert.equal(readFileSync(path, 'utf8'), text);
-  const goesOn = await dpFtrl(release(path, 0.5, state), { input });
-  assert.equal(goesOn.code, 0, goesOn.stderr);
-  assert.match(goesOn.stderr, new RegExp(`warning: .*${beyond}; what is paid for continues`));
-  assert.equal(read(path).releases.length, 2);
-  assert.equal(read(path).releases[0].step, 8);
-  await fails(release(path, 1e-6), 2, new RegExp(`${beyond}: no other`), { input });
 });
 
 test('budget: a copy of a state one step behind is refused, and an up-to-date copy continues', async () => {
@@ -386,7 +404,7 @@ test('budget: a state whose marks are damaged or cut short is refused, and left 
   await accepted(run, { input: 'x\n1\n' });
 });
 
-test('budget: a state of an older version, without marks, continues and gets one', async () => {
+test('budget: a state without its marks is refused', async () => {
   const path = freshPath();
   const state = `${path}.state`;
   const run = release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', state]);
@@ -395,15 +413,7 @@ test('budget: a state of an older version, without marks, continues and gets one
   const stored = readFileSync(state);
   assert.equal(stored.toString('latin1', stored.length - 8), 'dpf-runs');
   writeFileSync(state, stored.subarray(0, stored.length - marks));
-  const { run: mark, ...older } = read(path).releases[0];
-  assert.ok(mark);
-  writeFileSync(path, JSON.stringify({ ...read(path), releases: [older] }));
-  await accepted(run, { input: 'x\n1\n' });
-  assert.equal(read(path).releases[0].step, 2);
-  assert.match(read(path).releases[0].run, /^[0-9a-f]{32}$/);
-  // Without its marks, the state is a copy from before the last run.
-  writeFileSync(state, stored.subarray(0, stored.length - marks));
-  await fails(run, 2, /is an old copy: 1 step is released in it, 2 by/, { input });
+  await fails(run, 2, /is an old copy: --budget \S+ knows of a later run/, { input });
   const bad = { ...read(path), releases: [{ ...read(path).releases[0], run: 5 }] };
   writeFileSync(path, JSON.stringify(bad));
   await fails(run, 2, /a release in it has a run that is not a text/, { input });
@@ -645,40 +655,45 @@ test('budget: a release that protects another unit is refused', async () => {
 test('budget: invalid files and options are refused', async () => {
   const path = freshPath();
   const ledger = () => ({
-    format: 'dp-ftrl budget 1',
+    format: 'dp-ftrl budget 3',
+    account: 'mu',
     limit: { epsilon: 1, delta: 1e-6 },
+    pure: 0.25,
     neighbours: 'zero-out',
     unit: 'one row',
-    spent: { mu: 0, epsilon: 0 },
+    spent: { pure: 0, mu: 0, epsilon: 0, delta: 0 },
     releases: [],
   });
-  const newer = () => ({
-    ...ledger(),
-    format: 'dp-ftrl budget 2',
-    account: 'rho',
-    releases: [{ rho: 0.001, epsilon: 0.1, delta: 1e-6 }],
-  });
+  const entry = { mu: 0.01, epsilon: 0.1, delta: 1e-6 };
+  const paid = /a release in it has not one cost, pure or mu > 0/;
   const cases = [
     ['{', /it is not JSON/],
-    ['null', /its format is not/],
+    ['null', /its format is not "dp-ftrl budget 3"/],
     [JSON.stringify({ ...ledger(), format: 'x' }), /its format is not/],
+    [JSON.stringify({ ...ledger(), format: 'dp-ftrl budget 4' }), /its format is not/],
+    [JSON.stringify({ ...ledger(), format: 3 }), /its format is not/],
     [JSON.stringify({ ...ledger(), limit: { epsilon: 0, delta: 1 } }), /its limit is not/],
-    [JSON.stringify({ ...ledger(), releases: [{ mu: -1 }] }), /a release in it has no mu > 0/],
-    [JSON.stringify({ ...ledger(), releases: [{ mu: null }] }), /a release in it has no mu > 0/],
-    [JSON.stringify({ ...ledger(), releases: [{ mu: 1, step: -1 }] }), /a step that is not a count/],
+    [JSON.stringify({ ...ledger(), limit: { epsilon: 1, delta: 0 } }), /its limit is not/],
     [JSON.stringify({ ...ledger(), unit: 1 }), /does not say what it protects/],
-    [JSON.stringify({ ...newer(), account: undefined }), /its account is not mu or rho/],
-    [JSON.stringify({ ...newer(), account: null }), /its account is not mu or rho/],
-    [JSON.stringify({ ...newer(), account: 'sigma' }), /its account is not mu or rho/],
-    [JSON.stringify({ ...newer(), format: 'dp-ftrl budget 3' }), /its format is not/],
-    [JSON.stringify({ ...newer(), format: 'dp-ftrl budget 1' }), /a release in it has no mu > 0/],
-    [JSON.stringify({ ...newer(), account: 'mu' }), /a release in it has no mu > 0/],
-    ...['0', '-1', 'null', '"1"', '1e999', 'true'].map((rho) => [
-      JSON.stringify({ ...newer(), releases: [] }).replace('[]', `[{"rho":${rho}}]`),
-      /a release in it has no rho > 0/,
+    ...[undefined, null, 'sigma'].map((account) => [
+      JSON.stringify({ ...ledger(), account }),
+      /its account is not mu or rho/,
     ]),
-    [JSON.stringify({ ...newer(), limit: { epsilon: 1, delta: 0 } }), /its limit is not/],
-    [JSON.stringify({ ...newer(), releases: {} }), /a release in it has no rho > 0/],
+    ...[undefined, null, -1, 1.1, '0.5', true].map((pure) => [
+      JSON.stringify({ ...ledger(), pure }),
+      /its pure share is not a number from 0 to the epsilon of its limit/,
+    ]),
+    ...['0', '-1', 'null', '"1"', '1e999', 'true'].map((mu) => [
+      JSON.stringify(ledger()).replace('[]', `[{"mu":${mu},"epsilon":1,"delta":0.1}]`),
+      paid,
+    ]),
+    [JSON.stringify({ ...ledger(), account: 'rho', releases: [entry] }), /pure or rho > 0/],
+    [JSON.stringify({ ...ledger(), pure: 0, releases: [{ pure: 0.1, delta: 0 }] }), /not one cost, mu > 0/],
+    [JSON.stringify({ ...ledger(), releases: [{ ...entry, pure: 0.1 }] }), paid],
+    [JSON.stringify({ ...ledger(), releases: [{ pure: 0.1, delta: 1e-6 }] }), /with a delta is not pure/],
+    [JSON.stringify({ ...ledger(), releases: [null] }), paid],
+    [JSON.stringify({ ...ledger(), releases: {} }), paid],
+    [JSON.stringify({ ...ledger(), releases: [{ ...entry, step: -1 }] }), /a step that is not a count/],
   ];
   for (const [text, message] of some(cases, 3)) {
     writeFileSync(path, text);
@@ -701,62 +716,188 @@ test('budget: invalid files and options are refused', async () => {
   });
 });
 
-test('budget: a failed run that shows nothing is not charged, and one that shows rows says so', async () => {
-  const path = freshPath();
-  const output = join(folder, 'refunded.csv');
-  const bad = { input: 'who,x\na,1\nb,oops\n' };
-  const steps = ['--steps', '2'];
-  await accepted(release(path, 0.1, limit));
-  const before = readFileSync(path, 'utf8');
-  const whole = release(path, 0.5, [...steps, '--output', output]);
-  const { code, stdout, stderr } = await dpFtrl(whole, bad);
-  assert.deepEqual([code, stdout], [2, '']);
-  assert.match(stderr, /not a number; nothing is released, and the budget is not charged\n$/);
-  assert.match(stderr, /2 releases spend \(0\.\d+, 0\.000001\) of \(1, 0\.000001\) together/);
-  assert.equal(existsSync(output), false);
-  assert.equal(readFileSync(path, 'utf8'), before, 'the file is what it was');
-  // Rows on standard output have been seen, even if the run fails later.
-  const seen = await dpFtrl(release(path, 0.5, steps), bad);
-  assert.match(seen.stderr, /the table is incomplete, and what it shows has been released; with --output only whole tables charge a budget/);
-  assert.match(seen.stdout, /^step,x,std\n1,/);
-  assert.equal(read(path).releases.length, 2);
-  const learn = ['learn', '--label', 'x', '--epsilon', '0.1', '--delta', '1e-6', '--budget', path];
-  const learned = readFileSync(path, 'utf8');
-  const half = await dpFtrl([...learn, '--clip', '1', ...steps], { input: 'w,x\n0.5,1\n0.5,oops\n' });
-  assert.match(half.stderr, /"x" is not a (number|class)/);
-  assert.equal(readFileSync(path, 'utf8'), learned);
+const bad = 'who,x\na,1\nb,oops\n';
+
+test('budget: a fault of the input that is found before any noise costs nothing', async () => {
+  const cells = join(folder, 'cells.csv');
+  writeFileSync(cells, bad);
+  const output = join(folder, 'never.csv');
+  const counted = ['--column', 'x', '--domain', '0,1'];
+  const privacy = ['--epsilon', '0.2', '--delta', '1e-6'];
+  const bucket = ['--time-column', 't', '--bucket', 'day', '--from', '2026-03-01', '--to', '2026-03-09'];
+  const days = 't,x,who\n2026-03-01,1,a\n2026-03-02,1,b\n';
+  const persons = ['--user-column', 'who', '--max-contributions', '2'];
+  const sums = ['release', ...privacy, '--clip', '1', '--column', 'x'];
+  const learn = ['learn', ...privacy, '--label', 'y', '--clip', '1', '--steps', '3'];
+  const rows = 'x,y\n1,1\n0,0\n';
+  const faults = [
+    // A cell, a row or a time that cannot be read, in each command.
+    [[...sums, '--steps', '2'], bad, /not a number/],
+    [[...sums, '--steps', '1'], 'x\n1\n1\n', /past the horizon of --steps 1/],
+    [[...sums, '--steps', '3', ...persons], 'who,x\na,1\n,1\n', /row 2 .* is empty/],
+    [[...sums, ...bucket], `${days}2026-03-01,1,a\n`, /earlier day than the row above/],
+    [[...sums, ...bucket], `${days}2026-03-10,1,a\n`, /past the horizon of --to/],
+    [[...sums, ...bucket], `${days}soon,1,a\n`, /row 3 /],
+    [[...sums, '--steps', '3', '--workload', 'prefix', '--workload', 'window=2'], bad, /not a number/],
+    [['release', '--pure', '--epsilon', '0.2', '--clip', '1', '--column', 'x', '--steps', '2'], bad, /not a number/],
+    [['count', ...privacy, ...bucket], `${days}soon,1,a\n`, /row 3 /],
+    [['count', ...privacy, ...bucket, ...persons], `${days}2026-03-03,1,\n`, /row 3 /],
+    [['moments', ...privacy, '--range', 'x=0:1', '--steps', '3'], 'x\n1\nno\n', /not a number/],
+    [['histogram', ...privacy, '--by', 'x', '--domain', '0,1', '--steps', '3'], 'x\n1\n2\n', /outside --domain/],
+    [['queries', '--workload', 'identity', ...counted, ...privacy], 'x\n1\n2\n', /outside --domain/],
+    [['choose', '--winner', ...counted, '--epsilon', '0.2'], 'x\n1\n2\n', /outside --domain/],
+    [['choose', '--winner', ...counted, '--epsilon', '1e-12'], 'x\n1\n', /--epsilon must be between/],
+    [['choose', '--quantile', '1/2', ...counted, '--epsilon', '1e9'], 'x\n1\n', /--epsilon must be between/],
+    [learn, `${rows}oops,1\n`, /not a number/],
+    [learn, `${rows}1,2\n`, /label must be/],
+    [learn, `${rows}${rows.slice(4)}`, /past the horizon of --steps 3/],
+    [['learn', ...privacy, '--label', 'y'], `${rows}1,oops\n`, /is not a class/],
+  ];
+  const writes = ['release', 'count', 'moments', 'histogram', 'queries'];
+  for (const [args, text, message] of faults) {
+    writeFileSync(cells, text);
+    const sources = [[[cells], {}]];
+    // Rows of standard input that are shown as they arrive cannot be checked before.
+    if (writes.includes(args[0])) sources.push([['--output', output], { input: text }]);
+    else sources.push([[], { input: text }]);
+    for (const [more, given] of sources) {
+      const path = freshPath();
+      const run = [...args, '--budget', path, '--budget-epsilon', '9', '--budget-delta', '1e-5', '--quiet'];
+      const { stdout } = await fails([...run, ...more], 2, message, given);
+      assert.equal(stdout, '', args.join(' '));
+      assert.ok(!existsSync(path), `charged: ${args.join(' ')}`);
+      assert.ok(!existsSync(output));
+    }
+  }
 });
+
+test('budget: rows that are shown as they arrive are charged, whatever follows', async () => {
+  const path = freshPath();
+  const seen = await dpFtrl(release(path, 0.5, [...limit, '--steps', '2']), { input: bad });
+  assert.match(seen.stderr, /the table is incomplete, and what it shows has been released; rows of a FILE or for --output are checked before they are charged/);
+  assert.match(seen.stdout, /^step,x,std\n1,/);
+  assert.equal(read(path).releases.length, 1);
+});
+
+/** Rows that fail at a weight, which depends on the noise, if they fail at all. */
+function probe(scale) {
+  const lines = ['x,y'];
+  for (let i = 0; i < 40; ++i) lines.push(`1,${Number(i < 30)}`);
+  for (let t = 60; t > 1; t *= 0.97) lines.push(`${(scale / t).toExponential(9)},0`);
+  return `${lines.join('\n')}\n`;
+}
+
+test('budget: an error that may depend on noisy weights stays charged, in every way to learn', async () => {
+  // The row at which a prediction leaves the doubles tells the weight: probes of many sizes, by
+  // several losses and settings.
+  const table = join(folder, 'probe.csv');
+  const begin = ['learn', '--label', 'y', '--epsilon', '0.5', '--delta', '1e-6', '--clip', '1', '--quiet'];
+  const space = ['--no-intercept', '--domain', 'whole-space', '--regularisation', '0.005'];
+  const ways = [
+    ['--batch', '40', '--steps', '6'],
+    ['--batch', '40', '--passes', '1'],
+    ['--loss', 'squared', '--batch', '20', '--steps', '9'],
+    ['--loss', 'hinge', '--batch', '40', '--steps', '6', '--average', 'last'],
+    ['--loss', 'absolute', '--batch', '40', '--steps', '6'],
+  ];
+  let numFailed = 0;
+  for (const scale of [1.797693e308, 1e308, 1e300, 1e160]) {
+    writeFileSync(table, probe(scale));
+    for (const way of ways) {
+      for (const [more, given] of [[[table], {}], [[], { input: probe(scale) }]]) {
+        const path = freshPath();
+        const limit = ['--budget-epsilon', '0.5', '--budget-delta', '1e-6'];
+        const run = [...begin, ...space, ...way, '--budget', path, ...limit, ...more];
+        const { code, stderr } = await dpFtrl(run, given);
+        if (code !== 0) {
+          ++numFailed;
+          assert.match(stderr, /prediction must be finite; --budget \S+ stays charged, as what fails after the first noise may depend on it$/m);
+        }
+        assert.equal(read(path).releases.length, 1, `${way} ${scale}: ${stderr}`);
+        // The same question is not answered a second time.
+        await fails(run, 2, /with this release all 2 would spend/, given);
+      }
+    }
+  }
+  assert.ok(numFailed > 0, 'some probe read a weight');
+});
+
+/** Returns whether a part of a file is there and stays: at first one is made only to try. */
+function staysIn(where, start) {
+  let numSeen = 0;
+  return () => {
+    const isThere = readdirSync(where).some((name) => name.startsWith(start));
+    numSeen = isThere ? numSeen + 1 : 0;
+    return numSeen > 30;
+  };
+}
 
 test('budget: a failure that may depend on the noise is charged', async () => {
   const path = freshPath();
   const output = join(folder, 'gone', 'out.csv');
   mkdirSync(join(folder, 'gone'));
-  await accepted(release(path, 0.1, limit));
-  const args = release(path, 0.2, ['--steps', '1', '--output', output]);
-  const { child, ended } = await runningOn('who,x\n', args, () => read(path).releases.length === 2);
+  const args = release(path, 0.2, [...limit, '--steps', '2', '--output', output]);
+  const { child, ended } = await runningOn('who,x\n', args, staysIn(join(folder, 'gone'), '.out.csv.'));
   rmSync(join(folder, 'gone'), { recursive: true });
   child.stdin.end('a,1\n');
   const { code, stderr } = await ended;
   assert.equal(code, 1, stderr);
-  assert.doesNotMatch(stderr, /not charged/);
-  assert.equal(read(path).releases.length, 2);
+  assert.match(stderr, /--output \S+ could not be written: .*; --budget \S+ stays charged/);
+  assert.equal(read(path).releases.length, 1);
 });
 
-test('budget: a refund strikes out its own release alone', async () => {
+test('budget: a table appears whole, with the usual permissions, and is charged once', async () => {
   const path = freshPath();
-  const output = join(folder, 'refunded-beside.csv');
-  await accepted(release(path, 0.1, limit));
-  const args = release(path, 0.2, ['--steps', '3', '--output', output]);
-  const { child, ended } = await runningOn('who,x\na,1\n', args, () => read(path).releases.length === 2);
-  const [unfinished] = readdirSync(folder).filter((name) => name.startsWith('.refunded-beside.csv.'));
-  assert.equal(statSync(join(folder, unfinished)).mode & 0o077, 0, 'nobody else may read a part');
-  await accepted(release(path, 0.3, ['--output', output]));
+  const output = join(folder, 'whole.csv');
+  const hidden = () => readdirSync(folder).filter((name) => name.startsWith('.whole.csv.'));
+  const args = release(path, 0.2, [...limit, '--steps', '3', '--output', output]);
+  const { child, ended } = await runningOn('who,x\na,1\n', args, staysIn(folder, '.whole.csv.'));
+  assert.equal(statSync(join(folder, hidden()[0])).mode & 0o077, 0, 'nobody else may read a part');
+  // Nothing is charged before all rows are read.
+  assert.ok(!existsSync(path));
+  child.stdin.end('b,1\n');
+  assert.equal((await ended).code, 0);
   assert.equal(statSync(output).mode & 0o777, 0o666 & ~process.umask(), 'all may read the whole');
-  unlinkSync(output);
-  child.stdin.end('b,oops\n');
-  const { code, stderr } = await ended;
-  assert.equal(code, 2);
-  assert.match(stderr, /the budget is not charged/);
-  assert.deepEqual(read(path).releases.map(({ epsilon }) => epsilon), [0.1, 0.3]);
-  close(read(path).spent.mu, Math.hypot(muOf(0.1), muOf(0.3)), 1e-12);
+  assert.deepEqual(read(path).releases.map(({ epsilon }) => epsilon), [0.2]);
+});
+
+/** Runs the command where no file may exceed some blocks of 512 or 1024 bytes. */
+function limitedTo(blocks, args, given) {
+  return new Promise((resolve, reject) => {
+    const shell = ['-c', `ulimit -f ${blocks}; exec "$@"`, 'sh', process.execPath, cli, ...args];
+    const child = spawn('sh', shell);
+    const said = { stdout: '', stderr: '' };
+    child.stdout.on('data', (text) => (said.stdout += text));
+    child.stderr.on('data', (text) => (said.stderr += text));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ ...said, code }));
+    child.stdin.end(given);
+  });
+}
+
+test('budget: where a file cannot be written, one sentence names it and says why', async () => {
+  const path = freshPath();
+  const full = await limitedTo(0, release(path, 0.2, [...limit, '--steps', '4', '--quiet']), input);
+  assert.equal(full.code, 1, full.stderr);
+  assert.match(full.stderr, /^dp-ftrl release: --budget \S+ could not be written: the file would be too large$/m);
+  assert.equal(full.stdout, '');
+  assert.ok(!existsSync(path));
+  // The table is in place when the figure does not fit.
+  const [output, plot] = [join(folder, 'fits.csv'), join(folder, 'large.html')];
+  const args = release(path, 0.2, [...limit, '--output', output, '--plot', plot, '--quiet']);
+  const { code, stderr } = await limitedTo(4, args, input);
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /--plot \S+ could not be written: the file would be too large; all but the figure is complete$/m);
+  assert.doesNotMatch(stderr, /incomplete/);
+  assert.match(readFileSync(output, 'utf8'), /^step,x,std\n1,/);
+  assert.ok(!existsSync(plot));
+  assert.equal(read(path).releases.length, 1);
+});
+
+test('budget: messages about a new file name the options that were given', async () => {
+  const tiny = ['--budget-epsilon', '1e-200', '--budget-delta', '1e-200', '--budget-account', 'rho'];
+  const path = freshPath();
+  await fails(release(path, 0.1, tiny), 2, /: --budget-epsilon must be large enough for a positive rho, got 1e-200$/, { input });
+  await fails(release(path, '1e200', limit), 2, /this release would spend .*, beyond the limit \(1, 0.000001\)/, { input });
+  assert.ok(!existsSync(path));
 });

@@ -139,7 +139,7 @@ test('persons: a choice has the odds of epsilon divided by the number of rows pe
 
 test('budget: pure releases and choices count as the Gaussian DP of their epsilon', async () => {
   const path = join(folder, 'budget.json');
-  const limit = ['--budget', path, '--budget-epsilon', '4', '--budget-delta', '1e-6'];
+  const limit = ['--budget', path, '--budget-epsilon', '4', '--budget-delta', '1e-6', '--budget-pure', '0'];
   const spend = ['--epsilon', '0.3', ...persons(2), ...limit];
   const runs = [
     ['queries', '--workload', 'prefix', ...sizes, '--delta', '0', ...spend],

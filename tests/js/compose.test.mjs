@@ -49,7 +49,7 @@ test('compose: the total is never below the exact one, and two units above it at
   assert.ok(numBelow > 100, `${numBelow}`);
 });
 
-test('compose: totals and limits have their known values, to the last bit of a limit', () => {
+test('compose: totals and limits have their known values', () => {
   assert.equal(total('mu', [3, 4]), 5);
   assert.equal(total('rho', [0.5, 0.25, 4]), 4.75);
   assert.equal(total('mu', [0.7]), 0.7);
@@ -60,10 +60,21 @@ test('compose: totals and limits have their known values, to the last bit of a l
     const { limit } = none;
     const all = dp.compose({ account, costs: [limit], ...target });
     assert.deepEqual([all.total, all.fits, all.limit], [limit, true, limit]);
-    close(all.epsilon, 1, 1e-12);
-    assert.equal(dp.compose({ account, costs: [neighbour(limit, 1)], ...target }).fits, false);
-    // A cost too small to change the sum still increases it.
-    assert.equal(dp.compose({ account, costs: [limit, 1e-300], ...target }).fits, false);
+    close(all.epsilon, 1, 3e-12);
+    // A relative excess of 2^-40 is accepted, and lies within the target.
+    const most = neighbour(limit + limit * 2 ** -40, -1);
+    for (const [costs, fits] of [
+      [[neighbour(limit, 1)], true],
+      [[most], true],
+      [[neighbour(most, 2)], false],
+      [[limit * (1 + 1e-12)], false],
+      // A cost too small to change the sum still increases it.
+      [[neighbour(most, 1), 1e-300], false],
+    ]) {
+      const found = dp.compose({ account, costs, ...target });
+      assert.equal(found.fits, fits, `${account}: ${costs}`);
+      if (fits) assert.ok(found.epsilon <= target.epsilon, `${account}: ${costs}`);
+    }
     const two = dp.compose({ account, costs: [limit / 2, limit / 3], ...target });
     close(two.epsilon, dp.calibrate({ [account]: two.total, delta: 1e-6 }).epsilon, 0);
   }
@@ -76,6 +87,28 @@ test('compose: totals and limits have their known values, to the last bit of a l
   // epsilon tanh(epsilon / 2).
   close(dp.pureRho(1), 0.46211715726000976, 1e-14);
   close(dp.pureRho(0.1), 0.0049958374957880026, 1e-14);
+});
+
+test('compose: parts of a limit fit it, however many and for every target', () => {
+  for (const epsilon of [1e-6, 0.01, 0.3, 1, 3, 8, 20, 500]) {
+    for (const delta of [1e-300, 1e-12, 1e-6, 0.1, 0.9]) {
+      const { mu } = dp.calibrate({ epsilon, delta });
+      for (const count of [1, 2, 3, 5, 7, 10, 100, 365, 1000]) {
+        const { limit } = dp.compose({ account: 'rho', costs: [], epsilon, delta });
+        for (const [account, cost] of [
+          ['mu', mu / Math.sqrt(count)],
+          ['rho', limit / count],
+        ]) {
+          const costs = Array(count).fill(cost);
+          const name = `${account}, (${epsilon}, ${delta}), ${count}`;
+          const found = dp.compose({ account, costs, epsilon, delta });
+          assert.ok(found.fits && found.epsilon <= epsilon, name);
+          const more = costs.with(0, cost * (1 + 1e-9 * count));
+          assert.equal(dp.compose({ account, costs: more, epsilon, delta }).fits, false, name);
+        }
+      }
+    }
+  }
 });
 
 test('compose: invalid options are refused', () => {

@@ -376,6 +376,7 @@ test('release --pure: budgets of either account add it up, with other releases',
   for (const account of ['mu', 'rho']) {
     const path = join(scratch, `budget-${account}.json`);
     const limit = ['--budget-epsilon', '3', '--budget-delta', '1e-6', '--budget-account', account];
+    limit.push('--budget-pure', '0');
     const budget = [...pureRelease.with(3, '0.1'), '--quiet', '--budget', path];
     assert.equal((await dpFtrl([...budget, ...limit], { input })).code, 0);
     const gaussian = ['release', '--epsilon', '0.5', '--delta', '1e-7', '--clip', '1'];

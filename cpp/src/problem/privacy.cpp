@@ -222,9 +222,15 @@ double guess_mu(double epsilon, double delta) {
   return mu;
 }
 
+/// Lowers a limit by kCompositionSlack, rounded down. The smallest double stays, to which
+/// fits_limit adds nothing.
+double lowered(double limit) {
+  return limit > kSmallest ? down(limit * (1 - kCompositionSlack)) : limit;
+}
+
 double mu_lower(double epsilon, double delta) {
-  return safe_edge(guess_mu(epsilon, delta), -1,
-                   [&](double mu) { return delta_upper(mu, epsilon) <= delta; });
+  return lowered(safe_edge(guess_mu(epsilon, delta), -1,
+                           [&](double mu) { return delta_upper(mu, epsilon) <= delta; }));
 }
 
 /// Root of delta(mu, epsilon) = delta in epsilon > 0, to rounding; not certified.
@@ -411,9 +417,9 @@ double rho_from_approximate_dp(const ApproximateDp& target) {
     return (epsilon + std::log1p(1 / beta)) / (1 + 2 * beta);
   };
   const double guess = rho_at(optimal_beta(target.delta, rho_at));
-  const double rho = safe_edge(guess, -1, [&](double candidate) {
+  const double rho = lowered(safe_edge(guess, -1, [&](double candidate) {
     return delta_upper_zcdp(candidate, epsilon) <= target.delta;
-  });
+  }));
   if (!(rho > 0))
     fail_argument("rho_from_approximate_dp", "epsilon", "large enough for a positive rho",
                   to_text(epsilon));
@@ -474,6 +480,13 @@ double compose_rho(std::span<const double> rhos) {
     low = add_up(low, sum.low);
   }
   return add_up(high, low);
+}
+
+bool fits_limit(const SpentAndLimit& each) {
+  const double total = require_non_negative("fits_limit", "total", each.total);
+  const double limit = require_positive("fits_limit", "limit", each.limit);
+  // The difference is exact where the two are within a factor of 2, and beyond it is too large.
+  return total - limit <= kCompositionSlack * limit;
 }
 
 }  // namespace dpftrl

@@ -5,9 +5,13 @@ import { inWords, refusalOf, type NameOf } from '../core/errors.js';
 import { rootOf } from '../core/names.js';
 import { closest } from '../shared/closest.js';
 import { optionOf, PARAMETER_NAMES } from '../shared/parameters.js';
+import { commonReason } from '../stores/files.js';
 import type { Refusal } from '../types/all.js';
 
-/** A fault in the input and its place, without the contents of any cell, so safe to publish. */
+/**
+ * A fault that is found from the input alone, and its place, without the contents of any cell. An
+ * error that depends on noise has no place, because that would tell more than the release does.
+ */
 export interface Fault {
   code: string;
   /** 1-based; the header is not counted. */
@@ -33,7 +37,7 @@ export class Misuse extends Error {
 /** Returns the system's reason alone; an error's message also names the call and the file. */
 export function systemReason(error: unknown): string {
   const { errno, message } = error as NodeJS.ErrnoException;
-  return getSystemErrorMap().get(errno ?? 0)?.[1] ?? message;
+  return commonReason(error) ?? getSystemErrorMap().get(errno ?? 0)?.[1] ?? message;
 }
 
 /** Returns the fault of an error whose message may quote the input. */

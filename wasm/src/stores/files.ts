@@ -26,12 +26,17 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would be too large',
 };
 
+/** Returns why the file system refused, in words, if it is a common reason. */
+export function commonReason(error: unknown): string | undefined {
+  return REFUSALS[(error as NodeJS.ErrnoException).code ?? ''];
+}
+
 /**
  * Returns why the file system refused, with the code if there is one: "the disk is full: ENOSPC".
  */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  const words = code === undefined ? undefined : REFUSALS[code];
+  const words = commonReason(error);
   return words === undefined ? message : `${words}: ${code}`;
 }
 

@@ -56,7 +56,9 @@ export interface CompositionOptions extends ApproximateDp {
   account: 'mu' | 'rho';
   /**
    * mu or rho of each release, > 0, from certificates or `calibrate`; for a pure-DP release,
-   * `pureMu(epsilon)` or `pureRho(epsilon)`.
+   * `pureMu(epsilon)` or `pureRho(epsilon)`; for the rho of `winner` and `quantile`, epsilon^2 / 8.
+   * Pure releases may add up on their own instead: if their epsilons sum to at most E, compose the
+   * others with the limit (epsilon - E, delta). Fix E before the first release.
    */
   costs: readonly number[] | Float64Array;
 }
@@ -64,10 +66,13 @@ export interface CompositionOptions extends ApproximateDp {
 export interface Composition {
   /** mu or rho of all releases together, rounded up; 0 without releases. */
   total: number;
-  /** The largest total that stays within (epsilon, delta), rounded down. */
+  /**
+   * The largest total that stays within (epsilon, delta), lowered by 2^-40 of itself, so that `fits`
+   * can forgive rounding.
+   */
   limit: number;
   /** Epsilon of the total at delta, rounded up; 0 without releases. */
   epsilon: number;
-  /** True if total <= limit. */
+  /** True if total <= (1 + 2^-40) limit. */
   fits: boolean;
 }

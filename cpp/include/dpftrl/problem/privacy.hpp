@@ -10,10 +10,11 @@
 /// through Delta: replacing a contribution instead of zeroing it out doubles the distance.
 ///
 /// Conversions are exact for that mechanism unless they say otherwise, at every representable
-/// argument, and rounded to the safe side by a few parts in 10^14: a resulting delta, epsilon, rho
-/// or noise is never below the true value, and a mu or rho that may be spent is never above it.
-/// This assumes that exp, expm1 and log1p of the C++ library are accurate to 4 units in the last
-/// place; log is used only for initial guesses. Proofs: docs/math/privacy.md.
+/// argument, and rounded to the safe side by a few parts in 10^14 (mu and noise of a target by
+/// 10^-12, which composition needs): a resulting delta, epsilon, rho or noise is never below the
+/// true value, and a mu or rho that may be spent is never above it. This assumes that exp, expm1
+/// and log1p of the C++ library are accurate to 4 units in the last place; log is used only for
+/// initial guesses. Proofs: docs/math/privacy.md.
 ///
 /// Sources:
 ///   [BW18]  Balle, Wang, Improving the Gaussian Mechanism for Differential Privacy, 1805.06530.
@@ -58,6 +59,10 @@ struct RhoDelta {
   double delta;
 };
 
+/// Largest relative excess of a total over a limit that fits_limit accepts (below 1e-12). Limits of
+/// (epsilon, delta), and hence the noise for them, are calibrated lower by as much.
+inline constexpr double kCompositionSlack = 0x1p-40;
+
 /// Delta of a mu-GDP mechanism at epsilon:
 ///
 ///     delta = Phi(-epsilon / mu + mu / 2) - e^epsilon Phi(-epsilon / mu - mu / 2)
@@ -93,27 +98,27 @@ double epsilon_from_mu(const MuDelta& parameters);
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @return        mu > 0, unitless.
-/// @exactness     exact, below the true value by at most 1e-13 relative.
+/// @exactness     below the true value by kCompositionSlack and at most 1e-13 more, relative.
 /// @guarantee     never above the true value; delta_from_mu({mu, epsilon}) <= delta.
 /// @throws Error{invalid_argument} epsilon or delta outside its range.
 /// @cost          about 20 evaluations of delta_from_mu, 0.15 ms.
 /// @source        [BW18] Algorithm 1 solves the same equation. This function uses Newton steps and
 ///                a certified search, because the erf-based form loses all digits for small delta.
-/// @checked-by    privacy_test "mu is at most the thirty digit value and within 1e13 of it"
+/// @checked-by    privacy_test "mu is at most the thirty digit value and within 1e12 of it"
 double mu_from_approximate_dp(const ApproximateDp& target);
 
 /// Smallest noise standard deviation per unit of l2 distance that is (epsilon, delta)-DP: 1 / mu.
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @return        sigma / Delta > 0, unitless.
-/// @exactness     exact, above the true value by at most 1e-13 relative.
+/// @exactness     above the true value by kCompositionSlack and at most 1e-13 more, relative.
 /// @guarantee     never below the true value.
 /// @throws Error{invalid_argument} epsilon or delta outside its range, or both so small (1e-308)
 ///                that the multiplier overflows.
 /// @cost          as mu_from_approximate_dp.
 /// @source        [BW18] Theorem 8.
 /// @checked-by    privacy_test "noise multiplier is at least the thirty digit value and within
-///                1e13 of it"
+///                1e12 of it"
 double noise_multiplier(const ApproximateDp& target);
 
 /// Gaussian DP parameter that epsilon-DP implies: mu with Phi(-mu / 2) = 1 / (1 + e^epsilon). Every
@@ -199,14 +204,14 @@ double epsilon_from_rho(const RhoDelta& parameters);
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @return        rho > 0.
-/// @exactness     inverse of the UPPER bound above, to 1e-12.
+/// @exactness     inverse of the UPPER bound above, lower by kCompositionSlack, to 1e-12 more.
 /// @guarantee     never above the inverse; delta_from_rho({rho, epsilon}) <= delta.
 /// @throws Error{invalid_argument} epsilon or delta outside its range, or both so small (1e-160)
 ///                that rho underflows.
 /// @cost          about 20 evaluations of delta_from_rho.
 /// @source        [CKS20] Corollary 13, inverted.
 /// @checked-by    privacy_test "concentrated rho is at most the thirty digit value and within
-///                1e12 of it"
+///                2e12 of it"
 double rho_from_approximate_dp(const ApproximateDp& target);
 
 /// Result of the textbook formula sqrt(2 ln(1.25 / delta)) / epsilon.
@@ -248,5 +253,23 @@ double compose_mu(std::span<const double> mus);
 /// @source      [BS16] composition.
 /// @checked-by  privacy_test "composition adds squares of mu and adds rho rounded up"
 double compose_rho(std::span<const double> rhos);
+
+struct SpentAndLimit {
+  double total;
+  double limit;
+};
+
+/// True if a total of compose_mu or compose_rho stays within a limit of mu_from_approximate_dp or
+/// rho_from_approximate_dp, up to rounding: three releases of a third of a rho, or of a mu divided
+/// by the root of 3, may exceed it by a few units in the last place.
+///
+/// @param each  total >= 0, limit > 0.
+/// @exactness   total <= (1 + kCompositionSlack) limit, decided without rounding.
+/// @guarantee   if true, the total is at most the largest mu or rho that is (epsilon, delta)-DP,
+///              because the limit is lower than that by a factor 1 - kCompositionSlack.
+/// @throws Error{invalid_argument} total negative, limit not positive, either not finite.
+/// @source      docs/math/budgets.md, Lemma 5.
+/// @checked-by  privacy_test "parts of a limit fit it and the whole stays within the target"
+bool fits_limit(const SpentAndLimit& each);
 
 }  // namespace dpftrl

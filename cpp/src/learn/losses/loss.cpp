@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "base/sum_of_squares.hpp"
@@ -166,6 +167,44 @@ void clipped_gradient(std::span<const double> slopes, std::span<const double> fe
       out[k * features.size() + i] = scales[k] * features[i];
 }
 
+namespace {
+
+struct ClipLengths {
+  double norm;       ///< of the features
+  double clip_norm;  ///< longest gradient that is not clipped
+  double shorter;    ///< length of a clipped gradient
+};
+
+/// Scales for slopes of infinite norm: those that overflowed, and finite ones whose norm does.
+/// Infinite slopes leave nothing of the finite ones beside them.
+void scales_of_endless_slopes(std::span<const double> slopes, const ClipLengths& lengths,
+                              std::span<double> scales) {
+  const auto& [norm, clip_norm, shorter] = lengths;
+  double largest = 0;
+  for (const double slope : slopes) {
+    if (std::isnan(slope)) fail_argument("clipped_gradient", "slopes", "numbers", "NaN");
+    largest = std::max(largest, std::abs(slope));
+  }
+  const auto unit = [largest](double slope) {
+    if (std::isfinite(largest)) return slope / largest;
+    return std::isinf(slope) ? std::copysign(1.0, slope) : 0.0;
+  };
+  double squares = 0;
+  for (const double slope : slopes) squares += unit(slope) * unit(slope);
+  const double steepness = std::sqrt(squares);
+  const bool is_clipped = norm > 0 && !(largest * norm * steepness <= clip_norm);
+  // Features below the normal numbers would need a scale beyond the doubles.
+  const double scale = std::min(shorter / norm, std::numeric_limits<double>::max()) / steepness;
+  for (std::size_t k = 0; k < slopes.size(); ++k) {
+    if (is_clipped)
+      scales[k] = scale * unit(slopes[k]);
+    else
+      scales[k] = norm > 0 ? slopes[k] : 0;
+  }
+}
+
+}  // namespace
+
 void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                                 double clip_norm, std::span<double> scales) {
   double norm = std::sqrt(detail::sum_of_squares(features));
@@ -177,10 +216,13 @@ void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const 
          to_text(norm));
   }
   const double steepness = slopes.size() == 1 ? std::abs(slopes[0]) : mapped(slopes).stableNorm();
-  const double length = steepness * norm;  // +infinity is clipped like any other length
   const double num_entries =
       static_cast<double>(slopes.size()) * static_cast<double>(features.size());
   const double shorter = clip_norm * (1 - (16 + num_entries) * 0x1p-51);
+  if (!std::isfinite(steepness))
+    return scales_of_endless_slopes(
+        slopes, {.norm = norm, .clip_norm = clip_norm, .shorter = shorter}, scales);
+  const double length = steepness * norm;  // +infinity is clipped like any other length
   for (std::size_t k = 0; k < slopes.size(); ++k)
     scales[k] = length <= clip_norm ? slopes[k] : shorter / norm * (slopes[k] / steepness);
 }

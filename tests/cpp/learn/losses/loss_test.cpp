@@ -329,6 +329,48 @@ TEST(ClippedGradient, of_several_scores_is_their_outer_product_clipped_as_one) {
   EXPECT_NEAR(out[1], -std::sqrt(2.0), 2e-14);
 }
 
+TEST(ClippedGradient, is_clipped_whatever_overflows) {
+  // Slopes beyond the doubles, alone and beside others, and finite ones of infinite norm.
+  const std::vector<std::vector<double>> all = {{kInfinity},
+                                                {-kInfinity},
+                                                {1e300},
+                                                {kInfinity, 1},
+                                                {1, -kInfinity, 2},
+                                                {kInfinity, -kInfinity},
+                                                {1.7e308, 1.7e308},
+                                                {1.7e308, -1.7e308, 1e308}};
+  for (const std::vector<double>& slopes : all)
+    for (const double clip : {1e-300, 0.5, 1e300})
+      for (const double size : {0.0, 5e-324, 1e-310, 1e-300, 1.0, 1e150, 1e300}) {
+        SCOPED_TRACE(::testing::Message() << slopes[0] << " clip " << clip << " size " << size);
+        const std::vector<double> x = {size, -size / 2};
+        std::vector<double> out(slopes.size() * x.size());
+        clipped_gradient(slopes, x, clip, out);
+        const double length = Eigen::Map<const Vector>(out.data(), std::ssize(out)).stableNorm();
+        EXPECT_LE(length, clip);
+        const double largest =
+            *std::max_element(slopes.begin(), slopes.end(),
+                              [](double a, double b) { return std::abs(a) < std::abs(b); });
+        const bool is_long = std::abs(largest) * size > clip;
+        // A clipped gradient has the whole length, unless its scale leaves the doubles.
+        if (size > 0 && is_long && size > 1e-307 * clip) {
+          EXPECT_GE(length, clip * (1 - 1e-13));
+        }
+        for (std::size_t k = 0; k < slopes.size(); ++k) {
+          if (size > 0 && std::abs(slopes[k]) == std::abs(largest)) {
+            EXPECT_EQ(std::signbit(out[k * x.size()]), std::signbit(slopes[k]));
+          }
+          if (!is_long && std::isfinite(largest)) {
+            EXPECT_EQ(out[k * x.size()], slopes[k] * x[0]);
+          }
+        }
+      }
+  std::vector<double> out(2);
+  const std::vector<double> x = {1, 1};
+  EXPECT_EQ(testing::error_text([&] { clipped_gradient(kNan, x, 1, out); }),
+            "invalid_argument | clipped_gradient: slopes must be numbers, got NaN");
+}
+
 TEST(ClippedGradient, features_without_a_finite_norm_are_refused) {
   std::vector<double> out(2);
   const std::vector<double> x = {1.7e308, 1.7e308};

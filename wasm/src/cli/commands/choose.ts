@@ -19,7 +19,7 @@ import { StandardOutput } from '../output/output.js';
 import { RowText } from '../output/row-text.js';
 import { warnWeak } from '../output/weak.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
-import { pureCosts } from '../state/composition.js';
+import { choiceCosts } from '../state/composition.js';
 
 export const options: Known = {
   winner: 'flag',
@@ -86,8 +86,13 @@ export async function run(args: Args): Promise<void> {
     ...(seed !== undefined && { insecureSeed: seed }),
   };
   const columns = domains.map(({ column }) => column);
+  const choose = (how: typeof given) => {
+    return quantile === undefined ? dp.winner(how) : dp.quantile({ ...how, quantile });
+  };
+  // Settings that are refused are refused before they are charged: without data.
+  if (budget) choose({ ...given, histogram: new Float64Array(histogram.length), insecureSeed: 0n });
   await budget?.spend(dp, {
-    costs: pureCosts(dp, epsilon),
+    costs: choiceCosts(dp, epsilon),
     epsilon,
     delta: 0,
     neighbours,
@@ -96,8 +101,7 @@ export async function run(args: Args): Promise<void> {
     numSteps: 1,
     columns,
   });
-  const place = quantile === undefined ? dp.winner(given) : dp.quantile({ ...given, quantile });
-  const cells = cellsAt(domains, place);
+  const cells = cellsAt(domains, choose(given));
   warnWeak('choose', { epsilon });
   warnNotPrivate('choose', { '--seed makes the choice known to anyone': seed !== undefined });
   if (seed === undefined && !args.has('quiet') && !args.has('json')) {

@@ -5,7 +5,6 @@
 import { load } from '../../index.js';
 import type { DpFtrl, LearnerOptions, Participation } from '../../types/all.js';
 import { WeightsChart } from '../charts/weights.js';
-import { Misuse } from '../failure.js';
 import type { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
 import { guarantee, protection, publicCount } from '../options/protection.js';
@@ -174,10 +173,6 @@ async function learn(
   const progress = new StepProgress(numSteps, { quiet });
   try {
     await learning.learnAll(problem, { passes, report: () => progress.report(learner.step) });
-  } catch (error) {
-    // No weight was shown, and the error does not depend on noise.
-    if (!state && error instanceof Misuse) await budget?.refund(dp);
-    throw error;
   } finally {
     progress.end();
   }
@@ -213,7 +208,12 @@ export async function run(args: Args): Promise<void> {
   const opened = await open(dp, args, settings);
   const { problem } = opened;
   const moments = momentsFirst(dp, settings, problem);
-  if (moments) return runWhole(dp, args, { settings, moments, problem });
+  if (moments) {
+    return runWhole(dp, args, { settings, moments, problem }).catch((error: unknown) => {
+      settings.budget?.noteCharge(error);
+      throw error;
+    });
+  }
   const prepared = await prepare(dp, args, { settings, opened });
   const learning = await Learning.open(dp, settings, prepared);
   let failure: unknown;
@@ -225,5 +225,7 @@ export async function run(args: Args): Promise<void> {
   learning.endMeasuring();
   const finish = () => settings.budget?.finish(learning.step);
   failure = await ended(failure, [finish, () => learning.close()]);
-  if (failure !== undefined) throw learning.withRows(failure);
+  if (failure === undefined) return;
+  if (!learning.state) settings.budget?.noteCharge(failure);
+  throw learning.withRows(failure);
 }

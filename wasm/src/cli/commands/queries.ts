@@ -165,15 +165,19 @@ export async function run(args: Args): Promise<void> {
   const histogram = await readHistogram(args, { ...settings, ...whom });
   const numRows = histogram.reduce((sum, count) => sum + count, 0);
   if (settings.fractions && numRows === 0) throw new Misuse('--fractions needs a row');
-  await pay(dp, settings, queries);
-  const released = queries.release(histogram, {
+  const how = {
     ...(consistent && { consistent, integer }),
     ...(consistent && isPublic && { total: numRows }),
     ...(seed !== undefined && { insecureSeed: seed }),
-  });
-  announce(settings, queries, numRows);
+  };
+  await pay(dp, settings, queries);
   try {
+    const released = queries.release(histogram, how);
+    announce(settings, queries, numRows);
     await write(settings, queries, { released, names, numRows });
+  } catch (error) {
+    settings.budget?.noteCharge(error);
+    throw error;
   } finally {
     queries.dispose();
   }

@@ -8,6 +8,7 @@ import { addNote, Misuse } from '../failure.js';
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
+import { isRegularFile } from '../input/input.js';
 import { Missing } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { requireRanges } from '../input/ranges.js';
@@ -26,11 +27,11 @@ import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
 import { warnWeak } from '../output/weak.js';
 import { Interrupted, Interruption } from '../signals.js';
-import { spendingOf } from '../state/budget.js';
+import { spendingOf, type Budget } from '../state/budget.js';
 import { ended, unfinished } from '../state/state-file.js';
 import { clipNotices, longestRow } from './release/columns-clip.js';
 import { readSettings, type Settings } from './release/settings.js';
-import { horizonOf, makeSums, sortByTime } from './release/sums.js';
+import { horizonOf, makeSums, rehearse, sortByTime } from './release/sums.js';
 import type { Made, OtherTotals, SumOptions } from './release/sums.js';
 import type { StepWriter } from './release/step-writer.js';
 import { areTotalsTold } from './release/told.js';
@@ -78,6 +79,8 @@ interface Prepared {
   rows: RowStream;
   /** Whether the horizon was counted in an earlier pass over the input. */
   surveyed: boolean;
+  /** Whether all rows are checked before the budget is charged. */
+  isRehearsed: boolean;
   /** Workloads that are released together. */
   workloads: readonly Workload[];
   how: SumOptions;
@@ -86,7 +89,7 @@ interface Prepared {
 /** Reads the mechanism and the header, and searches for parameters first if that takes long. */
 async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const { settings, command } = kind;
-  const { people, times, target, seed, quiet, state } = settings;
+  const { people, times, target, seed, quiet, state, budget, output } = settings;
   const read = await readChosen(args, dp.mechanisms());
   const participation = people ? target.participation : chosenParticipation(args, read);
   const steps = stepsOf(args, read);
@@ -114,7 +117,10 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   // With --state, the mechanism keeps the name with which the state was begun.
   const isSearched = isOne && state === undefined && !quiet && !('pure' in target);
   const found = isSearched ? await findFirst(dp, how, `${command}: ${chosen.name}`) : how;
-  return { chosen, participation, rows, surveyed, workloads, how: found };
+  // Rows of standard input are otherwise released as they arrive.
+  const isWhole = output !== undefined || Boolean(times?.sorts) || (await isRegularFile(args.files));
+  const isRehearsed = budget !== undefined && !state && !surveyed && isWhole;
+  return { chosen, participation, rows, surveyed, isRehearsed, workloads, how: found };
 }
 
 interface Through {
@@ -184,6 +190,7 @@ async function begin(run: Run): Promise<Begun> {
   const { clippedTo } = kind;
   const whom = protection({ ...protects, instead: '--user-column' });
   const about = { mechanism: name, columns, unit: whom.unit };
+  if (prepared.isRehearsed) await rehearse(rows, settings, numSteps);
   // Later runs must recognise this charge, even if this run releases nothing.
   await budget?.spend(dp, spendingOf(certificate, about), made.state);
   warnWeak(command, certificate, publicCount(protects));
@@ -267,34 +274,13 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
   return unfinished(last, `steps ${released} are released: leave their rows`);
 }
 
-/**
- * Refunds the budget if no number was seen, and otherwise adds a note to the error. Refunds only
- * after a fault of the input, which does not depend on noise; whether a disk is full may depend on
- * the digits that were written. Returns the error to throw.
- */
-async function unreleased(
-  error: unknown,
-  { dp, settings, sink, isGuarded }: { dp: DpFtrl; settings: Settings; sink: Sink; isGuarded: boolean },
-): Promise<unknown> {
-  const { budget } = settings;
-  if (isGuarded) return error;
-  if (!sink.wasSeen) {
-    if (!(error instanceof Misuse)) return error;
-    try {
-      const isPaidBack = await budget?.refund(dp);
-      const note = 'nothing is released, and the budget is not charged';
-      if (isPaidBack) addNote(error, note);
-    } catch (fault) {
-      return fault;
-    }
-    return error;
-  }
-  if (error instanceof Error && sink.isWhole) addNote(error, 'the table is complete and released');
-  else if (error instanceof Error) {
-    const again = budget ? '; with --output only whole tables charge a budget' : '';
-    addNote(error, `the table is incomplete, and what it shows has been released${again}`);
-  }
-  return error;
+/** Adds to an error what of the release was seen, and what it costs. */
+function noteSeen(error: unknown, budget: Budget | undefined, { seen }: Sink): void {
+  if (seen === 'nothing') budget?.noteCharge(error);
+  if (seen === 'nothing' || !(error instanceof Error)) return;
+  if (seen === 'whole') return addNote(error, 'the table is complete and released');
+  const again = budget ? '; rows of a FILE or for --output are checked before they are charged' : '';
+  addNote(error, `the table is incomplete, and what it shows has been released${again}`);
 }
 
 /** Reads the settings; the clip norm is a placeholder if it follows from the columns. */
@@ -383,7 +369,8 @@ export async function releaseTable(args: Args, kind: Kind): Promise<void> {
       failure = await keep(sink, error, `${before + 1} to ${totals.step}`);
     } else {
       await sink.abandon();
-      failure = await unreleased(error, { dp, settings, sink, isGuarded });
+      failure = error;
+      if (!isGuarded) noteSeen(error, settings.budget, sink);
     }
   }
   interruption?.end();

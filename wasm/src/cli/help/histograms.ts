@@ -33,9 +33,10 @@ ${SKIPPED}
   --measure M      optimal (default), identity (the histogram) or queries (each separately)
   --objective O    mean (default) or max: the error that the measurements minimise. max takes ranges
                    of at most 361 values
-  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
-                   as in dp-ftrl release, and may be shared with it. A pure release of epsilon e
-                   costs mu = 2 Phi^-1(1 / (1 + exp(-e))), about 1.25 e, or rho = e tanh(e / 2)
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A,
+  --budget-pure P  as in dp-ftrl release, and may be shared with it. A pure release of epsilon e
+                   costs e of --budget-pure; without that mu = 2 Phi^-1(1 / (1 + exp(-e))), about
+                   1.25 e, or rho = e tanh(e / 2)
   --consistent     answers from one histogram without negative counts; with replace-one, of the true
                    number of rows. std is that before
   --integer        with --consistent: a histogram of whole numbers
@@ -80,8 +81,8 @@ ${FORMAT}
 ${SKIPPED}
   --neighbours R   zero-out (default): one row more or less; or replace-one: one row with other
                    values, and the number of rows is public. Not with --missing skip
-  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
-                   as in dp-ftrl queries --delta 0
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A,
+  --budget-pure P  as in dp-ftrl queries --delta 0, but in an account of rho a choice costs e^2 / 8
   --json           one object: private, protects, neighbours, epsilon, choice, values
   --quiet          no guarantee on standard error
   --seed S         fixed choice, for tests and demonstrations: NOT private

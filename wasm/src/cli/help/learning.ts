@@ -108,9 +108,10 @@ ${PARAMETERS}
 ${STRATEGY}
   --steps N        horizon: steps the noise is calibrated for. Without it the input is read twice,
                    and the number of its rows is public. With it a bad row, or one too many, is
-                   found while learning: there is no model then, and the --budget charge is lost
-  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A
-                   as in dp-ftrl release
+                   found while learning, and there is no model then
+  --budget FILE, --budget-epsilon E, --budget-delta D, --budget-account A,
+  --budget-pure P  as in dp-ftrl release. All rows are read before the charge, so that a bad one
+                   costs nothing, unless there is a --state
   --state FILE     continues after the last row that earlier runs with this file learned from; all
                    runs together are one learning with horizon --steps, and each ends with its
                    model. FILE holds the key and the true sums of gradients: it is as secret as the

@@ -36,8 +36,8 @@ ${FORMAT}
                    with replace-one, for which the number of rows is public). A skipped row is
                    protected like any other one: whether it counts depends on that row alone
 ${NA}
-  --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
-                   and --budget-account A, as for dp-ftrl release
+  --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D,
+                   --budget-account A and --budget-pure P, as for dp-ftrl release
 ${STATE}`;
 
 export const MOMENTS = `dp-ftrl moments --epsilon E --delta D --range NAME=LOW:HIGH [options] [FILE.csv]

@@ -47,8 +47,8 @@ ${FORMAT}
 ${SKIPPED}
 ${MECHANISMS}
 ${PARAMETERS}
-  --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D
-                   and --budget-account A, as for dp-ftrl release
+  --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D,
+                   --budget-account A and --budget-pure P, as for dp-ftrl release
   --output FILE    written whole or not at all, instead of standard output
 ${PLOT}
   --json           one object: private, mode, protects, timeZone, certificate, by, categories, rows,
@@ -140,6 +140,9 @@ ${TIME_FORMAT}
                    what a new FILE adds up, fixed from then on: mu (default; Gaussian DP, best for
                    Gaussian noise) or rho (zero-concentrated DP; accepts discrete Gaussian noise,
                    too, and has room for more pure releases)
+  --budget-pure P  the part of epsilon that a new FILE keeps for pure releases, whose epsilons add
+                   up in it; the others share the rest. Default: all of it if the first release is
+                   pure, else 0, and pure releases count in the account
 ${STATE}
 ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)

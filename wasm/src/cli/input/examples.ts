@@ -75,12 +75,14 @@ function requireLabel(
 export async function survey(
   rows: RowStream,
   examples: Examples,
-  { inputs, fromData, target, numKept }: {
+  { inputs, fromData, target, numKept, check }: {
     inputs: ModelInput[];
     fromData: boolean;
     target: Labelled;
     /** Largest number of cells of a table that is kept in memory for `rows.rows()`. */
     numKept: number;
+    /** Throws at a row that goes too far, 0-based in its batch. */
+    check?(batch: Batch, i: number): void;
   },
 ) {
   const seen = new SeenRanges(inputs);
@@ -90,9 +92,10 @@ export async function survey(
     numRows += batch.numRows;
     hash.see(batch);
     for (let i = 0; i < batch.numRows; ++i) {
+      check?.(batch, i);
       requireLabel(target, examples.label(batch, i), { batch, i });
       if (fromData) seen.see(examples.row(batch, i));
     }
-  }, numKept);
+  }, { numKept });
   return { numRows, inputs: fromData ? seen.complete() : inputs, digest: hash.digest() };
 }

@@ -54,13 +54,17 @@ export function eachStep(
 
 /** Facts about the noise, which statistics lack. */
 export type NoiseFacts = Partial<Pick<Totals, 'halfWidth'>>;
-type Facts = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'> &
-  NoiseFacts;
-/** Totals over rows, with the members that are used here. */
-export type RowTotals = Facts & Pick<PrefixSum, 'releaseMany' | 'contribute' | 'endSteps'>;
-/** Totals over rows of persons, with the members that are used here. */
-export type PeopleTotals = Facts &
+type Position = Pick<Totals, 'dimension' | 'numSteps' | 'step'>;
+type Facts = Position & Pick<Totals, 'certificate' | 'stddev' | 'dispose'> & NoiseFacts;
+/** Receives rows. */
+type RowReceiver = Position & Pick<PrefixSum, 'releaseMany' | 'contribute' | 'endSteps'>;
+/** Receives rows of persons. */
+type PeopleReceiver = Position &
   Pick<PeopleSum, 'releaseEach' | 'contribute' | 'endSteps' | 'numDropped'>;
+/** Totals over rows, with the members that are used here. */
+export type RowTotals = Facts & RowReceiver;
+/** Totals over rows of persons, with the members that are used here. */
+export type PeopleTotals = Facts & PeopleReceiver;
 
 /** Totals that receive the rows, with the person of each row if persons are protected. */
 export type Sums =
@@ -70,7 +74,41 @@ export type Sums =
 /** Sums, or totals that release steps asynchronously; for streams where every row is a step. */
 export type RowSums = Sums | { people: undefined; totals: LedgerTotals };
 
-export interface StepOptions<S = Sums> {
+/** Sums, or a rehearsal of them. */
+type Receivers =
+  | { people: People; totals: PeopleReceiver }
+  | { people: undefined; totals: RowReceiver };
+
+/**
+ * Totals that add up nothing and release zeros: with them a stepper finds every fault of the rows
+ * before the first noise is used.
+ */
+export class Rehearsal implements RowReceiver, PeopleReceiver {
+  step = 0;
+  readonly numDropped = 0;
+
+  constructor(
+    readonly dimension: number,
+    readonly numSteps: number,
+  ) {}
+
+  contribute(): void {}
+
+  endSteps(count = 1): Float64Array {
+    this.step += count;
+    return new Float64Array(count * this.dimension);
+  }
+
+  releaseMany(rows: ArrayLike<number>): Float64Array {
+    return this.endSteps(rows.length / this.dimension);
+  }
+
+  releaseEach(persons: ArrayLike<unknown>): Float64Array {
+    return this.endSteps(persons.length);
+  }
+}
+
+export interface StepOptions<S = Receivers> {
   sums: S;
   columns: TextColumns;
   /** Whether a category counts once for a person in a step, however many rows they have in it. */
@@ -135,7 +173,7 @@ function stopped(first: number, error: unknown): Released {
 export class RowStepper implements Stepper {
   private readonly truth: Truth | undefined;
 
-  constructor(private readonly options: StepOptions<RowSums>) {
+  constructor(private readonly options: StepOptions<Receivers | RowSums>) {
     this.truth = options.truth;
   }
 
@@ -306,7 +344,7 @@ export class BucketStepper implements Stepper {
   }
 
   /** Contributes one row, and adds it to the truth if it counts. */
-  private contributeSeen(totals: PeopleTotals, person: string, row: Float64Array): void {
+  private contributeSeen(totals: PeopleReceiver, person: string, row: Float64Array): void {
     const dropped = totals.numDropped;
     totals.contribute(person, row);
     if (totals.numDropped === dropped) this.truth!.addOf(person, row);

@@ -8,11 +8,6 @@ import { readTable, type Batch, type NumericTable, type Wanted } from './rows.js
 
 const noRows = () => new Misuse('the input has a header but no rows');
 
-function surveyKept(batches: readonly Batch[], visit: (batch: Batch) => void): void {
-  if (batches.length === 0) throw noRows();
-  batches.forEach(visit);
-}
-
 /** Rows `from` to before `to` of a batch without a fault. */
 function partOf(batch: Batch, from: number, to: number): Batch {
   const width = batch.values.length / batch.numRows;
@@ -57,16 +52,24 @@ export class RowStream {
    * Passes all rows to `visit`; `rows()` then starts from the beginning again. Throws at a bad row.
    *
    * @param numKept  most cells of a table that is kept although its file could be read again.
+   * @param mayBeEmpty  whether a table without rows is accepted.
    */
-  async survey(visit: (batch: Batch) => void, numKept = 0): Promise<void> {
-    if (this.kept) return surveyKept(this.kept, visit);
+  async survey(
+    visit: (batch: Batch) => void | Promise<void>,
+    { numKept = 0, mayBeEmpty = false } = {},
+  ): Promise<void> {
+    if (this.kept) {
+      if (this.kept.length === 0 && !mayBeEmpty) throw noRows();
+      for (const batch of this.kept) await visit(batch);
+      return;
+    }
     const isFile = await isRegularFile(this.files);
     let again = isFile && numKept === 0;
     let kept: Batch[] = [];
     let numRows = 0;
     for await (const batch of this.table.batches) {
+      await visit(batch);
       if (batch.fault) throw batch.fault;
-      visit(batch);
       numRows += batch.numRows;
       if (isFile && numRows * this.columns.length > numKept) {
         again = true;
@@ -74,7 +77,7 @@ export class RowStream {
       }
       if (!again) kept.push(batch);
     }
-    if (numRows === 0) throw noRows();
+    if (numRows === 0 && !mayBeEmpty) throw noRows();
     if (!again) this.kept = kept;
     await this.rewind();
   }

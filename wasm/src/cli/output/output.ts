@@ -17,10 +17,8 @@ export interface Sink {
   commit(): Promise<void>;
   /** Ends the output after a failure: no file appears, but text on standard output stays. */
   abandon(): Promise<void>;
-  /** Whether anyone may have seen part of the output. */
-  readonly wasSeen: boolean;
-  /** Whether the output is complete, and where it belongs. */
-  readonly isWhole: boolean;
+  /** How much of the output anyone may have seen. */
+  readonly seen: 'nothing' | 'part' | 'whole';
 }
 
 /** Returns the error of a destination that the system refused to write to. */
@@ -39,11 +37,10 @@ export class ClosedPipe extends Error {
 }
 
 export class StandardOutput implements Sink {
-  wasSeen = false;
-  isWhole = false;
+  seen: Sink['seen'] = 'nothing';
 
   write(text: string): Promise<void> {
-    this.wasSeen = true;
+    this.seen = 'part';
     // The callback is called once the text is passed on, so a slow reader slows us down.
     return new Promise((resolve, reject) => {
       process.stdout.write(text, (error) => {
@@ -54,7 +51,7 @@ export class StandardOutput implements Sink {
   }
 
   async commit(): Promise<void> {
-    this.isWhole = true;
+    this.seen = 'whole';
   }
 
   async abandon(): Promise<void> {}
@@ -74,8 +71,7 @@ export class AtomicFile implements Sink {
     process.kill(process.pid, signal);
   };
 
-  wasSeen = false;
-  isWhole = false;
+  seen: Sink['seen'] = 'nothing';
 
   private constructor(
     /** The option and the path as they were typed. */
@@ -132,14 +128,13 @@ export class AtomicFile implements Sink {
 
   /** No-op when called again. */
   async commit(): Promise<void> {
-    if (this.isWhole) return;
-    this.wasSeen = true;
+    if (this.seen === 'whole') return;
     try {
       await this.permitOthers();
       await this.file.sync();
       await this.file.close();
       await rename(this.temporary, this.path);
-      this.isWhole = true;
+      this.seen = 'whole';
       this.unlisten();
       await syncFolder(dirname(this.path)); // Now the name is on the disk too.
     } catch (error) {

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The file of --budget: an account, its limit, and every release charged to it.
+// The file of --budget: a limit, its split into shares, and every release charged to one of them.
 
+import type { DpFtrl } from '../../types/all.js';
 import { Misuse } from '../failure.js';
-import { ACCOUNTS, type Account } from './composition.js';
+import { ACCOUNTS, spentOf, type Account, type Share, type Split } from './composition.js';
 
-const FORMAT = 'dp-ftrl budget 2';
-/** Format without an account, whose releases have a mu. Older versions refuse newer files. */
-const OLDER_FORMAT = 'dp-ftrl budget 1';
-
-export interface PrivacyTarget {
-  epsilon: number;
-  delta: number;
-}
+const FORMAT = 'dp-ftrl budget 3';
+/** Formats of earlier versions, whose files had no split. */
+const EARLIER = /^dp-ftrl budget [12]$/;
 
 export interface Entry {
   when: string;
-  /** The cost, under the name of the account. */
+  /** The cost, under the name of the share that pays it. */
+  pure?: number;
   mu?: number;
   rho?: number;
   epsilon: number;
@@ -26,30 +23,26 @@ export interface Entry {
   columns: string[];
   /** Identity of the state of a release over several runs, which distinguishes keys. */
   state?: string;
-  /** Known number of released steps of such a release; missing in older files. */
+  /** Known number of released steps of such a release. */
   step?: number;
-  /** Mark of its last run (state-runs.ts); missing in older files. */
+  /** Mark of its last run (state-runs.ts). */
   run?: string;
 }
 
-export interface BudgetFile {
+export interface BudgetFile extends Split {
   format: typeof FORMAT;
-  account: Account;
-  limit: PrivacyTarget;
   neighbours: string;
   /** Privacy unit that the limit protects, in words. */
   unit: string;
-  /** Total of all releases in the account, and its epsilon at the limit's delta. */
-  spent: { mu?: number; rho?: number; epsilon: number };
+  /** Total of each share, and the (epsilon, delta) of all releases together. */
+  spent: { pure: number; mu?: number; rho?: number; epsilon: number; delta: number };
   releases: Entry[];
 }
 
-export function newFile(
-  about: Pick<BudgetFile, 'account' | 'limit' | 'neighbours' | 'unit'>,
-): BudgetFile {
-  const { account, limit, neighbours, unit } = about;
-  const spent = { [account]: 0, epsilon: 0 };
-  return { format: FORMAT, account, limit, neighbours, unit, spent, releases: [] };
+export function newFile(about: Split & Pick<BudgetFile, 'neighbours' | 'unit'>): BudgetFile {
+  const { account, limit, pure, neighbours, unit } = about;
+  const spent = { pure: 0, [account]: 0, epsilon: 0, delta: 0 };
+  return { format: FORMAT, account, limit, pure, neighbours, unit, spent, releases: [] };
 }
 
 function isPositive(value: unknown): value is number {
@@ -60,13 +53,27 @@ function isAccount(value: unknown): value is Account {
   return (ACCOUNTS as readonly unknown[]).includes(value);
 }
 
-/** Returns the cost of each release. */
-export function costsOf({ account, releases }: BudgetFile): number[] {
-  return releases.map((entry) => entry[account]!);
+/** Returns the cost of each release of a share. */
+export function costsOf({ releases }: BudgetFile, share: Share): number[] {
+  return releases.map((entry) => entry[share]).filter((cost) => cost !== undefined);
 }
 
-/** Parses a file of either format into the current one; `isOlder` tells if it was the older. */
-export function parseFile(path: string, text: string): { file: BudgetFile; isOlder: boolean } {
+/** Adds up all releases. */
+export function totalsOf(dp: DpFtrl, file: BudgetFile): BudgetFile['spent'] {
+  const [pure, own] = (['pure', file.account] as const).map((share) => {
+    return spentOf(dp, file, share, costsOf(file, share));
+  });
+  const sum = pure!.total + own!.spent.epsilon;
+  const isExact = pure!.total === 0 || own!.total === 0;
+  return {
+    pure: pure!.total,
+    [file.account]: own!.total,
+    epsilon: isExact ? sum : sum * (1 + Number.EPSILON),
+    delta: own!.spent.delta,
+  };
+}
+
+export function parseFile(path: string, text: string): BudgetFile {
   const bad = (what: string) => new Misuse(`--budget ${path}: ${what}`);
   let given: (Partial<Omit<BudgetFile, 'format'>> & { format?: string }) | null;
   try {
@@ -74,21 +81,30 @@ export function parseFile(path: string, text: string): { file: BudgetFile; isOld
   } catch {
     throw bad('it is not JSON');
   }
-  const isOlder = given?.format === OLDER_FORMAT;
-  if (given?.format !== FORMAT && !isOlder) {
-    throw bad(`its format is not "${FORMAT}" or "${OLDER_FORMAT}"`);
+  if (EARLIER.test(given?.format ?? '')) {
+    const how = 'begin another file, with what this one has spent taken off its limit';
+    throw bad(`it is of an earlier version of dp-ftrl: ${how}`);
   }
-  const account = isOlder ? 'mu' : given!.account;
+  if (given?.format !== FORMAT) throw bad(`its format is not "${FORMAT}"`);
+  const { account, pure } = given;
   if (!isAccount(account)) throw bad(`its account is not ${ACCOUNTS.join(' or ')}`);
-  const { limit, releases, unit, neighbours } = given!;
+  const { limit, releases, unit, neighbours } = given;
   if (!isPositive(limit?.epsilon) || !isPositive(limit.delta) || !(limit.delta < 1)) {
     throw bad('its limit is not an epsilon > 0 and a delta between 0 and 1');
   }
-  if (!Array.isArray(releases) || !releases.every((entry) => isPositive(entry?.[account]))) {
-    throw bad(`a release in it has no ${account} > 0`);
+  if (pure !== 0 && !(isPositive(pure) && pure <= limit.epsilon)) {
+    throw bad('its pure share is not a number from 0 to the epsilon of its limit');
   }
-  if (!releases.every((entry) => entry.delta !== 0 || isPositive(entry.epsilon))) {
-    throw bad('a release in it with delta 0 has no epsilon > 0');
+  const shares = pure > 0 ? (['pure', account] as const) : ([account] as const);
+  const isPaid = (entry: Entry | null) => {
+    const costs = ['pure', ...ACCOUNTS].filter((share) => entry?.[share as Share] !== undefined);
+    return costs.length === 1 && shares.some((share) => isPositive(entry?.[share]));
+  };
+  if (!Array.isArray(releases) || !releases.every(isPaid)) {
+    throw bad(`a release in it has not one cost, ${shares.join(' or ')} > 0`);
+  }
+  if (!releases.every((entry) => entry.pure === undefined || entry.delta === 0)) {
+    throw bad('a release in it with a delta is not pure');
   }
   const isStep = (step: unknown) => Number.isSafeInteger(step ?? 0) && Number(step ?? 0) >= 0;
   if (!releases.every((entry) => isStep(entry.step))) {
@@ -100,6 +116,5 @@ export function parseFile(path: string, text: string): { file: BudgetFile; isOld
   if (typeof unit !== 'string' || typeof neighbours !== 'string') {
     throw bad('it does not say what it protects');
   }
-  const file = { ...given, format: FORMAT, account } as BudgetFile;
-  return { file, isOlder };
+  return given as BudgetFile;
 }

@@ -3,8 +3,8 @@
 // --budget: the total privacy loss of all releases of a data set.
 //
 // A privacy filter (docs/math/budgets.md): releases may be chosen after seeing earlier ones. Their
-// costs add up in one account, fixed when the file is made, and for one kind of neighbours, so a
-// budget protects one unit only.
+// costs add up in two shares, fixed when the file is made: epsilons of pure releases, and one account
+// for all others. They add up for one kind of neighbours, so a budget protects one unit only.
 
 import { access, constants } from 'node:fs/promises';
 import {
@@ -16,13 +16,14 @@ import {
   replaceFile,
 } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import type { Certificate, Composition, DpFtrl } from '../../types/all.js';
+import type { Certificate, DpFtrl } from '../../types/all.js';
 import type { Args, Known } from '../options/args.js';
 import { neighboursOf } from '../options/protection.js';
-import { costsOf, newFile, parseFile } from './budget-file.js';
-import type { BudgetFile, Entry, PrivacyTarget } from './budget-file.js';
-import { ACCOUNTS, type Account, type Costs } from './composition.js';
-import { Misuse } from '../failure.js';
+import { costsOf, newFile, parseFile, totalsOf } from './budget-file.js';
+import type { BudgetFile, Entry } from './budget-file.js';
+import { ACCOUNTS, spentOf, type Account, type Costs, type PrivacyTarget } from './composition.js';
+import type { Share, ShareSpent, Split } from './composition.js';
+import { addNote, Misuse, systemReason } from '../failure.js';
 import { shownBeyond } from '../output/report.js';
 import { drawMark, type PaidState } from './state-runs.js';
 import { counted } from '../../shared/counted.js';
@@ -32,13 +33,14 @@ export const BUDGET_OPTIONS: Known = {
   'budget-epsilon': 'value',
   'budget-delta': 'value',
   'budget-account': 'value',
+  'budget-pure': 'value',
 };
 
 /** Longest wait for other releases, which lock the file while they record themselves. */
 const PATIENCE_MILLISECONDS = 5000;
 const DEFAULT_ACCOUNT: Account = 'mu';
 
-export interface Spending extends Omit<Entry, 'when' | Account | 'state' | 'step' | 'run'> {
+export interface Spending extends Omit<Entry, 'when' | Share | 'state' | 'step' | 'run'> {
   costs: Costs;
   /** In words: see `neighboursOf`. */
   neighbours: string;
@@ -60,7 +62,11 @@ export function spendingOf(
 interface Wanted {
   limit: PrivacyTarget | undefined;
   account: Account | undefined;
+  pure: number | undefined;
 }
+
+/** Privacy unit of a release, and whether it is pure. */
+type Protected = Pick<Spending, 'neighbours' | 'unit'> & { isPure: boolean };
 
 function pair({ epsilon, delta }: { epsilon: number | string; delta: number }): string {
   return `(${epsilon}, ${delta})`;
@@ -74,8 +80,8 @@ function raiseSteps(entries: readonly Entry[], step: number): void {
 export class Budget {
   /** Lock held while a state runs, so that a copy of it cannot run at the same time. */
   private running: { state: string; lock: FileLock; step: number } | undefined;
-  /** Entry that this run has written, for a release of a single run. */
-  private charged: Entry | undefined;
+  /** Whether this run has written an entry, or continues one. */
+  isCharged = false;
 
   private constructor(
     private readonly path: string,
@@ -90,6 +96,7 @@ export class Budget {
     const account = args.has('budget-account')
       ? args.oneOf('budget-account', ACCOUNTS, DEFAULT_ACCOUNT)
       : undefined;
+    const pure = args.number('budget-pure', 'a number of at least 0', (value) => value >= 0);
     if (path === undefined) {
       const stray = Object.keys(BUDGET_OPTIONS).find((name) => args.has(name));
       if (stray !== undefined) throw new Misuse(`--${stray} needs --budget`);
@@ -102,36 +109,41 @@ export class Budget {
     if ((epsilon === undefined) !== (delta === undefined)) {
       throw new Misuse('give --budget-epsilon and --budget-delta together');
     }
+    if (pure !== undefined && epsilon !== undefined && pure > epsilon) {
+      throw new Misuse(`--budget-pure must be at most --budget-epsilon ${epsilon}, got ${pure}`);
+    }
     const limit = epsilon === undefined ? undefined : { epsilon, delta: delta! };
-    return new Budget(path, { limit, account }, args.has('quiet'));
+    return new Budget(path, { limit, account, pure }, args.has('quiet'));
   }
 
   /**
    * Records the release before its first number is written, so that a crash may waste budget but
-   * never spend it unrecorded. Refuses a release that would exceed the limit, and an old copy of a
+   * never spend it unrecorded. Nothing strikes it out again: a later failure may depend on noise.
+   * Refuses a release that would exceed the limit, and an old copy of a
    * state: one with fewer steps than are known to be released, or made before the last run began.
    * During the run of a state, `reached` records the released steps; `finish` ends it.
    */
   async spend(dp: DpFtrl, spending: Spending, state?: PaidState): Promise<void> {
     const { neighbours, unit, costs, ...about } = spending;
     await this.change(async (place) => {
-      const file = await this.open(place, { neighbours, unit });
-      const { account, limit, releases } = file;
-      const own = this.costIn(account, costs);
+      const isPure = about.delta === 0;
+      const file = await this.open(place, { neighbours, unit, isPure });
+      const { account, releases } = file;
+      const share = isPure && file.pure > 0 ? 'pure' : account;
+      const own = share === 'pure' ? about.epsilon : this.costIn(account, costs);
       const before = releases.filter((it) => state !== undefined && it.state === state.identity);
       if (state) {
         await this.begin(place, state);
         this.requireNewest(before, state);
       }
-      const compose = (each: number[]) => dp.compose({ account, costs: each, ...limit });
-      const sofar = compose(costsOf(file));
-      if (before.some((it) => it[account] === own)) {
-        if (!sofar.fits) this.warn(`${this.overspent(file, sofar)}; what is paid for continues`);
+      if (before.some((it) => it[share] === own)) {
         await this.mark(before, state!);
         return file;
       }
-      const after = compose([...costsOf(file), own]);
-      this.requireRoom(file, sofar, after);
+      const entry: Entry = { when: new Date().toISOString(), [share]: own, ...about };
+      releases.push(entry);
+      file.spent = totalsOf(dp, file);
+      this.requireRoom(file, share, spentOf(dp, file, share, costsOf(file, share)));
       if (before.length === 0 && state && state.numReleased > 0) {
         const what = `--state has released ${counted(state.numReleased, 'step')}`;
         const where = `that --budget ${this.path} does not list`;
@@ -139,40 +151,20 @@ export class Budget {
         const harm = 'all of it is charged, but choices made from them are not bounded';
         this.warn(`${what} ${where}: ${harm}; ${how}`);
       }
-      const entry: Entry = { when: new Date().toISOString(), [account]: own, ...about };
       if (state) {
         entry.state = state.identity;
         await this.mark([...before, entry], state);
       }
-      releases.push(entry);
-      file.spent = { [account]: after.total, epsilon: after.epsilon };
-      if (!state) this.charged = entry;
       return file;
     });
+    this.isCharged = true;
   }
 
-  /**
-   * Removes the entry of this run, because none of its output was seen by anyone. Returns whether
-   * there was an entry.
-   */
-  async refund(dp: DpFtrl): Promise<boolean> {
-    const { charged } = this;
-    if (charged === undefined) return false;
-    this.charged = undefined;
-    await this.change(async (place) => {
-      const text = await readText(place);
-      if (text === undefined) return undefined;
-      const { file } = parseFile(this.path, text);
-      const own = JSON.stringify(charged);
-      const at = file.releases.findLastIndex((entry) => JSON.stringify(entry) === own);
-      if (at < 0) return undefined;
-      file.releases.splice(at, 1);
-      const { account, limit } = file;
-      const { total, epsilon } = dp.compose({ account, costs: costsOf(file), ...limit });
-      file.spent = { [account]: total, epsilon };
-      return file;
-    });
-    return true;
+  /** Adds to an error that ends a run that its release stays charged, if it is. */
+  noteCharge(error: unknown): void {
+    if (!this.isCharged || !(error instanceof Error)) return;
+    const why = 'what fails after the first noise may depend on it';
+    addNote(error, `--budget ${this.path} stays charged, as ${why}`);
   }
 
   /** Draws a mark for this run of a state, and stores it in the state before the budget file. */
@@ -192,37 +184,37 @@ export class Budget {
     throw new Misuse(`--budget ${this.path} has the account mu, ${what}: ${how} for both`);
   }
 
-  private overspent({ account, limit, releases }: BudgetFile, { epsilon }: Composition): string {
-    const spent = pair({ epsilon: shownBeyond(epsilon, limit.epsilon), delta: limit.delta });
-    const what = `its ${counted(releases.length, 'release spends', 'releases spend')} ${spent} in account ${account}`;
-    return `--budget ${this.path}: ${what}, beyond its limit ${pair(limit)}`;
-  }
-
-  /** Refuses a release that does not fit; warns when a new file begins. */
-  private requireRoom(file: BudgetFile, before: Composition, after: Composition): void {
-    const { account, limit, releases } = file;
-    const isNew = releases.length === 0;
-    const fault = { code: 'budget_exceeded' };
-    if (!before.fits) {
-      throw new Misuse(`${this.overspent(file, before)}: no other release is accepted`, fault);
+  /** Refuses a release, the last of the file, that does not fit; warns when a new file begins. */
+  private requireRoom(file: BudgetFile, share: Share, { spent, limit, fits }: ShareSpent): void {
+    const { account, pure, releases } = file;
+    const number = costsOf(file, share).length;
+    if (!fits) {
+      const pureText = `${this.path} for pure releases (--budget-pure)`;
+      const beside = pure > 0 ? `, beside its --budget-pure ${pure}` : '';
+      const where = share === 'pure' ? pureText : `${this.path}, account ${account}${beside}`;
+      const which = number === 1 ? 'this release' : `with this release all ${number}`;
+      const epsilon = shownBeyond(spent.epsilon, limit.epsilon);
+      const what = `${which} would spend ${pair({ ...spent, epsilon })}`;
+      throw new Misuse(`${what}, beyond the limit ${pair(limit)} of ${where}`, { code: 'budget_exceeded' });
     }
-    if (!after.fits) {
-      const which = isNew ? 'this release' : `with this release all ${releases.length + 1}`;
-      const epsilon = shownBeyond(after.epsilon, limit.epsilon);
-      const what = `${which} would spend ${pair({ epsilon, delta: limit.delta })}`;
-      const where = `the limit ${pair(limit)} of ${this.path}, account ${account}`;
-      throw new Misuse(`${what}, beyond ${where}`, fault);
-    }
-    if (isNew) {
+    if (releases.length === 1) {
       const what = 'releases of the same data that it does not list are not counted';
-      const began = `a new budget of ${pair(limit)} begins, account ${account}; ${what}`;
+      const began = `a new budget of ${pair(file.limit)} begins, ${this.splitText(file)}; ${what}`;
       this.warn(`--budget ${this.path}: ${began}`);
       return;
     }
     if (this.quiet) return;
-    const spent = pair({ epsilon: shownBeyond(after.epsilon, 0), delta: limit.delta });
-    const what = `${releases.length + 1} releases spend ${spent} of ${pair(limit)} together`;
+    const { epsilon, delta } = file.spent;
+    // Sums of decimals are shown without the rounding of their last digits.
+    const all = pair({ epsilon: shownBeyond(epsilon * (1 - 2 ** -49), 0), delta });
+    const what = `${releases.length} releases spend ${all} of ${pair(file.limit)} together`;
     process.stderr.write(`dp-ftrl: --budget ${this.path}: ${what}\n`);
+  }
+
+  private splitText({ account, limit, pure }: Split): string {
+    if (pure === 0) return `account ${account}`;
+    if (pure < limit.epsilon) return `epsilon ${pure} of it for pure releases, account ${account}`;
+    return 'all of it for pure releases (a smaller --budget-pure leaves some for others)';
   }
 
   private warn(text: string): void {
@@ -239,7 +231,7 @@ export class Budget {
     await this.change(async (place) => {
       const text = await readText(place);
       if (text === undefined) return undefined; // Refused before the file was begun.
-      const { file } = parseFile(this.path, text);
+      const file = parseFile(this.path, text);
       raiseSteps(file.releases.filter(({ state }) => state === running.state), step);
       return file;
     });
@@ -281,12 +273,12 @@ export class Budget {
         await lock.release();
       }
     } catch (error) {
-      const { syscall, message } = error as NodeJS.ErrnoException;
-      if (syscall === undefined) throw error;
-      if (hasCode(error, 'ENOENT')) {
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
         throw new Misuse(`--budget ${this.path}: the folder does not exist`);
       }
-      throw new Error(`--budget ${this.path}: ${message}`, { cause: error });
+      const what = `--budget ${this.path} could not be written: ${systemReason(error)}`;
+      throw new Error(what, { cause: error });
     }
   }
 
@@ -330,36 +322,33 @@ export class Budget {
     throw new Misuse(`--state is an old copy: ${what}; ${harm}`, { code: 'bad_state' });
   }
 
-  private async open(
-    place: string,
-    protects: { neighbours: string; unit: string },
-  ): Promise<BudgetFile> {
+  private async open(place: string, { isPure, ...protects }: Protected): Promise<BudgetFile> {
     const text = await readText(place);
-    if (text === undefined) {
-      const { limit, account = DEFAULT_ACCOUNT } = this.wanted;
-      if (limit === undefined) {
-        const how = 'to create one, give --budget-epsilon and --budget-delta';
-        throw new Misuse(`--budget: there is no file ${this.path}; ${how}`);
-      }
-      return newFile({ account, limit, ...protects });
+    if (text !== undefined) {
+      const file = parseFile(this.path, text);
+      this.requireSame(file, protects);
+      return file;
     }
-    const { file, isOlder } = parseFile(this.path, text);
-    if (isOlder) {
-      const rule = 'pure releases count with their mu, too';
-      this.warn(`--budget ${this.path} is of an older dp-ftrl: its account is mu, where ${rule}`);
+    const { limit, account = DEFAULT_ACCOUNT } = this.wanted;
+    if (limit === undefined) {
+      const how = 'to create one, give --budget-epsilon and --budget-delta';
+      throw new Misuse(`--budget: there is no file ${this.path}; ${how}`);
     }
-    this.requireSame(file, protects);
-    return file;
+    const { pure = isPure ? limit.epsilon : 0 } = this.wanted;
+    return newFile({ account, limit, pure, ...protects });
   }
 
-  private requireSame(file: BudgetFile, protects: { neighbours: string; unit: string }): void {
-    const { limit = file.limit, account = file.account } = this.wanted;
+  private requireSame(file: BudgetFile, protects: Omit<Protected, 'isPure'>): void {
+    const { limit = file.limit, account = file.account, pure = file.pure } = this.wanted;
     const fixed = 'which cannot be changed';
     if (limit.epsilon !== file.limit.epsilon || limit.delta !== file.limit.delta) {
       throw new Misuse(`--budget ${this.path} has the limit ${pair(file.limit)}, ${fixed}`);
     }
     if (account !== file.account) {
       throw new Misuse(`--budget ${this.path} has the account ${file.account}, ${fixed}`);
+    }
+    if (pure !== file.pure) {
+      throw new Misuse(`--budget ${this.path} has --budget-pure ${file.pure}, ${fixed}`);
     }
     for (const name of ['neighbours', 'unit'] as const) {
       if (file[name] === protects[name]) continue;

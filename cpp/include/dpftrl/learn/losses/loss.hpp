@@ -212,17 +212,19 @@ std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameter
 /// is clipped, also shortened by (16 + entries) 2^-51 of its length, so that rounding never makes
 /// it longer.
 ///
-/// @param slope      finite.
+/// @param slope      not NaN. An infinite one, of a loss that overflowed, is clipped like any
+/// other.
 /// @param features   x, finite.
 /// @param clip_norm  > 0.
 /// @param out        as long as `features`.
-/// @guarantee        finite, even where slope * x is not.
-/// @throws Error{invalid_argument} ||x|| is not finite.
+/// @guarantee        finite and no longer than clip_norm, even where slope * x is not.
+/// @throws Error{invalid_argument} ||x|| is not finite, the slope is NaN.
+/// @checked-by       loss_test "is clipped whatever overflows"
 void clipped_gradient(double slope, std::span<const double> features, double clip_norm,
                       std::span<double> out);
 
 /// The same for several scores: slopes x^T, row after row, clipped by its Frobenius norm
-/// ||slopes|| ||x||.
+/// ||slopes|| ||x||. Beside infinite slopes, finite ones count as 0.
 /// @param out  as long as `slopes` times `features`.
 void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                       double clip_norm, std::span<double> out);

@@ -51,6 +51,9 @@ async function makeLearner(
   return { learner, examples: new Examples(columns, label), inputs: state.inputs, state };
 }
 
+/** Parameters that a refusal names where the row alone is at fault. */
+const OF_INPUT = ['label', 'features'];
+
 /** A learner and its progress. */
 export class Learning {
   /** Number of rows learned from so far; with --state, only those stored. */
@@ -210,14 +213,16 @@ export class Learning {
     this.step = this.learner.step;
   }
 
-  /** Names the row of the batch at which the learner stopped. */
-  private refusedRow(error: unknown, batch: Batch, i: number): Misuse {
+  /** Names the row of the batch at which the learner stopped, if the row alone is at fault. */
+  private refusedRow(error: unknown, batch: Batch, i: number): Error {
     const { code = 'internal' } = error as { code?: string };
     if (code === 'past_horizon') return pastHorizon(this.learner, batch, i);
     const place = placeOf(batch, i);
     // Left out of the message, because the value may belong to a private row.
     const { value, row: example, ...refusal } = refusalOf(error);
     const what = refusal.constraint === undefined ? (error as Error).message : inOptions(refusal);
+    // Others depend on noisy weights as well, which the number of the row would tell.
+    if (!OF_INPUT.includes(refusal.parameter ?? '')) return new Error(what, { cause: error });
     return new Misuse(`${placeText(place)}: ${what}`, { code, ...place }, value);
   }
 }

@@ -8,6 +8,8 @@ import { Misuse } from '../../failure.js';
 import { Examples, survey } from '../../input/examples.js';
 import { columnList, unknownColumn } from '../../input/header.js';
 import { readInputs } from '../../input/ranges.js';
+import type { Batch } from '../../input/rows.js';
+import { pastHorizon } from '../../input/steps.js';
 import { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
 import { BOUNDS_LABEL, type Setup } from './defaults.js';
@@ -28,10 +30,13 @@ export interface Problem {
 /** Most cells of a table that are kept for later passes (128 MB). */
 export const MAX_KEPT = 2 ** 24;
 
-/** Opens the table; reads it once if ranges or the horizon (unless `given`) depend on it. */
+/**
+ * Opens the table; reads it once if ranges or the horizon (unless `given`) depend on it, or if a
+ * budget pays for the whole of it: a fault in a row must be found before noise is used.
+ */
 export async function readProblem(
   args: Args,
-  { label, target, passes, fromData, setup, format, missing }: Settings,
+  { label, target, passes, fromData, setup, format, missing, budget, state }: Settings,
   given: number | undefined,
 ): Promise<Problem> {
   const wanted = args.texts('column');
@@ -49,11 +54,15 @@ export async function readProblem(
   const inputs = setup === undefined || fromData ? stated : withRanges(stated);
   const { batchSize: stepSize } = target;
   const known = given !== undefined && passes === 1;
-  if (known && !fromData) {
+  if (known && !fromData && (!budget || state)) {
     return { rows, examples, inputs, numSteps: given, batchSize: stepSize, digest: undefined };
   }
   const isWhole = setup === 'table';
-  const how = { inputs, fromData, target, numKept: isWhole ? MAX_KEPT : 0 };
+  let numChecked = 0;
+  const check = (batch: Batch, i: number) => {
+    if (known && ++numChecked > given * stepSize) throw pastHorizon({ numSteps: given }, batch, i);
+  };
+  const how = { inputs, fromData, target, numKept: isWhole ? MAX_KEPT : 0, check };
   const { numRows, inputs: seen, digest } = await survey(rows, examples, how);
   const batchSize = isWhole ? numRows : stepSize;
   const numSteps = passes * Math.ceil(numRows / batchSize);

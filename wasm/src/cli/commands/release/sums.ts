@@ -7,7 +7,8 @@ import type { ReleaseStore, Workload } from '../../../types/all.js';
 import { Misuse } from '../../failure.js';
 import { faultAt, placeOf, placeText, type Place } from '../../input/place.js';
 import { personOf, type People } from '../../input/people.js';
-import { BucketStepper, RowStepper, textColumns } from '../../input/steps.js';
+import { BucketStepper, Rehearsal, RowStepper, textColumns } from '../../input/steps.js';
+import type { Batch } from '../../input/rows.js';
 import type { RowSums, Stepper, Sums } from '../../input/steps.js';
 import type { RowStream } from '../../input/stream.js';
 import { trueSumsOf } from '../../input/truth.js';
@@ -60,6 +61,26 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
     throw faultAt(excess.to, { code: 'past_horizon', what, column: times!.column });
   }
   return { numSteps, surveyed: true };
+}
+
+/**
+ * Reads all rows once, as the release will, so that their faults end a run before it is charged.
+ *
+ * @throws Misuse for the first fault.
+ */
+export async function rehearse(
+  rows: RowStream,
+  { people, times }: Settings,
+  numSteps: number,
+): Promise<void> {
+  const totals = new Rehearsal(rows.columns.length, numSteps);
+  const sums = people ? { people, totals } : { people, totals };
+  const options = { sums, columns: textColumns(people, times), countsOnce: false, truth: undefined };
+  const stepper = times ? new BucketStepper({ ...options, times }) : new RowStepper(options);
+  const check = async (batch: Batch) => {
+    for await (const { fault } of stepper.take(batch)) if (fault) throw fault;
+  };
+  await rows.survey(check, { mayBeEmpty: true });
 }
 
 export type SumOptions = PureSumOptions | PrefixSumOptions;
