@@ -267,7 +267,7 @@ test('query weights: the search finds the least weighted error, and saves the we
   await fails(['optimize', '--steps', '12', '--query-weights', path], 2, /--query-weights can be given only for --objective mean, got max/);
   await fails([...options, '--query-weights', `${path}x`], 2, /weights\.csvx: there is no file/);
   writeFileSync(path, '1,2\n');
-  await fails([...options, '--query-weights', path], 2, /one column of 12 weights, has 1 rows and 2/);
+  await fails([...options, '--query-weights', path], 2, /one column of 12 weights, has 1 row and 2/);
   writeFileSync(path, `${weights.slice(1).join('\n')}\n-1\n`);
   await fails([...options, '--query-weights', path], 2, /--query-weights\[11\] must be between/);
 });

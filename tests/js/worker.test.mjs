@@ -712,7 +712,7 @@ test('worker: the error of a record refused within a batch gives its index in th
     assert.match(message, /^learn: example 2000: .*label/);
     return learned === 2000;
   });
-  await assert.rejects(learner.learn([1, 2], [1]), /features must have 1 entries, got 2/);
+  await assert.rejects(learner.learn([1, 2], [1]), /features must have 1 entry, got 2/);
   learner.dispose();
   const loss = () => ({ slopes: [0] });
   await assert.rejects(client.learner({ ...options, loss }), /loss must be a name for a worker/);
