@@ -254,7 +254,7 @@ test('misuse: bad parameters, participations and workloads are refused', async (
     [[...error, ...path('a.csv', '')], /a\.csv has 0 rows and 0 columns, but --steps is 4/],
     [[...error, ...path('b.csv', '1,0\n1,1\n1,1\n')], /3 rows and 2 columns; it must be/],
     [[...error, ...path('c.csv', '1,0\n1,1\n')], /2 rows and 2 columns, but --steps is 4/],
-    [[...error, ...path('d.csv', '1\n1\n')], /2 rows and 1 columns, but --steps is 4/],
+    [[...error, ...path('d.csv', '1\n1\n')], /2 rows and 1 column, but --steps is 4/],
     [[...error, ...path('e.csv', '1\n1,2\n')], /e\.csv: line 2 has 2 cells, the first has 1/],
     [[...error, ...path('f.csv', '1\nNaN\n')], /line 2, cell 1 is not a number: "NaN"/],
     [[...error, ...path('g.csv', '1,\n1,1\n')], /line 1, cell 2 is missing/],

@@ -137,7 +137,7 @@ test('progress: a terminal shows the bar of a search', onlyInAll, async () => {
 
 test('progress: a terminal shows the seconds of learning from a whole table', async () => {
   const rows = join(folder, 'labelled.csv');
-  writeFileSync(rows, `x,y,label\n${'0.5,-0.5,1\n-0.25,1,0\n'.repeat(20_000)}`);
+  writeFileSync(rows, `x,y,label\n${'0.5,-0.5,1\n-0.25,1,0\n'.repeat(100_000)}`);
   const args = ['learn', ...target, '--label', 'label', rows];
   assert.match(await onTerminal(args), /\r\x1b\[Klearn: learning for \d+ s.*\r\x1b\[K$/s);
   assert.doesNotMatch(await onTerminal([...args, '--quiet']), /learning for/);

@@ -166,7 +166,7 @@ test('gradient ledger: bad input is refused by name, and changes nothing', async
     [{ clipping: 'by the caller' }, 'wrong_type', 'clipping'],
     [{ store: undefined }, 'wrong_type', 'store'],
     [{ rate: NaN }, 'invalid_argument', 'rate'],
-    [{ rate: undefined }, 'invalid_argument', 'rate'],
+    [{ rate: undefined }, 'wrong_type', 'rate'],
     [{ momentum: 1 }, 'invalid_argument', 'momentum'],
     [{ start: [0, NaN, 0] }, 'invalid_argument', 'start[1]'],
     [{ start: [0, 0] }, 'wrong_length', 'start'],

@@ -270,7 +270,7 @@ test('release --workload: bad weights and files are refused by name', async () =
   await refused('momentum=x', /--workload must be prefix, window=W, momentum=B/);
   await refused(join(scratch, 'nothing.csv'), /nothing.csv/);
   writeFileSync(join(scratch, 'short.csv'), '1\n1\n');
-  await refused(join(scratch, 'short.csv'), /short.csv has 2 rows and 1 columns, but/);
+  await refused(join(scratch, 'short.csv'), /short.csv has 2 rows and 1 column, but/);
   const lattice = ['--mode', 'lattice', '--mechanism', 'blt'];
   await refused('momentum=0.5', /--workload must be prefix, got "momentum=0.5,decay=1"/, lattice);
 });
