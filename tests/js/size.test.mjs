@@ -51,7 +51,7 @@ test('size: an error or a store brings no WebAssembly into a bundle', async () =
     ['dp-ftrl/external', 'DpError'],
     ['dp-ftrl/counter', 'DpError'],
     ['dp-ftrl/indexed-db', 'IndexedDbStore', 7500],
-    ['dp-ftrl/postgres-store', 'PostgresStore', 9000],
+    ['dp-ftrl/postgres-store', 'PostgresStore', 9500],
     ['dp-ftrl/tfjs', 'privateOptimizer', 10_000],
   ]) {
     const code = await bundled(specifier, name);

@@ -14,7 +14,7 @@ import { Journal } from '../../stores/journal.js';
 import type { StoreHold } from '../../stores/store-hold.js';
 import { identityOf, openStored, readMemo, STORE_OPTIONS, type Stored } from '../../stores/stored.js';
 import { countRecords, readOptions, requireLength } from '../options.js';
-import { asRelease, withFacts } from './release.js';
+import { asRelease, asReleases } from './release.js';
 import { halfWidthOf, readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
 
 export const LEDGER_OPTIONS = [...TOTALS_OPTIONS, ...STORE_OPTIONS];
@@ -148,7 +148,7 @@ export abstract class LedgerHandle extends CoreHandle {
       await this.decide(task, firstStep, decided);
       const isMemoAlone = numSteps === 0 && task.memo !== undefined;
       if (this.hasUnstoredSteps() || isMemoAlone) await this.journal.write(task.memo);
-      return withFacts(this.released(firstStep, numSteps), { firstStep });
+      return asReleases(this.released(firstStep, numSteps), firstStep);
     }, task.firstStep);
   }
 

@@ -3,13 +3,13 @@
 // Totals that say which step they are of. The facts are not enumerable, so that the arrays print
 // and compare as their numbers alone.
 
-import type { Release } from '../../types/all.js';
-
-export function withFacts<F extends object>(values: Float64Array, facts: F): Float64Array & Readonly<F> {
-  for (const [name, value] of Object.entries(facts)) Object.defineProperty(values, name, { value });
-  return values as Float64Array & F;
-}
+import type { Release, Releases } from '../../types/all.js';
 
 export function asRelease(total: Float64Array, step: number, stddev: number): Release {
-  return withFacts(total, { step, stddev });
+  Object.defineProperty(total, 'step', { value: step });
+  return Object.defineProperty(total, 'stddev', { value: stddev }) as Release;
+}
+
+export function asReleases(totals: Float64Array, firstStep: number): Releases {
+  return Object.defineProperty(totals, 'firstStep', { value: firstStep }) as Releases;
 }
