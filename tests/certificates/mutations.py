@@ -205,12 +205,16 @@ def is_true(document, context):
     except (LookupError, TypeError, ValueError, ArithmeticError):
         return False
     gram = [[sum(row[i] * row[j] for row in encoder) for j in range(n)] for i in range(n)]
-    sizes = [sum(abs(gram[i][j]) for i in steps for j in steps) for steps in users]
-    sensitivity = sqrt(max(sizes))
-    if document.get("fixedTimes") is False:
-        sensitivity = sqrt(max(
-            (size + other) / 2 + sum(max(0, -gram[i][j]) for i in steps for j in others)
-            for size, steps in zip(sizes, users) for other, others in zip(sizes, users)))
+    if "laplace" in document:  # The norm is l1.
+        sizes = [sum(map(abs, column)) for column in zip(*encoder)]
+        sensitivity = max(sum(sizes[i] for i in steps) for steps in users)
+    else:
+        sizes = [sum(abs(gram[i][j]) for i in steps for j in steps) for steps in users]
+        sensitivity = sqrt(max(sizes))
+        if document.get("fixedTimes") is False:
+            sensitivity = sqrt(max(
+                (size + other) / 2 + sum(max(0, -gram[i][j]) for i in steps for j in others)
+                for size, steps in zip(sizes, users) for other, others in zip(sizes, users)))
     if is_saved:
         size = max(rows) if document["objective"] == "max" else sum(rows) / n
         return isclose(document["error"], sensitivity * sqrt(size), rel_tol=1e-7)
@@ -227,7 +231,7 @@ def is_higher(before, after, path):
 
 
 PROBLEM = ("mechanism", "participation", "maxParticipations", "separation", "workload",
-           "effectiveParameters", "columns")
+           "effectiveParameters", "columns", "rowScales")
 
 # Names of a field, whether a change of it is harmless, and why.
 HARMLESS = [
