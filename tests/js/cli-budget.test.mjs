@@ -842,7 +842,7 @@ test('budget: a failure that may depend on the noise is charged', async () => {
   child.stdin.end('a,1\n');
   const { code, stderr } = await ended;
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /--output \S+ could not be written: .*; --budget \S+ stays charged/);
+  assert.match(stderr, /--output \S+: .*; --budget \S+ stays charged/);
   assert.equal(read(path).releases.length, 1);
 });
 
@@ -887,7 +887,7 @@ test('budget: where a file cannot be written, one sentence names it and says why
   const args = release(path, 0.2, [...limit, '--output', output, '--plot', plot, '--quiet']);
   const { code, stderr } = await limitedTo(4, args, input);
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /--plot \S+ could not be written: the file would be too large; all but the figure is complete$/m);
+  assert.match(stderr, /--plot \S+: the file would be too large; the table is complete and released$/m);
   assert.doesNotMatch(stderr, /incomplete/);
   assert.match(readFileSync(output, 'utf8'), /^step,x,std\n1,/);
   assert.ok(!existsSync(plot));

@@ -4,7 +4,7 @@
 // tested in power-loss.test.mjs and kill.test.mjs.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -176,31 +176,6 @@ test('log: the memo is the one that was stored last, with or without steps', asy
     assert.equal(ledger.step, 6);
     assert.deepEqual(ledger.memo, memo(''));
   });
-});
-
-test('log: states of older versions go on, and are logs from then on', async () => {
-  const file = new URL('./support/older-states.json', import.meta.url);
-  const options = { mechanism: 'blt-rational', numSteps: 50, dimension: 2, insecureSeed: undefined };
-  delete options.insecureSeed;
-  for (const [name, { bytes, releases, next }] of Object.entries(JSON.parse(readFileSync(file)))) {
-    const store = appendingStore(Uint8Array.from(Buffer.from(bytes, 'hex')));
-    const { insecureSeed, ...keyed } = { ...target, ...options };
-    const first = await dp.ledger({ ...keyed, store });
-    assert.equal(first.step, 3);
-    assert.equal(first.memo && new TextDecoder().decode(first.memo), name === 'with a memo' ? 'kept' : undefined);
-    const again = await first.releaseMany(0, [0, 1, 2].flatMap((step) => [Math.sin(step), 0.25]));
-    assert.deepEqual([...again], releases);
-    assert.equal(store.saved, 0, 'nothing was decided');
-    assert.deepEqual([...(await first.release(3, [0.5, -0.5]))], next);
-    assert.equal(store.saved, 1);
-    await first.release(4, [0, 0]);
-    assert.equal(store.saved, 1);
-    first.dispose();
-    const second = await dp.ledger({ ...keyed, store });
-    assert.deepEqual([...(await second.release(3, [0.5, -0.5]))], next);
-    assert.deepEqual([...(await second.releaseMany(0, [0, 1, 2].flatMap((step) => [Math.sin(step), 0.25])))], releases);
-    second.dispose();
-  }
 });
 
 test('log: every damaged byte is refused, and no whole frame is taken for a torn one', async () => {

@@ -3,7 +3,7 @@
 // --plot FILE: writes a figure as SVG, or as a page with its numbers.
 
 import { plot } from '../../plot/plot.js';
-import { addNote, Misuse } from '../failure.js';
+import { Misuse } from '../failure.js';
 import type { Args, Known } from '../options/args.js';
 import { requireWritable, writeFile } from '../output/output.js';
 import type { Figure } from './figure.js';
@@ -49,12 +49,6 @@ export class PlotFile {
     const isPicture = /\.svg$/i.test(this.path);
     const svg = plot({ ...picture, title, description: claim, notes: isPicture ? notes : [] });
     const text = isPicture ? svg : pageOf(figure, { svg, notes });
-    try {
-      await writeFile(this.path, text, { option: 'plot', isGuarded });
-    } catch (error) {
-      // The figure comes last.
-      if (error instanceof Error) addNote(error, 'all but the figure is complete');
-      throw error;
-    }
+    await writeFile(this.path, text, { option: 'plot', isGuarded });
   }
 }
