@@ -288,7 +288,8 @@ test('secrets: own data that was left for an example leaves no trace once secret
 
 /** Gives a table of one column to the histogram of the queries, whose counts are unlike others. */
 async function giveHistogram(page) {
-  await page.$eval('.histogram-source', (details) => (details.open = true));
+  const source = await page.waitForSelector('.histogram-source');
+  await source.evaluate((details) => (details.open = true));
   const rows = [1471, 283, 1907, 649].flatMap((count, i) => Array.from({ length: count }, () => 1117.5 + 3001 * i));
   await page.$eval(
     '#histogram-csv-text',
