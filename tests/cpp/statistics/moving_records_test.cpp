@@ -264,7 +264,7 @@ TEST(MovingRecords, exceed_the_noise_for_fixed_times) {
 
 // Persons.
 
-constexpr std::int64_t kDays = 3;
+constexpr std::int64_t kMovingDays = 3;
 /// A person brings nothing, or one of the records 0, 1, 2, to each of three steps.
 constexpr int kPersons = 64;
 
@@ -272,13 +272,13 @@ constexpr int kPersons = 64;
 /// record to the person.
 template <class Sums, class Take, class Read>
 Matrix added_by_person(Sums sums, Sums silent, int code, Take take, Read read) {
-  Matrix steps(kDays, 0);
+  Matrix steps(kMovingDays, 0);
   Vector before;
-  for (Eigen::Index t = 0; t < kDays; ++t, code /= 4) {
+  for (Eigen::Index t = 0; t < kMovingDays; ++t, code /= 4) {
     if (code % 4 > 0) take(sums, code % 4 - 1);
     const Vector now = read(sums) - read(silent);
     if (t == 0) {
-      steps = Matrix(kDays, now.size());
+      steps = Matrix(kMovingDays, now.size());
       before = Vector::Zero(now.size());
     }
     steps.row(t) = now - before;
@@ -304,7 +304,7 @@ TEST(MovingRecords, of_persons_are_covered) {
        {Participation::single(), separated(2, 1), separated(2, 2), separated(3, 1)}) {
     SCOPED_TRACE(participation.description());
     const MechanismOptions options{.strategy = "square-root",
-                                   .num_steps = kDays,
+                                   .num_steps = kMovingDays,
                                    .target = kTarget,
                                    .neighbours = Neighbours::replace_one,
                                    .participation = participation};
@@ -337,8 +337,8 @@ TEST(MovingRecords, of_persons_are_covered) {
             [](auto& sum, int record) { sum.contribute(7, std::array{record - 1.0}); }, read),
         0x1p-12, true);
 
-    const std::vector<Workload> both = {Workload::prefix_sums(kDays),
-                                        Workload::sliding_window({kDays, 2})};
+    const std::vector<Workload> both = {Workload::prefix_sums(kMovingDays),
+                                        Workload::sliding_window({kMovingDays, 2})};
     for (const auto& mechanism :
          {Mechanism::make(options), Mechanism::make_stack(options, {.workloads = both})}) {
       const std::int64_t num = mechanism->num_readers();
