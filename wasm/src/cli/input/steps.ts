@@ -52,19 +52,19 @@ export function eachStep(
   }));
 }
 
-/** Facts about the noise, which statistics lack. */
+/** SteppedTotals about the noise, which statistics lack. */
 export type NoiseFacts = Partial<Pick<Totals, 'halfWidth'>>;
 type Position = Pick<Totals, 'dimension' | 'numSteps' | 'step'>;
-type Facts = Position & Pick<Totals, 'certificate' | 'stddev' | 'dispose'> & NoiseFacts;
+type SteppedTotals = Position & Pick<Totals, 'certificate' | 'stddev' | 'dispose'> & NoiseFacts;
 /** Receives rows. */
 type RowReceiver = Position & Pick<PrefixSum, 'releaseMany' | 'contribute' | 'endSteps'>;
 /** Receives rows of persons. */
 type PeopleReceiver = Position &
   Pick<PeopleSum, 'releaseEach' | 'contribute' | 'endSteps' | 'numDropped'>;
 /** Totals over rows, with the members that are used here. */
-export type RowTotals = Facts & RowReceiver;
+export type RowTotals = SteppedTotals & RowReceiver;
 /** Totals over rows of persons, with the members that are used here. */
-export type PeopleTotals = Facts & PeopleReceiver;
+export type PeopleTotals = SteppedTotals & PeopleReceiver;
 
 /** Totals that receive the rows, with the person of each row if persons are protected. */
 export type Sums =
