@@ -31,7 +31,8 @@ function counting(file, appends) {
     save: (bytes, lease) => ((counts.saved += bytes.length), file.save(bytes, lease)),
     close: () => file.close(),
   };
-  if (appends) store.append = (bytes, lease) => ((counts.appended += bytes.length), file.append(bytes, lease));
+  if (appends)
+    store.append = (bytes, lease) => ((counts.appended += bytes.length), file.append(bytes, lease));
   return store;
 }
 
@@ -93,7 +94,8 @@ async function measureMany(path, batch) {
 }
 
 try {
-  const line = (...cells) => process.stdout.write(`${cells.map((it) => it.padStart(12)).join('')}\n`);
+  const line = (...cells) =>
+    process.stdout.write(`${cells.map((it) => it.padStart(12)).join('')}\n`);
   line('store', 'releases', 'bytes', 'CPU ms', 'ms', 'opened ms', 'MB in all');
   for (const appends of [true, false]) {
     const path = join(folder, String(appends));

@@ -28,7 +28,10 @@ function problemsAt(numSteps) {
             `${participations} times, ${minSeparation} apart`,
             { participation: { participations, minSeparation } },
           ]),
-          ['4 times, n/8 apart', { participation: { participations: 4, minSeparation: numSteps / 8 } }],
+          [
+            '4 times, n/8 apart',
+            { participation: { participations: 4, minSeparation: numSteps / 8 } },
+          ],
         ];
   return [
     ['prefix sums', {}],
@@ -86,8 +89,8 @@ const standing = rows.map(
 );
 const names = rows.map(({ mechanism }) => mechanism);
 const ratios = names.map((name) => {
-  const at = HORIZONS.map((n) =>
-    prefix.find((it) => it.mechanism === name && it.numSteps === n)?.ratio,
+  const at = HORIZONS.map(
+    (n) => prefix.find((it) => it.mechanism === name && it.numSteps === n)?.ratio,
   );
   return `| ${name} | ${at.map((x) => (x === undefined ? '' : shown(x))).join(' | ')} |`;
 });

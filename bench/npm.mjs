@@ -45,7 +45,13 @@ function simulated(precision, numRows, numCalls, { name, dimension }) {
 }
 
 function rounded(increments, numRows, { name, dimension }) {
-  const options = { ...mechanismOf(name), numSteps: NUM_STEPS, dimension, increments, insecureSeed };
+  const options = {
+    ...mechanismOf(name),
+    numSteps: NUM_STEPS,
+    dimension,
+    increments,
+    insecureSeed,
+  };
   const out = new Float64Array(numRows * dimension);
   const run = batches(
     () => dp.noise(options),
@@ -58,7 +64,13 @@ function rounded(increments, numRows, { name, dimension }) {
 
 /** All rows of a mechanism that generates them in advance. */
 function pregenerated({ name, dimension }) {
-  const options = { mechanism: name, numSteps: NUM_STEPS, dimension, precision: 'float64', seed: 1 };
+  const options = {
+    mechanism: name,
+    numSteps: NUM_STEPS,
+    dimension,
+    precision: 'float64',
+    seed: 1,
+  };
   const out = new Float64Array(dimension);
   const run = () => {
     const noise = dp.simulationNoise(options);
@@ -147,5 +159,8 @@ if (workload !== undefined) {
   const times = { cpu_time: (cpu / iterations) * 1e9, real_time: (real / iterations) * 1e9 };
   benchmarks.push({ name: values.benchmark_filter, iterations, ...times, time_unit: 'ns', items });
 }
-const context = { compiler: `dp-ftrl ${dp.version}`, flags: 'dist/index.js, into arrays of the caller' };
+const context = {
+  compiler: `dp-ftrl ${dp.version}`,
+  flags: 'dist/index.js, into arrays of the caller',
+};
 process.stdout.write(`${JSON.stringify({ context, benchmarks })}\n`);

@@ -73,7 +73,9 @@ const framesFor = (page, milliseconds) =>
   );
 
 const share = (values, part) =>
-  values.length === 0 ? 0 : values.toSorted((a, b) => a - b)[Math.floor(part * (values.length - 1))];
+  values.length === 0
+    ? 0
+    : values.toSorted((a, b) => a - b)[Math.floor(part * (values.length - 1))];
 
 /** Opens an address in a slowed-down tab, and measures until `until` resolves. */
 async function load(browser, site, { slower, address, until }) {
@@ -107,7 +109,8 @@ async function longest(browser, site, { slower, address, until }) {
   return task;
 }
 
-const heroReady = (page) => page.waitForSelector('#scene-hero[data-state=ready]', { timeout: 120_000 });
+const heroReady = (page) =>
+  page.waitForSelector('#scene-hero[data-state=ready]', { timeout: 120_000 });
 
 async function measure(browser, site, slower) {
   const figures = {};
@@ -155,8 +158,11 @@ try {
       const [median, least, most] = [0.5, 0, 1].map((part) => share(values, part));
       const range = `(${text(least)} to ${text(most)})`;
       const bar = bars[slower][name];
-      const judged = bar === undefined ? '' : `at most ${text(bar)}: ${median <= bar ? 'pass' : 'FAIL'}`;
-      console.log(`${name.padEnd(60)} ${text(median).padStart(9)}  ${range.padEnd(24)} ${judged}`.trimEnd());
+      const judged =
+        bar === undefined ? '' : `at most ${text(bar)}: ${median <= bar ? 'pass' : 'FAIL'}`;
+      console.log(
+        `${name.padEnd(60)} ${text(median).padStart(9)}  ${range.padEnd(24)} ${judged}`.trimEnd(),
+      );
     }
     const missing = Object.keys(bars[slower]).filter((name) => !(name in runs[0]));
     if (missing.length > 0) throw new Error(`bars of what is not measured: ${missing}`);

@@ -40,16 +40,24 @@ const tableOf = (header, rows) => (rows.length > 0 ? table(header, rows) : '(no 
 
 function perItemTable({ baselines: { S, J, N } }, names, results) {
   const baseline = (text, own, { nanoseconds }) => [
-    text, ...names.map((build) => (build === own ? spread(nanoseconds) : '-')), '-', '-',
+    text,
+    ...names.map((build) => (build === own ? spread(nanoseconds) : '-')),
+    '-',
+    '-',
   ];
-  return table(['', ...names, ...between], [
-    baseline('S, std::normal_distribution<float>', names[0], S),
-    baseline('J, Math.random Box-Muller', 'wasm', J),
-    ...(N ? [baseline(`N, float32 BLT with 4 buffers in ${N.compiler}`, names[0], N)] : []),
-    ...results.map((r) => [
-      r.name, ...names.map((build) => spread(r.nanoseconds[build])), ...betweenBuilds(r),
-    ]),
-  ]);
+  return table(
+    ['', ...names, ...between],
+    [
+      baseline('S, std::normal_distribution<float>', names[0], S),
+      baseline('J, Math.random Box-Muller', 'wasm', J),
+      ...(N ? [baseline(`N, float32 BLT with 4 buffers in ${N.compiler}`, names[0], N)] : []),
+      ...results.map((r) => [
+        r.name,
+        ...names.map((build) => spread(r.nanoseconds[build])),
+        ...betweenBuilds(r),
+      ]),
+    ],
+  );
 }
 
 function baselineTable(names, results) {
@@ -95,7 +103,11 @@ function rateTable(names, results) {
 
 function targetTable(targets) {
   const rows = targets.map((t) => [
-    `${t.name}, ${t.figure}`, t.build, short(t.most), short(t.median), t.met ? 'met' : 'missed',
+    `${t.name}, ${t.figure}`,
+    t.build,
+    short(t.most),
+    short(t.median),
+    t.met ? 'met' : 'missed',
   ]);
   return tableOf(['', 'build', 'aimed at', 'reached', ''], rows);
 }
@@ -106,13 +118,13 @@ function longTable({ baselines: { convolution, fixedPoint } }, names, results) {
     ['convolution of 10^6 terms, ms', convolution, null],
     ['fixed point at n = 512, ms', fixedPoint, null],
     ...results.map((r) => [
-      `${r.name}, ${r.unit === 'step' ? 'ns a step' : 'ms'}`, r,
+      `${r.name}, ${r.unit === 'step' ? 'ns a step' : 'ms'}`,
+      r,
       r.ratioToConvolution ?? r.ratioToFixedPoint ?? null,
     ]),
   ].map(([name, { nanoseconds, unit }, ratios]) => [
     name,
-    ...names.map((build) =>
-      spread(nanoseconds[build], unit === 'step' ? undefined : milliseconds)),
+    ...names.map((build) => spread(nanoseconds[build], unit === 'step' ? undefined : milliseconds)),
     ...names.map((build) => spread(ratios?.[build])),
   ]);
   return table(['', ...names, ...names.map((build) => `${build}, ratio`)], rows);
@@ -142,14 +154,18 @@ export function print(report) {
   const long = report.results.filter(isLong);
   const rates = report.results.filter((result) => !result.ratioToS && !isLong(result));
   const sections = [
-    ['Nanoseconds per normal, or per coordinate and step (rows/MECHANISM/DIMENSION):',
-      perItemTable(report, names, perItem)],
+    [
+      'Nanoseconds per normal, or per coordinate and step (rows/MECHANISM/DIMENSION):',
+      perItemTable(report, names, perItem),
+    ],
     ['The same as ratios to the baselines:', baselineTable(names, perItem)],
     ['Ratios to other workloads of the same build:', comparisonTable(names, perItem)],
     ['Rates (the last columns are ratios of times):', rateTable(names, rates)],
     ['Targets (medians; at most):', targetTable(report.targets)],
-    ['Analyses (over one convolution) and solvers (over the fixed point at n = 512):',
-      longTable(report, names, long)],
+    [
+      'Analyses (over one convolution) and solvers (over the fixed point at n = 512):',
+      longTable(report, names, long),
+    ],
   ];
   const out = [...head(report), ...sections.flatMap((section) => ['', ...section])];
   process.stdout.write(`${[...out, ...reservations(report)].join('\n')}\n`);

@@ -126,7 +126,8 @@ function makeUpToDate(build, { builds }) {
   const folder = path.join(builds, build.name);
   const cache = path.join(folder, 'CMakeCache.txt');
   const configured =
-    existsSync(path.join(folder, 'build.ninja')) && existsSync(cache) &&
+    existsSync(path.join(folder, 'build.ninja')) &&
+    existsSync(cache) &&
     /^DPFTRL_BENCH:\w+=ON$/m.test(readFileSync(cache, 'utf8'));
   if (!configured) {
     say(`configuring ${build.name}`);
@@ -373,8 +374,7 @@ const options = readOptions();
 const builds = listBuilds(options);
 if (options.build) for (const build of builds) makeUpToDate(build, options);
 for (const { name, output } of builds)
-  if (!existsSync(output))
-    fail(`${name} is not built; leave out --no-build`);
+  if (!existsSync(output)) fail(`${name} is not built; leave out --no-build`);
 const report = combine(measure(builds, options), options);
 if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
 else print(report);

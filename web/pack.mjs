@@ -15,7 +15,9 @@ const PLACEHOLDER = '@@wasm@@';
 const html = await readFile(at('web/dist/dp-ftrl.html'), 'utf8');
 const parts = html.split((await readFile(at('dist/dp-ftrl.wasm'))).toString('base64'));
 if (parts.length !== 2 || html.includes(PLACEHOLDER)) {
-  throw new Error(`web/dist/dp-ftrl.html should have the WebAssembly once, got ${parts.length - 1}`);
+  throw new Error(
+    `web/dist/dp-ftrl.html should have the WebAssembly once, got ${parts.length - 1}`,
+  );
 }
 await mkdir(at('page'), { recursive: true });
 await writeFile(at('page/dp-ftrl.html.br'), brotliCompressSync(parts.join(PLACEHOLDER)));

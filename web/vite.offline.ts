@@ -117,8 +117,14 @@ export function offline(): Plugin {
         made.sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
         const names = made.map(({ fileName }) => fileName);
         const hashOf = (): string => hash(made.flatMap((file) => [file.fileName, contentOf(file)]));
-        sign(made.find(({ fileName }) => fileName === 'index.html'), hashOf());
-        const source = serviceWorker(names.filter((name) => name !== 'index.html'), hashOf());
+        sign(
+          made.find(({ fileName }) => fileName === 'index.html'),
+          hashOf(),
+        );
+        const source = serviceWorker(
+          names.filter((name) => name !== 'index.html'),
+          hashOf(),
+        );
         this.emitFile({ type: 'asset', fileName: 'service-worker.js', source });
       },
     },

@@ -64,7 +64,7 @@ function gradient(weights, { x, label }) {
 
 function accuracy(weights, examples) {
   const right = examples.filter(
-    ({ x, label }) => (predict(weights, x).probability > 0.5) === (label === 1),
+    ({ x, label }) => predict(weights, x).probability > 0.5 === (label === 1),
   );
   return right.length / examples.length;
 }

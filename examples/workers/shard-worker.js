@@ -36,6 +36,8 @@ async function hashOfShard({ key, numSteps, begin, end }) {
 
 addEventListener('message', ({ data }) => {
   hashOfShard(data).then(postMessage, (error) => {
-    setTimeout(() => { throw error; }); // Rethrown as an error of the worker.
+    setTimeout(() => {
+      throw error;
+    }); // Rethrown as an error of the worker.
   });
 });

@@ -4,7 +4,6 @@
 // build/screenshots/.
 
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { test } from 'node:test';
 import { some } from '../js/support/extent.mjs';
 import {
@@ -21,10 +20,13 @@ import {
 
 const { site, browser } = await startSite();
 
-for (const [scheme, width] of some([
-  ['light', 1440],
-  ['dark', 360],
-], 2)) {
+for (const [scheme, width] of some(
+  [
+    ['light', 1440],
+    ['dark', 360],
+  ],
+  2,
+)) {
   test(`axe finds nothing: ${scheme}, ${width} px, two mechanisms, open tables, errors, own data`, async () => {
     const wrong = 'epsilon=none&foo=1&b-bands=none';
     const url = `${site.url}#compare=banded-square-root&learning=regret&steps=200&${wrong}`;
@@ -206,17 +208,22 @@ const pictures = [
   { name: 'first', hash: 'lab', full: false },
   { name: 'whole', hash: 'compare=tree&learning=regret', full: true },
 ];
-for (const [width, height] of some([
-  [360, 740],
-  [768, 1024],
-  [1440, 900],
-], 3)) {
+for (const [width, height] of some(
+  [
+    [360, 740],
+    [768, 1024],
+    [1440, 900],
+  ],
+  3,
+)) {
   for (const scheme of some(['light', 'dark'], 2)) {
     test(`nothing is cut at ${width} px, ${scheme}`, async () => {
       const { page } = await openPage(browser, site.url, { width, height, scheme, calm: true });
       for (const { name, hash, full } of pictures) {
         await page.evaluate((text) => (location.hash = text), hash);
-        await page.waitForSelector(`#sums .panel[data-mechanism$=${full ? 'tree' : 'independent'}]`);
+        await page.waitForSelector(
+          `#sums .panel[data-mechanism$=${full ? 'tree' : 'independent'}]`,
+        );
         await settled(page);
         if (full) {
           await revealAll(page);
@@ -268,6 +275,9 @@ test('on a phone the chart begins high on the first screen, even with a wide fon
     for (const font of ['--sans', '--serif']) style.setProperty(font, "'DejaVu Sans'");
   });
   const wide = await top();
-  assert.ok(Math.max(own, wide) < 510, `the chart starts at ${own} px, with a wide font at ${wide}`);
+  assert.ok(
+    Math.max(own, wide) < 510,
+    `the chart starts at ${own} px, with a wide font at ${wide}`,
+  );
   await page.close();
 });

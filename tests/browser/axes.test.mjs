@@ -63,7 +63,10 @@ async function check(page, what) {
     const step = Math.abs(values[1] - values[0]);
     ticks.forEach(({ y }, i) => {
       const value = values[0] + (y - ticks[0].y) / scale;
-      assert.ok(Math.abs(value - values[i]) < 0.05 * step, `${what}: ${ticks.map(({ text }) => text)}`);
+      assert.ok(
+        Math.abs(value - values[i]) < 0.05 * step,
+        `${what}: ${ticks.map(({ text }) => text)}`,
+      );
     });
     largest = Math.max(largest, ...values.map(Math.abs));
   }
@@ -105,7 +108,10 @@ test('charts: totals from 1e-12 to 1e18 have whole labels inside the canvas', as
     await settled(page);
     await page.evaluate(() => document.getElementById('sums').scrollIntoView());
     const largest = await check(page, `totals of 1e${power}`);
-    assert.ok(largest > 5 * scale && largest < 1e4 * scale, `labels up to ${largest} for 1e${power}`);
+    assert.ok(
+      largest > 5 * scale && largest < 1e4 * scale,
+      `labels up to ${largest} for 1e${power}`,
+    );
   }
   await page.close();
 });
@@ -148,14 +154,20 @@ test('charts: the same for queries', async () => {
       const address = `${site.url}#${hash}&epsilon=${epsilon}`;
       const { page } = await openPage(browser, address, { before: watchTexts, calm: true });
       await reveal(page, 'queries', '.map');
-      await page.waitForFunction(() => [...window.drawn.values()].some((texts) => texts.length > 0));
+      await page.waitForFunction(() =>
+        [...window.drawn.values()].some((texts) => texts.length > 0),
+      );
       assert.ok((await check(page, `${hash} at epsilon ${epsilon}`)) > 0);
       await page.close();
     }
 });
 
 test('story: its scenes draw inside their canvases', async () => {
-  const { page } = await openPage(browser, site.url, { before: watchTexts, story: true, calm: true });
+  const { page } = await openPage(browser, site.url, {
+    before: watchTexts,
+    story: true,
+    calm: true,
+  });
   const scenes = await page.$$eval('[id^=scene-]', (all) => all.map(({ id }) => id));
   assert.ok(scenes.length > 3);
   for (const id of scenes) {
@@ -202,7 +214,11 @@ test('pictures: every text of an SVG is inside it, and no two overlap', async ()
         for (const panels of [[panel], [panel, panel]]) {
           await page.setContent(plot({ title: label, notes: [label], panels }));
           const found = await page.$eval('svg', misplaced);
-          assert.deepEqual(found, { outside: [], over: [] }, `1e${power} ${log ? 'log' : 'linear'}`);
+          assert.deepEqual(
+            found,
+            { outside: [], over: [] },
+            `1e${power} ${log ? 'log' : 'linear'}`,
+          );
         }
       }
   await page.close();

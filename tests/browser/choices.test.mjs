@@ -30,10 +30,13 @@ const isInSight = (page, selector) =>
     return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
   });
 
-for (const [width, height] of some([
-  [1440, 900],
-  [390, 844],
-], 2)) {
+for (const [width, height] of some(
+  [
+    [1440, 900],
+    [390, 844],
+  ],
+  2,
+)) {
   test(`a mechanism that cannot run is reported in view, and the controls are restored: ${width} px`, async () => {
     const { page, said } = await open('steps=100000&dimension=1&mechanism=tree', { width, height });
     const hint = await textOf(page, '#set-mechanism-hint');
@@ -85,7 +88,10 @@ test('of two settings that belong together, the first waits for the second', asy
 
 test('for an address that cannot run, the notice says that the defaults are shown', async () => {
   const { page } = await open('steps=100000&dimension=64&mechanism=tree');
-  assert.match(await textOf(page, '#notice'), /^Nothing can be run from this address; the defaults are shown/);
+  assert.match(
+    await textOf(page, '#notice'),
+    /^Nothing can be run from this address; the defaults are shown/,
+  );
   assert.doesNotMatch(await textOf(page, '#notice'), /the rest applies/);
   await page.close();
 });
@@ -175,11 +181,14 @@ function watchShifts() {
   }).observe({ type: 'layout-shift', buffered: true });
 }
 
-for (const [width, height] of some([
-  [1440, 900],
-  [768, 1024],
-  [390, 844],
-], 3)) {
+for (const [width, height] of some(
+  [
+    [1440, 900],
+    [768, 1024],
+    [390, 844],
+  ],
+  3,
+)) {
   for (const hash of ['steps=300', 'steps=300&compare=independent&mechanism=tree']) {
     test(`nothing jumps while the page loads: ${width} px, #${hash}`, async () => {
       const options = { width, height, before: watchShifts };
@@ -219,7 +228,11 @@ test('every click on Step is a step', async () => {
   await page.click('#reset');
   await settled(page, 'paused');
   const reaches = (step) =>
-    page.waitForFunction((wanted) => document.getElementById('progress').value === wanted, {}, step);
+    page.waitForFunction(
+      (wanted) => document.getElementById('progress').value === wanted,
+      {},
+      step,
+    );
   await reaches(0);
   await page.$eval('#step-once', (button) => {
     for (let i = 0; i < 5; ++i) button.click();

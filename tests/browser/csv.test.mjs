@@ -115,7 +115,10 @@ test('a pasted table is summed, column by column, as the library does', async ()
   assert.deepEqual(others, [], 'nothing was sent or fetched');
   assert.deepEqual(said, []);
   const box = await page.$eval('.drop', (one) => one.textContent);
-  assert.match(box, /It is read in this tab, and the page sends nothing\. Neither it nor its columns/);
+  assert.match(
+    box,
+    /It is read in this tab, and the page sends nothing\. Neither it nor its columns/,
+  );
   assert.ok(!(await page.evaluate(() => location.href)).includes('2.5'), 'no data in the address');
   await page.close();
 });
@@ -191,7 +194,9 @@ test('a column with an empty cell is not chosen by default, and choosing it name
   await chooseClip(page);
   await ranSteps(page, 4);
   await settled(page);
-  const boxes = await page.$$eval('.columns input[type=checkbox]', (all) => all.map((b) => [b.value, b.checked]));
+  const boxes = await page.$$eval('.columns input[type=checkbox]', (all) =>
+    all.map((b) => [b.value, b.checked]),
+  );
   assert.deepEqual(boxes, [
     ['count', false],
     ['sum', true],
@@ -240,7 +245,8 @@ for (const { text, button, total, rows, listed } of [
     button: 'Read “1,400” as 1400',
     total: 'total 1,450',
     rows: 3,
-    listed: '“visits” is not summed: 1 cell is not a number: “1,400” in row 1 (line 2 of the text).',
+    listed:
+      '“visits” is not summed: 1 cell is not a number: “1,400” in row 1 (line 2 of the text).',
   },
   {
     text: 'visits,n\n"1,400",1\n20,2\n30,4\n',
@@ -303,9 +309,7 @@ async function printedElsewhere(page) {
   try {
     const file = path.relative(root, path.join(folder, 'data.csv'));
     await writeFile(path.join(folder, 'data.csv'), saved);
-    const [program, words] = [javascript, command].map((text) =>
-      text.replace('data.csv', file),
-    );
+    const [program, words] = [javascript, command].map((text) => text.replace('data.csv', file));
     const shell = `set -- ${words.trim()}; shift; exec "$0" dist/cli.js "$@" --quiet`;
     const options = { cwd: root, encoding: 'utf8' };
     const lines = execFileSync('sh', ['-c', shell, process.execPath], options).trim().split('\n');
@@ -316,25 +320,28 @@ async function printedElsewhere(page) {
   }
 }
 
-for (const { what, rows, repairs } of some([
-  {
-    what: 'semicolons, quotation marks and decimal commas',
-    rows: [
-      '\uFEFFday;member;"paid, in ""€"""',
-      '2026-01-01;"b, c";"1,5"',
-      '2026-01-01;"say ""a""";2',
-      '2026-01-02;"b, c";0,25',
-      '2026-01-03;"say ""a""";n/a',
-      '2026-01-04;"b, c";3',
-    ],
-    repairs: ['Read “1,5” as 1.5', 'Leave out its row'],
-  },
-  {
-    what: 'commas in numbers',
-    rows: ['visits,bought', '"1,400",1', '2,0', '-,1', '5,0'],
-    repairs: ['Read “1,400” as 1400', 'Count it as 0'],
-  },
-], 2)) {
+for (const { what, rows, repairs } of some(
+  [
+    {
+      what: 'semicolons, quotation marks and decimal commas',
+      rows: [
+        '\uFEFFday;member;"paid, in ""€"""',
+        '2026-01-01;"b, c";"1,5"',
+        '2026-01-01;"say ""a""";2',
+        '2026-01-02;"b, c";0,25',
+        '2026-01-03;"say ""a""";n/a',
+        '2026-01-04;"b, c";3',
+      ],
+      repairs: ['Read “1,5” as 1.5', 'Leave out its row'],
+    },
+    {
+      what: 'commas in numbers',
+      rows: ['visits,bought', '"1,400",1', '2,0', '-,1', '5,0'],
+      repairs: ['Read “1,400” as 1400', 'Count it as 0'],
+    },
+  ],
+  2,
+)) {
   test(`programs and command read the table as the page read it: ${what}`, async () => {
     const { page, said } = await open('steps=20');
     await paste(page, `${rows.join('\n')}\n`);
@@ -358,7 +365,11 @@ test('a column can have a unit, which is shown with its numbers and does not cha
   const type = async (column, unit) => {
     await page.$$eval(
       '.columns .unit',
-      (all, name) => all.find((one) => one.textContent.endsWith(` of ${name}`)).querySelector('input').focus(),
+      (all, name) =>
+        all
+          .find((one) => one.textContent.endsWith(` of ${name}`))
+          .querySelector('input')
+          .focus(),
       column,
     );
     await page.keyboard.type(unit);
@@ -375,7 +386,10 @@ test('a column can have a unit, which is shown with its numbers and does not cha
   assert.match(await textOf(page, '#target-noise-hint'), /, in min\.$/);
   assert.match(await textOf(page, '#summary'), /^After 5 steps, in min: /);
   assert.match(await page.$eval('#sums .plot', (one) => one.ariaValueText), /^step 5, in min: /);
-  assert.equal(await page.$eval('#sums-view', (select) => select.selectedOptions[0].text), 'visits (min)');
+  assert.equal(
+    await page.$eval('#sums-view', (select) => select.selectedOptions[0].text),
+    'visits (min)',
+  );
   await page.click('#export-open');
   await savesOf(page, '[data-picture=totals]');
   assert.ok((await savedPanels(page))[0].texts.includes('total, in min'));
@@ -393,12 +407,17 @@ test('a column can have a unit, which is shown with its numbers and does not cha
 });
 
 test('the unit of a column is read from the address, and one that is too long is refused', async () => {
-  const { page } = await open('data=shop_day&column=items&column=revenue&unit=EUR&label=-&steps=30');
+  const { page } = await open(
+    'data=shop_day&column=items&column=revenue&unit=EUR&label=-&steps=30',
+  );
   const options = await page.$$eval('#sums-view option', (all) => all.map((one) => one.text));
   assert.deepEqual(options.slice(1), ['items', 'revenue (EUR)']);
   const hash = `data=shop_day&column=items&unit=${'x'.repeat(21)}&label=-&steps=30`;
   const other = await open(hash);
-  assert.match(await textOf(other.page, '#notice'), /unit must have at most 20 letters, got “x{21}”/);
+  assert.match(
+    await textOf(other.page, '#notice'),
+    /unit must have at most 20 letters, got “x{21}”/,
+  );
   await Promise.all([page.close(), other.page.close()]);
 });
 
@@ -491,10 +510,10 @@ test('semicolons, quotes, a byte order mark and a dropped file are understood', 
   await ranSteps(page, 2);
   await settled(page);
   assert.equal(await page.$eval('#set-source', (select) => select.value), 'own');
-  assert.deepEqual(await page.$$eval('.columns input[type=checkbox]', (all) => all.map((box) => box.value)), [
-    'visits; all',
-    'b',
-  ]);
+  assert.deepEqual(
+    await page.$$eval('.columns input[type=checkbox]', (all) => all.map((box) => box.value)),
+    ['visits; all', 'b'],
+  );
   await page.close();
 });
 
@@ -506,10 +525,16 @@ test('a file that is not UTF-8 is refused, and a choice of own data survives oth
   assert.equal(await page.$eval('#set-source', (select) => select.value), 'own');
   assert.equal(await page.$eval('.drop', (box) => box.hidden), false);
   for (const [bytes, message] of [
-    [[97, 10, 0xff], /^own\.csv is not UTF-8 text, but perhaps Latin-1: save it as UTF-8, as by iconv/],
+    [
+      [97, 10, 0xff],
+      /^own\.csv is not UTF-8 text, but perhaps Latin-1: save it as UTF-8, as by iconv/,
+    ],
     [[0x1f, 0x8b, 8], /^own\.csv is compressed by gzip: decompress it first, as by gunzip$/],
     [[0xff, 0xfe, 97, 0, 10, 0], /^own\.csv is text in UTF-16: save it as UTF-8/],
-    [[0x50, 0x4b, 3, 4], /^own\.csv is an Excel workbook \(xlsx\) or another zip archive: save its sheet as CSV/],
+    [
+      [0x50, 0x4b, 3, 4],
+      /^own\.csv is an Excel workbook \(xlsx\) or another zip archive: save its sheet as CSV/,
+    ],
     [[0x50, 0x41, 0x52, 0x31], /^own\.csv is a Parquet file: write it as CSV/],
   ]) {
     await page.evaluate((given) => {
@@ -519,7 +544,8 @@ test('a file that is not UTF-8 is refused, and a choice of own data survives oth
         new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
       );
     }, bytes);
-    const isSaid = (source) => new RegExp(source).test(document.getElementById('set-source-error').textContent);
+    const isSaid = (source) =>
+      new RegExp(source).test(document.getElementById('set-source-error').textContent);
     await page.waitForFunction(isSaid, {}, message.source);
   }
   await page.close();
@@ -529,8 +555,13 @@ test('a column without a name is left out, with a notice', async () => {
   const { page, said } = await open('steps=30');
   await paste(page, ',year,volume,\n0,1871,1120,\n1,1873,1160,\n2,1875,1161,\n');
   await page.waitForSelector('#clip-guide:not([hidden]) .ask');
-  assert.match(await textOf(page, '#set-columns-hint'), /^The table has no names for columns 1 and 4, which are left out\./);
-  const names = await page.$$eval('.columns input[type=checkbox]', (all) => all.map((one) => one.value));
+  assert.match(
+    await textOf(page, '#set-columns-hint'),
+    /^The table has no names for columns 1 and 4, which are left out\./,
+  );
+  const names = await page.$$eval('.columns input[type=checkbox]', (all) =>
+    all.map((one) => one.value),
+  );
   assert.deepEqual(names, ['year', 'volume']);
   assert.deepEqual(said, []);
   await page.close();

@@ -32,7 +32,8 @@ const near = (value, wanted, tolerance = 1e-6) =>
 /** Errors of a release without a delta and of one with it, in input units. */
 function errorsOf(options, objective, mechanism = 'optimal') {
   const error = objective === 'max' ? 'maxError' : 'meanError';
-  const of = (certificate) => (certificate.noiseStddev / certificate.sensitivity) * certificate[error];
+  const of = (certificate) =>
+    (certificate.noiseStddev / certificate.sensitivity) * certificate[error];
   const sums = library.prefixSum({ ...options, pure: true });
   const pure = of(sums.certificate);
   sums.dispose();
@@ -41,7 +42,12 @@ function errorsOf(options, objective, mechanism = 'optimal') {
 
 const floorsOf = (page) =>
   page.$$eval('#floors li', (items) =>
-    Object.fromEntries(items.map((item) => [item.querySelector('b')?.textContent, Number(item.querySelector('data')?.value)])),
+    Object.fromEntries(
+      items.map((item) => [
+        item.querySelector('b')?.textContent,
+        Number(item.querySelector('data')?.value),
+      ]),
+    ),
   );
 
 /** Waits until the note matches, after everything is computed. */
@@ -92,12 +98,15 @@ for (const objective of some(['max', 'mean'], 2)) {
     near(floors['any, without δ'], 3 * mechanisms.every);
     const { noiseMultiplier } = library.calibrate({ epsilon: 1, delta: 1e-6 });
     near(floors.factorizations, 3 * noiseMultiplier * bounds[objective]);
-    const [, digits, power] = /below δ = ([\d.]+) × 10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/.exec(await textOf(page, '#deltas-note'));
+    const [, digits, power] = /below δ = ([\d.]+) × 10⁻([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/.exec(
+      await textOf(page, '#deltas-note'),
+    );
     const exponent = Number([...power].map((c) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(c)).join(''));
     const crossing = Number(digits) * 10 ** -exponent;
     near(gaussian(crossing), pure, 1e-3);
     // By the worst step, the best mechanism of the table is the one shown.
-    if (objective === 'max') near(crossing, library.compare({ numSteps: 840, epsilon: 1 }).pure.crossoverDelta, 5e-3);
+    if (objective === 'max')
+      near(crossing, library.compare({ numSteps: 840, epsilon: 1 }).pure.crossoverDelta, 5e-3);
     // The cursor moves through the powers of ten.
     await page.focus('#deltas .plot');
     await page.keyboard.press('Home');
@@ -105,8 +114,14 @@ for (const objective of some(['max', 'mean'], 2)) {
     await page.keyboard.press('ArrowRight');
     const moved = await readKey(page, '#deltas');
     near(moved.optimal, gaussian(0.01));
-    near(moved['floor: added noise'], 3 * library.bounds(840, { epsilon: 1, delta: 0.01 }).addedNoise[objective]);
-    assert.match(await page.$eval('#deltas .plot', (one) => one.getAttribute('aria-valuetext')), /^δ 0\.01, .* without δ /);
+    near(
+      moved['floor: added noise'],
+      3 * library.bounds(840, { epsilon: 1, delta: 0.01 }).addedNoise[objective],
+    );
+    assert.match(
+      await page.$eval('#deltas .plot', (one) => one.getAttribute('aria-valuetext')),
+      /^δ 0\.01, .* without δ /,
+    );
     await page.keyboard.press('Escape');
     assert.match(await textOf(page, '#deltas .key-at'), /^δ = 10⁻⁶, as chosen$/);
     assert.deepEqual(await complaints(page), []);
@@ -128,12 +143,18 @@ test('the figure follows epsilon and the records of a user, and says where no fl
   assert.deepEqual(Object.keys(key), ['square-root', 'without δ']);
   near(key['square-root'], gaussian(3e-8));
   near(key['without δ'], pure);
-  assert.match(await textOf(page, '#floors'), /proved only for one record per user and zero-out neighbours, so none is shown/);
+  assert.match(
+    await textOf(page, '#floors'),
+    /proved only for one record per user and zero-out neighbours, so none is shown/,
+  );
   await page.select('#set-participation', 'single');
   await page.waitForFunction(() => !location.hash.includes('participation=epochs'));
   await settled(page);
   await noted(page, 'Dotted');
-  near((await floorsOf(page))['any, without δ'], library.bounds(840, { epsilon: 4 }).mechanisms.every);
+  near(
+    (await floorsOf(page))['any, without δ'],
+    library.bounds(840, { epsilon: 4 }).mechanisms.every,
+  );
   assert.deepEqual(said, []);
   await page.close();
 });

@@ -49,7 +49,9 @@ function near(row, expected) {
 const lastRow = async (page) => (await readTable(page, 'learning-numbers')).get(numSteps);
 
 test('descent learns as the library does, from totals of its own gradients', async () => {
-  const { page, said } = await open(`steps=${numSteps}&mechanism=square-root&learner=descent&momentum=0.5`);
+  const { page, said } = await open(
+    `steps=${numSteps}&mechanism=square-root&learner=descent&momentum=0.5`,
+  );
   const descent = { mechanism: 'square-root', descent: { momentum: 0.5 } };
   near(await lastRow(page), endOf(descent, '', ''));
   const rows = await readTable(page, 'sums-numbers');
@@ -85,12 +87,16 @@ test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and
     await page.$eval('#learning .plot', (one) => one.getAttribute('aria-valuetext')),
     /secret: FTRL [−\d.]+, descent [−\d.]+, twin FTRL [−\d.]+, twin descent [−\d.]+$/,
   );
-  assert.match(await textOf(page, '#facts'), /so far: FTRL .* %, descent .* %, twin FTRL .* %, twin descent/);
+  assert.match(
+    await textOf(page, '#facts'),
+    /so far: FTRL .* %, descent .* %, twin FTRL .* %, twin descent/,
+  );
   assert.match(await textOf(page, '#sums-note'), /Each learner computes its own gradients/);
   await page.click('#export-open');
   await savesOf(page, '[data-picture=learning]');
   const [{ legend, lines, painted }] = await savedPanels(page);
-  for (const name of ['tree, FTRL', 'tree, descent', 'non-private twin, descent']) assert.ok(name in legend, name);
+  for (const name of ['tree, FTRL', 'tree, descent', 'non-private twin, descent'])
+    assert.ok(name in legend, name);
   assert.equal(lines.length, 5, 'four learners and a bound');
   assert.ok(new Set(painted).size >= 4, 'each has its colour');
   await page.keyboard.press('Escape');
@@ -100,7 +106,10 @@ test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and
   await page.select('#set-rule', 'descent');
   await page.waitForFunction(() => location.hash.includes('learner=descent'));
   await settled(page);
-  assert.deepEqual(Object.keys(await readKey(page, '#learning')), ['private learner', 'non-private twin']);
+  assert.deepEqual(Object.keys(await readKey(page, '#learning')), [
+    'private learner',
+    'non-private twin',
+  ]);
   assert.deepEqual(said, []);
   await page.close();
 });
@@ -150,7 +159,10 @@ test('two mechanisms by two rules: the figure shows six learners and only the bo
   assert.equal(new Set(colours).size, 6);
   await page.click('#deployed');
   await page.waitForFunction(() => location.hash.includes('secrets=hidden'));
-  assert.deepEqual(Object.keys(await readKey(page, '#learning')), bounds.map(([name]) => name));
+  assert.deepEqual(
+    Object.keys(await readKey(page, '#learning')),
+    bounds.map(([name]) => name),
+  );
   assert.doesNotMatch(await page.$eval('#learning', (one) => one.innerText), /twin|optimal/);
   await page.close();
 });
@@ -165,7 +177,10 @@ test('without a learner, the controls of its rule are hidden', async () => {
 
 for (const scheme of ['light', 'dark']) {
   test(`both fit 320 px, and axe finds nothing wrong: ${scheme}`, async () => {
-    const { page } = await open(`steps=40&compare=tree&learner=both&learning=regret`, { width: 320, scheme });
+    const { page } = await open(`steps=40&compare=tree&learner=both&learning=regret`, {
+      width: 320,
+      scheme,
+    });
     await readTable(page, 'learning-numbers');
     assert.deepEqual(await complaints(page), []);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);

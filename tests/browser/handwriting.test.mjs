@@ -8,7 +8,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import { brotliCompressSync, inflateRawSync } from 'node:zlib';
-import { build } from 'esbuild';
 import { importSources, openPage, site as folder, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
@@ -22,7 +21,6 @@ const parts = await importSources('web', [
   `export { groupOf, imagesOfPhone } from '${numbers}/crowd_rounds.ts';`,
   "export { NUM_HELD_OUT, NUM_TRAINING, split } from './vite.digits.ts';",
 ]);
-
 
 /** The module with the images, as the page loads it. */
 async function digitsChunk() {
@@ -71,12 +69,14 @@ for (const [width, pattern] of [
       pattern.source,
     );
     const names = await page.$$eval('#scene-handwriting text.name', (all) => {
-      const points = [...document.querySelectorAll('#scene-handwriting .plane path.line')].flatMap((one) => {
-        const [length, matrix] = [one.getTotalLength(), one.getScreenCTM()];
-        return Array.from({ length: 400 }, (_, i) =>
-          one.getPointAtLength((i / 399) * length).matrixTransform(matrix),
-        );
-      });
+      const points = [...document.querySelectorAll('#scene-handwriting .plane path.line')].flatMap(
+        (one) => {
+          const [length, matrix] = [one.getTotalLength(), one.getScreenCTM()];
+          return Array.from({ length: 400 }, (_, i) =>
+            one.getPointAtLength((i / 399) * length).matrixTransform(matrix),
+          );
+        },
+      );
       return all.map((one) => {
         // Glyphs fill only the middle of their box.
         const { left, right, top, bottom } = one.getBoundingClientRect();

@@ -161,23 +161,28 @@ test('the inverse stands among the matrices, and the row of the step is lit', as
   await page.close();
 });
 
-for (const hash of some([
-  'lab',
-  'mechanism=blt&decays=0.9%2C0.5&weights=0.3%2C0.1&steps=60&neighbours=replace-one&stream=drifting',
-  'mechanism=banded-toeplitz&bands=5&steps=60&participation=separated&participations=3&min-separation=9',
-  'mechanism=tree&steps=60&participation=epochs&participations=4',
-  'data=shop_day&column=items&column=revenue&label=-&steps=840&clip=20&mechanism=banded-toeplitz&bands=9',
-  'data=pendulum&label=label&steps=300',
-  'learner=descent&momentum=0.5&steps=60&mechanism=square-root',
-  'learner=both&momentum=0&steps=60',
-  'compare=tree&steps=60',
-], 4)) {
+for (const hash of some(
+  [
+    'lab',
+    'mechanism=blt&decays=0.9%2C0.5&weights=0.3%2C0.1&steps=60&neighbours=replace-one&stream=drifting',
+    'mechanism=banded-toeplitz&bands=5&steps=60&participation=separated&participations=3&min-separation=9',
+    'mechanism=tree&steps=60&participation=epochs&participations=4',
+    'data=shop_day&column=items&column=revenue&label=-&steps=840&clip=20&mechanism=banded-toeplitz&bands=9',
+    'data=pendulum&label=label&steps=300',
+    'learner=descent&momentum=0.5&steps=60&mechanism=square-root',
+    'learner=both&momentum=0&steps=60',
+    'compare=tree&steps=60',
+  ],
+  4,
+)) {
   test(`programs and command print what the page shows: #${hash}`, async () => {
     const { page, said } = await open(hash);
     const numSteps = await page.$eval('#progress', ({ max }) => Number(max));
     await page.click('#export-open');
     const program = await textOf(page, '#export-javascript');
-    const command = await page.$('#export-command').then((one) => one && textOf(page, '#export-command'));
+    const command = await page
+      .$('#export-command')
+      .then((one) => one && textOf(page, '#export-command'));
     await page.evaluate(() => {
       URL.createObjectURL = (blob) => {
         window.saved = blob;
@@ -220,7 +225,10 @@ async function pictureOf(page, name) {
     );
     const all = (selector) => [...svg.querySelectorAll(selector)];
     const points = (one) =>
-      one.getAttribute('points').split(' ').map((point) => point.split(',').map(Number));
+      one
+        .getAttribute('points')
+        .split(' ')
+        .map((point) => point.split(',').map(Number));
     const place = (one) => ({ x: Number(one.getAttribute('x')), y: Number(one.getAttribute('y')) });
     return {
       type: window.saved.type,
@@ -232,7 +240,8 @@ async function pictureOf(page, name) {
       areas: all('polygon').map(points),
       cells: all('g g').map(
         (map) =>
-          [...map.querySelectorAll('path')].flatMap((one) => one.getAttribute('d').match(/M/g)).length,
+          [...map.querySelectorAll('path')].flatMap((one) => one.getAttribute('d').match(/M/g))
+            .length,
       ),
     };
   });
@@ -253,7 +262,14 @@ test('figures are exported as SVG, with the values that the page shows', async (
   await page.click('#export-open');
   const names = () =>
     page.$$eval('[data-picture]', (all) => all.map(({ dataset }) => dataset.picture));
-  assert.deepEqual(await names(), ['totals', 'errors', 'matrices', 'deviations', 'deltas', 'statistics']);
+  assert.deepEqual(await names(), [
+    'totals',
+    'errors',
+    'matrices',
+    'deviations',
+    'deltas',
+    'statistics',
+  ]);
   const totals = await pictureOf(page, 'totals');
   assert.deepEqual([totals.type, totals.name], ['image/svg+xml', 'svg']);
   const key = await readKey(page, '#sums');
@@ -293,7 +309,10 @@ test('figures are exported as SVG, with the values that the page shows', async (
 
 test('an exported figure has the colours of its mechanisms', async () => {
   const options = { scheme: 'dark' };
-  const { page } = await open('steps=60&mechanism=square-root&compare=honaker&learning=regret', options);
+  const { page } = await open(
+    'steps=60&mechanism=square-root&compare=honaker&learning=regret',
+    options,
+  );
   await reveal(page, 'errors', '.key');
   await page.click('#export-open');
   const pictures = new Map();
@@ -309,10 +328,27 @@ test('an exported figure has the colours of its mechanisms', async () => {
     ),
   );
   const expected = {
-    totals: [[/^A /, root], [/^B /, honaker], [/^true total/, secret]],
-    errors: [[/^A /, root], [/^B /, honaker]],
-    learning: [[/^A /, root], [/^B /, honaker], [/twin/, secret], [/for A/, root], [/for B/, honaker]],
-    deviations: [[/^A/, root], [/^B/, honaker], [/^no max/, ink]],
+    totals: [
+      [/^A /, root],
+      [/^B /, honaker],
+      [/^true total/, secret],
+    ],
+    errors: [
+      [/^A /, root],
+      [/^B /, honaker],
+    ],
+    learning: [
+      [/^A /, root],
+      [/^B /, honaker],
+      [/twin/, secret],
+      [/for A/, root],
+      [/for B/, honaker],
+    ],
+    deviations: [
+      [/^A/, root],
+      [/^B/, honaker],
+      [/^no max/, ink],
+    ],
   };
   for (const [name, colours] of Object.entries(expected)) {
     const { legend, painted } = pictures.get(name);

@@ -25,7 +25,8 @@ const { localStddev, overtakes } = await importSources('web/src/figures', [
 
 const shown = 'randomised-response=shown';
 const name = 'randomised response';
-const near = (value, wanted) => assert.ok(Math.abs(value / wanted - 1) < 1e-9, `${value}, ${wanted}`);
+const near = (value, wanted) =>
+  assert.ok(Math.abs(value / wanted - 1) < 1e-9, `${value}, ${wanted}`);
 
 /** The library's count in the units of Figure 4, relative to the noise of a measurement. */
 function expected(options, reports, participations = 1) {
@@ -40,7 +41,10 @@ function expected(options, reports, participations = 1) {
 test('the formula for randomised response agrees with the library and with many counts', () => {
   for (const epsilon of [0.01, 0.5, 1, 3, 12]) {
     for (const reports of [1, 7, 1000]) {
-      near(localStddev(epsilon, reports), library.estimateCount({ ones: 0, reports, epsilon }).stddev);
+      near(
+        localStddev(epsilon, reports),
+        library.estimateCount({ ones: 0, reports, epsilon }).stddev,
+      );
     }
   }
   const [numRuns, reports, epsilon] = [400, 50, 1.5];
@@ -54,7 +58,10 @@ test('the formula for randomised response agrees with the library and with many 
   }
   const found = Math.sqrt(squares / numRuns);
   // Five standard deviations of a root of 400 squares; exceeded for one seed in a million.
-  assert.ok(Math.abs(found / localStddev(epsilon, reports) - 1) < 5 / Math.sqrt(2 * numRuns), `${found}`);
+  assert.ok(
+    Math.abs(found / localStddev(epsilon, reports) - 1) < 5 / Math.sqrt(2 * numRuns),
+    `${found}`,
+  );
 });
 
 test('randomised response overtakes a curve at the first step after which it stays above it', () => {
@@ -103,12 +110,16 @@ test('the curve: shown by keyboard, it has the right error and is in the link an
 });
 
 test('a user with several records divides epsilon, and replace-one doubles only the other errors', async () => {
-  const wanted = 'neighbours=replace-one&participation=separated&participations=3&min-separation=20';
+  const wanted =
+    'neighbours=replace-one&participation=separated&participations=3&min-separation=20';
   const { page } = await open(`mechanism=square-root&steps=90&epsilon=2&${wanted}&${shown}`);
   await reveal(page, 'errors', '.key');
   const options = { numSteps: 90, epsilon: 2, neighbours: 'replace-one' };
   near((await readKey(page, '#errors'))[name], expected(options, 90, 3));
-  assert.match(await textOf(page, '#local-note'), /At the same ε, divided by the 3 records of a user, without δ/);
+  assert.match(
+    await textOf(page, '#local-note'),
+    /At the same ε, divided by the 3 records of a user, without δ/,
+  );
   await page.close();
 });
 
@@ -122,7 +133,10 @@ test('at a short horizon the curve stays below the others, and the note says so'
   await reveal(page, 'errors', '.key');
   const key = await readKey(page, '#errors');
   assert.ok(key[name] < key['A optimal'] && key[name] < key['B independent']);
-  assert.match(await textOf(page, '#local-note'), /it ends below that of optimal\. The lower bound, which is/);
+  assert.match(
+    await textOf(page, '#local-note'),
+    /it ends below that of optimal\. The lower bound, which is/,
+  );
   assert.deepEqual(await complaints(page), []);
   await page.close();
 });

@@ -155,15 +155,17 @@ test('parameters are kept in the address, and choosing another mechanism drops t
 
 test('the mechanism’s λ is not the learner’s', async () => {
   const { page } = await open('steps=30&mechanism=lambda-cgd&cgd-lambda=0.25&lambda=7&dimension=1');
-  const { stddev } = library.simulation({
-    mechanism: 'lambda-cgd',
-    mechanismLambda: 0.25,
-    lambda: 7,
-    numSteps: 30,
-    dimension: 1,
-    epsilon: 1,
-    delta: 1e-6,
-  }).advance(30);
+  const { stddev } = library
+    .simulation({
+      mechanism: 'lambda-cgd',
+      mechanismLambda: 0.25,
+      lambda: 7,
+      numSteps: 30,
+      dimension: 1,
+      epsilon: 1,
+      delta: 1e-6,
+    })
+    .advance(30);
   assert.equal((await readKey(page, '#sums'))['2σ band'], 2 * stddev[29]);
   await reveal(page, 'errors', '.key');
   const { maxError } = library.error({ mechanism: 'lambda-cgd', lambda: 0.25, numSteps: 30 });
@@ -207,7 +209,10 @@ test('the matrices of the tree: the keyboard reads entries, and each value has i
   const matrices = library.matrices({ mechanism: 'tree', numSteps: 8 });
   const { encoder, decoder, noiseCovariance, numMeasurements: m } = matrices;
   // In the whole tree over eight steps, the root covers all of them and two leaves one each.
-  assert.equal(encoder.reduce((sum, value) => sum + value), 4 * 8);
+  assert.equal(
+    encoder.reduce((sum, value) => sum + value),
+    4 * 8,
+  );
   assert.match(await textOf(page, '.map:nth-child(1) .map-at'), /^15 × 8, 32 non-zero entries,/);
   const inverse = decoder.map((value, at) => value - (at < m ? 0 : decoder[at - m]));
   const shown = [
@@ -253,7 +258,10 @@ test('the pointer reads an entry, and leaving gives the summary back', async () 
   await reveal(page, 'factorization', '.map');
   assert.match(await textOf(page, '#factorization-note'), /Made for 64 steps instead of 500/);
   const summary = await textOf(page, '.map:nth-child(1) .map-at');
-  assert.match(summary, /^64 × 64, 2,080 non-zero entries, none above the diagonal, none negative;/);
+  assert.match(
+    summary,
+    /^64 × 64, 2,080 non-zero entries, none above the diagonal, none negative;/,
+  );
   const heights = () => page.$$eval('.map', (all) => all.map((one) => one.offsetHeight));
   const before = await heights();
   const box = await (await page.$('.map:nth-child(1) canvas')).boundingBox();
@@ -353,8 +361,14 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
       mechanisms.map((one) => [one.mechanism, one.maxError, one.meanError, one.ratio]),
     );
     const errors = rows.map(({ values }) => values[objective === 'max' ? 0 : 1]);
-    assert.deepEqual(errors, [...errors].sort((a, b) => a - b));
-    assert.ok(rows.every(({ values }) => values[2] >= 1 - 1e-12), 'nothing is below the bound');
+    assert.deepEqual(
+      errors,
+      [...errors].sort((a, b) => a - b),
+    );
+    assert.ok(
+      rows.every(({ values }) => values[2] >= 1 - 1e-12),
+      'nothing is below the bound',
+    );
     assert.deepEqual(
       rows.filter(({ pressed }) => pressed === 'true').map(({ mechanism }) => mechanism),
       objective === 'max' ? ['optimal'] : [], // The row for the mean is another optimum.

@@ -22,16 +22,17 @@ before(async () => {
     await page.$eval(`#${id}`, (one) => one.scrollIntoView());
     await page.waitForSelector(`#${id}[data-state=ready]`);
   }
-  await page.waitForFunction(
-    () => [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done'),
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('[data-learning]')].every(
+      (one) => one.dataset.learning === 'done',
+    ),
   );
   await page.evaluate(addContrast);
 });
 
 /** Adds functions that compare colours of the page; runs in the page. */
 function addContrast() {
-  const channel = (value) =>
-    value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
   const light = (colour) => {
     const [r, g, b] = colour.match(/[\d.]+/g).map((text) => channel(Number(text) / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -85,61 +86,74 @@ for (const [scheme, theme] of [
   ['dark', 'light'],
   ['light', 'dark'],
 ]) {
-  test(`forced colours: texts, lines and marks of every scene have enough contrast: ${scheme}`, onlyInAll, async () => {
-    const { page, said } = whole;
-    // The selected theme must not conflict with forced colours.
-    await chooseTheme(page, theme);
-    const session = await emulate(page, scheme, true);
-    await page.waitForFunction(() => document.documentElement.dataset.theme === undefined);
-    const found = await page.evaluate(() => {
-      const ground = getComputedStyle(document.body).backgroundColor;
-      const probe = document.createElement('p');
-      probe.style.color = 'CanvasText';
-      document.body.append(probe);
-      const isForced = window.contrast(getComputedStyle(probe).color, ground);
-      probe.remove();
-      const drawn = '.plane :is(path, line, circle, rect)';
-      const pale = ':not(.grid, .band, .veil, .ghost, .link, .right, .area, .funnel, .tree-row, .reach)';
-      const areas = ':not([class*=band], [class*=spread], [d=""], [class*=floor-area])';
-      return {
-        isForced,
-        texts: window.faint('#story svg text', ['fill'], ground, 4.5),
-        words: window.faint('#story :is(h1, h2, p, li, dt, dd, th, td, label, button)', ['color'], ground, 4.5),
-        lines: window.faint(drawn + pale + areas, ['stroke', 'fill'], ground, 1.8),
-        swatches: window.faint('#story .swatch', ['borderTopColor'], ground, 2.5),
-        legend: [...document.querySelectorAll('.bars-legend li')].map((one) => {
-          const { backgroundColor, borderTopColor } = getComputedStyle(one, '::before');
-          return Math.max(
-            ...[backgroundColor, borderTopColor]
-              .filter((value) => /^rgb\(/.test(value))
-              .map((value) => window.contrast(value, ground)),
-          );
+  test(
+    `forced colours: texts, lines and marks of every scene have enough contrast: ${scheme}`,
+    onlyInAll,
+    async () => {
+      const { page, said } = whole;
+      // The selected theme must not conflict with forced colours.
+      await chooseTheme(page, theme);
+      const session = await emulate(page, scheme, true);
+      await page.waitForFunction(() => document.documentElement.dataset.theme === undefined);
+      const found = await page.evaluate(() => {
+        const ground = getComputedStyle(document.body).backgroundColor;
+        const probe = document.createElement('p');
+        probe.style.color = 'CanvasText';
+        document.body.append(probe);
+        const isForced = window.contrast(getComputedStyle(probe).color, ground);
+        probe.remove();
+        const drawn = '.plane :is(path, line, circle, rect)';
+        const pale =
+          ':not(.grid, .band, .veil, .ghost, .link, .right, .area, .funnel, .tree-row, .reach)';
+        const areas = ':not([class*=band], [class*=spread], [d=""], [class*=floor-area])';
+        return {
+          isForced,
+          texts: window.faint('#story svg text', ['fill'], ground, 4.5),
+          words: window.faint(
+            '#story :is(h1, h2, p, li, dt, dd, th, td, label, button)',
+            ['color'],
+            ground,
+            4.5,
+          ),
+          lines: window.faint(drawn + pale + areas, ['stroke', 'fill'], ground, 1.8),
+          swatches: window.faint('#story .swatch', ['borderTopColor'], ground, 2.5),
+          legend: [...document.querySelectorAll('.bars-legend li')].map((one) => {
+            const { backgroundColor, borderTopColor } = getComputedStyle(one, '::before');
+            return Math.max(
+              ...[backgroundColor, borderTopColor]
+                .filter((value) => /^rgb\(/.test(value))
+                .map((value) => window.contrast(value, ground)),
+            );
+          }),
+        };
+      });
+      const { isForced, legend, ...faint } = found;
+      assert.ok(isForced > 15, `colours are forced: ${isForced}`);
+      for (const [what, names] of Object.entries(faint)) {
+        const checked = names.filter((one) => !/^<(button|label)/.test(one));
+        assert.deepEqual(checked, [], what);
+      }
+      assert.ok(
+        legend.every((ratio) => ratio > 2.5),
+        `${legend}`,
+      );
+      // A swatch has the colour of its line; otherwise tables could not identify lines.
+      const pairs = await page.$$eval('#scene-tree .swatch, #scene-yours .swatch', (all) =>
+        all.flatMap((one) => {
+          const kind = [...one.classList].find((name) => name.startsWith('of-'));
+          const line = one.closest('.scene').querySelector(`.plane .line.${kind}`);
+          return line === null
+            ? []
+            : [[getComputedStyle(one).borderTopColor, getComputedStyle(line).stroke]];
         }),
-      };
-    });
-    const { isForced, legend, ...faint } = found;
-    assert.ok(isForced > 15, `colours are forced: ${isForced}`);
-    for (const [what, names] of Object.entries(faint)) {
-      const checked = names.filter((one) => !/^<(button|label)/.test(one));
-      assert.deepEqual(checked, [], what);
-    }
-    assert.ok(legend.every((ratio) => ratio > 2.5), `${legend}`);
-    // A swatch has the colour of its line; otherwise tables could not identify lines.
-    const pairs = await page.$$eval('#scene-tree .swatch, #scene-yours .swatch', (all) =>
-      all.flatMap((one) => {
-        const kind = [...one.classList].find((name) => name.startsWith('of-'));
-        const line = one.closest('.scene').querySelector(`.plane .line.${kind}`);
-        return line === null
-          ? []
-          : [[getComputedStyle(one).borderTopColor, getComputedStyle(line).stroke]];
-      }),
-    );
-    assert.ok(pairs.length >= 8);
-    for (const [swatch, line] of pairs) assert.equal(swatch, line);
-    assert.deepEqual(await complaints(page), []);
-    assert.deepEqual(said, []);
-    await session.detach();
-  });
+      );
+      assert.ok(pairs.length >= 8);
+      for (const [swatch, line] of pairs) assert.equal(swatch, line);
+      assert.deepEqual(await complaints(page), []);
+      assert.deepEqual(said, []);
+      await session.detach();
+    },
+  );
 }
 
 test('paper: the story prints dark on white in any theme, without interactive controls', async () => {
@@ -152,7 +166,9 @@ test('paper: the story prints dark on white in any theme, without interactive co
   assert.ok(numPages >= 5 && numPages <= 30, `${numPages} pages`);
   await page.emulateMediaType('print');
   await page.setViewport({ width: 794, height: 1123 }); // A4 at 96 pixels an inch
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
   const white = 'rgb(255, 255, 255)';
   const faint = await page.evaluate(
     (ground) => ({
@@ -193,7 +209,9 @@ test('print: scenes that were not reached are made before the page prints', only
   await page.keyboard.down('Control');
   await page.keyboard.press('p');
   await page.keyboard.up('Control');
-  await page.waitForFunction(() => /^Preparing (one scene|\d+ scenes)…$/.test(document.querySelector('#print-note').textContent));
+  await page.waitForFunction(() =>
+    /^Preparing (one scene|\d+ scenes)…$/.test(document.querySelector('#print-note').textContent),
+  );
   assert.equal(await page.evaluate(() => window.printed), 0);
   await page.waitForFunction(() => window.printed === 1);
   assert.equal(await page.$eval('#print-note', (one) => one.textContent), '');
@@ -249,8 +267,14 @@ test('print: learning that failed does not delay printing, and the page says tha
     ['handwriting', '.wish'],
     ['crowd', '.promise'],
   ]) {
-    assert.match(await page.$eval(`#scene-${id} ${where}`, (one) => one.textContent), /^Learning failed: .*no room/);
-    const bar = await page.$eval(`#scene-${id} progress`, (one) => getComputedStyle(one).visibility);
+    assert.match(
+      await page.$eval(`#scene-${id} ${where}`, (one) => one.textContent),
+      /^Learning failed: .*no room/,
+    );
+    const bar = await page.$eval(
+      `#scene-${id} progress`,
+      (one) => getComputedStyle(one).visibility,
+    );
     assert.equal(bar, 'hidden', id);
   }
   // Nothing is pending: the next print has nothing to prepare, and no scene announces that it will
@@ -259,7 +283,11 @@ test('print: learning that failed does not delay printing, and the page says tha
     window.noted = [];
     const note = document.getElementById('print-note');
     const write = () => window.noted.push(note.textContent);
-    new MutationObserver(write).observe(note, { childList: true, characterData: true, subtree: true });
+    new MutationObserver(write).observe(note, {
+      childList: true,
+      characterData: true,
+      subtree: true,
+    });
   });
   await page.click('#print');
   await page.waitForFunction(() => window.printed === 2);
@@ -290,7 +318,9 @@ test('print from a menu: missing scenes are marked, and prepared for the next ti
 const coloursOf = (page, selectors) =>
   page.evaluate(
     (all) =>
-      all.map(([selector, property]) => getComputedStyle(document.querySelector(selector))[property]),
+      all.map(
+        ([selector, property]) => getComputedStyle(document.querySelector(selector))[property],
+      ),
     selectors,
   );
 
@@ -330,7 +360,11 @@ for (const scheme of some(['light', 'dark'], 2)) {
       return found;
     };
     const expected = new Map(names.map((name, i) => [name, [fresh[0], ...others][i]]));
-    for (const [a, b] of [['optimal', 'independent'], ['independent', 'square-root'], ['honaker', 'tree']]) {
+    for (const [a, b] of [
+      ['optimal', 'independent'],
+      ['independent', 'square-root'],
+      ['honaker', 'tree'],
+    ]) {
       assert.deepEqual(await inLab(a, b), [expected.get(a), expected.get(b)], `${a}, ${b}`);
     }
     // Any other mechanism leaves each colour to its own mechanism.

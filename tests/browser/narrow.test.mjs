@@ -35,7 +35,11 @@ test('when the chart is out of sight, a small copy stays at the top, with epsilo
   await page.waitForSelector('#mini:not([hidden])');
   assert.equal(await stateOf(page), 'playing');
   const goesOn = await page.$eval('#progress', (progress) => progress.value);
-  await page.waitForFunction((from) => document.getElementById('progress').value > from, {}, goesOn);
+  await page.waitForFunction(
+    (from) => document.getElementById('progress').value > from,
+    {},
+    goesOn,
+  );
   await page.waitForFunction(() => {
     const lines = [...document.querySelectorAll('#mini-chart path')];
     return lines.length === 2 && lines.every((one) => one.getAttribute('d').length > 20);
@@ -103,13 +107,21 @@ test('the buttons at the top are within a window of 320 or 375 px', async () => 
 
 test('the certificates of two mechanisms fit side by side in a window of 768 px', async () => {
   const { page } = await open('steps=50&compare=independent', { width: 768, height: 900 });
-  const [wanted, room] = await page.$eval('#certificate', (one) => [one.scrollWidth, one.clientWidth]);
+  const [wanted, room] = await page.$eval('#certificate', (one) => [
+    one.scrollWidth,
+    one.clientWidth,
+  ]);
   assert.ok(room > 600 && wanted <= room, `${wanted} px in ${room} px`);
   await page.close();
 });
 
 test('the knob on an axis covers no text', async () => {
-  const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
+  const { page } = await openPage(browser, site.url, {
+    story: true,
+    calm: true,
+    width: 390,
+    height: 844,
+  });
   for (const id of ['tree', 'yours']) {
     await page.$eval(`#scene-${id}`, (one) => one.scrollIntoView());
     await page.waitForSelector(`#scene-${id}[data-state=ready]`);
@@ -177,7 +189,12 @@ test('a table that continues beyond an edge has a shadow there', async () => {
 });
 
 test('tree: blocks begin and end at whole pixels, and a note says which are too narrow to separate', async () => {
-  const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
+  const { page } = await openPage(browser, site.url, {
+    story: true,
+    calm: true,
+    width: 390,
+    height: 844,
+  });
   await page.$eval('#scene-tree', (one) => one.scrollIntoView());
   await page.waitForSelector('#scene-tree[data-state=ready]');
   const note = () =>
@@ -188,12 +205,19 @@ test('tree: blocks begin and end at whole pixels, and a note says which are too 
   );
   assert.ok(xs.length > 4 * 127 && xs.every(Number.isInteger), `${xs.slice(0, 8)}`);
   await page.$eval('#scene-tree input[value="16"]', (one) => one.click());
-  await page.waitForFunction(() => !document.querySelector('.tree-blocks + .small').checkVisibility());
+  await page.waitForFunction(
+    () => !document.querySelector('.tree-blocks + .small').checkVisibility(),
+  );
   await page.close();
 });
 
 test('attacker: the stem of the dot crosses no word that has room beside it', async () => {
-  const { page } = await openPage(browser, site.url, { story: true, calm: true, width: 390, height: 844 });
+  const { page } = await openPage(browser, site.url, {
+    story: true,
+    calm: true,
+    width: 390,
+    height: 844,
+  });
   await page.$eval('#scene-attacker', (one) => one.scrollIntoView());
   await page.waitForSelector('#scene-attacker[data-state=ready]');
   const seen = new Set();
@@ -216,7 +240,8 @@ test('attacker: the stem of the dot crosses no word that has room beside it', as
     seen.add(stem);
     await page.$eval('#scene-attacker .answers button', (one) => one.click());
     await page.waitForFunction(
-      (from) => document.querySelector('#scene-attacker .stem').getBoundingClientRect().left !== from,
+      (from) =>
+        document.querySelector('#scene-attacker .stem').getBoundingClientRect().left !== from,
       {},
       stem,
     );
@@ -234,7 +259,8 @@ test('no text of a figure is cut off at 320 px, or covers another one', async ()
     await page.$eval(`#${id}`, (one) => one.scrollIntoView());
     await page.waitForSelector(`#${id}[data-state=ready]`);
     await page.waitForFunction(
-      (name) => [...document.querySelectorAll(`#${name} .plane`)].every((one) => one.querySelector('text')),
+      (name) =>
+        [...document.querySelectorAll(`#${name} .plane`)].every((one) => one.querySelector('text')),
       {},
       id,
     );
@@ -243,13 +269,20 @@ test('no text of a figure is cut off at 320 px, or covers another one', async ()
       const lines = (plane) =>
         [...plane.querySelectorAll('text')]
           .filter((one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
-          .flatMap((one) => (one.querySelector('tspan') ? [...one.querySelectorAll('tspan')] : [one]))
+          .flatMap((one) =>
+            one.querySelector('tspan') ? [...one.querySelectorAll('tspan')] : [one],
+          )
           .filter((one) => one.textContent !== '');
       const cut = (plane) => {
         const { left, right, top, bottom } = boxOf(plane);
         return lines(plane).filter((one) => {
           const box = boxOf(one);
-          return box.left < left - 1 || box.right > right + 1 || box.top < top - 1 || box.bottom > bottom + 1;
+          return (
+            box.left < left - 1 ||
+            box.right > right + 1 ||
+            box.top < top - 1 ||
+            box.bottom > bottom + 1
+          );
         });
       };
       const covered = (plane) =>

@@ -87,11 +87,19 @@ test('after one visit to the story, story and laboratory open and compute withou
     // One of two scripts is the worker; the other replaces it on pages without workers.
     assert.match(left.shift(), /^assets\/worker-/);
     assert.deepEqual(left, ['dp-ftrl.html', 'index.html', 'service-worker.js']);
-    assert.equal(kept.length, names.length - 3, 'nothing else is kept but the page, by its address');
+    assert.equal(
+      kept.length,
+      names.length - 3,
+      'nothing else is kept but the page, by its address',
+    );
     assert.ok(kept.includes(site.url));
     const asked = site.requests.map((pathname) => site.origin + pathname);
     const known = [...kept, `${site.url}service-worker.js`];
-    assert.deepEqual(asked.filter((one) => !known.includes(one)), [], 'nothing else is fetched');
+    assert.deepEqual(
+      asked.filter((one) => !known.includes(one)),
+      [],
+      'nothing else is fetched',
+    );
     const address = `${site.url}#steps=300&compare=honaker`;
     const served = await openPage(profile, address, { calm: true, kept: true });
     await settled(served.page);
@@ -135,7 +143,10 @@ async function rebuild(at) {
   for (const name of await readdir(at, { recursive: true })) {
     if (!/\.(?:html|js)$/.test(name)) continue;
     const file = path.join(at, name);
-    const text = (await readFile(file, 'utf8')).replaceAll(path.basename(script), path.basename(later));
+    const text = (await readFile(file, 'utf8')).replaceAll(
+      path.basename(script),
+      path.basename(later),
+    );
     const titled = text.replace(/<title>.*?<\/title>/, '<title>a later build</title>');
     await writeFile(file, titled.replace(/(<meta name="build" content=")\w+/, '$1later'));
   }
@@ -292,7 +303,10 @@ test('a tab that slept when a newer build arrived announces it once it is shown'
   });
 });
 
-test('Firefox: an open tab announces a newer build, and loads it when asked to', { skip: withoutFirefox, ...onlyInAll }, async () => {
+test('Firefox: an open tab announces a newer build, and loads it when asked to', {
+  skip: withoutFirefox,
+  ...onlyInAll,
+}, async () => {
   const other = await launchFirefox();
   try {
     await onChangingHost({ from: other }, async (profile, site, at) => {
@@ -336,10 +350,16 @@ test('a build that is replaced while it is being kept is never kept in part', as
     // The host still has the worker and the files of the previous build, but no longer its page.
     const worker = path.join(at, 'service-worker.js');
     const newer = await readFile(worker);
-    for (const name of ['service-worker.js', script]) await cp(path.join(folder, name), path.join(at, name));
+    for (const name of ['service-worker.js', script])
+      await cp(path.join(folder, name), path.join(at, name));
     await onNewHost({ folder: at }, async (profile, site) => {
-      const { page, said } = await openPage(profile, site.url, { story: true, calm: true, kept: true });
-      const isAsked = () => site.requests.filter((one) => one.endsWith('/service-worker.js')).length;
+      const { page, said } = await openPage(profile, site.url, {
+        story: true,
+        calm: true,
+        kept: true,
+      });
+      const isAsked = () =>
+        site.requests.filter((one) => one.endsWith('/service-worker.js')).length;
       while (isAsked() === 0) await sleep(20);
       await page.waitForFunction(
         async () => (await navigator.serviceWorker.getRegistration()) === undefined,
@@ -395,7 +415,11 @@ test('nothing is cached or logged where the host forbids it, or from file://', (
 
 test('the browser finds no obstacle to installing the page, and icons have their stated sizes', () =>
   onNewHost({}, async (profile, site) => {
-    const { page, said } = await openPage(profile, site.url, { story: true, calm: true, kept: true });
+    const { page, said } = await openPage(profile, site.url, {
+      story: true,
+      calm: true,
+      kept: true,
+    });
     const session = await page.createCDPSession();
     const { url, errors, data } = await session.send('Page.getAppManifest');
     assert.deepEqual(errors, []);
@@ -406,7 +430,10 @@ test('the browser finds no obstacle to installing the page, and icons have their
     const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
     const reasons = installabilityErrors.map(({ errorId }) => errorId);
     // Test profiles are incognito, which does not allow installation.
-    assert.deepEqual(reasons.filter((reason) => reason !== 'in-incognito'), []);
+    assert.deepEqual(
+      reasons.filter((reason) => reason !== 'in-incognito'),
+      [],
+    );
     for (const { src, sizes, type } of manifest.icons) {
       const response = await fetch(new URL(src, url));
       assert.equal(response.headers.get('content-type'), type);

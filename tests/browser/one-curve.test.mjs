@@ -51,7 +51,10 @@ test('learners beside each other: one truth, and both releases are of it', async
     const errors = await readKey(page, '#sum-errors');
     assert.equal(errors['A release − truth'], key['A optimal'] - key['true total']);
     assert.equal(errors['B release − truth'], key['B independent'] - key['true total']);
-    assert.match(await textOf(page, '#sums-note'), /its own gradients.* at the common start of the learners/);
+    assert.match(
+      await textOf(page, '#sums-note'),
+      /its own gradients.* at the common start of the learners/,
+    );
     // Figure 2 shows learners that move.
     const learned = await readTable(page, 'learning-numbers');
     const { lambda, ...free } = common;
@@ -73,10 +76,15 @@ test('one learner: the totals are of its own gradients, and the figure says so',
   assert.equal(rows.get(60).truth, own.advance(60).trueSums[59 * 4]);
   own.dispose();
   assert.match(await textOf(page, '#sums-note'), /the learner’s own clipped gradients/);
-  assert.equal(await page.$eval('#sums-view', ({ options }) => options[1].text), 'gradient, coordinate 1');
+  assert.equal(
+    await page.$eval('#sums-view', ({ options }) => options[1].text),
+    'gradient, coordinate 1',
+  );
   await page.select('#set-compare', 'tree');
   await page.waitForFunction(
-    () => document.getElementById('sums-view').options[1].text === 'gradient at the start, coordinate 1',
+    () =>
+      document.getElementById('sums-view').options[1].text ===
+      'gradient at the start, coordinate 1',
   );
   await page.select('#set-source', 'shop_day');
   await page.waitForFunction(() => document.getElementById('sums-note').hidden);
@@ -100,7 +108,10 @@ test('participation: sensitivity and noise are those of the library, and in the 
     library.certificate({ ...target, mechanism, participation }),
   );
   const hint = await textOf(page, '#set-participation-hint');
-  assert.match(hint, /^You promise that a user has at most 3 records, at least 100 steps apart; the/);
+  assert.match(
+    hint,
+    /^You promise that a user has at most 3 records, at least 100 steps apart; the/,
+  );
   for (const { sensitivity, sensitivityExactness, noiseStddev } of certificates) {
     const exact = sensitivityExactness === 'exact' ? 'exact' : 'an upper bound';
     const digits = (value) => Number(value.toPrecision(4));
@@ -135,7 +146,10 @@ test('participation: sensitivity and noise are those of the library, and in the 
     participation: { epochs: 3 },
   });
   assert.equal(await valueOf(page, '#target-noise'), Number(epochs.noiseStddev.toPrecision(4)));
-  assert.match(await textOf(page, '#set-participation-hint'), /in each of 3 epochs, each of 280 steps/);
+  assert.match(
+    await textOf(page, '#set-participation-hint'),
+    /in each of 3 epochs, each of 280 steps/,
+  );
   // 840 is not a multiple of 11, so the message appears where it was typed.
   await enter(page, '#set-participations', '11');
   await page.waitForSelector('#set-participations-error:not([hidden])');
@@ -171,7 +185,9 @@ test('budget: shares add up as the library composes them, and are linked with ep
   await settled(page);
   const epsilon = await valueOf(page, '#set-epsilon');
   assert.ok(compose(epsilon, 4).fits && !compose(epsilon * 1.001, 4).fits, `${epsilon}`);
-  await page.waitForFunction(() => /within budget; 4 fit\./.test(document.getElementById('budget-text').textContent));
+  await page.waitForFunction(() =>
+    /within budget; 4 fit\./.test(document.getElementById('budget-text').textContent),
+  );
   await enter(page, '#budget-share', '10');
   await page.waitForFunction(
     (before) => Number(document.getElementById('set-epsilon').value) !== before,
@@ -185,9 +201,14 @@ test('budget: shares add up as the library composes them, and are linked with ep
   await enter(page, '#set-epsilon', '2');
   await page.waitForFunction(() => document.getElementById('budget-share').value === '100');
   await enter(page, '#budget-share', '101');
-  assert.match(await textOf(page, '#budget-share-error'), /must be a number above 0 and at most 100/);
+  assert.match(
+    await textOf(page, '#budget-share-error'),
+    /must be a number above 0 and at most 100/,
+  );
   await enter(page, '#set-releases', '1');
-  await page.waitForFunction(() => /One release/.test(document.getElementById('budget-text').textContent));
+  await page.waitForFunction(() =>
+    /One release/.test(document.getElementById('budget-text').textContent),
+  );
   assert.ok(await page.$eval('#budget-divide', (one) => one.hidden));
   await page.reload();
   await settled(page);
@@ -233,7 +254,10 @@ test('budget: after a choice that fails, the meter shows the settings in force',
   const fails = async (selector, text) => {
     await enter(page, selector, text);
     await page.waitForSelector('#run-error:not([hidden])');
-    assert.match(await textOf(page, '#run-error'), /no room.* The controls again show the current run/);
+    assert.match(
+      await textOf(page, '#run-error'),
+      /no room.* The controls again show the current run/,
+    );
     assert.deepEqual(await meter(), inForce, selector);
     await page.click('#run-error button');
   };

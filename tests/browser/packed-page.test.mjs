@@ -65,17 +65,27 @@ async function openTable(url) {
 
 const columnsOf = (page) =>
   page.$$eval('.columns label:not(.unit)', (all) =>
-    all.map((label) => `${label.querySelector('input').value}: ${label.querySelector('data').textContent}`),
+    all.map(
+      (label) =>
+        `${label.querySelector('input').value}: ${label.querySelector('data').textContent}`,
+    ),
   );
 
 test('page: the file is open in the laboratory, and nothing else is asked for', async () => {
   const file = await write('visits.csv', 'day,visits,bought\n1,2.5,1\n2,0,0\n3,-1,0\n4,4,1\n');
   const { child, said, url } = await serve([file]);
   const opened = await openTable(url);
-  assert.deepEqual(await columnsOf(opened.page), ['day: total 10', 'visits: total 5.5', 'bought: total 2']);
+  assert.deepEqual(await columnsOf(opened.page), [
+    'day: total 10',
+    'visits: total 5.5',
+    'bought: total 2',
+  ]);
   assert.equal(await opened.page.$eval('#set-source', (select) => select.value), 'own');
   assert.equal(await opened.page.evaluate(() => document.documentElement.dataset.view), 'lab');
-  assert.deepEqual(opened.said.filter((text) => !/favicon|404/.test(text)), []);
+  assert.deepEqual(
+    opened.said.filter((text) => !/favicon|404/.test(text)),
+    [],
+  );
   assert.deepEqual(await opened.page.evaluate(() => window.violations), []);
   const others = opened.asked.filter((one) => !/^(data|blob):/.test(one) && !one.startsWith(url));
   assert.deepEqual(others, []);
@@ -92,7 +102,10 @@ test('page: cells that look like tags or replacement patterns are read as plain 
   const { url } = await serve(['--quiet', '-'], text);
   const { page, said } = await openTable(url);
   assert.equal(await page.evaluate(() => window.evil), undefined);
-  assert.deepEqual(said.filter((each) => !/favicon|404/.test(each)), []);
+  assert.deepEqual(
+    said.filter((each) => !/favicon|404/.test(each)),
+    [],
+  );
   assert.equal(await page.$('#given-table'), null, 'the document does not keep the table');
   await changes(page, () => page.click('#clip-guide button'));
   await page.click('#export-open');
@@ -135,13 +148,22 @@ test('page: it is served only at its secret address, and only to this machine', 
   const file = await write('secret.csv', 'a\n1\n2\n');
   const { url } = await serve([file]);
   const { origin, pathname, port } = new URL(url);
-  for (const other of ['/', '/favicon.ico', '/secret.csv', pathname.slice(0, -1), `${pathname}x`, pathname.replace(/.\/$/, '/')]) {
+  for (const other of [
+    '/',
+    '/favicon.ico',
+    '/secret.csv',
+    pathname.slice(0, -1),
+    `${pathname}x`,
+    pathname.replace(/.\/$/, '/'),
+  ]) {
     const { status, body } = await get(`${origin}${other}`);
     assert.deepEqual([status, body], [404, ''], other);
   }
   assert.equal((await get(url, 'POST')).status, 404);
   assert.equal(await isOpen('127.0.0.1', port), true);
-  const outside = Object.values(os.networkInterfaces()).flat().filter(({ internal }) => !internal);
+  const outside = Object.values(os.networkInterfaces())
+    .flat()
+    .filter(({ internal }) => !internal);
   for (const { address } of outside) assert.equal(await isOpen(address, port), false, address);
 });
 

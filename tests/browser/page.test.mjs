@@ -175,9 +175,7 @@ test('nothing that is drawn is cut off above or below', async () => {
     const canvas = document.querySelector('#sums canvas');
     const frame = canvas.getBoundingClientRect();
     const area = document.querySelector('#sums .u-over').getBoundingClientRect();
-    const { data, width } = canvas
-      .getContext('2d')
-      .getImageData(0, 0, canvas.width, canvas.height);
+    const { data, width } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     const [left, right] = [area.left, area.right].map((x) => Math.round(x - frame.left));
     const rows = [area.top + 2, area.bottom - 3].map((y) => Math.round(y - frame.top));
     return rows.map((y) => {
@@ -433,7 +431,9 @@ test('nothing is loaded from elsewhere, and only one figure is loaded after the 
   await revealAll(page);
   const known = asked.slice(0, atStart);
   assert.deepEqual(
-    asked.filter((url) => !known.includes(url)).map((url) => url.replace(/.*assets\//, '').split('-')[0]),
+    asked
+      .filter((url) => !known.includes(url))
+      .map((url) => url.replace(/.*assets\//, '').split('-')[0]),
     ['statistic_release'],
     'Figure 6 has a module of its own, and a second worker has the script of the first',
   );

@@ -108,14 +108,23 @@ test('the band for all steps at once has one width, and the steps beyond it are 
     [0, 3.75, 1],
   ]) {
     const one = new SumsView(history, view, simultaneous);
-    assert.deepEqual([0, 3].map((step) => one.at(step).wide), [wide, wide]);
-    const track = new Track('tree', new SumsView({ ...history, trueSums: history.trueSums.map(Math.abs) }, view, simultaneous));
+    assert.deepEqual(
+      [0, 3].map((step) => one.at(step).wide),
+      [wide, wide],
+    );
+    const track = new Track(
+      'tree',
+      new SumsView({ ...history, trueSums: history.trueSums.map(Math.abs) }, view, simultaneous),
+    );
     track.count();
     assert.deepEqual([track.numInside, track.numBeyond], [1, beyond]);
   }
   const { bandsText } = parts.simultaneous;
   const run = (dimension) => ({ numSteps: 1024, first: { info: { dimension } } });
-  assert.match(bandsText(run(1), 1), /95\.4 %, so about 47 of 1,024 may lie outside; with probability at least 95 %.* band\.$/);
+  assert.match(
+    bandsText(run(1), 1),
+    /95\.4 %, so about 47 of 1,024 may lie outside; with probability at least 95 %.* band\.$/,
+  );
   assert.equal(bandsText(run(3), 0), bandsText(run(1), 1), 'a norm is of all coordinates');
   assert.match(bandsText(run(3), 2), /in the wide band, in all 3 coordinates\.$/);
 });
@@ -212,10 +221,7 @@ test('parameters: the library is given exactly the parameters that were set', ()
     { mechanism: 'tree', parameters: {} },
     { mechanism: 'blt', parameters: given },
   ]);
-  assert.equal(
-    parametersText(given, String),
-    'decays 0.5 0.25, weights 0.1 1e-9, nu 0, normalize',
-  );
+  assert.equal(parametersText(given, String), 'decays 0.5 0.25, weights 0.1 1e-9, nu 0, normalize');
   const mean = { ...defaults, ...choose('a', 'optimal', { objective: 'mean', buffers: 4 }) };
   assert.deepEqual(choicesOf(mean)[0].parameters, { buffers: 4, objective: 'mean' });
 });
@@ -307,7 +313,10 @@ test('what counts of a person: the first rows within the limit count, added up p
   assert.equal(months.numSteps, 1);
   for (const [text, message] of [
     ['t,n\n2026-03-02,1\n2026-03-01,2', /row 2 .*“t”: is in an earlier day than the row above it/],
-    ['t,n\n2026-03-02,1\nsoon,2', /row 2 .*“t”: must be a date such as 2026-03-01 or Mar 1 2026, or a time/],
+    [
+      't,n\n2026-03-02,1\nsoon,2',
+      /row 2 .*“t”: must be a date such as 2026-03-01 or Mar 1 2026, or a time/,
+    ],
     ['t,n\n2026-03-02,1\n,2', /row 2 .*“t”: must be a date/],
   ]) {
     const wrong = parts.csv.parseCsv(text);
@@ -316,12 +325,21 @@ test('what counts of a person: the first rows within the limit count, added up p
   }
   // With first and last bucket given, empty steps appear before and after, and no row falls
   // outside.
-  const said = { person: '', time: 't', bucket: 'day', from: '2026-02-27', to: '2026-03-04T10:00Z' };
+  const said = {
+    person: '',
+    time: 't',
+    bucket: 'day',
+    from: '2026-02-27',
+    to: '2026-03-04T10:00Z',
+  };
   const few = parts.csv.parseCsv('t,n\n2026-02-28,1\n2026-03-02,2\n');
   const within = recordsOf(few, ['n'], said, limit);
   assert.deepEqual([...within.table.values], [0, 1, 0, 2, 0, 0]);
   assert.deepEqual([within.numSteps, within.span], [6, ['2026-02-27', '2026-03-04']]);
-  assert.deepEqual([...recordsOf(few, ['n'], { ...said, to: '' }, limit).table.values], [0, 1, 0, 2]);
+  assert.deepEqual(
+    [...recordsOf(few, ['n'], { ...said, to: '' }, limit).table.values],
+    [0, 1, 0, 2],
+  );
   for (const [edges, message] of [
     [{ from: '2026-03-01' }, /row 1 .*“t”: is before the day of from/],
     [{ to: '2026-03-01' }, /row 2 .*“t”: is after the day of to/],
@@ -330,7 +348,10 @@ test('what counts of a person: the first rows within the limit count, added up p
     [{ from: 'soon' }, /^from must be a date such as 2026-03-01 or Mar 1 2026, .*, got “soon”$/],
     [{ to: 'soon' }, /^to must be a date such as 2026-03-01 or Mar 1 2026, .*, got “soon”$/],
   ]) {
-    assert.throws(() => recordsOf(few, ['n'], { ...said, ...edges }, limit), { message, role: 'time' });
+    assert.throws(() => recordsOf(few, ['n'], { ...said, ...edges }, limit), {
+      message,
+      role: 'time',
+    });
   }
   const person = { person: 't', time: '', bucket: 'day', from: '', to: '' };
   assert.throws(() => recordsOf(parts.csv.parseCsv('t,n\na,1\n,2'), ['n'], person, limit), {
@@ -342,8 +363,10 @@ test('what counts of a person: the first rows within the limit count, added up p
 test('persons whose names are different texts of one number remain different persons', () => {
   const { recordsOf } = parts.contributions;
   const once = { maxContributions: 1, minSeparation: 1 };
-  const records = (csv) => recordsOf(csv, ['n'], { person: 'who', time: '', bucket: 'day', from: '', to: '' }, once);
-  const tableOf = (texts) => parts.csv.parseCsv(`who,n\n${texts.map((one) => `"${one}",1\n`).join('')}`);
+  const records = (csv) =>
+    recordsOf(csv, ['n'], { person: 'who', time: '', bucket: 'day', from: '', to: '' }, once);
+  const tableOf = (texts) =>
+    parts.csv.parseCsv(`who,n\n${texts.map((one) => `"${one}",1\n`).join('')}`);
   for (const [first, second] of [
     ['7', '007'],
     ['1000', '1e3'],
@@ -377,9 +400,23 @@ test('persons whose names are different texts of one number remain different per
 
 test('the text of every cell can be restored, if not stored then from its number', () => {
   const digits = ['', '0', '1', '9', '10', '100000', '123456789', '1234567890', '999999999999999'];
-  const ends = ['', '.', '.0', '.5', '.50', '.000001', '.0000001', '.123456', '.1234567', 'e3', 'e-7'];
+  const ends = [
+    '',
+    '.',
+    '.0',
+    '.5',
+    '.50',
+    '.000001',
+    '.0000001',
+    '.123456',
+    '.1234567',
+    'e3',
+    'e-7',
+  ];
   const texts = ['', '-', '+'].flatMap((sign) =>
-    ['', '0'].flatMap((zero) => digits.flatMap((whole) => ends.map((end) => sign + zero + whole + end))),
+    ['', '0'].flatMap((zero) =>
+      digits.flatMap((whole) => ends.map((end) => sign + zero + whole + end)),
+    ),
   );
   const csv = parts.csv.parseCsv(`x\n${texts.map((text) => `"${text}"\n`).join('')}`);
   const [{ values, faults, written }] = csv.columns;
@@ -504,9 +541,11 @@ test('the address: settings are read back as written, and defaults are not writt
 test('ranges and categories are read, or refused with what is wanted', () => {
   const { readRange, readDomain } = parts.statistic_choice;
   assert.deepEqual(readRange(' -1.5 : 2'), [-1.5, 2]);
-  for (const text of ['', '3', '2:2', '3:2', '1:2:3', 'a:b', '0:', '0:1e999']) assert.equal(readRange(text), null, text);
+  for (const text of ['', '3', '2:2', '3:2', '1:2:3', 'a:b', '0:', '0:1e999'])
+    assert.equal(readRange(text), null, text);
   assert.deepEqual(readDomain('tea, green tea ,0'), ['tea', 'green tea', '0']);
-  for (const text of ['', 'a,', 'a,b,a', 'a,other', 'a,b,c,d,e,f']) assert.equal(readDomain(text), null, text);
+  for (const text of ['', 'a,', 'a,b,a', 'a,other', 'a,b,c,d,e,f'])
+    assert.equal(readDomain(text), null, text);
   const { rules } = parts.settings;
   assert.throws(() => rules.range.read('90:0'), {
     key: 'range',
@@ -530,8 +569,26 @@ test('lists of several sums are read, and anything else is refused', () => {
   const windows = (num) => Array.from({ length: num }, (_, i) => `window=${i + 1}`).join();
   assert.equal(readTogether(windows(6)).length, 6);
   const alone = ['', 'total', 'total,total', 'window=7,window=07', 'total,', windows(7)];
-  const numbers = ['window', 'window=', 'window=0', 'window=-1', 'window=1.5', 'window=NaN', 'window=Infinity', 'window=2=3'];
-  const factors = ['decay=0', 'decay=1', 'decay=NaN', 'momentum=1', 'momentum=-0.1', 'total=1', 'sum=2', '7'];
+  const numbers = [
+    'window',
+    'window=',
+    'window=0',
+    'window=-1',
+    'window=1.5',
+    'window=NaN',
+    'window=Infinity',
+    'window=2=3',
+  ];
+  const factors = [
+    'decay=0',
+    'decay=1',
+    'decay=NaN',
+    'momentum=1',
+    'momentum=-0.1',
+    'total=1',
+    'sum=2',
+    '7',
+  ];
   for (const text of [...alone, ...[...numbers, ...factors].map((one) => `total,${one}`)]) {
     assert.equal(readTogether(text), null, text);
   }
@@ -548,25 +605,44 @@ test('a range or category known of a column is not used for another column', () 
   const csv = parts.csv.parseCsv('day,who,n,m,drink\n2026-01-01,a,1,2,tea\n2026-01-02,b,2,7,');
   const none = { ...roles, columns: ['m'], ...parts.settings.noStatistic, window: 7, decay: 0.5 };
   const together = 'total,window=7,decay=0.5';
-  assert.deepEqual(choiceOf(none, csv), { measured: 'm', range: '', category: 'drink', domain: '', together });
+  assert.deepEqual(choiceOf(none, csv), {
+    measured: 'm',
+    range: '',
+    category: 'drink',
+    domain: '',
+    together,
+  });
   assert.equal(choiceOf({ ...none, columns: [] }, csv).measured, 'n');
   const known = { measured: 'm', range: '0:9', category: 'drink', domain: 'tea' };
   assert.deepEqual(choiceOf({ ...none, columns: ['n'] }, csv, known), { ...known, together });
   const others = { ...none, measured: 'n', category: 'who' };
-  assert.deepEqual(choiceOf(others, csv, known), { measured: 'n', range: '', category: 'who', domain: '', together });
+  assert.deepEqual(choiceOf(others, csv, known), {
+    measured: 'n',
+    range: '',
+    category: 'who',
+    domain: '',
+    together,
+  });
   assert.equal(choiceOf({ ...none, range: '1:2' }, csv, known).range, '1:2');
 });
 
 test('the known ranges and category names fit the tables that come with the page', () => {
   const { visitors } = parts.made_up;
   const streams = ['stationary', 'drifting', 'switching'];
-  const read = (name) => parts.csv.parseCsv(readFileSync(path.join(root, `examples/${name}.csv`), 'utf8'));
-  for (const [name, { measured, range, category, domain }] of Object.entries(parts.known_tables.knownTables)) {
-    const tables = name === 'synthetic' ? streams.map((stream) => visitors(2000, 12, stream)) : [read(name)];
+  const read = (name) =>
+    parts.csv.parseCsv(readFileSync(path.join(root, `examples/${name}.csv`), 'utf8'));
+  for (const [name, { measured, range, category, domain }] of Object.entries(
+    parts.known_tables.knownTables,
+  )) {
+    const tables =
+      name === 'synthetic' ? streams.map((stream) => visitors(2000, 12, stream)) : [read(name)];
     for (const table of tables) {
       const [low, high] = parts.statistic_choice.readRange(range);
       const { values } = parts.csv.findColumn(table, measured);
-      assert.ok(values.every((value) => value >= low && value <= high), name);
+      assert.ok(
+        values.every((value) => value >= low && value <= high),
+        name,
+      );
       if (category === '') continue;
       const texts = parts.csv.textsOf(table.columns.find((column) => column.name === category));
       const names = parts.statistic_choice.readDomain(domain);
@@ -575,7 +651,10 @@ test('the known ranges and category names fit the tables that come with the page
     }
   }
   assert.deepEqual(visitors(50, 3, 'drifting'), visitors(50, 3, 'drifting'));
-  assert.notDeepEqual(visitors(50, 3, 'drifting').columns[0], visitors(50, 4, 'drifting').columns[0]);
+  assert.notDeepEqual(
+    visitors(50, 3, 'drifting').columns[0],
+    visitors(50, 4, 'drifting').columns[0],
+  );
 });
 
 test('the rows of a person that count are those that peopleStatistic counts', () => {
@@ -591,7 +670,13 @@ test('the rows of a person that count are those that peopleStatistic counts', ()
   assert.equal(numDropped, 3);
   assert.deepEqual(countedRows(csv, roles, limit, 4).starts, [0, 0, 2, 2, 2]);
   const plain = countedRows(csv, { ...roles, person: '', time: '' }, limit, 3);
-  assert.deepEqual([plain.rows, plain.starts], [[0, 1, 2], [0, 1, 2, 3]]);
+  assert.deepEqual(
+    [plain.rows, plain.starts],
+    [
+      [0, 1, 2],
+      [0, 1, 2, 3],
+    ],
+  );
 });
 
 test('true statistics are those of the records that are added up', () => {
@@ -604,11 +689,21 @@ test('true statistics are those of the records that are added up', () => {
   assert.deepEqual([...all.mean], [NaN, 2.5, 2.5, 4.2]);
   assert.ok(Math.abs(all.standardDeviation[3] - Math.sqrt(9.76)) < 1e-12);
   assert.deepEqual([...last.count], [0, 2, 0, 3]);
-  assert.deepEqual([...last.mean].map((mean) => Math.round(1e6 * mean) / 1e6), [NaN, 2.5, NaN, 5.333333]);
+  assert.deepEqual(
+    [...last.mean].map((mean) => Math.round(1e6 * mean) / 1e6),
+    [NaN, 2.5, NaN, 5.333333],
+  );
   const names = ['a', 'b', 'b', 'c', 'a'];
-  const counts = (window) => trueCounts({ starts, window }, names, ['a', 'b']).map((one) => [...one]);
-  assert.deepEqual(counts(Infinity), [[0, 1, 1, 2], [0, 1, 1, 2]]);
-  assert.deepEqual(counts(2), [[0, 1, 1, 1], [0, 1, 1, 1]]);
+  const counts = (window) =>
+    trueCounts({ starts, window }, names, ['a', 'b']).map((one) => [...one]);
+  assert.deepEqual(counts(Infinity), [
+    [0, 1, 1, 2],
+    [0, 1, 1, 2],
+  ]);
+  assert.deepEqual(counts(2), [
+    [0, 1, 1, 1],
+    [0, 1, 1, 1],
+  ]);
 });
 
 test('numbers are formatted for readers', () => {

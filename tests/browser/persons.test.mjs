@@ -65,7 +65,11 @@ const valueOf = (page, selector) => page.$eval(selector, (one) => one.value);
 
 /** Releases and true totals of the visits by day, computed by the library. */
 function byDay({ clipNorm, participation, epsilon = 1, insecureSeed = 1 }) {
-  const rows = visits.trim().split('\n').slice(1).map((line) => line.split(','));
+  const rows = visits
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(','));
   const dayOf = (time) => Math.floor(Date.parse(time) / 86_400_000);
   const first = dayOf(rows[0][0]);
   const numSteps = dayOf(rows.at(-1)[0]) - first + 1;
@@ -92,8 +96,15 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   assert.equal(await valueOf(page, '#set-person'), 'member');
   assert.equal(await valueOf(page, '#set-time'), 'time');
   assert.equal(await valueOf(page, '#set-bucket'), 'day');
-  const total = visits.split('\n').slice(1, -1).reduce((sum, line) => sum + Number(line.split(',')[2]), 0);
-  assert.equal(await page.$eval('.columns data', (one) => Number(one.value)), total, 'minutes, unclipped');
+  const total = visits
+    .split('\n')
+    .slice(1, -1)
+    .reduce((sum, line) => sum + Number(line.split(',')[2]), 0);
+  assert.equal(
+    await page.$eval('.columns data', (one) => Number(one.value)),
+    total,
+    'minutes, unclipped',
+  );
   await page.waitForFunction(() => location.hash === '#steps=30', {}, 'nothing runs yet');
   await enter(page, '#set-person-most', '12');
   await enter(page, '#set-person-apart', '7');
@@ -106,7 +117,10 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
         `${expected.numRows.toLocaleString('en-US')} rows count`,
     ),
   );
-  assert.match(await textOf(page, '#set-time-hint'), /^83 steps, one per day in UTC, from 2026-03-02 to 2026-05-23/);
+  assert.match(
+    await textOf(page, '#set-time-hint'),
+    /^83 steps, one per day in UTC, from 2026-03-02 to 2026-05-23/,
+  );
   assert.match(await textOf(page, '#clip-guide'), /how much one person in a step may count/);
   await changes(page, () => page.click('#clip-guide button'));
   assert.equal(await valueOf(page, '#set-clipNorm'), '90');
@@ -119,7 +133,10 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   const rows = await readTable(page, 'sums-numbers');
   const { releases } = byDay({ clipNorm: 90, participation, insecureSeed: await seedOf(page) });
   for (const [step, row] of rows) assert.equal(row.release, releases[step - 1], `step ${step}`);
-  assert.match(await textOf(page, '#set-participation-hint'), /^At most 12 records of each person count, at least 7 steps apart/);
+  assert.match(
+    await textOf(page, '#set-participation-hint'),
+    /^At most 12 records of each person count, at least 7 steps apart/,
+  );
   // Both the limit per person and the clip norm remove something; the total of all rows shows how
   // much.
   const key = await readKey(page, '#sums');
@@ -128,11 +145,17 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   // The command line shown on the page gives the same result.
   await page.click('#export-open');
   const command = await textOf(page, '#export-command');
-  assert.match(command, /--time-column time --bucket day --user-column member --max-contributions 12/);
+  assert.match(
+    command,
+    /--time-column time --bucket day --user-column member --max-contributions 12/,
+  );
   const words = command.trim().replace('data.csv', 'examples/gym_visits.csv').split(/\s+/).slice(1);
   const args = ['dist/cli.js', ...words, '--show-nonprivate', '--quiet'];
   const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-  const [names, ...lines] = printed.trim().split('\n').map((line) => line.split(','));
+  const [names, ...lines] = printed
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
   assert.equal(lines.length, 83);
   assert.equal(Number(lines.at(-1)[names.indexOf('minutes')]), key.release);
   assert.equal(Number(lines.at(-1)[names.indexOf('minutes_true')]), key['true total']);
@@ -143,9 +166,15 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
 test('the first and the last day can be set beforehand, as in the command', async () => {
   const { page, said } = await open('steps=30');
   await drop(page, visits);
-  assert.match(await textOf(page, '#set-time-hint'), /The range depends on the data, and no noise hides it/);
+  assert.match(
+    await textOf(page, '#set-time-hint'),
+    /The range depends on the data, and no noise hides it/,
+  );
   await enter(page, '#set-from', '2026-03-01');
-  assert.match(await textOf(page, '#set-time-hint'), /^84 steps, .* Where it ends depends on the data/);
+  assert.match(
+    await textOf(page, '#set-time-hint'),
+    /^84 steps, .* Where it ends depends on the data/,
+  );
   await enter(page, '#set-to', '2026-05-01');
   assert.match(await textOf(page, '#set-time-error'), /: is after the day of to$/);
   await enter(page, '#set-to', '2026-05-24');
@@ -163,7 +192,10 @@ test('the first and the last day can be set beforehand, as in the command', asyn
   const words = command.trim().replace('data.csv', 'examples/gym_visits.csv').split(/\s+/).slice(1);
   const args = ['dist/cli.js', ...words, '--quiet'];
   const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-  const [names, ...lines] = printed.trim().split('\n').map((line) => line.split(','));
+  const [names, ...lines] = printed
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
   assert.equal(lines.length, 85);
   assert.equal(Number(lines.at(-1)[names.indexOf('minutes')]), key.release);
   assert.deepEqual(said, []);
@@ -177,18 +209,35 @@ test('programs print the release that the page shows, for any choice of persons 
   await page.waitForFunction(() => /data=own/.test(location.hash));
   const pattern = { participation: 'separated', participations: '12', 'min-separation': '2' };
   const persons = { 'user-column': 'member', ...pattern };
-  for (const wanted of some([
-    { ...persons, 'time-column': 'time', bucket: 'day', steps: '90' },
-    { ...persons, 'time-column': 'time', bucket: 'week', from: '2026-02-25', to: '2026-06-05' },
-    { 'user-column': 'member', 'user-ids': 'texts', steps: '3000' }, // One row each, and every row is a step.
-    { 'time-column': 'time', bucket: 'hour', from: '2026-03-01T23:30+0330', steps: '2100' },
-    { 'time-column': 'time', bucket: 'month', mechanism: 'lambda-cgd', lambda: '0.7' },
-    { 'time-column': 'time', bucket: 'minute', mechanism: 'independent', steps: '130000' },
-    { 'time-column': 'time', bucket: 'year' },
-    { ...persons, 'time-column': 'time', bucket: 'day', steps: '83', workload: 'window', window: '7', mechanism: 'square-root' },
-    { 'time-column': 'time', bucket: 'week', steps: '12', workload: 'decay', decay: '0.8' },
-    { 'user-column': 'member', steps: '900', workload: 'window', window: '100', mechanism: 'square-root' },
-  ], 10)) {
+  for (const wanted of some(
+    [
+      { ...persons, 'time-column': 'time', bucket: 'day', steps: '90' },
+      { ...persons, 'time-column': 'time', bucket: 'week', from: '2026-02-25', to: '2026-06-05' },
+      { 'user-column': 'member', 'user-ids': 'texts', steps: '3000' }, // One row each, and every row is a step.
+      { 'time-column': 'time', bucket: 'hour', from: '2026-03-01T23:30+0330', steps: '2100' },
+      { 'time-column': 'time', bucket: 'month', mechanism: 'lambda-cgd', lambda: '0.7' },
+      { 'time-column': 'time', bucket: 'minute', mechanism: 'independent', steps: '130000' },
+      { 'time-column': 'time', bucket: 'year' },
+      {
+        ...persons,
+        'time-column': 'time',
+        bucket: 'day',
+        steps: '83',
+        workload: 'window',
+        window: '7',
+        mechanism: 'square-root',
+      },
+      { 'time-column': 'time', bucket: 'week', steps: '12', workload: 'decay', decay: '0.8' },
+      {
+        'user-column': 'member',
+        steps: '900',
+        workload: 'window',
+        window: '100',
+        mechanism: 'square-root',
+      },
+    ],
+    10,
+  )) {
     const own = { data: 'own', column: 'minutes', label: '-', clip: '90', steps: '20', ...wanted };
     await page.evaluate((hash) => (location.hash = hash), String(new URLSearchParams(own)));
     await settled(page);
@@ -247,7 +296,10 @@ test('a day in a shop: totals are shown before a clip is chosen, and no person c
   const { page } = await open('steps=30');
   await drop(page, await readFile(path.join(root, 'examples/shop_day.csv'), 'utf8'));
   const totals = await page.$$eval('.columns label:not(.unit)', (all) =>
-    all.map((label) => [label.querySelector('input').value, label.querySelector('data').textContent]),
+    all.map((label) => [
+      label.querySelector('input').value,
+      label.querySelector('data').textContent,
+    ]),
   );
   assert.equal(new Map(totals).get('count'), 'total 364');
   assert.equal(await valueOf(page, '#set-person'), '');
@@ -271,12 +323,25 @@ test('times: days and hours are those of a zone, years are steps, and programs a
   await page.evaluate(() => {
     URL.createObjectURL = (blob) => ((window.saved = blob), 'data:,');
   });
-  const rows = ['2026-10-25T00:30:00+02:00', 'Oct 25 2026 02:30', '2026/10/25 02:30:00 +01:00', '2026-10-26 00:30'];
+  const rows = [
+    '2026-10-25T00:30:00+02:00',
+    'Oct 25 2026 02:30',
+    '2026/10/25 02:30:00 +01:00',
+    '2026-10-26 00:30',
+  ];
   const table = `t,x\n${rows.map((time, k) => `${time},${2 ** k}\n`).join('')}`;
   const zone = '“Berlin” is not the name of a zone: did you mean Europe/Berlin?';
   for (const [bucket, name, hint] of [
-    ['day', 'europe/berlin', /^2 steps, one per day in Europe\/Berlin, from 2026-10-25 to 2026-10-26/],
-    ['hour', 'Europe/Berlin', /^26 steps, .* from 2026-10-25T00:00\+02:00 to 2026-10-26T00:00\+01:00/],
+    [
+      'day',
+      'europe/berlin',
+      /^2 steps, one per day in Europe\/Berlin, from 2026-10-25 to 2026-10-26/,
+    ],
+    [
+      'hour',
+      'Europe/Berlin',
+      /^26 steps, .* from 2026-10-25T00:00\+02:00 to 2026-10-26T00:00\+01:00/,
+    ],
     ['day', '', /^3 steps, one per day in UTC, from 2026-10-24 to 2026-10-26/],
     ['day', '+05:45', /^2 steps, one per day in \+05:45, from 2026-10-25/],
   ]) {
@@ -292,27 +357,45 @@ test('times: days and hours are those of a zone, years are steps, and programs a
     const key = await readKey(page, '#sums');
     assert.equal(key['true total'], 15);
     await page.click('#export-open');
-    const [program, command] = [await textOf(page, '#export-javascript'), await textOf(page, '#export-command')];
+    const [program, command] = [
+      await textOf(page, '#export-javascript'),
+      await textOf(page, '#export-command'),
+    ];
     await page.click('#export-table');
     const saved = await page.evaluate(() => window.saved.text());
     await page.keyboard.press('Escape');
     const file = path.join(await mkdtemp(path.join(tmpdir(), 'dp-ftrl-zone-')), 'data.csv');
     await writeFile(file, saved);
     assert.deepEqual(runProgram(program.replace('data.csv', file)), [key.release], bucket);
-    const words = command.trim().split(/\s+/).slice(1, -1).map((word) => word.replaceAll("'", ''));
+    const words = command
+      .trim()
+      .split(/\s+/)
+      .slice(1, -1)
+      .map((word) => word.replaceAll("'", ''));
     assert.equal(words[words.indexOf('--time-zone') + 1] === 'Europe/Berlin', /berlin/i.test(name));
     for (const input of [saved, table]) {
       const args = ['dist/cli.js', ...words, '--quiet'];
-      const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', input, stdio: 'pipe' });
+      const printed = execFileSync(process.execPath, args, {
+        cwd: root,
+        encoding: 'utf8',
+        input,
+        stdio: 'pipe',
+      });
       assert.equal(Number(printed.trim().split('\n').at(-1).split(',')[2]), key.release);
     }
   }
   await drop(page, 'year,x\n2019,1\n2019,2\n2021,4\n');
   await page.select('#set-time', 'year');
   assert.equal(await valueOf(page, '#set-bucket'), 'year', 'the shortest step that years fit');
-  assert.match(await textOf(page, '#set-time-hint'), /^3 steps, one per year in UTC, from 2019 to 2021/);
+  assert.match(
+    await textOf(page, '#set-time-hint'),
+    /^3 steps, one per year in UTC, from 2019 to 2021/,
+  );
   await page.select('#set-bucket', 'day');
-  assert.match(await textOf(page, '#set-time-error'), /row 1 .*, column “year”: is a year without a month/);
+  assert.match(
+    await textOf(page, '#set-time-error'),
+    /row 1 .*, column “year”: is a year without a month/,
+  );
   await drop(page, 't,x\n2026-03-01,1\n9999-12-31,1\n');
   await page.select('#set-time', 't');
   const far = /^row 2 .* is 2,912,383 days after row 1 .* 2,912,384 days: .*, or set from and to$/;
@@ -332,7 +415,10 @@ test('persons: ids are texts, or numbers if the user says so, as in the command'
   await enter(page, '#set-person-most', '1');
   assert.match(await textOf(page, '#set-person-hint'), /^4 persons; 4 of 5 rows count/);
   await page.select('#set-ids', 'numbers');
-  assert.match(await textOf(page, '#set-person-error'), /row 4 \(line 5 of the text\), column “member”: is not a number: read ids as texts/);
+  assert.match(
+    await textOf(page, '#set-person-error'),
+    /row 4 \(line 5 of the text\), column “member”: is not a number: read ids as texts/,
+  );
   await drop(page, numbers);
   await page.select('#set-person', 'member');
   await enter(page, '#set-person-most', '1');
@@ -347,7 +433,12 @@ test('persons: ids are texts, or numbers if the user says so, as in the command'
   assert.match(command, /--user-column member --max-contributions 1 --user-numbers/);
   const words = command.trim().split(/\s+/).slice(1, -1);
   const args = ['dist/cli.js', ...words, '--show-nonprivate', '--quiet'];
-  const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', input: numbers, stdio: 'pipe' });
+  const printed = execFileSync(process.execPath, args, {
+    cwd: root,
+    encoding: 'utf8',
+    input: numbers,
+    stdio: 'pipe',
+  });
   const key = await readKey(page, '#sums');
   assert.equal(key['true total'], 2);
   assert.equal(Number(printed.trim().split('\n').at(-1).split(',')[1]), key.release);
@@ -360,7 +451,10 @@ test('records that the page makes up have no persons: limits in an address are o
   for (const role of ['user-column=who', 'time-column=when']) {
     const { page } = await open(`${pattern}&${role}`);
     assert.match(await textOf(page, '#notice'), /synthetic records have no user and no time/);
-    assert.match(await textOf(page, '#set-participation-hint'), /^You promise that a user has at most 3 records/);
+    assert.match(
+      await textOf(page, '#set-participation-hint'),
+      /^You promise that a user has at most 3 records/,
+    );
     assert.doesNotMatch(await page.evaluate(() => location.hash), /user-column|time-column/);
     assert.equal(await valueOf(page, '#set-participations'), '3');
     await page.close();

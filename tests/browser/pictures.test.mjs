@@ -15,8 +15,10 @@ async function openScene(id, scheme = 'light') {
   const address = `${site.url}?embed=${id}`;
   const opened = await openPage(browser, address, { story: true, calm: true, scheme });
   await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`);
-  await opened.page.waitForFunction(
-    () => [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done'),
+  await opened.page.waitForFunction(() =>
+    [...document.querySelectorAll('[data-learning]')].every(
+      (one) => one.dataset.learning === 'done',
+    ),
   );
   const saved = async () => {
     await savesOf(opened.page, `#scene-${id} .save`);
@@ -39,13 +41,22 @@ function colourOf(panel, pattern) {
   const found = Object.entries(panel.legend).filter(([name]) => pattern.test(name));
   assert.equal(found.length, 1, `${pattern} in ${Object.keys(panel.legend)}`);
   const own = new Set(Object.values(panel.legend));
-  assert.deepEqual(panel.painted.filter((colour) => !own.has(colour)), []);
+  assert.deepEqual(
+    panel.painted.filter((colour) => !own.has(colour)),
+    [],
+  );
   return found[0][1];
 }
 
 /** Maps part of every line's text to the name of its colour in the style sheet. */
 const coloured = {
-  hero: [{ 'noise that later noise takes back': 'private', 'fresh noise': 'fresh', 'true count': 'secret' }],
+  hero: [
+    {
+      'noise that later noise takes back': 'private',
+      'fresh noise': 'fresh',
+      'true count': 'secret',
+    },
+  ],
   attacker: [{ came: 'private', 'stayed away': 'muted' }],
   naive: [{ 'each person': 'fresh', 'each total': 'secret' }],
   take_back: [{ 'fresh noise': 'fresh', 'taken back': 'private' }, { λ: 'private' }],
@@ -75,13 +86,28 @@ for (const [id, panels] of some(Object.entries(coloured), 3)) {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
     const light = await page.evaluate(() => {
       const style = getComputedStyle(document.documentElement);
-      const names = ['private', 'second', 'fresh', 'root', 'map-negative', 'secret', 'ink', 'muted'];
-      return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+      const names = [
+        'private',
+        'second',
+        'fresh',
+        'root',
+        'map-negative',
+        'secret',
+        'ink',
+        'muted',
+      ];
+      return Object.fromEntries(
+        names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+      );
     });
     for (const [i, names] of panels.entries()) {
       assert.equal(Object.keys(drawn[i].legend).length, Object.keys(names).length, drawn[i].all);
       for (const [name, colour] of Object.entries(names)) {
-        assert.equal(colourOf(drawn[i], new RegExp(name)), light[colour], `${name}, panel ${i + 1}`);
+        assert.equal(
+          colourOf(drawn[i], new RegExp(name)),
+          light[colour],
+          `${name}, panel ${i + 1}`,
+        );
       }
     }
     await close();
@@ -184,10 +210,15 @@ test('handwriting: the picture has the accuracies and the weights of all three m
 test('crowd: the picture has the round, its accuracy and the titles of its maps', async () => {
   const { saved, textsOf, close } = await openScene('crowd');
   const [chart, ...maps] = await saved();
-  const [, round, share] = /round (\d+) the model reads (\S+ ?%)/.exec((await textsOf('.crowd-accuracy'))[0]);
+  const [, round, share] = /round (\d+) the model reads (\S+ ?%)/.exec(
+    (await textsOf('.crowd-accuracy'))[0],
+  );
   assert.ok(chart.all.includes(`after round ${round}: ${share}`), chart.all);
   const titles = await textsOf('.crowd-row h3');
-  assert.deepEqual(maps.map(({ texts }) => texts[0]), titles);
+  assert.deepEqual(
+    maps.map(({ texts }) => texts[0]),
+    titles,
+  );
   await close();
 });
 
@@ -214,7 +245,8 @@ test('queries: the picture has histogram, answers and matrices, but no true answ
   );
   const bars = histogram.strokes.find((d) => (d.match(/M/g) ?? []).length === counts.length);
   const tops = [...bars.matchAll(/V([\d.]+)/g)].map(([, y]) => histogram.valueAt(Number(y)));
-  for (const [i, count] of counts.entries()) near(tops[i], count, 0.01 * Math.max(...counts), `value ${i}`);
+  for (const [i, count] of counts.entries())
+    near(tops[i], count, 0.01 * Math.max(...counts), `value ${i}`);
   const truths = await page.$$eval('#queries-numbers tbody tr', (all) =>
     all.map((row) => Number([...row.querySelectorAll('data')].at(-1).value)),
   );

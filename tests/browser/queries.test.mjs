@@ -77,7 +77,10 @@ test('queries: answers, errors and matrices are those of the library', async () 
   const { page, said, asked } = await open('histogram=5,0,40,7&queries=ranges');
   const rows = await table(page, { queries: 10 });
   assert.deepEqual(rows, expected({ ranges: 4 }, [5, 0, 40, 7]));
-  assert.match(await textOf(page, '#queries .map:nth-child(1) .map-at'), /^10 × 4, 20 non-zero entries/);
+  assert.match(
+    await textOf(page, '#queries .map:nth-child(1) .map-at'),
+    /^10 × 4, 20 non-zero entries/,
+  );
   assert.match(await textOf(page, '#queries .map:nth-child(3) .map-at'), /^4 × 4,/);
   assert.match(await textOf(page, '#queries-note'), /provably at most .* % above that of the best/);
   await page.select('#queries-view', 'errors');
@@ -107,7 +110,10 @@ test('queries: with replace-one the number of records is released exactly', asyn
   assert.deepEqual(rows, expected({ ranges: 4 }, [5, 0, 40, 7], { neighbours }));
   const [, answer, std] = rows.find(([label]) => label === '0..3');
   assert.deepEqual([answer, std], [52, 0]);
-  assert.match(await textOf(page, '#queries-note'), /above that of the best .* one row of M counts/);
+  assert.match(
+    await textOf(page, '#queries-note'),
+    /above that of the best .* one row of M counts/,
+  );
   await page.close();
 });
 
@@ -156,7 +162,10 @@ test('queries: bars are drawn with the pointer and with the keyboard', async () 
   assert.deepEqual(await countsOf(page), typed);
   await page.select('#histogram-size', '8');
   await page.waitForFunction(() => document.querySelectorAll('.bar-slot').length === 8);
-  assert.deepEqual(await countsOf(page), typed.flatMap((n) => [Math.ceil(n / 2), Math.floor(n / 2)]));
+  assert.deepEqual(
+    await countsOf(page),
+    typed.flatMap((n) => [Math.ceil(n / 2), Math.floor(n / 2)]),
+  );
   assert.equal((await table(page, { queries: 8 })).length, 8);
   assert.deepEqual(said, []);
   await page.close();
@@ -201,7 +210,9 @@ test('queries: the data of a CSV stays on the page, and rows outside the range a
 });
 
 test('queries: invalid settings in an address are reported', async () => {
-  const { page } = await openPage(browser, `${site.url}#histogram=1,2,3&nonsense=1`, { calm: true });
+  const { page } = await openPage(browser, `${site.url}#histogram=1,2,3&nonsense=1`, {
+    calm: true,
+  });
   await page.waitForSelector('#notice:not([hidden])');
   assert.match(await textOf(page, '#notice'), /there is no setting “nonsense”/);
   assert.match(await textOf(page, '#notice'), /histogram must be 4, 8, 16, 32 counts/);
@@ -242,7 +253,10 @@ test('queries: the view has its own privacy settings, and the laboratory links t
   await page.select('#ask-neighbours', 'replace-one');
   await page.waitForFunction(() => location.hash === '#queries&epsilon=2&neighbours=replace-one');
   await enter(page, '#ask-epsilon', '-1');
-  assert.match(await textOf(page, '#ask-epsilon-error'), /epsilon must be a finite number > 0, got/);
+  assert.match(
+    await textOf(page, '#ask-epsilon-error'),
+    /epsilon must be a finite number > 0, got/,
+  );
   await page.goBack();
   await page.waitForFunction(() => document.getElementById('ask-neighbours').value === 'zero-out');
   await page.click('.masthead .to-lab');

@@ -143,7 +143,10 @@ test('cancelling the first search of a page shows a mechanism that needs no sear
   await page.keyboard.press('Escape');
   await settled(page);
   assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'square-root');
-  assert.match(await textOf(page, '#notice'), /The search was cancelled; square-root, which needs none/);
+  assert.match(
+    await textOf(page, '#notice'),
+    /The search was cancelled; square-root, which needs none/,
+  );
   await page.close();
 });
 
@@ -172,7 +175,10 @@ test('the progress of a search moves forward, and the search is not repeated', a
   await settled(page);
   const seen = (await page.evaluate(() => window.seen)).filter((value) => value > 0);
   assert.ok(seen.length >= 3, `${seen}`);
-  assert.deepEqual(seen, [...seen].sort((a, b) => a - b));
+  assert.deepEqual(
+    seen,
+    [...seen].sort((a, b) => a - b),
+  );
   await enter(page, '#set-epsilon', '2');
   await page.waitForFunction(() => location.hash.includes('epsilon=2'));
   await settled(page);

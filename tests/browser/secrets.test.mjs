@@ -35,7 +35,8 @@ const dump = (page) =>
     const texts = [location.href, document.title, JSON.stringify(history.state)];
     for (const store of [localStorage, sessionStorage]) texts.push(JSON.stringify({ ...store }));
     const walk = (node) => {
-      if (node.nodeType === Node.TEXT_NODE || node.nodeType === Node.COMMENT_NODE) texts.push(node.data);
+      if (node.nodeType === Node.TEXT_NODE || node.nodeType === Node.COMMENT_NODE)
+        texts.push(node.data);
       for (const { name, value } of node.attributes ?? []) texts.push(`${name}=${value}`);
       if ('value' in node) texts.push(String(node.value));
       if (node.shadowRoot) walk(node.shadowRoot);
@@ -60,7 +61,12 @@ function formsOf(value) {
 
 /** Returns which of the numbers and texts occur in a text, as whole words. */
 function found(text, secrets) {
-  const words = new Set(text.replaceAll('−', '-').match(/[\p{L}\d][\p{L}\d.,%-]*/gu).map((word) => word.replace(/[.,]+$/, '')));
+  const words = new Set(
+    text
+      .replaceAll('−', '-')
+      .match(/[\p{L}\d][\p{L}\d.,%-]*/gu)
+      .map((word) => word.replace(/[.,]+$/, '')),
+  );
   const seen = (secret) => formsOf(secret).some((form) => words.has(form));
   return secrets.filter((one) => (typeof one === 'number' ? seen(one) : text.includes(one)));
 }
@@ -89,7 +95,10 @@ const linkOf = (page) =>
   page.evaluate(
     () =>
       new Promise((resolve) => {
-        Object.defineProperty(navigator, 'clipboard', { value: { writeText: resolve }, configurable: true });
+        Object.defineProperty(navigator, 'clipboard', {
+          value: { writeText: resolve },
+          configurable: true,
+        });
         document.getElementById('share').click();
       }),
   );
@@ -129,12 +138,19 @@ const table = (columns) => {
 };
 const totals = [...values, ...others, ...running(values), sum(others)];
 const people = Array.from({ length: 40 }, (_, i) => `Person${1000 + ((i * 37) % 31)}`);
-const days = Array.from({ length: 40 }, (_, i) => `2031-01-${String(1 + Math.floor(i / 2)).padStart(2, '0')}`);
+const days = Array.from(
+  { length: 40 },
+  (_, i) => `2031-01-${String(1 + Math.floor(i / 2)).padStart(2, '0')}`,
+);
 
 /** Own tables, what to do with them, and what of them is secret. */
 const cases = {
   'totals, and a faulty cell': {
-    text: table({ alpha: values, beta: others, gamma: values.map((_, i) => (i === 7 ? 'Quagga71' : i)) }),
+    text: table({
+      alpha: values,
+      beta: others,
+      gamma: values.map((_, i) => (i === 7 ? 'Quagga71' : i)),
+    }),
     secrets: [...totals, 'Quagga71'],
   },
   'mean and spread': {
@@ -155,7 +171,12 @@ const cases = {
     secrets: [...values, ...running(values)],
   },
   'categories, persons and days': {
-    text: table({ day: days, member: people, kind: people.map((_, i) => (i % 3 ? 'tea' : 'mate')), alpha: values }),
+    text: table({
+      day: days,
+      member: people,
+      kind: people.map((_, i) => (i % 3 ? 'tea' : 'mate')),
+      alpha: values,
+    }),
     hash: 'statistic=histogram',
     prepare: async (page) => {
       await enter(page, '#set-domain', 'tea');
@@ -180,10 +201,18 @@ const shownSecrets = (page) =>
     const selectors =
       '.key-group.secret data, .columns data, #facts span, [data-column*=truth], #clip-guide span, ' +
       '[data-column*=twin], [data-column^=loss], [data-column^=regret], [data-column^=accuracy], .columns + * p';
-    const texts = [...document.querySelectorAll(selectors)].flatMap((one) => [one.textContent, one.value ?? '']);
-    return [...new Set(texts.join(' ').replaceAll('−', '-').match(/[\d.,]*\d/g))].filter(
-      (word) => word.replace(/\D/g, '').replace(/^0+/, '').length >= 6,
-    );
+    const texts = [...document.querySelectorAll(selectors)].flatMap((one) => [
+      one.textContent,
+      one.value ?? '',
+    ]);
+    return [
+      ...new Set(
+        texts
+          .join(' ')
+          .replaceAll('−', '-')
+          .match(/[\d.,]*\d/g),
+      ),
+    ].filter((word) => word.replace(/\D/g, '').replace(/^0+/, '').length >= 6);
   });
 
 /** Draws the same seed for own data in every run, so that no number is hit by chance in some. */
@@ -191,12 +220,16 @@ const sameSeed = () => {
   Crypto.prototype.getRandomValues = (list) => list.fill(271_828_182);
 };
 
-for (const [what, { text, hash = '', prepare = async () => {}, secrets }] of Object.entries(cases)) {
+for (const [what, { text, hash = '', prepare = async () => {}, secrets }] of Object.entries(
+  cases,
+)) {
   for (const areOpen of [true, false]) {
     test(`secrets: ${what}: none is left, with ${areOpen ? 'open' : 'closed'} tables`, async () => {
       const { page, said } = await open(`steps=40&${hash}`, { before: sameSeed });
       await paste(page, text);
-      await changes(page, () => page.$eval('#clip-guide li:nth-child(2) button', (one) => one.click()));
+      await changes(page, () =>
+        page.$eval('#clip-guide li:nth-child(2) button', (one) => one.click()),
+      );
       await prepare(page);
       await openAll(page);
       const all = [...secrets, ...(await shownSecrets(page))];
@@ -220,7 +253,10 @@ for (const [what, { text, hash = '', prepare = async () => {}, secrets }] of Obj
         // Coordinates of a picture are pairs of pixels; a test below counts its lines.
         const text = one.replace(/ (?:d|points)="[^"]*"/g, '');
         assert.deepEqual(found(text, all), [], one.slice(0, 200));
-        assert.doesNotMatch(one, /seed":|--seed|insecure_from_seed|without noise|true[ _]|twin|unclipped/i);
+        assert.doesNotMatch(
+          one,
+          /seed":|--seed|insecure_from_seed|without noise|true[ _]|twin|unclipped/i,
+        );
       }
       const csv = exported.filter((one) => one.startsWith('# {'));
       assert.ok(csv.length > 0);
@@ -247,7 +283,9 @@ test('secrets: hidden first, own data is loaded, faulty data is refused, and nei
     page.evaluate((content) => {
       const transfer = new DataTransfer();
       transfer.items.add(new File([content], 'own.csv', { type: 'text/csv' }));
-      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+      document.body.dispatchEvent(
+        new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
+      );
     }, text);
   await drop(`${ownText}1,2,3,Quagga72\n`);
   await page.waitForSelector('#set-source-error:not([hidden])');
@@ -265,7 +303,9 @@ test('secrets: hidden first, own data is loaded, faulty data is refused, and nei
   await page.waitForFunction(() => /Quagga71/.test(document.querySelector('.faults').textContent));
   await page.click('.columns input[value=gamma]');
   await page.click('.columns input[value=gamma]');
-  await page.waitForFunction(() => /Quagga71/.test(document.getElementById('set-columns-error').textContent));
+  await page.waitForFunction(() =>
+    /Quagga71/.test(document.getElementById('set-columns-error').textContent),
+  );
   await page.click('#deployed');
   await page.waitForFunction(() => location.hash.includes('secrets=hidden'));
   assert.deepEqual(found(await dump(page), secrets), []);
@@ -279,7 +319,10 @@ test('secrets: own data that was left for an example leaves no trace once secret
   const seed = await page.$eval('#set-noiseSeed', (input) => input.value);
   await openAll(page);
   await changes(page, () => page.select('#set-source', 'tide'));
-  assert.ok(!(await page.evaluate(() => location.href)).includes(seed), 'the seed of own data is not for an address');
+  assert.ok(
+    !(await page.evaluate(() => location.href)).includes(seed),
+    'the seed of own data is not for an address',
+  );
   await page.click('#deployed');
   await page.waitForFunction(() => location.hash.includes('secrets=hidden'));
   assert.deepEqual(found(await dump(page), [...totals, 'Quagga71', seed]), []);
@@ -290,7 +333,9 @@ test('secrets: own data that was left for an example leaves no trace once secret
 async function giveHistogram(page) {
   const source = await page.waitForSelector('.histogram-source');
   await source.evaluate((details) => (details.open = true));
-  const rows = [1471, 283, 1907, 649].flatMap((count, i) => Array.from({ length: count }, () => 1117.5 + 3001 * i));
+  const rows = [1471, 283, 1907, 649].flatMap((count, i) =>
+    Array.from({ length: count }, () => 1117.5 + 3001 * i),
+  );
   await page.$eval(
     '#histogram-csv-text',
     (area, value) => {
@@ -299,23 +344,30 @@ async function giveHistogram(page) {
     },
     `level\n${rows.join('\n')}\n`,
   );
-  await page.waitForFunction(() => document.querySelector('.bars-at').textContent === '4,310 records');
+  await page.waitForFunction(
+    () => document.querySelector('.bars-at').textContent === '4,310 records',
+  );
 }
 const counts = [1471, 283, 1907, 649, 1471 + 283, 283 + 1907, 1907 + 649, 4310, 1117.5, 10_120.5];
 
 test('secrets: queries about an own table, and the laboratory behind them', async () => {
-  const { page, said } = await openPage(browser, `${site.url}#histogram=1,1,1,1&queries=ranges`, { calm: true });
+  const { page, said } = await openPage(browser, `${site.url}#histogram=1,1,1,1&queries=ranges`, {
+    calm: true,
+  });
   await giveHistogram(page);
   await reveal(page, 'queries', '.key');
   await openAll(page);
-  await page.waitForFunction(() => document.querySelector('#queries-numbers tbody')?.textContent.includes('4,310'));
+  await page.waitForFunction(() =>
+    document.querySelector('#queries-numbers tbody')?.textContent.includes('4,310'),
+  );
   // A noisy answer may happen to equal a true one: fixed noise, of which none does.
   const seed = '82736451';
   await page.$eval(
     '#ask-noiseSeed',
     (input, value) => {
       input.value = value;
-      for (const kind of ['input', 'change']) input.dispatchEvent(new Event(kind, { bubbles: true }));
+      for (const kind of ['input', 'change'])
+        input.dispatchEvent(new Event(kind, { bubbles: true }));
     },
     seed,
   );
@@ -341,7 +393,9 @@ test('secrets: queries about an own table, and the laboratory behind them', asyn
   assert.deepEqual(found(await page.evaluate(() => window.saved.text()), secrets), []);
   // In another view, nothing of this one shows, even if its secrets were shown.
   await page.click('#queries-deployed');
-  await page.waitForFunction(() => document.querySelector('.bars-at')?.textContent === '4,310 records');
+  await page.waitForFunction(
+    () => document.querySelector('.bars-at')?.textContent === '4,310 records',
+  );
   await page.evaluate(() => (location.hash = '#steps=40&secrets=hidden'));
   await settled(page);
   assert.deepEqual(found(await dump(page), secrets), []);
@@ -386,7 +440,10 @@ test('secrets: pictures of hidden secrets have fewer lines, and none that is sec
   await page.click('#deployed');
   await page.waitForFunction(() => location.hash.includes('secrets=hidden'));
   const after = await linesOf();
-  assert.ok(after.totals < before.totals && after.errors < before.errors, JSON.stringify({ before, after }));
+  assert.ok(
+    after.totals < before.totals && after.errors < before.errors,
+    JSON.stringify({ before, after }),
+  );
   await page.close();
 });
 
@@ -419,14 +476,24 @@ test('secrets: what is chosen for own data is in no address and no entry of the 
   const written = (await page.evaluate(() => window.written)).filter((one) => one.includes('own'));
   assert.ok(written.length >= 8);
   for (const one of [...written, await page.$eval('#to-queries', (link) => link.href)]) {
-    assert.doesNotMatch(decodeURIComponent(one), /Tag|Mitglied|Sorte|Betrag|Gr|2030|77\.25|clip|steps|seed|column/, one);
+    assert.doesNotMatch(
+      decodeURIComponent(one),
+      /Tag|Mitglied|Sorte|Betrag|Gr|2030|77\.25|clip|steps|seed|column/,
+      one,
+    );
     assert.deepEqual(found(one, [clip, seed].map(Number)), [], one);
   }
   await page.goBack();
-  await page.waitForFunction((wanted) => document.getElementById('set-clipNorm').value === wanted, {}, clip);
+  await page.waitForFunction(
+    (wanted) => document.getElementById('set-clipNorm').value === wanted,
+    {},
+    clip,
+  );
   await settled(page);
   const state = await page.evaluate(() =>
-    ['set-numSteps', 'set-noiseSeed', 'set-person', 'set-from'].map((id) => document.getElementById(id).value),
+    ['set-numSteps', 'set-noiseSeed', 'set-person', 'set-from'].map(
+      (id) => document.getElementById(id).value,
+    ),
   );
   assert.deepEqual(state, [steps, seed, 'Mitglied', '2030-12-30']);
   await page.goForward();
@@ -448,14 +515,27 @@ test('secrets: the exported noise of own data is not that of a seed that anyone 
   await page.click('#deployed');
   await page.waitForFunction(() => location.hash.includes('secrets=hidden'));
   const [csv] = (await exportsOf(page)).filter((one) => one.includes('\nstep,release_1'));
-  const rows = csv.trim().split('\n').slice(2).map((line) => line.split(',').map(Number));
+  const rows = csv
+    .trim()
+    .split('\n')
+    .slice(2)
+    .map((line) => line.split(',').map(Number));
   assert.equal(rows.length, 40);
-  const target = { mechanism: 'square-root', epsilon: 1, delta: 1e-6, numSteps: 40, clipNorm, dimension: 1 };
+  const target = {
+    mechanism: 'square-root',
+    epsilon: 1,
+    delta: 1e-6,
+    numSteps: 40,
+    clipNorm,
+    dimension: 1,
+  };
   for (const insecureSeed of [0, 1, 2, 3, 12, 42, 1234]) {
     const sums = library.prefixSum({ ...target, insecureSeed });
     const noise = sums.releaseMany(new Float64Array(40));
     sums.dispose();
-    const near = rows.filter(([step, release]) => Math.abs(release - noise[step - 1] - running(values)[step - 1]) < 1);
+    const near = rows.filter(
+      ([step, release]) => Math.abs(release - noise[step - 1] - running(values)[step - 1]) < 1,
+    );
     assert.ok(near.length < 10, `seed ${insecureSeed}`);
   }
   await page.close();
@@ -490,7 +570,10 @@ test('secrets: a category from an address is no formula in an exported file', as
       const { settings } = JSON.parse(file.split('\n')[0].slice(2));
       assert.equal(settings.domain, '=1+1,@SUM(A1),+a,-5', 'the comment is still JSON');
       const cells = file.split(/[\n,]/).map((cell) => cell.replace(/^"(.*)"$/, '$1'));
-      assert.deepEqual(cells.filter((cell) => /^\s*[=+@\t\r]|^-(?![\d.e-]+$)/.test(cell)), []);
+      assert.deepEqual(
+        cells.filter((cell) => /^\s*[=+@\t\r]|^-(?![\d.e-]+$)/.test(cell)),
+        [],
+      );
     }
     assert.match(files.join(''), /,'=1\+1-value,/);
   }
@@ -516,10 +599,14 @@ test('secrets: the policy blocks what the page says that it blocks', async () =>
       module: (url) => import(url),
       worker: (url) => new Worker(url),
     };
-    const append = (tag, attributes) => document.body.append(Object.assign(document.createElement(tag), attributes));
+    const append = (tag, attributes) =>
+      document.body.append(Object.assign(document.createElement(tag), attributes));
     for (const [name, attempt] of Object.entries(tries)) {
       try {
-        await Promise.race([attempt(`${host}${name}`), new Promise((resolve) => setTimeout(resolve, 200))]);
+        await Promise.race([
+          attempt(`${host}${name}`),
+          new Promise((resolve) => setTimeout(resolve, 200)),
+        ]);
       } catch {}
     }
     const sent = new XMLHttpRequest();
@@ -532,7 +619,11 @@ test('secrets: the policy blocks what the page says that it blocks', async () =>
     append('link', { rel: 'stylesheet', href: `${host}style` });
     append('video', { src: `${host}video` });
     append('object', { data: `${host}object` });
-    const form = Object.assign(document.createElement('form'), { action: `${host}form`, method: 'post', target: 'x' });
+    const form = Object.assign(document.createElement('form'), {
+      action: `${host}form`,
+      method: 'post',
+      target: 'x',
+    });
     document.body.append(form);
     form.submit();
     await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -544,9 +635,14 @@ test('secrets: the policy blocks what the page says that it blocks', async () =>
   await page.close();
 });
 
-test('secrets: Firefox writes no pasted table to its session files', { skip: withoutFirefox }, async () => {
+test('secrets: Firefox writes no pasted table to its session files', {
+  skip: withoutFirefox,
+}, async () => {
   const userDataDir = await mkdtemp(path.join(os.tmpdir(), 'dp-ftrl-session-'));
-  const extraPrefsFirefox = { 'browser.sessionstore.interval': 300, 'browser.sessionstore.resume_from_crash': true };
+  const extraPrefsFirefox = {
+    'browser.sessionstore.interval': 300,
+    'browser.sessionstore.resume_from_crash': true,
+  };
   const firefox = await launchFirefox({ userDataDir, extraPrefsFirefox });
   try {
     const page = await firefox.newPage();
@@ -557,7 +653,10 @@ test('secrets: Firefox writes no pasted table to its session files', { skip: wit
       document.getElementById('set-source').value = 'own';
       document.getElementById('set-source').dispatchEvent(new Event('change'));
       document.body.append(Object.assign(document.createElement('textarea'), { id: 'kept' }));
-      for (const [id, value] of [['csv-text', 'zebra,x\n987654,2\n'], ['kept', 'okapi']]) {
+      for (const [id, value] of [
+        ['csv-text', 'zebra,x\n987654,2\n'],
+        ['kept', 'okapi'],
+      ]) {
         const field = document.getElementById(id);
         field.value = value;
         field.dispatchEvent(new Event('input', { bubbles: true }));
@@ -565,9 +664,16 @@ test('secrets: Firefox writes no pasted table to its session files', { skip: wit
     });
     await page.focus('#kept');
     await page.keyboard.type('quagga'); // Only what a user types makes Firefox look at the fields.
-    const read = () => readFile(path.join(userDataDir, 'sessionstore-backups/recovery.jsonlz4'), 'latin1').catch(() => '');
+    const read = () =>
+      readFile(path.join(userDataDir, 'sessionstore-backups/recovery.jsonlz4'), 'latin1').catch(
+        () => '',
+      );
     let kept = '';
-    for (const end = Date.now() + 60_000; !kept.includes('quagga') && Date.now() < end; kept = await read()) {
+    for (
+      const end = Date.now() + 60_000;
+      !kept.includes('quagga') && Date.now() < end;
+      kept = await read()
+    ) {
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
     assert.match(kept, /quagga/, 'the session is written');

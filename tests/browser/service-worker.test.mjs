@@ -81,7 +81,10 @@ class World {
         open: async (name) => this.open(name),
         delete: async (name) => this.caches.delete(name),
         match: async (request) =>
-          all().find((kept) => kept.has(urlOf(request)))?.get(urlOf(request)).clone(),
+          all()
+            .find((kept) => kept.has(urlOf(request)))
+            ?.get(urlOf(request))
+            .clone(),
       },
       addEventListener: (type, listener) => (listeners[type] = listener),
     });
@@ -134,7 +137,11 @@ test('a newer build is shown at once and cached, and activating it removes the o
   const later = world.start(laterSource);
   await later.install();
   world.online = false;
-  assert.equal(await worker.ask('', opened), `second ${scope}`, 'while pages of the first are open');
+  assert.equal(
+    await worker.ask('', opened),
+    `second ${scope}`,
+    'while pages of the first are open',
+  );
   assert.equal(await worker.ask(script), `first ${scope}${script}`);
   const laterScript = script.replace('assets/', 'assets/later-');
   assert.equal(await worker.ask(laterScript), `second ${scope}${laterScript}`, 'the page needs it');

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enter, readKey, reveal, settled, startSite, stepOf, textOf } from './support.mjs';
+import { enter, readKey, settled, startSite, stepOf, textOf } from './support.mjs';
 
 const { site, browser, open } = await startSite();
 

@@ -32,7 +32,8 @@ function expected(options, { certificate, dimension }) {
   return { entry: unit * error.simultaneousError, norm: unit * error.simultaneousNorm };
 }
 
-const near = (value, wanted) => assert.ok(Math.abs(value / wanted - 1) < 1e-9, `${value}, ${wanted}`);
+const near = (value, wanted) =>
+  assert.ok(Math.abs(value / wanted - 1) < 1e-9, `${value}, ${wanted}`);
 
 test('the band for every step is as wide as the library says, in the key and in the table', async () => {
   const numSteps = 96;
@@ -66,7 +67,9 @@ test('the band for every step is as wide as the library says, in the key and in 
   await page.waitForFunction(() => location.hash.includes('sums=norm'));
   await page.waitForFunction(
     (name, other) => {
-      const item = [...document.querySelectorAll('#sums .key li')].find((one) => one.textContent.startsWith(name));
+      const item = [...document.querySelectorAll('#sums .key li')].find((one) =>
+        one.textContent.startsWith(name),
+      );
       return item !== undefined && Number(item.querySelector('data').value) !== other;
     },
     {},
@@ -84,7 +87,9 @@ test('the band for every step is as wide as the library says, in the key and in 
 });
 
 test('of many runs, few leave the band for every step, and many leave the band of each step', async () => {
-  const { page } = await open(`${shown}&steps=60&data=shop_day&column=count&label=-&mechanism=square-root`);
+  const { page } = await open(
+    `${shown}&steps=60&data=shop_day&column=count&label=-&mechanism=square-root`,
+  );
   await drawn(page);
   const key = await readKey(page, '#sums');
   await page.close();
@@ -124,7 +129,9 @@ test('the link, the CSV and the picture contain the band, even with secrets hidd
   assert.deepEqual(await readKey(page, '#sums'), key);
   await page.click('#export-open');
   await savesOf(page, '#export-csv');
-  const [comment, names, ...rows] = (await page.evaluate(() => window.saved.text())).trimEnd().split('\n');
+  const [comment, names, ...rows] = (await page.evaluate(() => window.saved.text()))
+    .trimEnd()
+    .split('\n');
   const { lanes, settings } = JSON.parse(comment.slice(2));
   assert.equal(settings.numSteps, 840);
   const lane = (name) => [`release_${name}_1`, `std_${name}`, `every_step_${name}`];
@@ -139,7 +146,9 @@ test('the link, the CSV and the picture contain the band, even with secrets hidd
   await savesOf(page, '[data-picture=errors]');
   const [errors] = await savedPanels(page);
   const half = key[`B ${line}`];
-  const [upper, lower] = errors.lines.slice(-2).map((points) => points.map(([, y]) => errors.valueAt(y)));
+  const [upper, lower] = errors.lines
+    .slice(-2)
+    .map((points) => points.map(([, y]) => errors.valueAt(y)));
   for (const value of upper) assert.ok(Math.abs(value - half) < 0.01 * half, `${value}, ${half}`);
   for (const value of lower) assert.ok(Math.abs(value + half) < 0.01 * half, `${value}, ${-half}`);
   for (const lane of ['A', 'B']) assert.ok(`${lane} ${line}` in errors.legend, errors.all);

@@ -58,7 +58,11 @@ test('the page links to its single file, which does not link to itself', async (
   const opened = await openPage(browser, site.url, { story: true, calm: true });
   await opened.page.waitForSelector('#scene-hero[data-state=ready]');
   const links = await linksOf(opened.page);
-  assert.deepEqual(links, Array(2).fill([`${site.url}dp-ftrl.html`, '']), 'in the story and the laboratory');
+  assert.deepEqual(
+    links,
+    Array(2).fill([`${site.url}dp-ftrl.html`, '']),
+    'in the story and the laboratory',
+  );
   assert.equal(await opened.page.$eval('.onwards .one-file', (one) => one.checkVisibility()), true);
   const answer = await fetch(links[0][0]);
   const file = await readFile(path.join(folder, 'dp-ftrl.html'), 'utf8');

@@ -31,7 +31,10 @@ function ran(body) {
     writeFileSync(path.join(folder, 'one.test.mjs'), lines.join('\n'));
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const program = path.join(root, 'tests/run.mjs');
-    const { status, stdout } = spawnSync(process.execPath, [program, folder], { env, encoding: 'utf8' });
+    const { status, stdout } = spawnSync(process.execPath, [program, folder], {
+      env,
+      encoding: 'utf8',
+    });
     return { status, runs: stdout.match(/^1\.\.\d+$/gm).length };
   } finally {
     rmSync(folder, { recursive: true });
@@ -39,7 +42,8 @@ function ran(body) {
 }
 
 test('stalled: a file in which a page stalled runs once more, and fails if anything fails then', () => {
-  const once = "test('a', () => { if (existsSync(seen)) return; writeFileSync(seen, ''); stall(); });";
+  const once =
+    "test('a', () => { if (existsSync(seen)) return; writeFileSync(seen, ''); stall(); });";
   const wrong = "test('b', () => { throw new Error('wrong'); });";
   assert.deepEqual(ran(once), { status: 0, runs: 2 });
   assert.deepEqual(ran("test('a', stall);"), { status: 1, runs: 2 });
@@ -48,13 +52,19 @@ test('stalled: a file in which a page stalled runs once more, and fails if anyth
   assert.deepEqual(ran("test('a', () => {});"), { status: 0, runs: 1 });
 });
 
-test('stalled: a wait ends for a page without frames, not for one that is only slow', onlyInAll, async () => {
-  const { page } = await openPage(browser, site.url, { story: true, calm: true });
-  await page.waitForSelector('#scene-hero[data-state=ready]');
-  const end = page.waitForFunction(() => window.end, { polling: 100 });
-  await page.evaluate(() => setTimeout(() => (window.end = true), 8000));
-  await end;
-  await page.evaluate(() => (window.requestAnimationFrame = () => 0));
-  await assert.rejects(page.waitForSelector('#nothing', { timeout: 120_000 }), { message: STALLED });
-  await page.close();
-});
+test(
+  'stalled: a wait ends for a page without frames, not for one that is only slow',
+  onlyInAll,
+  async () => {
+    const { page } = await openPage(browser, site.url, { story: true, calm: true });
+    await page.waitForSelector('#scene-hero[data-state=ready]');
+    const end = page.waitForFunction(() => window.end, { polling: 100 });
+    await page.evaluate(() => setTimeout(() => (window.end = true), 8000));
+    await end;
+    await page.evaluate(() => (window.requestAnimationFrame = () => 0));
+    await assert.rejects(page.waitForSelector('#nothing', { timeout: 120_000 }), {
+      message: STALLED,
+    });
+    await page.close();
+  },
+);

@@ -5,7 +5,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { onlyInAll, some } from '../js/support/extent.mjs';
-import { becomes, launchFirefox, openPage, settled, startSite, withoutFirefox } from './support.mjs';
+import {
+  becomes,
+  launchFirefox,
+  openPage,
+  settled,
+  startSite,
+  withoutFirefox,
+} from './support.mjs';
 
 const { site, browser } = await startSite();
 
@@ -26,7 +33,11 @@ const hashOf = (page) => page.evaluate(() => location.hash);
 
 async function reach(page, scene) {
   await page.$eval(`#scene-${scene}`, (one) => one.scrollIntoView());
-  await becomes(page, (id) => document.getElementById(id).dataset.state === 'ready', `scene-${scene}`);
+  await becomes(
+    page,
+    (id) => document.getElementById(id).dataset.state === 'ready',
+    `scene-${scene}`,
+  );
 }
 
 /** Reads the label of a handle, and all numbers that the scene shows. */
@@ -55,26 +66,35 @@ async function move(page, [scene, handle, key, position]) {
   assert.fail(`${scene} does not get to ${position}`);
 }
 
-test('every handle is in the address; another tab that opens it shows the same', onlyInAll, async () => {
-  const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
-  for (const one of moves) await move(page, one);
-  const hash = await hashOf(page);
-  const parts = new URLSearchParams(hash.slice(1));
-  assert.equal(parts.get('scene'), 'yours');
-  for (const [scene, , , position] of moves) assert.equal(parts.get(scene), position, scene);
-  const done = () =>
-    [...document.querySelectorAll('[data-learning]')].every((one) => one.dataset.learning === 'done');
-  const other = await openPage(browser, site.url + hash, { story: true, calm: true });
-  for (const [scene] of moves) await reach(other.page, scene);
-  for (const each of [page, other.page]) await becomes(each, done);
-  for (const [scene, handle] of moves) {
-    const [mine, theirs] = [await shown(page, scene, handle), await shown(other.page, scene, handle)];
-    assert.deepEqual(theirs, mine, scene);
-  }
-  assert.deepEqual([...said, ...other.said], []);
-  await other.page.close();
-  await page.close();
-});
+test(
+  'every handle is in the address; another tab that opens it shows the same',
+  onlyInAll,
+  async () => {
+    const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
+    for (const one of moves) await move(page, one);
+    const hash = await hashOf(page);
+    const parts = new URLSearchParams(hash.slice(1));
+    assert.equal(parts.get('scene'), 'yours');
+    for (const [scene, , , position] of moves) assert.equal(parts.get(scene), position, scene);
+    const done = () =>
+      [...document.querySelectorAll('[data-learning]')].every(
+        (one) => one.dataset.learning === 'done',
+      );
+    const other = await openPage(browser, site.url + hash, { story: true, calm: true });
+    for (const [scene] of moves) await reach(other.page, scene);
+    for (const each of [page, other.page]) await becomes(each, done);
+    for (const [scene, handle] of moves) {
+      const [mine, theirs] = [
+        await shown(page, scene, handle),
+        await shown(other.page, scene, handle),
+      ];
+      assert.deepEqual(theirs, mine, scene);
+    }
+    assert.deepEqual([...said, ...other.said], []);
+    await other.page.close();
+    await page.close();
+  },
+);
 
 test('Back undoes a move and leaves the reader in place; Forward makes it again', async () => {
   const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
@@ -133,10 +153,7 @@ test('an unknown position of a scene is reported until the address no longer has
     const { page, said } = await openPage(browser, site.url + hash, { story: true, calm: true });
     await reach(page, scene);
     const note = await page.$eval(`#scene-${scene} > [role=status]`, (one) => one.textContent);
-    assert.equal(
-      note,
-      `This scene cannot show “${position}”, the position in the address.`,
-    );
+    assert.equal(note, `This scene cannot show “${position}”, the position in the address.`);
     await page.goto(`${site.url}#scene=${scene}`);
     await becomes(
       page,
@@ -158,7 +175,10 @@ test('an embedded scene takes its position from the address', async () => {
   await page.close();
 });
 
-test('Firefox: handles are in the address, and Back undoes a move', { skip: withoutFirefox, ...onlyInAll }, async () => {
+test('Firefox: handles are in the address, and Back undoes a move', {
+  skip: withoutFirefox,
+  ...onlyInAll,
+}, async () => {
   const other = await launchFirefox();
   try {
     const page = await other.newPage();

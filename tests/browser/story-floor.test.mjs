@@ -215,41 +215,59 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
 });
 
 test('yours: a file given to the story is read in the laboratory', async () => {
-  await inScene('yours', async (page) => {
-    const input = await page.$('#yours-file');
-    await input.uploadFile(`${root}examples/shop_day.csv`);
-    // The example that opens in the laboratory has its own guide.
-    await page.waitForFunction(() => document.getElementById('set-source')?.value === 'own');
-    await page.waitForSelector('#clip-guide li', { visible: true });
-    const columns = await page.$$eval('.columns label:not(.unit)', (all) => all.map((one) => one.textContent));
-    assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
-  }, { calm: true });
+  await inScene(
+    'yours',
+    async (page) => {
+      const input = await page.$('#yours-file');
+      await input.uploadFile(`${root}examples/shop_day.csv`);
+      // The example that opens in the laboratory has its own guide.
+      await page.waitForFunction(() => document.getElementById('set-source')?.value === 'own');
+      await page.waitForSelector('#clip-guide li', { visible: true });
+      const columns = await page.$$eval('.columns label:not(.unit)', (all) =>
+        all.map((one) => one.textContent),
+      );
+      assert.ok(
+        columns.some((one) => one.includes('364')),
+        `the customers of a day: ${columns}`,
+      );
+    },
+    { calm: true },
+  );
 });
 
 test('a file dropped anywhere on the story is read in the laboratory', async () => {
-  await inScene('attacker', async (page) => {
-    const csv = readFileSync(`${root}examples/shop_day.csv`, 'utf8');
-    const kept = await page.evaluate((text) => {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File([text], 'shop_day.csv', { type: 'text/csv' }));
-      const put = (type) =>
-        document
-          .querySelector('#scene-attacker .game')
-          .dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      // Without cancelling these events, the browser would navigate to the dropped file.
-      const cancelled = [!put('dragover')];
-      cancelled.push(document.documentElement.classList.contains('dropping'), !put('drop'));
-      return cancelled;
-    }, csv);
-    assert.deepEqual(kept, [true, true, true]);
-    await page.waitForFunction(() => document.getElementById('set-source')?.value === 'own');
-    assert.equal(await page.$eval('html', ({ dataset }) => dataset.view), 'lab');
-    assert.equal(await page.$('html.dropping'), null);
-    const columns = await page.$$eval('.columns label:not(.unit)', (all) => all.map((one) => one.textContent));
-    assert.ok(columns.some((one) => one.includes('364')), `the customers of a day: ${columns}`);
-    await page.goBack();
-    await page.waitForFunction(() => document.documentElement.dataset.view === 'story');
-  }, { calm: true });
+  await inScene(
+    'attacker',
+    async (page) => {
+      const csv = readFileSync(`${root}examples/shop_day.csv`, 'utf8');
+      const kept = await page.evaluate((text) => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([text], 'shop_day.csv', { type: 'text/csv' }));
+        const put = (type) =>
+          document
+            .querySelector('#scene-attacker .game')
+            .dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+        // Without cancelling these events, the browser would navigate to the dropped file.
+        const cancelled = [!put('dragover')];
+        cancelled.push(document.documentElement.classList.contains('dropping'), !put('drop'));
+        return cancelled;
+      }, csv);
+      assert.deepEqual(kept, [true, true, true]);
+      await page.waitForFunction(() => document.getElementById('set-source')?.value === 'own');
+      assert.equal(await page.$eval('html', ({ dataset }) => dataset.view), 'lab');
+      assert.equal(await page.$('html.dropping'), null);
+      const columns = await page.$$eval('.columns label:not(.unit)', (all) =>
+        all.map((one) => one.textContent),
+      );
+      assert.ok(
+        columns.some((one) => one.includes('364')),
+        `the customers of a day: ${columns}`,
+      );
+      await page.goBack();
+      await page.waitForFunction(() => document.documentElement.dataset.view === 'story');
+    },
+    { calm: true },
+  );
 });
 
 test('every handle is at least 24 px wide and high, and nothing overflows 320 px', async () => {

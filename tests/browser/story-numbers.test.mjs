@@ -160,7 +160,10 @@ test('the table over the horizon: rows computed again are the same', () => {
   const { horizons, rankedMechanisms } = yours;
   assert.deepEqual([horizons[0].numSteps, horizons.at(-1).numSteps], [1, 1_000_000]);
   for (const { numSteps, errors, floor: bound } of horizons) {
-    assert.ok(errors.every((error) => error >= bound * (1 - 2e-6)), `${numSteps}: the floor`);
+    assert.ok(
+      errors.every((error) => error >= bound * (1 - 2e-6)),
+      `${numSteps}: the floor`,
+    );
     rankedMechanisms.forEach((mechanism, i) => {
       // The optimum for more than 20,000 steps takes longer than all other rows together.
       if (mechanism === 'optimal' && (numSteps > 20_000 || Math.log10(numSteps) % 1 > 0.1)) return;

@@ -4,7 +4,6 @@
 // computes.
 
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load } from '../../dist/index.js';
@@ -107,7 +106,8 @@ test('hero: every stop has the band that the library states, and the keyboard re
   const shown = await page.$$eval('.stops data', (all) =>
     all.map((one) => [Number(one.value), one.textContent]),
   );
-  for (const [i, mechanism] of mechanisms.entries()) near(shown[i][0], bandOf(mechanism), mechanism);
+  for (const [i, mechanism] of mechanisms.entries())
+    near(shown[i][0], bandOf(mechanism), mechanism);
   assert.deepEqual(
     shown.map(([, text]) => text),
     ['± 270.4', '± 88.6', '± 27.7', '± 25.0'],
@@ -166,7 +166,8 @@ test('hero: without scripts the picture, its numbers and the words are there', a
   await page.setJavaScriptEnabled(false);
   await page.goto(site.url);
   const stops = [...(await page.content()).matchAll(/<data value="([\d.]+)">(± [\d.]+)</g)];
-  for (const [i, mechanism] of mechanisms.entries()) near(+stops[i][1], bandOf(mechanism), mechanism);
+  for (const [i, mechanism] of mechanisms.entries())
+    near(+stops[i][1], bandOf(mechanism), mechanism);
   assert.deepEqual([stops[0][2], stops[3][2]], ['± 270.4', '± 25.0']);
   const plot = await (await page.$('.hero-still svg')).boundingBox();
   assert.ok(plot.width > 300 && plot.height > 200);
@@ -202,7 +203,9 @@ test('attacker: the chance is that of the best guess, the same for every mechani
   for (;;) {
     const epsilon = await numberOf(page, '#scene-attacker .claim > data');
     near(await chance(), probability(muOf(epsilon) / 2), `epsilon ${epsilon}`);
-    assert.ok((await spoken(page, slider)).startsWith(`epsilon ${epsilon}: the best guess is right`));
+    assert.ok(
+      (await spoken(page, slider)).startsWith(`epsilon ${epsilon}: the best guess is right`),
+    );
     seen.push(epsilon);
     if (epsilon === 10) break;
     await page.keyboard.press('ArrowRight');
@@ -322,13 +325,21 @@ test('take back: the truth is shown after the guess, and is that of the library'
   await page.keyboard.press('Home');
   assert.equal(await lambda(), 0);
   assert.match(await spoken(page, slider), /^0 % taken back, fresh noise 1\.00 times as large$/);
-  const flat = await page.$$eval('rect.echo', (all) => all.map((one) => one.getAttribute('height')));
-  assert.ok(flat.every((height) => Number(height) === 0), 'no echo without lambda');
+  const flat = await page.$$eval('rect.echo', (all) =>
+    all.map((one) => one.getAttribute('height')),
+  );
+  assert.ok(
+    flat.every((height) => Number(height) === 0),
+    'no echo without lambda',
+  );
   await page.focus('.ask');
   await page.keyboard.press('Enter');
   assert.equal(await curveShown(), true);
   const truth = errorOf('lambda-cgd', { lambda: 0.97 }).maxError.toFixed(2);
-  assert.match(await textOf(page, '#scene-take_back .verdict'), new RegExp(`λ = 0\\.97, gives ${truth}`));
+  assert.match(
+    await textOf(page, '#scene-take_back .verdict'),
+    new RegExp(`λ = 0\\.97, gives ${truth}`),
+  );
   await page.focus(slider);
   const seen = new Map();
   for (;;) {
@@ -362,11 +373,14 @@ async function mountAll(page) {
   }
 }
 
-for (const [scheme, width] of some([
-  ['light', 1440],
-  ['light', 768],
-  ['dark', 320],
-], 3)) {
+for (const [scheme, width] of some(
+  [
+    ['light', 1440],
+    ['light', 768],
+    ['dark', 320],
+  ],
+  3,
+)) {
   test(`all scenes: axe finds no problems, the page fits, and targets are large: ${scheme}, ${width} px`, async () => {
     const { page, said } = await openStory('hero', { scheme, width });
     await mountAll(page);
@@ -429,7 +443,10 @@ test('before any interaction the story transfers at most 130 KB, not counting th
   await page.close();
 });
 
-test('Firefox: every scene is mounted, and every handle follows the keyboard', { skip: withoutFirefox, ...onlyInAll }, async () => {
+test('Firefox: every scene is mounted, and every handle follows the keyboard', {
+  skip: withoutFirefox,
+  ...onlyInAll,
+}, async () => {
   const other = await launchFirefox();
   try {
     const page = await other.newPage();
@@ -439,7 +456,9 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
     await page.goto(site.url);
     const ready = (id) => document.getElementById(id)?.dataset.state === 'ready';
     await becomes(page, ready, 'scene-hero', 'hero');
-    const ids = await page.evaluate(() => [...document.querySelectorAll('.scene')].map((one) => one.id));
+    const ids = await page.evaluate(() =>
+      [...document.querySelectorAll('.scene')].map((one) => one.id),
+    );
     for (const id of ids) {
       await page.evaluate((one) => document.getElementById(one).scrollIntoView(), id);
       await becomes(page, ready, id, id);

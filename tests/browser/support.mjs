@@ -334,7 +334,8 @@ export async function changes(page, act) {
 }
 
 /** Seed of the noise; the page draws one at random for own data. */
-export const seedOf = async (page) => Number(await page.$eval('#set-noiseSeed', (input) => input.value));
+export const seedOf = async (page) =>
+  Number(await page.$eval('#set-noiseSeed', (input) => input.value));
 
 export const stateOf = (page) => page.$eval('#player', (player) => player.dataset.state);
 export const textOf = (page, selector) => page.$eval(selector, (one) => one.textContent);
@@ -427,7 +428,10 @@ export async function savedPanels(page) {
     const panels = [...svg.querySelectorAll(':scope > g')].map((panel) => {
       const all = (selector) => [...panel.querySelectorAll(selector)];
       const points = (one) =>
-        one.getAttribute('points').split(' ').map((point) => point.split(',').map(Number));
+        one
+          .getAttribute('points')
+          .split(' ')
+          .map((point) => point.split(',').map(Number));
       const ticks = all('text[text-anchor=end]').map((one) => [
         Number(one.textContent),
         Number(one.getAttribute('y')) - 4,
@@ -450,7 +454,12 @@ export async function savedPanels(page) {
         ),
       };
     });
-    return { type: window.saved.type, name: svg.localName, broken: /NaN|undefined|Infinity/.exec(text), panels };
+    return {
+      type: window.saved.type,
+      name: svg.localName,
+      broken: /NaN|undefined|Infinity/.exec(text),
+      panels,
+    };
   });
   const { broken, name, panels, type } = found;
   if (name !== 'svg' || type !== 'image/svg+xml' || broken !== null) {

@@ -54,38 +54,43 @@ async function bundled() {
   return outputFiles[0].text;
 }
 
-test('chromium: TensorFlow.js on WebAssembly learns to read privately, as in Node', onlyInAll, async () => {
-  const files = {
-    '/': '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/main.js"></script>',
-    '/main.js': await bundled(),
-    '/options.json': JSON.stringify(options),
-  };
-  const handler = ({ url }, response) => {
-    const { pathname } = new URL(url, 'http://x');
-    const modules = join(root, 'node_modules/@tensorflow/tfjs-backend-wasm/dist');
-    const isModule = /^\/[\w-]+\.wasm$/.test(pathname);
-    const type = pathname === '/' ? 'text/html' : (contentTypes[extname(pathname)] ?? 'text/plain');
-    response.setHeader('content-type', type);
-    response.end(isModule ? readFileSync(join(modules, pathname)) : files[pathname]);
-  };
-  const browser = await puppeteer.launch({ ...chromium, protocolTimeout: 600_000 });
-  try {
-    await withServer(handler, async (address) => {
-      const page = await browser.newPage();
-      const said = [];
-      page.on('pageerror', (error) => said.push(String(error)));
-      await page.goto(address);
-      const { accuracy, ...rest } = await page.evaluate(() => globalThis.outcome);
-      assert.deepEqual(said, []);
-      assert.deepEqual(rest, { backend: 'wasm', numLeft: 0, liveHandles: 0 });
-      await useBackend('cpu');
-      const dp = await (await importEntry('dp-ftrl')).load();
-      const { privateOptimizer } = await importEntry('dp-ftrl/tfjs');
-      const here = train({ tf, layers: networkLayers, dp, privateOptimizer }, options);
-      // The noise is the same, but summing in another order gives other rounding errors.
-      assert.ok(here > 0.4 && Math.abs(accuracy - here) <= 0.02, `${accuracy}, in Node ${here}`);
-    });
-  } finally {
-    await browser.close();
-  }
-});
+test(
+  'chromium: TensorFlow.js on WebAssembly learns to read privately, as in Node',
+  onlyInAll,
+  async () => {
+    const files = {
+      '/': '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/main.js"></script>',
+      '/main.js': await bundled(),
+      '/options.json': JSON.stringify(options),
+    };
+    const handler = ({ url }, response) => {
+      const { pathname } = new URL(url, 'http://x');
+      const modules = join(root, 'node_modules/@tensorflow/tfjs-backend-wasm/dist');
+      const isModule = /^\/[\w-]+\.wasm$/.test(pathname);
+      const type =
+        pathname === '/' ? 'text/html' : (contentTypes[extname(pathname)] ?? 'text/plain');
+      response.setHeader('content-type', type);
+      response.end(isModule ? readFileSync(join(modules, pathname)) : files[pathname]);
+    };
+    const browser = await puppeteer.launch({ ...chromium, protocolTimeout: 600_000 });
+    try {
+      await withServer(handler, async (address) => {
+        const page = await browser.newPage();
+        const said = [];
+        page.on('pageerror', (error) => said.push(String(error)));
+        await page.goto(address);
+        const { accuracy, ...rest } = await page.evaluate(() => globalThis.outcome);
+        assert.deepEqual(said, []);
+        assert.deepEqual(rest, { backend: 'wasm', numLeft: 0, liveHandles: 0 });
+        await useBackend('cpu');
+        const dp = await (await importEntry('dp-ftrl')).load();
+        const { privateOptimizer } = await importEntry('dp-ftrl/tfjs');
+        const here = train({ tf, layers: networkLayers, dp, privateOptimizer }, options);
+        // The noise is the same, but summing in another order gives other rounding errors.
+        assert.ok(here > 0.4 && Math.abs(accuracy - here) <= 0.02, `${accuracy}, in Node ${here}`);
+      });
+    } finally {
+      await browser.close();
+    }
+  },
+);

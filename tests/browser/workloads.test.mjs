@@ -23,20 +23,27 @@ import {
 
 const { open } = await startSite();
 const library = await load();
-const { clippedSteps, decayOf, halfLifeOf, stepsOf, sumOfSquares, weightedSums } = await importSources(
-  'web/src',
-  ["export * from './data/weighted_sums.ts';", "export * from './controls/workload.ts';"],
-);
+const { clippedSteps, decayOf, halfLifeOf, stepsOf, sumOfSquares, weightedSums } =
+  await importSources('web/src', [
+    "export * from './data/weighted_sums.ts';",
+    "export * from './controls/workload.ts';",
+  ]);
 
 const near = (value, wanted, tolerance = 1e-9) =>
-  assert.ok(Math.abs(value - wanted) <= tolerance * Math.max(1, Math.abs(wanted)), `${value}, ${wanted}`);
+  assert.ok(
+    Math.abs(value - wanted) <= tolerance * Math.max(1, Math.abs(wanted)),
+    `${value}, ${wanted}`,
+  );
 const customers = 'data=shop_day&label=-&column=count';
 const shop = `${customers}&steps=840&mechanism=square-root`;
 const hashOf = (page) => page.evaluate(() => location.hash.slice(1));
 const titleOf = (page) => textOf(page, '#sums-title');
 
 /** Numbers of customers during a day, per minute. */
-const counts = execFileSync(process.execPath, ['dist/cli.js', 'example', 'shop_day'], { cwd: root, encoding: 'utf8' })
+const counts = execFileSync(process.execPath, ['dist/cli.js', 'example', 'shop_day'], {
+  cwd: root,
+  encoding: 'utf8',
+})
   .trim()
   .split('\n')
   .map((line) => line.split(','));
@@ -64,20 +71,37 @@ function released(options) {
 test('true sums are those of the definition, and the steps can be recovered from them', () => {
   const rows = Float64Array.from({ length: 20 }, (_, i) => Math.sin(i * i));
   const none = { window: Infinity, decay: 1, momentum: 0 };
-  for (const given of [{}, { window: 1 }, { window: 3 }, { window: 10 }, { decay: 0.5 }, { decay: 0.9 }, { momentum: 0.5 }, { momentum: 0.9 }]) {
+  for (const given of [
+    {},
+    { window: 1 },
+    { window: 3 },
+    { window: 10 },
+    { decay: 0.5 },
+    { decay: 0.9 },
+    { momentum: 0.5 },
+    { momentum: 0.9 },
+  ]) {
     const weights = { ...none, ...given };
     const { window, decay, momentum } = weights;
     const sums = weightedSums(rows, 2, weights);
     for (const k of [0, 1]) {
       const values = [...rows].filter((_, i) => i % 2 === k);
       for (let step = 0; step < 10; ++step) {
-        const withoutMomentum = decay === 1 ? windowAt(values, step, window) : decayingAt(values, step, decay);
-        near(sums[2 * step + k], momentum > 0 ? withMomentumAt(values, step, momentum) : withoutMomentum);
+        const withoutMomentum =
+          decay === 1 ? windowAt(values, step, window) : decayingAt(values, step, decay);
+        near(
+          sums[2 * step + k],
+          momentum > 0 ? withMomentumAt(values, step, momentum) : withoutMomentum,
+        );
       }
     }
     stepsOf(sums, 2, weights).forEach((value, i) => near(value, rows[i]));
     // Weight of a single record in each step.
-    const counts = weightedSums(Float64Array.from({ length: 10 }, (_, i) => (i === 0 ? 1 : 0)), 1, weights);
+    const counts = weightedSums(
+      Float64Array.from({ length: 10 }, (_, i) => (i === 0 ? 1 : 0)),
+      1,
+      weights,
+    );
     for (let step = 0, squares = 0; step < 10; ++step) {
       squares += counts[step] ** 2;
       near(sumOfSquares(weights, step + 1), squares);
@@ -162,13 +186,19 @@ test('a window takes a mechanism that needs no long search, as the library does'
   await settled(page);
   assert.equal(
     await page.$eval('#set-mechanism', (select) => select.value),
-    library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload: { window: 30 } }).mechanism,
+    library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload: { window: 30 } })
+      .mechanism,
   );
-  assert.match(await textOf(page, '#set-mechanism-hint'), /This describes running totals; Figure 4 shows the errors for this sum\.$/);
+  assert.match(
+    await textOf(page, '#set-mechanism-hint'),
+    /This describes running totals; Figure 4 shows the errors for this sum\.$/,
+  );
   await enter(page, '#set-numSteps', '100');
   await page.waitForFunction(() => location.hash.includes('steps=100'));
   await page.select('#set-mechanism', 'optimal');
-  await page.waitForFunction(() => location.hash.includes('mechanism=optimal') || !location.hash.includes('mechanism'));
+  await page.waitForFunction(
+    () => location.hash.includes('mechanism=optimal') || !location.hash.includes('mechanism'),
+  );
   await settled(page);
   assert.equal((await readTable(page, 'sums-numbers')).size, 25);
   const { optimal } = await reveal(page, 'errors', '.key').then(() => readKey(page, '#errors'));
@@ -183,8 +213,16 @@ test('a window takes a mechanism that needs no long search, as the library does'
 
 test('a decaying sum: its decay follows from a half-life, and invalid values are reported', async () => {
   const { page, said } = await open(`${shop}&workload=decay`);
-  near(await page.$eval('#half-life', (input) => Number(input.value)), Math.LN2 / -Math.log(0.98), 1e-3);
-  for (const [text, pattern] of [['-2', /above 0.*got “-2”/], ['', /got “”/], ['1e20', /the decay is below 1/]]) {
+  near(
+    await page.$eval('#half-life', (input) => Number(input.value)),
+    Math.LN2 / -Math.log(0.98),
+    1e-3,
+  );
+  for (const [text, pattern] of [
+    ['-2', /above 0.*got “-2”/],
+    ['', /got “”/],
+    ['1e20', /the decay is below 1/],
+  ]) {
     await page.focus('#half-life');
     await page.$eval('#half-life', (input) => input.select());
     await page.keyboard.press('Backspace');
@@ -192,7 +230,10 @@ test('a decaying sum: its decay follows from a half-life, and invalid values are
     await page.keyboard.press('Tab');
     await page.waitForSelector('#half-life-error:not([hidden])');
     assert.match(await textOf(page, '#half-life-error'), pattern);
-    assert.equal(await page.$eval('#half-life', (input) => input.getAttribute('aria-invalid')), 'true');
+    assert.equal(
+      await page.$eval('#half-life', (input) => input.getAttribute('aria-invalid')),
+      'true',
+    );
   }
   await enter(page, '#half-life', '20');
   const decay = decayOf(20);
@@ -209,7 +250,10 @@ test('a decaying sum: its decay follows from a half-life, and invalid values are
   }
   await enter(page, '#set-decay', '1');
   await page.waitForSelector('#set-decay-error:not([hidden])');
-  assert.match(await textOf(page, '#set-decay-error'), /decay must be above 0 and below 1, got “1”/);
+  assert.match(
+    await textOf(page, '#set-decay-error'),
+    /decay must be above 0 and below 1, got “1”/,
+  );
   assert.deepEqual(said, []);
   await page.close();
 });
@@ -227,7 +271,10 @@ test('a sum with momentum: it has the errors of the library, and an invalid mome
   const workload = { momentum: 0.5 };
   const mechanism = await page.$eval('#set-mechanism', (select) => select.value);
   const problem = { numSteps: 840, mechanism, workload };
-  assert.equal(mechanism, library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload }).mechanism);
+  assert.equal(
+    mechanism,
+    library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload }).mechanism,
+  );
   const wanted = released(problem);
   for (const [step, { release, truth, stddev }] of await readTable(page, 'sums-numbers')) {
     assert.equal(release, wanted.noisy[step - 1]);
@@ -238,7 +285,10 @@ test('a sum with momentum: it has the errors of the library, and an invalid mome
   near((await readKey(page, '#errors')).max, library.error(problem).maxError);
   await enter(page, '#set-sumMomentum', '0');
   await page.waitForSelector('#set-sumMomentum-error:not([hidden])');
-  assert.match(await textOf(page, '#set-sumMomentum-error'), /sum-momentum must be above 0 and below 1, got “0”/);
+  assert.match(
+    await textOf(page, '#set-sumMomentum-error'),
+    /sum-momentum must be above 0 and below 1, got “0”/,
+  );
   assert.deepEqual(await complaints(page), []);
   assert.deepEqual(said, []);
   await page.close();
@@ -250,12 +300,24 @@ test('for a window, randomised response and the wide band are computed over the 
   );
   await reveal(page, 'errors', '.key');
   const key = await readKey(page, '#errors');
-  const { certificate } = released({ numSteps: 840, mechanism: 'square-root', workload: { window: 10 } });
+  const { certificate } = released({
+    numSteps: 840,
+    mechanism: 'square-root',
+    workload: { window: 10 },
+  });
   const { stddev } = library.estimateCount({ ones: 0, reports: 10, epsilon: 1 });
   near(key['randomised response'], stddev / certificate.noiseMultiplier);
   assert.match(await textOf(page, '#local-note'), /until the window is full; it /);
-  await page.waitForFunction(() => /wide band/.test(document.getElementById('simultaneous-note').textContent));
-  const problem = { numSteps: 840, mechanism: 'square-root', workload: { window: 10 }, beta: 0.05, dimension: 1 };
+  await page.waitForFunction(() =>
+    /wide band/.test(document.getElementById('simultaneous-note').textContent),
+  );
+  const problem = {
+    numSteps: 840,
+    mechanism: 'square-root',
+    workload: { window: 10 },
+    beta: 0.05,
+    dimension: 1,
+  };
   const { simultaneousError, sensitivity } = library.error(problem);
   const rows = await readTable(page, 'sums-numbers');
   near(rows.get(840).wide, (certificate.noiseStddev / sensitivity) * simultaneousError);
@@ -271,10 +333,14 @@ test('learners have running totals: a note says that the workload is ignored unt
   await page.waitForFunction(() => location.hash.includes('data=shop_day'));
   await settled(page);
   await page.select('#set-label', '-');
-  await page.waitForFunction(() => /The sum of the last 5 steps/.test(document.getElementById('sums-title').textContent));
+  await page.waitForFunction(() =>
+    /The sum of the last 5 steps/.test(document.getElementById('sums-title').textContent),
+  );
   await settled(page);
   await page.select('#set-workload', 'total');
-  await page.waitForFunction(() => /The running total/.test(document.getElementById('sums-title').textContent));
+  await page.waitForFunction(() =>
+    /The running total/.test(document.getElementById('sums-title').textContent),
+  );
   assert.deepEqual(said, []);
   await page.close();
 });
@@ -282,28 +348,37 @@ test('learners have running totals: a note says that the workload is ignored unt
 /** Texts of the programs on the page, by name. */
 async function programsOf(page) {
   await page.click('#export-open');
-  const texts = await page.$$eval('#export-parts pre', (all) => all.map((one) => [one.id, one.textContent]));
+  const texts = await page.$$eval('#export-parts pre', (all) =>
+    all.map((one) => [one.id, one.textContent]),
+  );
   await page.keyboard.press('Escape');
   return Object.fromEntries(texts);
 }
 
 const lastOf = (command) => {
   const args = command.trim().replaceAll("'", '').split(' ').slice(1, -1);
-  const [, ...rows] = execFileSync(process.execPath, ['dist/cli.js', ...args, 'examples/shop_day.csv'], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
+  const [, ...rows] = execFileSync(
+    process.execPath,
+    ['dist/cli.js', ...args, 'examples/shop_day.csv'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  )
     .trim()
     .split('\n');
   return Number(rows.at(-1).split(',')[1]);
 };
 
-for (const [workload, said] of some([
-  ['workload=window&window=7', '--workload window=7 '],
-  ['workload=decay&decay=0.9', '--workload momentum=0,decay=0.9 '],
-  ['workload=momentum&sum-momentum=0.9', '--workload momentum=0.9 '],
-], 3)) {
+for (const [workload, said] of some(
+  [
+    ['workload=window&window=7', '--workload window=7 '],
+    ['workload=decay&decay=0.9', '--workload momentum=0,decay=0.9 '],
+    ['workload=momentum&sum-momentum=0.9', '--workload momentum=0.9 '],
+  ],
+  3,
+)) {
   test(`program and command release what the page shows: ${workload}`, async () => {
     const { page } = await open(`${customers}&mechanism=square-root&steps=200&${workload}`);
     const rows = await readTable(page, 'sums-numbers');
@@ -312,12 +387,18 @@ for (const [workload, said] of some([
     await page.close();
     const located = (text) => text.replaceAll("'shop_day.csv'", "'examples/shop_day.csv'");
     assert.deepEqual(runProgram(located(programs['export-javascript'])), [shown]);
-    assert.ok(programs['export-command'].replaceAll("'", '').includes(said), programs['export-command']);
+    assert.ok(
+      programs['export-command'].replaceAll("'", '').includes(said),
+      programs['export-command'],
+    );
   });
 }
 
 test('the command releases what the page shows if the horizon is the length of the table', async () => {
-  for (const workload of some(['workload=window&window=7', 'workload=decay&decay=0.9', 'workload=momentum&sum-momentum=0.9'], 3)) {
+  for (const workload of some(
+    ['workload=window&window=7', 'workload=decay&decay=0.9', 'workload=momentum&sum-momentum=0.9'],
+    3,
+  )) {
     const { page } = await open(`${shop}&${workload}`);
     const rows = await readTable(page, 'sums-numbers');
     const programs = await programsOf(page);

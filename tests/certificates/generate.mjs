@@ -75,7 +75,11 @@ function add(title, document, rest = {}) {
 
 /** Adds the JSON that `dp-ftrl error` prints, and a certificate. */
 function addMechanism(options, rest = {}) {
-  add(`error ${text(options)}`, fits(() => dp.error(options)), rest);
+  add(
+    `error ${text(options)}`,
+    fits(() => dp.error(options)),
+    rest,
+  );
 }
 
 let turn = 0;
@@ -92,9 +96,18 @@ const PRIVACY = [
 function addOfCommand(parameters) {
   for (const numSteps of [4, 7])
     for (const neighbours of ['zero-out', 'replace-one']) {
-      const { mechanism, numSteps: steps, ...rest } = dp.error({ ...parameters, numSteps, neighbours });
+      const {
+        mechanism,
+        numSteps: steps,
+        ...rest
+      } = dp.error({ ...parameters, numSteps, neighbours });
       const { mechanism: _, ...given } = parameters;
-      add(`error of the command ${text(parameters)}`, { mechanism, parameters: given, steps, ...rest });
+      add(`error of the command ${text(parameters)}`, {
+        mechanism,
+        parameters: given,
+        steps,
+        ...rest,
+      });
     }
 }
 addOfCommand({ mechanism: 'tree' });
@@ -118,7 +131,13 @@ for (const target of PRIVACY.slice(0, 2)) {
 }
 
 for (const target of PRIVACY.slice(0, 2)) {
-  const noise = dp.noise({ mechanism: 'tree', numSteps: 6, dimension: 2, increments: true, ...target });
+  const noise = dp.noise({
+    mechanism: 'tree',
+    numSteps: 6,
+    dimension: 2,
+    increments: true,
+    ...target,
+  });
   add(`certificate of noise ${text(target)}`, noise.certificate);
   noise.dispose();
 }
@@ -130,7 +149,12 @@ function addStatistic(options) {
   statistic?.dispose();
 }
 for (const fixedTimes of [false, true]) {
-  const what = { statistic: 'histogram', categories: ['a', 'b'], neighbours: 'replace-one', fixedTimes };
+  const what = {
+    statistic: 'histogram',
+    categories: ['a', 'b'],
+    neighbours: 'replace-one',
+    fixedTimes,
+  };
   const how = { mechanism: 'square-root', workload: { window: 3 }, numSteps: 8 };
   addStatistic({ ...what, ...how, epsilon: 1, delta: 1e-6 });
 }
@@ -165,9 +189,12 @@ for (const numSteps of [1, 5, 8, 30])
 for (const [workload] of WORKLOADS)
   for (const mechanism of names)
     for (const participation of ['single', { epochs: 2 }])
-      addMechanism({ mechanism, numSteps: 8, workload, participation }, {
-        workload: plainOf(workload),
-      });
+      addMechanism(
+        { mechanism, numSteps: 8, workload, participation },
+        {
+          workload: plainOf(workload),
+        },
+      );
 
 for (const mechanism of SEARCHED)
   for (const numSteps of [3, 6, 8])

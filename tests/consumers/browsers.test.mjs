@@ -211,15 +211,11 @@ served(
   ['inline'],
   () => strictPolicy.replace("connect-src 'self'", "connect-src 'none'"),
 );
-served(
-  'module worker',
-  () => {
-    const folder = plain();
-    page(folder, moduleScript('start.js'));
-    return folder;
-  },
-  ['inline'],
-);
+served('module worker', () => {
+  const folder = plain();
+  page(folder, moduleScript('start.js'));
+  return folder;
+}, ['inline']);
 
 inBrowsers('file:// page', async (browser) => {
   const folder = (made.file ??= await oneFile());

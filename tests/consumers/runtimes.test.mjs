@@ -86,38 +86,43 @@ const worker :Workerd.Worker = (
 );
 `;
 
-runsIn('workerd, with the WebAssembly as a module', ['@cloudflare', 'bin/workerd'], async (workerd) => {
-  const cwd = project('workerd');
-  writeFileSync(join(cwd, 'worker.js'), worker);
-  writeFileSync(join(cwd, 'config.capnp'), config);
-  cpSync(join(installed, 'dist/dp-ftrl.wasm'), join(cwd, 'dp-ftrl.wasm'));
-  const { warnings } = await esbuild({
-    entryPoints: [join(cwd, 'worker.js')],
-    outfile: join(cwd, 'main.js'),
-    bundle: true,
-    format: 'esm',
-    external: ['./dp-ftrl.wasm'],
-    logLevel: 'silent',
-  });
-  assert.deepEqual(warnings, []);
-  const server = spawn(workerd, ['serve', '--control-fd=1', 'config.capnp'], { cwd });
-  let said = '';
-  server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
-  try {
-    let events = '';
-    server.stdout.setEncoding('utf8').on('data', (text) => (events += text));
-    while (!/"port":/.test(events)) await Promise.race([once(server.stdout, 'data'), failed(server, () => said)]);
-    const [, port] = /"port":(\d+)/.exec(events);
-    const { outcome, bare, inline } = await (await fetch(`http://127.0.0.1:${port}/`)).json();
-    assertWorks({ outcome, said: [] }, ['inline']);
-    // Without the module, no file can be found and no text may be compiled.
-    assert.deepEqual(bare, { name: 'DpError', code: 'load_failed' });
-    assert.deepEqual(inline, { name: 'DpError', code: 'compilation_blocked' });
-    assert.equal(said, '');
-  } finally {
-    server.kill();
-  }
-});
+runsIn(
+  'workerd, with the WebAssembly as a module',
+  ['@cloudflare', 'bin/workerd'],
+  async (workerd) => {
+    const cwd = project('workerd');
+    writeFileSync(join(cwd, 'worker.js'), worker);
+    writeFileSync(join(cwd, 'config.capnp'), config);
+    cpSync(join(installed, 'dist/dp-ftrl.wasm'), join(cwd, 'dp-ftrl.wasm'));
+    const { warnings } = await esbuild({
+      entryPoints: [join(cwd, 'worker.js')],
+      outfile: join(cwd, 'main.js'),
+      bundle: true,
+      format: 'esm',
+      external: ['./dp-ftrl.wasm'],
+      logLevel: 'silent',
+    });
+    assert.deepEqual(warnings, []);
+    const server = spawn(workerd, ['serve', '--control-fd=1', 'config.capnp'], { cwd });
+    let said = '';
+    server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+    try {
+      let events = '';
+      server.stdout.setEncoding('utf8').on('data', (text) => (events += text));
+      while (!/"port":/.test(events))
+        await Promise.race([once(server.stdout, 'data'), failed(server, () => said)]);
+      const [, port] = /"port":(\d+)/.exec(events);
+      const { outcome, bare, inline } = await (await fetch(`http://127.0.0.1:${port}/`)).json();
+      assertWorks({ outcome, said: [] }, ['inline']);
+      // Without the module, no file can be found and no text may be compiled.
+      assert.deepEqual(bare, { name: 'DpError', code: 'load_failed' });
+      assert.deepEqual(inline, { name: 'DpError', code: 'compilation_blocked' });
+      assert.equal(said, '');
+    } finally {
+      server.kill();
+    }
+  },
+);
 
 /** Rejects if a process ends instead of answering. */
 async function failed(child, said) {

@@ -41,7 +41,8 @@ export function prepare() {
   installBundlers();
   const modules = join(workshop, 'node_modules');
   // Vite's development server bundles packages once, until a lock file changes.
-  for (const name of ['dp-ftrl', '.vite']) rmSync(join(modules, name), { recursive: true, force: true });
+  for (const name of ['dp-ftrl', '.vite'])
+    rmSync(join(modules, name), { recursive: true, force: true });
   cpSync(installed, join(modules, 'dp-ftrl'), { recursive: true });
 }
 

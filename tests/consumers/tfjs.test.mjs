@@ -16,7 +16,12 @@ before(async () => {
   prepare();
   const root = project('tensorflow', 'tensorflow');
   page(root, '<script type="module" src="./main.js"></script>');
-  const options = { outDir: 'out', modulePreload: false, chunkSizeWarningLimit: 5000, rolldownOptions };
+  const options = {
+    outDir: 'out',
+    modulePreload: false,
+    chunkSizeWarningLimit: 5000,
+    rolldownOptions,
+  };
   await build({ root, configFile: false, base: './', logLevel: 'error', build: options });
   folder = join(root, 'out');
 });
@@ -36,7 +41,9 @@ for (const browser of browsers) {
       assert.deepEqual(said, []);
       assert.equal(outcome.length, expected.length);
       // The noise is the same, but functions such as tanh differ in their last bits.
-      outcome.forEach((w, i) => assert.ok(Math.abs(w - expected[i]) < 1e-3, `${outcome}, ${expected}`));
+      outcome.forEach((w, i) =>
+        assert.ok(Math.abs(w - expected[i]) < 1e-3, `${outcome}, ${expected}`),
+      );
     } finally {
       await opened.close();
     }

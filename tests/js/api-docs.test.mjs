@@ -8,7 +8,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { freshConsumer, importEntry, installed, node, nodeThread, root } from './support/consumer.mjs';
+import {
+  freshConsumer,
+  importEntry,
+  installed,
+  node,
+  nodeThread,
+  root,
+} from './support/consumer.mjs';
 import { onlyInAll, some } from './support/extent.mjs';
 
 const dist = join(installed, 'dist');
@@ -22,33 +29,37 @@ function examplesIn(name) {
   );
 }
 
-test('site: it builds without a warning and has pages for the API, guides, mathematics and decisions', onlyInAll, async () => {
-  const out = mkdtempSync(join(tmpdir(), 'dp-ftrl-api-'));
-  try {
-    const typedoc = join(root, 'node_modules/typedoc/bin/typedoc');
-    const options = join(root, 'scripts/site/typedoc.json');
-    const { code, stdout, stderr } = await node([typedoc, '--options', options, '--out', out]);
-    assert.equal(code, 0, `${stdout}${stderr}`);
-    const pages = [
-      'functions/index.load.html',
-      'functions/worker-client.connect.html',
-      'interfaces/index.DpFtrl.html',
-      'interfaces/index.PrefixSum.html',
-      'classes/index.DpError.html',
-      'index.html',
-      'guide/getting-started.html',
-      'math/grid.html',
-      'adr/index.html',
-    ];
-    for (const page of pages) assert.ok(existsSync(join(out, page)), page);
-    const text = readFileSync(join(out, 'interfaces/index.DpFtrl.html'), 'utf8');
-    assert.match(text, /Returns the privacy claim of a mechanism/);
-    const guide = readFileSync(join(out, 'guide/counters.html'), 'utf8');
-    assert.match(guide, /href="[^"]*choosing-a-mechanism\.html#?"/);
-  } finally {
-    rmSync(out, { recursive: true, force: true });
-  }
-});
+test(
+  'site: it builds without a warning and has pages for the API, guides, mathematics and decisions',
+  onlyInAll,
+  async () => {
+    const out = mkdtempSync(join(tmpdir(), 'dp-ftrl-api-'));
+    try {
+      const typedoc = join(root, 'node_modules/typedoc/bin/typedoc');
+      const options = join(root, 'scripts/site/typedoc.json');
+      const { code, stdout, stderr } = await node([typedoc, '--options', options, '--out', out]);
+      assert.equal(code, 0, `${stdout}${stderr}`);
+      const pages = [
+        'functions/index.load.html',
+        'functions/worker-client.connect.html',
+        'interfaces/index.DpFtrl.html',
+        'interfaces/index.PrefixSum.html',
+        'classes/index.DpError.html',
+        'index.html',
+        'guide/getting-started.html',
+        'math/grid.html',
+        'adr/index.html',
+      ];
+      for (const page of pages) assert.ok(existsSync(join(out, page)), page);
+      const text = readFileSync(join(out, 'interfaces/index.DpFtrl.html'), 'utf8');
+      assert.match(text, /Returns the privacy claim of a mechanism/);
+      const guide = readFileSync(join(out, 'guide/counters.html'), 'utf8');
+      assert.match(guide, /href="[^"]*choosing-a-mechanism\.html#?"/);
+    } finally {
+      rmSync(out, { recursive: true, force: true });
+    }
+  },
+);
 
 test('api documentation: every example runs', async () => {
   const programs = declarations.flatMap((name) =>

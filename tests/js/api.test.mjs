@@ -28,19 +28,23 @@ test('limits: beyond them, optimize finds nothing, and optimal says that it is f
   assert.ok(Object.isFrozen(dp.limits));
 });
 
-test('limits: compare labels the substitute optimum, and the mean is optimised beyond epochSteps', onlyInAll, () => {
-  const { epochSteps, epochSumSteps } = dp.limits;
-  const participation = { epochs: 2 };
-  const ofRow = (numSteps) =>
-    dp
-      .compare({ numSteps, participation })
-      .mechanisms.find(({ mechanism }) => mechanism === 'optimal').optimisedFor;
-  assert.equal(ofRow(epochSumSteps + 2), 'single participation');
-  assert.equal(ofRow(16), undefined);
-  const found = dp.optimize({ numSteps: epochSteps + 4, participation, objective: 'mean' });
-  assert.equal(found.status, 'converged');
-  assert.ok(found.ratio < 1 + 1e-6);
-});
+test(
+  'limits: compare labels the substitute optimum, and the mean is optimised beyond epochSteps',
+  onlyInAll,
+  () => {
+    const { epochSteps, epochSumSteps } = dp.limits;
+    const participation = { epochs: 2 };
+    const ofRow = (numSteps) =>
+      dp
+        .compare({ numSteps, participation })
+        .mechanisms.find(({ mechanism }) => mechanism === 'optimal').optimisedFor;
+    assert.equal(ofRow(epochSumSteps + 2), 'single participation');
+    assert.equal(ofRow(16), undefined);
+    const found = dp.optimize({ numSteps: epochSteps + 4, participation, objective: 'mean' });
+    assert.equal(found.status, 'converged');
+    assert.ok(found.ratio < 1 + 1e-6);
+  },
+);
 
 test('calibrate: epsilon, mu and rho of one guarantee give the same known noise multiplier', () => {
   const fromEpsilon = dp.calibrate(target);
@@ -287,7 +291,10 @@ test('bad input: messages begin with the function called, and name the bad param
     [() => dp.pureMu(-1), /^pureMu: epsilon must be positive/],
     [() => dp.pureRho(0), /^pureRho: epsilon must be positive/],
     [() => dp.compare({ numSteps: 4, workload: { window: 0 } }), /^compare: window must be/],
-    [() => dp.optimize({ mechanism: 'tree', numSteps: 4 }), /^optimize: mechanism must be one that a search finds: blt, .*, got "tree"$/],
+    [
+      () => dp.optimize({ mechanism: 'tree', numSteps: 4 }),
+      /^optimize: mechanism must be one that a search finds: blt, .*, got "tree"$/,
+    ],
     [() => dp.certificate({ numSteps: 4, ...target, clipNorm: -1 }), /^certificate: clipNorm must/],
     [() => dp.prefixSum({ ...sums, dimension: 0 }), /^prefixSum: dimension must be between/],
     [
@@ -325,11 +332,11 @@ test('bad input: wrong types are TypeErrors that name the option', () => {
       /error: mechanism must be a string, got number/,
     ],
     [() => dp.error({ numSteps: 1 }), /mechanism must be a string, got undefined/],
-    [() => dp.calibrate({ delta: 0.1 }), /epsilon must be given, or else rho or mu, and only one of them, got none/],
     [
-      () => dp.calibrate({ epsilon: 1, mu: 1, delta: 0.1 }),
-      /only one of them, got epsilon and mu/,
+      () => dp.calibrate({ delta: 0.1 }),
+      /epsilon must be given, or else rho or mu, and only one of them, got none/,
     ],
+    [() => dp.calibrate({ epsilon: 1, mu: 1, delta: 0.1 }), /only one of them, got epsilon and mu/],
     [() => dp.calibrate({ epsilon: 1 }), /delta must be a number, got undefined/],
   ];
   for (const [call, message] of cases) rejects(call, TypeError, 'wrong_type', message);

@@ -18,7 +18,10 @@ const scratch = mkdtempSync(join(tmpdir(), 'dp-ftrl-browser-'));
 let browser;
 
 before(async () => {
-  assert.ok(chromium.executablePath, 'no Chromium found: install it, or name it in DPFTRL_CHROMIUM');
+  assert.ok(
+    chromium.executablePath,
+    'no Chromium found: install it, or name it in DPFTRL_CHROMIUM',
+  );
   browser = await puppeteer.launch(chromium);
 });
 after(async () => {
@@ -132,7 +135,11 @@ const useLedger = async () => {
     const store = await storeOf(seed);
     return dp.ledger({ ...target, insecureSeed: seed, store });
   };
-  const codeOf = (promise) => promise.then(() => 'none', (error) => error.code);
+  const codeOf = (promise) =>
+    promise.then(
+      () => 'none',
+      (error) => error.code,
+    );
   const held = await storeOf(7);
   const first = await dp.ledger({ ...target, insecureSeed: 7, store: held });
   const totals = [...(await first.releaseMany(0, [1, 0]))];
@@ -200,9 +207,17 @@ const useFrames = async () => {
       request.onerror = () => reject(request.error);
       request.onblocked = () => reject(new Error('blocked'));
     });
-  const codeOf = (promise) => promise.then(() => 'none', (error) => error.code || error.name);
+  const codeOf = (promise) =>
+    promise.then(
+      () => 'none',
+      (error) => error.code || error.name,
+    );
   // State after three steps in a store without `append`, as version 1 of the database had it.
-  const kept = { load: async () => kept.bytes, save: async (bytes) => (kept.bytes = bytes), close: async () => {} };
+  const kept = {
+    load: async () => kept.bytes,
+    save: async (bytes) => (kept.bytes = bytes),
+    close: async () => {},
+  };
   const before = await dp.ledger({ ...options, store: kept });
   await before.releaseMany(0, [1, 0, 1]);
   before.dispose();
@@ -227,18 +242,24 @@ const useFrames = async () => {
   };
   const ledger = await dp.ledger({ ...options, store: seen });
   const totals = [];
-  for (let step = ledger.step; step < 40; ++step) totals.push(...(await ledger.release(step, [step % 2])));
+  for (let step = ledger.step; step < 40; ++step)
+    totals.push(...(await ledger.release(step, [step % 2])));
   const database = await settled(indexedDB.open('dp-ftrl', 2));
   const tables = database.transaction(['ledgers', 'frames']);
   const { generation } = await settled(tables.objectStore('ledgers').get('a'));
-  const keys = (await settled(tables.objectStore('frames').getAllKeys())).map(([name, i]) => `${name} ${i}`);
+  const keys = (await settled(tables.objectStore('frames').getAllKeys())).map(
+    ([name, i]) => `${name} ${i}`,
+  );
   const older = await codeOf(settled(indexedDB.open('dp-ftrl', 1)));
 
   // After another tab continues, this one can neither append nor save.
   const other = await IndexedDbStore.open('a');
   const next = await dp.ledger({ ...options, store: other });
   const goesOn = [next.step, ...(await next.release(40, [0.5]))];
-  const refused = [await codeOf(store.append(new Uint8Array(3), lease)), await codeOf(store.save(new Uint8Array(3), lease))];
+  const refused = [
+    await codeOf(store.append(new Uint8Array(3), lease)),
+    await codeOf(store.save(new Uint8Array(3), lease)),
+  ];
   const nothing = await codeOf((await IndexedDbStore.open('b')).append(new Uint8Array(3)));
   const apart = await (await IndexedDbStore.open('b')).load();
 
@@ -254,7 +275,20 @@ const useFrames = async () => {
   await settled(lost.delete(['a', cursor.key[1] + 1]));
   const damaged = await codeOf((await IndexedDbStore.open('a')).load());
   database.close();
-  return { blocked, totals, appended, generation, keys, older, goesOn, refused, nothing, apart, after, damaged };
+  return {
+    blocked,
+    totals,
+    appended,
+    generation,
+    keys,
+    older,
+    goesOn,
+    refused,
+    nothing,
+    apart,
+    after,
+    damaged,
+  };
 };
 
 test('chromium: releases are appended in IndexedDB, and a ledger of an older version continues', () =>
@@ -271,7 +305,10 @@ test('chromium: releases are appended in IndexedDB, and a ledger of an older ver
     assert.equal(result.appended.length, 36);
     assert.equal(new Set(result.appended).size, 1);
     assert.equal(result.generation, 5);
-    assert.deepEqual(result.keys, Array.from({ length: 37 }, (_, i) => `a ${i + 5}`));
+    assert.deepEqual(
+      result.keys,
+      Array.from({ length: 37 }, (_, i) => `a ${i + 5}`),
+    );
     assert.equal(result.older, 'VersionError');
     assert.equal(result.blocked, 'store_in_use');
     assert.deepEqual(result.refused, ['store_in_use', 'store_in_use']);

@@ -122,18 +122,21 @@ function excess(rule, limit, shares) {
 const doubling = (count) => Array.from({ length: count }, (_, k) => 2 ** (k + 1 - count));
 
 test('budget: with the better of two sums, an adaptive analyst spends more than the limit', () => {
-  for (const [epsilon, delta, shares, times] of some([
-    [1, 1e-6, doubling(2), 1.6],
-    [1, 1e-6, doubling(4), 2.94],
-    [1, 1e-6, doubling(6), 4.29],
-    [1, 1e-6, doubling(8), 5.58],
-    [8, 1e-6, doubling(8), 7.74],
-    // 6 million simulated runs gave 4.016 +- 0.019.
-    [3, 1e-3, doubling(6), 4.01],
-    [1, 1e-6, [0.02, 1], 1.727],
-    [3, 1e-3, [0.1, 1], 1.89],
-    [8, 1e-6, [0.1, 1], 1.9994],
-  ], 3)) {
+  for (const [epsilon, delta, shares, times] of some(
+    [
+      [1, 1e-6, doubling(2), 1.6],
+      [1, 1e-6, doubling(4), 2.94],
+      [1, 1e-6, doubling(6), 4.29],
+      [1, 1e-6, doubling(8), 5.58],
+      [8, 1e-6, doubling(8), 7.74],
+      // 6 million simulated runs gave 4.016 +- 0.019.
+      [3, 1e-3, doubling(6), 4.01],
+      [1, 1e-6, [0.02, 1], 1.727],
+      [3, 1e-3, [0.1, 1], 1.89],
+      [8, 1e-6, [0.1, 1], 1.9994],
+    ],
+    3,
+  )) {
     const found = excess('either', { epsilon, delta }, shares);
     assert.ok(found > 1.5);
     close(found, times, 0.003);
@@ -194,7 +197,11 @@ test('budget: a choice is zCDP with the rho it is charged, and no smaller rho su
   for (const epsilon of [0.01, 0.1, 0.5, 1, 2, 4]) {
     for (let share = 0.02; share < 1; share += 0.02) {
       const q = law([share, 1 - share]);
-      for (const [up, down] of [[epsilon / 2, -epsilon / 2], [epsilon, 0], [0, -epsilon]]) {
+      for (const [up, down] of [
+        [epsilon / 2, -epsilon / 2],
+        [epsilon, 0],
+        [0, -epsilon],
+      ]) {
         const p = law([share * Math.exp(up), (1 - share) * Math.exp(down)]);
         for (const alpha of [1.01, 1.5, 2, 4, 16, 64]) {
           const most = costOf(epsilon) * alpha;

@@ -47,7 +47,10 @@ test('mechanisms: every entry is complete, and its values have the right types',
     for (const key of ['name', 'summary', 'stepCost', 'memoryCost']) {
       assert.ok(typeof entry[key] === 'string' && entry[key] !== '', key);
     }
-    assert.ok(entry.parameters.every((name) => name in PARAMETERS), entry.name);
+    assert.ok(
+      entry.parameters.every((name) => name in PARAMETERS),
+      entry.name,
+    );
     assert.ok(['adapted', 'decoded'].includes(entry.workloads));
     assert.ok(Number.isInteger(entry.maxSteps) && entry.maxSteps >= 1 && entry.maxSteps <= 2 ** 40);
     assert.equal(typeof entry.causal, 'boolean');
@@ -154,9 +157,16 @@ test('matrices: B C is the workload at 1024 steps', () => {
   const n = 1024;
   const of = { mechanism: 'square-root', numSteps: n };
   const { encoder, decoder, numMeasurements, noiseCovariance } = dp.matrices(of);
-  for (const [row, column] of [[0, 0], [1023, 0], [1023, 1023], [700, 701], [512, 300]]) {
+  for (const [row, column] of [
+    [0, 0],
+    [1023, 0],
+    [1023, 1023],
+    [700, 701],
+    [512, 300],
+  ]) {
     let entry = 0;
-    for (let k = 0; k < numMeasurements; ++k) entry += decoder[row * numMeasurements + k] * encoder[k * n + column];
+    for (let k = 0; k < numMeasurements; ++k)
+      entry += decoder[row * numMeasurements + k] * encoder[k * n + column];
     assert.ok(Math.abs(entry - (column <= row ? 1 : 0)) < 1e-12, `${row} ${column}`);
   }
   const { maxError } = dp.error(of);
@@ -332,7 +342,13 @@ function checkComparison(comparison, { objective: _, ...options }) {
     }
   });
   const seen = [...mechanisms, ...leftOut].map((row) => row.mechanism);
-  assert.deepEqual([...new Set(seen)].sort(), dp.mechanisms().map((it) => it.name).sort());
+  assert.deepEqual(
+    [...new Set(seen)].sort(),
+    dp
+      .mechanisms()
+      .map((it) => it.name)
+      .sort(),
+  );
   for (const { mechanism, reason } of leftOut) {
     assert.ok(reason !== '' && !reason.startsWith(`${mechanism}:`), reason);
   }
@@ -361,9 +377,11 @@ test('compare: rows are sorted and complete, and their figures are those of erro
 
 test('compare: a row describes its own strategy where that differs from its family', () => {
   const row = (options, wanted) =>
-    dp.compare(options).mechanisms.find((it) =>
-      Object.entries(wanted).every(([key, value]) => (it[key] ?? it.parameters[key]) === value),
-    );
+    dp
+      .compare(options)
+      .mechanisms.find((it) =>
+        Object.entries(wanted).every(([key, value]) => (it[key] ?? it.parameters[key]) === value),
+      );
   const numSteps = sized(64, 32);
   const plain = row({ numSteps }, { mechanism: 'tree-k', arity: 4 });
   assert.equal(plain.causal, true);
@@ -398,7 +416,12 @@ test('bounds: proved bounds are given beside published ones, with where those ho
   assert.ok(far.max > 7 && !far.published.lower.holds);
   close(far.max, far.schatten, 1e-12);
   rejects(() => dp.bounds(0), RangeError, 'invalid_argument', /numSteps|num_steps/);
-  rejects(() => dp.bounds(1.5), RangeError, 'invalid_argument', /bounds: numSteps must be an integer/);
+  rejects(
+    () => dp.bounds(1.5),
+    RangeError,
+    'invalid_argument',
+    /bounds: numSteps must be an integer/,
+  );
   rejects(() => dp.bounds('4'), TypeError, 'wrong_type', /bounds: numSteps must be a number/);
 });
 
@@ -410,7 +433,12 @@ test('bounds: the least error over epochs lies between a lower and an upper boun
   assert.ok(epochs.lower <= 4.407853 * (1 + 2e-7) && epochs.upper >= 4.407853 * (1 - 2e-7));
   assert.ok(epochs.upper <= epochs.lower * (1 + 1.1e-5));
   assert.equal(epochs.minDimension, 2);
-  const optimum = { mechanism: 'optimal', numSteps: 64, objective: 'mean', participation: { epochs: 4 } };
+  const optimum = {
+    mechanism: 'optimal',
+    numSteps: 64,
+    objective: 'mean',
+    participation: { epochs: 4 },
+  };
   assert.ok(dp.error(optimum).meanError >= epochs.lower);
   const { mechanisms, epochs: two } = dp.bounds(64, { epochs: 2, rho: 0.1 });
   assert.ok(mechanisms.every > 0 && two.lower < epochs.lower);
@@ -426,7 +454,12 @@ test('bounds: beyond dense matrices, the lower bound of compare is close to the 
 test('bounds: invalid or unsupported epochs and gaps are refused', () => {
   const refused = (numSteps, options, name, part) =>
     rejects(() => dp.bounds(numSteps, options), RangeError, name, part);
-  refused(64, { epochs: 3 }, 'invalid_argument', /bounds: epochs must be a divisor of .*numSteps.* \(64\)/);
+  refused(
+    64,
+    { epochs: 3 },
+    'invalid_argument',
+    /bounds: epochs must be a divisor of .*numSteps.* \(64\)/,
+  );
   refused(64, { epochs: 0 }, 'invalid_argument', /bounds: epochs/);
   refused(64, { epochs: 128 }, 'invalid_argument', /bounds: epochs/);
   refused(130, { epochs: 65 }, 'invalid_argument', /bounds: epochs must be between 1 and 64/);
@@ -436,7 +469,8 @@ test('bounds: invalid or unsupported epochs and gaps are refused', () => {
     'unsupported',
     /bounds: numSteps must be at most 32768 for 16 epochs/,
   );
-  for (const gap of [0, -1, NaN, Infinity]) refused(8, { epochs: 2, gap }, 'invalid_argument', /bounds: gap/);
+  for (const gap of [0, -1, NaN, Infinity])
+    refused(8, { epochs: 2, gap }, 'invalid_argument', /bounds: gap/);
   rejects(() => dp.bounds(8, { gap: 1e-3 }), TypeError, 'wrong_type', /bounds: epochs/);
 });
 

@@ -23,7 +23,17 @@ const RUNS = {
   histogram: [...target, '--by', 'cat', '--domain', 'docs,shop', days],
   learn: [...target, '--label', 'y', table],
   queries: [...target, '--workload', 'prefix', '--column', 'cat', '--domain', 'docs,shop', days],
-  choose: ['--winner', '--column', 'cat', '--domain', 'docs,shop', '--epsilon', '1', '--quiet', days],
+  choose: [
+    '--winner',
+    '--column',
+    'cat',
+    '--domain',
+    'docs,shop',
+    '--epsilon',
+    '1',
+    '--quiet',
+    days,
+  ],
   error: ['--steps', '16'],
   compare: ['--steps', '16'],
   optimize: ['--steps', '16'],
@@ -64,7 +74,8 @@ test('messages: what is refused was typed, for every number that an option may g
         ++numRefused;
         const message = stderr.trimEnd().split('\n').at(-1);
         const option = blamed(message);
-        if (option !== undefined && !args.includes(option)) wrong.push(`${args.join(' ')}: ${message}`);
+        if (option !== undefined && !args.includes(option))
+          wrong.push(`${args.join(' ')}: ${message}`);
       }
     }
   }
@@ -74,16 +85,36 @@ test('messages: what is refused was typed, for every number that an option may g
 
 test('messages: a value that was made from others is called by what it is', async () => {
   const { inOptions } = await importSource('cli/failure.ts');
-  const refusal = { call: 'learner', parameter: 'lambda', constraint: 'must be finite', value: 'inf' };
-  const typed = (...options) => (option) => options.includes(option);
+  const refusal = {
+    call: 'learner',
+    parameter: 'lambda',
+    constraint: 'must be finite',
+    value: 'inf',
+  };
+  const typed =
+    (...options) =>
+    (option) =>
+      options.includes(option);
   assert.equal(inOptions(refusal), '--regularisation must be finite, got inf');
-  assert.equal(inOptions(refusal, typed('--l1')), 'the regularisation made from --l1 must be finite, got inf');
+  assert.equal(
+    inOptions(refusal, typed('--l1')),
+    'the regularisation made from --l1 must be finite, got inf',
+  );
   const noise = { parameter: 'noiseStddev', constraint: 'must be finite', value: 'inf' };
   assert.match(inOptions(noise, typed('--epsilon')), /^the noise made from --epsilon must be/);
-  assert.match(inOptions(noise, typed('--clip', '--epsilon')), /made from --epsilon and --clip must/);
+  assert.match(
+    inOptions(noise, typed('--clip', '--epsilon')),
+    /made from --epsilon and --clip must/,
+  );
   const epochs = { parameter: 'epochs', constraint: 'must divide {numSteps} = 3', value: '2' };
-  assert.equal(inOptions(epochs, typed('--epochs')), '--epochs must divide the number of steps = 3, got 2');
+  assert.equal(
+    inOptions(epochs, typed('--epochs')),
+    '--epochs must divide the number of steps = 3, got 2',
+  );
   // An option that is missing is named as it would be typed.
   const pair = { parameter: 'weight', constraint: 'must be given together with {height}' };
-  assert.match(inOptions(pair, typed('--height')), /^--weight must be given together with --height$/);
+  assert.match(
+    inOptions(pair, typed('--height')),
+    /^--weight must be given together with --height$/,
+  );
 });

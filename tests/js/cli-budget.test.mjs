@@ -4,10 +4,18 @@
 
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl, dpFtrlProcess, importEntry } from './support/consumer.mjs';
@@ -80,7 +88,11 @@ test('budget: mus add up as squares, so many small releases fit', async () => {
 });
 
 test('budget: every kind of release is charged its own cost, in either account', async () => {
-  const at = (epsilon, delta) => ['--epsilon', String(epsilon), ...(delta ? ['--delta', delta] : [])];
+  const at = (epsilon, delta) => [
+    '--epsilon',
+    String(epsilon),
+    ...(delta ? ['--delta', delta] : []),
+  ];
   const counted = ['--column', 'x', '--domain', '0,1'];
   const lattice = ['--mechanism', 'tree', '--mode', 'lattice'];
   const sums = ['release', '--clip', '1', '--column', 'x'];
@@ -91,7 +103,11 @@ test('budget: every kind of release is charged its own cost, in either account',
   const gaussian = { mu, rho, epsilon: 0.3, delta: 1e-6 };
   // Noise of measurements is rounded up separately, so their mu can be slightly smaller.
   const made = dp.queries({ workload: { identity: 2 }, epsilon: 0.3, delta: 1e-6 });
-  const answered = { ...gaussian, mu: made.mu, rho: dp.calibrate({ mu: made.mu, delta: 1e-6 }).rho };
+  const answered = {
+    ...gaussian,
+    mu: made.mu,
+    rho: dp.calibrate({ mu: made.mu, delta: 1e-6 }).rho,
+  };
   made.dispose();
   assert.ok(answered.mu <= mu && answered.mu >= mu * (1 - 1e-12));
   const pure = { mu: dp.pureMu(0.2), rho: dp.pureRho(0.2), epsilon: 0.2, delta: 0 };
@@ -99,10 +115,20 @@ test('budget: every kind of release is charged its own cost, in either account',
   const { limit: most } = dp.compose({ account: 'rho', costs: [], epsilon: 0.3, delta: 1e-6 });
   const discrete = { rho: most, epsilon: 0.3, delta: 1e-6 };
   const learn = ['learn', '--label', 'y', '--clip', '1', '--mechanism', 'tree', '--steps', '4'];
-  const files = ['mu', 'rho'].flatMap((account) => [[account, 0], [account, 1.5]]);
+  const files = ['mu', 'rho'].flatMap((account) => [
+    [account, 0],
+    [account, 1.5],
+  ]);
   for (const [account, share] of files) {
     const path = freshPath();
-    const most = ['--budget-epsilon', '7.5', '--budget-delta', '1e-6', '--budget-pure', String(share)];
+    const most = [
+      '--budget-epsilon',
+      '7.5',
+      '--budget-delta',
+      '1e-6',
+      '--budget-pure',
+      String(share),
+    ];
     const budget = ['--budget', path, ...most, '--quiet'];
     const costs = [];
     const epsilons = [];
@@ -134,7 +160,10 @@ test('budget: every kind of release is charged its own cost, in either account',
       const file = read(path);
       if (isPure) epsilons.push(cost.epsilon);
       else costs.push(file.releases.at(-1)[account]);
-      assert.deepEqual([file.format, file.account, file.pure], ['dp-ftrl budget 3', account, share]);
+      assert.deepEqual(
+        [file.format, file.account, file.pure],
+        ['dp-ftrl budget 3', account, share],
+      );
       const { when, mechanism, numSteps, columns, ...rest } = file.releases.at(-1);
       assert.ok(!Number.isNaN(Date.parse(when)) && mechanism && numSteps && columns);
       const { epsilon, delta } = cost;
@@ -197,7 +226,12 @@ test('budget: a file that begins with a pure release is all for pure ones, whose
     assert.equal(spent.epsilon, spent.pure);
     const beyond = /would spend \(1\.\d+, 0\), beyond the limit \(1, 0\) of .* for pure releases/;
     await fails(choose(path, 1e-5), 2, beyond, { input });
-    await fails(release(path, 0.01), 2, /beyond the limit \(0, 0.000001\) of .* beside its --budget-pure 1$/, { input });
+    await fails(
+      release(path, 0.01),
+      2,
+      /beyond the limit \(0, 0.000001\) of .* beside its --budget-pure 1$/,
+      { input },
+    );
     assert.equal(read(path).releases.length, parts);
   }
 });
@@ -207,24 +241,66 @@ test('budget: the shares of a file are filters of their own, and the split stays
     const rest = Number((1 - pure).toPrecision(3));
     const path = freshPath();
     const begun = [...limit, '--budget-pure', String(pure)];
-    await fails(choose(path, pure * 1.001, begun), 2, /this release would spend .* for pure releases/, { input });
-    await fails(release(path, rest * 1.001, begun), 2, /account mu, beside its --budget-pure/, { input });
+    await fails(
+      choose(path, pure * 1.001, begun),
+      2,
+      /this release would spend .* for pure releases/,
+      { input },
+    );
+    await fails(release(path, rest * 1.001, begun), 2, /account mu, beside its --budget-pure/, {
+      input,
+    });
     assert.ok(!existsSync(path));
     // Whichever kind comes first, each share is used up on its own.
     const both = [choose(path, pure, begun), release(path, rest, begun)];
     for (const run of pure < 0.5 ? both : both.reverse()) await accepted(run);
-    await fails(choose(path, pure / 100), 2, /with this release all 2 would spend .* for pure/, { input });
-    await fails(release(path, rest / 100), 2, /with this release all 2 would spend .* account mu/, { input });
+    await fails(choose(path, pure / 100), 2, /with this release all 2 would spend .* for pure/, {
+      input,
+    });
+    await fails(release(path, rest / 100), 2, /with this release all 2 would spend .* account mu/, {
+      input,
+    });
     const { spent } = read(path);
     close(spent.epsilon, 1, 3e-12);
     assert.equal(spent.delta, 1e-6);
     const changed = ['--budget-pure', String(pure / 2)];
-    await fails(choose(path, 1e-3, changed), 2, new RegExp(`has --budget-pure ${pure}, which cannot be changed`), { input });
+    await fails(
+      choose(path, 1e-3, changed),
+      2,
+      new RegExp(`has --budget-pure ${pure}, which cannot be changed`),
+      { input },
+    );
   }
   const path = freshPath();
-  await fails(choose(path, 0.1, [...limit, '--budget-pure', '2']), 2, /--budget-pure must be at most --budget-epsilon 1, got 2/, { input });
-  await fails(choose(path, 0.1, [...limit, '--budget-pure', '-1']), 2, /--budget-pure must be a number of at least 0, got "-1"/, { input });
-  await fails(['choose', '--winner', '--column', 'x', '--domain', '0,1', '--epsilon', '1', '--budget-pure', '1'], 2, /--budget-pure needs --budget/, { input });
+  await fails(
+    choose(path, 0.1, [...limit, '--budget-pure', '2']),
+    2,
+    /--budget-pure must be at most --budget-epsilon 1, got 2/,
+    { input },
+  );
+  await fails(
+    choose(path, 0.1, [...limit, '--budget-pure', '-1']),
+    2,
+    /--budget-pure must be a number of at least 0, got "-1"/,
+    { input },
+  );
+  await fails(
+    [
+      'choose',
+      '--winner',
+      '--column',
+      'x',
+      '--domain',
+      '0,1',
+      '--epsilon',
+      '1',
+      '--budget-pure',
+      '1',
+    ],
+    2,
+    /--budget-pure needs --budget/,
+    { input },
+  );
   assert.ok(!existsSync(path));
 });
 
@@ -274,7 +350,8 @@ test('budget: a file of an earlier version is refused and left as it is', async 
   for (const format of ['dp-ftrl budget 1', 'dp-ftrl budget 2']) {
     const text = JSON.stringify({ format, limit: { epsilon: 1, delta: 1e-6 }, releases: [] });
     writeFileSync(path, text);
-    const wanted = /--budget \S+: it is of an earlier version of dp-ftrl: begin another file, with what this one has spent taken off its limit$/;
+    const wanted =
+      /--budget \S+: it is of an earlier version of dp-ftrl: begin another file, with what this one has spent taken off its limit$/;
     await fails(release(path, 0.1, limit), 2, wanted, { input });
     assert.equal(readFileSync(path, 'utf8'), text);
   }
@@ -304,7 +381,11 @@ test('budget: a copy made while the last run went on is refused, one step behind
   const [state, copy] = [`${path}.state`, `${path}.copy`];
   const run = (file) => release(path, 1, [...limit, '--steps', '9', '--quiet', '--state', file]);
   const numLines = ({ stdout }) => stdout.split('\n').length - 1;
-  const { child, ended } = await runningOn('x\n1\n1\n1\n', run(state), (said) => numLines(said) === 4);
+  const { child, ended } = await runningOn(
+    'x\n1\n1\n1\n',
+    run(state),
+    (said) => numLines(said) === 4,
+  );
   copyFileSync(state, copy);
   child.stdin.end('1\n');
   const end = await ended;
@@ -483,12 +564,16 @@ test('budget: a state is paid for once, even if it was begun without a budget', 
   const path = freshPath();
   const state = join(folder, 'state');
   const runs = ['--steps', '100', '--state', state];
-  const unpaid = release(path, 1, runs).filter((arg, i, all) => arg !== '--budget' && all[i - 1] !== '--budget');
+  const unpaid = release(path, 1, runs).filter(
+    (arg, i, all) => arg !== '--budget' && all[i - 1] !== '--budget',
+  );
   await accepted(unpaid);
   assert.equal(existsSync(path), false);
   // Continues with a budget that is too small, then with one that suffices.
   const small = ['--budget-epsilon', '0.1', '--budget-delta', '1e-6'];
-  const tooMuch = await fails(release(path, 1, [...runs, ...small]), 2, /beyond the limit/, { input });
+  const tooMuch = await fails(release(path, 1, [...runs, ...small]), 2, /beyond the limit/, {
+    input,
+  });
   assert.equal(tooMuch.stdout, '', 'nothing is released');
   const late = await dpFtrl(release(path, 1, [...runs, ...limit]), { input });
   assert.equal(late.code, 0);
@@ -649,7 +734,9 @@ test('budget: a release that protects another unit is refused', async () => {
   const users = freshPath();
   const epochs = (numSteps) => ['--epochs', '2', '--steps', `${numSteps}`];
   await accepted(release(users, 0.1, [...limit, ...epochs(8)]));
-  await fails(release(users, 0.1, epochs(4)), 2, /2 epochs of 4 rows.*they do not add up/, { input });
+  await fails(release(users, 0.1, epochs(4)), 2, /2 epochs of 4 rows.*they do not add up/, {
+    input,
+  });
 });
 
 test('budget: invalid files and options are refused', async () => {
@@ -688,12 +775,21 @@ test('budget: invalid files and options are refused', async () => {
       paid,
     ]),
     [JSON.stringify({ ...ledger(), account: 'rho', releases: [entry] }), /pure or rho > 0/],
-    [JSON.stringify({ ...ledger(), pure: 0, releases: [{ pure: 0.1, delta: 0 }] }), /not one cost, mu > 0/],
+    [
+      JSON.stringify({ ...ledger(), pure: 0, releases: [{ pure: 0.1, delta: 0 }] }),
+      /not one cost, mu > 0/,
+    ],
     [JSON.stringify({ ...ledger(), releases: [{ ...entry, pure: 0.1 }] }), paid],
-    [JSON.stringify({ ...ledger(), releases: [{ pure: 0.1, delta: 1e-6 }] }), /with a delta is not pure/],
+    [
+      JSON.stringify({ ...ledger(), releases: [{ pure: 0.1, delta: 1e-6 }] }),
+      /with a delta is not pure/,
+    ],
     [JSON.stringify({ ...ledger(), releases: [null] }), paid],
     [JSON.stringify({ ...ledger(), releases: {} }), paid],
-    [JSON.stringify({ ...ledger(), releases: [{ ...entry, step: -1 }] }), /a step that is not a count/],
+    [
+      JSON.stringify({ ...ledger(), releases: [{ ...entry, step: -1 }] }),
+      /a step that is not a count/,
+    ],
   ];
   for (const [text, message] of some(cases, 3)) {
     writeFileSync(path, text);
@@ -724,7 +820,16 @@ test('budget: a fault of the input that is found before any noise costs nothing'
   const output = join(folder, 'never.csv');
   const counted = ['--column', 'x', '--domain', '0,1'];
   const privacy = ['--epsilon', '0.2', '--delta', '1e-6'];
-  const bucket = ['--time-column', 't', '--bucket', 'day', '--from', '2026-03-01', '--to', '2026-03-09'];
+  const bucket = [
+    '--time-column',
+    't',
+    '--bucket',
+    'day',
+    '--from',
+    '2026-03-01',
+    '--to',
+    '2026-03-09',
+  ];
   const days = 't,x,who\n2026-03-01,1,a\n2026-03-02,1,b\n';
   const persons = ['--user-column', 'who', '--max-contributions', '2'];
   const sums = ['release', ...privacy, '--clip', '1', '--column', 'x'];
@@ -738,16 +843,40 @@ test('budget: a fault of the input that is found before any noise costs nothing'
     [[...sums, ...bucket], `${days}2026-03-01,1,a\n`, /earlier day than the row above/],
     [[...sums, ...bucket], `${days}2026-03-10,1,a\n`, /past the horizon of --to/],
     [[...sums, ...bucket], `${days}soon,1,a\n`, /row 3 /],
-    [[...sums, '--steps', '3', '--workload', 'prefix', '--workload', 'window=2'], bad, /not a number/],
-    [['release', '--pure', '--epsilon', '0.2', '--clip', '1', '--column', 'x', '--steps', '2'], bad, /not a number/],
+    [
+      [...sums, '--steps', '3', '--workload', 'prefix', '--workload', 'window=2'],
+      bad,
+      /not a number/,
+    ],
+    [
+      ['release', '--pure', '--epsilon', '0.2', '--clip', '1', '--column', 'x', '--steps', '2'],
+      bad,
+      /not a number/,
+    ],
     [['count', ...privacy, ...bucket], `${days}soon,1,a\n`, /row 3 /],
     [['count', ...privacy, ...bucket, ...persons], `${days}2026-03-03,1,\n`, /row 3 /],
     [['moments', ...privacy, '--range', 'x=0:1', '--steps', '3'], 'x\n1\nno\n', /not a number/],
-    [['histogram', ...privacy, '--by', 'x', '--domain', '0,1', '--steps', '3'], 'x\n1\n2\n', /outside --domain/],
-    [['queries', '--workload', 'identity', ...counted, ...privacy], 'x\n1\n2\n', /outside --domain/],
+    [
+      ['histogram', ...privacy, '--by', 'x', '--domain', '0,1', '--steps', '3'],
+      'x\n1\n2\n',
+      /outside --domain/,
+    ],
+    [
+      ['queries', '--workload', 'identity', ...counted, ...privacy],
+      'x\n1\n2\n',
+      /outside --domain/,
+    ],
     [['choose', '--winner', ...counted, '--epsilon', '0.2'], 'x\n1\n2\n', /outside --domain/],
-    [['choose', '--winner', ...counted, '--epsilon', '1e-12'], 'x\n1\n', /--epsilon must be between/],
-    [['choose', '--quantile', '1/2', ...counted, '--epsilon', '1e9'], 'x\n1\n', /--epsilon must be between/],
+    [
+      ['choose', '--winner', ...counted, '--epsilon', '1e-12'],
+      'x\n1\n',
+      /--epsilon must be between/,
+    ],
+    [
+      ['choose', '--quantile', '1/2', ...counted, '--epsilon', '1e9'],
+      'x\n1\n',
+      /--epsilon must be between/,
+    ],
     [learn, `${rows}oops,1\n`, /not a number/],
     [learn, `${rows}1,2\n`, /label must be/],
     [learn, `${rows}${rows.slice(4)}`, /past the horizon of --steps 3/],
@@ -762,7 +891,16 @@ test('budget: a fault of the input that is found before any noise costs nothing'
     else sources.push([[], { input: text }]);
     for (const [more, given] of sources) {
       const path = freshPath();
-      const run = [...args, '--budget', path, '--budget-epsilon', '9', '--budget-delta', '1e-5', '--quiet'];
+      const run = [
+        ...args,
+        '--budget',
+        path,
+        '--budget-epsilon',
+        '9',
+        '--budget-delta',
+        '1e-5',
+        '--quiet',
+      ];
       const { stdout } = await fails([...run, ...more], 2, message, given);
       assert.equal(stdout, '', args.join(' '));
       assert.ok(!existsSync(path), `charged: ${args.join(' ')}`);
@@ -774,7 +912,10 @@ test('budget: a fault of the input that is found before any noise costs nothing'
 test('budget: rows that are shown as they arrive are charged, whatever follows', async () => {
   const path = freshPath();
   const seen = await dpFtrl(release(path, 0.5, [...limit, '--steps', '2']), { input: bad });
-  assert.match(seen.stderr, /the table is incomplete, and what it shows has been released; rows of a FILE or for --output are checked before they are charged/);
+  assert.match(
+    seen.stderr,
+    /the table is incomplete, and what it shows has been released; rows of a FILE or for --output are checked before they are charged/,
+  );
   assert.match(seen.stdout, /^step,x,std\n1,/);
   assert.equal(read(path).releases.length, 1);
 });
@@ -791,7 +932,18 @@ test('budget: an error that may depend on noisy weights stays charged, in every 
   // The row at which a prediction leaves the doubles tells the weight: probes of many sizes, by
   // several losses and settings.
   const table = join(folder, 'probe.csv');
-  const begin = ['learn', '--label', 'y', '--epsilon', '0.5', '--delta', '1e-6', '--clip', '1', '--quiet'];
+  const begin = [
+    'learn',
+    '--label',
+    'y',
+    '--epsilon',
+    '0.5',
+    '--delta',
+    '1e-6',
+    '--clip',
+    '1',
+    '--quiet',
+  ];
   const space = ['--no-intercept', '--domain', 'whole-space', '--regularisation', '0.005'];
   const ways = [
     ['--batch', '40', '--steps', '6'],
@@ -804,14 +956,20 @@ test('budget: an error that may depend on noisy weights stays charged, in every 
   for (const scale of [1.797693e308, 1e308, 1e300, 1e160]) {
     writeFileSync(table, probe(scale));
     for (const way of ways) {
-      for (const [more, given] of [[[table], {}], [[], { input: probe(scale) }]]) {
+      for (const [more, given] of [
+        [[table], {}],
+        [[], { input: probe(scale) }],
+      ]) {
         const path = freshPath();
         const limit = ['--budget-epsilon', '0.5', '--budget-delta', '1e-6'];
         const run = [...begin, ...space, ...way, '--budget', path, ...limit, ...more];
         const { code, stderr } = await dpFtrl(run, given);
         if (code !== 0) {
           ++numFailed;
-          assert.match(stderr, /prediction must be finite; --budget \S+ stays charged, as what fails after the first noise may depend on it$/m);
+          assert.match(
+            stderr,
+            /prediction must be finite; --budget \S+ stays charged, as what fails after the first noise may depend on it$/m,
+          );
         }
         assert.equal(read(path).releases.length, 1, `${way} ${scale}: ${stderr}`);
         // The same question is not answered a second time.
@@ -837,7 +995,11 @@ test('budget: a failure that may depend on the noise is charged', async () => {
   const output = join(folder, 'gone', 'out.csv');
   mkdirSync(join(folder, 'gone'));
   const args = release(path, 0.2, [...limit, '--steps', '2', '--output', output]);
-  const { child, ended } = await runningOn('who,x\n', args, staysIn(join(folder, 'gone'), '.out.csv.'));
+  const { child, ended } = await runningOn(
+    'who,x\n',
+    args,
+    staysIn(join(folder, 'gone'), '.out.csv.'),
+  );
   rmSync(join(folder, 'gone'), { recursive: true });
   child.stdin.end('a,1\n');
   const { code, stderr } = await ended;
@@ -858,7 +1020,10 @@ test('budget: a table appears whole, with the usual permissions, and is charged 
   child.stdin.end('b,1\n');
   assert.equal((await ended).code, 0);
   assert.equal(statSync(output).mode & 0o777, 0o666 & ~process.umask(), 'all may read the whole');
-  assert.deepEqual(read(path).releases.map(({ epsilon }) => epsilon), [0.2]);
+  assert.deepEqual(
+    read(path).releases.map(({ epsilon }) => epsilon),
+    [0.2],
+  );
 });
 
 /** Runs the command where no file may exceed some blocks of 512 or 1024 bytes. */
@@ -879,7 +1044,10 @@ test('budget: where a file cannot be written, one sentence names it and says why
   const path = freshPath();
   const full = await limitedTo(0, release(path, 0.2, [...limit, '--steps', '4', '--quiet']), input);
   assert.equal(full.code, 1, full.stderr);
-  assert.match(full.stderr, /^dp-ftrl release: --budget \S+ could not be written: the file would be too large$/m);
+  assert.match(
+    full.stderr,
+    /^dp-ftrl release: --budget \S+ could not be written: the file would be too large$/m,
+  );
   assert.equal(full.stdout, '');
   assert.ok(!existsSync(path));
   // The table is in place when the figure does not fit.
@@ -887,7 +1055,10 @@ test('budget: where a file cannot be written, one sentence names it and says why
   const args = release(path, 0.2, [...limit, '--output', output, '--plot', plot, '--quiet']);
   const { code, stderr } = await limitedTo(4, args, input);
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /--plot \S+: the file would be too large; the table is complete and released$/m);
+  assert.match(
+    stderr,
+    /--plot \S+: the file would be too large; the table is complete and released$/m,
+  );
   assert.doesNotMatch(stderr, /incomplete/);
   assert.match(readFileSync(output, 'utf8'), /^step,x,std\n1,/);
   assert.ok(!existsSync(plot));
@@ -895,9 +1066,26 @@ test('budget: where a file cannot be written, one sentence names it and says why
 });
 
 test('budget: messages about a new file name the options that were given', async () => {
-  const tiny = ['--budget-epsilon', '1e-200', '--budget-delta', '1e-200', '--budget-account', 'rho'];
+  const tiny = [
+    '--budget-epsilon',
+    '1e-200',
+    '--budget-delta',
+    '1e-200',
+    '--budget-account',
+    'rho',
+  ];
   const path = freshPath();
-  await fails(release(path, 0.1, tiny), 2, /: --budget-epsilon must be large enough for a positive rho, got 1e-200$/, { input });
-  await fails(release(path, '1e200', limit), 2, /this release would spend .*, beyond the limit \(1, 0.000001\)/, { input });
+  await fails(
+    release(path, 0.1, tiny),
+    2,
+    /: --budget-epsilon must be large enough for a positive rho, got 1e-200$/,
+    { input },
+  );
+  await fails(
+    release(path, '1e200', limit),
+    2,
+    /this release would spend .*, beyond the limit \(1, 0.000001\)/,
+    { input },
+  );
   assert.ok(!existsSync(path));
 });

@@ -108,7 +108,10 @@ test('compare: the table fits a terminal, has the best first and lists what was 
     const { code, stdout } = await dpFtrl(['compare', '--steps', String(steps)]);
     assert.equal(code, 0);
     const lines = stdout.split('\n');
-    assert.ok(lines.every((line) => line.length <= 100), stdout);
+    assert.ok(
+      lines.every((line) => line.length <= 100),
+      stdout,
+    );
     const { mechanisms, leftOut, lowerBound, boundMethod } = dp.compare({ numSteps: steps });
     const ranks = lines.flatMap((line) => line.match(/^ *(\d+) {2}([\w-]+)/) ?? []);
     mechanisms.forEach((row, i) => {
@@ -241,14 +244,19 @@ test('misuse: bad parameters, participations and workloads are refused', async (
     [[...error, '--neighbours', 'both'], /--neighbours must be one of zero-out, replace-one/],
     [[...error, '--workload', 'momentum'], /--workload momentum: there is no file momentum/],
     [[...error, '--workload', `${square},momentum=.5`], /m.csv is a matrix; momentum goes with/],
-    [[...error, '--workload', 'momentum='], /--workload must be prefix, window=W, mom.*, got "momentum="/],
+    [
+      [...error, '--workload', 'momentum='],
+      /--workload must be prefix, window=W, mom.*, got "momentum="/,
+    ],
     [[...error, '--workload', 'momentum=0.5,window=2'], /--workload must be .*, got "momentum=0/],
     [[...error, '--workload', 'momentum=1'], /momentum must be at least 0 and below 1, got 1/],
     [[...error, '--workload', 'decay=0.5'], /--workload must be .*, got "decay=0.5"/],
     [[...error, '--workload', 'window=1.5'], /--workload must be .*, got "window=1.5"/],
     [[...error, '--workload', 'window=0'], /: --workload window must be between 1 and .*, got 0/],
-    [['error', '--steps', '2000000000', '--mechanism', 'haar', '--workload', 'momentum=0.9'],
-      /: haar: --steps must be at most 2048 for errors, 16777216 for noise, got 2000000000/],
+    [
+      ['error', '--steps', '2000000000', '--mechanism', 'haar', '--workload', 'momentum=0.9'],
+      /: haar: --steps must be at most 2048 for errors, 16777216 for noise, got 2000000000/,
+    ],
     [[...error, '--workload', '-'], /--workload must be .*, got "-"/],
     [[...error, '--workload', folder], /--workload .* is a folder/],
     [[...error, ...path('a.csv', '')], /a\.csv has 0 rows and 0 columns, but --steps is 4/],
@@ -260,7 +268,10 @@ test('misuse: bad parameters, participations and workloads are refused', async (
     [[...error, ...path('g.csv', '1,\n1,1\n')], /line 1, cell 2 is missing/],
     [[...error, ...path('h.csv', '1\n\n1\n1\n1\n')], /h\.csv: line 2 is blank/],
     [[...error, ...path('i.csv', '1\n"1\n')], /i\.csv: line 2: a quoted cell is not closed/],
-    [[...error, ...path('j.csv', '1\n1\n0\n1\n')], /rates\[2\] must be different from 0 \(.* no inverse\), got 0/],
+    [
+      [...error, ...path('j.csv', '1\n1\n0\n1\n')],
+      /rates\[2\] must be different from 0 \(.* no inverse\), got 0/,
+    ],
     [
       [...error, ...path('k.csv', '1,0,0,7\n1,1,0,0\n1,1,1,0\n1,1,1,1\n')],
       /matrix\(0, 3\) must be 0, above the diagonal, got 7/,
@@ -273,8 +284,14 @@ test('misuse: bad parameters, participations and workloads are refused', async (
     [['compare', '--steps', '4', 'x.csv'], /compare reads no file, got x.csv/],
     [['compare', '--steps', '4', '--objective', 'both'], /--objective must be one of max, mean/],
     [['compare', '--steps', '4', '--mechanism', 'tree'], /unknown option "--mechanism"/],
-    [['release', ...privacy, '--workload', 'momentum=x'], /--workload must be prefix, .*, got "momentum=x"/],
-    [['release', ...privacy, '--epochs', '2', '--steps', '3'], /epochs must be a divisor of --steps/],
+    [
+      ['release', ...privacy, '--workload', 'momentum=x'],
+      /--workload must be prefix, .*, got "momentum=x"/,
+    ],
+    [
+      ['release', ...privacy, '--epochs', '2', '--steps', '3'],
+      /epochs must be a divisor of --steps/,
+    ],
   ];
   for (const [args, message] of some(cases, 3)) {
     const { stdout } = await fails(args, 2, message, { input: 'x\n1\n' });

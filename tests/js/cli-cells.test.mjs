@@ -17,7 +17,16 @@ const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cells-'));
 const dp = await (await importEntry('dp-ftrl')).load();
 const target = ['--epsilon', '1', '--delta', '1e-6'];
 const seen = [...target, '--seed', '4', '--quiet'];
-const days = ['--time-column', 't', '--bucket', 'day', '--from', '2026-01-01', '--to', '2026-01-03'];
+const days = [
+  '--time-column',
+  't',
+  '--bucket',
+  'day',
+  '--from',
+  '2026-01-01',
+  '--to',
+  '2026-01-03',
+];
 const persons = ['--user-column', 'u', '--max-contributions', '2'];
 const choose = ['--epsilon', '1', '--seed', '4', '--quiet'];
 const model = join(folder, 'model.json');
@@ -43,22 +52,87 @@ const tableOf = (row, column, cell) => {
 
 /** Columns in which a cell may be missing: numbers, categories, and others that are never 0. */
 const COMMANDS = [
-  { args: ['release', ...seen, '--clip', '5', '--column', 'a', '--column', 'b', ...days], numbers: ['a', 'b'], never: ['t'] },
-  { args: ['release', ...seen, '--clip', '5', '--column', 'a', ...days, ...persons], numbers: ['a'], never: ['t', 'u'] },
-  { args: ['count', ...seen, ...days], never: ['t'] },
-  { args: ['count', ...seen, ...days, ...persons, '--by', 'c', '--domain', '0,1,2'], categories: ['c'], never: ['t', 'u'] },
-  { args: ['moments', ...seen, '--column', 'a', '--range', 'a=-1:4', ...days], numbers: ['a'], never: ['t'] },
-  { args: ['moments', ...seen, '--column', 'a', '--range', 'a=-1:4', ...days, ...persons], numbers: ['a'], never: ['t', 'u'] },
-  { args: ['histogram', ...seen, '--by', 'c', '--domain', '0:2', ...days], categories: ['c'], never: ['t'] },
-  { args: ['queries', '--workload', 'identity', '--column', 'c', '--domain', '0:2', ...seen], categories: ['c'], never: [] },
   {
-    args: ['queries', '--workload', 'identity', '--column', 'c', '--domain', '0:2', '--column', 'a', '--domain', '0:4', ...seen, ...persons],
+    args: ['release', ...seen, '--clip', '5', '--column', 'a', '--column', 'b', ...days],
+    numbers: ['a', 'b'],
+    never: ['t'],
+  },
+  {
+    args: ['release', ...seen, '--clip', '5', '--column', 'a', ...days, ...persons],
+    numbers: ['a'],
+    never: ['t', 'u'],
+  },
+  { args: ['count', ...seen, ...days], never: ['t'] },
+  {
+    args: ['count', ...seen, ...days, ...persons, '--by', 'c', '--domain', '0,1,2'],
+    categories: ['c'],
+    never: ['t', 'u'],
+  },
+  {
+    args: ['moments', ...seen, '--column', 'a', '--range', 'a=-1:4', ...days],
+    numbers: ['a'],
+    never: ['t'],
+  },
+  {
+    args: ['moments', ...seen, '--column', 'a', '--range', 'a=-1:4', ...days, ...persons],
+    numbers: ['a'],
+    never: ['t', 'u'],
+  },
+  {
+    args: ['histogram', ...seen, '--by', 'c', '--domain', '0:2', ...days],
+    categories: ['c'],
+    never: ['t'],
+  },
+  {
+    args: ['queries', '--workload', 'identity', '--column', 'c', '--domain', '0:2', ...seen],
+    categories: ['c'],
+    never: [],
+  },
+  {
+    args: [
+      'queries',
+      '--workload',
+      'identity',
+      '--column',
+      'c',
+      '--domain',
+      '0:2',
+      '--column',
+      'a',
+      '--domain',
+      '0:4',
+      ...seen,
+      ...persons,
+    ],
     categories: ['c', 'a'],
     never: ['u'],
   },
-  { args: ['choose', '--winner', '--column', 'c', '--domain', '0:2', ...choose], categories: ['c'], never: [] },
-  { args: ['choose', '--quantile', '1/2', '--column', 'c', '--domain', '0,1,2', ...choose, ...persons], categories: ['c'], never: ['u'] },
-  { args: ['predict', '--model', model, '--quiet'], numbers: ['a', 'b'], never: [], numbered: true },
+  {
+    args: ['choose', '--winner', '--column', 'c', '--domain', '0:2', ...choose],
+    categories: ['c'],
+    never: [],
+  },
+  {
+    args: [
+      'choose',
+      '--quantile',
+      '1/2',
+      '--column',
+      'c',
+      '--domain',
+      '0,1,2',
+      ...choose,
+      ...persons,
+    ],
+    categories: ['c'],
+    never: ['u'],
+  },
+  {
+    args: ['predict', '--model', model, '--quiet'],
+    numbers: ['a', 'b'],
+    never: [],
+    numbered: true,
+  },
 ];
 
 async function printed(args, input) {
@@ -74,10 +148,35 @@ async function refused(args, message, input) {
   assert.match(stderr, message);
 }
 
-await printed(['learn', '--label', 'y', '--column', 'a', '--column', 'b', ...seen, '--range', '*=-4:4', '--model', model], tableOf(-1));
+await printed(
+  [
+    'learn',
+    '--label',
+    'y',
+    '--column',
+    'a',
+    '--column',
+    'b',
+    ...seen,
+    '--range',
+    '*=-4:4',
+    '--model',
+    model,
+  ],
+  tableOf(-1),
+);
 
 /** Texts of missing cells, and the list that makes them missing. */
-const TOKENS = [['', undefined], [' ', undefined], ['NA', 'NA'], ['NaN', 'NA,NaN,null,-'], ['null', 'null'], ['-', '-, NA'], [' N/A ', 'N/A'], ['?', '?']];
+const TOKENS = [
+  ['', undefined],
+  [' ', undefined],
+  ['NA', 'NA'],
+  ['NaN', 'NA,NaN,null,-'],
+  ['null', 'null'],
+  ['-', '-, NA'],
+  [' N/A ', 'N/A'],
+  ['?', '?'],
+];
 
 for (const { args, numbers = [], categories = [], never, numbered } of COMMANDS) {
   const name = args.filter((arg) => !seen.includes(arg) && arg !== model).join(' ');
@@ -92,21 +191,41 @@ for (const { args, numbers = [], categories = [], never, numbered } of COMMANDS)
         // Predictions keep the numbers of the rows.
         const rest = await printed(args, tableOf(row, column, null));
         if (!numbered) assert.equal(skipped, rest, `${column}=${cell}`);
-        else assert.deepEqual(skipped.trim().split('\n'), whole.trim().split('\n').toSpliced(row + 1, 1));
+        else
+          assert.deepEqual(
+            skipped.trim().split('\n'),
+            whole
+              .trim()
+              .split('\n')
+              .toSpliced(row + 1, 1),
+          );
         const place = `row ${row + 1} \\(line ${row + 2}\\), column "${column}"`;
         if (never.includes(column)) {
-          const what = cell.trim() === '' ? 'is empty; --missing skip leaves out such rows' : 'is missing';
-          await refused([...args, '--missing', 'zero', ...list], new RegExp(`${place} ${what}`), input);
+          const what =
+            cell.trim() === '' ? 'is empty; --missing skip leaves out such rows' : 'is missing';
+          await refused(
+            [...args, '--missing', 'zero', ...list],
+            new RegExp(`${place} ${what}`),
+            input,
+          );
         } else {
           const zero = await printed([...args, '--missing', 'zero', ...list], input);
           assert.equal(zero, await printed(args, tableOf(row, column, '0')), `${column}=${cell}`);
         }
         // Without the options the row is refused, and the message names the options that help.
         if (cell.trim() === '') {
-          await refused(args, new RegExp(`${place} is empty; --missing skip leaves out such rows`), input);
+          await refused(
+            args,
+            new RegExp(`${place} is empty; --missing skip leaves out such rows`),
+            input,
+          );
         } else if (!never.includes(column)) {
-          const suggested = ['NA', 'NaN', 'null', '-'].includes(cell.trim()) ? 'NA,NaN,null,-' : 'N/A,';
-          const message = new RegExp(`${place} (is not a number|is outside --domain).*--missing skip --na ${suggested}`);
+          const suggested = ['NA', 'NaN', 'null', '-'].includes(cell.trim())
+            ? 'NA,NaN,null,-'
+            : 'N/A,';
+          const message = new RegExp(
+            `${place} (is not a number|is outside --domain).*--missing skip --na ${suggested}`,
+          );
           await refused(args, message, input);
         }
       }
@@ -133,38 +252,57 @@ test('missing: with rows as steps a skipped row takes its step, in sums and in s
   const means = parse(await printed(moments, input), { columns: true, cast: true });
   assert.deepEqual(
     means.map((row) => [row.count, row.a_mean]),
-    wanted({ statistic: 'moments', ranges: [[0, 4]] }, [[1], null, [2], null, [3]], ({ count, mean }) => [count.value, mean[0].value]),
+    wanted(
+      { statistic: 'moments', ranges: [[0, 4]] },
+      [[1], null, [2], null, [3]],
+      ({ count, mean }) => [count.value, mean[0].value],
+    ),
   );
   const histogram = ['histogram', ...seen, '--by', 'c', '--domain', '0:2', ...skip];
   const counts = parse(await printed(histogram, input), { columns: true, cast: true });
   const categories = ['0', '1', '2'];
   assert.deepEqual(
     Array.from({ length: 5 }, (_, t) => counts.slice(3 * t, 3 * t + 3).map((row) => row.count)),
-    wanted({ statistic: 'histogram', categories }, [['0'], ['1'], null, null, ['2']], ({ count }) => count.map((it) => it.value)),
+    wanted({ statistic: 'histogram', categories }, [['0'], ['1'], null, null, ['2']], ({ count }) =>
+      count.map((it) => it.value),
+    ),
   );
   for (const args of [moments, histogram]) {
     const state = join(folder, `${args[0]}.state`);
     const runs = [...args, '--steps', '5', '--state', state];
-    const parts = [[rows[0], ...rows.slice(1, 3)], [rows[0], ...rows.slice(3)]];
+    const parts = [
+      [rows[0], ...rows.slice(1, 3)],
+      [rows[0], ...rows.slice(3)],
+    ];
     const first = await printed(runs, `${parts[0].join('\n')}\n`);
     const second = await printed(runs, `${parts[1].join('\n')}\n`);
-    assert.equal(first + second.slice(second.indexOf('\n') + 1), await printed(args, input), args[0]);
+    assert.equal(
+      first + second.slice(second.indexOf('\n') + 1),
+      await printed(args, input),
+      args[0],
+    );
   }
   const release = ['release', ...seen, '--clip', '9', '--column', 'a', ...skip];
   const state = join(folder, 'release.state');
   const all = await printed(release, input);
   assert.equal(await printed([...release, '--steps', '5', '--state', state], input), all);
   assert.equal(all, await printed(release, 'a\n1\n0\n2\n0\n3\n'));
-  const { stderr } = await dpFtrl([...release.filter((arg) => arg !== '--quiet'), '--show-nonprivate'], { input });
+  const { stderr } = await dpFtrl(
+    [...release.filter((arg) => arg !== '--quiet'), '--show-nonprivate'],
+    { input },
+  );
   assert.match(stderr, /2 rows with a missing cell added nothing: NOT private/);
 });
 
 test('missing: the guarantee says what a skipped row and a zero are, and that the row is protected', async () => {
   const said = async (args, input = tableOf(-1)) => (await dpFtrl(args, { input })).stderr;
   const skip = ['--missing', 'skip', '--na', 'NA,-'];
-  const adds = /, a row with a missing cell \(empty or "NA" or "-"\) is protected, too, and adds nothing;/;
+  const adds =
+    /, a row with a missing cell \(empty or "NA" or "-"\) is protected, too, and adds nothing;/;
   for (const { args } of COMMANDS.filter((it) => it.args[0] !== 'predict')) {
-    const open = args.filter((arg, i) => arg !== '--quiet' && arg !== '--seed' && args[i - 1] !== '--seed');
+    const open = args.filter(
+      (arg, i) => arg !== '--quiet' && arg !== '--seed' && args[i - 1] !== '--seed',
+    );
     assert.match(await said([...open, ...skip]), adds, args.join(' '));
     assert.doesNotMatch(await said(open), /missing cell/);
     if (!/^(release|moments)$/.test(args[0])) continue;
@@ -177,15 +315,32 @@ test('missing: the guarantee says what a skipped row and a zero are, and that th
 test('missing: --na needs a policy and texts, and skipping needs neighbours that hide how many rows count', async () => {
   const input = tableOf(-1);
   for (const { args } of COMMANDS) {
-    await fails([...args, '--na', 'NA'], 2, /--na says which cells are missing: it needs --missing skip or --missing zero/, { input });
+    await fails(
+      [...args, '--na', 'NA'],
+      2,
+      /--na says which cells are missing: it needs --missing skip or --missing zero/,
+      { input },
+    );
     const texts = /--na must be texts separated by commas, such as NA,NaN,null,-, got "NA,"/;
     await fails([...args, '--missing', 'skip', '--na', 'NA,'], 2, texts, { input });
-    await fails([...args, '--missing', 'leave'], 2, /--missing must be one of refuse, zero, skip, got "leave"/, { input });
+    await fails(
+      [...args, '--missing', 'leave'],
+      2,
+      /--missing must be one of refuse, zero, skip, got "leave"/,
+      { input },
+    );
   }
-  for (const { args } of COMMANDS.filter((it) => /^(moments|histogram|queries|choose)$/.test(it.args[0]))) {
+  for (const { args } of COMMANDS.filter((it) =>
+    /^(moments|histogram|queries|choose)$/.test(it.args[0]),
+  )) {
     if (args.includes('--user-column')) continue;
     const public_ = [...args, '--neighbours', 'replace-one', '--missing', 'skip'];
-    await fails(public_, 2, /--missing skip needs zero-out neighbours: how many rows count is secret/, { input });
+    await fails(
+      public_,
+      2,
+      /--missing skip needs zero-out neighbours: how many rows count is secret/,
+      { input },
+    );
   }
 });
 
@@ -202,13 +357,24 @@ test('missing: with --other a missing category is one of the rest, unless its ro
       assert.equal(await printed(args, rows(cell)), other);
       const skipped = await printed([...args, '--missing', 'skip', '--na', 'NA'], rows(cell));
       assert.equal(skipped, await printed(args, rows('0').replace('0,2026-01-01\n', '')));
-      assert.equal(await printed([...args, '--missing', 'zero', '--na', 'NA'], rows(cell)), await printed(args, rows('0')));
+      assert.equal(
+        await printed([...args, '--missing', 'zero', '--na', 'NA'], rows(cell)),
+        await printed(args, rows('0')),
+      );
     }
   }
 });
 
 test('whole numbers: 1.0, 01, +1 and 1e0 are the value 1 of a domain, and texts are compared as texts', async () => {
-  const spellings = (value) => [`${value}`, `${value}.0`, `0${value}`, `+${value}`, `${value}e0`, ` ${value} `, `${value}0e-1`];
+  const spellings = (value) => [
+    `${value}`,
+    `${value}.0`,
+    `0${value}`,
+    `+${value}`,
+    `${value}e0`,
+    ` ${value} `,
+    `${value}0e-1`,
+  ];
   for (const domain of ['0:2', '-1:12', '0,1,2', '2,1.0,+0', '00,1,2']) {
     for (const args of [
       ['queries', '--workload', 'identity', '--column', 'c', '--domain', domain, ...seen],
@@ -219,18 +385,47 @@ test('whole numbers: 1.0, 01, +1 and 1e0 are the value 1 of a domain, and texts 
       const table = (cells) => `c,t\n${cells.map((cell) => `${cell},2026-01-01\n`).join('')}`;
       const plain = [0, 1, 2].flatMap((value) => spellings(value).map(() => value));
       const written = [0, 1, 2].flatMap(spellings);
-      assert.equal(await printed(args, table(written)), await printed(args, table(plain)), args.join(' '));
+      assert.equal(
+        await printed(args, table(written)),
+        await printed(args, table(plain)),
+        args.join(' '),
+      );
       const outside = /row 1 \(line 2\), column "c" is outside --domain/;
-      for (const cell of ['1.5', '1.0000000000000000001', '0x1', '1,5', 'one', '13', '1e15', '- 1']) {
+      for (const cell of [
+        '1.5',
+        '1.0000000000000000001',
+        '0x1',
+        '1,5',
+        'one',
+        '13',
+        '1e15',
+        '- 1',
+      ]) {
         await fails(args, 2, outside, { input: table([`"${cell}"`]) });
       }
     }
   }
   // Names that are not whole numbers, and two spellings of one, are texts.
   const counts = async (domain, ...cells) => {
-    const args = ['queries', '--workload', 'identity', '--column', 'c', '--domain', domain, '--other', '--consistent'];
+    const args = [
+      'queries',
+      '--workload',
+      'identity',
+      '--column',
+      'c',
+      '--domain',
+      domain,
+      '--other',
+      '--consistent',
+    ];
     const input = `c\n${cells.flatMap((cell) => Array(1000).fill(cell)).join('\n')}\n`;
-    const rows = parse(await printed([...args, '--epsilon', '100', '--delta', '1e-6', '--seed', '4', '--quiet'], input), { columns: true });
+    const rows = parse(
+      await printed(
+        [...args, '--epsilon', '100', '--delta', '1e-6', '--seed', '4', '--quiet'],
+        input,
+      ),
+      { columns: true },
+    );
     return rows.map(({ answer }) => Math.round(answer / 1000));
   };
   assert.deepEqual(await counts('01,1,x', '01', '1', '1', '1.0', 'x'), [1, 2, 1, 1]);
@@ -248,7 +443,10 @@ test('headers: a column without a name is left out with a notice, and never summ
     ['"",year,volume\n0,1871,1120\n1,1872,1160\n', 'has no name for column 1, which is left out'],
     [' \t,year,volume\nx,1871,1120\ny,1872,1160\n', 'has no name for column 1, which is left out'],
     ['year,volume,\n1871,1120,\n1872,1160,\n', 'has no name for column 3, which is left out'],
-    [',year,,volume,\n0,1871,a,1120,\n1,1872,b,1160,\n', 'has no names for columns 1, 3 and 5, which are left out'],
+    [
+      ',year,,volume,\n0,1871,a,1120,\n1,1872,b,1160,\n',
+      'has no names for columns 1, 3 and 5, which are left out',
+    ],
   ]) {
     assert.equal(await printed(quiet, input), await printed(quiet, named));
     assert.equal((await dpFtrl(quiet, { input })).stderr.match(/left out/), null);
@@ -262,9 +460,13 @@ test('headers: a column without a name is left out with a notice, and never summ
     const one = await dpFtrl([...release, '--column', 'volume'], { input });
     assert.doesNotMatch(one.stderr, /left out/);
   }
-  const lines = await dpFtrl([...release, '--format', 'jsonl'], { input: '{"":0,"year":1871,"volume":1120}\n{"":1,"year":1872,"volume":1160}\n' });
+  const lines = await dpFtrl([...release, '--format', 'jsonl'], {
+    input: '{"":0,"year":1871,"volume":1120}\n{"":1,"year":1872,"volume":1160}\n',
+  });
   assert.match(lines.stderr, notice('has no name for column 1, which is left out'));
-  await fails(quiet, 2, /the cells of the first row are empty; they must name the columns/, { input: ',,\n1,2,3\n' });
+  await fails(quiet, 2, /the cells of the first row are empty; they must name the columns/, {
+    input: ',,\n1,2,3\n',
+  });
   await fails([...quiet, '--column', ''], 2, /unknown column ""/, { input: ',a\n1,2\n' });
 });
 
@@ -272,10 +474,25 @@ test('headers: two columns with one name are refused by number where one of them
   const release = ['release', ...seen, '--clip', '5'];
   const input = 'a,b,c,a,c\n1,2,3,4,5\n';
   await fails(release, 2, /the header has more than one column "a": cells 1 and 4/, { input });
-  await fails([...release, '--column', 'c'], 2, /the header has more than one column "c": cells 3 and 5/, { input });
+  await fails(
+    [...release, '--column', 'c'],
+    2,
+    /the header has more than one column "c": cells 3 and 5/,
+    { input },
+  );
   assert.match(await printed([...release, '--column', 'b'], input), /^step,b,std/);
-  await fails([...release, '--column', 'b', ...persons.with(1, 'a')], 2, /more than one column "a": cells 1 and 4/, { input });
-  await fails(['count', ...seen, '--time-column', 'a', '--bucket', 'day'], 2, /more than one column "a"/, { input });
+  await fails(
+    [...release, '--column', 'b', ...persons.with(1, 'a')],
+    2,
+    /more than one column "a": cells 1 and 4/,
+    { input },
+  );
+  await fails(
+    ['count', ...seen, '--time-column', 'a', '--bucket', 'day'],
+    2,
+    /more than one column "a"/,
+    { input },
+  );
 });
 
 const utf16 = (text, swap) => {
@@ -284,7 +501,10 @@ const utf16 = (text, swap) => {
 };
 /** Files that are no table in UTF-8, by their first bytes. */
 const FILES = [
-  [Buffer.concat([Buffer.from([0xff, 0xfe]), utf16('a\n1\n')]), /is text in UTF-16: save it as UTF-8/],
+  [
+    Buffer.concat([Buffer.from([0xff, 0xfe]), utf16('a\n1\n')]),
+    /is text in UTF-16: save it as UTF-8/,
+  ],
   [Buffer.concat([Buffer.from([0xfe, 0xff]), utf16('a\n1\n', true)]), /is text in UTF-16/],
   [utf16('a\n1\n'), /is text in UTF-16/],
   [utf16('a\n1\n', true), /is text in UTF-16/],
@@ -293,15 +513,27 @@ const FILES = [
   [Buffer.from('BZh91AY'), /is compressed by bzip2/],
   [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), /is compressed by xz/],
   [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 4]), /is compressed by zstd/],
-  [Buffer.from('PK\x03\x04\x14\0'), /is an Excel workbook \(xlsx\) or another zip archive: save its sheet as CSV/],
-  [Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), /is an Excel workbook \(xls\): save its sheet as CSV/],
+  [
+    Buffer.from('PK\x03\x04\x14\0'),
+    /is an Excel workbook \(xlsx\) or another zip archive: save its sheet as CSV/,
+  ],
+  [
+    Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]),
+    /is an Excel workbook \(xls\): save its sheet as CSV/,
+  ],
   [Buffer.from('PAR1\x15\x04'), /is a Parquet file: write it as CSV/],
   [Buffer.from('ARROW1\0\0'), /is an Arrow file/],
   [Buffer.from('SQLite format 3\0'), /is an SQLite database/],
   [Buffer.from('%PDF-1.7\n'), /is a PDF/],
-  [Buffer.from('stra\xdfe\n1\n', 'latin1'), /is not UTF-8 text, but perhaps Latin-1: .* iconv -f WINDOWS-1252 -t UTF-8/],
+  [
+    Buffer.from('stra\xdfe\n1\n', 'latin1'),
+    /is not UTF-8 text, but perhaps Latin-1: .* iconv -f WINDOWS-1252 -t UTF-8/,
+  ],
   [Buffer.from('a\n1\n2\n\xe4\n', 'latin1'), /is not UTF-8 text, but perhaps Latin-1/],
-  [Buffer.from('[{"a":1},{"a":2}]\n'), /is a JSON array: write one object per line, as by jq -c "\.\[\]"/],
+  [
+    Buffer.from('[{"a":1},{"a":2}]\n'),
+    /is a JSON array: write one object per line, as by jq -c "\.\[\]"/,
+  ],
   [Buffer.from('\ufeff[\n  {\n "a":1}]\n'), /is a JSON array/],
   [Buffer.from('{"a":1}\n{"a":2}\n'), /is JSON, not CSV: give --format jsonl/],
 ];
@@ -324,15 +556,25 @@ test('files: what is no table in UTF-8 is named by its first bytes, with what to
     writeFileSync(path, bytes);
     await fails(['release', ...seen, '--clip', '5', path], 2, message);
   }
-  await fails(['release', ...seen, '--clip', '5', '--format', 'jsonl'], 2, /is a JSON array/, { input: '[{"a":1}]' });
+  await fails(['release', ...seen, '--clip', '5', '--format', 'jsonl'], 2, /is a JSON array/, {
+    input: '[{"a":1}]',
+  });
   // Tables that only look a little like them.
-  for (const input of ['[a],{b}\n1,2\n', 'PK,BZ\n1,2\n', '\ufeffa,b\n1,2\n']) await printed(['release', ...seen, '--clip', '5', '--column', input.split(/[\ufeff,]/).find(Boolean)], input);
+  for (const input of ['[a],{b}\n1,2\n', 'PK,BZ\n1,2\n', '\ufeffa,b\n1,2\n'])
+    await printed(
+      ['release', ...seen, '--clip', '5', '--column', input.split(/[\ufeff,]/).find(Boolean)],
+      input,
+    );
 });
 
 /** Measurements of birds, in millimetres and grams: all far beyond 1. */
 const BIRDS = Array.from({ length: 300 }, (_, i) => {
   const isHeavy = (i * 7) % 10 < 4;
-  return { bill: 40 + (i % 9) + (isHeavy ? 6 : 0), mass: 3500 + 40 * (i % 11) + (isHeavy ? 1200 : 0), isHeavy };
+  return {
+    bill: 40 + (i % 9) + (isHeavy ? 6 : 0),
+    mass: 3500 + 40 * (i % 11) + (isHeavy ? 1200 : 0),
+    isHeavy,
+  };
 });
 const birds = (labelOf) =>
   `bill,mass,heavy\n${BIRDS.map((bird) => `${bird.bill},${bird.mass},${labelOf(bird.isHeavy)}\n`).join('')}`;
@@ -340,10 +582,33 @@ const learn = ['learn', '--label', 'heavy', '--epsilon', '4', '--delta', '1e-5']
 
 test('labels: yes and no, true and false are 1 and 0 in any case of letters', async () => {
   const numbers = birds(Number);
-  for (const [yes, no] of [['yes', 'no'], ['Yes', 'No'], ['True', 'False'], ['TRUE', 'FALSE'], ['true', 'false'], [' yes ', 'no']]) {
+  for (const [yes, no] of [
+    ['yes', 'no'],
+    ['Yes', 'No'],
+    ['True', 'False'],
+    ['TRUE', 'FALSE'],
+    ['true', 'false'],
+    [' yes ', 'no'],
+  ]) {
     const texts = birds((isHeavy) => (isHeavy ? yes : no));
-    for (const more of [[], ['--loss', 'hinge'], ['--clip', '1'], ['--loss', 'softmax', '--classes', '2']]) {
-      const args = [...learn, '--seed', '2', '--quiet', '--range', 'bill=30:60', '--range', 'mass=2500:6500', '--json', ...more];
+    for (const more of [
+      [],
+      ['--loss', 'hinge'],
+      ['--clip', '1'],
+      ['--loss', 'softmax', '--classes', '2'],
+    ]) {
+      const args = [
+        ...learn,
+        '--seed',
+        '2',
+        '--quiet',
+        '--range',
+        'bill=30:60',
+        '--range',
+        'mass=2500:6500',
+        '--json',
+        ...more,
+      ];
       assert.equal(await printed(args, texts), await printed(args, numbers), `${yes} ${more}`);
     }
   }
@@ -354,25 +619,60 @@ test('labels: other texts, and more than two classes, are refused with what to d
   const place = /row 1 \(line 2\), column "heavy" /;
   const of = (words) => new RegExp(`${place.source}${words}`);
   const names = birds((isHeavy) => (isHeavy ? 'Gentoo' : 'Adelie'));
-  await fails(quiet, 2, of('is not a class: write the two classes as 0 and 1 \\(no and yes.*--loss softmax --classes K$'), { input: names });
-  await fails([...quiet, '--loss', 'softmax', '--classes', '3'], 2, of('is not a class: write the classes as 0 to 2$'), { input: names });
-  await fails([...quiet, '--loss', 'huber'], 2, of('is not a number: classes as labels need --loss logistic, hinge or softmax$'), { input: names });
-  await fails([...quiet, '--loss', 'huber'], 2, of('is not a number'), { input: birds((isHeavy) => (isHeavy ? 'yes' : 'no')) });
-  const many = /row \d+ \(line \d+\): label must be -1, 0 or 1; for more classes give --loss softmax --classes K$/;
+  await fails(
+    quiet,
+    2,
+    of(
+      'is not a class: write the two classes as 0 and 1 \\(no and yes.*--loss softmax --classes K$',
+    ),
+    { input: names },
+  );
+  await fails(
+    [...quiet, '--loss', 'softmax', '--classes', '3'],
+    2,
+    of('is not a class: write the classes as 0 to 2$'),
+    { input: names },
+  );
+  await fails(
+    [...quiet, '--loss', 'huber'],
+    2,
+    of('is not a number: classes as labels need --loss logistic, hinge or softmax$'),
+    { input: names },
+  );
+  await fails([...quiet, '--loss', 'huber'], 2, of('is not a number'), {
+    input: birds((isHeavy) => (isHeavy ? 'yes' : 'no')),
+  });
+  const many =
+    /row \d+ \(line \d+\): label must be -1, 0 or 1; for more classes give --loss softmax --classes K$/;
   await fails(quiet, 2, many, { input: birds((isHeavy) => (isHeavy ? 2 : 0)) });
   // A feature that is no number is no class.
-  await fails(quiet, 2, /column "bill" is not a number; --column NAME picks columns/, { input: birds(Number).replace('\n4', '\nyes') });
+  await fails(quiet, 2, /column "bill" is not a number; --column NAME picks columns/, {
+    input: birds(Number).replace('\n4', '\nyes'),
+  });
   const range = [...learn, '--range', 'heavy=0:1'];
-  await fails(range, 2, /--range is for features, and "heavy" is the label, which is not scaled: --clip C bounds/, { input: birds(Number) });
+  await fails(
+    range,
+    2,
+    /--range is for features, and "heavy" is the label, which is not scaled: --clip C bounds/,
+    { input: birds(Number) },
+  );
   const squared = [...learn, '--loss', 'squared', '--range', '*=0:9000'];
-  await fails(squared, 2, /--loss squared has unbounded slopes: give --clip; --clip C bounds what a label does/, { input: birds(Number) });
+  await fails(
+    squared,
+    2,
+    /--loss squared has unbounded slopes: give --clip; --clip C bounds what a label does/,
+    { input: birds(Number) },
+  );
 });
 
 test('labels: features without a range are named in a warning that survives --quiet', async () => {
   const input = birds(Number);
   const file = join(folder, 'birds.csv');
   writeFileSync(file, input);
-  const warning = (names) => new RegExp(`warning: without --range, numbers beyond \\[-1, 1\\] count as -1 or 1 in ${names}: the model may be no better than a constant; give each --range`);
+  const warning = (names) =>
+    new RegExp(
+      `warning: without --range, numbers beyond \\[-1, 1\\] count as -1 or 1 in ${names}: the model may be no better than a constant; give each --range`,
+    );
   for (const from of [[file], ['--batch', '10'], ['--no-precondition', file]]) {
     for (const [ranges, names] of [
       [[], '"bill", "mass"'],
@@ -380,7 +680,9 @@ test('labels: features without a range are named in a warning that survives --qu
       [['--range', '*=0:9000'], undefined],
     ]) {
       for (const quiet of [[], ['--quiet']]) {
-        const { code, stdout, stderr } = await dpFtrl([...learn, ...ranges, ...quiet, ...from], { input });
+        const { code, stdout, stderr } = await dpFtrl([...learn, ...ranges, ...quiet, ...from], {
+          input,
+        });
         assert.equal(code, 0, stderr);
         if (names) assert.match(stderr, warning(names));
         else assert.doesNotMatch(stderr, /without --range/);
@@ -389,7 +691,22 @@ test('labels: features without a range are named in a warning that survives --qu
     }
   }
   // With ranges the model is far better than a constant, and without them no better: 60 % are light.
-  const accuracy = async (...more) => JSON.parse((await dpFtrl([...learn, '--test', file, '--show-nonprivate', '--seed', '2', '--json', ...more, file])).stdout).test.accuracy;
+  const accuracy = async (...more) =>
+    JSON.parse(
+      (
+        await dpFtrl([
+          ...learn,
+          '--test',
+          file,
+          '--show-nonprivate',
+          '--seed',
+          '2',
+          '--json',
+          ...more,
+          file,
+        ])
+      ).stdout,
+    ).test.accuracy;
   assert.ok((await accuracy('--range', 'bill=30:60', '--range', 'mass=2500:6500')) > 0.9);
   assert.ok((await accuracy()) <= 0.6);
 });

@@ -36,7 +36,11 @@ test('choose: winners, quantiles and combinations of columns are right, and say 
   const winner = await accepted(['choose', '--winner', ...sizes, ...strong]);
   assert.equal(winner.stdout, 'size\n5\n');
   assert.match(winner.stderr, /500-differentially private: one row is .*; zero-out neighbours/);
-  for (const [quantile, value] of [['1/4', 3], ['0.05', 2], ['1/2', 5]]) {
+  for (const [quantile, value] of [
+    ['1/4', 3],
+    ['0.05', 2],
+    ['1/2', 5],
+  ]) {
     const { stdout } = await accepted(['choose', '--quantile', quantile, ...sizes, ...strong]);
     assert.equal(stdout, `size\n${value}\n`, quantile);
   }
@@ -46,7 +50,10 @@ test('choose: winners, quantiles and combinations of columns are right, and say 
   const wide = ['--column', 'size', '--domain', '0:130000'];
   assert.equal((await accepted(['choose', '--winner', ...wide, ...strong])).stdout, 'size\n5\n');
   const other = ['--column', 'size', '--domain', '1:3', '--other'];
-  assert.equal((await accepted(['choose', '--winner', ...other, ...strong])).stdout, 'size\nother\n');
+  assert.equal(
+    (await accepted(['choose', '--winner', ...other, ...strong])).stdout,
+    'size\nother\n',
+  );
   const seeded = ['--epsilon', '0.01', '--seed', '7', '--json'];
   const first = await accepted(['choose', '--winner', ...sizes, ...seeded]);
   assert.match(first.stderr, /NOT private/);
@@ -69,7 +76,12 @@ test('persons: only the first rows of each person count, and the noise covers th
   assert.match(most.stderr, /one person \(column "who"\) is protected, whose first 2 rows/);
   const seed = ['--seed', '3', '--json'];
   const ask = ['queries', '--workload', 'identity', ...sizes, '--epsilon', '1', ...seed];
-  for (const [delta, k] of [['1e-6', 1], ['1e-6', 3], ['0', 1], ['0', 3]]) {
+  for (const [delta, k] of [
+    ['1e-6', 1],
+    ['1e-6', 3],
+    ['0', 1],
+    ['0', 3],
+  ]) {
     const { stdout } = await accepted([...ask, '--delta', delta, ...persons(k)]);
     const { answers, protects, mu } = JSON.parse(stdout);
     assert.equal(protects, 'one person (column "who")');
@@ -82,7 +94,10 @@ test('persons: only the first rows of each person count, and the noise covers th
     const privacy = { epsilon: 1, delta: Number(delta) };
     const made = dp.queries({ workload: { identity: 6 }, ...privacy, maxContributions: k });
     const { answers: expected } = made.release(histogram, { insecureSeed: 3 });
-    assert.deepEqual(answers.map(({ answer }) => answer), [...expected]);
+    assert.deepEqual(
+      answers.map(({ answer }) => answer),
+      [...expected],
+    );
     const single = dp.queries({ workload: { identity: 6 }, ...privacy });
     close(answers[0].std, k * single.standardErrors[0], 1e-6);
     close(mu, single.mu, 1e-9);
@@ -108,7 +123,10 @@ test('choose: the noise is for the neighbours and the persons that are asked for
   for (const [more, histogram, options] of cases) {
     for (const [choice, choose] of [
       [['--winner'], (how) => dp.winner({ histogram, epsilon: 0.1, ...how })],
-      [['--quantile', '1/2'], (how) => dp.quantile({ histogram, epsilon: 0.1, quantile: [1, 2], ...how })],
+      [
+        ['--quantile', '1/2'],
+        (how) => dp.quantile({ histogram, epsilon: 0.1, quantile: [1, 2], ...how }),
+      ],
     ]) {
       // A seed for which other noise would choose differently.
       const seeds = Array.from({ length: 1000 }, (_, insecureSeed) => insecureSeed);
@@ -139,7 +157,16 @@ test('persons: a choice has the odds of epsilon divided by the number of rows pe
 
 test('budget: pure releases and choices count as the Gaussian DP of their epsilon', async () => {
   const path = join(folder, 'budget.json');
-  const limit = ['--budget', path, '--budget-epsilon', '4', '--budget-delta', '1e-6', '--budget-pure', '0'];
+  const limit = [
+    '--budget',
+    path,
+    '--budget-epsilon',
+    '4',
+    '--budget-delta',
+    '1e-6',
+    '--budget-pure',
+    '0',
+  ];
   const spend = ['--epsilon', '0.3', ...persons(2), ...limit];
   const runs = [
     ['queries', '--workload', 'prefix', ...sizes, '--delta', '0', ...spend],

@@ -25,43 +25,77 @@ async function run(args, table = input) {
 const printed = async (...args) => (await run(...args)).stdout;
 
 test('columns: a warning names columns that share a clip norm and, with ranges, the one that suffers', async () => {
-  const shared = /warning: a, b share --clip 5: a row is scaled down as a whole, and all have the same noise/;
+  const shared =
+    /warning: a, b share --clip 5: a row is scaled down as a whole, and all have the same noise/;
   assert.match((await run([...release, '--clip', '5'])).stderr, shared);
   for (const more of [['--column', 'a'], ['--count'], ranges, ['--quiet']]) {
     const clip = more[0] === '--count' ? [] : ['--clip', '5'];
     assert.doesNotMatch((await run([...release, ...clip, ...more])).stderr, /share --clip/);
   }
   // Names that look like data are not repeated.
-  assert.match((await run([...release, '--clip', '5'], 'x,y@z\n1,2\n')).stderr, /warning: 2 columns share --clip/);
+  assert.match(
+    (await run([...release, '--clip', '5'], 'x,y@z\n1,2\n')).stderr,
+    /warning: 2 columns share --clip/,
+  );
 
   const unequal = /warning: "a" \(up to 3\) gets the noise of "b" \(up to 30\): a separate run/;
   const wide = ['--range', 'a=0:3', '--range', 'b=-30:0'];
   assert.match((await run([...release, ...wide])).stderr, unequal);
-  assert.doesNotMatch((await run([...release, '--range', 'a=0:3', '--range', 'b=-29:0'])).stderr, /gets the noise of/);
+  assert.doesNotMatch(
+    (await run([...release, '--range', 'a=0:3', '--range', 'b=-29:0'])).stderr,
+    /gets the noise of/,
+  );
 });
 
 test('columns: by default, the clip norm is the largest length within the ranges and clips no row', async () => {
-  const of = async (args, table) => JSON.parse(await printed([...seeded, ...args, '--json'], table)).certificate.clipNorm;
+  const of = async (args, table) =>
+    JSON.parse(await printed([...seeded, ...args, '--json'], table)).certificate.clipNorm;
   assert.equal(await of(ranges), 5);
   assert.equal(await of(['--range', '*=-2:7', '--column', 'b']), 7);
   // A range for a name takes precedence over one for a pattern.
   assert.equal(await of(['--range', '*=0:4', '--range', 'a=0:3']), 5);
-  const pure = ['release', '--pure', '--epsilon', '1', '--seed', '3', '--quiet', ...ranges, '--json'];
+  const pure = [
+    'release',
+    '--pure',
+    '--epsilon',
+    '1',
+    '--seed',
+    '3',
+    '--quiet',
+    ...ranges,
+    '--json',
+  ];
   assert.equal(JSON.parse(await printed(pure)).certificate.clipNorm, 7);
 
   assert.equal(await printed([...seeded, ...ranges]), await printed([...seeded, '--clip', '5']));
-  const cut = /warning: rows within --range may be 5 long; those longer than --clip 4.9 are scaled down/;
+  const cut =
+    /warning: rows within --range may be 5 long; those longer than --clip 4.9 are scaled down/;
   assert.match((await run([...release, ...ranges, '--clip', '4.9'])).stderr, cut);
-  assert.doesNotMatch((await run([...release, ...ranges, '--clip', '5'])).stderr, /are scaled down/);
+  assert.doesNotMatch(
+    (await run([...release, ...ranges, '--clip', '5'])).stderr,
+    /are scaled down/,
+  );
 });
 
 test('columns: numbers outside of a range count as the nearest one inside, each column by itself', async () => {
   const outside = 'a,b\n1e9,-4\n1,20\n-7,\n';
   const inside = 'a,b\n3,-4\n1,2\n0,0\n';
   const more = [...ranges, '--missing', 'zero', '--show-nonprivate'];
-  assert.equal(await printed([...seeded, ...more], outside), await printed([...seeded, ...more], inside));
+  assert.equal(
+    await printed([...seeded, ...more], outside),
+    await printed([...seeded, ...more], inside),
+  );
   // A missing number is 0 even if the range excludes 0.
-  const above = [...seeded, '--range', 'a=2:3', '--range', 'b=0:4', '--missing', 'zero', '--show-nonprivate'];
+  const above = [
+    ...seeded,
+    '--range',
+    'a=2:3',
+    '--range',
+    'b=0:4',
+    '--missing',
+    'zero',
+    '--show-nonprivate',
+  ];
   const truth = (await printed(above, 'a,b\n,4\n')).split('\n')[1].split(',')[3];
   assert.equal(truth, '0');
 });
@@ -70,7 +104,18 @@ test('columns: ranges go with their columns where a later run has these in anoth
   const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-columns-'));
   try {
     const days = ['--time-column', 't', '--bucket', 'day', '--from', '2026-01-01', '--steps', '9'];
-    const wide = ['--range', 'a=0:1e6', '--range', 'b=0:1', '--state', join(folder, 's'), '--epsilon', '1e6', '--delta', '0.5'];
+    const wide = [
+      '--range',
+      'a=0:1e6',
+      '--range',
+      'b=0:1',
+      '--state',
+      join(folder, 's'),
+      '--epsilon',
+      '1e6',
+      '--delta',
+      '0.5',
+    ];
     const args = ['release', ...days, ...wide, '--quiet'];
     await run(args, 't,a,b\n2026-01-01,1e6,1\n');
     const second = await printed(args, 't,b,a\n2026-01-02,5e8,1e6\n2026-01-03,0,0\n');
@@ -92,10 +137,14 @@ test('columns: errors name missing ranges, ranges of unknown columns and invalid
   await says(['--range', '*=-8e307:8e307'], long);
   await says(['--range', '*=-8e307:8e307', '--clip', '1'], long);
   const days = ['--time-column', 't', '--bucket', 'day', '--range', 'rows=0:1'];
-  const none = /--range is for columns that are summed, but here each row counts as 1: leave it out$/;
+  const none =
+    /--range is for columns that are summed, but here each row counts as 1: leave it out$/;
   await fails([...release, ...days], 2, none, { input: 't\n2026-01-01\n' });
   await says(['--range', 'a=3:0'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=3:0"/);
-  await says(['--range', 'a=0:nan'], /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=0:nan"/);
+  await says(
+    ['--range', 'a=0:nan'],
+    /--range must be NAME=LOW:HIGH with LOW < HIGH, got "a=0:nan"/,
+  );
   await says(['--count', ...ranges], /--count sums no column: give it or --range/);
 });
 

@@ -61,7 +61,10 @@ test('completion: bash completes commands, options of each, and names of values'
   assert.deepEqual(await completed('release', '--mechanism', 'hon'), ['honaker', 'honaker-full']);
   assert.deepEqual(await completed('count', '--bucket', 'm'), ['minute', 'month']);
   assert.deepEqual(await completed('count', '--clip'), []);
-  assert.deepEqual(await completed('completion', ''), ['bash', 'zsh', 'fish', '--help', '--version'].sort(byShell));
+  assert.deepEqual(
+    await completed('completion', ''),
+    ['bash', 'zsh', 'fish', '--help', '--version'].sort(byShell),
+  );
   assert.deepEqual(await completed('help', 'co'), ['count', 'compare', 'completion']);
   // Files are completed by the shell.
   assert.deepEqual(await completed('release', '--output', 'x'), []);
@@ -73,12 +76,15 @@ const byShell = (a, b) => Number(!a.startsWith('-')) - Number(!b.startsWith('-')
 test('completion: every option that a help explains is completed', async () => {
   for (const command of await commands()) {
     const { names } = await optionsOf(command);
-    const offered = (await completed(command, '--')).filter((name) => !['--help', '--version'].includes(name));
+    const offered = (await completed(command, '--')).filter(
+      (name) => !['--help', '--version'].includes(name),
+    );
     for (const name of names) assert.ok(offered.includes(name), `${command} ${name}`);
     for (const shell of ['zsh', 'fish']) {
       const script = await scriptFor(shell);
       for (const name of names) {
-        const line = shell === 'zsh' ? `--${name.slice(2)}[` : `from ${command}' -l ${name.slice(2)} `;
+        const line =
+          shell === 'zsh' ? `--${name.slice(2)}[` : `from ${command}' -l ${name.slice(2)} `;
         assert.ok(script.includes(line), `${shell}: ${command} ${name}`);
       }
     }
@@ -117,14 +123,18 @@ test('man page: the package contains the page that package.json names, with ever
   const path = join(installed, man);
   const text = readFileSync(path, 'utf8');
   const sections = text.split(/^\.SS /m).slice(1);
-  assert.deepEqual(sections.map((section) => section.split('\n')[0]), await commands());
+  assert.deepEqual(
+    sections.map((section) => section.split('\n')[0]),
+    await commands(),
+  );
   for (const section of sections) {
     const { names } = await optionsOf(section.split('\n')[0]);
     for (const name of names) assert.ok(section.includes(name.replaceAll('-', '\\-')), name);
   }
   // Lines that begin with a dot are requests of the man page.
   const requests = new Set(text.match(/^\.\S+/gm));
-  for (const request of requests) assert.ok(['.\\"', '.TH', '.SH', '.SS', '.PP', '.TP', '.B', '.nf', '.fi'].includes(request));
+  for (const request of requests)
+    assert.ok(['.\\"', '.TH', '.SH', '.SS', '.PP', '.TP', '.B', '.nf', '.fi'].includes(request));
   if (!(await hasShell('groff'))) return t.diagnostic('groff is not installed');
   const { code, stderr } = await run('groff', ['-man', '-ww', '-z', path], {});
   assert.deepEqual([code, stderr], [0, '']);

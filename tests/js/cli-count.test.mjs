@@ -32,7 +32,10 @@ const csv = (some) =>
 async function counted(args, input) {
   const { code, stdout, stderr } = await dpFtrl(args, { input });
   assert.equal(code, 0, stderr);
-  return parse(stdout, { columns: true, cast: (value) => (value !== '' && !isNaN(value) ? +value : value) });
+  return parse(stdout, {
+    columns: true,
+    cast: (value) => (value !== '' && !isNaN(value) ? +value : value),
+  });
 }
 
 const labelOf = (section) => (labels.includes(section) ? section : 'other');
@@ -51,7 +54,10 @@ test('count: every bucket and category appears once, and counts the rows of its 
     assert.equal(it.count_true, expected);
     assert.equal(it.total_true, (totals[it.section] += expected));
   }
-  assert.equal(Object.values(totals).reduce((a, b) => a + b), rows.length);
+  assert.equal(
+    Object.values(totals).reduce((a, b) => a + b),
+    rows.length,
+  );
 });
 
 test('count: a count is the difference of two totals, exactly', async () => {
@@ -87,7 +93,10 @@ test('count: one row changes one category by 1, from its day on', async () => {
   all.forEach((row, i) => {
     const isOf = row.section === labelOf(section);
     assert.equal(row.count_true - less[i].count_true, Number(isOf && time.startsWith(row.time)));
-    assert.equal(row.total_true - less[i].total_true, Number(isOf && row.time >= time.slice(0, 10)));
+    assert.equal(
+      row.total_true - less[i].total_true,
+      Number(isOf && row.time >= time.slice(0, 10)),
+    );
   });
 });
 
@@ -96,7 +105,9 @@ test('count: a person changes at most K buckets, each by at most 1 in the l2-nor
   const run = (some) => counted([...count, ...range, ...by, ...people, ...seen], csv(some));
   const all = await run(rows);
   const numRows = (who) => rows.filter(({ visitor }) => visitor === who).length;
-  const who = [...new Set(rows.map(({ visitor }) => visitor))].sort((a, b) => numRows(b) - numRows(a))[0];
+  const who = [...new Set(rows.map(({ visitor }) => visitor))].sort(
+    (a, b) => numRows(b) - numRows(a),
+  )[0];
   assert.ok(numRows(who) > 20);
   const less = await run(rows.filter(({ visitor }) => visitor !== who));
   const changes = days.map((day) =>
@@ -106,7 +117,10 @@ test('count: a person changes at most K buckets, each by at most 1 in the l2-nor
   );
   const changed = changes.filter((change) => change > 1e-9);
   assert.equal(changed.length, 3);
-  assert.ok(changed.every((change) => change < 1 + 1e-9), `${changed}`);
+  assert.ok(
+    changed.every((change) => change < 1 + 1e-9),
+    `${changed}`,
+  );
   assert.ok(changed.some((change) => change > 0.99));
 });
 
@@ -117,35 +131,55 @@ test('count: of a person each category counts once in a bucket, scaled down by t
   const expectedOf = (some, day, share) => {
     const sets = new Map();
     for (const { time, section, visitor } of some) {
-      if (time.startsWith(day)) sets.set(visitor, (sets.get(visitor) ?? new Set()).add(labelOf(section)));
+      if (time.startsWith(day))
+        sets.set(visitor, (sets.get(visitor) ?? new Set()).add(labelOf(section)));
     }
     const all = [...sets.values()];
     return labels.map((label) =>
       all.reduce((sum, set) => sum + (set.has(label) ? share(set.size) : 0), 0),
     );
   };
-  const row = (hour, visitor, section, day = '06') =>
-    ({ time: `2026-04-${day}T${String(hour).padStart(2, '0')}:00:00Z`, visitor, section });
+  const row = (hour, visitor, section, day = '06') => ({
+    time: `2026-04-${day}T${String(hour).padStart(2, '0')}:00:00Z`,
+    visitor,
+    section,
+  });
   const few = [row(1, 'a', 'docs'), row(2, 'a', 'shop'), row(3, 'a', 'shop'), row(4, 'b', 'docs')];
   // The same category again the next day, and very many rows of one category.
-  const again = [...few, row(1, 'a', 'shop', '07'), ...Array.from({ length: 30_000 }, () => row(2, 'b', 'blog', '07'))];
+  const again = [
+    ...few,
+    row(1, 'a', 'shop', '07'),
+    ...Array.from({ length: 30_000 }, () => row(2, 'b', 'blog', '07')),
+  ];
   again.push(row(3, 'b', 'docs', '07'), row(4, 'b', 'new', '07'), row(5, 'a', 'shop', '07'));
-  for (const [begin, share] of [[count, (size) => 1 / Math.sqrt(size)], [pure, (size) => 1 / size]]) {
+  for (const [begin, share] of [
+    [count, (size) => 1 / Math.sqrt(size)],
+    [pure, (size) => 1 / size],
+  ]) {
     for (const some of [few, again, rows]) {
       const found = await counted([...begin, ...range, ...by, ...people, '28', ...seen], csv(some));
       for (const day of days) {
         const now = found.filter(({ time }) => time === day).map((it) => it.count_true);
         expectedOf(some, day, share).forEach((wanted, j) => {
-          assert.ok(Math.abs(now[j] - wanted) < 1e-6, `${day} ${labels[j]}: ${now[j]}, not ${wanted}`);
+          assert.ok(
+            Math.abs(now[j] - wanted) < 1e-6,
+            `${day} ${labels[j]}: ${now[j]}, not ${wanted}`,
+          );
         });
       }
     }
   }
   const repeated = await counted([...count, ...range, ...by, ...people, '1', ...seen], csv(few));
-  assert.deepEqual(repeated.slice(0, 2).map((it) => it.count_true.toFixed(4)), ['1.7071', '0.7071']);
+  assert.deepEqual(
+    repeated.slice(0, 2).map((it) => it.count_true.toFixed(4)),
+    ['1.7071', '0.7071'],
+  );
   // Without the true counts, releases are those of each person's distinct categories, too.
   const quiet = [...count, ...range, ...by, ...people, '28', '--seed', '5', '--quiet'];
-  assert.deepEqual(await counted(quiet, csv(few)), await counted(quiet, csv([...few.slice(0, 2), few[3]])));
+  assert.deepEqual(
+    await counted(quiet, csv(few)),
+    await counted(quiet, csv([...few.slice(0, 2), few[3]])),
+  );
 });
 
 test('count: the std of a bucket follows from the difference of two rows of the decoder', async () => {
@@ -194,7 +228,13 @@ test('count: without categories all rows are counted together', async () => {
     found.map((it) => it.count_true),
     days.map((day) => rows.filter(({ time }) => time.startsWith(day)).length),
   );
-  assert.deepEqual(Object.keys(found[0]).slice(0, 5), ['time', 'count', 'count_std', 'total', 'total_std']);
+  assert.deepEqual(Object.keys(found[0]).slice(0, 5), [
+    'time',
+    'count',
+    'count_std',
+    'total',
+    'total_std',
+  ]);
 });
 
 test('count: JSON has the same numbers, and says whom it protects', async () => {
@@ -234,21 +274,32 @@ test('count: standard error and the picture warn when --max-contributions leaves
   };
   const path = join(scratchFolder('count'), 'people.svg');
   const words = (text) => text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
-  const few = /each person counts only in their first 10 days, so later days are too low: do not read a trend from them/i;
+  const few =
+    /each person counts only in their first 10 days, so later days are too low: do not read a trend from them/i;
   const stderr = await said(...bound, '10', '--plot', path);
   assert.match(stderr, few);
   assert.match(stderr, /--max-contributions \(up to 28, with more noise\)/);
-  const noise = /persons are counted, not rows: each once per day. The noise of a count is about \d+/i;
+  const noise =
+    /persons are counted, not rows: each once per day. The noise of a count is about \d+/i;
   const apart = /each once per day and category, shared among several\. The noise/;
   assert.match(await said(...bound, '10', ...by), apart);
   assert.match(words(readFileSync(path, 'utf8')), noise);
   const picture = readFileSync(path, 'utf8');
   assert.match(words(picture), few);
-  assert.match(words(picture), /28 days in UTC \(the first and the last day are those of --from and --to\) $/);
+  assert.match(
+    words(picture),
+    /28 days in UTC \(the first and the last day are those of --from and --to\) $/,
+  );
   assert.match(picture, />persons per day</);
   assert.match(await said(...bound, '1'), /only in their first day,/);
-  assert.match(await said(...bound, '9', '--min-separation', '3'), /only in their first 9 days,.*\(up to 10,/);
-  for (const args of [[...bound, '28'], [...bound, '10', '--min-separation', '3']]) {
+  assert.match(
+    await said(...bound, '9', '--min-separation', '3'),
+    /only in their first 9 days,.*\(up to 10,/,
+  );
+  for (const args of [
+    [...bound, '28'],
+    [...bound, '10', '--min-separation', '3'],
+  ]) {
     // Whether a total can be told from 0 depends on the noise.
     const warnings = (await said(...args)).match(/warning: (?!no total of this run).*/g);
     assert.equal(warnings.length, 1);
@@ -257,7 +308,10 @@ test('count: standard error and the picture warn when --max-contributions leaves
   for (const args of [[], [...bound, '3', '--quiet']]) {
     assert.doesNotMatch(await said(...args), /warning/);
   }
-  assert.match(await said(...bound, '29'), /--max-contributions 29 is more than can count in 28 days: 28 is enough/);
+  assert.match(
+    await said(...bound, '29'),
+    /--max-contributions 29 is more than can count in 28 days: 28 is enough/,
+  );
 });
 
 test('count: no warning is printed before an error that prevents the release', async () => {
@@ -267,7 +321,11 @@ test('count: no warning is printed before an error that prevents the release', a
   ]) {
     await fails([...count, file], 2, message);
   }
-  await fails([...count.slice(0, -3), 'tme', '--bucket', 'day', table], 2, /unknown column "tme"; did you mean time\?/);
+  await fails(
+    [...count.slice(0, -3), 'tme', '--bucket', 'day', table],
+    2,
+    /unknown column "tme"; did you mean time\?/,
+  );
 });
 
 test('count: a row outside the range says what to do', async () => {
@@ -276,7 +334,9 @@ test('count: a row outside the range says what to do', async () => {
     ['past the horizon of --to, 2026-05-03', '2026-06-01', 'past_horizon'],
   ]) {
     const input = csv([{ ...rows[0], time: day }]);
-    const message = new RegExp(`${last}: rows outside --from and --to are refused, remove them from the file first`);
+    const message = new RegExp(
+      `${last}: rows outside --from and --to are refused, remove them from the file first`,
+    );
     const { stdout } = await fails([...count, ...range, '--json'], 2, message, { input });
     assert.equal(JSON.parse(stdout).error.code, code);
   }
@@ -285,7 +345,12 @@ test('count: a row outside the range says what to do', async () => {
 test('count: categories taken from the data are refused, and so are options without effect', async () => {
   const section = ['--by', 'section'];
   const name = /row 4 \(line 5\), column "section" is outside --domain; --other adds a category/;
-  const input = csv(rows.slice(0, 3).map((row) => ({ ...row, section: 'docs' })).concat([{ ...rows[3], section: 'x' }]));
+  const input = csv(
+    rows
+      .slice(0, 3)
+      .map((row) => ({ ...row, section: 'docs' }))
+      .concat([{ ...rows[3], section: 'x' }]),
+  );
   for (const [args, message, options] of [
     [[...section, table], /--by needs categories that do not come from the data: a name/],
     [[...section, '--other', table], /--by needs categories that do not come from the data/],
@@ -305,6 +370,9 @@ test('count: categories taken from the data are refused, and so are options with
   await fails([...minutes, '--mechanism', 'optimal', table], 2, many);
   const byDefault = await dpFtrl([...minutes, '--seed', '1', table]);
   assert.equal(byDefault.code, 0, byDefault.stderr);
-  assert.equal((await dpFtrl([...minutes, '--seed', '1', '--mechanism', 'blt', table])).stdout, byDefault.stdout);
+  assert.equal(
+    (await dpFtrl([...minutes, '--seed', '1', '--mechanism', 'blt', table])).stdout,
+    byDefault.stdout,
+  );
   await fails(['count', ...privacy, table], 2, /--time-column is required/);
 });

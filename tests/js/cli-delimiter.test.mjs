@@ -44,7 +44,11 @@ test('delimiter: recognised and given separators give the same output as commas,
       const found = await dpFtrl([command, ...args], { input });
       assert.equal(found.stdout, wanted.stdout, `${command} ${name}`);
       assert.equal(found.stderr.split(said).length, 2, found.stderr);
-      for (const [way, text] of [[name, input], [separator, input], [name, table]]) {
+      for (const [way, text] of [
+        [name, input],
+        [separator, input],
+        [name, table],
+      ]) {
         const given = await dpFtrl([command, ...args, '--delimiter', way], { input: text });
         assert.equal(given.stdout === wanted.stdout, text === input, `${command} ${way}`);
         assert.doesNotMatch(given.stderr, /separated by/);
@@ -66,7 +70,8 @@ test('delimiter: the separator of a file read twice is reported once, and not wi
 test('delimiter: a header with ambiguous separators is refused unless --delimiter is given', async () => {
   const input = 'a;b,c\n1;2,3\n';
   const release = ['release', ...privacy, '--clip', '9'];
-  const message = /whether a comma or a semicolon .*: give --delimiter comma or --delimiter semicolon$/;
+  const message =
+    /whether a comma or a semicolon .*: give --delimiter comma or --delimiter semicolon$/;
   const { stdout } = await fails(release, 2, message, { input });
   assert.equal(stdout, '');
   const one = await dpFtrl([...release, '--column', 'c', '--delimiter', 'comma'], { input });
@@ -122,13 +127,31 @@ test('decimal: numbers with decimal commas give the same output as with points, 
     assert.equal(found.stdout, wanted.stdout);
   }
   const quiet = [...sums, '--quiet', '--decimal'];
-  await fails([...sums, '--quiet'], 2, /row 1 \(line 2\), column "x" is not a number: it has a decimal comma, which --decimal comma reads$/, { input: commas });
-  await fails([...quiet, 'comma'], 2, /column "x" is not a number: it has a point, despite --decimal comma$/, { input: table });
+  await fails(
+    [...sums, '--quiet'],
+    2,
+    /row 1 \(line 2\), column "x" is not a number: it has a decimal comma, which --decimal comma reads$/,
+    { input: commas },
+  );
+  await fails(
+    [...quiet, 'comma'],
+    2,
+    /column "x" is not a number: it has a point, despite --decimal comma$/,
+    { input: table },
+  );
   // A point that separates thousands must not be read as a decimal point.
-  await fails([...quiet, 'comma'], 2, /is not a number: it has a point/, { input: commas.replace('3;', '1.234;') });
-  await fails([...quiet, 'dot'], 2, /--decimal must be one of point, comma, got "dot"/, { input: table });
-  await fails([...quiet, 'comma', '--format', 'jsonl'], 2, /--decimal is for CSV/, { input: '{"x":1,"y":2}\n' });
-  await fails(['count', ...privacy, '--decimal', 'comma'], 2, /unknown option "--decimal"/, { input: table });
+  await fails([...quiet, 'comma'], 2, /is not a number: it has a point/, {
+    input: commas.replace('3;', '1.234;'),
+  });
+  await fails([...quiet, 'dot'], 2, /--decimal must be one of point, comma, got "dot"/, {
+    input: table,
+  });
+  await fails([...quiet, 'comma', '--format', 'jsonl'], 2, /--decimal is for CSV/, {
+    input: '{"x":1,"y":2}\n',
+  });
+  await fails(['count', ...privacy, '--decimal', 'comma'], 2, /unknown option "--decimal"/, {
+    input: table,
+  });
 });
 
 test('decimal: models are learned and used on numbers with commas', async () => {
@@ -140,7 +163,9 @@ test('decimal: models are learned and used on numbers with commas', async () => 
   assert.equal(found.stdout, wanted.stdout);
   const model = write('model.json', wanted.stdout);
   const predicted = await dpFtrl(['predict', '--model', model], { input: table });
-  const again = await dpFtrl(['predict', '--model', model, '--decimal', 'comma'], { input: commas });
+  const again = await dpFtrl(['predict', '--model', model, '--decimal', 'comma'], {
+    input: commas,
+  });
   assert.equal(again.code, 0, again.stderr);
   assert.equal(again.stdout, predicted.stdout);
 });

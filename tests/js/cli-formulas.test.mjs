@@ -35,12 +35,41 @@ for (const name of names) {
   const others = one.length === 0 ? ['--other'] : [];
   const commands = {
     release: [['release', ...privacy, '--clip', '1', '--column', name], numbers],
-    'release, true values': [['release', ...privacy, '--clip', '1', '--column', name, '--show-nonprivate'], numbers],
+    'release, true values': [
+      ['release', ...privacy, '--clip', '1', '--column', name, '--show-nonprivate'],
+      numbers,
+    ],
     count: [['count', ...privacy, ...times, ...by, ...others], input],
     histogram: [['histogram', ...privacy, ...by, ...others], input],
     moments: [['moments', ...privacy, '--column', name, '--range', `${name}=0:1`], numbers],
-    queries: [['queries', ...privacy, '--workload', 'identity', '--column', name, '--domain', one[0] ?? 'a', ...others], input],
-    choose: [['choose', '--winner', '--epsilon', '1', '--quiet', '--column', name, '--domain', `${one[0] ?? 'a'},b`], input],
+    queries: [
+      [
+        'queries',
+        ...privacy,
+        '--workload',
+        'identity',
+        '--column',
+        name,
+        '--domain',
+        one[0] ?? 'a',
+        ...others,
+      ],
+      input,
+    ],
+    choose: [
+      [
+        'choose',
+        '--winner',
+        '--epsilon',
+        '1',
+        '--quiet',
+        '--column',
+        name,
+        '--domain',
+        `${one[0] ?? 'a'},b`,
+      ],
+      input,
+    ],
   };
   test(`formulas: no cell of a command is run by a spreadsheet: ${name}`, async () => {
     for (const [what, [args, table]] of Object.entries(commands)) {
@@ -62,7 +91,16 @@ test('formulas: JSON keeps the names, because nothing runs them there', async ()
 test('formulas: predictions of a label with such a name', async () => {
   const table = join(scratch, 'rows.csv');
   writeFileSync(table, `"=y",x\n${'1,1\n0,0\n'.repeat(50)}`);
-  const learned = await dpFtrl(['learn', ...privacy, '--label', '=y', '--clip', '1', '--json', table]);
+  const learned = await dpFtrl([
+    'learn',
+    ...privacy,
+    '--label',
+    '=y',
+    '--clip',
+    '1',
+    '--json',
+    table,
+  ]);
   assert.equal(learned.code, 0, learned.stderr);
   const model = join(scratch, 'model.json');
   writeFileSync(model, learned.stdout);

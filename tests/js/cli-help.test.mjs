@@ -25,13 +25,18 @@ async function examplesOf(command, cwd, ...layer) {
   const { stdout } = await dpFtrl([command, '--help', ...layer], { cwd });
   const [, text] = stdout.split(/^Examples?\b.*:\n/m);
   assert.ok(text, `${command}: no examples`);
-  return text.split('\n\n')[0].replaceAll(/\\\n +/g, '').trim().split(/\n */);
+  return text
+    .split('\n\n')[0]
+    .replaceAll(/\\\n +/g, '')
+    .trim()
+    .split(/\n */);
 }
 
 /** Runs an example, through a shell if it has syntax that only a shell can read. */
 function runExample(example) {
   const [program, ...args] = example.split(/ +/);
-  if (program === 'dp-ftrl' && /^[\w .,:=/+-]+$/.test(example)) return dpFtrl(args, { cwd: folder });
+  if (program === 'dp-ftrl' && /^[\w .,:=/+-]+$/.test(example))
+    return dpFtrl(args, { cwd: folder });
   return run('bash', ['-c', `set -o pipefail; ${example}`], { cwd: folder, env });
 }
 
@@ -79,8 +84,8 @@ test('help: it has at most 30 lines of 100 columns, and its options are in the s
 test('help: commands that release give advice on epsilon and delta, and release on clip', async () => {
   for (const name of ['count', 'release', 'learn', 'queries']) {
     const { stdout } = await dpFtrl([name, '--help']);
-    assert.match(stdout, /^  --epsilon E .*1 is common/m);
-    assert.match(stdout, /^  --delta D .*at most one over the number of rows/m);
+    assert.match(stdout, /^ {2}--epsilon E .*1 is common/m);
+    assert.match(stdout, /^ {2}--delta D .*at most one over the number of rows/m);
   }
   const { stdout } = await dpFtrl(['release', '--help']);
   assert.match(stdout, /--clip C[^]*without the data[^]*never the maximum that you see/);

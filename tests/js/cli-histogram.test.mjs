@@ -38,7 +38,9 @@ const cells = ({ value, low, high }) => [value, low, high];
 /** Lines of histograms, one per category. */
 function linesOf(histograms, names = categories) {
   return histograms.flatMap(({ count, share, total }, t) =>
-    names.map((name, j) => [t + 1, name, ...[count[j], share[j], total].flatMap(cells)].map(String)),
+    names.map((name, j) =>
+      [t + 1, name, ...[count[j], share[j], total].flatMap(cells)].map(String),
+    ),
   );
 }
 
@@ -48,7 +50,10 @@ test('histogram: rows are what the library releases, bit for bit', async () => {
     [['--neighbours', 'replace', '--fixed-times'], { neighbours: 'replace-one', fixedTimes: true }],
     [['--total', '--confidence', '0.5'], { total: true, confidence: 0.5 }],
     [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
-    [['--workload', 'window=4', '--mechanism', 'square-root'], { workload: { window: 4 }, mechanism: 'square-root' }],
+    [
+      ['--workload', 'window=4', '--mechanism', 'square-root'],
+      { workload: { window: 4 }, mechanism: 'square-root' },
+    ],
     [['--steps', '20'], { numSteps: 20 }],
     [
       ['--participations', '2', '--min-separation', '3', '--mechanism', 'tree'],
@@ -56,23 +61,38 @@ test('histogram: rows are what the library releases, bit for bit', async () => {
     ],
   ]) {
     const rows = await rowsOf(args);
-    const names = ['count', 'share', 'total'].flatMap((name) => [name, `${name}_low`, `${name}_high`]);
+    const names = ['count', 'share', 'total'].flatMap((name) => [
+      name,
+      `${name}_low`,
+      `${name}_high`,
+    ]);
     assert.deepEqual(Object.keys(rows[0]), ['step', 'drink', ...names]);
-    assert.deepEqual(rows.map((row) => Object.values(row)), linesOf(released(options)));
+    assert.deepEqual(
+      rows.map((row) => Object.values(row)),
+      linesOf(released(options)),
+    );
   }
 });
 
 test('histogram: post-processing has a column of its own, and changes no other', async () => {
   const plain = await rowsOf([]);
   const expected = (kind) =>
-    released({}, (it) => it.consistentCounts(it.releaseMany(drinks), kind)).flatMap(({ count }) => count);
+    released({}, (it) => it.consistentCounts(it.releaseMany(drinks), kind)).flatMap(
+      ({ count }) => count,
+    );
   for (const [kind, column] of [
     ['monotone', 'count_monotone'],
     ['non-negative', 'count_non_negative'],
   ]) {
     const rows = await rowsOf(['--post-process', kind]);
-    assert.deepEqual(rows.map((row) => Number(row[column])), expected(kind));
-    assert.deepEqual(rows.map(({ [column]: _own, ...others }) => others), plain);
+    assert.deepEqual(
+      rows.map((row) => Number(row[column])),
+      expected(kind),
+    );
+    assert.deepEqual(
+      rows.map(({ [column]: _own, ...others }) => others),
+      plain,
+    );
     const { postProcessing, rows: steps } = await rowsOf(['--post-process', kind, '--json']);
     assert.equal(postProcessing, kind);
     const all = steps.flatMap(({ categories: each }) => each.map(({ consistent }) => consistent));
@@ -113,14 +133,19 @@ test('histogram: rows of a bucket are one step, and values outside the domain co
   });
   const found = rows.map(({ time: _time, ...row }) => Object.values(row));
   assert.deepEqual(found, linesOf(expected, names));
-  assert.deepEqual([...new Set(rows.map(({ time }) => time))], ['2026-03-01', '2026-03-02', '2026-03-03']);
+  assert.deepEqual(
+    [...new Set(rows.map(({ time }) => time))],
+    ['2026-03-01', '2026-03-02', '2026-03-03'],
+  );
 });
 
 test('histogram: a refused row ends the run, after the output of the steps before it', async () => {
   const bad = `${input}milk,1\n`;
   for (const args of [[], ['--post-process', 'monotone'], ['--post-process', 'non-negative']]) {
     const wrong = [...command, '--steps', '20', ...args];
-    const { stdout } = await fails(wrong, 2, /outside --domain; --other adds a category/, { input: bad });
+    const { stdout } = await fails(wrong, 2, /outside --domain; --other adds a category/, {
+      input: bad,
+    });
     assert.equal(parse(stdout, { columns: true }).length, 24);
   }
 });
@@ -133,8 +158,12 @@ test('histogram: the guarantee names the protected row and how it is counted', a
 });
 
 test('histogram: a message appears where the noise hides even that there were rows', async () => {
-  const hidden = /the noise hides nearly everything: after the last step the interval of the total reaches 0/;
-  for (const [epsilon, isHidden] of [['1e-3', true], ['1000', false]]) {
+  const hidden =
+    /the noise hides nearly everything: after the last step the interval of the total reaches 0/;
+  for (const [epsilon, isHidden] of [
+    ['1e-3', true],
+    ['1000', false],
+  ]) {
     const args = ['histogram', '--epsilon', epsilon, '--delta', '1e-6', ...by, '--seed', '3'];
     for (const more of [[], ['--post-process', 'monotone']]) {
       const { stderr } = await dpFtrl([...args, ...more], { input });
@@ -156,20 +185,50 @@ test('histogram: a budget pays for one run and refuses another beyond its limit'
 test('histogram: bad options and rows past the horizon are refused', async () => {
   const of = (...args) => ['histogram', ...args];
   await fails(of(...privacy), 2, /--by is required, and so is --domain/, { input });
-  await fails(of(...privacy, '--by', 'drink'), 2, /--domain is required: add --domain A,B,C/, { input });
+  await fails(of(...privacy, '--by', 'drink'), 2, /--domain is required: add --domain A,B,C/, {
+    input,
+  });
   await fails(of(...privacy, '--domain', 'a,b'), 2, /--by is required: add --by NAME/, { input });
   await fails(of('--delta', '1e-6', ...by), 2, /--epsilon is required/, { input });
   await fails(of('--epsilon', '1', ...by), 2, /--delta is required/, { input });
-  await fails(of(...privacy, '--by', 'drink', '--domain', 'a,a'), 2, /has a value twice/, { input });
-  await fails(of(...privacy, '--by', 'drink', '--domain', 'a,,b'), 2, /--domain must be/, { input });
+  await fails(of(...privacy, '--by', 'drink', '--domain', 'a,a'), 2, /has a value twice/, {
+    input,
+  });
+  await fails(of(...privacy, '--by', 'drink', '--domain', 'a,,b'), 2, /--domain must be/, {
+    input,
+  });
   await fails(of(...privacy, '--by', 'food', '--domain', 'a'), 2, /food/, { input });
-  await fails(of(...privacy, ...by, '--post-process', 'sorted'), 2, /--post-process must be none, non-negative or monotone|--post-process/, { input });
-  await fails(of(...privacy, ...by, '--post-process', 'monotone', '--workload', 'window=3'), 2, /those of a window fall/, { input });
+  await fails(
+    of(...privacy, ...by, '--post-process', 'sorted'),
+    2,
+    /--post-process must be none, non-negative or monotone|--post-process/,
+    { input },
+  );
+  await fails(
+    of(...privacy, ...by, '--post-process', 'monotone', '--workload', 'window=3'),
+    2,
+    /those of a window fall/,
+    { input },
+  );
   await fails(of(...privacy, ...by, '--workload', 'momentum=0.5'), 2, /workload/, { input });
-  await fails(of(...privacy, ...by, '--confidence', '95'), 2, /--confidence must be a number/, { input });
-  await fails(of(...privacy, ...by, '--missing', 'skip', '--neighbours', 'replace-one'), 2, /--missing skip needs zero-out/, { input });
-  await fails(of(...privacy, ...by, '--user-column', 'drink'), 2, /unknown option|user-column/, { input });
-  await fails(of(...privacy, '--by', 'time', '--domain', 'a', '--time-column', 'time', '--bucket', 'day'), 2, /--by and --time-column must be two columns/, { input });
+  await fails(of(...privacy, ...by, '--confidence', '95'), 2, /--confidence must be a number/, {
+    input,
+  });
+  await fails(
+    of(...privacy, ...by, '--missing', 'skip', '--neighbours', 'replace-one'),
+    2,
+    /--missing skip needs zero-out/,
+    { input },
+  );
+  await fails(of(...privacy, ...by, '--user-column', 'drink'), 2, /unknown option|user-column/, {
+    input,
+  });
+  await fails(
+    of(...privacy, '--by', 'time', '--domain', 'a', '--time-column', 'time', '--bucket', 'day'),
+    2,
+    /--by and --time-column must be two columns/,
+    { input },
+  );
   const { code, stdout, stderr } = await dpFtrl([...command, '--steps', '2'], { input });
   assert.equal(code, 2);
   assert.match(stderr, /past the horizon of --steps 2/);

@@ -18,9 +18,14 @@ const privacy = ['--epsilon', '1', '--delta', '1e-6', '--seed', '6', '--quiet'];
 const example = (name) => readFileSync(join(root, `examples/${name}.csv`), 'utf8');
 
 /** Rows of a CSV as objects, with numeric cells as numbers. */
-const rowsOf = (text) => parse(text, { columns: true, cast: (cell) => (cell !== '' && !isNaN(cell) ? +cell : cell) });
+const rowsOf = (text) =>
+  parse(text, { columns: true, cast: (cell) => (cell !== '' && !isNaN(cell) ? +cell : cell) });
 const asLines = (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-const linesOf = (text) => text.trimEnd().split('\n').map((line) => JSON.parse(line));
+const linesOf = (text) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
 
 function write(name, text) {
   const path = join(folder, name);
@@ -34,16 +39,54 @@ async function printed(args, input) {
   return stdout;
 }
 
-const short = (name, rows = 60) => example(name).split('\n').slice(0, rows + 1).join('\n');
+const short = (name, rows = 60) =>
+  example(name)
+    .split('\n')
+    .slice(0, rows + 1)
+    .join('\n');
 const visits = short('site_visits', 200);
-const learn = ['learn', '--label', 'label', '--epsilon', '1', '--delta', '1e-6', '--seed', '2', '--quiet', '--json'];
+const learn = [
+  'learn',
+  '--label',
+  'label',
+  '--epsilon',
+  '1',
+  '--delta',
+  '1e-6',
+  '--seed',
+  '2',
+  '--quiet',
+  '--json',
+];
 const days = ['--time-column', 'time', '--bucket', 'day'];
 const members = ['--column', 'minutes', '--domain', '0:60', '--other'];
 const COMMANDS = [
-  [['release', ...privacy, '--clip', '1', '--column', 'count', '--show-nonprivate'], short('shop_day')],
-  [['release', ...privacy, '--clip', '1', ...days, '--show-nonprivate', '--column', 'minutes'], short('gym_visits')],
+  [
+    ['release', ...privacy, '--clip', '1', '--column', 'count', '--show-nonprivate'],
+    short('shop_day'),
+  ],
+  [
+    ['release', ...privacy, '--clip', '1', ...days, '--show-nonprivate', '--column', 'minutes'],
+    short('gym_visits'),
+  ],
   [['count', ...privacy, ...days, '--show-nonprivate'], visits],
-  [['count', ...privacy, ...days, '--by', 'section', '--domain', 'docs,shop', '--other', '--user-column', 'visitor', '--max-contributions', '2'], visits],
+  [
+    [
+      'count',
+      ...privacy,
+      ...days,
+      '--by',
+      'section',
+      '--domain',
+      'docs,shop',
+      '--other',
+      '--user-column',
+      'visitor',
+      '--max-contributions',
+      '2',
+    ],
+    visits,
+  ],
   [['queries', ...privacy, '--workload', 'prefix', ...members], short('gym_visits')],
   [['choose', '--epsilon', '1', '--seed', '3', '--winner', ...members], short('gym_visits')],
 ];
@@ -56,14 +99,20 @@ test('json lines: every command gives the same results for JSON lines as for CSV
     assert.equal(await printed([...args, write('a.ndjson', input)], ''), wanted, args[0]);
     const found = await printed([...args, ...jsonl], input.trimEnd());
     assert.deepEqual(linesOf(found), rowsOf(wanted), args[0]);
-    assert.equal(await printed([...args, ...jsonl, '--json'], input), await printed([...args, '--json'], table));
+    assert.equal(
+      await printed([...args, ...jsonl, '--json'], input),
+      await printed([...args, '--json'], table),
+    );
   }
   const table = short('pendulum');
   const input = asLines(rowsOf(table));
   assert.equal(await printed([...learn, ...jsonl], input), await printed(learn, table));
   const file = write('rows.jsonl', input);
   // Learning from a file takes several passes, so it is compared with a file.
-  assert.equal(await printed([...learn, file]), await printed([...learn, write('rows.csv', table)]));
+  assert.equal(
+    await printed([...learn, file]),
+    await printed([...learn, write('rows.csv', table)]),
+  );
 });
 
 test('json lines: a model can be tested on them and predict from them', async () => {
@@ -71,7 +120,10 @@ test('json lines: a model can be tested on them and predict from them', async ()
   const lines = write('test.jsonl', asLines(rowsOf(table)));
   const other = write('test.csv', table);
   const model = join(folder, 'model.json');
-  const measured = async (file) => JSON.parse(await printed([...learn, '--model', model, '--test', file, '--show-nonprivate'], table)).test;
+  const measured = async (file) =>
+    JSON.parse(
+      await printed([...learn, '--model', model, '--test', file, '--show-nonprivate'], table),
+    ).test;
   assert.deepEqual(await measured(lines), await measured(other));
   const predict = ['predict', '--model', model, '--quiet'];
   const wanted = await printed([...predict, other]);
@@ -106,10 +158,18 @@ test('json lines: file names determine the format, and --format applies where th
     assert.equal(await printed([...args, ...more, '--output', path, csv]), '');
     assert.equal(readFileSync(path, 'utf8'), expected, name);
   }
-  await fails([...args, '--format', 'json', csv], 2, /--format must be one of csv, jsonl, got "json"/);
+  await fails(
+    [...args, '--format', 'json', csv],
+    2,
+    /--format must be one of csv, jsonl, got "json"/,
+  );
   const named = ['--format', 'xml', '--output', join(folder, 'out.csv'), csv];
   await fails([...args, ...named], 2, /--format must be one of csv, jsonl, got "xml"/);
-  await fails([...args, '--delimiter', 'tab', objects], 2, /--delimiter is for CSV, and the input is JSON lines/);
+  await fails(
+    [...args, '--delimiter', 'tab', objects],
+    2,
+    /--delimiter is for CSV, and the input is JSON lines/,
+  );
   await fails(['page', objects], 2, /the page reads CSV, and \S+in\.jsonl is JSON lines/);
 });
 
@@ -121,12 +181,19 @@ test('json lines: missing keys and null are empty cells, and extra keys are refu
     for (const policy of ['zero', 'skip']) {
       const more = ['--missing', policy];
       const found = await printed([...args, ...more, '--format', 'jsonl'], lines(second));
-      assert.deepEqual(linesOf(found), rowsOf(await printed([...args, ...more], csv('3,'))), second);
+      assert.deepEqual(
+        linesOf(found),
+        rowsOf(await printed([...args, ...more], csv('3,'))),
+        second,
+      );
     }
-    await fails([...args, ...jsonl], 2, /row 2 \(line 2\), column "b" is empty/, { input: lines(second) });
+    await fails([...args, ...jsonl], 2, /row 2 \(line 2\), column "b" is empty/, {
+      input: lines(second),
+    });
   }
   const more = '{"a":3,"b":4,"c":[1,{"d":"}"}]}';
-  const where = /row 2 \(line 2\) has a key that the first row does not have; --column NAME picks columns$/;
+  const where =
+    /row 2 \(line 2\) has a key that the first row does not have; --column NAME picks columns$/;
   await fails([...args, ...jsonl], 2, where, { input: lines(more) });
   const picked = ['--column', 'b', '--column', 'a'];
   assert.deepEqual(
@@ -137,7 +204,9 @@ test('json lines: missing keys and null are empty cells, and extra keys are refu
     const kind = list === '"]"' ? 'is not a number' : 'is a list or an object';
     for (const missing of [[], ['--missing', 'skip']]) {
       const where = new RegExp(`row 2 \\(line 2\\), column "b" ${kind}`);
-      await fails([...args, ...jsonl, ...missing], 2, where, { input: lines(`{"a":3,"b":${list}}`) });
+      await fails([...args, ...jsonl, ...missing], 2, where, {
+        input: lines(`{"a":3,"b":${list}}`),
+      });
     }
   }
   const alone = '{"a":1}\n{"a":null}\n{"a":3}\n';
@@ -149,32 +218,70 @@ test('json lines: missing keys and null are empty cells, and extra keys are refu
 });
 
 test('json lines: cells keep the text of values, so ids too large for a double stay distinct', async () => {
-  const ids = ['90071992547409930', '90071992547409931', '"90071992547409931"', '"\\u0041\\n\\"}{"', 'true'];
+  const ids = [
+    '90071992547409930',
+    '90071992547409931',
+    '"90071992547409931"',
+    '"\\u0041\\n\\"}{"',
+    'true',
+  ];
   const input = ids.map((id, i) => `{ "t": "2026-01-0${i + 1}" , "u" : ${id} }\r\n`).join('');
-  const args = ['count', ...privacy, '--time-column', 't', '--bucket', 'day', '--show-nonprivate', ...jsonl];
+  const args = [
+    'count',
+    ...privacy,
+    '--time-column',
+    't',
+    '--bucket',
+    'day',
+    '--show-nonprivate',
+    ...jsonl,
+  ];
   const people = ['--user-column', 'u', '--max-contributions', '1'];
   const counted = linesOf(await printed([...args, ...people], input)).map((row) => row.count_true);
   assert.deepEqual(counted, [1, 1, 0, 1, 1]);
-  const found = linesOf(await printed([...args, '--by', 'u', '--domain', '90071992547409931,true', '--other'], input));
-  assert.deepEqual(found.filter((row) => row.count_true === 1).map((row) => row.u), [
-    'other', '90071992547409931', '90071992547409931', 'other', 'true',
-  ]);
+  const found = linesOf(
+    await printed([...args, '--by', 'u', '--domain', '90071992547409931,true', '--other'], input),
+  );
+  assert.deepEqual(
+    found.filter((row) => row.count_true === 1).map((row) => row.u),
+    ['other', '90071992547409931', '90071992547409931', 'other', 'true'],
+  );
 });
 
 test('json lines: an invalid line is refused with its number, and rows before it are released', async () => {
-  const args = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--steps', '9', ...jsonl];
+  const args = [
+    'release',
+    '--epsilon',
+    '1',
+    '--delta',
+    '1e-6',
+    '--clip',
+    '1',
+    '--steps',
+    '9',
+    ...jsonl,
+  ];
   const bad = async (line, message) => {
-    const { stdout } = await fails(args, 2, message, { input: `{"a":1}\n{"a":2}\n${line}\n{"a":4}\n` });
-    assert.deepEqual(linesOf(stdout).map(({ step }) => step), [1, 2]);
+    const { stdout } = await fails(args, 2, message, {
+      input: `{"a":1}\n{"a":2}\n${line}\n{"a":4}\n`,
+    });
+    assert.deepEqual(
+      linesOf(stdout).map(({ step }) => step),
+      [1, 2],
+    );
   };
   await bad('{"a":3', /line 3 is not JSON; the table is incomplete/);
   await bad('{"a":NaN}', /line 3 is not JSON; the table is incomplete/);
   await bad("{'a':3}", /line 3 is not JSON; the table is incomplete/);
-  for (const value of ['[3]', '3', 'null', '"a"']) await bad(value, /line 3 is not an object; the table is incomplete/);
+  for (const value of ['[3]', '3', 'null', '"a"'])
+    await bad(value, /line 3 is not an object; the table is incomplete/);
   await bad('{"a":3,"a":4}', /line 3 has a key twice; the table is incomplete/);
   await bad('{"a":3,"\\u0061":4}', /line 3 has a key twice; the table is incomplete/);
   await bad('', /row 3 \(line 3\) is blank; the table/);
-  await bad(`{"a":3,"b":"${'x'.repeat(1 << 20)}"}`, /line 3 has more than 1048576 characters; the table/);
+  await bad(
+    `{"a":3,"b":"${'x'.repeat(1 << 20)}"}`,
+    /line 3 has more than 1048576 characters; the table/,
+  );
   await bad('{"a":1e999}', /row 3 \(line 3\), column "a" is not a number/);
   const first = async (input, message) => {
     const { stdout } = await fails(args, 2, message, { input });
@@ -189,14 +296,21 @@ test('json lines: an invalid line is refused with its number, and rows before it
   // The text may be personal data.
   const secret = await dpFtrl(args, { input: '{"a":1}\n{"secret-name":\n' });
   assert.doesNotMatch(secret.stderr, /secret/);
-  await fails([...args, '--column', 'b'], 2, /unknown column "b".*known are a/, { input: '{"a":1}\n' });
+  await fails([...args, '--column', 'b'], 2, /unknown column "b".*known are a/, {
+    input: '{"a":1}\n',
+  });
 });
 
 test('json lines: an object is released as soon as its line has ended', async () => {
   const args = ['release', ...privacy, '--clip', '1', '--steps', '9', ...jsonl];
-  const { child, ended } = await runningOn('{"a":1}\n{"a":2}\n{"a"', args, ({ stdout }) => /"step":2,.*\n/.test(stdout));
+  const { child, ended } = await runningOn('{"a":1}\n{"a":2}\n{"a"', args, ({ stdout }) =>
+    /"step":2,.*\n/.test(stdout),
+  );
   child.stdin.end(':3}');
   const { code, stdout } = await ended;
   assert.equal(code, 0);
-  assert.deepEqual(linesOf(stdout).map((row) => Object.keys(row)), Array(3).fill(['step', 'a', 'std']));
+  assert.deepEqual(
+    linesOf(stdout).map((row) => Object.keys(row)),
+    Array(3).fill(['step', 'a', 'std']),
+  );
 });

@@ -83,13 +83,19 @@ test('learn defaults: a table is read in 120 steps of all rows, the latest weigh
   mean.weights.forEach((weight, j) => close(weight, tail[j], 1e-9));
   assert.deepEqual(model.certificate, certificate);
   const bounds = { low: -1, high: 1 };
-  assert.deepEqual(model.inputs, [{ name: 'a', ...bounds }, { name: 'b', ...bounds }]);
+  assert.deepEqual(model.inputs, [
+    { name: 'a', ...bounds },
+    { name: 'b', ...bounds },
+  ]);
   assert.deepEqual((await modelOf([...learn, '--average', 'all', path])).weights, weights);
   assert.deepEqual((await modelOf([...learn, '--average', 'last', path])).weights, lastWeights);
   const unseeded = plain.filter((each) => !['--seed', '7'].includes(each));
   const spoken = (await shown([...unseeded, path])).stderr;
   assert.match(spoken, /horizon 120 batches of 400 rows in 120 passes/);
-  assert.match(spoken, /; 2 of 2 features clipped to \[-1, 1\] \(see --range\); set up for a whole t/);
+  assert.match(
+    spoken,
+    /; 2 of 2 features clipped to \[-1, 1\] \(see --range\); set up for a whole t/,
+  );
   assert.match(spoken, /rate set by 400 rows, 3 weights per score, epsilon and delta\n$/);
   assert.match(stderr, /NOT private/);
 });

@@ -9,7 +9,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'nod
 import { readdirSync, readFileSync } from 'node:fs';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
@@ -58,7 +58,12 @@ for (const [name, options] of Object.entries({
     const whole = await modelOf([...seeded, ...options], table(0, 36));
     const [state, model] = [freshState(), join(folder, 'model.json')];
     const run = [...seeded, ...options, '--state', state, '--model', model];
-    for (const [from, to] of [[0, 7], [7, 7], [7, 30], [30, 36]]) {
+    for (const [from, to] of [
+      [0, 7],
+      [7, 7],
+      [7, 30],
+      [30, 36],
+    ]) {
       const written = await modelOf(run, table(from, to));
       assert.equal(written.numExamples, to);
       assert.deepEqual(JSON.parse(readFileSync(model, 'utf8')), written);
@@ -73,7 +78,11 @@ test('learn --state: with the same key, several runs give the same model as one'
   assert.deepEqual([first.numExamples, first.private], [0, true]);
   copyFileSync(one, other);
   const whole = await modelOf([...tree, '--state', one], table(0, 36));
-  for (const [from, to] of [[0, 10], [10, 35], [35, 36]]) {
+  for (const [from, to] of [
+    [0, 10],
+    [10, 35],
+    [35, 36],
+  ]) {
     const part = await modelOf([...tree, '--state', other], table(from, to));
     if (to === 36) assert.deepEqual(part, whole);
   }
@@ -122,30 +131,41 @@ test('learn --state: options that differ from those of the first run are refused
   const run = [...seeded, '--state', state];
   await modelOf([...run, ...begun], table(0, 5));
   const bytes = readFileSync(state);
-  const replaced = (name, value) => [...run, ...begun].with([...run, ...begun].indexOf(name) + 1, value);
-  for (const [args, was, is] of some([
-    [replaced('--epsilon', '4'), '--epsilon 8', '--epsilon 4'],
-    [replaced('--delta', '1e-7'), '--delta 0.000001', '--delta 1e-7'],
-    [replaced('--clip', '2'), '--clip 1', '--clip 2'],
-    [replaced('--steps', '40'), '--steps 36', '--steps 40'],
-    [replaced('--mechanism', 'honaker'), '--mechanism tree', '--mechanism honaker'],
-    [replaced('--loss', 'squared'), '--loss huber', '--loss squared'],
-    [replaced('--radius', '3'), '--radius 2', '--radius 3'],
-    [replaced('--batch', '3'), '--batch 2', '--batch 3'],
-    [replaced('--label', 'a'), '--label y', '--label a'],
-    [[...run, ...begun, '--domain', 'box'], '--domain ball', '--domain box'],
-    [[...run, ...begun, '--neighbours', 'replace'], '--neighbours zero-out', '--neighbours replace-one'],
-    [[...run, ...begun, '--mode', 'lattice'], '--mode grid', '--mode lattice'],
-    [[...run, ...begun, '--doubling'], 'no --doubling', '--doubling'],
-    [[...run, ...begun, '--descent'], 'no --descent', '--descent'],
-    [[...run, ...begun, '--no-intercept'], 'no --no-intercept', '--no-intercept'],
-  ], 3)) {
+  const replaced = (name, value) =>
+    [...run, ...begun].with([...run, ...begun].indexOf(name) + 1, value);
+  for (const [args, was, is] of some(
+    [
+      [replaced('--epsilon', '4'), '--epsilon 8', '--epsilon 4'],
+      [replaced('--delta', '1e-7'), '--delta 0.000001', '--delta 1e-7'],
+      [replaced('--clip', '2'), '--clip 1', '--clip 2'],
+      [replaced('--steps', '40'), '--steps 36', '--steps 40'],
+      [replaced('--mechanism', 'honaker'), '--mechanism tree', '--mechanism honaker'],
+      [replaced('--loss', 'squared'), '--loss huber', '--loss squared'],
+      [replaced('--radius', '3'), '--radius 2', '--radius 3'],
+      [replaced('--batch', '3'), '--batch 2', '--batch 3'],
+      [replaced('--label', 'a'), '--label y', '--label a'],
+      [[...run, ...begun, '--domain', 'box'], '--domain ball', '--domain box'],
+      [
+        [...run, ...begun, '--neighbours', 'replace'],
+        '--neighbours zero-out',
+        '--neighbours replace-one',
+      ],
+      [[...run, ...begun, '--mode', 'lattice'], '--mode grid', '--mode lattice'],
+      [[...run, ...begun, '--doubling'], 'no --doubling', '--doubling'],
+      [[...run, ...begun, '--descent'], 'no --descent', '--descent'],
+      [[...run, ...begun, '--no-intercept'], 'no --no-intercept', '--no-intercept'],
+    ],
+    3,
+  )) {
     const { stderr } = await fails(args, 2, /^dp-ftrl learn: --state /, { input: table(5, 6) });
     assert.ok(stderr.endsWith(`${state}: it was begun with ${was}, this run has ${is}\n`), stderr);
   }
   // Options that the message does not name, or that have no value in one of the two runs.
   const other = /it was begun with another --mechanism or parameter of it, /;
-  for (const more of [['--regularisation', '3'], ['--huber-threshold', '2']]) {
+  for (const more of [
+    ['--regularisation', '3'],
+    ['--huber-threshold', '2'],
+  ]) {
     await fails([...run, ...begun, ...more], 2, other, { input: table(5, 6) });
   }
   await fails([...run, ...begun.slice(0, 2), '--batch', '2'], 2, other, { input: table(5, 6) });
@@ -179,23 +199,29 @@ test('learn --state: errors about a bad state name the file', async () => {
   const release = ['release', ...privacy, '--steps', '36', '--mechanism', 'tree', '--quiet'];
   await dpFtrl([...release, '--state', sums], { input });
   const memoEnd = 40 + readFileSync(path).readUInt32LE(36);
-  for (const [file, words, ...more] of some([
-    [sums, 'it is of dp-ftrl release'],
-    [path, 'it was begun without --seed', '--seed', '1'],
-    [seed, 'it was begun with --seed, this run has none'],
-    [seed, 'it was begun with another --seed', '--seed', '2'],
-    [other(() => Buffer.alloc(0)), 'it is empty'],
-    [other(() => Buffer.from('a,b\n')), 'it is damaged, or not a state of dp-ftrl learn'],
-    [other((bytes) => bytes.subarray(0, 50)), 'it is damaged or cut short'],
-    [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
-    [other(flipped(-1)), 'it is damaged or cut short'],
-    [other(flipped(0)), 'it is damaged'],
-    [other(flipped(100)), 'its record of options and columns is damaged'],
-    [other((bytes) => Buffer.concat([bytes.subarray(0, 32), bytes.subarray(memoEnd)])), 'it is dam'],
-    [other(flipped(memoEnd)), 'it is damaged, or not a state of this version'],
-    [folder, 'must be a file of one name, or the name of a new one, got something else'],
-    [join(folder, 'no/such'), 'the folder does not exist'],
-  ], 3)) {
+  for (const [file, words, ...more] of some(
+    [
+      [sums, 'it is of dp-ftrl release'],
+      [path, 'it was begun without --seed', '--seed', '1'],
+      [seed, 'it was begun with --seed, this run has none'],
+      [seed, 'it was begun with another --seed', '--seed', '2'],
+      [other(() => Buffer.alloc(0)), 'it is empty'],
+      [other(() => Buffer.from('a,b\n')), 'it is damaged, or not a state of dp-ftrl learn'],
+      [other((bytes) => bytes.subarray(0, 50)), 'it is damaged or cut short'],
+      [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
+      [other(flipped(-1)), 'it is damaged or cut short'],
+      [other(flipped(0)), 'it is damaged'],
+      [other(flipped(100)), 'its record of options and columns is damaged'],
+      [
+        other((bytes) => Buffer.concat([bytes.subarray(0, 32), bytes.subarray(memoEnd)])),
+        'it is dam',
+      ],
+      [other(flipped(memoEnd)), 'it is damaged, or not a state of this version'],
+      [folder, 'must be a file of one name, or the name of a new one, got something else'],
+      [join(folder, 'no/such'), 'the folder does not exist'],
+    ],
+    3,
+  )) {
     const { stderr } = await fails([...tree, '--state', file, ...more], 2, /learn: --state /, {
       input,
     });
@@ -302,7 +328,9 @@ test('learn --state: a budget is spent once for all runs, and old copies of a st
   const file = JSON.parse(readFileSync(budget, 'utf8'));
   file.releases[0].step = 6;
   writeFileSync(budget, JSON.stringify(file));
-  await fails(run.with(-1, copy), 2, /is an old copy: .* knows of a later run/, { input: table(6, 7) });
+  await fails(run.with(-1, copy), 2, /is an old copy: .* knows of a later run/, {
+    input: table(6, 7),
+  });
   assert.equal((await modelOf(run, table(7, 8))).numExamples, 8);
   const unpaid = [...tree, '--state', state];
   await fails(unpaid, 2, /it is paid for by a --budget/, { input: table(8, 9) });
@@ -324,7 +352,8 @@ test('learn --state: after a failed save, the error names the rows in doubt, and
   child.stdin.end(rows.slice(3, 8).join(''));
   const { stdout, stderr, code } = await ended;
   assert.deepEqual([stdout, code], ['', 1]);
-  const doubt = 'it is not known whether rows 4 to 8 were learned from: a run on the header alone says';
+  const doubt =
+    'it is not known whether rows 4 to 8 were learned from: a run on the header alone says';
   assert.ok(stderr.endsWith(`; ${LEARNED}; ${doubt} how many examples were\n`), stderr);
   rmSync(`${state}.new`, { recursive: true });
   assert.equal((await modelOf(run, header)).numExamples, 3);
@@ -342,7 +371,10 @@ test('learn --state: no model is shown before the budget knows of its steps', as
   chmodSync(budget, 0o444);
   next.child.stdin.end('x,1,1\n');
   const also = await next.ended;
-  assert.match(also.stderr, /row 4 \(line 5\).*; --budget .* is read-only; rows 1 to 3 of this input/);
+  assert.match(
+    also.stderr,
+    /row 4 \(line 5\).*; --budget .* is read-only; rows 1 to 3 of this input/,
+  );
   chmodSync(budget, 0o644);
   assert.equal((await modelOf(run, table(6, 7))).numExamples, 7);
 });
@@ -351,7 +383,9 @@ test('learn --state: a run that learned nothing is paid for once, and the next r
   const [state, budget] = [freshState(), join(folder, 'early.json')];
   const limit = ['--budget', budget, '--budget-epsilon', '8', '--budget-delta', '1e-6'];
   const run = [...tree, ...limit, '--state', state];
-  await fails(run, 2, /row 1 \(line 2\), column "a" is not a number/, { input: `${header}x,1,1\n` });
+  await fails(run, 2, /row 1 \(line 2\), column "a" is not a number/, {
+    input: `${header}x,1,1\n`,
+  });
   assert.equal((await modelOf(run, table(0, 2))).numExamples, 2);
   assert.equal(JSON.parse(readFileSync(budget, 'utf8')).releases.length, 1);
 });

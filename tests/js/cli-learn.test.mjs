@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { close } from './support/check.mjs';
-import { fails, json } from './support/command.mjs';
+import { fails } from './support/command.mjs';
 import { cli, dpFtrl, importEntry } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
@@ -82,7 +82,7 @@ test('learn: mode lattice gives the model of the library in that mode, and state
       latticeNoise: noise,
     });
     const labels = rows.map(([, , y]) => y);
-    learner.learn(rows.flatMap(([a, b]) => [a, b]), labels);
+    learner.learn(rows.flat(), labels);
     const { weights, certificate } = learner.model();
     learner.dispose();
     learned.weights.forEach((weight, j) => close(weight, weights[j], 1e-9));
@@ -330,16 +330,28 @@ test('learn: without --steps a bad label is reported before a budget is spent', 
   const budget = join(folder, 'unspent.json');
   const limit = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '1e-5'];
   for (const [options, label, wanted] of [
-    [[], '2', '(line 3): label must be -1, 0 or 1; for more classes give --loss softmax --classes K\n'],
-    [['--loss', 'softmax', '--classes', '3'], '3', '(line 3): label must be an integer from 0 to 2\n'],
+    [
+      [],
+      '2',
+      '(line 3): label must be -1, 0 or 1; for more classes give --loss softmax --classes K\n',
+    ],
+    [
+      ['--loss', 'softmax', '--classes', '3'],
+      '3',
+      '(line 3): label must be an integer from 0 to 2\n',
+    ],
   ]) {
     const input = `a,y\n0.5,1\n0.5,${label}\n`;
-    const run = (more) => fails([...learn, ...options, ...more], 2, /row 2 \(line 3\): /, { input });
+    const run = (more) =>
+      fails([...learn, ...options, ...more], 2, /row 2 \(line 3\): /, { input });
     const { stderr } = await run([...limit, '--quiet']);
     assert.ok(stderr.includes(wanted), stderr);
     assert.ok(!existsSync(budget));
     // The words are the same as during learning, but for the advice.
-    assert.equal((await run(['--steps', '5', '--quiet'])).stderr, stderr.replace(/; for more classes .*/, ''));
+    assert.equal(
+      (await run(['--steps', '5', '--quiet'])).stderr,
+      stderr.replace(/; for more classes .*/, ''),
+    );
   }
 });
 
@@ -364,7 +376,11 @@ test('learn: misuse gives a one-line error, and nothing is written', async () =>
     [['--label', 'y'], 'a,y\n1,1\nx,0\n', /row 2 \(line 3\), column "a" is not a number/],
     [['--label', 'y', '--steps', '1'], 'a,y\n1,1\n2,0\n', /row 2 \(line 3\) is past the horizon/],
     [['--label', 'y', '--radius', '0'], csv, /--radius must be a positive number/],
-    [['--label', 'y', '--user-column', 'a'], csv, /option "--user-column"; --user-column is an option of count, release, moments, histogram, queries and choose$/],
+    [
+      ['--label', 'y', '--user-column', 'a'],
+      csv,
+      /option "--user-column"; --user-column is an option of count, release, moments, histogram, queries and choose$/,
+    ],
     [[], csv, /--label is required/],
   ];
   for (const [args, input, message] of some(cases, 3)) {
@@ -390,7 +406,7 @@ test('learn: softmax, descent and the loss on a test file agree with the library
   const softmax = await run('--loss', 'softmax', '--classes', '2', '--test', path);
   assert.equal(softmax.weights.length, 6);
   const { average, last } = softmax.nonprivate.heldOutLoss;
-  const scores = dp.predict(softmax, rows.flatMap(([a, b]) => [a, b]));
+  const scores = dp.predict(softmax, rows.flat());
   const losses = rows.map(([, , y], i) => {
     const gap = scores[2 * i + 1 - y] - scores[2 * i + y];
     return Math.log1p(Math.exp(gap));
@@ -462,7 +478,10 @@ test('learn: several passes are one stream in which every row comes again', asyn
   });
   const features = rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]);
   for (let pass = 0; pass < 3; ++pass) {
-    learner.learn(features, rows.map(([, , y]) => y));
+    learner.learn(
+      features,
+      rows.map(([, , y]) => y),
+    );
     learner.endBatch();
   }
   assert.deepEqual(JSON.parse(piped.stdout).lastWeights, learner.model().lastWeights);

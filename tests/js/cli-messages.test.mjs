@@ -18,8 +18,15 @@ const pendulum = join(root, 'examples/pendulum.csv');
 
 test('horizon: one that is too long names the mechanisms that go that far', async () => {
   const input = 'x\n1\n';
-  for (const [steps, mechanism] of [[10_000_000, 'optimal'], [2_000_000, 'banded'], [2 ** 21, 'banded']]) {
-    const names = dp.mechanisms().filter(({ maxSteps }) => maxSteps >= steps).map(({ name }) => name);
+  for (const [steps, mechanism] of [
+    [10_000_000, 'optimal'],
+    [2_000_000, 'banded'],
+    [2 ** 21, 'banded'],
+  ]) {
+    const names = dp
+      .mechanisms()
+      .filter(({ maxSteps }) => maxSteps >= steps)
+      .map(({ name }) => name);
     assert.ok(names.includes('tree') && names.length < 24);
     const end = `got ${steps}; mechanisms that go that far: ${names.join(', ')}`;
     const args = ['--mechanism', mechanism, '--steps', String(steps)];
@@ -29,9 +36,16 @@ test('horizon: one that is too long names the mechanisms that go that far', asyn
       });
       assert.ok(stderr.trimEnd().endsWith(end), stderr);
     }
-    assert.equal((await dpFtrl([...release, '--steps', String(steps), '--mechanism', 'tree'], { input })).code, 0);
+    assert.equal(
+      (await dpFtrl([...release, '--steps', String(steps), '--mechanism', 'tree'], { input })).code,
+      0,
+    );
   }
-  const none = await fails(['error', '--steps', '2', '--mechanism', 'tree-k', '--arity', '1'], 2, /--arity/);
+  const none = await fails(
+    ['error', '--steps', '2', '--mechanism', 'tree-k', '--arity', '1'],
+    2,
+    /--arity/,
+  );
   assert.doesNotMatch(none.stderr, /go that far/);
 });
 
@@ -39,12 +53,31 @@ test('horizon: rows past it end release and count with the code past_horizon', a
   for (const [args, input] of [
     [[...release, '--steps', '2'], 'x\n1\n1\n1\n'],
     [
-      ['count', '--epsilon', '1', '--delta', '1e-6', '--time-column', 't', '--bucket', 'day', '--quiet',
-        '--from', '2026-01-01', '--to', '2026-01-02'],
+      [
+        'count',
+        '--epsilon',
+        '1',
+        '--delta',
+        '1e-6',
+        '--time-column',
+        't',
+        '--bucket',
+        'day',
+        '--quiet',
+        '--from',
+        '2026-01-01',
+        '--to',
+        '2026-01-02',
+      ],
       't\n2026-01-01\n2026-01-02\n2026-01-03\n',
     ],
   ]) {
-    const { stdout } = await fails([...args, '--json'], 2, /row 3 \(line 4\) is past the horizon of --/, { input });
+    const { stdout } = await fails(
+      [...args, '--json'],
+      2,
+      /row 3 \(line 4\) is past the horizon of --/,
+      { input },
+    );
     const { complete, error } = JSON.parse(stdout);
     assert.deepEqual([complete, error], [false, { code: 'past_horizon', row: 3, line: 4 }]);
   }
@@ -72,15 +105,31 @@ test('header: long names are cut in messages, and many are not all listed', asyn
 
 test('learn: the error for an unknown label lists the columns or suggests a similar one', async () => {
   const learn = ['learn', '--epsilon', '1', '--delta', '1e-6', '--quiet'];
-  const known = /unknown column "outcome"; known are constant, cos_angle, rate_squared, rate_sin_angle, label$/;
+  const known =
+    /unknown column "outcome"; known are constant, cos_angle, rate_squared, rate_sin_angle, label$/;
   await fails([...learn, '--label', 'outcome', pendulum], 2, known);
-  await fails([...learn, '--label', 'lable', pendulum], 2, /unknown column "lable"; did you mean label\?$/);
+  await fails(
+    [...learn, '--label', 'lable', pendulum],
+    2,
+    /unknown column "lable"; did you mean label\?$/,
+  );
 });
 
 test('learn --range: a star stands for any letters, and the pattern with most letters holds', async () => {
   const columns = ['p1', 'p2', 'price', 'q_p', 'y'];
   const input = `${columns.join(',')}\n${'1,2,3,4,1\n1,2,3,4,0\n'.repeat(20)}`;
-  const learn = ['learn', '--label', 'y', '--epsilon', '1', '--delta', '1e-6', '--seed', '1', '--quiet'];
+  const learn = [
+    'learn',
+    '--label',
+    'y',
+    '--epsilon',
+    '1',
+    '--delta',
+    '1e-6',
+    '--seed',
+    '1',
+    '--quiet',
+  ];
   const args = (ranges) => [...learn, ...ranges.flatMap((range) => ['--range', range])];
   const highs = async (...ranges) => {
     const { code, stdout, stderr } = await dpFtrl([...args(ranges), '--json'], { input });
@@ -95,7 +144,9 @@ test('learn --range: a star stands for any letters, and the pattern with most le
   assert.deepEqual(await highs('p*1=0:7'), [7, 1, 1, 1]);
   await fails(args(['x*=0:1']), 2, /unknown feature in --range "x\*"/, { input });
   await fails(args(['p1*p1=0:1']), 2, /unknown feature in --range/, { input });
-  await fails(args(['pri*=0:1', '*ice=0:2']), 2, /"pri\*" and "\*ice" fit "price" equally well/, { input });
+  await fails(args(['pri*=0:1', '*ice=0:2']), 2, /"pri\*" and "\*ice" fit "price" equally well/, {
+    input,
+  });
 });
 
 const folder = scratchFolder('messages');
@@ -103,7 +154,10 @@ const write = (name, text) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
-const visits = write('visits.csv', 'time;page;user;seconds\n2026-01-01;home;a;12\n2026-01-02;docs;b;40\n');
+const visits = write(
+  'visits.csv',
+  'time;page;user;seconds\n2026-01-01;home;a;12\n2026-01-02;docs;b;40\n',
+);
 const privacy = ['--epsilon', '1', '--delta', '1e-6'];
 const daily = ['--time-column', 'time', '--bucket', 'day'];
 const semicolons = ['--delimiter', 'semicolon'];
@@ -132,9 +186,14 @@ test('messages: incomplete and misspelled names get suggestions, unless nothing 
     [['mean'], 'unknown command "mean"; known are count, release'],
     [['mom'], 'unknown command "mom"; did you mean moments?'],
     [['e'], 'unknown command "e"; did you mean error or example?'],
-    [['count', ...privacy, '--time-column', 'date', '--bucket', 'day', ...semicolons, visits],
-      'unknown column "date"; known are time, page, user, seconds'],
-    [['count', ...privacy, '--time-column', 'T', '--bucket', 'day', ...semicolons, visits], 'did you mean time?'],
+    [
+      ['count', ...privacy, '--time-column', 'date', '--bucket', 'day', ...semicolons, visits],
+      'unknown column "date"; known are time, page, user, seconds',
+    ],
+    [
+      ['count', ...privacy, '--time-column', 'T', '--bucket', 'day', ...semicolons, visits],
+      'did you mean time?',
+    ],
   ]);
 });
 
@@ -150,18 +209,42 @@ test('messages: all missing options are named at once, with the columns of the f
   const columns = `columns of ${visits} are time, page, user, seconds`;
   const jsonl = write('rows.jsonl', '{"time":"2026-01-01"}\n');
   await refuses([
-    [['count', visits],
+    [
+      ['count', visits],
       '--epsilon is required, and so are --delta, --time-column and --bucket: ' +
-        `add --epsilon 1 --delta 1e-6 --time-column NAME --bucket day; ${columns}`],
+        `add --epsilon 1 --delta 1e-6 --time-column NAME --bucket day; ${columns}`,
+    ],
     [['count', '--pure', ...daily, visits], '--epsilon is required: add --epsilon 1'],
-    [['count', ...privacy, visits], `--time-column is required, and so is --bucket: add --time-column NAME --bucket day; ${columns}`],
-    [['moments', ...privacy, visits],
-      `--range is required: add --range NAME=LOW:HIGH; ${columns}; --range must be known without looking at the column`],
-    [['release', '--epsilon', '1', visits], 'and so is --clip: add --delta 1e-6 --clip C; --clip is the largest length'],
-    [['queries', '--workload', 'prefix', visits], 'add --column NAME --domain A,B,C --epsilon 1 --delta 1e-6; columns of'],
+    [
+      ['count', ...privacy, visits],
+      `--time-column is required, and so is --bucket: add --time-column NAME --bucket day; ${columns}`,
+    ],
+    [
+      ['moments', ...privacy, visits],
+      `--range is required: add --range NAME=LOW:HIGH; ${columns}; --range must be known without looking at the column`,
+    ],
+    [
+      ['release', '--epsilon', '1', visits],
+      'and so is --clip: add --delta 1e-6 --clip C; --clip is the largest length',
+    ],
+    [
+      ['queries', '--workload', 'prefix', visits],
+      'add --column NAME --domain A,B,C --epsilon 1 --delta 1e-6; columns of',
+    ],
   ]);
-  for (const file of [jsonl, write('numbers.csv', '1,2\n3,4\n'), write('binary.csv', Buffer.from([0xff, 10])), 'none.csv', folder, '-']) {
-    const { stderr } = await fails(['count', ...privacy, file], 2, /add --time-column NAME --bucket day$/);
+  for (const file of [
+    jsonl,
+    write('numbers.csv', '1,2\n3,4\n'),
+    write('binary.csv', Buffer.from([0xff, 10])),
+    'none.csv',
+    folder,
+    '-',
+  ]) {
+    const { stderr } = await fails(
+      ['count', ...privacy, file],
+      2,
+      /add --time-column NAME --bucket day$/,
+    );
     assert.doesNotMatch(stderr, /columns of/);
   }
 });
@@ -169,36 +252,72 @@ test('messages: all missing options are named at once, with the columns of the f
 test('messages: --participations is refused with a time column, where one row is protected', async () => {
   const moments = ['moments', ...privacy, '--range', '*=0:60', visits];
   await refuses([
-    [[...moments, ...daily, '--participations', '3', '--min-separation', '1'],
-      'with --time-column one row is protected, not a user: no --participations'],
+    [
+      [...moments, ...daily, '--participations', '3', '--min-separation', '1'],
+      'with --time-column one row is protected, not a user: no --participations',
+    ],
   ]);
 });
 
 test('messages: learn, choose and predict ask for all that is missing at once', async () => {
   const columns = `columns of ${visits} are`;
   await refuses([
-    [['learn', visits], '--epsilon is required, and so are --delta and --label: add --epsilon 1 --delta 1e-6 --label NAME', columns],
-    [['choose', visits], '--epsilon is required, and so are --column and --domain: add --epsilon 1 --column NAME', columns],
-    [['predict', visits], '--model is required: add --model FILE; dp-ftrl learn --model FILE writes one'],
+    [
+      ['learn', visits],
+      '--epsilon is required, and so are --delta and --label: add --epsilon 1 --delta 1e-6 --label NAME',
+      columns,
+    ],
+    [
+      ['choose', visits],
+      '--epsilon is required, and so are --column and --domain: add --epsilon 1 --column NAME',
+      columns,
+    ],
+    [
+      ['predict', visits],
+      '--model is required: add --model FILE; dp-ftrl learn --model FILE writes one',
+    ],
   ]);
 });
 
 test('messages: numbers, ranges and lists in another notation are refused with helpful errors', async () => {
   const count = (...args) => ['count', ...args, ...semicolons, '--quiet', visits];
   const by = ['--by', 'page', '--domain'];
-  const moments = (...args) => ['moments', ...privacy, ...args, '--column', 'seconds', ...semicolons, '--quiet', visits];
+  const moments = (...args) => [
+    'moments',
+    ...privacy,
+    ...args,
+    '--column',
+    'seconds',
+    ...semicolons,
+    '--quiet',
+    visits,
+  ];
   await refuses([
     [count('--epsilon', '0,5', '--delta', '1e-6', ...daily), 'got "0,5"; write 0.5, with a point'],
-    [count('--epsilon', '1', '--delta', '1,5e-6', ...daily), 'got "1,5e-6"; write 1.5e-6, with a point'],
-    [count('--epsilon', '10%', '--delta', '1e-6', ...daily), 'got "10%"; it is not a percentage: 10% is 0.1'],
+    [
+      count('--epsilon', '1', '--delta', '1,5e-6', ...daily),
+      'got "1,5e-6"; write 1.5e-6, with a point',
+    ],
+    [
+      count('--epsilon', '10%', '--delta', '1e-6', ...daily),
+      'got "10%"; it is not a percentage: 10% is 0.1',
+    ],
     [['error', '--steps', '1,000'], 'got "1,000"'],
     [moments('--range', 'seconds=0-600'), 'got "seconds=0-600"; write seconds=0:600'],
     [moments('--range', 'seconds=0:600,5'), 'got "seconds=0:600,5"; write seconds=0:600.5'],
-    [moments('--range', '*=0:60', '--workload', 'window=1week'),
-      '--workload must be window=W, a whole number of steps: of rows, or with --bucket day of days, got "window=1week"'],
+    [
+      moments('--range', '*=0:60', '--workload', 'window=1week'),
+      '--workload must be window=W, a whole number of steps: of rows, or with --bucket day of days, got "window=1week"',
+    ],
     [count(...privacy, ...daily, ...by, 'home;docs'), 'and values have commas between them, not ;'],
-    [count(...privacy, ...daily, ...by, 'Home,Docs'), 'is outside --domain; --other adds a category for what --domain leaves out; upper and lower case differ'],
-    [[...count(...privacy, ...daily, ...by, 'home'), 'docs'], `got 2: ${visits}, docs; join files first; lists such as that of --domain have commas and no spaces`],
+    [
+      count(...privacy, ...daily, ...by, 'Home,Docs'),
+      'is outside --domain; --other adds a category for what --domain leaves out; upper and lower case differ',
+    ],
+    [
+      [...count(...privacy, ...daily, ...by, 'home'), 'docs'],
+      `got 2: ${visits}, docs; join files first; lists such as that of --domain have commas and no spaces`,
+    ],
   ]);
   const { stderr } = await dpFtrl(['error', '--steps', '1,000']);
   assert.match(stderr, /got "1,000"$/m);
@@ -230,15 +349,27 @@ test('messages: an --output with the ending of a picture, page or workbook is re
     for (const ending of ['html', 'svg', 'xlsx', 'PNG']) {
       const path = join(folder, `out.${ending}`);
       const message = `--output ${path}: rows are written as CSV or JSON, not as .${ending}; commands that draw have --plot`;
-      await refuses([[[command, ...privacy, ...more, ...semicolons, '--quiet', '--output', path, visits], message]]);
+      await refuses([
+        [
+          [command, ...privacy, ...more, ...semicolons, '--quiet', '--output', path, visits],
+          message,
+        ],
+      ]);
     }
   }
 });
 
 test('messages: errors of the system are reported once, in words', async () => {
   const path = `${'a'.repeat(300)}.csv`;
-  await fails(['release', ...privacy, '--clip', '1', path], 1, /: cannot read a+\.csv: name too long$/);
+  await fails(
+    ['release', ...privacy, '--clip', '1', path],
+    1,
+    /: cannot read a+\.csv: name too long$/,
+  );
   const { systemReason } = await importSource('cli/failure.ts');
-  assert.throws(() => readFileSync('.'), (error) => systemReason(error) === 'illegal operation on a directory');
+  assert.throws(
+    () => readFileSync('.'),
+    (error) => systemReason(error) === 'illegal operation on a directory',
+  );
   assert.equal(systemReason(new Error('something else')), 'something else');
 });

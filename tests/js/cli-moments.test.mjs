@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { fails } from './support/command.mjs';
-import { dpFtrl, importEntry, root } from './support/consumer.mjs';
+import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
@@ -53,7 +53,10 @@ test('moments: rows are what the library releases, bit for bit', async () => {
     [['--standard-deviation', '--covariance'], { covariance: true }],
     [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
     [['--neighbours', 'replace', '--fixed-times'], { neighbours: 'replace-one', fixedTimes: true }],
-    [['--workload', 'window=4', '--mechanism', 'square-root'], { workload: { window: 4 }, mechanism: 'square-root' }],
+    [
+      ['--workload', 'window=4', '--mechanism', 'square-root'],
+      { workload: { window: 4 }, mechanism: 'square-root' },
+    ],
     [['--steps', '20'], { numSteps: 20 }],
     [
       ['--participations', '2', '--min-separation', '3', '--mechanism', 'tree'],
@@ -67,7 +70,9 @@ test('moments: rows are what the library releases, bit for bit', async () => {
     if (hasDeviations) names.push('a_standard_deviation', 'b_standard_deviation');
     const columns = names.flatMap((name) => [name, `${name}_low`, `${name}_high`]);
     assert.equal(head, ['step', ...columns].join(','));
-    const expected = released(options).map((it, t) => [t + 1, ...cellsOf(it, hasDeviations)].join(','));
+    const expected = released(options).map((it, t) =>
+      [t + 1, ...cellsOf(it, hasDeviations)].join(','),
+    );
     assert.deepEqual(rows, expected);
   }
 });
@@ -119,7 +124,10 @@ test('moments: every bucket is one step, even an empty one, and skipped rows do 
     it.contribute(table.slice(2, 4).flat());
     return [...first, ...it.endSteps()];
   });
-  assert.deepEqual(rows.map(({ time }) => time), ['2026-03-01', '2026-03-02', '2026-03-03']);
+  assert.deepEqual(
+    rows.map(({ time }) => time),
+    ['2026-03-01', '2026-03-02', '2026-03-03'],
+  );
   rows.forEach((row, t) => {
     const { step, time: _time, ...cells } = row;
     assert.equal(Number(step), t + 1);
@@ -131,7 +139,10 @@ test('moments: the guarantee says that rows are clipped to ranges', async () => 
   const { code, stderr } = await dpFtrl(['moments', ...privacy, ...ranges], { input });
   assert.equal(code, 0);
   assert.match(stderr, /\(1, 0\.000001\)-differentially private: one row .*, zero-out neighbours/);
-  assert.match(stderr, /not a person with several \(see --user-column\), clipped to --range; mechanism optimal/);
+  assert.match(
+    stderr,
+    /not a person with several \(see --user-column\), clipped to --range; mechanism optimal/,
+  );
 });
 
 test('moments, histogram: the guarantee says whether times are promised to be public', async () => {
@@ -139,7 +150,10 @@ test('moments, histogram: the guarantee says whether times are promised to be pu
   for (const command of [['moments', ...ranges], histogram]) {
     const said = async (...args) => dpFtrl([...command, ...privacy, ...args], { input });
     const replaced = ['--neighbours', 'replace-one'];
-    assert.match((await said(...replaced)).stderr, /, replace-one neighbours at any times, horizon/);
+    assert.match(
+      (await said(...replaced)).stderr,
+      /, replace-one neighbours at any times, horizon/,
+    );
     assert.match(
       (await said(...replaced, '--fixed-times')).stderr,
       /, replace-one neighbours at fixed times, horizon/,
@@ -167,7 +181,8 @@ test('moments: a budget for records that move is not spent on a promise that the
 });
 
 test('moments: a warning says when the noise hides even that there were rows', async () => {
-  const hidden = /warning: the noise hides nearly everything: after the last step the interval of the count reaches 0/;
+  const hidden =
+    /warning: the noise hides nearly everything: after the last step the interval of the count reaches 0/;
   for (const [epsilon, args, given, isHidden] of [
     ['1e-6', ['--covariance'], input, true],
     ['1e-6', ['--json', '--neighbours', 'replace', '--quiet'], input, true],
@@ -175,7 +190,17 @@ test('moments: a warning says when the noise hides even that there were rows', a
     // An error before the first step leaves nothing to report.
     ['1e-6', [], 'a,b\n1,x\n', false],
   ]) {
-    const few = ['moments', '--epsilon', epsilon, '--delta', '1e-6', ...ranges, '--seed', '3', ...args];
+    const few = [
+      'moments',
+      '--epsilon',
+      epsilon,
+      '--delta',
+      '1e-6',
+      ...ranges,
+      '--seed',
+      '3',
+      ...args,
+    ];
     const { stderr } = await dpFtrl(few, { input: given });
     assert.equal(hidden.test(stderr), isHidden, stderr);
   }
@@ -196,15 +221,25 @@ test('moments: misuse is refused with a message that names the problem', async (
   await fails(of(...privacy), 2, /--range is required/, { input });
   await fails(of('--delta', '1e-6', ...ranges), 2, /--epsilon is required/, { input });
   await fails(of('--epsilon', '1', ...ranges), 2, /--delta is required/, { input });
-  await fails(of(...privacy, '--range', 'a=0:1'), 2, /column "b" needs a --range NAME=LOW:HIGH/, { input });
+  await fails(of(...privacy, '--range', 'a=0:1'), 2, /column "b" needs a --range NAME=LOW:HIGH/, {
+    input,
+  });
   await fails(of(...privacy, '--range', 'c=0:1'), 2, /column in --range/, { input });
-  await fails(of(...privacy, ...ranges, '--confidence', '95'), 2, /--confidence must be a number/, { input });
+  await fails(of(...privacy, ...ranges, '--confidence', '95'), 2, /--confidence must be a number/, {
+    input,
+  });
   await fails(of(...privacy, ...ranges, '--clip', '1'), 2, /unknown option|clip/, { input });
-  await fails(of(...privacy, ...ranges, '--missing', 'skip', '--neighbours', 'replace-one'), 2, /--missing skip needs zero-out/, { input });
+  await fails(
+    of(...privacy, ...ranges, '--missing', 'skip', '--neighbours', 'replace-one'),
+    2,
+    /--missing skip needs zero-out/,
+    { input },
+  );
   const other = /--workload must be 'prefix' or a window, for moments, got momentum/;
   await fails(of(...privacy, ...ranges, '--workload', 'momentum=0.5'), 2, other, { input });
   const little = ['--epsilon', '1e-12', '--delta', '1e-15'];
-  const noise = /--epsilon must be larger, for sums and noise to have room on their grid, got 1e-12/;
+  const noise =
+    /--epsilon must be larger, for sums and noise to have room on their grid, got 1e-12/;
   await fails(of(...little, ...ranges), 2, noise, { input });
   const { code, stdout } = await dpFtrl([...moments, '--steps', '2'], { input });
   assert.equal(code, 2);

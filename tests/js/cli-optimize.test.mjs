@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
 import { cli, dpFtrl, importEntry } from './support/consumer.mjs';
@@ -82,10 +82,9 @@ test('error, compare and release take a saved strategy', async () => {
   assert.equal(await release('--strategy', strategy, '--steps', '30'), named);
   assert.equal(await release('--steps', '30'), named, 'and it is the default');
   assert.notEqual(await release('--mechanism', 'blt', '--steps', '30'), named);
-  const mentions = await dpFtrl(
-    ['release', ...privacy.slice(0, -1), '--strategy', strategy],
-    { input: rows },
-  );
+  const mentions = await dpFtrl(['release', ...privacy.slice(0, -1), '--strategy', strategy], {
+    input: rows,
+  });
   assert.match(mentions.stderr, /mechanism optimal from .*strategy\.json, .*horizon 30 rows/);
 });
 
@@ -105,7 +104,10 @@ test('--strategy: the participation is that of the file, and another one is repo
   assert.equal(code, 0, stderr);
   assert.match(stderr, /one user is protected, with one row in each of 4 epochs of 2 rows/);
   const warned = await release(...once);
-  assert.match(warned.stderr, /warning: the strategy was optimised for 4 epochs; this run protects/);
+  assert.match(
+    warned.stderr,
+    /warning: the strategy was optimised for 4 epochs; this run protects/,
+  );
 });
 
 test('an optimal strategy made for another participation is reported as such', async () => {
@@ -115,7 +117,8 @@ test('an optimal strategy made for another participation is reported as such', a
   assert.match(other.stdout, named);
   const searched = ['error', '--steps', '8', '--mechanism', 'optimal', '--epochs', '2'];
   assert.doesNotMatch((await dpFtrl(searched)).stdout, /optimised for/);
-  const warning = /warning: the strategy was optimised for single participation; this run protects 2 epochs\n/;
+  const warning =
+    /warning: the strategy was optimised for single participation; this run protects 2 epochs\n/;
   const released = await dpFtrl(['release', ...privacy.slice(0, -1), '--steps', '8', ...chosen], {
     input: `x\n${'1\n'.repeat(8)}`,
   });
@@ -147,16 +150,25 @@ test('misuse: unsuitable strategy files and options are refused', async () => {
     [['release', ...privacy, '--strategy', strategy, '--steps', '9'], /--steps must be 30/],
     [['optimize'], /--steps is required/],
     [['optimize', '--steps', '4', 'x'], /optimize reads no file, got x/],
-    [['optimize', '--steps', '4', '--mechanism', 'tree'], /--mechanism must be one that a search finds: .*, got "tree"/],
+    [
+      ['optimize', '--steps', '4', '--mechanism', 'tree'],
+      /--mechanism must be one that a search finds: .*, got "tree"/,
+    ],
     [['optimize', '--steps', '4', '--solver', 'fast'], /--solver must be one of exact, none/],
     [['optimize', '--steps', '4', '--buffers', 'all'], /--buffers must be a whole number/],
     [['optimize', '--steps', '4', '--gap', '0'], /--gap must be a number between 0 and 1, got "0"/],
-    [['optimize', '--steps', '4', '--bands', '2'], /^dp-ftrl optimize: --bands is not a parameter of/],
+    [
+      ['optimize', '--steps', '4', '--bands', '2'],
+      /^dp-ftrl optimize: --bands is not a parameter of/,
+    ],
     [
       ['optimize', '--steps', '9', '--mechanism', 'blt', '--normalize'],
       /^dp-ftrl optimize: --normalize cannot be given for a search/,
     ],
-    [['error', '--steps', '9', '--buffers', '99'], /^dp-ftrl error: optimal: --buffers must be between/],
+    [
+      ['error', '--steps', '9', '--buffers', '99'],
+      /^dp-ftrl error: optimal: --buffers must be between/,
+    ],
     [['optimize', '--steps', '4', '--strategy', strategy], /unknown option "--strategy"/],
     [
       ['optimize', '--steps', '4', '--output', join(folder, 'no/where.json')],
@@ -264,10 +276,18 @@ test('query weights: the search finds the least weighted error, and saves the we
   assert.ok(weighted(plain) > saved.error * 1.001, 'others are worse by that measure');
   const error = dp.error({ mechanism: saved, numSteps: 12 });
   assert.ok(error.meanError > plain.error && error.ratio >= 1, 'and this one without weights');
-  await fails(['optimize', '--steps', '12', '--query-weights', path], 2, /--query-weights can be given only for --objective mean, got max/);
+  await fails(
+    ['optimize', '--steps', '12', '--query-weights', path],
+    2,
+    /--query-weights can be given only for --objective mean, got max/,
+  );
   await fails([...options, '--query-weights', `${path}x`], 2, /weights\.csvx: there is no file/);
   writeFileSync(path, '1,2\n');
-  await fails([...options, '--query-weights', path], 2, /one column of 12 weights, has 1 row and 2/);
+  await fails(
+    [...options, '--query-weights', path],
+    2,
+    /one column of 12 weights, has 1 row and 2/,
+  );
   writeFileSync(path, `${weights.slice(1).join('\n')}\n-1\n`);
   await fails([...options, '--query-weights', path], 2, /--query-weights\[11\] must be between/);
 });

@@ -15,7 +15,16 @@ const dp = await (await importEntry('dp-ftrl')).load();
 
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--mechanism', 'tree', '--seed', '4'];
 const people = ['--user-column', 'who', '--max-contributions', '3', '--min-separation', '2'];
-const daily = ['--time-column', 'when', '--bucket', 'day', '--from', '2026-03-01', '--to', '2026-03-12'];
+const daily = [
+  '--time-column',
+  'when',
+  '--bucket',
+  'day',
+  '--from',
+  '2026-03-01',
+  '--to',
+  '2026-03-12',
+];
 const target = { epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 4 };
 const participation = { participations: 3, minSeparation: 2 };
 
@@ -47,7 +56,7 @@ const commands = [
 ];
 
 /** Numbers in each line of the output. */
-function numbersOf(stdout, kind) {
+function numbersOf(stdout, _kind) {
   const others = ['step', 'time', 'when', 'room'];
   return parse(stdout, { columns: true }).map((line) =>
     Object.entries(line).flatMap(([name, cell]) => (others.includes(name) ? [] : [Number(cell)])),
@@ -66,7 +75,10 @@ test('persons: daily moments and histograms equal those of the library, bit for 
       const readings = using({ statistic: dp.peopleStatistic }, options, (statistic) =>
         Array.from({ length: 12 }, (_, t) => {
           const own = rows.filter(({ step }) => step === t);
-          statistic.contribute(own.map(({ who }) => who), own.map(record));
+          statistic.contribute(
+            own.map(({ who }) => who),
+            own.map(record),
+          );
           return statistic.endSteps()[0];
         }),
       );
@@ -82,7 +94,10 @@ test('persons: rows that do not count are steps all the same', async () => {
   for (const { args, what, record, cells } of commands) {
     const options = { ...what, ...target, participation, numSteps: 60 };
     const readings = using({ statistic: dp.peopleStatistic }, options, (statistic) =>
-      statistic.releaseEach(rows.map(({ who }) => who), rows.map(record)),
+      statistic.releaseEach(
+        rows.map(({ who }) => who),
+        rows.map(record),
+      ),
     );
     const { code, stdout, stderr } = await dpFtrl([...args, ...people], { input });
     assert.equal(code, 0, stderr);
@@ -95,7 +110,8 @@ test('persons: rows beyond what a person may contribute change nothing', async (
   assert.ok(late.length > 2);
   const more = [...rows];
   // Doubles each row of a person who counts there, with the second row of another kind.
-  for (const row of late) more.splice(more.indexOf(row) + 1, 0, { ...row, minutes: 1, room: 'bar' });
+  for (const row of late)
+    more.splice(more.indexOf(row) + 1, 0, { ...row, minutes: 1, room: 'bar' });
   for (const { args } of commands) {
     const [few, many] = await Promise.all(
       [rows, more].map((some) => dpFtrl([...args, ...people, ...daily], { input: csv(some) })),
@@ -116,7 +132,10 @@ test('persons: the guarantee and the warning say which days and rows of a person
     assert.match(stderr, /one person \(column "who"\) is protected, whose first 3 days/);
     assert.match(stderr, /at least 2 days apart count and the rest is left out/);
     assert.match(stderr, first);
-    assert.match(stderr, /warning: each person counts only in their first 3 days, so later days are too low/);
+    assert.match(
+      stderr,
+      /warning: each person counts only in their first 3 days, so later days are too low/,
+    );
     const quiet = await dpFtrl([...given, '--quiet', '--json'], { input });
     assert.doesNotMatch(quiet.stderr, /are too low/);
     assert.equal(JSON.parse(quiet.stdout).protects, 'one person (column "who")');
@@ -128,14 +147,24 @@ test('persons: the guarantee and the warning say which days and rows of a person
 
 test('persons: statistics refuse bad options and rows without a person', async () => {
   for (const { args } of commands) {
-    await fails([...args, '--user-column', 'who'], 2, /--user-column needs --max-contributions K/, { input });
-    await fails([...args, '--max-contributions', '2'], 2, /--max-contributions needs --user-column/, { input });
+    await fails([...args, '--user-column', 'who'], 2, /--user-column needs --max-contributions K/, {
+      input,
+    });
+    await fails(
+      [...args, '--max-contributions', '2'],
+      2,
+      /--max-contributions needs --user-column/,
+      { input },
+    );
     const both = [...args, ...people.slice(0, 4), '--participations', '2'];
     await fails(both, 2, /give --user-column or --participations, not both/, { input });
     const nobody = input.replace('p1', ' ');
     const { code, stderr } = await dpFtrl([...args, ...people, ...daily], { input: nobody });
     assert.equal(code, 2);
-    assert.match(stderr, /row \d+ \(line \d+\), column "who" is empty; --missing skip leaves out such rows; .*the table is incomplete/);
+    assert.match(
+      stderr,
+      /row \d+ \(line \d+\), column "who" is empty; --missing skip leaves out such rows; .*the table is incomplete/,
+    );
   }
   const [{ args }] = commands;
   const same = [...args, '--user-column', 'minutes', '--max-contributions', '2'];

@@ -89,7 +89,8 @@ test('times: known texts fall into the right buckets, and texts that are not tim
     const time = written && timeIn(written, { bucket, zone });
     return typeof time === 'number' ? time : undefined;
   };
-  const at = (text, bucket) => bucketText(bucketOf(parseTime(text), { bucket, zone }), { bucket, zone });
+  const at = (text, bucket) =>
+    bucketText(bucketOf(parseTime(text), { bucket, zone }), { bucket, zone });
   const cases = [
     ['2026-03-01', 'day', '2026-03-01'],
     ['2024-02-29T23:59:59.999Z', 'day', '2024-02-29'],
@@ -281,7 +282,10 @@ test('people and events: faults are named, without the text of a cell', async ()
 
 test('people and events: invalid options and combinations of options are refused', async () => {
   const cases = [
-    [['--user-column', 'who'], /needs --max-contributions K: .* a small K leaves rows out, a large K adds noise/],
+    [
+      ['--user-column', 'who'],
+      /needs --max-contributions K: .* a small K leaves rows out, a large K adds noise/,
+    ],
     [['--max-contributions', '2'], /--max-contributions needs --user-column/],
     [people(0), /--max-contributions must be a whole number of at least 1, got "0"/],
     [[...people(1), '--epochs', '2'], /give --user-column or --epochs, not both/],

@@ -21,13 +21,60 @@ const { plot } = await importSource('plot/plot.ts');
 const folder = scratchFolder('plot');
 const example = (name) => join(root, `examples/${name}.csv`);
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--quiet'];
-const daily = ['--time-column', 'time', '--bucket', 'day', '--from', '2026-04-06', '--to', '2026-05-03'];
+const daily = [
+  '--time-column',
+  'time',
+  '--bucket',
+  'day',
+  '--from',
+  '2026-04-06',
+  '--to',
+  '2026-05-03',
+];
 const COMMANDS = {
   release: [...privacy, '--clip', '1', '--column', 'count', example('shop_day')],
-  count: [...privacy, ...daily, '--by', 'section', '--domain', 'docs,shop', '--other', example('site_visits')],
-  queries: [...privacy, '--workload', 'identity', '--column', 'minutes', '--domain', '0:180', example('gym_visits')],
-  moments: [...privacy, '--time-column', 'time', '--bucket', 'day', '--column', 'minutes', '--range', 'minutes=0:120', example('gym_visits')],
-  histogram: [...privacy, ...daily, '--by', 'section', '--domain', 'docs,shop', '--other', example('site_visits')],
+  count: [
+    ...privacy,
+    ...daily,
+    '--by',
+    'section',
+    '--domain',
+    'docs,shop',
+    '--other',
+    example('site_visits'),
+  ],
+  queries: [
+    ...privacy,
+    '--workload',
+    'identity',
+    '--column',
+    'minutes',
+    '--domain',
+    '0:180',
+    example('gym_visits'),
+  ],
+  moments: [
+    ...privacy,
+    '--time-column',
+    'time',
+    '--bucket',
+    'day',
+    '--column',
+    'minutes',
+    '--range',
+    'minutes=0:120',
+    example('gym_visits'),
+  ],
+  histogram: [
+    ...privacy,
+    ...daily,
+    '--by',
+    'section',
+    '--domain',
+    'docs,shop',
+    '--other',
+    example('site_visits'),
+  ],
   learn: [...privacy, '--label', 'label', '--range', '*=-1:1', example('pendulum')],
 };
 
@@ -41,7 +88,8 @@ async function drawn(command, more, ending) {
 
 /** Cells of the only table on a page, starting with the header. */
 function cellsOf(page) {
-  const unescape = (text) => text.replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+  const unescape = (text) =>
+    text.replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
   return [...page.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row]) =>
     [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)].map(([, cell]) => unescape(cell)),
   );
@@ -68,7 +116,11 @@ test('plot: the table of a page has the numbers that are printed', async () => {
       row.forEach((cell, j) => {
         const isRounded = command === 'queries' && j > 0;
         if (!isRounded) assert.equal(cell, lines[i][j]);
-        else assert.ok(Math.abs(cell - lines[i][j]) < 1e-5 * (1 + Math.abs(cell)), `${cell} ${lines[i][j]}`);
+        else
+          assert.ok(
+            Math.abs(cell - lines[i][j]) < 1e-5 * (1 + Math.abs(cell)),
+            `${cell} ${lines[i][j]}`,
+          );
       }),
     );
   }
@@ -82,12 +134,22 @@ test('plot: of a model the last row has its weights', async () => {
   assert.deepEqual(rows.at(-1), ['model', ...model.weights.map(String)]);
   assert.deepEqual(rows.at(-2), ['120', ...model.lastWeights.map(String)]);
   assert.equal(rows.length, 121);
-  const plain = await dpFtrl(['learn', '--no-precondition', '--seed', '4', '--json', ...COMMANDS.learn]);
+  const plain = await dpFtrl([
+    'learn',
+    '--no-precondition',
+    '--seed',
+    '4',
+    '--json',
+    ...COMMANDS.learn,
+  ]);
   assert.equal(plain.stdout, stdout);
 });
 
 test('plot: a page has all intervals of a step, even if the output has them on several lines', async () => {
-  for (const [command, num] of [['moments', 3], ['histogram', 7]]) {
+  for (const [command, num] of [
+    ['moments', 3],
+    ['histogram', 7],
+  ]) {
     const { stdout, text } = await drawn(command, ['--seed', '4'], 'html');
     const [header, ...rows] = cellsOf(text);
     const [names, ...lines] = parse(stdout);
@@ -101,7 +163,10 @@ test('plot: a page has all intervals of a step, even if the output has them on s
       for (let j = 0; j < numLines; ++j) {
         const expected = [counts, shares].flatMap((all) => all.slice(3 * j, 3 * j + 3));
         const line = lines[i * numLines + j];
-        assert.deepEqual([...row.slice(0, 2), ...expected, ...total], line.filter((_, k) => k !== 2));
+        assert.deepEqual(
+          [...row.slice(0, 2), ...expected, ...total],
+          line.filter((_, k) => k !== 2),
+        );
       }
     });
     assert.ok(rows.length > 20);
@@ -124,7 +189,9 @@ test('plot: a figure states its guarantee, and one with a seed says that it is N
     const args = COMMANDS[command].filter((arg) => arg !== '--quiet');
     const path = join(folder, `claim-${command}.svg`);
     const { stderr } = await dpFtrl([command, '--plot', path, ...args]);
-    const [, claim] = /^dp-ftrl [a-z]+: (\(1, 0\.000001\)-differentially private: .*)$/m.exec(stderr);
+    const [, claim] = /^dp-ftrl [a-z]+: (\(1, 0\.000001\)-differentially private: .*)$/m.exec(
+      stderr,
+    );
     const text = readFileSync(path, 'utf8');
     assert.equal(/<desc>(.*)<\/desc>/.exec(text)[1], claim);
     assert.match((await drawn(command, ['--seed', '1'], 'svg')).text, /<desc>NOT private/);
@@ -163,15 +230,30 @@ function chartOf(numSteps, size) {
 
 test('plot: a few curves with bands get a panel each, with one scale if they are of the same kind', () => {
   const series = ['a', 'b'].flatMap((name, i) => banded(name, [0, 1], [i, 5 * i], [1, 2]));
-  const panel = { title: 'each day', x: { label: 't', log: false }, y: { label: 'rows', log: false }, series };
+  const panel = {
+    title: 'each day',
+    x: { label: 't', log: false },
+    y: { label: 'rows', log: false },
+    series,
+  };
   const [a, b, ...others] = apart(panel, { sharesScale: true });
   assert.deepEqual(others, []);
   assert.deepEqual([a.title, b.title], ['a: each day', 'b: each day']);
-  assert.deepEqual([a.y.shows, b.y.shows], [[-4, 9], [-4, 9]]);
+  assert.deepEqual(
+    [a.y.shows, b.y.shows],
+    [
+      [-4, 9],
+      [-4, 9],
+    ],
+  );
   const of = ({ series }) => series.map(({ name, of, y }) => [name, of, ...y]);
-  assert.deepEqual(of(b), [['', 'b', -1, 1], ['b', undefined, 1, 5]]);
+  assert.deepEqual(of(b), [
+    ['', 'b', -1, 1],
+    ['b', undefined, 1, 5],
+  ]);
   assert.equal(new Set([...a.series, ...b.series].map(({ colour }) => colour)).size, 2);
-  const ticks = (panels) => [...plot({ title: '', panels }).matchAll(/text-anchor="end">([^<]*)</g)].map(([, it]) => it);
+  const ticks = (panels) =>
+    [...plot({ title: '', panels }).matchAll(/text-anchor="end">([^<]*)</g)].map(([, it]) => it);
   assert.deepEqual(ticks([a]), ticks([b]));
   const own = apart(panel, { sharesScale: false });
   assert.notDeepEqual(ticks([own[0]]), ticks([own[1]]));
@@ -194,7 +276,13 @@ test('plot: the band is two standard deviations up and down', () => {
 });
 
 test('plot: of many steps some are drawn, the last one included', () => {
-  for (const [numSteps, every] of [[3, 1], [1000, 1], [1001, 2], [5000, 8], [5001, 8]]) {
+  for (const [numSteps, every] of [
+    [3, 1],
+    [1000, 1],
+    [1001, 2],
+    [5000, 8],
+    [5001, 8],
+  ]) {
     const { picture, numbers } = chartOf(numSteps, 700);
     const { x } = picture.panels[0].series[1];
     assert.equal(x.at(-1), numSteps);
@@ -243,14 +331,19 @@ test('plot: the axis of answers begins at zero, and the first and last answers h
   const places = [...path.matchAll(/M([\d.]+)/g)].map(([, x]) => Number(x));
   const half = (places[1] - places[0]) / 2;
   assert.equal(places.length, 3);
-  assert.ok(Math.abs(places[0] - half - 62) < 0.1 && Math.abs(places[2] + half - 458) < 0.1, `${places}`);
+  assert.ok(
+    Math.abs(places[0] - half - 62) < 0.1 && Math.abs(places[2] + half - 458) < 0.1,
+    `${places}`,
+  );
 });
 
 test('plot: sentences below a picture are broken into lines, and all of them are in it', () => {
   const axis = { label: '', log: false };
   const panels = [{ title: '', x: axis, y: axis, series: [{ name: 'a', x: [0, 1], y: [0, 1] }] }];
   const note = Array.from({ length: 60 }, (_, i) => `word${i}`).join(' ');
-  const lines = [...plot({ title: '', notes: [note, 'and <more>'], panels }).matchAll(/fill="#333">([^<]*)</g)];
+  const lines = [
+    ...plot({ title: '', notes: [note, 'and <more>'], panels }).matchAll(/fill="#333">([^<]*)</g),
+  ];
   assert.equal(lines.map(([, line]) => line).join(' '), `${note} and &lt;more&gt;`);
   assert.ok(lines.length > 4 && lines.every(([, line]) => line.length <= 80));
   const height = (notes) => Number(/height="(\d+)"/.exec(plot({ title: '', notes, panels }))[1]);
@@ -268,9 +361,18 @@ test('plot: another file ending or a missing folder is refused before anything i
       assert.equal(stdout, '');
     }
     const away = join(folder, 'none/out.svg');
-    const { stdout } = await fails([command, '--plot', away, ...limit, ...args], 2, /--plot .*folder does not exist/);
+    const { stdout } = await fails(
+      [command, '--plot', away, ...limit, ...args],
+      2,
+      /--plot .*folder does not exist/,
+    );
     assert.equal(stdout + existsSync(budget), 'false');
-    const twice = ['--plot', join(folder, 'one.svg'), command === 'learn' ? '--model' : '--output', join(folder, 'one.svg')];
+    const twice = [
+      '--plot',
+      join(folder, 'one.svg'),
+      command === 'learn' ? '--model' : '--output',
+      join(folder, 'one.svg'),
+    ];
     await fails([command, ...twice, ...args], 2, /are the same file/);
   }
 });

@@ -33,12 +33,20 @@ async function learned(...more) {
   const args = ['learn', '--label', 'y', ...privacy, ...ranges, '--model', path, '--json', ...more];
   const { code, stdout, stderr } = await dpFtrl([...args, numbers]);
   assert.equal(code, 0, stderr);
-  return { path, printed: JSON.parse(stdout), model: JSON.parse(readFileSync(path, 'utf8')), stderr };
+  return {
+    path,
+    printed: JSON.parse(stdout),
+    model: JSON.parse(readFileSync(path, 'utf8')),
+    stderr,
+  };
 }
 
 /** Scores of the rows, with the inputs in the model's order. */
 const scoresOf = (model) =>
-  dp.predict(model, rows.flatMap((row) => model.inputs.map(({ name }) => row[name])));
+  dp.predict(
+    model,
+    rows.flatMap((row) => model.inputs.map(({ name }) => row[name])),
+  );
 
 async function predicted(path, ...more) {
   const { code, stdout, stderr } = await dpFtrl(['predict', '--model', path, ...more, csv]);
@@ -52,17 +60,23 @@ const close = (a, b) => assert.ok(Math.abs(a - b) <= 1e-12 * (1 + Math.abs(b)), 
 
 test('predict: classes and probabilities equal explicit formulas for every kind of loss', async () => {
   for (const [loss, check] of [
-    ['logistic', (row, [s]) => {
-      assert.equal(row.class, s >= 0 ? 1 : 0);
-      close(row.probability, 1 / (1 + Math.exp(-s)));
-    }],
+    [
+      'logistic',
+      (row, [s]) => {
+        assert.equal(row.class, s >= 0 ? 1 : 0);
+        close(row.probability, 1 / (1 + Math.exp(-s)));
+      },
+    ],
     ['hinge', (row, [s]) => assert.deepEqual([row.class, row.score], [s >= 0 ? 1 : 0, s])],
     ['squared', (row, [s]) => assert.equal(row.prediction, s)],
-    ['softmax', (row, [s, t]) => {
-      assert.equal(row.class, t > s ? 1 : 0);
-      close(row.probability_1, Math.exp(t) / (Math.exp(s) + Math.exp(t)));
-      close(row.probability_0 + row.probability_1, 1);
-    }],
+    [
+      'softmax',
+      (row, [s, t]) => {
+        assert.equal(row.class, t > s ? 1 : 0);
+        close(row.probability_1, Math.exp(t) / (Math.exp(s) + Math.exp(t)));
+        close(row.probability_0 + row.probability_1, 1);
+      },
+    ],
   ]) {
     const classes = loss === 'softmax' ? ['--classes', '2'] : [];
     const { path, model } = await learned('--loss', loss, ...classes);
@@ -118,7 +132,10 @@ test('predict: a bad model, a missing column and overwriting the model are refus
     [['--model', csv, csv], /--model .*rows\.csv is not JSON/],
     [['--model', write('list.json', '[]'), csv], /list\.json is not a model/],
     [['--model', write('other.json', '{}'), csv], /model.*format must be "dp-ftrl model"/],
-    [['--model', write('short.json', JSON.stringify({ ...model, weights: [1] })), csv], /weights must be one weight/],
+    [
+      ['--model', write('short.json', JSON.stringify({ ...model, weights: [1] })), csv],
+      /weights must be one weight/,
+    ],
     [['--model', path, write('c.csv', 'a,c\n1,2\n')], /unknown column "b"; known are a, c/],
     [['--model', path, '--output', path, csv], /are the same file/],
     [['--model', path, '--seed', '1', csv], /unknown option/],
@@ -148,8 +165,22 @@ test('learn --test: the output has accuracy and loss on a file, with a note, but
 
   const { printed: other } = await learned('--test', path, '--loss', 'squared');
   assert.equal(other.test.accuracy, null);
-  const text = await dpFtrl(['learn', '--label', 'y', '--epsilon', '1', '--delta', '1e-6', '--test', path, numbers]);
-  assert.match(text.stdout, /^accuracy on them \(NOT private unless the file is public\) +0\.\d+$/m);
+  const text = await dpFtrl([
+    'learn',
+    '--label',
+    'y',
+    '--epsilon',
+    '1',
+    '--delta',
+    '1e-6',
+    '--test',
+    path,
+    numbers,
+  ]);
+  assert.match(
+    text.stdout,
+    /^accuracy on them \(NOT private unless the file is public\) +0\.\d+$/m,
+  );
   assert.match(text.stdout, /^private +yes$/m);
 });
 

@@ -16,11 +16,27 @@ const dp = await (await importEntry('dp-ftrl')).load();
 const folder = scratchFolder('cli-stack');
 
 const days = [1, 1, 1, 2, 4, 4, 5];
-const rows = days.map((day, i) => [`2026-03-0${day}`, ['ann', 'bob', 'ann'][i % 3], (i % 4) / 2, i % 3]);
+const rows = days.map((day, i) => [
+  `2026-03-0${day}`,
+  ['ann', 'bob', 'ann'][i % 3],
+  (i % 4) / 2,
+  i % 3,
+]);
 const input = `when,who,a,b\n${rows.map((row) => `${row.join()}\n`).join('')}`;
 const sums = ['prefix', 'window=3', 'momentum=0,decay=0.5'].flatMap((it) => ['--workload', it]);
 const columns = ['--column', 'a', '--column', 'b'];
-const args = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '2', ...columns, ...sums, '--quiet'];
+const args = [
+  'release',
+  '--epsilon',
+  '1',
+  '--delta',
+  '1e-6',
+  '--clip',
+  '2',
+  ...columns,
+  ...sums,
+  '--quiet',
+];
 const seeded = [...args, '--seed', '9'];
 const daily = ['--time-column', 'when', '--bucket', 'day'];
 const people = ['--user-column', 'who', '--max-contributions', '2'];
@@ -32,8 +48,14 @@ const records = rows.map(([, , a, b]) => [a, b]);
 
 /** Lines of the output, as numbers except for times. */
 function tableOf(stdout) {
-  const [head, ...lines] = stdout.trimEnd().split('\n').map((line) => line.split(','));
-  return { head, lines: lines.map((line) => line.map((cell) => (/^\d{4}-/.test(cell) ? cell : Number(cell)))) };
+  const [head, ...lines] = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(','));
+  return {
+    head,
+    lines: lines.map((line) => line.map((cell) => (/^\d{4}-/.test(cell) ? cell : Number(cell)))),
+  };
 }
 
 async function table(...given) {
@@ -43,19 +65,34 @@ async function table(...given) {
 }
 
 /** Cells of a step: for each workload, both columns and the standard deviation of their noise. */
-const cellsOf = ({ sum }) => sum.flatMap((own) => [...own.map(({ value }) => value), own[0].stddev]);
+const cellsOf = ({ sum }) =>
+  sum.flatMap((own) => [...own.map(({ value }) => value), own[0].stddev]);
 
 test('several workloads: rows have the numbers of the library, in columns by workload and column', async () => {
   for (const [options, more] of [
     [[], {}],
     [['--importance', '1,4,2'], { importance: [1, 4, 2] }],
-    [['--mechanism', 'honaker', '--neighbours', 'replace-one'], { mechanism: 'honaker', neighbours: 'replace-one' }],
-    [['--participations', '2', '--min-separation', '3'], { participation: { participations: 2, minSeparation: 3 } }],
+    [
+      ['--mechanism', 'honaker', '--neighbours', 'replace-one'],
+      { mechanism: 'honaker', neighbours: 'replace-one' },
+    ],
+    [
+      ['--participations', '2', '--min-separation', '3'],
+      { participation: { participations: 2, minSeparation: 3 } },
+    ],
   ]) {
     const { head, lines } = await table(...seeded, ...options);
-    assert.equal(head.join(), 'step,a_prefix,b_prefix,prefix_std,a_window_3,b_window_3,window_3_std,a_decay_0.5,b_decay_0.5,decay_0.5_std');
-    const expected = using(dp, { ...what, ...more, ...target, numSteps: 7 }, (it) => it.releaseMany(records.flat()));
-    assert.deepEqual(lines, expected.map((step, t) => [t + 1, ...cellsOf(step)]));
+    assert.equal(
+      head.join(),
+      'step,a_prefix,b_prefix,prefix_std,a_window_3,b_window_3,window_3_std,a_decay_0.5,b_decay_0.5,decay_0.5_std',
+    );
+    const expected = using(dp, { ...what, ...more, ...target, numSteps: 7 }, (it) =>
+      it.releaseMany(records.flat()),
+    );
+    assert.deepEqual(
+      lines,
+      expected.map((step, t) => [t + 1, ...cellsOf(step)]),
+    );
   }
 });
 
@@ -74,7 +111,10 @@ test('several workloads: buckets and persons are those of the library', async ()
   const pattern = { participation: { participations: 2, minSeparation: 1 } };
   const counted = dp.peopleStatistic({ ...what, ...target, ...pattern, numSteps: 5 });
   const ofPeople = [1, 2, 3, 4, 5].map((day) => {
-    counted.contribute(at(day).map((i) => rows[i][1]), at(day).flatMap((i) => records[i]));
+    counted.contribute(
+      at(day).map((i) => rows[i][1]),
+      at(day).flatMap((i) => records[i]),
+    );
     return counted.endSteps()[0];
   });
   counted.dispose();
@@ -91,7 +131,9 @@ test('several workloads: several runs with a state give the rows of one run, als
     const lines = input.slice(header.length).split(/(?<=\n)/);
     const parts = [];
     for (const part of [lines.slice(0, 3), lines.slice(3, 4), lines.slice(4)]) {
-      const { code, stdout, stderr } = await dpFtrl([...seeded, ...options, ...state], { input: header + part.join('') });
+      const { code, stdout, stderr } = await dpFtrl([...seeded, ...options, ...state], {
+        input: header + part.join(''),
+      });
       assert.equal(code, 0, stderr);
       parts.push(...tableOf(stdout).lines);
     }
@@ -108,16 +150,27 @@ test('several workloads: JSON and JSON lines have the same numbers, and the erro
   assert.deepEqual(all.columns, ['a', 'b']);
   const errors = using(dp, { ...what, ...target, numSteps: 7 }, (it) => it.workloads);
   const names = ['prefix', 'window_3', 'decay_0.5'];
-  assert.deepEqual(all.workloads, errors.map((own, i) => ({ name: names[i], ...own })));
+  assert.deepEqual(
+    all.workloads,
+    errors.map((own, i) => ({ name: names[i], ...own })),
+  );
   const cells = all.rows.map(({ step, sums: own, std }) => [
     step,
     ...names.flatMap((name) => [own[name].a, own[name].b, std[name]]),
   ]);
   assert.deepEqual(cells, lines);
   assert.equal(all.complete, true);
-  const objects = await dpFtrl([...seeded, '--format', 'jsonl'], { input: rows.map(([, , a, b]) => `${JSON.stringify({ a, b })}\n`).join('') });
+  const objects = await dpFtrl([...seeded, '--format', 'jsonl'], {
+    input: rows.map(([, , a, b]) => `${JSON.stringify({ a, b })}\n`).join(''),
+  });
   assert.equal(objects.code, 0, objects.stderr);
-  assert.deepEqual(objects.stdout.trimEnd().split('\n').map((line) => Object.values(JSON.parse(line))), lines);
+  assert.deepEqual(
+    objects.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => Object.values(JSON.parse(line))),
+    lines,
+  );
 });
 
 test('several workloads: --show-nonprivate shows each as it is defined', async () => {
@@ -130,7 +183,14 @@ test('several workloads: --show-nonprivate shows each as it is defined', async (
     'a_decay_0.5_true': (t) => a.slice(0, t + 1).map((x, i) => x * 0.5 ** (t - i)),
   };
   for (const [name, termsOf] of Object.entries(truths)) {
-    of(name).forEach((value, t) => close(value, termsOf(t).reduce((sum, x) => sum + x, 0), 1e-12, `${name} ${t}`));
+    of(name).forEach((value, t) =>
+      close(
+        value,
+        termsOf(t).reduce((sum, x) => sum + x, 0),
+        1e-12,
+        `${name} ${t}`,
+      ),
+    );
   }
 });
 
@@ -140,11 +200,21 @@ test('several workloads: the guarantee is stated, the budget charged once, and e
   const loud = args.filter((it) => it !== '--quiet');
   const { code, stderr } = await dpFtrl([...loud, ...paid, '--plot', plot], { input });
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /\(1, 0\.000001\)-differentially private: one row .* workload prefix \+ window=3 \+ momentum=0,decay=0\.5, mechanism optimal/);
+  assert.match(
+    stderr,
+    /\(1, 0\.000001\)-differentially private: one row .* workload prefix \+ window=3 \+ momentum=0,decay=0\.5, mechanism optimal/,
+  );
   assert.match(stderr, /no total of this run can be told from 0/);
   const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
-  const { mu } = using(dp, { ...what, epsilon: 1, delta: 1e-6, numSteps: 7 }, ({ certificate }) => certificate);
-  assert.deepEqual(releases.map((it) => it.mu), [mu]);
+  const { mu } = using(
+    dp,
+    { ...what, epsilon: 1, delta: 1e-6, numSteps: 7 },
+    ({ certificate }) => certificate,
+  );
+  assert.deepEqual(
+    releases.map((it) => it.mu),
+    [mu],
+  );
   await fails([...args, ...paid], 2, /would spend/, { input });
   const page = readFileSync(plot, 'utf8');
   for (const name of ['prefix', 'window_3', 'decay_0.5']) {
@@ -162,41 +232,97 @@ test('several workloads: rates and matrices from files are named after the files
   const [rates, matrix] = [join(folder, 'falling.csv'), join(folder, 'mixed.csv')];
   writeFileSync(rates, '1\n0.5\n0.25\n');
   writeFileSync(matrix, '1,0,0\n1,1,0\n0,1,2\n');
-  const given = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--steps', '3', '--seed', '2', '--quiet'];
+  const given = [
+    'release',
+    '--epsilon',
+    '1',
+    '--delta',
+    '1e-6',
+    '--clip',
+    '1',
+    '--steps',
+    '3',
+    '--seed',
+    '2',
+    '--quiet',
+  ];
   const files = [rates, `${rates},momentum=0.5`, matrix].flatMap((it) => ['--workload', it]);
   const short = input.split('\n').slice(0, 4).join('\n');
-  const { code, stdout, stderr } = await dpFtrl([...given, '--column', 'a', ...files], { input: short });
+  const { code, stdout, stderr } = await dpFtrl([...given, '--column', 'a', ...files], {
+    input: short,
+  });
   assert.equal(code, 0, stderr);
-  const names = ['falling', 'falling_momentum_0.5', 'mixed'].flatMap((name) => [`a_${name}`, `${name}_std`]);
+  const names = ['falling', 'falling_momentum_0.5', 'mixed'].flatMap((name) => [
+    `a_${name}`,
+    `${name}_std`,
+  ]);
   const found = tableOf(stdout);
   assert.deepEqual(found.head, ['step', ...names]);
-  const all = [{ rates: [1, 0.5, 0.25] }, { rates: [1, 0.5, 0.25], momentum: 0.5 }, { matrix: [1, 0, 0, 1, 1, 0, 0, 1, 2] }];
+  const all = [
+    { rates: [1, 0.5, 0.25] },
+    { rates: [1, 0.5, 0.25], momentum: 0.5 },
+    { matrix: [1, 0, 0, 1, 1, 0, 0, 1, 2] },
+  ];
   const own = { ...target, insecureSeed: 2, numSteps: 3, statistic: 'sums', workloads: all };
   const expected = using(dp, own, (it) => it.releaseMany(rows.slice(0, 3).map(([, , a]) => a)));
-  assert.deepEqual(found.lines.map((line) => line.slice(1)), expected.map(cellsOf));
+  assert.deepEqual(
+    found.lines.map((line) => line.slice(1)),
+    expected.map(cellsOf),
+  );
 });
 
 test('several workloads: what does not go together is refused before anything is read', async () => {
   const bad = (options, message) => fails(options, 2, message, { input });
   const changed = (before, after) => args.map((it) => (it === before ? after : it));
-  await bad(changed('window=3', 'windows=3'), /--workload must be prefix, window=W, .* got "windows=3"/);
+  await bad(
+    changed('window=3', 'windows=3'),
+    /--workload must be prefix, window=W, .* got "windows=3"/,
+  );
   await bad(changed('window=3', 'window=0'), /--workload window must be between 1 and/);
   await bad(changed('window=3', 'prefix'), /--workload prefix is given twice/);
-  await bad([...args, '--workload', 'window=03'], /--workload window=3 and --workload window=03 would both be called window_3/);
+  await bad(
+    [...args, '--workload', 'window=03'],
+    /--workload window=3 and --workload window=03 would both be called window_3/,
+  );
   await bad(changed('window=3', 'none.csv'), /there is no file none\.csv/);
-  await bad([...args, '--importance', '1,2'], /--importance must be 3 numbers, one per --workload, got 2/);
-  await bad([...args, '--importance', '1,2,0'], /--importance must be positive numbers, got "1,2,0"/);
+  await bad(
+    [...args, '--importance', '1,2'],
+    /--importance must be 3 numbers, one per --workload, got 2/,
+  );
+  await bad(
+    [...args, '--importance', '1,2,0'],
+    /--importance must be positive numbers, got "1,2,0"/,
+  );
   await bad([...args, '--importance', '1,2,x'], /--importance must be numbers separated by commas/);
   const single = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '2', '--column', 'a'];
   await bad([...single, '--importance', '1'], /--importance needs several --workload/);
-  await bad([...args, '--mode', 'lattice', '--mechanism', 'tree'], /--mode lattice does not go with several --workload/);
+  await bad(
+    [...args, '--mode', 'lattice', '--mechanism', 'tree'],
+    /--mode lattice does not go with several --workload/,
+  );
   await bad([...args, '--strategy', 'x.json'], /--strategy does not go with several --workload/);
-  await bad(args.filter((it) => it !== '--delta' && it !== '1e-6').concat('--pure'), /--pure does not go with several/);
-  await bad([...args, '--mechanism', 'optimal', '--objective', 'max'], /--objective must be mean, for several workloads/);
+  await bad(
+    args.filter((it) => it !== '--delta' && it !== '1e-6').concat('--pure'),
+    /--pure does not go with several/,
+  );
+  await bad(
+    [...args, '--mechanism', 'optimal', '--objective', 'max'],
+    /--objective must be mean, for several workloads/,
+  );
   const file = join(folder, 'weights.csv');
   writeFileSync(file, '1\n');
   await bad([...args, '--workload', file, '--output', file], /are the same file/);
-  const past = await fails([...args, '--steps', '5'], 2, /row 6 \(line 7\) is past the horizon of --steps 5/, { input });
+  const past = await fails(
+    [...args, '--steps', '5'],
+    2,
+    /row 6 \(line 7\) is past the horizon of --steps 5/,
+    { input },
+  );
   assert.equal(tableOf(past.stdout).lines.length, 5);
-  await fails(['moments', '--epsilon', '1', '--delta', '1e-6', '--range', 'a=0:1', '--column', 'a', ...sums], 2, /--workload is given twice/, { input });
+  await fails(
+    ['moments', '--epsilon', '1', '--delta', '1e-6', '--range', 'a=0:1', '--column', 'a', ...sums],
+    2,
+    /--workload is given twice/,
+    { input },
+  );
 });

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
@@ -166,7 +166,8 @@ test('state: a user whose contributions are used up does not count in the next r
 test('state: a user who counted yesterday does not count today if days must be apart', async () => {
   const [state, other] = [freshState(), freshState()];
   const day = (n, who, x) => `2026-03-0${n},${who},${x}\n`;
-  const run = (path, input) => rowsOf([...target, ...apart, ...daily, '--state', path], header + input);
+  const run = (path, input) =>
+    rowsOf([...target, ...apart, ...daily, '--state', path], header + input);
   // Her day is not the first day of the release.
   const begin = day(1, 'bob', 1) + day(2, 'ann', 1);
   assert.deepEqual(await run(state, begin), await run(other, begin));
@@ -216,7 +217,12 @@ test('state: other persons, buckets and options, and damaged bytes, are refused'
   const hourly = [...target, ...people, ...hour, '--state', path];
   await fails(hourly, 2, /another --time-column, --bucket or --time-zone/, next);
   await fails([...target, '--state', path], 2, /begun with --user-column or --time-column/, next);
-  await fails([...run, '--first-step', '1'], 2, /--first-step does not go with --user-column/, next);
+  await fails(
+    [...run, '--first-step', '1'],
+    2,
+    /--first-step does not go with --user-column/,
+    next,
+  );
   const bytes = readFileSync(path);
   const at = bytes.indexOf('ann');
   const bad = `${path}-bad`;
@@ -242,7 +248,9 @@ test('state: releases of one run with the persons of another are refused', async
     Buffer.concat([memo.subarray(0, endOf(memo)), sums.subarray(endOf(sums))]);
   for (const bytes of [mixed(first, second), mixed(second, first)]) {
     writeFileSync(path, bytes);
-    await fails(run, 2, /--state \S+: its parts are from different runs$/, { input: header + days[3] });
+    await fails(run, 2, /--state \S+: its parts are from different runs$/, {
+      input: header + days[3],
+    });
     assert.deepEqual(readFileSync(path), bytes);
   }
   writeFileSync(path, mixed(second, second));
@@ -319,20 +327,23 @@ test('state: errors name the file and say what is wrong with it', async () => {
   await rowsOf([...tree, '--state', path], input);
   const seeded = freshState();
   await dpFtrl([...tree, '--seed', '1', '--state', seeded], { input });
-  for (const [file, words, ...more] of some([
-    [path, 'it was begun with another --mechanism or parameter of it, --steps', '--epochs', '2'],
-    [path, 'it was begun without --seed', '--seed', '1'],
-    [seeded, 'it was begun with --seed, this run has none'],
-    [seeded, 'it was begun with another --seed', '--seed', '2'],
-    [other(() => Buffer.alloc(0)), 'it is empty'],
-    [other(() => Buffer.from('a,b\n')), 'it is damaged or cut short'],
-    [other((bytes) => bytes.subarray(0, 50)), 'it is damaged or cut short'],
-    [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
-    [other(flipped(-1)), 'it is damaged or cut short'],
-    [other(flipped(0)), 'it is damaged'],
-    [other(flipped(32)), 'it is damaged, or not a state of this version'],
-    [folder, 'must be a file of one name, or the name of a new one, got something else'],
-  ], 3)) {
+  for (const [file, words, ...more] of some(
+    [
+      [path, 'it was begun with another --mechanism or parameter of it, --steps', '--epochs', '2'],
+      [path, 'it was begun without --seed', '--seed', '1'],
+      [seeded, 'it was begun with --seed, this run has none'],
+      [seeded, 'it was begun with another --seed', '--seed', '2'],
+      [other(() => Buffer.alloc(0)), 'it is empty'],
+      [other(() => Buffer.from('a,b\n')), 'it is damaged or cut short'],
+      [other((bytes) => bytes.subarray(0, 50)), 'it is damaged or cut short'],
+      [other((bytes) => bytes.subarray(0, -1)), 'it is damaged or cut short'],
+      [other(flipped(-1)), 'it is damaged or cut short'],
+      [other(flipped(0)), 'it is damaged'],
+      [other(flipped(32)), 'it is damaged, or not a state of this version'],
+      [folder, 'must be a file of one name, or the name of a new one, got something else'],
+    ],
+    3,
+  )) {
     const { stderr } = await fails([...tree, '--state', file, ...more], 2, /release: --state /, {
       input,
     });
@@ -341,12 +352,56 @@ test('state: errors name the file and say what is wrong with it', async () => {
 });
 
 test('state: --continue refuses a state that is not there, and goes on with one that is', async () => {
-  const learn = ['learn', '--epsilon', '4', '--delta', '1e-6', '--clip', '1', '--label', 'x', '--steps', '10'];
+  const learn = [
+    'learn',
+    '--epsilon',
+    '4',
+    '--delta',
+    '1e-6',
+    '--clip',
+    '1',
+    '--label',
+    'x',
+    '--steps',
+    '10',
+  ];
   for (const [args, rows] of [
     [target, 'x\n1\n2\n'],
     [[...target, ...people], 'who,x\nann,1\nbob,2\n'],
-    [['moments', '--epsilon', '1', '--delta', '1e-6', '--column', 'x', '--range', 'x=0:3', '--steps', '10', '--quiet'], 'x\n1\n2\n'],
-    [['histogram', '--epsilon', '1', '--delta', '1e-6', '--by', 'x', '--domain', '1,2', '--steps', '10', '--quiet'], 'x\n1\n2\n'],
+    [
+      [
+        'moments',
+        '--epsilon',
+        '1',
+        '--delta',
+        '1e-6',
+        '--column',
+        'x',
+        '--range',
+        'x=0:3',
+        '--steps',
+        '10',
+        '--quiet',
+      ],
+      'x\n1\n2\n',
+    ],
+    [
+      [
+        'histogram',
+        '--epsilon',
+        '1',
+        '--delta',
+        '1e-6',
+        '--by',
+        'x',
+        '--domain',
+        '1,2',
+        '--steps',
+        '10',
+        '--quiet',
+      ],
+      'x\n1\n2\n',
+    ],
     [[...learn, '--quiet'], 'y,x\n0.5,1\n0.25,-1\n'],
   ]) {
     const path = freshState();

@@ -23,9 +23,30 @@ const days = [
   '',
   '2026-03-04,bob,1,7,hall\n2026-03-04,ann,1,2,bar\n2026-03-04,ann,9,1,pool\n2026-03-04,eve,2,2,hall\n',
 ];
-const privacy = ['--epsilon', '1', '--delta', '1e-6', '--mechanism', 'tree', '--steps', '12', '--quiet'];
+const privacy = [
+  '--epsilon',
+  '1',
+  '--delta',
+  '1e-6',
+  '--mechanism',
+  'tree',
+  '--steps',
+  '12',
+  '--quiet',
+];
 const seeded = ['--seed', '5'];
-const moments = ['moments', ...privacy, '--column', 'a', '--column', 'b', '--range', 'a=0:5', '--range', 'b=0:9'];
+const moments = [
+  'moments',
+  ...privacy,
+  '--column',
+  'a',
+  '--column',
+  'b',
+  '--range',
+  'a=0:5',
+  '--range',
+  'b=0:9',
+];
 const histogram = ['histogram', ...privacy, '--by', 'room', '--domain', 'hall,pool', '--other'];
 const sums = ['--workload', 'prefix', '--workload', 'window=2'];
 const stack = ['release', ...privacy, '--column', 'a', '--column', 'b', '--clip', '9', ...sums];
@@ -81,7 +102,10 @@ test('state: a run that is killed at any instant leaves each step its one sample
       // Omits the line truncated by the kill.
       const lines = stdout.split('\n').slice(1, -1);
       for (const line of lines) {
-        const step = line.split(',').slice(0, command === histogram ? 2 : 1).join();
+        const step = line
+          .split(',')
+          .slice(0, command === histogram ? 2 : 1)
+          .join();
         const known = seen.find((it) => it.step === step);
         if (known) assert.equal(line, known.line);
         else seen.push({ step, line });
@@ -100,17 +124,25 @@ test('state: a run that is killed at any instant leaves each step its one sample
       assert.ok(see(stdout) >= numRows - 1);
     }
     // Killed before any output: the state may be ahead, but gives the same releases.
-    const { child, ended } = await runningOn(`${header}${rows.slice(7).join('\n')}\n`, args, () => true);
+    const { child, ended } = await runningOn(
+      `${header}${rows.slice(7).join('\n')}\n`,
+      args,
+      () => true,
+    );
     child.kill('SIGKILL');
     await ended;
-    const all = await dpFtrl([...args, '--first-step', '1'], { input: `${header}${rows.join('\n')}\n` });
+    const all = await dpFtrl([...args, '--first-step', '1'], {
+      input: `${header}${rows.join('\n')}\n`,
+    });
     assert.equal(all.code, 0, all.stderr);
     assert.equal(see(all.stdout), rows.length * (command === histogram ? 3 : 1));
     const [first, ...rest] = rows;
     const changed = first.replace(',1,4,hall', ',5,4,pool');
     assert.notEqual(changed, first);
     const input = `${header}${[changed, ...rest].join('\n')}\n`;
-    await fails([...args, '--first-step', '1'], 2, /step 1 was released for another row/, { input });
+    await fails([...args, '--first-step', '1'], 2, /step 1 was released for another row/, {
+      input,
+    });
   }
 });
 
@@ -133,11 +165,31 @@ test('state: another statistic, other ranges or categories, and other commands a
   const state = ['--state', freshState()];
   await linesOf([...moments, ...state], input);
   const wider = moments.map((it) => (it === 'a=0:5' ? 'a=0:6' : it));
-  await fails([...wider, ...state], 2, /it was begun with another .*--range, --covariance or kind/, { input });
-  await fails([...moments, '--covariance', ...state], 2, /it was begun with another .*--covariance/, { input });
-  await fails([...moments, '--neighbours', 'replace', ...state], 2, /it was begun with another .*--neigh/, { input });
+  await fails(
+    [...wider, ...state],
+    2,
+    /it was begun with another .*--range, --covariance or kind/,
+    { input },
+  );
+  await fails(
+    [...moments, '--covariance', ...state],
+    2,
+    /it was begun with another .*--covariance/,
+    { input },
+  );
+  await fails(
+    [...moments, '--neighbours', 'replace', ...state],
+    2,
+    /it was begun with another .*--neigh/,
+    { input },
+  );
   await fails([...histogram, ...state], 2, /it is of dp-ftrl moments/, { input });
-  await fails([...moments, ...daily, ...state], 2, /it was begun without --user-column and --time/, { input });
+  await fails(
+    [...moments, ...daily, ...state],
+    2,
+    /it was begun without --user-column and --time/,
+    { input },
+  );
   const release = ['release', ...privacy, '--clip', '1', '--column', 'a'];
   await fails([...release, ...state], 2, /it is of dp-ftrl moments/, { input });
   const sums = ['--state', freshState()];
@@ -146,19 +198,31 @@ test('state: another statistic, other ranges or categories, and other commands a
   const counts = ['--state', freshState()];
   await linesOf([...histogram, ...counts], input);
   const turned = histogram.map((it) => (it === 'hall,pool' ? 'pool,hall' : it));
-  await fails([...turned, ...counts], 2, /it was begun with another .*--domain, --other, --total/, { input });
-  await fails([...histogram, '--post-process', 'monotone', ...counts], 2, /monotone does not go with --state/, { input });
+  await fails([...turned, ...counts], 2, /it was begun with another .*--domain, --other, --total/, {
+    input,
+  });
+  await fails(
+    [...histogram, '--post-process', 'monotone', ...counts],
+    2,
+    /monotone does not go with --state/,
+    { input },
+  );
   writeFileSync(join(folder, 'cut'), 'cut short');
   await fails([...histogram, '--state', join(folder, 'cut')], 2, /damaged/, { input });
 });
 
 test('state: several workloads cannot continue a state of one workload, of others or of a statistic', async () => {
   const input = header + days[0];
-  const [own, single, counts] = [freshState(), freshState(), freshState()].map((path) => ['--state', path]);
+  const [own, single, counts] = [freshState(), freshState(), freshState()].map((path) => [
+    '--state',
+    path,
+  ]);
   await linesOf([...stack, ...own], input);
   const alone = stack.slice(0, -2);
   await fails([...alone, ...own], 2, /it is of dp-ftrl release with several --workload/, { input });
-  await fails([...moments, ...own], 2, /it is of dp-ftrl release with several --workload/, { input });
+  await fails([...moments, ...own], 2, /it is of dp-ftrl release with several --workload/, {
+    input,
+  });
   const changed = /it was begun with another .*--workload, --importance, --clip, number of columns/;
   const other = stack.map((it) => (it === 'window=2' ? 'window=3' : it));
   await fails([...other, ...own], 2, changed, { input });
@@ -170,7 +234,14 @@ test('state: several workloads cannot continue a state of one workload, of other
 });
 
 test('state: a budget pays once for all runs of a statistic', async () => {
-  const budget = ['--budget', join(folder, 'budget'), '--budget-epsilon', '1.2', '--budget-delta', '1e-6'];
+  const budget = [
+    '--budget',
+    join(folder, 'budget'),
+    '--budget-epsilon',
+    '1.2',
+    '--budget-delta',
+    '1e-6',
+  ];
   for (const command of [moments, stack]) {
     const own = budget.map((it) => (it === budget[1] ? `${it}-${command[0]}` : it));
     const args = [...command, '--state', freshState(), ...own];
@@ -187,8 +258,21 @@ test('state: a state made by a program is refused once it has steps', async () =
   const dp = await load();
   const path = freshState();
   const store = await FileStore.open(path);
-  const what = { statistic: 'moments', ranges: [[0, 5], [0, 9]] };
-  const ledger = await dp.statisticLedger({ ...what, mechanism: 'tree', numSteps: 12, epsilon: 1, delta: 1e-6, store });
+  const what = {
+    statistic: 'moments',
+    ranges: [
+      [0, 5],
+      [0, 9],
+    ],
+  };
+  const ledger = await dp.statisticLedger({
+    ...what,
+    mechanism: 'tree',
+    numSteps: 12,
+    epsilon: 1,
+    delta: 1e-6,
+    store,
+  });
   const begun = [...moments, '--state', path];
   ledger.dispose();
   await store.close();
@@ -196,9 +280,18 @@ test('state: a state made by a program is refused once it has steps', async () =
   assert.equal((await linesOf(begun, header + days[0])).length, 3);
   const other = freshState();
   const second = await FileStore.open(other);
-  const used = await dp.statisticLedger({ ...what, mechanism: 'tree', numSteps: 12, epsilon: 1, delta: 1e-6, store: second });
+  const used = await dp.statisticLedger({
+    ...what,
+    mechanism: 'tree',
+    numSteps: 12,
+    epsilon: 1,
+    delta: 1e-6,
+    store: second,
+  });
   await used.release(0, [1, 1]);
   used.dispose();
   await second.close();
-  await fails([...moments, '--state', other], 2, /was not begun by dp-ftrl moments/, { input: header + days[0] });
+  await fails([...moments, '--state', other], 2, /was not begun by dp-ftrl moments/, {
+    input: header + days[0],
+  });
 });

@@ -45,11 +45,17 @@ const inLog = (time) => {
 };
 
 /** The same moment on a clock `hours` from Greenwich. */
-const shifted = (write, hours, zone) => (time) => `${write(new Date(+time + hours * 3.6e6))}${zone}`;
+const shifted = (write, hours, zone) => (time) =>
+  `${write(new Date(+time + hours * 3.6e6))}${zone}`;
 
 test('time formats: every format finds the buckets of ISO 8601', async () => {
   const german = intl('de-DE', { ...date, ...clock });
-  const american = intl('en-US', { ...short, hour: 'numeric', minute: '2-digit', second: '2-digit' });
+  const american = intl('en-US', {
+    ...short,
+    hour: 'numeric',
+    minute: '2-digit',
+    second: '2-digit',
+  });
   const written = [
     ['iso', (time) => time.toISOString()],
     ['seconds', (time) => String(time / 1000)],
@@ -66,7 +72,10 @@ test('time formats: every format finds the buckets of ISO 8601', async () => {
   assert.match(german(times[0]), /^\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d$/);
   assert.match(american(times[0]), /^\d+\/\d+\/\d{4}, \d+:\d\d:\d\d [AP]M$/);
   for (const bucket of some(['day', 'hour'], 2)) {
-    const wanted = await printed(count(bucket), table((time) => time.toISOString()));
+    const wanted = await printed(
+      count(bucket),
+      table((time) => time.toISOString()),
+    );
     assert.ok(wanted.split('\n').length > 5);
     for (const [format, write] of written) {
       const found = await printed(count(bucket, ...as(format)), table(write));
@@ -78,14 +87,26 @@ test('time formats: every format finds the buckets of ISO 8601', async () => {
 test('time formats: dates without a time, dates before 1970, and 12-hour noon and midnight are read', async () => {
   const days = async (format, ...cells) => {
     const input = `t\n${cells.map((cell) => `"${cell}"\n`).join('')}`;
-    const lines = (await printed(count('hour', ...as(format)), input)).trimEnd().split('\n').slice(1);
+    const lines = (await printed(count('hour', ...as(format)), input))
+      .trimEnd()
+      .split('\n')
+      .slice(1);
     return [lines[0].split(',')[0], lines.at(-1).split(',')[0]];
   };
-  assert.deepEqual(await days('day-month-year', '3.4.2026', '3-4-2026 05:00'), ['2026-04-03T00:00Z', '2026-04-03T05:00Z']);
-  assert.deepEqual(await days('month-day-year', '3/4/2026'), ['2026-03-04T00:00Z', '2026-03-04T00:00Z']);
+  assert.deepEqual(await days('day-month-year', '3.4.2026', '3-4-2026 05:00'), [
+    '2026-04-03T00:00Z',
+    '2026-04-03T05:00Z',
+  ]);
+  assert.deepEqual(await days('month-day-year', '3/4/2026'), [
+    '2026-03-04T00:00Z',
+    '2026-03-04T00:00Z',
+  ]);
   assert.deepEqual(await days('seconds', '-3600', '0'), ['1969-12-31T23:00Z', '1970-01-01T00:00Z']);
   const noon = ['3/4/2026 12:00 AM', '3/4/2026 12:59 pm'];
-  assert.deepEqual(await days('month-day-year', ...noon), ['2026-03-04T00:00Z', '2026-03-04T12:00Z']);
+  assert.deepEqual(await days('month-day-year', ...noon), [
+    '2026-03-04T00:00Z',
+    '2026-03-04T12:00Z',
+  ]);
 });
 
 test('time formats: none is guessed, and the error for a cell in another format names its row', async () => {
@@ -94,34 +115,63 @@ test('time formats: none is guessed, and the error for a cell in another format 
     const first = good ?? (format === 'iso' ? '1970-01-01' : '01/01/1970');
     const args = count('day', ...(format === 'iso' ? [] : as(format)));
     const input = `t\n"${first}"\n"${cell}"\n`;
-    return fails(args.filter((arg) => arg !== '--show-nonprivate'), 2, message, { input });
+    return fails(
+      args.filter((arg) => arg !== '--show-nonprivate'),
+      2,
+      message,
+      { input },
+    );
   };
   const row = 'row 2 \\(line 3\\), column "t" must be';
   const numbers = `${row} a date such as .*; --time-format seconds would read it$`;
   await refused('iso', '1772355600', new RegExp(numbers));
   const either = `${row} .*; --time-format day-month-year or month-day-year would read it$`;
   await refused('iso', '03/04/2026', new RegExp(either));
-  await refused('iso', '31/12/2026', new RegExp(`${row} .*; --time-format day-month-year would read it$`));
-  await refused('seconds', '2026-01-01', new RegExp(`${row} seconds .*; --time-format iso would read it$`));
-  await refused('seconds', '1772355600000', /up to the year 9999; --time-format milliseconds would read it$/);
+  await refused(
+    'iso',
+    '31/12/2026',
+    new RegExp(`${row} .*; --time-format day-month-year would read it$`),
+  );
+  await refused(
+    'seconds',
+    '2026-01-01',
+    new RegExp(`${row} seconds .*; --time-format iso would read it$`),
+  );
+  await refused(
+    'seconds',
+    '1772355600000',
+    /up to the year 9999; --time-format milliseconds would read it$/,
+  );
   const nothing = new RegExp(`${row} [^;]*$`);
-  for (const cell of ['soon', '1e9', '0x10', 'Infinity', '9'.repeat(16)]) await refused('seconds', cell, nothing);
-  for (const cell of ['31/12/26', '31/12.2026', '32/12/2026', '30.2.2026', '1/2/2026 13:00 PM', '1/2/2026 0:30 AM']) {
+  for (const cell of ['soon', '1e9', '0x10', 'Infinity', '9'.repeat(16)])
+    await refused('seconds', cell, nothing);
+  for (const cell of [
+    '31/12/26',
+    '31/12.2026',
+    '32/12/2026',
+    '30.2.2026',
+    '1/2/2026 13:00 PM',
+    '1/2/2026 0:30 AM',
+  ]) {
     await refused('day-month-year', cell, nothing);
   }
   await refused('month-day-year', '31/12/2026', /; --time-format day-month-year would read it$/);
   for (const cell of ['31/Foo/2026:00:00:00 +0000', '31/Jun/2026:00:00:00 +0000', '31/Dec/26']) {
     await refused('log', cell, nothing);
   }
-  const { stdout } = await dpFtrl([...count('day', '--json', '--from', '2026-01-01', '--to', '2026-01-02')], {
-    input: 't\n03/04/2026\n',
-  });
+  const { stdout } = await dpFtrl(
+    [...count('day', '--json', '--from', '2026-01-01', '--to', '2026-01-02')],
+    {
+      input: 't\n03/04/2026\n',
+    },
+  );
   assert.equal(JSON.parse(stdout).error.code, 'ambiguous_time');
 });
 
 test('time formats: unsuitable options are refused', async () => {
   const input = 't\n1\n';
-  const known = /--time-format must be one of iso, month-name, seconds, milliseconds, day-month-year, month-day-year, log, got "us"/;
+  const known =
+    /--time-format must be one of iso, month-name, seconds, milliseconds, day-month-year, month-day-year, log, got "us"/;
   await fails(count('day', ...as('us')), 2, known, { input });
   const release = ['release', ...privacy, '--clip', '1'];
   await fails([...release, ...as('seconds')], 2, /--time-format needs --time-column/, { input });
@@ -130,17 +180,30 @@ test('time formats: unsuitable options are refused', async () => {
 
 test('time formats: sorting, several runs, and a release read them, too', async () => {
   const write = (time) => String(time / 1000);
-  const wanted = await printed(count('day'), table((time) => time.toISOString()));
+  const wanted = await printed(
+    count('day'),
+    table((time) => time.toISOString()),
+  );
   const reversed = `t\n${times.map(write).reverse().join('\n')}\n`;
   assert.equal(await printed(count('day', ...as('seconds'), '--sort'), reversed), wanted);
   const state = join(mkdtempSync(join(tmpdir(), 'dp-ftrl-time-')), 'state');
   const release = (...more) => ['release', ...privacy, '--clip', '1', ...timed('day'), ...more];
   const steps = ['--steps', '30', '--state', state];
-  const run = async (args, input) => (await printed(release(...args), input)).trimEnd().split('\n').slice(1);
-  const all = await run(['--steps', '30'], table((time) => time.toISOString()));
+  const run = async (args, input) =>
+    (await printed(release(...args), input)).trimEnd().split('\n').slice(1);
+  const all = await run(
+    ['--steps', '30'],
+    table((time) => time.toISOString()),
+  );
   const cut = times.findIndex((time) => time.toISOString() >= '2026-04-08');
   const part = (some) => `t\n${some.map((time) => `${write(time)}\n`).join('')}`;
   const first = await run([...steps, ...as('seconds')], part(times.slice(0, cut)));
-  const second = await run([...steps, ...as('milliseconds')], part(times.slice(cut).map((time) => time * 1000)));
-  assert.deepEqual([...first, ...second].map((line) => line.split(',')[1]), all.map((line) => line.split(',')[1]));
+  const second = await run(
+    [...steps, ...as('milliseconds')],
+    part(times.slice(cut).map((time) => time * 1000)),
+  );
+  assert.deepEqual(
+    [...first, ...second].map((line) => line.split(',')[1]),
+    all.map((line) => line.split(',')[1]),
+  );
 });

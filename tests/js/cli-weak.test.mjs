@@ -21,9 +21,12 @@ const COMMANDS = {
   choose: ['--winner', ...minutes, example('gym_visits')],
 };
 
-const EPSILON = /^dp-ftrl [a-z]+: warning: --epsilon (\S+) is above 20 and promises next to nothing: one row may make an output e\^\1 times as likely$/gm;
-const DELTA = /^dp-ftrl [a-z]+: warning: --delta (\S+) is above 0\.001: publishing each row in full with probability \1 would keep that promise$/gm;
-const COUNT = /^dp-ftrl [a-z]+: warning: --delta (\S+) is above 1\/n for n = (\d+) (rows|users): publishing one of the \3 in full would keep that promise$/gm;
+const EPSILON =
+  /^dp-ftrl [a-z]+: warning: --epsilon (\S+) is above 20 and promises next to nothing: one row may make an output e\^\1 times as likely$/gm;
+const DELTA =
+  /^dp-ftrl [a-z]+: warning: --delta (\S+) is above 0\.001: publishing each row in full with probability \1 would keep that promise$/gm;
+const COUNT =
+  /^dp-ftrl [a-z]+: warning: --delta (\S+) is above 1\/n for n = (\d+) (rows|users): publishing one of the \3 in full would keep that promise$/gm;
 
 async function warned(command, more, options) {
   const args = [command, ...more, ...COMMANDS[command].slice(0, options ? -1 : undefined)];
@@ -54,7 +57,8 @@ test('warnings: every command warns of epsilon above 20 and delta above 1e-3, wi
 
 test('warnings: commands warn of delta above 1/n where n is public, and only there', async () => {
   const weak = ['--epsilon', '1', '--delta', '5e-4'];
-  const counts = async (command, more, options) => (await warned(command, [...weak, ...more], options))[2];
+  const counts = async (command, more, options) =>
+    (await warned(command, [...weak, ...more], options))[2];
   const input = `count\n${'1\n'.repeat(10)}`;
   assert.deepEqual(await counts('release', []), []);
   assert.deepEqual(await counts('release', ['--steps', '2000'], { input }), []);
@@ -81,7 +85,8 @@ test('warnings: commands warn of delta above 1/n where n is public, and only the
 });
 
 test('delta 0: the error names the commands that are pure', async () => {
-  const pure = /--delta must be above 0, .* never pure: dp-ftrl release --pure and count --pure, dp-ftrl queries --delta 0 \(Laplace noise\) and dp-ftrl choose are pure$/;
+  const pure =
+    /--delta must be above 0, .* never pure: dp-ftrl release --pure and count --pure, dp-ftrl queries --delta 0 \(Laplace noise\) and dp-ftrl choose are pure$/;
   for (const zero of ['0', '0.0', '0e5']) {
     for (const command of ['release', 'count', 'learn']) {
       await fails([command, '--epsilon', '1', '--delta', zero, ...COMMANDS[command]], 2, pure);

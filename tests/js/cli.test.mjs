@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { close } from './support/check.mjs';
 import { fails, json } from './support/command.mjs';
@@ -42,7 +42,7 @@ test('tests: the command prints the same in the process it shares as in one of i
     assert.equal(hosted.code, code, hosted.stderr);
     assert.deepEqual(await dpFtrlProcess(args, { input }), hosted);
   }
-  const many = { input: 'x\n' + '1\n'.repeat(30_000) };
+  const many = { input: `x\n${'1\n'.repeat(30_000)}` };
   const hosted = await dpFtrl([...release, '--seed', '7', '--quiet'], many);
   assert.ok(hosted.stdout.length > 500_000);
   assert.deepEqual(await dpFtrlProcess([...release, '--seed', '7', '--quiet'], many), hosted);
@@ -103,7 +103,7 @@ test('help and version are printed with exit code 0', async () => {
     stderr: '',
   });
   const main = (await dpFtrl(['--help'])).stdout;
-  const commands = [...main.matchAll(/^  dp-ftrl ([a-z]+) /gm)].map(([, name]) => name);
+  const commands = [...main.matchAll(/^ {2}dp-ftrl ([a-z]+) /gm)].map(([, name]) => name);
   assert.ok(commands.length >= 11 && commands.includes('bounds'), main);
   for (const command of commands) {
     const { code, stdout, stderr } = await dpFtrl([command, '--version']);
@@ -137,7 +137,7 @@ test('help: the mechanisms are those of the library', async () => {
   const names = (await load()).mechanisms().map((entry) => entry.name);
   for (const command of ['release', 'error']) {
     const { stdout } = await dpFtrl([command, '--help', 'all']);
-    const [, list] = stdout.match(/^  --mechanism M +(.*(?:\n {19}.*)*)$/m);
+    const [, list] = stdout.match(/^ {2}--mechanism M +(.*(?:\n {19}.*)*)$/m);
     const listed = list.replace(/\s+/g, ' ').replace('optimal (default)', 'optimal');
     assert.deepEqual(listed.split(', '), names);
   }
@@ -409,10 +409,16 @@ test('release: an input that loses rows after they were counted is not complete'
   let stdout = '';
   let stderr = guarantee;
   child.stderr.on('data', (text) => (stderr += text));
-  child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text)).resume();
+  child.stdout
+    .setEncoding('utf8')
+    .on('data', (text) => (stdout += text))
+    .resume();
   const [code] = await once(child, 'close');
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /the input changed while it was read: 200000 of 400000 steps; the table is incomplete, and what it shows has been released\n$/);
+  assert.match(
+    stderr,
+    /the input changed while it was read: 200000 of 400000 steps; the table is incomplete, and what it shows has been released\n$/,
+  );
   const { complete, rows } = JSON.parse(stdout);
   assert.deepEqual([complete, rows.length], [false, numRows / 2]);
 });
@@ -491,7 +497,10 @@ test('release: errors do not show the cells of a file without a header as names 
     'alice|mary',
     '"alice\tmary"',
   ]) {
-    for (const options of [['--column', 'alicf'], ['--column', 'alice@example.com']]) {
+    for (const options of [
+      ['--column', 'alicf'],
+      ['--column', 'alice@example.com'],
+    ]) {
       const input = `${first}\n1,2\n`;
       const { stderr } = await fails([...release, ...options], 2, looks, { input });
       assert.doesNotMatch(stderr, /alice\b(?!@example\.com)|mary|eve/);
@@ -501,7 +510,9 @@ test('release: errors do not show the cells of a file without a header as names 
   const commas = ['--column', 'x', '--delimiter', 'comma'];
   await fails([...release, ...commas], 2, hint, { input: 'x;y\n1;2\n' });
   const known = /unknown column "amount"; known are Zahl der Gäste, x$/;
-  await fails([...release, '--column', 'amount'], 2, known, { input: 'Zahl der Gäste,x,%\n1,2,3\n' });
+  await fails([...release, '--column', 'amount'], 2, known, {
+    input: 'Zahl der Gäste,x,%\n1,2,3\n',
+  });
   const { stderr } = await fails(release, 2, /row 1 \(line 2\), column 1 is not a number/, {
     input: 'alice@example.org\nbob@example.org\n',
   });
@@ -522,7 +533,11 @@ test('release: headers that cannot be right are refused', async () => {
     ['1,2\n3,4\n', [], /the first row does not look like a header.*: its cell 1 is a number/],
     ['mon,-2e3\n3,4\n', [], /the first row does not look like a header.*: its cell 2 is a number/],
     ['mon,7\n3,4\n', ['--column', '7'], /not look like a header.*: its cell 2 is a number/],
-    ['mon,7\n3,4\n', ['--column', 'mom'], /no column "mom", and .* not look like a header that names/],
+    [
+      'mon,7\n3,4\n',
+      ['--column', 'mom'],
+      /no column "mom", and .* not look like a header that names/,
+    ],
     ['x,y\n1,2\n', ['--column', 'z'], /unknown column "z"/],
     ['count\n1\n', ['--column', 'conut'], /unknown column "conut"; did you mean count\?/],
     ['x,x\n1,2\n', [], /more than one column "x"/],
@@ -539,7 +554,10 @@ test('release: headers that cannot be right are refused', async () => {
 
 /** Arguments, and the expected message. */
 const misuses = [
-  [[], /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, page, completion, example, or --help/],
+  [
+    [],
+    /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, page, completion, example, or --help/,
+  ],
   [['relaese'], /unknown command "relaese"; did you mean release\?/],
   [['comparee'], /unknown command "comparee"; did you mean compare\?/],
   [['--verbose'], /unknown option "--verbose"/],
@@ -738,7 +756,9 @@ test('release --count: each row counts as 1, whatever its columns are', async ()
   const counted = await dpFtrl(['release', ...seeded, '--count', ...days], { input });
   assert.equal(counted.code, 0, counted.stderr);
   const ones = 'x,when\n1,2026-01-01\n1,2026-01-01\n1,2026-01-02\n';
-  const summed = await dpFtrl(['release', ...seeded, '--clip', '1', '--column', 'x', ...days], { input: ones });
+  const summed = await dpFtrl(['release', ...seeded, '--clip', '1', '--column', 'x', ...days], {
+    input: ones,
+  });
   assert.equal(counted.stdout, summed.stdout.replace('when,x,', 'when,rows,'));
   const both = ['release', ...seeded, '--count', '--column', 'who'];
   await fails(both, 2, /--count sums no column: give it or --column/, { input });
@@ -747,11 +767,15 @@ test('release --count: each row counts as 1, whatever its columns are', async ()
 test('release: a warning says when noise hides every total, and only then', async () => {
   const input = `x\n${'1\n'.repeat(200)}`;
   const run = async (...more) => {
-    const { code, stderr } = await dpFtrl(['release', '--epsilon', '1', '--delta', '1e-6', ...more], { input });
+    const { code, stderr } = await dpFtrl(
+      ['release', '--epsilon', '1', '--delta', '1e-6', ...more],
+      { input },
+    );
     assert.equal(code, 0, stderr);
     return stderr;
   };
-  const hidden = /warning: no total of this run can be told from 0.* --clip is far larger than they are/;
+  const hidden =
+    /warning: no total of this run can be told from 0.* --clip is far larger than they are/;
   assert.match(await run('--clip', '1e6'), hidden);
   assert.doesNotMatch(await run('--clip', '1'), hidden);
   assert.doesNotMatch(await run('--clip', '1e6', '--quiet'), /warning: no total/);

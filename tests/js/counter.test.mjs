@@ -15,7 +15,12 @@ const whole = await (await importEntry('dp-ftrl')).load();
 const numSteps = 60;
 const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 7n };
 const saved = (mechanism, participation = 'single') =>
-  whole.optimize({ mechanism, numSteps, participation, ...(participation === 'single' && { buffers: 3 }) });
+  whole.optimize({
+    mechanism,
+    numSteps,
+    participation,
+    ...(participation === 'single' && { buffers: 3 }),
+  });
 const strategies = [
   { mechanism: 'tree' },
   { mechanism: 'honaker' },
@@ -63,7 +68,9 @@ test('counter: a ledger of either package goes on in the other', async () => {
     for (const [life, dp] of [counter, whole, counter, whole].entries()) {
       const ledger = await dp.ledger({ ...options, store });
       assert.equal(ledger.step, 15 * life);
-      totals.push(...(await ledger.releaseMany(15 * life, records.subarray(15 * life, 15 * life + 15))));
+      totals.push(
+        ...(await ledger.releaseMany(15 * life, records.subarray(15 * life, 15 * life + 15))),
+      );
       ledger.dispose();
     }
     assert.deepEqual(totals, [...plain]);
@@ -96,7 +103,10 @@ test('counter: totals over a long horizon equal those of the whole package', () 
 });
 
 test('counter: optimal by name differs from that of the whole package, and no ledger mixes them', async () => {
-  for (const [first, second] of [[counter, whole], [whole, counter]]) {
+  for (const [first, second] of [
+    [counter, whole],
+    [whole, counter],
+  ]) {
     const store = memoryStore();
     const options = { numSteps: 30, epsilon: 1, delta: 1e-6, store };
     const ledger = await first.ledger(options);
@@ -112,7 +122,8 @@ test('counter: it has four mechanisms of the whole package, described alike exce
   assert.deepEqual(own.map(({ name }) => name).sort(), ['blt', 'honaker', 'optimal', 'tree']);
   for (const entry of own) {
     const theirs = known.find(({ name }) => name === entry.name);
-    if (entry.name === 'optimal') theirs.summary = 'close to the optimum, in closed form, streamed with few buffers';
+    if (entry.name === 'optimal')
+      theirs.summary = 'close to the optimum, in closed form, streamed with few buffers';
     assert.deepEqual(entry, theirs);
   }
 });
@@ -120,17 +131,45 @@ test('counter: it has four mechanisms of the whole package, described alike exce
 test('counter: options that it does not support are refused by name', () => {
   const fading = whole.optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } });
   for (const [options, code, message] of [
-    [{ mechanism: 'square-root' }, 'invalid_argument', /mechanism must be one of tree, honaker, blt, optimal/],
+    [
+      { mechanism: 'square-root' },
+      'invalid_argument',
+      /mechanism must be one of tree, honaker, blt, optimal/,
+    ],
     [{ mechanism: 'blt' }, 'unsupported', /decays and weights must be given, or a saved strategy/],
-    [{ mechanism: 'optimal', numSteps: 2 ** 22 + 1 }, 'invalid_argument', /numSteps must be between 1 and 4194304/],
-    [{ mechanism: saved('optimal', { epochs: 2 }) }, 'unsupported', /columns are a dense factorization/],
+    [
+      { mechanism: 'optimal', numSteps: 2 ** 22 + 1 },
+      'invalid_argument',
+      /numSteps must be between 1 and 4194304/,
+    ],
+    [
+      { mechanism: saved('optimal', { epochs: 2 }) },
+      'unsupported',
+      /columns are a dense factorization/,
+    ],
     [{ mechanism: 'tree', epsilon: -0 }, 'invalid_argument', /epsilon must be .*got -0/],
-    [{ mechanism: 'tree', mode: 'lattice' }, 'unsupported', /mode must be left out: .*whole package/],
+    [
+      { mechanism: 'tree', mode: 'lattice' },
+      'unsupported',
+      /mode must be left out: .*whole package/,
+    ],
     [{ mechanism: 'tree', epochLength: 4 }, 'unsupported', /epochLength must be left out: .*whole/],
-    [{ mechanism: 'tree', normalizeColumns: true }, 'unsupported', /normalizeColumns must be left out/],
-    ...[{ decay: 0.9 }, { window: 3 }, { momentum: 0.5 }, { rates: [1, 2] }, { matrix: [1, 0, 1, 1] }].map(
-      (workload) => [{ numSteps: 2 + (workload.window ?? 0), workload }, 'unsupported', /workload must be left out: .*whole/],
-    ),
+    [
+      { mechanism: 'tree', normalizeColumns: true },
+      'unsupported',
+      /normalizeColumns must be left out/,
+    ],
+    ...[
+      { decay: 0.9 },
+      { window: 3 },
+      { momentum: 0.5 },
+      { rates: [1, 2] },
+      { matrix: [1, 0, 1, 1] },
+    ].map((workload) => [
+      { numSteps: 2 + (workload.window ?? 0), workload },
+      'unsupported',
+      /workload must be left out: .*whole/,
+    ]),
     [{ mechanism: fading }, 'unsupported', /workload must be left out: .*whole/],
     [{ mechanism: 'tree', epsilon: -1e-7 }, 'invalid_argument', /epsilon must be .*got -1e-7/],
     [{ mechanism: 'tree', epsilon: NaN }, 'invalid_argument', /epsilon must be .*got NaN/],
@@ -141,10 +180,15 @@ test('counter: options that it does not support are refused by name', () => {
       String(message),
     );
   }
-  assert.deepEqual(
-    Object.keys(counter).sort(),
-    ['ledger', 'liveHandles', 'mechanisms', 'peopleLedger', 'peopleSum', 'prefixSum', 'version'],
-  );
+  assert.deepEqual(Object.keys(counter).sort(), [
+    'ledger',
+    'liveHandles',
+    'mechanisms',
+    'peopleLedger',
+    'peopleSum',
+    'prefixSum',
+    'version',
+  ]);
 });
 
 test('counter: another WebAssembly module is refused', async () => {
@@ -169,10 +213,15 @@ async function firstRelease(mechanism, numSteps) {
 }
 
 test('counter: loading and the first release take less than 100 ms of processor time', async (t) => {
-  for (const [mechanism, numSteps] of [['tree', 1000], ['honaker', 1000], ['optimal', 365]]) {
+  for (const [mechanism, numSteps] of [
+    ['tree', 1000],
+    ['honaker', 1000],
+    ['optimal', 365],
+  ]) {
     let least = Infinity;
     // Other processes slow down caches, which also increases processor time.
-    for (let i = 0; i < 15 && least > 60; ++i) least = Math.min(least, await firstRelease(mechanism, numSteps));
+    for (let i = 0; i < 15 && least > 60; ++i)
+      least = Math.min(least, await firstRelease(mechanism, numSteps));
     t.diagnostic(`${mechanism}: ${least.toFixed(0)} ms`);
     assert.ok(least > 0 && least < 100, `${mechanism}: ${least} ms`);
   }

@@ -40,7 +40,8 @@ test('csv: random tables are read as by the oracle, in pieces of any size', () =
         );
       }),
     );
-    const text = rows.map((row) => row.map(quotedCell).join(',')).join(lineEnd) + pick(['', lineEnd]);
+    const text =
+      rows.map((row) => row.map(quotedCell).join(',')).join(lineEnd) + pick(['', lineEnd]);
     const oracle = parse(text, { relax_column_count: true });
     assert.deepEqual(oracle, rows, 'the oracle reads what was written');
     const sizes = [pick([1, 2, 3, 1000]), 1 + Math.floor(random() * 5)];
@@ -58,7 +59,14 @@ test('csv: other separators, and spaces around cells, as the oracle reads them',
   const pick = (list) => list[Math.floor(random() * list.length)];
   for (let round = 0; round < 400; ++round) {
     const separator = pick([',', ';', '\t']);
-    const letters = ['a', '1', '.', 'é', 'b c', ...[',', ';', '\t', '"', '\n'].map((it) => `x${it}y`)];
+    const letters = [
+      'a',
+      '1',
+      '.',
+      'é',
+      'b c',
+      ...[',', ';', '\t', '"', '\n'].map((it) => `x${it}y`),
+    ];
     const rows = Array.from({ length: 1 + Math.floor(random() * 5) }, () =>
       Array.from({ length: 2 }, () => pick(letters) + pick(letters)),
     );
@@ -154,7 +162,12 @@ test('csv: the separator of a header is the most frequent one outside quotes', (
 
 /** Beginnings of a formula, also behind what a spreadsheet leaves out. */
 const SIGNS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-const STARTS = ['\t', '\r', '\n', ...['', ' ', '\t', '\r', '\n', ' \t'].flatMap((lead) => SIGNS.map((sign) => lead + sign))];
+const STARTS = [
+  '\t',
+  '\r',
+  '\n',
+  ...['', ' ', '\t', '\r', '\n', ' \t'].flatMap((lead) => SIGNS.map((sign) => lead + sign)),
+];
 
 test('csv: a name that a spreadsheet would run follows an apostrophe, and nothing else changes', () => {
   const read = (text) => parse(`${text},end\n`)[0][0];

@@ -47,18 +47,18 @@ test('errors: a value out of range, a wrong type and a failure have the expected
   const sums = dp.prefixSum({ numSteps: 1, ...target });
   sums.release([1]);
   const past = errorOf(() => sums.release([1]));
-  assert.deepEqual([past.code, past.call, past.parameter, past.value], [
-    'past_horizon',
-    'release',
-    'step',
-    '1',
-  ]);
+  assert.deepEqual(
+    [past.code, past.call, past.parameter, past.value],
+    ['past_horizon', 'release', 'step', '1'],
+  );
   sums.dispose();
 });
 
 test('errors: a constraint names other parameters in braces, the message without them', () => {
   const numSteps = 6;
-  const error = errorOf(() => dp.error({ mechanism: 'tree', numSteps, participation: { epochs: 4 } }));
+  const error = errorOf(() =>
+    dp.error({ mechanism: 'tree', numSteps, participation: { epochs: 4 } }),
+  );
   assert.equal(error.constraint, 'must be a divisor of {numSteps} = 6');
   assert.equal(error.message, 'error: epochs must be a divisor of numSteps = 6, got 4');
   const core = errorOf(() => dp.error({ mechanism: 'smooth-tree', numSteps, height: 5 }));
@@ -110,8 +110,14 @@ const REFUSED = [
   ['error', { mechanism: 'tree', numSteps, workload: { window: 0 } }],
   ['error', { mechanism: 'tree', numSteps: 2, workload: { rates: [1, 0] } }],
   ['error', { mechanism: 'tree', numSteps: 2, workload: { matrix: [1, 2, 3, 4] } }],
-  ['error', { mechanism: 'tree', numSteps, participation: { participations: 0, minSeparation: 1 } }],
-  ['error', { mechanism: 'tree', numSteps, participation: { participations: 2, minSeparation: 0 } }],
+  [
+    'error',
+    { mechanism: 'tree', numSteps, participation: { participations: 0, minSeparation: 1 } },
+  ],
+  [
+    'error',
+    { mechanism: 'tree', numSteps, participation: { participations: 2, minSeparation: 0 } },
+  ],
   ['optimize', { mechanism: 'tree', numSteps }],
   ['optimize', { mechanism: 'blt', numSteps, gap: 0.1 }],
   ['optimize', { mechanism: 'optimal', numSteps, solver: 'none', maxIterations: 3 }],
@@ -192,13 +198,19 @@ test('errors: they come out of a worker with their fields', async () => {
 test('errors: the command names the option that was typed', async () => {
   const error = ['error', '--steps', '8', '--mechanism'];
   const cases = [
-    [[...error, 'blt', '--decays', '0.5', '--weights', '2e9'], /blt: --weights\[0\] must be between/],
+    [
+      [...error, 'blt', '--decays', '0.5', '--weights', '2e9'],
+      /blt: --weights\[0\] must be between/,
+    ],
     [[...error, 'smooth-tree', '--height', '5'], /: --weight must be given together with --height/],
     [[...error, 'tree', '--bands', '3'], /: --bands is not a parameter of tree/],
     [[...error, 'log-perturbed', '--horizon-cap', '2'], /: --horizon-cap must be between/],
     [[...error, 'tree', '--epoch-length', '9'], /: --epoch-length must be between/],
     [[...error, 'tree', '--workload', 'momentum=1'], /: --workload momentum must be at least 0/],
-    [[...error, 'optimal', '--normalize', '--workload', 'window=3'], /: --normalize cannot be given/],
+    [
+      [...error, 'optimal', '--normalize', '--workload', 'window=3'],
+      /: --normalize cannot be given/,
+    ],
   ];
   for (const [args, message] of cases) await fails(args, 2, message);
 });
@@ -215,7 +227,8 @@ test('errors: every parameter in an error of the core is an identifier in its co
   const sources = [...sourcesOf('cpp', /pp$/), ...sourcesOf('wasm', /\.[ch]pp$/)];
   const code = sources.map(([, text]) => text.replaceAll(/"([^"\\\n]|\\.)*"/g, '""')).join('\n');
   const names = new Set(code.match(/\b[a-z]\w*\b/g));
-  const call = /\b(fail|fail_argument|require_(?!state)[a-z_]+)\(\s*(?:ErrorCode::\w+,\s*)?[^,"()]*(?:"[^"]*")?,\s*"([^"]*)"/g;
+  const call =
+    /\b(fail|fail_argument|require_(?!state)[a-z_]+)\(\s*(?:ErrorCode::\w+,\s*)?[^,"()]*(?:"[^"]*")?,\s*"([^"]*)"/g;
   const found = sources.flatMap(([file, text]) =>
     [...text.matchAll(call)].map(([, , parameter]) => [file, parameter]),
   );
@@ -228,11 +241,15 @@ test('errors: every parameter in an error of the core is an identifier in its co
 });
 
 test('errors: no text of an error is searched or edited', () => {
-  const reads = /message\s*(\)?\.)(replace|match|search|split|startsWith|includes|slice)|\.(exec|test)\((\w+\.)?message\)|\.message\s*(=|\+=)[^=]/;
+  const reads =
+    /message\s*(\)?\.)(replace|match|search|split|startsWith|includes|slice)|\.(exec|test)\((\w+\.)?message\)|\.message\s*(=|\+=)[^=]/;
   assert.match("error.message.replace('a', 'b')", reads);
   assert.match('/ step /.exec(message)', reads);
   const wrong = [...sourcesOf('wasm/src', /\.ts$/), ...sourcesOf('web/src', /\.ts$/)].filter(
     ([, text]) => reads.test(text),
   );
-  assert.deepEqual(wrong.map(([file]) => file), []);
+  assert.deepEqual(
+    wrong.map(([file]) => file),
+    [],
+  );
 });

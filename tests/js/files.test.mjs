@@ -4,13 +4,21 @@
 
 import assert from 'node:assert/strict';
 import {
-  chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync,
-  symlinkSync, unlinkSync, writeFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { scratchFolder } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 
@@ -20,7 +28,9 @@ const folder = scratchFolder('files');
 async function withoutFolders(code, use) {
   const { open } = fs;
   fs.open = (path, ...more) =>
-    path === folder ? Promise.reject(Object.assign(new Error(code), { code })) : open(path, ...more);
+    path === folder
+      ? Promise.reject(Object.assign(new Error(code), { code }))
+      : open(path, ...more);
   syncBuiltinESMExports();
   try {
     await use();
@@ -33,11 +43,17 @@ async function withoutFolders(code, use) {
 test('files: where folders cannot be opened, files are replaced all the same', async () => {
   const { writeFile } = await importSource('cli/output/output.ts');
   const { replaceFile } = await importSource('stores/files.ts');
-  for (const [write, name] of [[writeFile, 'output'], [replaceFile, 'store']]) {
+  for (const [write, name] of [
+    [writeFile, 'output'],
+    [replaceFile, 'store'],
+  ]) {
     const path = join(folder, name);
     await withoutFolders('EPERM', () => write(path, 'whole'));
     assert.equal(readFileSync(path, 'utf8'), 'whole');
-    await assert.rejects(withoutFolders('EIO', () => write(path, 'more')), { code: 'EIO' });
+    await assert.rejects(
+      withoutFolders('EIO', () => write(path, 'more')),
+      { code: 'EIO' },
+    );
   }
 });
 
@@ -82,7 +98,10 @@ async function recorded(use) {
 test('files: bytes are synced before the file is renamed, and the folder is synced afterwards', async () => {
   const { writeFile } = await importSource('cli/output/output.ts');
   const { replaceFile } = await importSource('stores/files.ts');
-  for (const [write, name] of [[writeFile, 'synced-output'], [replaceFile, 'synced-store']]) {
+  for (const [write, name] of [
+    [writeFile, 'synced-output'],
+    [replaceFile, 'synced-store'],
+  ]) {
     for (const text of ['new', 'over the old one']) {
       const events = await recorded(() => write(join(folder, name), text));
       const temporary = events[0].replace('write ', '');
@@ -116,7 +135,10 @@ test('files: a lock is whole and on the disk before it has its name', async () =
   }
   assert.match(said, new RegExp(`^${process.pid} `));
   assert.equal(readFileSync(`${path}.lock`, 'utf8'), said);
-  assert.deepEqual(events.map((event) => event.split(' ')[0]), ['write', 'sync']);
+  assert.deepEqual(
+    events.map((event) => event.split(' ')[0]),
+    ['write', 'sync'],
+  );
   // A lock that was removed by hand and replaced by another must not be removed.
   writeFileSync(`${path}.lock`, 'of another process');
   await lock.release();
@@ -158,11 +180,20 @@ test('files: a replaced file keeps its permissions, and no other group gets them
     const file = { stat: async () => ({ uid: 1, gid: 1 }), chown };
     return { ...file, chmod: async (mode) => (fileOf.mode = mode) };
   };
-  await permit(fileOf(async () => assert.fail()), { mode: 0o660, gid: 1 });
+  await permit(
+    fileOf(async () => assert.fail()),
+    { mode: 0o660, gid: 1 },
+  );
   assert.equal(fileOf.mode, 0o660);
-  await permit(fileOf(async () => {}), { mode: 0o664, gid: 2 });
+  await permit(
+    fileOf(async () => {}),
+    { mode: 0o664, gid: 2 },
+  );
   assert.equal(fileOf.mode, 0o664);
-  await permit(fileOf(() => Promise.reject(new Error('EPERM'))), { mode: 0o664, gid: 2 });
+  await permit(
+    fileOf(() => Promise.reject(new Error('EPERM'))),
+    { mode: 0o664, gid: 2 },
+  );
   assert.equal(fileOf.mode, 0o604);
 });
 
@@ -175,7 +206,11 @@ async function whereFilesFail(method, code, use) {
   prototype[method] = async function (...given) {
     // The disk becomes full after part of the bytes.
     if (method === 'writeFile') await whole.call(this, given[0].slice(0, 3));
-    throw Object.assign(new Error(`${code}: refused, write`), { code, errno: -1, syscall: 'write' });
+    throw Object.assign(new Error(`${code}: refused, write`), {
+      code,
+      errno: -1,
+      syscall: 'write',
+    });
   };
   try {
     return await use();
@@ -214,7 +249,10 @@ test('file store: a full disk is named, and nothing is lost', async () => {
       // Room may exist for fewer bytes, or later.
       await store.save(Uint8Array.of(1, 2, 3, 4, 5));
     } else {
-      const again = { code: 'store_failed', message: /could not be saved before; close it and open/ };
+      const again = {
+        code: 'store_failed',
+        message: /could not be saved before; close it and open/,
+      };
       await assert.rejects(store.save(Uint8Array.of(7)), again);
     }
     await store.close();
@@ -254,11 +292,16 @@ test('keys: a key is wiped when its call is over, and the caller keeps his', asy
   const plain = { insecureSeed: undefined, more: 5 };
   for (const given of [undefined, own]) {
     let seen;
-    const during = withKey('test', plain, ({ key, more }) => {
-      assert.equal(more, 5);
-      seen = key;
-      return key.slice();
-    }, given);
+    const during = withKey(
+      'test',
+      plain,
+      ({ key, more }) => {
+        assert.equal(more, 5);
+        seen = key;
+        return key.slice();
+      },
+      given,
+    );
     assert.notDeepEqual(during, zeros, 'it was there');
     if (given) assert.deepEqual(during, own);
     assert.deepEqual(seen, zeros, 'and is gone');
@@ -273,7 +316,10 @@ test('keys: a key is wiped when its call is over, and the caller keeps his', asy
   const seeded = withKey('test', { insecureSeed: 3n }, ({ key }) => key, own);
   assert.equal(seeded, undefined, 'a seed needs none');
   const message = 'test: key must be random bytes, got zeros';
-  assert.throws(() => withKey('test', plain, () => 1, zeros), { code: 'invalid_argument', message });
+  assert.throws(() => withKey('test', plain, () => 1, zeros), {
+    code: 'invalid_argument',
+    message,
+  });
 });
 
 test('numbers: a bound is shown with six digits, and never below itself', async () => {

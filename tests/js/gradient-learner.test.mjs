@@ -9,7 +9,14 @@ import { freshConsumer, importEntry, node, root } from './support/consumer.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
-const target = { numSteps: 12, epsilon: 2, delta: 1e-6, clipNorm: 2, insecureSeed: 9, dimension: 3 };
+const target = {
+  numSteps: 12,
+  epsilon: 2,
+  delta: 1e-6,
+  clipNorm: 2,
+  insecureSeed: 9,
+  dimension: 3,
+};
 const batchSize = 2;
 const start = [0.5, 0, -1];
 const mechanisms = ['independent', 'tree', 'blt-rational', 'banded-toeplitz', 'optimal'];
@@ -37,7 +44,10 @@ function totalsOf({ mechanism, clipping }) {
   const noise = dp.noise({ ...target, mechanism, increments: true });
   const total = new Float64Array(3);
   const after = ([first, second], step) => {
-    const noisy = noise.addNoiseTo(first.map((x, i) => x + second[i]), step);
+    const noisy = noise.addNoiseTo(
+      first.map((x, i) => x + second[i]),
+      step,
+    );
     noisy.forEach((x, i) => (total[i] += x));
     return total.slice();
   };
@@ -52,7 +62,13 @@ function play(options, next) {
   for (let step = 0; step < target.numSteps; step++) {
     const total = totals.after(gradientsAt(weights.at(-1), step), step);
     const increment = total.map((x, i) => (x - before[i]) / batchSize);
-    weights.push(next(weights.at(-1), increment, total.map((x) => x / batchSize)));
+    weights.push(
+      next(
+        weights.at(-1),
+        increment,
+        total.map((x) => x / batchSize),
+      ),
+    );
     before = total;
   }
   totals.dispose();
@@ -95,7 +111,9 @@ function run(options) {
 function adamOracle(mechanism, certificate, grid) {
   const { numSteps: n } = target;
   const { B } = matricesOf(mechanism);
-  const noise = B.map((row, t) => row.reduce((sum, b, j) => sum + (b - (B[t - 1]?.[j] ?? 0)) ** 2, 0));
+  const noise = B.map((row, t) =>
+    row.reduce((sum, b, j) => sum + (b - (B[t - 1]?.[j] ?? 0)) ** 2, 0),
+  );
   const phi = noise.map((h) => (certificate.noiseStddev ** 2 * h + grid ** 2 / 6) / batchSize ** 2);
   const gradients = [];
   const average = (values, beta) =>
@@ -108,7 +126,10 @@ function adamOracle(mechanism, certificate, grid) {
     return weights.map((w, i) => {
       const own = gradients.map((g) => g[i]);
       const mean = average(own, 0.8);
-      const square = average(own.map((x) => x * x), 0.99);
+      const square = average(
+        own.map((x) => x * x),
+        0.99,
+      );
       return w - (0.1 * mean) / Math.sqrt(Math.max(square - variance, 0.01));
     });
   };
@@ -117,7 +138,11 @@ function adamOracle(mechanism, certificate, grid) {
 function matricesOf(mechanism) {
   const { decoder } = dp.matrices({ mechanism, numSteps: target.numSteps });
   const width = decoder.length / target.numSteps;
-  return { B: Array.from({ length: target.numSteps }, (_, t) => [...decoder.slice(t * width, (t + 1) * width)]) };
+  return {
+    B: Array.from({ length: target.numSteps }, (_, t) => [
+      ...decoder.slice(t * width, (t + 1) * width),
+    ]),
+  };
 }
 
 test('gradient learner: FTRL and descent are functions of the private sums', () => {
@@ -127,12 +152,19 @@ test('gradient learner: FTRL and descent are functions of the private sums', () 
     return Float64Array.from(point, (x, i) => start[i] + factor * (x - start[i]));
   };
   for (const mechanism of mechanisms) {
-    const lead = (_, __, total) => towards(total.map((sum, i) => start[i] - 0.1 * sum), 0.7);
+    const lead = (_, __, total) =>
+      towards(
+        total.map((sum, i) => start[i] - 0.1 * sum),
+        0.7,
+      );
     close(run({ mechanism, rule: 'ftrl', radius: 0.7 }), play({ mechanism }, lead), mechanism);
     let velocity = [0, 0, 0];
     const descend = (weights, increment) => {
       velocity = velocity.map((v, i) => 0.5 * v + increment[i]);
-      return towards(weights.map((w, i) => w - 0.1 * velocity[i]), 0.7);
+      return towards(
+        weights.map((w, i) => w - 0.1 * velocity[i]),
+        0.7,
+      );
     };
     close(run({ mechanism, momentum: 0.5, radius: 0.7 }), play({ mechanism }, descend), mechanism);
   }
@@ -186,7 +218,10 @@ test('gradient learner: each gradient is clipped by itself', () => {
 });
 
 test('gradient learner: a call with a bad gradient adds nothing and can be repeated', () => {
-  const [good, bad] = [[1, 0, 0], [0, 0, Infinity]];
+  const [good, bad] = [
+    [1, 0, 0],
+    [0, 0, Infinity],
+  ];
   for (const call of ['contribute', 'update']) {
     const [once, again] = [false, true].map((isRefused) =>
       withLearner({}, (it) => {
@@ -215,10 +250,17 @@ test('gradient learner: one gradient changes the integer sums by at most the cli
     const other = [0.3, -7, 1e5].map((x) => x * clipNorm);
     const before = sumsOf(other, options);
     const most = clipNorm / before.grid;
-    for (const direction of [[1, 0, 0], [1, 1, 1], [3, -4, 12], [1e-9, 1, -1]]) {
+    for (const direction of [
+      [1, 0, 0],
+      [1, 1, 1],
+      [3, -4, 12],
+      [1e-9, 1, -1],
+    ]) {
       const norm = Math.hypot(...direction);
       for (const length of [0, 1e-320, 0.5, 1, ulps(1, 1), ulps(1, 3), ulps(1, -1), 2, 1e290]) {
-        const gradient = direction.map((x) => (x / norm) * (length === 1e-320 ? length : length * clipNorm));
+        const gradient = direction.map(
+          (x) => (x / norm) * (length === 1e-320 ? length : length * clipNorm),
+        );
         const { totals } = sumsOf([...other, ...gradient], options);
         const moved = totals.map((x, i) => BigInt(x - before.totals[i]));
         const squared = Number(moved.reduce((sum, x) => sum + x * x, 0n));
@@ -232,12 +274,27 @@ test('gradient learner: one gradient changes the integer sums by at most the cli
 
 test('gradient learner: bad gradients and options are refused', () => {
   withLearner({}, (it) => {
-    rejects(() => it.update([1, 2]), TypeError, 'wrong_length', /^update: gradients must have a multiple of dimension = 3/);
-    rejects(() => it.contribute([1, NaN, 0]), RangeError, 'invalid_argument', /^contribute.*finite/);
+    rejects(
+      () => it.update([1, 2]),
+      TypeError,
+      'wrong_length',
+      /^update: gradients must have a multiple of dimension = 3/,
+    );
+    rejects(
+      () => it.contribute([1, NaN, 0]),
+      RangeError,
+      'invalid_argument',
+      /^contribute.*finite/,
+    );
     rejects(() => it.update('abc'), TypeError, 'wrong_type', /gradients must be/);
     assert.equal(it.step, 0);
     for (let step = 0; step < 12; step++) it.update();
-    rejects(() => it.update(), DpError, 'past_horizon', /^update: step must be below the horizon 12/);
+    rejects(
+      () => it.update(),
+      DpError,
+      'past_horizon',
+      /^update: step must be below the horizon 12/,
+    );
   });
   withLearner({ clipping: 'by the caller' }, (it) => {
     rejects(() => it.contribute([1, 2, 3]), DpError, 'unsupported', /given to update as a sum/);
@@ -263,11 +320,20 @@ test('gradient learner: bad gradients and options are refused', () => {
     [{ rule: 'newton' }, /rule must be one of/],
     [{ clipNorm: 0 }, /clipNorm must be positive/],
   ]) {
-    assert.throws(make(more), (error) => error.code === 'invalid_argument' && text.test(error.message), `${text}`);
+    assert.throws(
+      make(more),
+      (error) => error.code === 'invalid_argument' && text.test(error.message),
+      `${text}`,
+    );
   }
   rejects(make({ start: [1] }), TypeError, 'wrong_length', /start must have 3 entries/);
   const long = { numSteps: 5000, mechanism: 'tree', rule: 'adam' };
-  rejects(make(long), DpError, 'unsupported', /numSteps must be at most 4096 for an encoder that is not Toeplitz/);
+  rejects(
+    make(long),
+    DpError,
+    'unsupported',
+    /numSteps must be at most 4096 for an encoder that is not Toeplitz/,
+  );
   assert.equal(dp.liveHandles, 0);
 });
 

@@ -19,11 +19,14 @@ const seeded = { ...target, insecureSeed: 9, start: [0.5, 0, -1], rate: 0.1 };
 const gradientsAt = (weights, step) =>
   [1, 4].flatMap((k) => Array.from(weights, (w, i) => 0.3 * w + k * Math.sin(step + k * i)));
 
-const code = (expected, about = {}) => (error) => {
-  assert.equal(error.code, expected, error.message);
-  for (const [name, value] of Object.entries(about)) assert.equal(error[name], value, error.message);
-  return true;
-};
+const code =
+  (expected, about = {}) =>
+  (error) => {
+    assert.equal(error.code, expected, error.message);
+    for (const [name, value] of Object.entries(about))
+      assert.equal(error[name], value, error.message);
+    return true;
+  };
 
 /** A store in memory that can be made to fail. */
 function memory() {
@@ -84,7 +87,10 @@ test('gradient ledger: the key is drawn once, and the weights are those of a rel
   const { batchSize, ...sums } = target;
   const totals = await dp.ledger({ ...sums, store });
   const [total] = [await totals.releaseSteps(0, [[1, 0, 0, 0, 2, 0]])];
-  assert.deepEqual(weights, total.map((sum) => -0.5 * (sum / batchSize)));
+  assert.deepEqual(
+    weights,
+    total.map((sum) => -0.5 * (sum / batchSize)),
+  );
   totals.dispose();
 });
 
@@ -109,7 +115,10 @@ test('gradient ledger: updates that were asked for at once come one after the ot
   const learner = dp.gradientLearner(seeded);
   const batches = [[1, 0, 0], [], [0, 0, 3, 0, 1, 0]];
   const all = await Promise.all(batches.map((batch) => ledger.update(batch)));
-  assert.deepEqual(all, batches.map((batch) => learner.update(batch)));
+  assert.deepEqual(
+    all,
+    batches.map((batch) => learner.update(batch)),
+  );
   ledger.dispose();
   learner.dispose();
 });
@@ -130,7 +139,12 @@ test('gradient ledger: another rule, batch size or target than the store has is 
   ]) {
     await assert.rejects(open(given), code('bad_state', { parameter }));
   }
-  for (const given of [{ epsilon: 3 }, { clipNorm: 1 }, { numSteps: 10 }, { dimension: 2, start: [0, 0] }])
+  for (const given of [
+    { epsilon: 3 },
+    { clipNorm: 1 },
+    { numSteps: 10 },
+    { dimension: 2, start: [0, 0] },
+  ])
     await assert.rejects(open(given), code('bad_state'));
   const again = await open({});
   assert.equal(again.step, 1);
@@ -144,7 +158,11 @@ test('gradient ledger: another rule, batch size or target than the store has is 
 test('gradient ledger: the store of totals is refused, with a memo and without', async () => {
   const { rate, start, batchSize, ...sums } = seeded;
   const start3 = new Uint8Array(Float64Array.of(0, NaN, 0).buffer);
-  const lines = ['{"learner":2}\n', `{"learner":1,"rule":{"toString":1}}\n${'\0'.repeat(24)}`, '\n'];
+  const lines = [
+    '{"learner":2}\n',
+    `{"learner":1,"rule":{"toString":1}}\n${'\0'.repeat(24)}`,
+    '\n',
+  ];
   const memos = lines.map((line) => new TextEncoder().encode(line));
   const facts = '{"learner":1,"rule":"descent","batchSize":2,"rate":0.1,"momentum":0}\n';
   memos.push(Uint8Array.of(...new TextEncoder().encode(facts), ...start3));
@@ -180,7 +198,10 @@ test('gradient ledger: bad input is refused by name, and changes nothing', async
   }
   const ledger = await open({});
   await assert.rejects(ledger.update([1, 2]), code('wrong_length', { parameter: 'gradients' }));
-  await assert.rejects(ledger.update([1, 2, 3, 4, NaN, 6]), code('invalid_argument', { parameter: 'gradients[4]' }));
+  await assert.rejects(
+    ledger.update([1, 2, 3, 4, NaN, 6]),
+    code('invalid_argument', { parameter: 'gradients[4]' }),
+  );
   await assert.rejects(ledger.update('x'), code('wrong_type'));
   assert.equal(ledger.step, 0);
   for (let step = 0; step < seeded.numSteps; ++step) await ledger.update([]);

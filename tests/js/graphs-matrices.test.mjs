@@ -12,11 +12,14 @@ const dp = await load();
 
 /** Lower-triangular encoders that take only a few lines. */
 const encoders = {
-  independent: (n) => Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => Number(i === j))),
+  independent: (n) =>
+    Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => Number(i === j))),
   'square-root': (n) => {
     const series = [1];
     for (let k = 1; k < n; ++k) series.push((series[k - 1] * (2 * k - 1)) / (2 * k));
-    return Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => (j <= i ? series[i - j] : 0)));
+    return Array.from({ length: n }, (_, i) =>
+      Array.from({ length: n }, (_, j) => (j <= i ? series[i - j] : 0)),
+    );
   },
 };
 
@@ -25,7 +28,9 @@ const lengthOf = (matrix, x) =>
 
 /** Histories of one edge: whether it exists after each step, starting from an empty graph. */
 const histories = (numSteps) =>
-  Array.from({ length: 2 ** numSteps }, (_, bits) => Array.from({ length: numSteps }, (_, t) => (bits >> t) & 1));
+  Array.from({ length: 2 ** numSteps }, (_, bits) =>
+    Array.from({ length: numSteps }, (_, t) => (bits >> t) & 1),
+  );
 const changesOf = (history) => history.map((there, t) => there - (t === 0 ? 0 : history[t - 1]));
 
 test('graphs: no edge that appears and disappears once moves the encoded counts by more than stated', () => {
@@ -41,16 +46,25 @@ test('graphs: no edge that appears and disappears once moves the encoded counts 
       const all = histories(numSteps);
       for (const graph of all.flatMap((a) => all.flatMap((b) => all.map((c) => [a, b, c])))) {
         const counts = (edges) =>
-          Array.from({ length: numSteps }, (_, t) => edges.reduce((sum, edge) => sum + changesOf(edge)[t], 0));
+          Array.from({ length: numSteps }, (_, t) =>
+            edges.reduce((sum, edge) => sum + changesOf(edge)[t], 0),
+          );
         const whole = counts(graph);
         graph.forEach((edge, i) => {
           const without = counts(graph.filter((_, j) => j !== i));
-          const moved = lengthOf(encoder, whole.map((count, t) => count - without[t]));
+          const moved = lengthOf(
+            encoder,
+            whole.map((count, t) => count - without[t]),
+          );
           longestOfAll = Math.max(longestOfAll, moved);
-          if (changesOf(edge).filter((change) => change !== 0).length <= 2) longest = Math.max(longest, moved);
+          if (changesOf(edge).filter((change) => change !== 0).length <= 2)
+            longest = Math.max(longest, moved);
         });
       }
-      assert.ok(longest <= stated * (1 + 1e-12), `${mechanism} ${numSteps}: ${longest} of ${stated}`);
+      assert.ok(
+        longest <= stated * (1 + 1e-12),
+        `${mechanism} ${numSteps}: ${longest} of ${stated}`,
+      );
       assert.ok(longest >= sensitivityFor('single') * (1 - 1e-12));
       // More changes than promised exceed the sensitivity, so the promise is needed.
       if (numSteps === 4 && mechanism === 'independent') assert.ok(longestOfAll > 1.4 * stated);
@@ -64,9 +78,19 @@ test('graphs: the record of an edge in the degrees of all nodes has norm sqrt(2)
     for (let v = u + 1; v < numNodes; ++v) {
       // Degrees of every graph with this edge, minus those without it.
       for (let bits = 0; bits < 64; ++bits) {
-        const pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]].filter((_, i) => (bits >> i) & 1);
+        const pairs = [
+          [0, 1],
+          [0, 2],
+          [0, 3],
+          [1, 2],
+          [1, 3],
+          [2, 3],
+        ].filter((_, i) => (bits >> i) & 1);
         const degrees = (edges) =>
-          Array.from({ length: numNodes }, (_, w) => edges.filter((edge) => edge.includes(w)).length);
+          Array.from(
+            { length: numNodes },
+            (_, w) => edges.filter((edge) => edge.includes(w)).length,
+          );
         const others = pairs.filter(([a, b]) => a !== u || b !== v);
         const [more, less] = [degrees([...others, [u, v]]), degrees(others)];
         close(Math.hypot(...more.map((degree, w) => degree - less[w])), Math.SQRT2, 1e-15);
@@ -75,7 +99,14 @@ test('graphs: the record of an edge in the degrees of all nodes has norm sqrt(2)
   }
   // The release is not clipped at that norm, and stays below it.
   const released = (clipNorm) => {
-    const sums = dp.prefixSum({ numSteps: 1, epsilon: 500, delta: 0.5, dimension: 4, clipNorm, insecureSeed: 1 });
+    const sums = dp.prefixSum({
+      numSteps: 1,
+      epsilon: 500,
+      delta: 0.5,
+      dimension: 4,
+      clipNorm,
+      insecureSeed: 1,
+    });
     const [first] = sums.release([1, 0, 0, 1]);
     sums.dispose();
     return first;
@@ -113,7 +144,13 @@ test('matrices: the spectral norm of the noise is about s sqrt(2 d)', () => {
   let mean = 0;
   let stddev;
   for (let seed = 1; seed <= numRuns; ++seed) {
-    const sums = dp.prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6, dimension: (d * (d + 1)) / 2, insecureSeed: seed });
+    const sums = dp.prefixSum({
+      numSteps: 4,
+      epsilon: 1,
+      delta: 1e-6,
+      dimension: (d * (d + 1)) / 2,
+      insecureSeed: seed,
+    });
     const record = sums.release(new Float64Array((d * (d + 1)) / 2));
     stddev = sums.stddev(0);
     sums.dispose();

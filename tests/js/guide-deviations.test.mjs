@@ -72,7 +72,9 @@ function faultOf(asked, printed, shown) {
   const other = asked.find(({ step, released }) => released > 0 && step !== released - 1);
   if (other) return `step ${other.step} is asked about after ${other.released} releases`;
   const [is, was] = [printed, shown].map((text) => text.match(NUMBER) ?? []);
-  const stale = is.findIndex((text, i) => asked.some(({ stddev }) => isPrinted(text, stddev)) && was[i] !== text);
+  const stale = is.findIndex(
+    (text, i) => asked.some(({ stddev }) => isPrinted(text, stddev)) && was[i] !== text,
+  );
   return stale < 0 ? undefined : `shows ${was[stale]}, the release has ${is[stale]}`;
 }
 
@@ -80,8 +82,15 @@ test('deviations: those of the next release, and outdated ones, are found', () =
   const of = (step, released) => [{ stddev: 14.012345, step, released }];
   assert.equal(faultOf(of(0, 1), '3.5 14.012345', '-7 14.012345'), undefined);
   assert.equal(faultOf(of(0, 1), '1 14.01', '1 14.01'), undefined);
-  assert.equal(faultOf(of(9, 0), '14.0', '14.0'), undefined, 'before the first release it is a plan');
-  assert.match(faultOf(of(1, 1), '3.5 14.01', '3.5 14.01'), /step 1 is asked about after 1 releases/);
+  assert.equal(
+    faultOf(of(9, 0), '14.0', '14.0'),
+    undefined,
+    'before the first release it is a plan',
+  );
+  assert.match(
+    faultOf(of(1, 1), '3.5 14.01', '3.5 14.01'),
+    /step 1 is asked about after 1 releases/,
+  );
   assert.match(faultOf(of(0, 1), '3.5 14.01', '3.5 11.44'), /shows 11.44, the release has 14.01/);
 });
 
@@ -96,7 +105,8 @@ for (const page of guides) {
         const { code: status, stdout, stderr } = await nodeThread([file], { cwd: folder, env });
         assert.equal(status, 0, stderr);
         const [printed, list] = stdout.split('asked ');
-        if (output) assert.equal(faultOf(JSON.parse(list), printed, output), undefined, `${page}:\n${code}`);
+        if (output)
+          assert.equal(faultOf(JSON.parse(list), printed, output), undefined, `${page}:\n${code}`);
       }
     });
   }
@@ -108,15 +118,27 @@ for (const page of guides) {
       for (const { code, output } of inTables) {
         const file = join(folder, 'program.sh');
         writeFileSync(file, code);
-        const { code: status, stdout, stderr } = await run('bash', ['-e', file], { cwd: folder, env });
+        const {
+          code: status,
+          stdout,
+          stderr,
+        } = await run('bash', ['-e', file], { cwd: folder, env });
         assert.equal(status, 0, stderr);
-        const [is, was] = [stdout, output].map((text) => text.trimEnd().split('\n').map((line) => line.split(',')));
+        const [is, was] = [stdout, output].map((text) =>
+          text
+            .trimEnd()
+            .split('\n')
+            .map((line) => line.split(',')),
+        );
         const header = was.findIndex((cells) => cells.some((name) => /^(\w+_)?std$/.test(name)));
         for (let i = header + 1; i < was.length && was[i][0] !== '...'; ++i) {
           was[header].forEach((name, k) => {
             if (!/^(\w+_)?std$/.test(name) || was[i][k] === undefined) return;
             const ratio = Number(was[i][k]) / Number(is[i][k]);
-            assert.ok(Math.abs(ratio - 1) < 1e-9, `${page}: ${name} is ${is[i][k]}, not ${was[i][k]}\n${code}`);
+            assert.ok(
+              Math.abs(ratio - 1) < 1e-9,
+              `${page}: ${name} is ${is[i][k]}, not ${was[i][k]}\n${code}`,
+            );
           });
         }
       }
@@ -125,7 +147,9 @@ for (const page of guides) {
 }
 
 test('README: the deviation that it mentions is that of every step', async () => {
-  const [, shown] = /standard deviation of the noise is about ([\d.]+) at every step/.exec(read('README.md'));
+  const [, shown] = /standard deviation of the noise is about ([\d.]+) at every step/.exec(
+    read('README.md'),
+  );
   const [, horizon] = /numSteps: (\d+)/.exec(read('README.md'));
   const dp = await (await importEntry('dp-ftrl')).load();
   const sums = dp.prefixSum({ numSteps: Number(horizon), epsilon: 1, delta: 1e-6 });

@@ -90,7 +90,11 @@ test('regretBounds: truncation takes at most batchSize / 8 of the noise at the d
     for (const numSteps of [1, 100, 2 ** 12, 2 ** 18]) {
       if (mechanism === 'square-root' && numSteps > 2 ** 12) continue; // all of its noise is stored
       for (const epsilon of [0.01, 1, 100]) {
-        for (const [dimension, batchSize, clipNorm] of [[1, 1, 1], [300, 7, 0.2], [3, 1, 50]]) {
+        for (const [dimension, batchSize, clipNorm] of [
+          [1, 1, 1],
+          [300, 7, 0.2],
+          [3, 1, 50],
+        ]) {
           const privacy = { epsilon, delta: 1e-6, clipNorm };
           const how = { mechanism, numSteps, dimension, batchSize, ...privacy, insecureSeed: 1 };
           const learner = dp.learner(how);
@@ -119,7 +123,11 @@ test('hindsight: each term of a bound equals its formula, and bounds are null wh
   const noise = (certificate.noiseMultiplier * certificate.meanError) / 4;
   close(lambda, (L / D) * Math.sqrt(n * (1 + 2 * Math.sqrt(3) * noise)), 1e-12);
   const learner = dp.learner({ ...target, ...rule });
-  close(lambda, using(learner, (it) => it.lambda), 1e-12);
+  close(
+    lambda,
+    using(learner, (it) => it.lambda),
+    1e-12,
+  );
   close(expected.regularisation, (lambda * D * D) / (2 * n), 1e-12);
   close(expected.stability, (L * L) / (2 * lambda), 1e-12);
   close(expected.noise, ((L * L) / lambda) * Math.sqrt(3) * noise, 1e-12);
@@ -145,7 +153,11 @@ test('hindsight: misuse is refused by name', () => {
   refuse(() => dp.twin({ numSteps: 0 }), 'invalid_argument', /numSteps must be/);
   refuse(() => dp.twin({ numSteps: 5, epsilon: 1 }), 'wrong_type', /epsilon is an unknown option/);
   const own = () => ({ slopes: [] });
-  refuse(() => dp.twin({ numSteps: 5, loss: own }), 'unsupported', /loss must be given by name here, got a function/);
+  refuse(
+    () => dp.twin({ numSteps: 5, loss: own }),
+    'unsupported',
+    /loss must be given by name here, got a function/,
+  );
   refuse(() => dp.comparator({ lambda: 1 }), 'wrong_type', /lambda is an unknown option/);
   refuse(() => dp.comparator({ gap: 0 }), 'invalid_argument', /gapTolerance must be positive/);
   using(dp.comparator({ dimension: 2 }), (comparator) => {

@@ -136,7 +136,8 @@ test('histogram: intervals are as confident as was asked for', () => {
   // Each is exceeded with probability 3e-6.
   const tolerance = 4.5 * Math.sqrt(numTrials / 4);
   for (const count of missed) assert.ok(count <= numTrials / 2 + tolerance, `${missed}`);
-  for (const count of missed.slice(0, 5)) assert.ok(count >= numTrials / 2 - tolerance, `${missed}`);
+  for (const count of missed.slice(0, 5))
+    assert.ok(count >= numTrials / 2 - tolerance, `${missed}`);
 });
 
 test('histogram: a window forgets what has left it', () => {
@@ -157,7 +158,11 @@ test('histogram: consistent counts are closer to the truth, and name their post-
       const found = histogram.consistentCounts(all, kind);
       found.forEach(({ postProcessing, count, total }, t) => {
         assert.equal(postProcessing, kind);
-        close(total, count.reduce((sum, value) => sum + value, 0), 1e-9);
+        close(
+          total,
+          count.reduce((sum, value) => sum + value, 0),
+          1e-9,
+        );
         count.forEach((value, j) => {
           assert.ok(value >= 0);
           if (kind === 'monotone') assert.ok(t === 0 || value >= found[t - 1].count[j]);
@@ -171,7 +176,10 @@ test('histogram: consistent counts are closer to the truth, and name their post-
       }
     }
     // The estimates themselves are unchanged.
-    assert.deepEqual(all.map(({ count }) => count.map(({ value }) => value)), raw);
+    assert.deepEqual(
+      all.map(({ count }) => count.map(({ value }) => value)),
+      raw,
+    );
     assert.deepEqual(histogram.consistentCounts([], 'monotone'), []);
   });
 });
@@ -235,15 +243,26 @@ test('histogram: bad options and records are named, and change nothing', () => {
     refused(() => histogram.consistentCounts(7, 'monotone'), 'histograms', 'wrong_type');
     refused(() => histogram.consistentCounts([{}], 'monotone'), 'histograms[0]', 'wrong_type');
     const short = [{ count: [] }];
-    refused(() => histogram.consistentCounts(short, 'monotone'), 'histograms[0].count', 'wrong_length');
+    refused(
+      () => histogram.consistentCounts(short, 'monotone'),
+      'histograms[0].count',
+      'wrong_length',
+    );
     const holes = [{ count: [{ value: 1 }, null, { value: 1 }, { value: 1 }] }];
-    refused(() => histogram.consistentCounts(holes, 'monotone'), 'histograms[0].count[1]', 'wrong_type');
-    assert.throws(() => histogram.releaseMany(['tea', 'tea']), ({ code, released }) => {
-      assert.equal(code, 'past_horizon');
-      assert.equal(released.length, 1);
-      assert.equal(released[0].count.length, 4);
-      return true;
-    });
+    refused(
+      () => histogram.consistentCounts(holes, 'monotone'),
+      'histograms[0].count[1]',
+      'wrong_type',
+    );
+    assert.throws(
+      () => histogram.releaseMany(['tea', 'tea']),
+      ({ code, released }) => {
+        assert.equal(code, 'past_horizon');
+        assert.equal(released.length, 1);
+        assert.equal(released[0].count.length, 4);
+        return true;
+      },
+    );
     assert.throws(() => histogram.endSteps(), { code: 'past_horizon' });
     histogram.dispose();
     assert.throws(() => histogram.release('tea'), { code: 'disposed' });
@@ -270,7 +289,10 @@ for (const [name, make] of [
       const { identity } = ledger;
       assert.deepEqual(await ledger.release(0, records[0]), whole[0]);
       const memo = Uint8Array.of(4, 2);
-      assert.deepEqual(await ledger.releaseSteps(1, [[records[1]], [records[2]]], memo), whole.slice(1, 3));
+      assert.deepEqual(
+        await ledger.releaseSteps(1, [[records[1]], [records[2]]], memo),
+        whole.slice(1, 3),
+      );
       ledger.dispose();
 
       ledger = await open({ confidence: 0.95, other: 'rest' });
@@ -291,7 +313,9 @@ for (const [name, make] of [
       for (const others of [
         { categories: ['coffee', 'tea', 'rest', '__proto__'] },
         { categories: categories.slice(0, 3) },
-        changes.neighbours ? { neighbours: 'zero-out', fixedTimes: false } : { neighbours: 'replace-one' },
+        changes.neighbours
+          ? { neighbours: 'zero-out', fixedTimes: false }
+          : { neighbours: 'replace-one' },
         ...(changes.fixedTimes ? [] : [{ total: !changes.total }]),
         ...(changes.neighbours ? [{ fixedTimes: !changes.fixedTimes }] : []),
       ]) {
@@ -308,7 +332,10 @@ test('histogram: errors of a ledger say what was called', async () => {
     await assert.rejects(opening, { code: 'invalid_argument', call: 'statisticLedger' });
   }
   const ledger = await dp.statisticLedger({ ...what, store: memoryStore() });
-  await assert.rejects(ledger.release(0, 'milk'), { parameter: 'record', code: 'invalid_argument' });
+  await assert.rejects(ledger.release(0, 'milk'), {
+    parameter: 'record',
+    code: 'invalid_argument',
+  });
   await assert.rejects(ledger.releaseSteps(0, [['tea'], ['milk']]), { parameter: 'steps[1][0]' });
   assert.equal(ledger.step, 0);
   ledger.dispose();
@@ -317,11 +344,29 @@ test('histogram: errors of a ledger say what was called', async () => {
 test('statistics: an error of releaseSteps names the step, and no step is released', async () => {
   const target = { numSteps: 9, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 4 };
   const counts = { statistic: 'histogram', categories: ['tea', 'coffee'], ...target };
-  const moments = { statistic: 'moments', ranges: [[0, 1], [0, 1]], ...target };
+  const moments = {
+    statistic: 'moments',
+    ranges: [
+      [0, 1],
+      [0, 1],
+    ],
+    ...target,
+  };
   for (const [options, steps, refusal] of [
-    [counts, [['tea'], [], ['tea', 'milk']], { code: 'invalid_argument', part: 'step 3', parameter: 'steps[2][1]' }],
+    [
+      counts,
+      [['tea'], [], ['tea', 'milk']],
+      { code: 'invalid_argument', part: 'step 3', parameter: 'steps[2][1]' },
+    ],
     [counts, [['tea'], 7], { code: 'wrong_type', part: 'step 2', parameter: 'steps[1]' }],
-    [moments, [[1, 1], [0, 1, 1, NaN]], { code: 'invalid_argument', part: 'step 2', row: { kind: 'record', index: 1 } }],
+    [
+      moments,
+      [
+        [1, 1],
+        [0, 1, 1, NaN],
+      ],
+      { code: 'invalid_argument', part: 'step 2', row: { kind: 'record', index: 1 } },
+    ],
     [moments, [[], [0, 1, 1]], { code: 'wrong_length', part: 'step 2' }],
   ]) {
     const ledger = await dp.statisticLedger({ ...options, store: memoryStore() });

@@ -43,8 +43,28 @@ function options() {
 
 /** Methods of the objects that the functions return. */
 const METHODS = [
-  ...['release', 'releaseMany', 'contribute', 'endSteps', 'stddev', 'releaseEach', 'learn', 'losses'],
-  ...['endBatch', 'model', 'update', 'weights', 'append', 'best', 'next', 'seek', 'restore', 'rounded'],
+  ...[
+    'release',
+    'releaseMany',
+    'contribute',
+    'endSteps',
+    'stddev',
+    'releaseEach',
+    'learn',
+    'losses',
+  ],
+  ...[
+    'endBatch',
+    'model',
+    'update',
+    'weights',
+    'append',
+    'best',
+    'next',
+    'seek',
+    'restore',
+    'rounded',
+  ],
   ...['addNoiseTo', 'label', 'labels', 'matrices', 'advance', 'result', 'heldOutRisk', 'step'],
 ];
 
@@ -112,10 +132,18 @@ test('hostile: every error of opening, loading and connecting has a code and a r
     // Strings are omitted because each is a valid file name.
     [FileStore, 'open', () => [oneOf([...NUMBERS, ...OBJECTS, ...ODD])]],
     [IndexedDbStore, 'open', () => [anything()]],
-    [PostgresStore, 'open', () => [oneOf([anything(), { client: anything(), name: 'a' }, { client, name: 'a' }])]],
+    [
+      PostgresStore,
+      'open',
+      () => [oneOf([anything(), { client: anything(), name: 'a' }, { client, name: 'a' }])],
+    ],
     [{ serve }, 'serve', () => [anything()]],
     [{ connect }, 'connect', () => [oneOf([anything(), { worker: anything() }])]],
-    [{ privateOptimizer }, 'privateOptimizer', () => [anything(), oneOf([dp, anything()]), options()]],
+    [
+      { privateOptimizer },
+      'privateOptimizer',
+      () => [anything(), oneOf([dp, anything()]), options()],
+    ],
     [{ load }, 'load', () => [oneOf([anything(), { wasm: anything() }, { signal: anything() }])]],
   ];
   [numCalls, numErrors] = [0, 0];

@@ -25,7 +25,8 @@ async function serving(use) {
   const handler = (request, response) => {
     const { pathname } = new URL(request.url, 'http://x');
     const path = join(installed, 'dist', pathname);
-    if (pathname === '/') return response.setHeader('content-type', 'text/html').end('<!doctype html>');
+    if (pathname === '/')
+      return response.setHeader('content-type', 'text/html').end('<!doctype html>');
     if (pathname === '/overlapping.js')
       return response.setHeader('content-type', 'text/javascript').end(OVERLAPPING);
     if (!existsSync(path)) return response.writeHead(404).end();
@@ -69,45 +70,88 @@ const openStore = async (name) => {
   }
 };
 
-testIn('one tab at a time has a ledger, and the next one when it is closed or gone', async ({ tab }) => {
-  const [first, second, third] = [await tab(), await tab(), await tab()];
-  assert.equal(await first.evaluate(openStore, 'shared'), undefined);
-  for (const page of [first, second]) {
-    const [code, message] = await page.evaluate(openStore, 'shared');
-    assert.equal(code, 'store_in_use');
-    assert.match(message, /^IndexedDbStore: "shared": name must not be in use, got one that a tab or worker of this site has open/);
-  }
-  assert.equal(await second.evaluate(openStore, 'another'), undefined);
-  await first.evaluate(() => window.store.close());
-  assert.equal(await second.evaluate(openStore, 'shared'), undefined);
-  await second.close();
-  // The browser frees the lock of a tab that is gone soon after it.
-  let refused;
-  for (let i = 0; i < 100; ++i) {
-    refused = await third.evaluate(openStore, 'shared');
-    if (!refused) break;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  assert.equal(refused, undefined);
-});
+testIn(
+  'one tab at a time has a ledger, and the next one when it is closed or gone',
+  async ({ tab }) => {
+    const [first, second, third] = [await tab(), await tab(), await tab()];
+    assert.equal(await first.evaluate(openStore, 'shared'), undefined);
+    for (const page of [first, second]) {
+      const [code, message] = await page.evaluate(openStore, 'shared');
+      assert.equal(code, 'store_in_use');
+      assert.match(
+        message,
+        /^IndexedDbStore: "shared": name must not be in use, got one that a tab or worker of this site has open/,
+      );
+    }
+    assert.equal(await second.evaluate(openStore, 'another'), undefined);
+    await first.evaluate(() => window.store.close());
+    assert.equal(await second.evaluate(openStore, 'shared'), undefined);
+    await second.close();
+    // The browser frees the lock of a tab that is gone soon after it.
+    let refused;
+    for (let i = 0; i < 100; ++i) {
+      refused = await third.evaluate(openStore, 'shared');
+      if (!refused) break;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.equal(refused, undefined);
+  },
+);
 
-testIn('names that are not texts, or too long or short, are refused with what was given', async ({ tab }) => {
-  const page = await tab();
-  const refused = await page.evaluate(async () => {
-    const { IndexedDbStore } = await import('/indexed-db.js');
-    const names = [7, ['a', 1], new Date(0), undefined, null, {}, true, 3n, Symbol('a'), new Uint8Array(2), ''];
-    names.push('a'.repeat(201), '\ud800', 'a\0b');
-    return Promise.all(names.map((name) => IndexedDbStore.open(name).then(() => 'opened', (error) => `${error.name} ${error.message}`)));
-  });
-  const wanted = [
-    'number 7', '["a",1]', '"1970-01-01T00:00:00.000Z"', 'undefined', 'null', 'object', 'boolean true', 'bigint',
-    'symbol', 'object', '""', '201 characters', '"\\ud800"', '"a\\u0000b"',
-  ];
-  refused.forEach((message, i) => {
-    assert.ok(message.endsWith(`, got ${wanted[i]}`), `${wanted[i]}: ${message}`);
-    assert.match(message, i < 10 ? /^TypeError .* name must be a string/ : /^RangeError .* name must have 1 to 200/);
-  });
-});
+testIn(
+  'names that are not texts, or too long or short, are refused with what was given',
+  async ({ tab }) => {
+    const page = await tab();
+    const refused = await page.evaluate(async () => {
+      const { IndexedDbStore } = await import('/indexed-db.js');
+      const names = [
+        7,
+        ['a', 1],
+        new Date(0),
+        undefined,
+        null,
+        {},
+        true,
+        3n,
+        Symbol('a'),
+        new Uint8Array(2),
+        '',
+      ];
+      names.push('a'.repeat(201), '\ud800', 'a\0b');
+      return Promise.all(
+        names.map((name) =>
+          IndexedDbStore.open(name).then(
+            () => 'opened',
+            (error) => `${error.name} ${error.message}`,
+          ),
+        ),
+      );
+    });
+    const wanted = [
+      'number 7',
+      '["a",1]',
+      '"1970-01-01T00:00:00.000Z"',
+      'undefined',
+      'null',
+      'object',
+      'boolean true',
+      'bigint',
+      'symbol',
+      'object',
+      '""',
+      '201 characters',
+      '"\\ud800"',
+      '"a\\u0000b"',
+    ];
+    refused.forEach((message, i) => {
+      assert.ok(message.endsWith(`, got ${wanted[i]}`), `${wanted[i]}: ${message}`);
+      assert.match(
+        message,
+        i < 10 ? /^TypeError .* name must be a string/ : /^RangeError .* name must have 1 to 200/,
+      );
+    });
+  },
+);
 
 testIn('the store asks for persistence, and says whether it was granted', async ({ tab }) => {
   const page = await tab();
@@ -126,10 +170,16 @@ testIn('the store asks for persistence, and says whether it was granted', async 
     await ask({ persisted: async () => false, persist: answer(false) });
     await ask({ persisted: async () => true, persist: answer(false) });
     await ask({ persisted: async () => true }); // as in a worker
-    await ask({ persisted: async () => { throw new Error('no'); } });
+    await ask({
+      persisted: async () => {
+        throw new Error('no');
+      },
+    });
     await ask(undefined);
     // A user who is asked may never answer, and the store is open nevertheless.
-    Object.defineProperty(navigator, 'storage', { value: { persist: () => new Promise(() => {}) } });
+    Object.defineProperty(navigator, 'storage', {
+      value: { persist: () => new Promise(() => {}) },
+    });
     const store = await IndexedDbStore.open('waiting');
     await store.close();
     return { told, asked };
@@ -137,35 +187,48 @@ testIn('the store asks for persistence, and says whether it was granted', async 
   assert.deepEqual(answers, { told: [true, false, true, true, false, false], asked: 2 });
 });
 
-testIn('ledgers of two realms cannot have one store, not even a new one', async ({ tab, address }) => {
-  const page = await tab();
-  const result = await page.evaluate(async (src) => {
-    const frame = document.createElement('iframe');
-    frame.src = src;
-    document.body.append(frame);
-    await new Promise((resolve) => (frame.onload = resolve));
-    const { IndexedDbStore } = await import('/indexed-db.js');
-    const own = await (await import('/index.js')).load();
-    const other = await (await frame.contentWindow.eval("import('/index.js')")).load();
-    const target = { mechanism: 'tree', numSteps: 9, epsilon: 1, delta: 1e-6 };
-    const codes = [];
-    for (const [first, second] of [[own, other], [other, own]]) {
-      const store = await IndexedDbStore.open('realms');
-      const one = await first.ledger({ ...target, store });
-      const refused = () => second.ledger({ ...target, store }).catch((error) => error.code);
-      codes.push(await refused());
-      await one.release([1]);
-      codes.push(await refused());
-      one.dispose();
-      const next = await second.ledger({ ...target, store, mustExist: true });
-      codes.push(next.step);
-      next.dispose();
-      await store.close();
-    }
-    return codes;
-  }, address);
-  assert.deepEqual(result, ['store_in_use', 'store_in_use', 1, 'store_in_use', 'store_in_use', 2]);
-});
+testIn(
+  'ledgers of two realms cannot have one store, not even a new one',
+  async ({ tab, address }) => {
+    const page = await tab();
+    const result = await page.evaluate(async (src) => {
+      const frame = document.createElement('iframe');
+      frame.src = src;
+      document.body.append(frame);
+      await new Promise((resolve) => (frame.onload = resolve));
+      const { IndexedDbStore } = await import('/indexed-db.js');
+      const own = await (await import('/index.js')).load();
+      const other = await (await frame.contentWindow.eval("import('/index.js')")).load();
+      const target = { mechanism: 'tree', numSteps: 9, epsilon: 1, delta: 1e-6 };
+      const codes = [];
+      for (const [first, second] of [
+        [own, other],
+        [other, own],
+      ]) {
+        const store = await IndexedDbStore.open('realms');
+        const one = await first.ledger({ ...target, store });
+        const refused = () => second.ledger({ ...target, store }).catch((error) => error.code);
+        codes.push(await refused());
+        await one.release([1]);
+        codes.push(await refused());
+        one.dispose();
+        const next = await second.ledger({ ...target, store, mustExist: true });
+        codes.push(next.step);
+        next.dispose();
+        await store.close();
+      }
+      return codes;
+    }, address);
+    assert.deepEqual(result, [
+      'store_in_use',
+      'store_in_use',
+      1,
+      'store_in_use',
+      'store_in_use',
+      2,
+    ]);
+  },
+);
 
 /** Module that counts overlapping calls on every handle; also a worker. */
 const OVERLAPPING = `
@@ -202,20 +265,33 @@ const OVERLAPPING = `
 `;
 
 const NUM_CALLS = 200;
-testIn(`${NUM_CALLS} overlapping calls count ${NUM_CALLS} times, in a page and in a worker`, async ({ tab }) => {
-  const page = await tab();
-  const all = await page.evaluate(async (numCalls) => {
-    const { count } = await import('/overlapping.js');
-    const worker = new Worker('/overlapping.js', { type: 'module' });
-    worker.postMessage(['worker ', numCalls]);
-    const inWorker = await new Promise((resolve) => (worker.onmessage = ({ data }) => resolve(data)));
-    worker.terminate();
-    return [await count('page ', numCalls), inWorker];
-  }, NUM_CALLS);
-  const kinds = ['ledger', 'peopleLedger', 'statisticLedger', 'peopleStatisticLedger', 'learnerLedger'];
-  const wanted = Object.fromEntries([...kinds, 'gradientLearnerLedger'].map((kind) => [kind, NUM_CALLS]));
-  assert.deepEqual(all, [wanted, wanted]);
-});
+testIn(
+  `${NUM_CALLS} overlapping calls count ${NUM_CALLS} times, in a page and in a worker`,
+  async ({ tab }) => {
+    const page = await tab();
+    const all = await page.evaluate(async (numCalls) => {
+      const { count } = await import('/overlapping.js');
+      const worker = new Worker('/overlapping.js', { type: 'module' });
+      worker.postMessage(['worker ', numCalls]);
+      const inWorker = await new Promise(
+        (resolve) => (worker.onmessage = ({ data }) => resolve(data)),
+      );
+      worker.terminate();
+      return [await count('page ', numCalls), inWorker];
+    }, NUM_CALLS);
+    const kinds = [
+      'ledger',
+      'peopleLedger',
+      'statisticLedger',
+      'peopleStatisticLedger',
+      'learnerLedger',
+    ];
+    const wanted = Object.fromEntries(
+      [...kinds, 'gradientLearnerLedger'].map((kind) => [kind, NUM_CALLS]),
+    );
+    assert.deepEqual(all, [wanted, wanted]);
+  },
+);
 
 testIn(
   'clearing site data settles all calls with an error, also the closing',
@@ -229,26 +305,43 @@ testIn(
         const store = await IndexedDbStore.open('cleared');
         const target = { mechanism: 'tree', numSteps: 100_000, epsilon: 1, delta: 1e-6 };
         const ledger = await dp.ledger({ ...target, store });
-        const codeOf = (promise) => promise.then(() => undefined, ({ code }) => code);
+        const codeOf = (promise) =>
+          promise.then(
+            () => undefined,
+            ({ code }) => code,
+          );
         window.outcomes = (async () => {
           let code;
           while (!code) code = await codeOf(ledger.release([1]));
-          const late = await Promise.all([ledger.release([1]), ledger.releaseMany([1, 0]), store.load()].map(codeOf));
+          const late = await Promise.all(
+            [ledger.release([1]), ledger.releaseMany([1, 0]), store.load()].map(codeOf),
+          );
           return [code, ...late, (await codeOf(store.close())) ?? 'closed'];
         })();
       });
       await new Promise((resolve) => setTimeout(resolve, 40 * round));
-      await session.send('Storage.clearDataForOrigin', { origin: new URL(address).origin, storageTypes: 'indexeddb' });
-      const patience = new Promise((resolve) => setTimeout(() => resolve('nothing settled'), 20_000));
+      await session.send('Storage.clearDataForOrigin', {
+        origin: new URL(address).origin,
+        storageTypes: 'indexeddb',
+      });
+      const patience = new Promise((resolve) =>
+        setTimeout(() => resolve('nothing settled'), 20_000),
+      );
       const outcomes = await Promise.race([page.evaluate(() => window.outcomes), patience]);
-      assert.deepEqual(outcomes, [...new Array(4).fill('store_failed'), 'closed'], `round ${round}`);
+      assert.deepEqual(
+        outcomes,
+        [...new Array(4).fill('store_failed'), 'closed'],
+        `round ${round}`,
+      );
       // A cleared ledger begins anew, unless it must exist.
       const next = await page.evaluate(async () => {
         const { IndexedDbStore } = await import('/indexed-db.js');
         const dp = await (await import('/index.js')).load();
         const store = await IndexedDbStore.open('cleared');
         const target = { mechanism: 'tree', numSteps: 100_000, epsilon: 1, delta: 1e-6 };
-        const code = await dp.ledger({ ...target, store, mustExist: true }).catch((error) => error.code);
+        const code = await dp
+          .ledger({ ...target, store, mustExist: true })
+          .catch((error) => error.code);
         await store.close();
         return code;
       });

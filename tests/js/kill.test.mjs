@@ -48,7 +48,11 @@ function live(path, kill, { again = [], tooLate = false, rest = 0, ...other } = 
   const point = isLeft ? null : pointOf(kill);
   const options = { path, seed, numSteps, point, again, tooLate, ...other };
   const entries = { library: inDist('index.js'), fileStore: inDist('file-store.js') };
-  const args = JSON.stringify({ ...entries, ...options, most: isLeft ? rest : point ? 40 : 100_000 });
+  const args = JSON.stringify({
+    ...entries,
+    ...options,
+    most: isLeft ? rest : point ? 40 : 100_000,
+  });
   return new Promise((resolve, reject) => {
     const process = spawn(globalThis.process.execPath, [child, args]);
     let text = '';
@@ -130,7 +134,10 @@ test('kill: the recorder detects repeated, lost and unrequested steps', () => {
   assert.throws(() => recorder.opened(2), /step 1 was decided for nobody's record/);
   recorder.see({ trying: 1, record: [3] });
   recorder.see({ open: 2 });
-  assert.deepEqual(recorder.again(), [{ step: 0, record: [1] }, { step: 1, record: [3] }]);
+  assert.deepEqual(recorder.again(), [
+    { step: 0, record: [1] },
+    { step: 1, record: [3] },
+  ]);
   assert.throws(() => recorder.take({ step: 1, record: [4], release: [5] }), /released twice/);
   recorder.take({ step: 1, record: [3], release: [5] });
   assert.throws(() => recorder.take({ step: 1, record: [3], release: [6] }), /released twice/);
@@ -306,7 +313,11 @@ async function surviveKillsOfPeople(t, num, { durable, statistic }) {
   try {
     for (let kill = 0; kill <= num; ++kill) {
       const point = kill === num ? null : kill;
-      const { lines, code, signal, errors } = await live(path, point, { durable, statistic, rest: 40 });
+      const { lines, code, signal, errors } = await live(path, point, {
+        durable,
+        statistic,
+        rest: 40,
+      });
       assert.ok(code === 0 || signal === 'SIGKILL', `${code} ${signal}: ${errors}`);
       if (signal) ++killed;
       for (const line of lines) recorder.see(line);

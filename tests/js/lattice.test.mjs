@@ -110,7 +110,10 @@ test('lattice: a learner has the noise of the mode', () => {
   const options = { ...seeded, dimension: 2 };
   const weights = (more) =>
     withHandle(dp.learner({ ...options, ...more }), (learner) => {
-      learner.learn(records(40), Float64Array.from({ length: 40 }, (_, t) => t % 2));
+      learner.learn(
+        records(40),
+        Float64Array.from({ length: 40 }, (_, t) => t % 2),
+      );
       const { certificate, lastWeights } = learner.model();
       return { certificate, lastWeights };
     });

@@ -22,7 +22,7 @@ const rows = Array.from({ length: 300 }, () => {
   const b = 12 * random();
   return [3 * random(), b, Number(b > 5)];
 });
-const features = rows.flatMap(([a, b]) => [a, b]);
+const features = rows.flat();
 const labels = rows.map(([, , y]) => y);
 const inputs = [{ name: 'a' }, { name: 'b', low: 0, high: 10 }];
 const table = { features, labels, inputs };
@@ -55,10 +55,15 @@ test('learn: linearly falling rates have the mean of constant ones and keep the 
   const facts = { setup: 'table', numRows: 300, dimension: 3, epsilon: 8, delta: 1e-6 };
   const { descent, ...chosen } = dp.learnerDefaults(facts);
   const rates = Array.from({ length: 120 }, (_, step) => (119.5 - step) / 60);
-  close(rates.reduce((sum, rate) => sum + rate, 0), 120, 1e-12);
+  close(
+    rates.reduce((sum, rate) => sum + rate, 0),
+    120,
+    1e-12,
+  );
   const falling = { ...descent, rates };
   const learner = dp.learner({ ...chosen, descent: falling, insecureSeed: 7 });
-  const clip = (value, low, high) => (2 * (Math.min(high, Math.max(low, value)) - low)) / (high - low) - 1;
+  const clip = (value, low, high) =>
+    (2 * (Math.min(high, Math.max(low, value)) - low)) / (high - low) - 1;
   const examples = rows.flatMap(([a, b]) => [clip(a, -1, 1), clip(b, 0, 10), 1]);
   for (let step = 0; step < 120; ++step) learner.learn(examples, labels);
   model.weights.forEach((weight, i) => close(weight, learner.model().lastWeights[i], 1e-9));
@@ -75,11 +80,22 @@ test('learn: with constant rates, command and library give the mean of the later
   const { stdout } = await dpFtrl([...args, ...constant, '--json', '--range', 'b=0:10', path]);
   const model = dp.learn({ ...target, ...table, rates: 'constant', precondition: false });
   assert.deepEqual(model, JSON.parse(stdout));
-  assert.deepEqual(dp.learn({ ...target, ...table, rates: 'linear' }), dp.learn({ ...target, ...table }));
+  assert.deepEqual(
+    dp.learn({ ...target, ...table, rates: 'linear' }),
+    dp.learn({ ...target, ...table }),
+  );
   const facts = { setup: 'table', numRows: 300, dimension: 3, epsilon: 8, delta: 1e-6 };
   const { descent, ...chosen } = dp.learnerDefaults(facts);
-  const learner = dp.learner({ ...chosen, descent: { momentum: descent.momentum }, insecureSeed: 7 });
-  const examples = rows.flatMap(([a, b]) => [2 * Math.min(1, (a + 1) / 2) - 1, Math.min(10, b) / 5 - 1, 1]);
+  const learner = dp.learner({
+    ...chosen,
+    descent: { momentum: descent.momentum },
+    insecureSeed: 7,
+  });
+  const examples = rows.flatMap(([a, b]) => [
+    2 * Math.min(1, (a + 1) / 2) - 1,
+    Math.min(10, b) / 5 - 1,
+    1,
+  ]);
   const tail = [0, 0, 0];
   for (let step = 1; step <= 120; ++step) {
     learner.learn(examples, labels);
@@ -172,7 +188,10 @@ test('learn: a worker learns the same', async () => {
   const { connect } = await importEntry('dp-ftrl/worker-client');
   const client = connect({ worker: new Worker(entryUrl('dp-ftrl/worker')) });
   try {
-    assert.deepEqual(await client.learn({ ...target, ...table }), dp.learn({ ...target, ...table }));
+    assert.deepEqual(
+      await client.learn({ ...target, ...table }),
+      dp.learn({ ...target, ...table }),
+    );
   } finally {
     client.terminate();
   }

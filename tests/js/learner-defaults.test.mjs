@@ -111,10 +111,16 @@ test('learner defaults: for a table, replace-one neighbours halve the distance',
 test('learner defaults: bad options are refused by name', () => {
   const refused = (more, message) =>
     assert.throws(() => dp.learnerDefaults({ ...facts, ...more }), { message });
-  refused({ loss: 'squared' }, /^learnerDefaults: loss must be one with slopes that have a bound, got squared/);
+  refused(
+    { loss: 'squared' },
+    /^learnerDefaults: loss must be one with slopes that have a bound, got squared/,
+  );
   refused({ loss: () => ({ slopes: [] }) }, /^learnerDefaults: loss must be a name, got/);
   refused({ rates: 'linear' }, /^learnerDefaults: rates must be for the setup 'table', got/);
-  refused({ setup: 'table', rates: 'cosine' }, /^learnerDefaults: rates must be one of linear, constant/);
+  refused(
+    { setup: 'table', rates: 'cosine' },
+    /^learnerDefaults: rates must be one of linear, constant/,
+  );
   refused({ setup: 'once' }, /^learnerDefaults: setup must be/);
   refused({ numRows: 0 }, /^learnerDefaults: numRows must be/);
   refused({ dimension: 0 }, /^learnerDefaults: dimension must be/);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 import { isWiped, keysDrawn, keysRead, slowStore } from './support/stores.mjs';
@@ -142,8 +142,15 @@ test('learner ledger: a loss of the caller sees nothing that was not stored', as
   const rows = [0, 1, 2, 3, 4].flatMap(example);
   const predictions = new Float64Array(5);
   await ledger.learn(rows, [1, -1, 1, -1, 1], predictions);
-  assert.deepEqual(asked.flatMap((it) => it.predictions), [...predictions]);
-  assert.deepEqual(asked.map((it) => it.numSaves), [1, 2, 3], 'stored before each batch is shown');
+  assert.deepEqual(
+    asked.flatMap((it) => it.predictions),
+    [...predictions],
+  );
+  assert.deepEqual(
+    asked.map((it) => it.numSaves),
+    [1, 2, 3],
+    'stored before each batch is shown',
+  );
   store.broken = true;
   await assert.rejects(ledger.learn(rows, [1, -1, 1, -1, 1]), /disk full/);
   assert.equal(asked.length, 4, 'the batch that could not be stored was the last one');

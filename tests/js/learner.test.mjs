@@ -175,7 +175,10 @@ test('learner: a loss given as a function teaches what the loss of that name tea
     assert.equal(learner.numWaiting, 0);
   });
   withLearner({ ...options, loss: (p) => ({ slopes: p.map(() => NaN) }) }, (learner) => {
-    assert.throws(() => learner.learn([1, 1], [1]), /learn: example 0: .*slopes\[0\] must be finite/);
+    assert.throws(
+      () => learner.learn([1, 1], [1]),
+      /learn: example 0: .*slopes\[0\] must be finite/,
+    );
   });
 });
 
@@ -245,7 +248,11 @@ test('learner: descent with momentum is a function of the releases', () => {
   const options = { mechanism, numSteps: 30, domain: 'whole-space', lambda: 40 };
   const sums = dp.prefixSum({ ...target, mechanism, numSteps: 30, dimension: 2 });
   withLearner({ ...options, descent }, (learner) => {
-    let [weights, velocity, before] = [[0, 0], [0, 0], [0, 0]];
+    let [weights, velocity, before] = [
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ];
     for (let t = 0; t < 30; ++t) {
       const x = features.subarray(2 * t, 2 * t + 2);
       const y = labels[t] > 0 ? 1 : -1;
@@ -270,12 +277,27 @@ test('learner: descent with momentum is a function of the releases', () => {
   assert.notEqual(own.certificate.meanError, after.certificate.meanError);
   const make = (more) => () => dp.learner({ ...target, numSteps: 4, ...more });
   const workload = { momentum: 0.9, through: 'workload' };
-  rejects(make({ descent: workload }), DpError, 'unsupported', /honaker: descent must be one .*, got momentum=0.9/);
+  rejects(
+    make({ descent: workload }),
+    DpError,
+    'unsupported',
+    /honaker: descent must be one .*, got momentum=0.9/,
+  );
   rejects(make({ descent: { momentum: 1 } }), RangeError, 'invalid_argument', /momentum must be/);
-  rejects(make({ descent: { rate: 1 } }), TypeError, 'wrong_type', /descent: rate is an unknown option/);
+  rejects(
+    make({ descent: { rate: 1 } }),
+    TypeError,
+    'wrong_type',
+    /descent: rate is an unknown option/,
+  );
   rejects(make({ descent: 1 }), TypeError, 'wrong_type', /descent must be an object, got number/);
   const rates = { rates: [1, 0.5], through: 'workload' };
-  rejects(make({ descent: rates }), DpError, 'unsupported', /honaker: descent must be one .*, got rates/);
+  rejects(
+    make({ descent: rates }),
+    DpError,
+    'unsupported',
+    /honaker: descent must be one .*, got rates/,
+  );
   withLearner({ ...options, mechanism: 'optimal', descent: rates }, ({ certificate }) => {
     assert.equal(certificate.workload, 'prefix');
     assert.equal(certificate.objective, 'mean');
@@ -283,7 +305,12 @@ test('learner: descent with momentum is a function of the releases', () => {
     const { meanError } = dp.error(own);
     assert.ok(certificate.meanError > 1.001 * meanError);
   });
-  rejects(make({ descent: {}, doubling: true }), RangeError, 'invalid_argument', /doubling must be false: it is for FTRL, and rates/);
+  rejects(
+    make({ descent: {}, doubling: true }),
+    RangeError,
+    'invalid_argument',
+    /doubling must be false: it is for FTRL, and rates/,
+  );
 });
 
 test('learner: a doubling lambda grows with the square root of the steps', () => {
@@ -299,7 +326,12 @@ test('learner: a doubling lambda grows with the square root of the steps', () =>
   const make = (options) => () => dp.learner({ ...target, numSteps: 8, ...options });
   rejects(make({ batchSize: 0 }), RangeError, 'invalid_argument', /batchSize must be .*, got 0/);
   rejects(make({ doubling: 1 }), TypeError, 'wrong_type', /doubling must be a boolean/);
-  rejects(make({ loss: 'quantile', quantile: 1 }), RangeError, 'invalid_argument', /quantile must be/);
+  rejects(
+    make({ loss: 'quantile', quantile: 1 }),
+    RangeError,
+    'invalid_argument',
+    /quantile must be/,
+  );
 });
 
 test('learner: without a seed it is private, and no two are alike', () => {

@@ -124,7 +124,8 @@ async function contender(store, number) {
   };
 }
 
-const disjoint = (one, other) => assert.ok([...one.released].every((step) => !other.released.has(step)));
+const disjoint = (one, other) =>
+  assert.ok([...one.released].every((step) => !other.released.has(step)));
 
 /** Orders in which two ledgers are opened and release, so that one of them has to be refused. */
 const ORDERS = ['ABab', 'ABba', 'AaBab', 'ABabab', 'AaaBbba', 'BAabba', 'ABaabbab'];
@@ -183,9 +184,19 @@ async function anotherRealm() {
     logLevel: 'silent',
   });
   const names = [
-    'AbortController', 'atob', 'crypto', 'performance', 'TextEncoder', 'TextDecoder', 'MessageChannel', 'URL', 'setTimeout',
+    'AbortController',
+    'atob',
+    'crypto',
+    'performance',
+    'TextEncoder',
+    'TextDecoder',
+    'MessageChannel',
+    'URL',
+    'setTimeout',
   ];
-  const context = vm.createContext(Object.fromEntries(names.map((name) => [name, globalThis[name]])));
+  const context = vm.createContext(
+    Object.fromEntries(names.map((name) => [name, globalThis[name]])),
+  );
   vm.runInContext(outputFiles[0].text, context);
   return vm.runInContext('other.load()', context);
 }
@@ -195,7 +206,10 @@ test('leases: ledgers of two realms cannot have one store, not even an empty one
   const inUse = { code: 'store_in_use', message: /another ledger has/ };
   const { store: file, close } = await STORES.file();
   for (const store of [memoryStore(), appendingStore(), file]) {
-    for (const [first, second] of [[dp, other], [other, dp]]) {
+    for (const [first, second] of [
+      [dp, other],
+      [other, dp],
+    ]) {
       const one = await first.ledger({ ...target, store });
       await assert.rejects(second.ledger({ ...target, store }), inUse, 'empty at first');
       await one.release([1]);
@@ -230,7 +244,10 @@ test('leases: after two loads without a lease, nobody may write without opening 
   await store.load();
   await store.save(Uint8Array.of(1));
   await store.load();
-  await assert.rejects(store.save(Uint8Array.of(2)), { code: 'store_in_use', message: /loaded again since/ });
+  await assert.rejects(store.save(Uint8Array.of(2)), {
+    code: 'store_in_use',
+    message: /loaded again since/,
+  });
   const lease = {};
   assert.deepEqual(await store.load(lease), Uint8Array.of(1));
   await assert.rejects(store.append(Uint8Array.of(2), {}), { code: 'store_in_use' });

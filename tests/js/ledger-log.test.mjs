@@ -61,60 +61,72 @@ test('log: a long log becomes a base, and all bases together take O(1) bytes per
   const sums = dp.prefixSum({ ...target, ...options });
   const expected = sums.releaseMany(new Float64Array(numSteps));
   sums.dispose();
-  await withLedger(store, async (ledger) => {
-    for (let step = 0; step < numSteps; step += 20) {
-      const releases = await ledger.releaseMany(step, new Float64Array(20));
-      assert.deepEqual([...releases], [...expected.subarray(step, step + 20)]);
-    }
-  }, options);
+  await withLedger(
+    store,
+    async (ledger) => {
+      for (let step = 0; step < numSteps; step += 20) {
+        const releases = await ledger.releaseMany(step, new Float64Array(20));
+        assert.deepEqual([...releases], [...expected.subarray(step, step + 20)]);
+      }
+    },
+    options,
+  );
   const written = store.savedBytes + store.appended.reduce((sum, size) => sum + size, 0);
   assert.ok(store.saved > 3 && store.saved < 9, `${store.saved} bases`);
   assert.ok(written < 120 * numSteps, `${written / numSteps} bytes a step`);
-  await withLedger(store, async (ledger) => {
-    assert.equal(ledger.step, numSteps);
-    assert.deepEqual(await ledger.releaseMany(0, new Float64Array(numSteps)), expected);
-  }, options);
+  await withLedger(
+    store,
+    async (ledger) => {
+      assert.equal(ledger.step, numSteps);
+      assert.deepEqual(await ledger.releaseMany(0, new Float64Array(numSteps)), expected);
+    },
+    options,
+  );
 });
 
-test('log: a release after 10^6 others costs the bytes and under twice the time of one after 10^3', onlyInAll, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cost-'));
-  const path = join(folder, 'ledger');
-  const file = await FileStore.open(path);
-  const numRounds = 8;
-  /**
-   * Bytes and milliseconds per release, the least of several rounds, since other processes cost
-   * time.
-   */
-  const costOf = async (ledger, enough = Infinity) => {
-    const [firstStep, before] = [ledger.step, statSync(path).size];
-    let least = Infinity;
-    for (let round = 0; round < numRounds || (least > enough && round < 5 * numRounds); ++round) {
-      const start = process.cpuUsage();
-      await releaseUpTo(ledger, ledger.step + 100);
-      const { user, system } = process.cpuUsage(start);
-      least = Math.min(least, (user + system) / 1e5);
+test(
+  'log: a release after 10^6 others costs the bytes and under twice the time of one after 10^3',
+  onlyInAll,
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'dp-ftrl-cost-'));
+    const path = join(folder, 'ledger');
+    const file = await FileStore.open(path);
+    const numRounds = 8;
+    /**
+     * Bytes and milliseconds per release, the least of several rounds, since other processes cost
+     * time.
+     */
+    const costOf = async (ledger, enough = Infinity) => {
+      const [firstStep, before] = [ledger.step, statSync(path).size];
+      let least = Infinity;
+      for (let round = 0; round < numRounds || (least > enough && round < 5 * numRounds); ++round) {
+        const start = process.cpuUsage();
+        await releaseUpTo(ledger, ledger.step + 100);
+        const { user, system } = process.cpuUsage(start);
+        least = Math.min(least, (user + system) / 1e5);
+      }
+      return { bytes: (statSync(path).size - before) / (ledger.step - firstStep), least };
+    };
+    try {
+      await withLedger(
+        file,
+        async (ledger) => {
+          await releaseUpTo(ledger, 1000);
+          const early = await costOf(ledger);
+          while (ledger.step < 1e6) await ledger.releaseMany(ledger.step, new Float64Array(10_000));
+          const late = await costOf(ledger, 2 * early.least);
+          t.diagnostic(`ms a release: ${early.least.toFixed(2)}, ${late.least.toFixed(2)}`);
+          assert.deepEqual([early.bytes, late.bytes], [92, 92]);
+          assert.ok(late.least < 2 * early.least, `${late.least} after ${early.least}`);
+        },
+        { mechanism: 'honaker', numSteps: 1_100_000 },
+      );
+    } finally {
+      await file.close();
+      rmSync(folder, { recursive: true });
     }
-    return { bytes: (statSync(path).size - before) / (ledger.step - firstStep), least };
-  };
-  try {
-    await withLedger(
-      file,
-      async (ledger) => {
-        await releaseUpTo(ledger, 1000);
-        const early = await costOf(ledger);
-        while (ledger.step < 1e6) await ledger.releaseMany(ledger.step, new Float64Array(10_000));
-        const late = await costOf(ledger, 2 * early.least);
-        t.diagnostic(`ms a release: ${early.least.toFixed(2)}, ${late.least.toFixed(2)}`);
-        assert.deepEqual([early.bytes, late.bytes], [92, 92]);
-        assert.ok(late.least < 2 * early.least, `${late.least} after ${early.least}`);
-      },
-      { mechanism: 'honaker', numSteps: 1_100_000 },
-    );
-  } finally {
-    await file.close();
-    rmSync(folder, { recursive: true });
-  }
-});
+  },
+);
 
 test('log: after a failed save, whatever it left behind, the next release stores everything', async () => {
   for (const isStored of [true, false]) {
@@ -127,7 +139,11 @@ test('log: after a failed save, whatever it left behind, the next release stores
         throw new Error('no answer');
       };
       const many = new Float64Array(2000); // long enough for a new base
-      await assert.rejects(ledger.releaseMany(many), { code: 'store_failed', step: 2, message: /no answer/ });
+      await assert.rejects(ledger.releaseMany(many), {
+        code: 'store_failed',
+        step: 2,
+        message: /no answer/,
+      });
       await assert.rejects(ledger.release([1]), { code: 'store_failed', message: /no answer/ });
       assert.equal(ledger.step, 2);
       store.save = save;
@@ -155,7 +171,10 @@ test('log: a store without append holds a checkpoint, and either kind of store c
   assert.equal(String.fromCharCode(...(await other.load()).subarray(32, 36)), 'dpfc');
   await withLedger(other, async (ledger) => {
     assert.equal(ledger.step, 4);
-    assert.deepEqual((await ledger.releaseMany(0, [0, 1, 2].flatMap(recordOf))), Float64Array.from(expected));
+    assert.deepEqual(
+      await ledger.releaseMany(0, [0, 1, 2].flatMap(recordOf)),
+      Float64Array.from(expected),
+    );
   });
   const wrong = dp.ledger({ ...target, store: { ...memoryStore(), append: 5 } });
   await assert.rejects(wrong, { code: 'wrong_type', message: /store must be .* append/ });
@@ -189,7 +208,9 @@ test('log: every damaged byte is refused, and no whole frame is taken for a torn
   for (let at = 36; at < whole.length; at += at > 600 && at < 1900 ? 37 : 1) {
     const bad = whole.slice();
     bad[at] ^= 1 << (at % 8);
-    const opened = withLedger(appendingStore(bad), () => assert.fail(`byte ${at} was not looked at`));
+    const opened = withLedger(appendingStore(bad), () =>
+      assert.fail(`byte ${at} was not looked at`),
+    );
     await assert.rejects(opened, { code: 'bad_state' }, `byte ${at}`);
   }
   // Sectors lost before other frames were appended.
@@ -197,14 +218,23 @@ test('log: every damaged byte is refused, and no whole frame is taken for a torn
     const bad = whole.slice();
     bad.fill(0, begin, begin + 512);
     assert.ok(begin + 512 < whole.length);
-    await assert.rejects(withLedger(appendingStore(bad), () => {}), { code: 'bad_state' });
+    await assert.rejects(
+      withLedger(appendingStore(bad), () => {}),
+      { code: 'bad_state' },
+    );
   }
   // Frames swapped or omitted.
   const end = whole.length;
   const [a, b] = [whole.slice(end - 184, end - 92), whole.slice(end - 92)];
   for (const tail of [[b, a], [b], [a, a], [a, b, b]]) {
-    const bad = Uint8Array.from([...whole.subarray(0, end - 184), ...tail.flatMap((each) => [...each])]);
-    await assert.rejects(withLedger(appendingStore(bad), () => {}), { code: 'bad_state' });
+    const bad = Uint8Array.from([
+      ...whole.subarray(0, end - 184),
+      ...tail.flatMap((each) => [...each]),
+    ]);
+    await assert.rejects(
+      withLedger(appendingStore(bad), () => {}),
+      { code: 'bad_state' },
+    );
   }
   assert.equal(dp.liveHandles, 0);
 });
@@ -213,16 +243,23 @@ test('log: a frame of another ledger, or behind another base, is refused', async
   const frames = [];
   for (const options of [{}, { insecureSeed: 6 }, {}]) {
     const store = appendingStore();
-    await withLedger(store, async (ledger) => {
-      await ledger.release(0, frames.length === 2 ? [0.5] : [0.25]);
-      await ledger.release(1, [1]);
-    }, options);
+    await withLedger(
+      store,
+      async (ledger) => {
+        await ledger.release(0, frames.length === 2 ? [0.5] : [0.25]);
+        await ledger.release(1, [1]);
+      },
+      options,
+    );
     frames.push(await store.load());
   }
   const [own, ...others] = frames;
   for (const other of others) {
     const bad = Uint8Array.from([...own.subarray(0, -92), ...other.subarray(-92)]);
-    await assert.rejects(withLedger(appendingStore(bad), () => {}), { code: 'bad_state' });
+    await assert.rejects(
+      withLedger(appendingStore(bad), () => {}),
+      { code: 'bad_state' },
+    );
   }
 });
 
@@ -232,8 +269,14 @@ test('log: steps that could not be appended are appended by the next call, with 
     await releaseUpTo(ledger, 2);
     store.fails = true;
     const two = [recordOf(2), recordOf(3)];
-    await assert.rejects(ledger.releaseSteps(two, Uint8Array.of(1)), { message: /no room/, step: 2 });
-    await assert.rejects(ledger.release(recordOf(4)), ({ message, step }) => /no room/.test(message) && step === undefined);
+    await assert.rejects(ledger.releaseSteps(two, Uint8Array.of(1)), {
+      message: /no room/,
+      step: 2,
+    });
+    await assert.rejects(
+      ledger.release(recordOf(4)),
+      ({ message, step }) => /no room/.test(message) && step === undefined,
+    );
     assert.equal(ledger.step, 2);
     assert.equal(ledger.memo, undefined);
     store.fails = false;
@@ -273,11 +316,15 @@ test('log: ledgers of both modes and of wide records continue with the same bits
     const sums = dp.prefixSum({ ...target, ...options });
     const record = new Float64Array(options.dimension ?? 1).fill(0.02);
     for (let life = 0; life < 3; ++life) {
-      await withLedger(store, async (ledger) => {
-        for (let i = 0; i < 3; ++i) {
-          assert.deepEqual(await ledger.release(ledger.step, record), sums.release(record));
-        }
-      }, options);
+      await withLedger(
+        store,
+        async (ledger) => {
+          for (let i = 0; i < 3; ++i) {
+            assert.deepEqual(await ledger.release(ledger.step, record), sums.release(record));
+          }
+        },
+        options,
+      );
     }
     assert.equal(store.saved, 1);
     sums.dispose();
@@ -307,7 +354,10 @@ test('file store: a full disk is named, nothing is lost, and the next try works'
           throw Object.assign(new Error('no space'), { code: 'ENOSPC', syscall: name });
         };
         const { step } = ledger;
-        const refused = { code: 'store_failed', message: /could not be saved \(the disk is full: ENOSPC\)/ };
+        const refused = {
+          code: 'store_failed',
+          message: /could not be saved \(the disk is full: ENOSPC\)/,
+        };
         await assert.rejects(ledger.release(step, recordOf(step)), refused);
         assert.ok(!isFull);
         assert.ok(!disk.now.has(`${PATH}.new`));
@@ -330,7 +380,8 @@ test('file store: after any other failure it must be opened again', async () => 
       disk.after = (name, path) => {
         if (path !== PATH) return;
         const isFull = operation === 'truncate' && name === 'write';
-        if (name === operation) throw Object.assign(new Error('broken'), { code: 'EIO', syscall: name });
+        if (name === operation)
+          throw Object.assign(new Error('broken'), { code: 'EIO', syscall: name });
         if (isFull) throw Object.assign(new Error('full'), { code: 'ENOSPC', syscall: name });
       };
       await assert.rejects(ledger.release(3, recordOf(3)), { code: 'store_failed' });
@@ -351,9 +402,10 @@ test('file store: after any other failure it must be opened again', async () => 
 
 test('file store: nothing is appended to what others have changed', async () => {
   const changes = {
-    appended: (disk, inode) => inode.change(Buffer.concat([inode.now, Buffer.alloc(92)])),
-    cut: (disk, inode) => inode.change(inode.now.subarray(0, -92)),
-    'written over': (disk, inode) => inode.change(Buffer.concat([inode.now.subarray(0, -1), Buffer.alloc(1, 9)])),
+    appended: (_disk, inode) => inode.change(Buffer.concat([inode.now, Buffer.alloc(92)])),
+    cut: (_disk, inode) => inode.change(inode.now.subarray(0, -92)),
+    'written over': (_disk, inode) =>
+      inode.change(Buffer.concat([inode.now.subarray(0, -1), Buffer.alloc(1, 9)])),
     replaced: (disk, inode) => disk.now.set(PATH, disk.copyOf(inode)),
     removed: (disk) => disk.now.delete(PATH),
   };
@@ -414,26 +466,43 @@ test('log: however many steps one call has, it writes bounded pieces, as much as
         const releases = [];
         for (const batch of [numSteps, 1000]) {
           const store = appendingStore();
-          await withLedger(store, async (ledger) => {
-            await ledger.releaseMany(new Float64Array(before * dimension).fill(0.5));
-            const [bytes, pieces] = [written(store), store.appended.length];
-            const records = new Float64Array(numSteps * dimension).fill(0.25);
-            const turns = await turnsOf(async () => {
-              for (let at = 0; at < numSteps; at += batch) {
-                const all = await ledger.releaseMany(records.subarray(at * dimension, (at + batch) * dimension));
-                if (batch === numSteps) releases.push(all);
-              }
-            });
-            if (batch === numSteps) assert.ok(turns >= (numSteps * dimension) / 2048, `${turns} pauses`);
-            assert.ok(store.appended.slice(pieces).every((size) => size <= 95_000), 'pieces are bounded');
-            costs.push(written(store) - bytes);
-          }, { ...options, dimension });
+          await withLedger(
+            store,
+            async (ledger) => {
+              await ledger.releaseMany(new Float64Array(before * dimension).fill(0.5));
+              const [bytes, pieces] = [written(store), store.appended.length];
+              const records = new Float64Array(numSteps * dimension).fill(0.25);
+              const turns = await turnsOf(async () => {
+                for (let at = 0; at < numSteps; at += batch) {
+                  const all = await ledger.releaseMany(
+                    records.subarray(at * dimension, (at + batch) * dimension),
+                  );
+                  if (batch === numSteps) releases.push(all);
+                }
+              });
+              if (batch === numSteps)
+                assert.ok(turns >= (numSteps * dimension) / 2048, `${turns} pauses`);
+              assert.ok(
+                store.appended.slice(pieces).every((size) => size <= 95_000),
+                'pieces are bounded',
+              );
+              costs.push(written(store) - bytes);
+            },
+            { ...options, dimension },
+          );
           if (batch !== numSteps) continue;
           // The pieces hold what was released.
-          await withLedger(store, async (ledger) => {
-            assert.equal(ledger.step, before + numSteps);
-            assert.deepEqual(await ledger.releaseMany(before, new Float64Array(numSteps * dimension).fill(0.25)), releases[0]);
-          }, { ...options, dimension });
+          await withLedger(
+            store,
+            async (ledger) => {
+              assert.equal(ledger.step, before + numSteps);
+              assert.deepEqual(
+                await ledger.releaseMany(before, new Float64Array(numSteps * dimension).fill(0.25)),
+                releases[0],
+              );
+            },
+            { ...options, dimension },
+          );
         }
         assert.ok(costs[0] <= 1.5 * costs[1], `${numSteps} after ${before}: ${costs} bytes`);
       }
@@ -442,7 +511,11 @@ test('log: however many steps one call has, it writes bounded pieces, as much as
 });
 
 test('log: people contribute with the first of several pieces, and a crash after any piece loses no step before', async () => {
-  const people = { mechanism: 'honaker', numSteps: 30_000, participation: { participations: 2, minSeparation: 3 } };
+  const people = {
+    mechanism: 'honaker',
+    numSteps: 30_000,
+    participation: { participations: 2, minSeparation: 3 },
+  };
   const whole = { ...target, ...people };
   const store = appendingStore();
   const states = [];

@@ -56,23 +56,45 @@ const learnerOptions = { ...target, dimension: 1, batchSize: 1 };
 const HANDLES = {
   'ledger.release': { ...plain, call: (it) => it.release([1]), count: (it) => it.step },
   'ledger.releaseMany': {
-    ...plain, call: (it) => it.releaseMany([1, 1]), count: (it) => it.step / 2,
+    ...plain,
+    call: (it) => it.releaseMany([1, 1]),
+    count: (it) => it.step / 2,
   },
-  'ledger.releaseSteps': { ...plain, call: (it) => it.releaseSteps([[1, 1]]), count: (it) => it.step },
+  'ledger.releaseSteps': {
+    ...plain,
+    call: (it) => it.releaseSteps([[1, 1]]),
+    count: (it) => it.step,
+  },
   'ledger.releaseSteps with a memo': {
-    ...plain, call: (it) => it.releaseSteps([[1]], Uint8Array.of(7)), count: (it) => it.step,
+    ...plain,
+    call: (it) => it.releaseSteps([[1]], Uint8Array.of(7)),
+    count: (it) => it.step,
   },
   'peopleLedger.release': { ...ofPeople, call: (it) => it.release(), count: (it) => it.step },
-  'peopleLedger.releaseMany': { ...ofPeople, call: (it) => it.releaseMany(2), count: (it) => it.step / 2 },
-  'peopleLedger.contribute': {
-    ...ofPeople, call: (it, i) => it.contribute(`${i}`, [1]), count: (it) => it.numContributions,
+  'peopleLedger.releaseMany': {
+    ...ofPeople,
+    call: (it) => it.releaseMany(2),
+    count: (it) => it.step / 2,
   },
-  'statisticLedger.release': { ...statistic, call: (it) => it.release([1]), count: (it) => it.step },
+  'peopleLedger.contribute': {
+    ...ofPeople,
+    call: (it, i) => it.contribute(`${i}`, [1]),
+    count: (it) => it.numContributions,
+  },
+  'statisticLedger.release': {
+    ...statistic,
+    call: (it) => it.release([1]),
+    count: (it) => it.step,
+  },
   'statisticLedger.releaseMany': {
-    ...statistic, call: (it) => it.releaseMany([1]), count: (it) => it.step,
+    ...statistic,
+    call: (it) => it.releaseMany([1]),
+    count: (it) => it.step,
   },
   'statisticLedger.releaseSteps': {
-    ...statistic, call: (it) => it.releaseSteps([[1, 2]]), count: (it) => it.step,
+    ...statistic,
+    call: (it) => it.releaseSteps([[1, 2]]),
+    count: (it) => it.step,
   },
   'statisticLedger of categories': {
     open: (options) =>
@@ -126,7 +148,12 @@ test('turns: overlapping calls on objects in a worker count as often', async () 
     ['prefixSum', {}, (it) => it.endSteps(), (it) => it.step()],
     ['peopleSum', people, (it, i) => it.releaseEach([`${i}`], [1]), (it) => it.step()],
     ['statistic', moments, (it) => it.release([1]), (it) => it.step()],
-    ['peopleStatistic', { ...moments, ...people }, (it, i) => it.releaseEach([`${i}`], [1]), (it) => it.step()],
+    [
+      'peopleStatistic',
+      { ...moments, ...people },
+      (it, i) => it.releaseEach([`${i}`], [1]),
+      (it) => it.step(),
+    ],
     ['learner', { dimension: 1, batchSize: 1 }, (it) => it.learn([1], [1]), (it) => it.step()],
   ];
   try {
@@ -155,8 +182,15 @@ test('turns: a release says which step it is, with the deviation of that step', 
   });
   assert.equal((await ledger.releaseMany([1, 1])).firstStep, 30);
   assert.equal((await ledger.releaseSteps([[], []])).firstStep, 32);
-  const ended = await Promise.all([visitors.release(), visitors.releaseMany(2), visitors.release()]);
-  assert.deepEqual(ended.map(({ step, firstStep }) => step ?? firstStep), [0, 1, 3]);
+  const ended = await Promise.all([
+    visitors.release(),
+    visitors.releaseMany(2),
+    visitors.release(),
+  ]);
+  assert.deepEqual(
+    ended.map(({ step, firstStep }) => step ?? firstStep),
+    [0, 1, 3],
+  );
   assert.equal(ended[2].stddev, visitors.stddev(3));
   assert.equal((await visitors.release(1)).step, 1);
   // Without a record for which it is asked, the index is that of a repeat.
@@ -170,11 +204,17 @@ test('turns: past the horizon nothing changes, and what comes before it is not r
   const past = { code: 'past_horizon', parameter: 'step' };
   await assert.rejects(ledger.releaseMany([1, 1, 1, 1]), past);
   assert.equal(ledger.step, 0);
-  await assert.rejects(ledger.releaseMany([1, NaN]), { code: 'invalid_argument', parameter: 'records[1]' });
+  await assert.rejects(ledger.releaseMany([1, NaN]), {
+    code: 'invalid_argument',
+    parameter: 'records[1]',
+  });
   await assert.rejects(ledger.releaseSteps([[1], [Infinity]]), { parameter: 'steps[1][0]' });
   assert.equal(ledger.step, 0);
   const all = await Promise.allSettled(Array.from({ length: 5 }, () => ledger.release([1])));
-  assert.deepEqual(all.map(({ reason }) => reason?.code), [...new Array(3), 'past_horizon', 'past_horizon']);
+  assert.deepEqual(
+    all.map(({ reason }) => reason?.code),
+    [...new Array(3), 'past_horizon', 'past_horizon'],
+  );
   ledger.dispose();
 });
 
@@ -218,7 +258,8 @@ test('turns: whatever writes fail, each record counts once, and the totals are t
   const runs = [];
   for (const first of [0, 1, 2, 7]) {
     for (const length of [1, 3, 10]) {
-      for (const after of [false, true]) runs.push({ fails: (i) => i >= first && i < first + length, after });
+      for (const after of [false, true])
+        runs.push({ fails: (i) => i >= first && i < first + length, after });
     }
   }
   runs.push({ fails: (i) => i % 2 === 0 }, { fails: (i) => i % 3 !== 0, after: true });
@@ -232,14 +273,18 @@ test('turns: whatever writes fail, each record counts once, and the totals are t
       // The order is that of the turns, so each release says which record its step had.
       const inOrder = [];
       all.forEach((release, i) => (inOrder[release.step] = i));
-      assert.deepEqual([...inOrder].sort((a, b) => a - b), records.map((_, i) => i));
+      assert.deepEqual(
+        [...inOrder].sort((a, b) => a - b),
+        records.map((_, i) => i),
+      );
       const sums = dp.prefixSum(target);
       for (const i of inOrder) assert.deepEqual(all[i], sums.release([records[i]]));
       sums.dispose();
       ledger.dispose();
       const next = await dp.ledger({ ...target, store: base, mustExist: true });
       assert.equal(next.step, records.length);
-      for (const i of inOrder) assert.deepEqual(await next.release(all[i].step, [records[i]]), all[i]);
+      for (const i of inOrder)
+        assert.deepEqual(await next.release(all[i].step, [records[i]]), all[i]);
       next.dispose();
     }
   }
@@ -254,7 +299,9 @@ test('turns: what fails to be stored has its step, and the next call of any kind
       await call(handle, 0);
       const step = handle.step;
       isBroken = true;
-      const [own, next] = (await Promise.allSettled([call(handle, 1), call(handle, 2)])).map((it) => it.reason);
+      const [own, next] = (await Promise.allSettled([call(handle, 1), call(handle, 2)])).map(
+        (it) => it.reason,
+      );
       for (const { code, cause } of [own, next]) {
         assert.deepEqual([code, cause.message], ['store_failed', 'disk full'], kind);
       }
@@ -277,7 +324,10 @@ test('turns: a memo is stored with its step, although that failed at first', asy
     const ledger = await dp.ledger({ ...target, store });
     await ledger.releaseSteps([[1]], Uint8Array.of(1));
     isBroken = true;
-    await assert.rejects(ledger.releaseSteps([[1]], Uint8Array.of(2)), { code: 'store_failed', step: 1 });
+    await assert.rejects(ledger.releaseSteps([[1]], Uint8Array.of(2)), {
+      code: 'store_failed',
+      step: 1,
+    });
     assert.deepEqual(ledger.memo, Uint8Array.of(1));
     isBroken = false;
     await ledger.release([1]);
@@ -305,7 +355,8 @@ test('turns: weights follow all stored steps, and a repeated update returns thos
     else assert.deepEqual(await failed.update(each), expected[i]);
   }
   isBroken = false;
-  for (const [i, each] of gradients.entries()) assert.deepEqual(await failed.update(i, each), expected[i]);
+  for (const [i, each] of gradients.entries())
+    assert.deepEqual(await failed.update(i, each), expected[i]);
   assert.deepEqual(failed.weights(), expected.at(-1));
   await assert.rejects(failed.update(2, [0, 0]), { code: 'already_released' });
   await assert.rejects(failed.update(9, [0, 0]), { code: 'invalid_argument', parameter: 'step' });
@@ -338,7 +389,11 @@ test('turns: a ledger that must exist is refused in an empty store, whatever its
 });
 
 test('turns: what a store throws has a code, and is the cause', async () => {
-  const thrown = [new Error('no room'), 'no room', Object.assign(new Error('no room'), { code: 'ENOSPC' })];
+  const thrown = [
+    new Error('no room'),
+    'no room',
+    Object.assign(new Error('no room'), { code: 'ENOSPC' }),
+  ];
   for (const what of thrown) {
     for (const failsAt of ['load', 'save', 'append']) {
       for (const isSync of [false, true]) {

@@ -10,7 +10,7 @@ import { existsSync, linkSync, readdirSync, readFileSync } from 'node:fs';
 import { statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { dpFtrl, entryUrl, importEntry, node } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
@@ -79,7 +79,8 @@ test('ledger: a released step is given again for its record, and refused for ano
     const rows = await ledger.releaseMany(0, [0.25, 0.5, 0.75]);
     assert.deepEqual(rows.slice(0, 1), first);
     assert.equal(ledger.step, 3);
-    const ahead = (name) => code('invalid_argument', new RegExp(`: ${name} must be an integer from 0 to 3, got`));
+    const ahead = (name) =>
+      code('invalid_argument', new RegExp(`: ${name} must be an integer from 0 to 3, got`));
     for (const step of [7, 50]) {
       await assert.rejects(ledger.release(step, record), ahead('step'));
       await assert.rejects(ledger.releaseMany(step, record), ahead('firstStep'));
@@ -139,7 +140,10 @@ test('ledger: a memo that could not be stored is kept once its step is', async (
   });
   const memo = (text) => new TextEncoder().encode(text);
   const ledger = await dp.ledger({ ...target, store });
-  for (const [step, kept] of [[0, undefined], [2, memo('one')]]) {
+  for (const [step, kept] of [
+    [0, undefined],
+    [2, memo('one')],
+  ]) {
     if (kept) await ledger.releaseSteps(1, [[0]], kept);
     broken = true;
     await assert.rejects(ledger.releaseSteps(step, [[1]], memo('lost')), /disk full/);
@@ -161,7 +165,10 @@ test('ledger: each has a fresh key, and with it noise of its own', async () => {
     const ledger = await dp.ledger({ ...target, store });
     const releases = await ledger.releaseMany(0, new Float64Array(20));
     const key = (await store.load()).slice(0, 32);
-    assert.ok(key.some((byte) => byte !== 0), 'a key of zeros is known to everybody');
+    assert.ok(
+      key.some((byte) => byte !== 0),
+      'a key of zeros is known to everybody',
+    );
     made.push({ key, releases, identity: ledger.identity });
     ledger.dispose();
   }
@@ -172,7 +179,10 @@ test('ledger: each has a fresh key, and with it noise of its own', async () => {
 });
 
 test('ledger: says when its noise is from a fixed seed, in every life', async () => {
-  for (const [options, insecure] of [[{ insecureSeed: 0 }, true], [{}, false]]) {
+  for (const [options, insecure] of [
+    [{ insecureSeed: 0 }, true],
+    [{}, false],
+  ]) {
     const store = memoryStore();
     for (let life = 0; life < 2; ++life) {
       const ledger = await dp.ledger({ ...target, ...options, store });
@@ -266,7 +276,10 @@ test('ledger: a store that loads null is empty, and one that loads a string is r
   const ledger = await dp.ledger({ ...target, store: odd(null) });
   assert.equal(ledger.step, 0);
   ledger.dispose();
-  const refused = code('wrong_type', /store must be one that loads a Uint8Array, got string "bytes"/);
+  const refused = code(
+    'wrong_type',
+    /store must be one that loads a Uint8Array, got string "bytes"/,
+  );
   await assert.rejects(dp.ledger({ ...target, store: odd('bytes') }), refused);
 });
 
@@ -491,7 +504,11 @@ test('release --state: runs on several days give the rows of one release', async
   const whole = await dpFtrl(seeded, { input: csv(rows) });
   const days = [];
   for (const day of [rows.slice(0, 2), rows.slice(2, 5), rows.slice(5)]) {
-    const { stdout, stderr, code: exit } = await dpFtrl([...seeded, '--state', path], {
+    const {
+      stdout,
+      stderr,
+      code: exit,
+    } = await dpFtrl([...seeded, '--state', path], {
       input: csv(day),
     });
     assert.equal(exit, 0, stderr);
@@ -503,9 +520,14 @@ test('release --state: runs on several days give the rows of one release', async
   });
   assert.deepEqual(again.stdout.trimEnd().split('\n').slice(1), days.slice(2));
   const state = [...seeded, '--state', path];
-  await fails([...state, '--first-step', '3'], 2, /--state .*days: step 3 was released for another row$/, {
-    input: csv([0]),
-  });
+  await fails(
+    [...state, '--first-step', '3'],
+    2,
+    /--state .*days: step 3 was released for another row$/,
+    {
+      input: csv([0]),
+    },
+  );
   await fails([...state, '--first-step', '8'], 2, /--first-step must be at most 7/, {
     input: csv([0]),
   });

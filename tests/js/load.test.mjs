@@ -252,7 +252,10 @@ test('key: every bit comes from the platform, and none is left after use', async
   const isWiped = (key) => key.length === 32 && key.every((byte) => byte === 0);
   try {
     crypto.getRandomValues = (array) => array.fill(0xa5);
-    assert.deepEqual(use({ insecureSeed: undefined }), Array.from({ length: 32 }, () => 0xa5));
+    assert.deepEqual(
+      use({ insecureSeed: undefined }),
+      Array.from({ length: 32 }, () => 0xa5),
+    );
   } finally {
     crypto.getRandomValues = real;
   }

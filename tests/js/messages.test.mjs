@@ -21,7 +21,11 @@ async function holds(rows, saidBy) {
     assert.notEqual(today, wanted, `not open: ${JSON.stringify(call)}`);
     const said = await saidBy(row);
     if (said === (today ?? wanted)) continue;
-    wrong.push({ ...call, said, expected: said === wanted ? 'mended: drop `today`' : today ?? wanted });
+    wrong.push({
+      ...call,
+      said,
+      expected: said === wanted ? 'mended: drop `today`' : (today ?? wanted),
+    });
   }
   assert.deepEqual(wrong, []);
 }
@@ -34,7 +38,9 @@ test('messages: a row fails that says something else, that is mended or that is 
   await assert.rejects(holds([{ wanted: 'a', today: 'a' }], says('a')), /not open/);
 });
 
-test('messages: the command says what its table says', { skip: process.platform !== 'linux' }, async () => {
+test('messages: the command says what its table says', {
+  skip: process.platform !== 'linux',
+}, async () => {
   const { words, files, rows } = tableOf('command');
   const cwd = scratchFolder('command-messages');
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
@@ -81,7 +87,13 @@ const scope = {
   },
   storeOf,
   optimizer(options) {
-    const variable = { assign() {}, dtype: 'float32', trainable: true, size: 1, dataSync: () => [0] };
+    const variable = {
+      assign() {},
+      dtype: 'float32',
+      trainable: true,
+      size: 1,
+      dataSync: () => [0],
+    };
     return privateOptimizer({}, dp, { variables: [variable], ...target, ...options });
   },
 };
@@ -107,12 +119,27 @@ test('messages: the compiler says of the declarations what their table says', as
   writeFileSync(file, `${head.join(' ')}\n${rows.map(({ call }) => `${call};`).join('\n')}\n`);
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck'];
-  const { stdout } = await node([tsc, ...options, '--target', 'es2022', '--module', 'nodenext', name]);
+  const { stdout } = await node([
+    tsc,
+    ...options,
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    name,
+  ]);
   execFileSync('rm', [file]);
   // The innermost explanation, which comes last, is about the property at fault.
   const said = new Map();
   for (const [, line, text] of stdout.matchAll(/\((\d+),\d+\): (error.*(?:\n +.*)*)/g)) {
-    said.set(Number(line), text.split('\n').at(-1).trim().replace(/^error TS\d+: /, ''));
+    said.set(
+      Number(line),
+      text
+        .split('\n')
+        .at(-1)
+        .trim()
+        .replace(/^error TS\d+: /, ''),
+    );
   }
   await holds(rows, (row) => said.get(rows.indexOf(row) + 2) ?? 'accepted');
 });

@@ -36,7 +36,11 @@ test('noise: shards have the numbers of the whole', () => {
 });
 
 test('noise: rows do not depend on how many are asked for at once, nor on where they go', () => {
-  for (const place of [{ dimension: 3 }, { dimension: 300 }, { dimension: 300, increments: true }]) {
+  for (const place of [
+    { dimension: 3 },
+    { dimension: 300 },
+    { dimension: 300, increments: true },
+  ]) {
     const { dimension } = place;
     const whole = all(place);
     withNoise(place, (noise) => {
@@ -104,7 +108,12 @@ test('noise: increments of every mechanism add up to the rows of totals bit for 
     assert.deepEqual(added, sums, mechanism);
   }
   const momentum = { ...options, mechanism: 'tree', workload: { momentum: 0.9 }, increments: true };
-  rejects(() => dp.noise(momentum), DpError, 'unsupported', /mechanism must be one for prefix sums/);
+  rejects(
+    () => dp.noise(momentum),
+    DpError,
+    'unsupported',
+    /mechanism must be one for prefix sums/,
+  );
 });
 
 test('noise: increments are the same after seeking and after a checkpoint', () => {
@@ -153,7 +162,8 @@ test('noise: what addNoiseTo returns adds up to the totals of prefixSum bit for 
       const out = new Float64Array(3);
       for (let step = 0; step < 20; step++) {
         const gradient = [grid * step, -1, Math.round(0.3 / grid) * grid];
-        const noisy = step % 2 ? noise.addNoiseTo(gradient, step) : noise.addNoiseTo(gradient, step, out);
+        const noisy =
+          step % 2 ? noise.addNoiseTo(gradient, step) : noise.addNoiseTo(gradient, step, out);
         noisy.forEach((x, i) => (total[i] += x));
         assert.deepEqual(total, [...sums.release(gradient)], `${mechanism}, step ${step}`);
       }
@@ -168,7 +178,10 @@ test('noise: addNoiseTo puts a sum on the grid by truncation, in place where it 
     const zero = noise.addNoiseTo([0, 0, 0], 5);
     noise.seek(5);
     assert.equal(noise.addNoiseTo(given, 5, given), given);
-    assert.deepEqual(given, zero.map((x, i) => x + [0, -noise.grid, 3][i]));
+    assert.deepEqual(
+      given,
+      zero.map((x, i) => x + [0, -noise.grid, 3][i]),
+    );
   });
 });
 
@@ -176,22 +189,57 @@ test('noise: bad gradients, steps and targets are refused', () => {
   withGradientNoise({}, (noise) => {
     const add = (sum, step, out) => () => noise.addNoiseTo(sum, step, out);
     noise.addNoiseTo([1, 2, 3], 4);
-    rejects(add([1, 2, 3], 4), DpError, 'already_released', /addNoiseTo: step must be at least 5: two sums with the same noise/);
-    rejects(add([1, 2, 3], 20), DpError, 'past_horizon', /step must be below the horizon 20, got 20/);
+    rejects(
+      add([1, 2, 3], 4),
+      DpError,
+      'already_released',
+      /addNoiseTo: step must be at least 5: two sums with the same noise/,
+    );
+    rejects(
+      add([1, 2, 3], 20),
+      DpError,
+      'past_horizon',
+      /step must be below the horizon 20, got 20/,
+    );
     rejects(add([1, 2], 5), TypeError, 'wrong_length', /sum must have 3 entries, got 2/);
-    rejects(add([1, NaN, 3], 5), RangeError, 'invalid_argument', /sum\[1\] must be finite, got NaN/);
-    rejects(add([1, 1e300, 3], 5), RangeError, 'invalid_argument', /sum must be at most 2\^52 grids/);
+    rejects(
+      add([1, NaN, 3], 5),
+      RangeError,
+      'invalid_argument',
+      /sum\[1\] must be finite, got NaN/,
+    );
+    rejects(
+      add([1, 1e300, 3], 5),
+      RangeError,
+      'invalid_argument',
+      /sum must be at most 2\^52 grids/,
+    );
     rejects(add([1, 2, 3], 0.5), RangeError, 'invalid_argument', /step must be an integer/);
     rejects(add('123', 5), TypeError, 'wrong_type', /sum must be/);
     rejects(add([1, 2, 3], 5, new Float64Array(2)), TypeError, 'wrong_length', /out must have 3/);
     assert.equal(noise.step, 5);
   });
   const make = (more) => () => withGradientNoise(more, () => {});
-  rejects(make({ increments: false }), RangeError, 'invalid_argument', /epsilon must be left out, or increments true/);
-  rejects(make({ firstCoordinate: 3 }), RangeError, 'invalid_argument', /firstCoordinate must be left out/);
+  rejects(
+    make({ increments: false }),
+    RangeError,
+    'invalid_argument',
+    /epsilon must be left out, or increments true/,
+  );
+  rejects(
+    make({ firstCoordinate: 3 }),
+    RangeError,
+    'invalid_argument',
+    /firstCoordinate must be left out/,
+  );
   rejects(make({ grid: 0.3 }), RangeError, 'invalid_argument', /grid must be a power of two/);
   rejects(make({ clipNorm: -1 }), RangeError, 'invalid_argument', /clipNorm must be positive/);
-  rejects(() => dp.noise({ ...options, increments: true, grid: 1 }), TypeError, 'wrong_type', /epsilon/);
+  rejects(
+    () => dp.noise({ ...options, increments: true, grid: 1 }),
+    TypeError,
+    'wrong_type',
+    /epsilon/,
+  );
   assert.equal(dp.liveHandles, 0);
 });
 
@@ -240,7 +288,12 @@ test('noise: bad options are refused', () => {
   rejects(make({ key: new Uint8Array(31) }), TypeError, 'wrong_length', /32 bytes, got 31/);
   rejects(make({ key: new Uint8Array(32) }), RangeError, 'invalid_argument', /key .* got zeros/);
   rejects(make({ key: 'secret' }), TypeError, 'wrong_type', /key must be a Uint8Array/);
-  rejects(make({ insecureSeed: 1 }), TypeError, 'wrong_type', /key must be given, or else insecureSeed, and only one of them, got both/);
+  rejects(
+    make({ insecureSeed: 1 }),
+    TypeError,
+    'wrong_type',
+    /key must be given, or else insecureSeed, and only one of them, got both/,
+  );
   rejects(make({ firstCoordinate: -1 }), RangeError, 'invalid_argument', /firstCoordinate/);
   withNoise({}, (noise) => {
     const rows = (numRows, scale) => () => noise.rounded({ numRows, scale });
@@ -248,7 +301,12 @@ test('noise: bad options are refused', () => {
     const into = (out) => () => noise.rounded({ numRows: 2, scale: 1 }, out);
     rejects(into(new Float64Array(1)), TypeError, 'wrong_length', /out must have 2 entries, got 1/);
     rejects(into(new Float32Array(2)), TypeError, 'wrong_type', /out must be a Float64Array/);
-    rejects(() => noise.rounded({ numRows: 2, scale: 1, out: [] }), TypeError, 'wrong_type', /out is an unknown option/);
+    rejects(
+      () => noise.rounded({ numRows: 2, scale: 1, out: [] }),
+      TypeError,
+      'wrong_type',
+      /out is an unknown option/,
+    );
     const huge = { numRows: 40, scale: 2 ** 40 };
     assert.ok(noise.rounded(huge).every(Number.isSafeInteger));
     noise.seek(0);

@@ -93,7 +93,10 @@ test('publint finds nothing', async () => {
  */
 function wrongTypes(profile) {
   const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js');
-  const tarball = join(consumer, readdirSync(consumer).find((name) => name.endsWith('.tgz')));
+  const tarball = join(
+    consumer,
+    readdirSync(consumer).find((name) => name.endsWith('.tgz')),
+  );
   // A .wasm file has no types.
   const rest = ['--exclude-entrypoints', 'dp-ftrl.wasm', 'counter.wasm', '--profile', profile];
   const report = join(mkdtempSync(join(tmpdir(), 'dp-ftrl-types-')), 'report.json');
@@ -192,7 +195,10 @@ test('only ./external, ./counter and ./learner refer to a file, so that no bundl
     const text = readFileSync(join(installed, `dist/${name}.js`), 'utf8');
     const addresses = [...text.matchAll(/new URL\("([^"]*)", ?import\.meta\.url\)/g)];
     assert.equal(text.split('import.meta').length - 1, 1);
-    assert.deepEqual(addresses.map(([, address]) => address), [`./${file}`]);
+    assert.deepEqual(
+      addresses.map(([, address]) => address),
+      [`./${file}`],
+    );
   }
 });
 

@@ -80,8 +80,10 @@ test('penalty: weights are the shrunk and projected sums, for any batch size', (
           if (i + 1 < t * batchSize) sums.contribute(gradient);
           else totals = [...sums.release(gradient)];
         }
-        learner.learn(features.subarray(4 * (t - 1) * batchSize, 4 * t * batchSize),
-          labels.subarray((t - 1) * batchSize, t * batchSize));
+        learner.learn(
+          features.subarray(4 * (t - 1) * batchSize, 4 * t * batchSize),
+          labels.subarray((t - 1) * batchSize, t * batchSize),
+        );
         const v = totals.map((total) => -total / batchSize / target.lambda);
         const groups = penalty.groups && Array.from(penalty.groups);
         const next = shrunk(v, (penalty.strength * t) / target.lambda, { ...penalty, groups });
@@ -114,8 +116,14 @@ test('penalty: with softmax, a group contains the weights of a feature for all c
   const { lastWeights } = learned({ penalty, loss: 'softmax', numClasses: 3 });
   assert.equal(lastWeights.length, 12);
   const zeros = [0, 1, 2, 3].map((j) => [0, 1, 2].map((k) => lastWeights[4 * k + j] === 0));
-  assert.ok(zeros.some((feature) => feature.every(Boolean)), 'a feature without any weight');
-  assert.ok(zeros.some((feature) => !feature.some(Boolean)), 'one with all');
+  assert.ok(
+    zeros.some((feature) => feature.every(Boolean)),
+    'a feature without any weight',
+  );
+  assert.ok(
+    zeros.some((feature) => !feature.some(Boolean)),
+    'one with all',
+  );
   for (const feature of zeros) assert.equal(new Set(feature).size, 1);
 });
 
@@ -123,21 +131,58 @@ test('penalty: bad ones are refused by name', () => {
   const refused = (penalty, code, message, more = {}) =>
     rejects(() => dp.learner({ ...target, penalty, ...more }), Error, code, message);
   for (const strength of [-1, NaN, Infinity]) {
-    const constraint = /^learner: penalty.strength must be at least 0 and finite, got (-1|NaN|inf)$/;
+    const constraint =
+      /^learner: penalty.strength must be at least 0 and finite, got (-1|NaN|inf)$/;
     refused({ strength }, 'invalid_argument', constraint);
   }
   refused({}, 'wrong_type', /^learner: penalty.strength must be a number, got undefined/);
   refused(0.1, 'wrong_type', /^learner: penalty must be an object, got/);
   refused({ strength: 1, l1: 1 }, 'wrong_type', /l1/);
-  refused({ strength: 1, groups: [] }, 'invalid_argument', /^learner: penalty.groups must be at least one size, got "none"/);
-  refused({ strength: 1, groups: [1.5, 2.5] }, 'invalid_argument', /^learner: penalty.groups must be integers, got 1.5/);
-  refused({ strength: 1, groups: [2, 1] }, 'invalid_argument', /^learner: penalty.groups must be sizes of 4 features together, got sizes of 3/);
-  refused({ strength: 1, groups: [4, 0] }, 'invalid_argument', /penalty.groups must be between 1 and 4, got 0/);
-  refused({ strength: 1, groups: [4], numUnpenalised: 0.5 }, 'invalid_argument', /^learner: penalty.numUnpenalised must be an integer, got 0.5/);
-  refused({ strength: 1, numUnpenalised: 5 }, 'invalid_argument', /penalty.numUnpenalised must be between 0 and 4, got 5/);
-  refused({ strength: 1 }, 'unsupported', /penalty.strength must be 0 with descent, got 1/, { descent: {} });
-  refused({ strength: 1 }, 'unsupported', /domain must be whole-space, ball or box with a penalty, got simplex/, { domain: 'simplex' });
-  refused({ strength: 1, groups: [4] }, 'unsupported', /domain must be whole-space or ball with a penalty of groups, got box/, { domain: 'box' });
+  refused(
+    { strength: 1, groups: [] },
+    'invalid_argument',
+    /^learner: penalty.groups must be at least one size, got "none"/,
+  );
+  refused(
+    { strength: 1, groups: [1.5, 2.5] },
+    'invalid_argument',
+    /^learner: penalty.groups must be integers, got 1.5/,
+  );
+  refused(
+    { strength: 1, groups: [2, 1] },
+    'invalid_argument',
+    /^learner: penalty.groups must be sizes of 4 features together, got sizes of 3/,
+  );
+  refused(
+    { strength: 1, groups: [4, 0] },
+    'invalid_argument',
+    /penalty.groups must be between 1 and 4, got 0/,
+  );
+  refused(
+    { strength: 1, groups: [4], numUnpenalised: 0.5 },
+    'invalid_argument',
+    /^learner: penalty.numUnpenalised must be an integer, got 0.5/,
+  );
+  refused(
+    { strength: 1, numUnpenalised: 5 },
+    'invalid_argument',
+    /penalty.numUnpenalised must be between 0 and 4, got 5/,
+  );
+  refused({ strength: 1 }, 'unsupported', /penalty.strength must be 0 with descent, got 1/, {
+    descent: {},
+  });
+  refused(
+    { strength: 1 },
+    'unsupported',
+    /domain must be whole-space, ball or box with a penalty, got simplex/,
+    { domain: 'simplex' },
+  );
+  refused(
+    { strength: 1, groups: [4] },
+    'unsupported',
+    /domain must be whole-space or ball with a penalty of groups, got box/,
+    { domain: 'box' },
+  );
   const simulated = { numSteps: 8, epsilon: 1, delta: 1e-6, penalty: { strength: 1 } };
   assert.throws(() => dp.simulation(simulated), /penalty/);
 });
@@ -148,11 +193,17 @@ test('penalty: a ledger goes on with the same weights, and with no other penalty
   const options = { ...target, penalty, store };
   for (let first = 0; first < numSteps; first += 20) {
     const ledger = await dp.learnerLedger(options);
-    await ledger.learn(features.subarray(4 * first, 4 * first + 80), labels.subarray(first, first + 20));
+    await ledger.learn(
+      features.subarray(4 * first, 4 * first + 80),
+      labels.subarray(first, first + 20),
+    );
     if (first === 40) {
       const { weights, lastWeights } = await ledger.model();
       const whole = learned({ penalty });
-      assert.deepEqual({ weights, lastWeights }, { weights: whole.weights, lastWeights: whole.lastWeights });
+      assert.deepEqual(
+        { weights, lastWeights },
+        { weights: whole.weights, lastWeights: whole.lastWeights },
+      );
     }
     ledger.dispose();
   }
@@ -186,15 +237,29 @@ test('penalty: the twin applies it, and the regret bounds include its slope', ()
     close(expected.noise, factor * plain.noise, 1e-12);
     assert.equal(expected.stability, plain.stability);
     assert.ok(highProbability.total > expected.total && hazan.total > expected.total);
-    const learner = dp.learner({ ...target, dimension: 4, loss: 'softmax', numClasses: 3, lambda: undefined, penalty });
-    close(bounds({ penalty, numClasses: 3, radius: 2, lambda: undefined }).lambda, learner.lambda, 1e-12);
+    const learner = dp.learner({
+      ...target,
+      dimension: 4,
+      loss: 'softmax',
+      numClasses: 3,
+      lambda: undefined,
+      penalty,
+    });
+    close(
+      bounds({ penalty, numClasses: 3, radius: 2, lambda: undefined }).lambda,
+      learner.lambda,
+      1e-12,
+    );
     learner.dispose();
   }
   const refused = (more, message) =>
     assert.throws(() => bounds({ penalty: { strength: 1 }, ...more }), message);
   refused({ numClasses: 5 }, /regretBounds: numClasses must be a divisor of dimension 12, got 5/);
   refused({ descent: {} }, /penalty.strength must be 0 with descent/);
-  refused({ penalty: { strength: 1e308 } }, { code: 'invalid_argument', parameter: 'penalty.strength' });
+  refused(
+    { penalty: { strength: 1e308 } },
+    { code: 'invalid_argument', parameter: 'penalty.strength' },
+  );
   refused({ domain: 'simplex' }, /domain must be whole-space, ball or box with a penalty/);
   assert.ok(DpError.prototype instanceof Error);
 });
@@ -225,7 +290,10 @@ test('learn: --l1 and --group-norm are the penalties of the library, without the
   for (const [args, penalty] of [
     [['--l1', '0.06'], { strength: 0.06, numUnpenalised: 1 }],
     [['--group-norm', '0.06'], { strength: 0.06, groups: [1, 1, 1], numUnpenalised: 1 }],
-    [['--group-norm', '0.06', '--group', 'hue_*'], { strength: 0.06, groups: [1, 2], numUnpenalised: 1 }],
+    [
+      ['--group-norm', '0.06', '--group', 'hue_*'],
+      { strength: 0.06, groups: [1, 2], numUnpenalised: 1 },
+    ],
   ]) {
     const { weights, certificate } = await json([...seeded, ...args], csv);
     const learner = dp.learner({ ...target, penalty });
@@ -245,11 +313,20 @@ test('learn: options that a penalty does not go with are refused by name', async
   await told(['--l1', '1', '--group-norm', '1'], /--l1 and --group-norm are two penalties/);
   await told(['--l1', '1', '--group', 'red'], /--group needs --group-norm/);
   await told(['--l1', '1', '--descent'], /--l1 does not go with --descent/);
-  await told(['--l1', '1', '--domain', 'simplex'], /--domain must be whole-space, ball or box with a penalty, got simplex/);
+  await told(
+    ['--l1', '1', '--domain', 'simplex'],
+    /--domain must be whole-space, ball or box with a penalty, got simplex/,
+  );
   await told(['--group-norm', '1', '--group', 'blue*'], /unknown feature in --group "blue\*"/);
-  await told(['--group-norm', '1', '--group', 'hue*', '--group', '*_b'], /"hue_b" is in both "hue\*" and "\*_b"/);
+  await told(
+    ['--group-norm', '1', '--group', 'hue*', '--group', '*_b'],
+    /"hue_b" is in both "hue\*" and "\*_b"/,
+  );
   const apart = ['--column', 'hue_a', '--column', 'red', '--column', 'hue_b'];
-  await told([...apart, '--group-norm', '1', '--group', 'hue*'], /must be next to each other, but "red" is between them/);
+  await told(
+    [...apart, '--group-norm', '1', '--group', 'hue*'],
+    /must be next to each other, but "red" is between them/,
+  );
 });
 
 test('learn --state: goes on with the same penalty, and with no other', async () => {
@@ -261,8 +338,14 @@ test('learn --state: goes on with the same penalty, and with no other', async ()
   const whole = await json([...seeded, ...steps, ...penalty], csv);
   await json([...seeded, ...steps, ...penalty, '--state', state], half);
   for (const [other, message] of [
-    [['--group-norm', '0.07', '--group', 'hue_*'], /begun with --group-norm 0.06, this run has --group-norm 0.07/],
-    [['--group-norm', '0.06', '--group', 'red'], /begun with --group hue_\*, this run has --group red/],
+    [
+      ['--group-norm', '0.07', '--group', 'hue_*'],
+      /begun with --group-norm 0.06, this run has --group-norm 0.07/,
+    ],
+    [
+      ['--group-norm', '0.06', '--group', 'red'],
+      /begun with --group hue_\*, this run has --group red/,
+    ],
     [['--l1', '0.06'], /begun with --l1 0, this run has --l1 0.06/],
     [[], /begun with --group-norm 0.06, this run has --group-norm 0/],
   ]) {

@@ -20,11 +20,23 @@ const target = { ...common, participation };
 
 /** Contributions to each step: names, and records. */
 const DAYS = [
-  [['ann', 'bob', 'ann'], [0.25, 1, 0.5]],
+  [
+    ['ann', 'bob', 'ann'],
+    [0.25, 1, 0.5],
+  ],
   [[], []],
-  [['ann', 'cem'], [1, 0.5]],
-  [['ann', 'bob', 'dan'], [0.5, 0.25, 1]],
-  [['ann', 'ann', 'cem'], [1, 1, 1]],
+  [
+    ['ann', 'cem'],
+    [1, 0.5],
+  ],
+  [
+    ['ann', 'bob', 'dan'],
+    [0.5, 0.25, 1],
+  ],
+  [
+    ['ann', 'ann', 'cem'],
+    [1, 1, 1],
+  ],
 ];
 
 /** Totals and numbers of dropped contributions of an uninterrupted sum. */
@@ -56,9 +68,17 @@ test('people ledger: reopened after every call, it gives the sums of a window', 
   // The first visits of ann leave the window, as does a day without visits.
   for (const window of [1, 2, 3]) await goesOnAfterEveryCall({ workload: { window } });
   const { totals } = expectedOf();
-  for (const [window, isTotal] of [[2, false], [12, true], [100, true]]) {
+  for (const [window, isTotal] of [
+    [2, false],
+    [12, true],
+    [100, true],
+  ]) {
     const sums = expectedOf({ ...target, workload: { window } });
-    assert.equal(sums.totals.every((sum, step) => sum === totals[step]), isTotal, `window ${window}`);
+    assert.equal(
+      sums.totals.every((sum, step) => sum === totals[step]),
+      isTotal,
+      `window ${window}`,
+    );
   }
 });
 
@@ -81,26 +101,38 @@ async function goesOnAfterEveryCall(more) {
       let given = 0;
       for (const [step, [people, records]] of DAYS.entries()) {
         for (const [i, person] of people.entries()) {
-          await withLedger(store, (ledger) => {
-            assert.equal(ledger.numContributions, durable === 'contribution' ? given + i : given);
-            return ledger.contribute(person, [records[i]]);
-          }, options);
+          await withLedger(
+            store,
+            (ledger) => {
+              assert.equal(ledger.numContributions, durable === 'contribution' ? given + i : given);
+              return ledger.contribute(person, [records[i]]);
+            },
+            options,
+          );
         }
-        await withLedger(store, async (ledger) => {
-          assert.equal(ledger.step, step);
-          // Either all contributions to this step are stored, or none.
-          const first = ledger.numContributions - given;
-          assert.equal(first, durable === 'contribution' ? people.length : 0);
-          await ledger.contribute(people.slice(first), records.slice(first));
-          releases.push((await ledger.release(step))[0]);
-        }, options);
+        await withLedger(
+          store,
+          async (ledger) => {
+            assert.equal(ledger.step, step);
+            // Either all contributions to this step are stored, or none.
+            const first = ledger.numContributions - given;
+            assert.equal(first, durable === 'contribution' ? people.length : 0);
+            await ledger.contribute(people.slice(first), records.slice(first));
+            releases.push((await ledger.release(step))[0]);
+          },
+          options,
+        );
         given += people.length;
       }
-      await withLedger(store, async (ledger) => {
-        assert.equal(ledger.step, DAYS.length);
-        assert.equal(ledger.numDropped, numDropped);
-        assert.deepEqual([...(await ledger.releaseMany(0, DAYS.length))], totals);
-      }, more);
+      await withLedger(
+        store,
+        async (ledger) => {
+          assert.equal(ledger.step, DAYS.length);
+          assert.equal(ledger.numDropped, numDropped);
+          assert.deepEqual([...(await ledger.releaseMany(0, DAYS.length))], totals);
+        },
+        more,
+      );
       assert.deepEqual(releases, totals);
     }
   }
@@ -134,15 +166,19 @@ test('people ledger: only new contributions and steps are appended to the store'
     assert.equal(store.appended.length, 20);
   });
   const once = appendingStore();
-  await withLedger(once, async (ledger) => {
-    for (let i = 0; i < 20; ++i) await ledger.contribute(`person ${i}`, [1]);
-    assert.equal(once.saved, 0);
-    await ledger.release(0);
-    assert.deepEqual([once.saved, once.appended.length], [1, 0]);
-    await ledger.contribute('person 20', [1]);
-    await ledger.release(1);
-    assert.deepEqual([once.saved, once.appended.length], [1, 1]);
-  }, { durable: 'release' });
+  await withLedger(
+    once,
+    async (ledger) => {
+      for (let i = 0; i < 20; ++i) await ledger.contribute(`person ${i}`, [1]);
+      assert.equal(once.saved, 0);
+      await ledger.release(0);
+      assert.deepEqual([once.saved, once.appended.length], [1, 0]);
+      await ledger.contribute('person 20', [1]);
+      await ledger.release(1);
+      assert.deepEqual([once.saved, once.appended.length], [1, 1]);
+    },
+    { durable: 'release' },
+  );
 });
 
 test('people ledger: with durable release, unreleased contributions are not stored, even with a long log', async () => {
@@ -150,20 +186,28 @@ test('people ledger: with durable release, unreleased contributions are not stor
   const store = appendingStore();
   const row = new Float64Array(600).fill(0.01);
   let numReleased = 0;
-  await withLedger(store, async (ledger) => {
-    while (store.saved < 2) {
-      await ledger.contribute('ann', row);
-      await ledger.release();
-    }
-    numReleased = ledger.step;
-    await ledger.contribute('bob', row);
-    await ledger.contribute('cem', row);
-    assert.equal(store.saved, 2);
-  }, options);
-  await withLedger(store, async (ledger) => {
-    assert.equal(ledger.numContributions, numReleased);
-    assert.equal(ledger.step, numReleased);
-  }, options);
+  await withLedger(
+    store,
+    async (ledger) => {
+      while (store.saved < 2) {
+        await ledger.contribute('ann', row);
+        await ledger.release();
+      }
+      numReleased = ledger.step;
+      await ledger.contribute('bob', row);
+      await ledger.contribute('cem', row);
+      assert.equal(store.saved, 2);
+    },
+    options,
+  );
+  await withLedger(
+    store,
+    async (ledger) => {
+      assert.equal(ledger.numContributions, numReleased);
+      assert.equal(ledger.step, numReleased);
+    },
+    options,
+  );
 });
 
 test('people ledger: data that could not be stored is stored with the next call, and counts once', async () => {
@@ -260,33 +304,55 @@ test('people ledger: bad input is refused with a code, and nothing of it counts'
   await withLedger(appendingStore(), async (ledger) => {
     const cases = [
       [() => ledger.contribute(5, [1]), TypeError, 'wrong_type', /people must be a string or an/],
-      [() => ledger.contribute(['a', {}], [1, 1]), TypeError, 'wrong_type', /people\[1\] must be a/],
+      [
+        () => ledger.contribute(['a', {}], [1, 1]),
+        TypeError,
+        'wrong_type',
+        /people\[1\] must be a/,
+      ],
       [() => ledger.contribute(['a'], [1, 1]), TypeError, 'wrong_length', /one string for each/],
-      [() => ledger.contribute('a', ['1']), TypeError, 'wrong_type', /records\[0\] must be a number/],
+      [
+        () => ledger.contribute('a', ['1']),
+        TypeError,
+        'wrong_type',
+        /records\[0\] must be a number/,
+      ],
       [() => ledger.contribute('a', null), TypeError, 'wrong_type', /records must be/],
       [
-        () => ledger.contribute(['a', 'b\ud800'], [1, 1]), RangeError, 'invalid_argument',
+        () => ledger.contribute(['a', 'b\ud800'], [1, 1]),
+        RangeError,
+        'invalid_argument',
         /people\[1\] must be well-formed text, got "b/,
       ],
       [
-        () => ledger.contribute(['a', 'b'], [1, NaN]), RangeError, 'invalid_argument',
+        () => ledger.contribute(['a', 'b'], [1, NaN]),
+        RangeError,
+        'invalid_argument',
         /peopleLedger: records\[1\] must be finite, got NaN/,
       ],
       [() => ledger.release('0'), TypeError, 'wrong_type', /step must be a number/],
       [() => ledger.release(12), RangeError, 'invalid_argument', /step must be an integer from 0/],
       [() => ledger.release(1), RangeError, 'invalid_argument', /step must be/],
       [() => ledger.releaseMany(0, 13), RangeError, 'invalid_argument', /numSteps must be an/],
-      [() => ledger.releaseMany(1, 1), RangeError, 'invalid_argument', /firstStep must be an integer from 0 to 0, got 1/],
+      [
+        () => ledger.releaseMany(1, 1),
+        RangeError,
+        'invalid_argument',
+        /firstStep must be an integer from 0 to 0, got 1/,
+      ],
       [() => ledger.releaseMany(NaN, 1), RangeError, 'invalid_argument', /firstStep must be an/],
       [() => ledger.stddev(12), RangeError, 'invalid_argument', /step must be/],
     ];
     for (const [call, Kind, code, message] of cases) {
-      await assert.rejects(async () => call(), (error) => {
-        assert.ok(error instanceof Kind, `${error}`);
-        assert.equal(error.code, code);
-        assert.match(error.message, message);
-        return true;
-      });
+      await assert.rejects(
+        async () => call(),
+        (error) => {
+          assert.ok(error instanceof Kind, `${error}`);
+          assert.equal(error.code, code);
+          assert.match(error.message, message);
+          return true;
+        },
+      );
     }
     assert.deepEqual([ledger.numContributions, ledger.numDropped, ledger.step], [0, 0, 0]);
     await ledger.releaseMany(0, 12);
@@ -294,7 +360,11 @@ test('people ledger: bad input is refused with a code, and nothing of it counts'
   });
   const options = [
     [{ durable: 'always' }, 'invalid_argument', /durable must be one of contribution, release/],
-    [{ participation: { epochs: 3 } }, 'invalid_argument', /participation must be 'single', or part/],
+    [
+      { participation: { epochs: 3 } },
+      'invalid_argument',
+      /participation must be 'single', or part/,
+    ],
     [{ store: {} }, 'wrong_type', /store must be an object with load/],
     [{ durble: 'release' }, 'wrong_type', /durble is an unknown option/],
   ];
@@ -313,22 +383,55 @@ test('people ledger: bad input is refused with a code, and nothing of it counts'
 });
 
 test('people ledger: names are told apart, and are not in the store', async () => {
-  const names = ['7', 'a', 'A', 'a\0b', 'ab', '\u00e9', 'e', '007', '\u{1f600}', '\ufffd', 'x'.repeat(999)];
+  const names = [
+    '7',
+    'a',
+    'A',
+    'a\0b',
+    'ab',
+    '\u00e9',
+    'e',
+    '007',
+    '\u{1f600}',
+    '\ufffd',
+    'x'.repeat(999),
+  ];
   let bytes;
-  const store = { load: async () => bytes, save: async (given) => void (bytes = given), close: async () => {} };
+  const store = {
+    load: async () => bytes,
+    save: async (given) => void (bytes = given),
+    close: async () => {},
+  };
   const options = { participation: 'single' };
-  await withLedger(store, async (ledger) => {
-    await ledger.contribute(names, names.map(() => 1));
-    await ledger.contribute('Konstantin', [1]);
-    await ledger.release(0);
-  }, options);
+  await withLedger(
+    store,
+    async (ledger) => {
+      await ledger.contribute(
+        names,
+        names.map(() => 1),
+      );
+      await ledger.contribute('Konstantin', [1]);
+      await ledger.release(0);
+    },
+    options,
+  );
   assert.ok(!Buffer.from(bytes).includes('Konstantin'));
-  await withLedger(store, async (ledger) => {
-    await ledger.contribute(names, names.map(() => 1));
-    assert.equal(ledger.numDropped, names.length);
-    await ledger.contribute(names.map((name) => `${name}!`), names.map(() => 1));
-    assert.equal(ledger.numDropped, names.length);
-  }, options);
+  await withLedger(
+    store,
+    async (ledger) => {
+      await ledger.contribute(
+        names,
+        names.map(() => 1),
+      );
+      assert.equal(ledger.numDropped, names.length);
+      await ledger.contribute(
+        names.map((name) => `${name}!`),
+        names.map(() => 1),
+      );
+      assert.equal(ledger.numDropped, names.length);
+    },
+    options,
+  );
 });
 
 test('people ledger: calls take effect in their order', async () => {
@@ -339,6 +442,9 @@ test('people ledger: calls take effect in their order', async () => {
       ledger.contribute(people, records);
       return ledger.release(step);
     });
-    assert.deepEqual((await Promise.all(releases)).map(([total]) => total), totals);
+    assert.deepEqual(
+      (await Promise.all(releases)).map(([total]) => total),
+      totals,
+    );
   });
 });

@@ -14,17 +14,40 @@ const dp = await load();
 
 const numSteps = 9;
 const participation = { participations: 3, minSeparation: 2 };
-const target = { mechanism: 'tree', numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 5, participation };
+const target = {
+  mechanism: 'tree',
+  numSteps,
+  epsilon: 1,
+  delta: 1e-6,
+  insecureSeed: 5,
+  participation,
+};
 const categories = ['tea', 'coffee', 'other'];
 const pair = (random) => [12 * random() - 1, 3 * random() - 1.5];
 
 /** For each statistic, a generator of records and a function that joins them. */
 const KINDS = {
   moments: {
-    what: { statistic: 'moments', ranges: [[0, 10], [-1, 1]], covariance: true },
+    what: {
+      statistic: 'moments',
+      ranges: [
+        [0, 10],
+        [-1, 1],
+      ],
+      covariance: true,
+    },
     draw: pair,
     join: (records) => records.flat(),
-    others: [{ ranges: [[0, 10], [-1, 2]] }, { ranges: [[0, 10]] }, { covariance: false }],
+    others: [
+      {
+        ranges: [
+          [0, 10],
+          [-1, 2],
+        ],
+      },
+      { ranges: [[0, 10]] },
+      { covariance: false },
+    ],
   },
   histogram: {
     what: { statistic: 'histogram', categories, other: 'other' },
@@ -59,7 +82,10 @@ function wholeOf(options, rows, join) {
   const statistic = dp.peopleStatistic(options);
   const readings = Array.from({ length: numSteps }, (_, t) => {
     const own = rows.filter(({ step }) => step === t);
-    statistic.contribute(own.map(({ who }) => who), join(own.map(({ record }) => record)));
+    statistic.contribute(
+      own.map(({ who }) => who),
+      join(own.map(({ record }) => record)),
+    );
     return statistic.endSteps()[0];
   });
   const { numDropped } = statistic;
@@ -82,7 +108,7 @@ async function withLedger(options, use) {
  */
 async function inLives(options, rows, { join, numCalls }) {
   const readings = [];
-  for (let isDone = false; !isDone;) {
+  for (let isDone = false; !isDone; ) {
     await withLedger(options, async (ledger) => {
       for (let i = 0; i < numCalls && ledger.step < numSteps; ++i) {
         const { step, numContributions: next } = ledger;
@@ -126,7 +152,9 @@ for (const [name, kind] of Object.entries(KINDS)) {
   test(`people statistic ledger: ${name} with other settings are refused, and the state is unchanged`, async () => {
     for (const store of [memoryStore(), appendingStore()]) {
       const options = { ...kind.what, ...target, store };
-      await withLedger(options, (ledger) => ledger.contribute('ann', kind.join([kind.draw(() => 0.5)])));
+      await withLedger(options, (ledger) =>
+        ledger.contribute('ann', kind.join([kind.draw(() => 0.5)])),
+      );
       const before = await store.load();
       const refused = (more, parameter) =>
         assert.rejects(dp.peopleStatisticLedger({ ...options, ...more }), {
@@ -142,10 +170,15 @@ for (const [name, kind] of Object.entries(KINDS)) {
       if (name !== 'sums') await refused({ neighbours: 'replace-one' }, 'store.statistic');
       // Other kinds of ledgers with the same key.
       const { participation: _, ...ofRecords } = options;
-      await assert.rejects(dp.statisticLedger(ofRecords), { code: 'bad_state', parameter: 'store.format' });
+      await assert.rejects(dp.statisticLedger(ofRecords), {
+        code: 'bad_state',
+        parameter: 'store.format',
+      });
       await assert.rejects(dp.peopleLedger({ ...target, store }), { code: 'bad_state' });
       assert.deepEqual(await store.load(), before);
-      await withLedger({ ...options, confidence: 0.5 }, (ledger) => assert.equal(ledger.numContributions, 1));
+      await withLedger({ ...options, confidence: 0.5 }, (ledger) =>
+        assert.equal(ledger.numContributions, 1),
+      );
     }
     assert.equal(dp.liveHandles, 0);
   });
@@ -172,7 +205,9 @@ test('people statistic ledger: a user has at most one record per step, also afte
   const options = { ...what, ...target, epsilon: 1e5 };
   const rounded = ({ count }) => count.map(({ value }) => Math.abs(Math.round(value)));
   const store = appendingStore();
-  await withLedger({ ...options, store }, (ledger) => ledger.contribute(['ann', 'bob'], ['tea', 'tea']));
+  await withLedger({ ...options, store }, (ledger) =>
+    ledger.contribute(['ann', 'bob'], ['tea', 'tea']),
+  );
   await withLedger({ ...options, store }, async (ledger) => {
     // After a restart, ann still has a record at this step, and cyd has none.
     await ledger.contribute(['ann', 'cyd', 'cyd'], ['coffee', 'coffee', 'tea']);
@@ -218,7 +253,14 @@ test('people statistic ledger: its certificate and other facts are those of a pe
     const options = { ...what, ...target };
     const statistic = dp.peopleStatistic(options);
     await withLedger({ ...options, store: memoryStore() }, async (ledger) => {
-      for (const fact of ['certificate', 'dimension', 'numSteps', 'insecure', 'categories', 'workloads']) {
+      for (const fact of [
+        'certificate',
+        'dimension',
+        'numSteps',
+        'insecure',
+        'categories',
+        'workloads',
+      ]) {
         assert.deepEqual(ledger[fact], statistic[fact], fact);
       }
       assert.equal(ledger.stddev(3), statistic.stddev(3));
@@ -249,7 +291,9 @@ test('people statistic ledger: stores contain no names, and each has an identity
   });
   assert.ok(!Buffer.from(await store.load()).includes('Konstantin'));
   await withLedger(options, async (ledger) => assert.equal(ledger.identity, identity));
-  await withLedger({ ...options, store: memoryStore() }, async (ledger) => assert.notEqual(ledger.identity, identity));
+  await withLedger({ ...options, store: memoryStore() }, async (ledger) =>
+    assert.notEqual(ledger.identity, identity),
+  );
 });
 
 test('people statistic ledger: bad input is refused with a code, and nothing of it counts', async () => {
@@ -267,18 +311,53 @@ test('people statistic ledger: bad input is refused with a code, and nothing of 
   };
   await withLedger(of('moments'), async (ledger) => {
     await refuses(ledger, [
-      [() => ledger.contribute(5, [1, 0]), TypeError, 'wrong_type', /people must be a string or an/],
-      [() => ledger.contribute(['a', {}], [1, 0, 1, 0]), TypeError, 'wrong_type', /people\[1\] must be a/],
-      [() => ledger.contribute(['a'], [1, 0, 1, 0]), TypeError, 'wrong_length', /one string for each of 2/],
+      [
+        () => ledger.contribute(5, [1, 0]),
+        TypeError,
+        'wrong_type',
+        /people must be a string or an/,
+      ],
+      [
+        () => ledger.contribute(['a', {}], [1, 0, 1, 0]),
+        TypeError,
+        'wrong_type',
+        /people\[1\] must be a/,
+      ],
+      [
+        () => ledger.contribute(['a'], [1, 0, 1, 0]),
+        TypeError,
+        'wrong_length',
+        /one string for each of 2/,
+      ],
       [() => ledger.contribute('a', [1]), TypeError, 'wrong_length', /records must/],
       [() => ledger.contribute('a', null), TypeError, 'wrong_type', /records must be/],
-      [() => ledger.contribute(['a', 'b'], [1, 0, 1, NaN]), RangeError, 'invalid_argument', /finite, got NaN/],
-      [() => ledger.contribute(['a'], [Infinity, 0]), RangeError, 'invalid_argument', /record\[0\] must be finite, got inf/],
-      [() => ledger.contribute('a\ud800', [1, 0]), RangeError, 'invalid_argument', /people\[0\] must be well-/],
+      [
+        () => ledger.contribute(['a', 'b'], [1, 0, 1, NaN]),
+        RangeError,
+        'invalid_argument',
+        /finite, got NaN/,
+      ],
+      [
+        () => ledger.contribute(['a'], [Infinity, 0]),
+        RangeError,
+        'invalid_argument',
+        /record\[0\] must be finite, got inf/,
+      ],
+      [
+        () => ledger.contribute('a\ud800', [1, 0]),
+        RangeError,
+        'invalid_argument',
+        /people\[0\] must be well-/,
+      ],
       [() => ledger.release('0'), TypeError, 'wrong_type', /step must be a number/],
       [() => ledger.release(1), RangeError, 'invalid_argument', /step must be/],
       [() => ledger.release(numSteps), RangeError, 'invalid_argument', /step must be/],
-      [() => ledger.releaseMany(0, numSteps + 1), RangeError, 'invalid_argument', /numSteps must be an/],
+      [
+        () => ledger.releaseMany(0, numSteps + 1),
+        RangeError,
+        'invalid_argument',
+        /numSteps must be an/,
+      ],
       [() => ledger.releaseMany(NaN, 1), RangeError, 'invalid_argument', /firstStep must be an/],
       [async () => ledger.stddev(numSteps), RangeError, 'invalid_argument', /step must be/],
     ]);
@@ -287,18 +366,37 @@ test('people statistic ledger: bad input is refused with a code, and nothing of 
   });
   await withLedger(of('histogram', { other: undefined }), (ledger) =>
     refuses(ledger, [
-      [() => ledger.contribute(['a', 'b'], ['tea', 'milk']), RangeError, 'invalid_argument', /records\[1\] must be one/],
-      [() => ledger.contribute('a', 'tea'), TypeError, 'wrong_type', /records must be an array of categories/],
-    ]));
+      [
+        () => ledger.contribute(['a', 'b'], ['tea', 'milk']),
+        RangeError,
+        'invalid_argument',
+        /records\[1\] must be one/,
+      ],
+      [
+        () => ledger.contribute('a', 'tea'),
+        TypeError,
+        'wrong_type',
+        /records must be an array of categories/,
+      ],
+    ]),
+  );
   const wrong = [
     [{ durable: 'always' }, 'invalid_argument', /durable must be one of contribution, release/],
-    [{ participation: { epochs: 3 } }, 'invalid_argument', /participation must be 'single', or part/],
+    [
+      { participation: { epochs: 3 } },
+      'invalid_argument',
+      /participation must be 'single', or part/,
+    ],
     [{ store: {} }, 'wrong_type', /store must be an object with load/],
     [{ statistic: 'median' }, 'invalid_argument', /statistic must be one of/],
     [{ ranges: [[1, 0]] }, 'invalid_argument', /ranges/],
     [{ epsilon: NaN }, 'invalid_argument', /epsilon must be/],
     [{ memo: [] }, 'wrong_type', /memo is an unknown option/],
-    [{ epsilon: 1e-12, delta: 1e-15 }, 'invalid_argument', /epsilon must be larger, for sums and noise/],
+    [
+      { epsilon: 1e-12, delta: 1e-15 },
+      'invalid_argument',
+      /epsilon must be larger, for sums and noise/,
+    ],
   ];
   for (const [given, code, message] of wrong) {
     await assert.rejects(dp.peopleStatisticLedger({ ...of('moments'), ...given }), (error) => {
@@ -334,7 +432,10 @@ test('people statistic ledger: a store with a damaged byte is refused', async ()
     await assert.rejects(opening, { code: 'bad_state' }, `byte ${at}`);
   }
   for (let size = key; size < bytes.length; size += 5) {
-    const cut = dp.peopleStatisticLedger({ ...options, store: appendingStore(bytes.slice(0, size)) });
+    const cut = dp.peopleStatisticLedger({
+      ...options,
+      store: appendingStore(bytes.slice(0, size)),
+    });
     const opened = await cut.catch((error) => assert.equal(error.code, 'bad_state'));
     // A crash leaves part of a frame; everything before it is present.
     assert.ok(opened === undefined || opened.step === 0);

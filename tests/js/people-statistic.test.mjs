@@ -17,7 +17,14 @@ const target = { numSteps, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureS
 const categories = ['tea', 'coffee', 'other'];
 const kinds = [
   {
-    what: { statistic: 'moments', ranges: [[0, 10], [-1, 1]], covariance: true },
+    what: {
+      statistic: 'moments',
+      ranges: [
+        [0, 10],
+        [-1, 1],
+      ],
+      covariance: true,
+    },
     draw: (random) => [12 * random() - 1, 3 * random() - 1.5],
     join: (records) => records.flat(),
   },
@@ -114,8 +121,13 @@ test('people statistic: noise and certificate are those of a user with as many r
   for (const { what } of kinds) {
     const participation = { participations: 3, minSeparation: 2 };
     const options = { ...what, ...target, neighbours: 'replace-one', participation };
-    const facts = ({ certificate, dimension, insecure, categories: names, stddev }) =>
-      ({ certificate, dimension, insecure, names, hasStddev: typeof stddev });
+    const facts = ({ certificate, dimension, insecure, categories: names, stddev }) => ({
+      certificate,
+      dimension,
+      insecure,
+      names,
+      hasStddev: typeof stddev,
+    });
     const [of, std] = using(dp, options, (it) => [facts(it), it.stddev(3)]);
     withPeople(options, (it) => {
       assert.deepEqual(facts(it), of);
@@ -126,10 +138,19 @@ test('people statistic: noise and certificate are those of a user with as many r
 
 test('people statistic: many categories are contributed in pieces, with their people', () => {
   const many = Array.from({ length: 3000 }, (_, j) => `c${j}`);
-  const options = { statistic: 'histogram', categories: many, ...target, numSteps: 1, epsilon: 1e5 };
+  const options = {
+    statistic: 'histogram',
+    categories: many,
+    ...target,
+    numSteps: 1,
+    epsilon: 1e5,
+  };
   withPeople(options, (statistic) => {
     const people = Array.from({ length: 90 }, (_, i) => `p${i % 60}`);
-    statistic.contribute(people, people.map((_, i) => many[i]));
+    statistic.contribute(
+      people,
+      people.map((_, i) => many[i]),
+    );
     const { count } = statistic.endSteps()[0];
     count.forEach(({ value }, j) => assert.ok(Math.abs(value - (j < 60 ? 1 : 0)) < 0.1));
     assert.equal(statistic.numDropped, 30);
@@ -154,10 +175,30 @@ test('people statistic: refused calls change nothing', () => {
     /^peopleStatistic: participation must be 'single', or participations and minSeparation/,
   );
   withPeople({ ...kinds[0].what, ...target }, (it) => {
-    rejects(() => it.contribute(['ann'], [1, 0, 2, 0]), TypeError, 'wrong_length', /^contribute: people must have/);
-    rejects(() => it.contribute(['ann', 7], [1, 0, 2, 0]), TypeError, 'wrong_type', /^contribute: people\[1\]/);
-    rejects(() => it.contribute(['ann', 'bob'], [1, 0, 2, NaN]), RangeError, 'invalid_argument', /record/);
-    rejects(() => it.releaseEach(['ann'], [1, 0, 2, 0]), TypeError, 'wrong_length', /^releaseEach: people must/);
+    rejects(
+      () => it.contribute(['ann'], [1, 0, 2, 0]),
+      TypeError,
+      'wrong_length',
+      /^contribute: people must have/,
+    );
+    rejects(
+      () => it.contribute(['ann', 7], [1, 0, 2, 0]),
+      TypeError,
+      'wrong_type',
+      /^contribute: people\[1\]/,
+    );
+    rejects(
+      () => it.contribute(['ann', 'bob'], [1, 0, 2, NaN]),
+      RangeError,
+      'invalid_argument',
+      /record/,
+    );
+    rejects(
+      () => it.releaseEach(['ann'], [1, 0, 2, 0]),
+      TypeError,
+      'wrong_length',
+      /^releaseEach: people must/,
+    );
     assert.equal(it.step, 0);
     assert.equal(it.numDropped, 0);
     it.contribute(['ann'], [1, 0]);
@@ -167,7 +208,12 @@ test('people statistic: refused calls change nothing', () => {
     rejects(() => it.endSteps(), DpError, 'past_horizon', /endSteps/);
   });
   withPeople({ ...kinds[1].what, other: undefined, ...target }, (it) => {
-    rejects(() => it.contribute(['ann', 'ann'], ['tea', 'milk']), RangeError, 'invalid_argument', /record/);
+    rejects(
+      () => it.contribute(['ann', 'ann'], ['tea', 'milk']),
+      RangeError,
+      'invalid_argument',
+      /record/,
+    );
     it.contribute(['ann'], ['tea']);
     assert.equal(it.numDropped, 0);
   });

@@ -102,7 +102,10 @@ test('people sum: parts of a person are added, then clipped; everybody adds up',
   assert.deepEqual(added, [1, 0, 0.5]);
   const crowd = Array.from({ length: 50 }, (_, i) => `person ${i}`);
   const ones = new Float64Array(50).fill(1);
-  assert.deepEqual(increments({ numSteps: 1 }, (sums) => sums.contribute(crowd, ones)), [50]);
+  assert.deepEqual(
+    increments({ numSteps: 1 }, (sums) => sums.contribute(crowd, ones)),
+    [50],
+  );
 });
 
 test('people sum: releaseEach gives the totals of single steps, and fills the given array', () => {

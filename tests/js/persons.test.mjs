@@ -47,7 +47,10 @@ const NUMBERS = [
 ];
 
 test('persons: ids are trimmed texts in normal form C, or exact numbers', () => {
-  for (const [groups, areNumbers] of [[TEXTS, false], [NUMBERS, true]]) {
+  for (const [groups, areNumbers] of [
+    [TEXTS, false],
+    [NUMBERS, true],
+  ]) {
     const names = groups.map((spellings) => {
       const all = new Set(spellings.map((id) => personOfId(id, areNumbers)));
       assert.equal(all.size, 1, `${spellings}: ${[...all]}`);
@@ -58,23 +61,57 @@ test('persons: ids are trimmed texts in normal form C, or exact numbers', () => 
     for (const name of names) assert.equal(personOfId(name, areNumbers), name);
   }
   for (const empty of ['', ' ', '\t\u00a0']) {
-    assert.deepEqual([false, true].map((areNumbers) => personOfId(empty, areNumbers)), ['', '']);
+    assert.deepEqual(
+      [false, true].map((areNumbers) => personOfId(empty, areNumbers)),
+      ['', ''],
+    );
   }
-  for (const text of ['ann', '7a', '0x7', '1,5', 'NaN', 'Infinity', '1e', '.', '+', '7 7', '1_000']) {
+  for (const text of [
+    'ann',
+    '7a',
+    '0x7',
+    '1,5',
+    'NaN',
+    'Infinity',
+    '1e',
+    '.',
+    '+',
+    '7 7',
+    '1_000',
+  ]) {
     assert.equal(personOfId(text, true), undefined, text);
   }
 });
 
 test('whole numbers: every spelling of one is it, and nothing else is', () => {
   for (const value of [0, 1, 7, 10, 120, 999_999_999_999_999]) {
-    const spellings = [`${value}`, `0${value}`, `+${value}`, `${value}.0`, `${value}.`, `${value}e0`, `${value}0e-1`];
+    const spellings = [
+      `${value}`,
+      `0${value}`,
+      `+${value}`,
+      `${value}.0`,
+      `${value}.`,
+      `${value}e0`,
+      `${value}0e-1`,
+    ];
     for (const text of spellings) {
       assert.equal(wholeNumber(text), value, text);
       assert.equal(canonicalNumber(text), String(value), text);
       if (!text.startsWith('+')) assert.equal(wholeNumber(`-${text}`), value === 0 ? 0 : -value);
     }
   }
-  for (const text of ['', 'a', '0.5', '1.0000000000000000001', '1e-1', '1e15', '0x1', '1,0', 'one', '--1']) {
+  for (const text of [
+    '',
+    'a',
+    '0.5',
+    '1.0000000000000000001',
+    '1e-1',
+    '1e15',
+    '0x1',
+    '1,0',
+    'one',
+    '--1',
+  ]) {
     assert.equal(wholeNumber(text), undefined, text);
   }
 });
@@ -84,25 +121,45 @@ const kinds = {
   sum: { make: (more) => dp.peopleSum({ ...target, ...more }), record: 1 },
   ledger: { make: (more, store) => dp.peopleLedger({ ...target, ...more, store }), record: 1 },
   moments: {
-    make: (more) => dp.peopleStatistic({ statistic: 'moments', ranges: [[0, 1]], ...target, ...more }),
+    make: (more) =>
+      dp.peopleStatistic({ statistic: 'moments', ranges: [[0, 1]], ...target, ...more }),
     record: 1,
   },
   histogram: {
-    make: (more) => dp.peopleStatistic({ statistic: 'histogram', categories: ['a', 'b'], ...target, ...more }),
+    make: (more) =>
+      dp.peopleStatistic({ statistic: 'histogram', categories: ['a', 'b'], ...target, ...more }),
     record: 'a',
   },
   sums: {
-    make: (more) => dp.peopleStatistic({ statistic: 'sums', workloads: ['prefix', { window: 2 }], ...target, ...more }),
+    make: (more) =>
+      dp.peopleStatistic({
+        statistic: 'sums',
+        workloads: ['prefix', { window: 2 }],
+        ...target,
+        ...more,
+      }),
     record: 1,
   },
   'moments ledger': {
     make: (more, store) =>
-      dp.peopleStatisticLedger({ statistic: 'moments', ranges: [[0, 1]], ...target, ...more, store }),
+      dp.peopleStatisticLedger({
+        statistic: 'moments',
+        ranges: [[0, 1]],
+        ...target,
+        ...more,
+        store,
+      }),
     record: 1,
   },
   'sums ledger': {
     make: (more, store) =>
-      dp.peopleStatisticLedger({ statistic: 'sums', workloads: ['prefix', { window: 2 }], ...target, ...more, store }),
+      dp.peopleStatisticLedger({
+        statistic: 'sums',
+        workloads: ['prefix', { window: 2 }],
+        ...target,
+        ...more,
+        store,
+      }),
     record: 1,
   },
 };
@@ -110,16 +167,26 @@ const isLedger = (kind) => kind.endsWith('ledger');
 
 for (const [kind, { make, record }] of Object.entries(kinds)) {
   test(`persons: ${kind}: a person has one contribution, however its id is written`, async () => {
-    for (const [groups, more] of [[TEXTS, {}], [TEXTS, { userNumbers: false }], [NUMBERS, { userNumbers: true }]]) {
+    for (const [groups, more] of [
+      [TEXTS, {}],
+      [TEXTS, { userNumbers: false }],
+      [NUMBERS, { userNumbers: true }],
+    ]) {
       const handle = await make(more, memoryStore());
       const ids = groups.flat();
       for (const id of ids) await handle.contribute(id, [record]);
       await (isLedger(kind) ? handle.release(0) : handle.endSteps());
       const before = handle.numDropped;
       // In the next step nobody counts again.
-      await handle.contribute(ids, ids.map(() => record));
+      await handle.contribute(
+        ids,
+        ids.map(() => record),
+      );
       assert.equal(handle.numDropped - before, ids.length, JSON.stringify(more));
-      await handle.contribute(['someone-else', '8'].slice(more.userNumbers ? 1 : 0), more.userNumbers ? [record] : [record, record]);
+      await handle.contribute(
+        ['someone-else', '8'].slice(more.userNumbers ? 1 : 0),
+        more.userNumbers ? [record] : [record, record],
+      );
       assert.equal(handle.numDropped - before, ids.length);
       handle.dispose();
     }
@@ -152,8 +219,13 @@ for (const [kind, { make, record }] of Object.entries(kinds)) {
         await first.contribute('7', [record]);
         if (isReleased) await first.release(0);
         first.dispose();
-        const message = new RegExp(`must be ${!userNumbers}: the ledger was begun with userNumbers ${userNumbers}`);
-        await assert.rejects(make({ userNumbers: !userNumbers }, store), { code: 'bad_state', message });
+        const message = new RegExp(
+          `must be ${!userNumbers}: the ledger was begun with userNumbers ${userNumbers}`,
+        );
+        await assert.rejects(make({ userNumbers: !userNumbers }, store), {
+          code: 'bad_state',
+          message,
+        });
         const second = await make({ userNumbers }, store);
         await second.release(second.step);
         await second.contribute(['7', '7.0'], [record, record]);
@@ -176,10 +248,14 @@ async function rowsOf(args, input) {
 }
 
 test('persons: ids of the command are numbers only with --user-numbers', async () => {
-  const last = async (...more) => (await rowsOf([...release, '--show-nonprivate', ...more], ids)).at(-1).x_true;
+  const last = async (...more) =>
+    (await rowsOf([...release, '--show-nonprivate', ...more], ids)).at(-1).x_true;
   assert.equal(await last(), 3);
   assert.equal(await last('--user-numbers'), 1);
-  for (const [groups, more] of [[TEXTS, []], [NUMBERS, ['--user-numbers']]]) {
+  for (const [groups, more] of [
+    [TEXTS, []],
+    [NUMBERS, ['--user-numbers']],
+  ]) {
     const table = (list) => `id,x\n${list.map((id) => `"${id}",1\n`).join('')}`;
     const run = [...release, '--show-nonprivate', ...more];
     const all = groups.flat();
@@ -191,7 +267,16 @@ test('persons: ids of the command are numbers only with --user-numbers', async (
 test('persons: every command with --user-column follows the rule', async () => {
   const table = 'id,x,t,c\n7,1,2026-01-01,a\n7.0,1,2026-01-01,a\n007,1,2026-01-02,a\n';
   const one = 'id,x,t,c\n7,1,2026-01-01,a\n7,1,2026-01-01,a\n7,1,2026-01-02,a\n';
-  const days = ['--time-column', 't', '--bucket', 'day', '--from', '2026-01-01', '--to', '2026-01-02'];
+  const days = [
+    '--time-column',
+    't',
+    '--bucket',
+    'day',
+    '--from',
+    '2026-01-01',
+    '--to',
+    '2026-01-02',
+  ];
   const histogram = [...seen.toSpliced(2, 2), '--column', 'c', '--domain', 'a,b', ...byId];
   for (const args of [
     release,
@@ -205,13 +290,20 @@ test('persons: every command with --user-column follows the rule', async () => {
   ]) {
     const numbers = [...args, '--user-numbers'];
     assert.deepEqual(await rowsOf(numbers, table), await rowsOf(args, one), args.join(' '));
-    if (args[0] !== 'choose') assert.notDeepEqual(await rowsOf(args, table), await rowsOf(args, one));
+    if (args[0] !== 'choose')
+      assert.notDeepEqual(await rowsOf(args, table), await rowsOf(args, one));
     const bad = /row 2 \(line 3\), column "id" is not a number, despite --user-numbers/;
     await fails(numbers, 2, bad, { input: table.replace('7.0', 'ann') });
     const empty = /row 2 \(line 3\), column "id" is empty/;
-    for (const each of [args, numbers]) await fails(each, 2, empty, { input: table.replace('7.0', ' ') });
+    for (const each of [args, numbers])
+      await fails(each, 2, empty, { input: table.replace('7.0', ' ') });
     const stray = args.slice(0, args.indexOf('--user-column'));
-    await fails([...stray, ...args.slice(stray.length + byId.length), '--user-numbers'], 2, /--user-numbers needs --user-column/, { input: table });
+    await fails(
+      [...stray, ...args.slice(stray.length + byId.length), '--user-numbers'],
+      2,
+      /--user-numbers needs --user-column/,
+      { input: table },
+    );
   }
 });
 
@@ -240,6 +332,11 @@ test('persons: a state keeps how ids are read, and a budget tells the units apar
   const paid = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '1e-5'];
   const bare = release.toSpliced(release.indexOf('--seed'), 2);
   await rowsOf([...bare, ...paid], ids);
-  await fails([...bare, ...paid, '--user-numbers'], 2, /protects "one person \(column \\"id\\", read as numbers\)"; they do not add up/, { input: ids });
+  await fails(
+    [...bare, ...paid, '--user-numbers'],
+    2,
+    /protects "one person \(column \\"id\\", read as numbers\)"; they do not add up/,
+    { input: ids },
+  );
   assert.match(readFileSync(budget, 'utf8'), /one person \(column \\"id\\"\)/);
 });

@@ -20,11 +20,13 @@ const skip = !hasPostgres && !isAsked && 'there is no server';
 /** For tests that wait for events that happen by chance. */
 const skipChance = !isAsked && 'only in scripts/test postgres';
 const bytes = (...values) => Uint8Array.from(values);
-const code = (expected, message = /./) => (error) => {
-  assert.equal(error.code, expected, error.message);
-  assert.match(error.message, message);
-  return true;
-};
+const code =
+  (expected, message = /./) =>
+  (error) => {
+    assert.equal(error.code, expected, error.message);
+    assert.match(error.message, message);
+    return true;
+  };
 
 let server;
 before(async () => (server = skip ? undefined : await startPostgres()));
@@ -53,7 +55,9 @@ async function contents(name, on) {
   return found && [...found];
 }
 
-test('postgres: saved and appended bytes are loaded again, and a save replaces those before it', { skip }, async () => {
+test('postgres: saved and appended bytes are loaded again, and a save replaces those before it', {
+  skip,
+}, async () => {
   const name = freshName();
   const { store, end } = await opened(name);
   assert.equal(await store.load(), undefined);
@@ -71,7 +75,9 @@ test('postgres: saved and appended bytes are loaded again, and a save replaces t
   assert.equal(await contents(`${name} of another`), undefined);
 });
 
-test('postgres: a ledger that is reopened gives the releases of an uninterrupted one', { skip }, async () => {
+test('postgres: a ledger that is reopened gives the releases of an uninterrupted one', {
+  skip,
+}, async () => {
   const options = { mechanism: 'tree', numSteps: 24, epsilon: 1, delta: 1e-6, insecureSeed: 5n };
   const expected = dp.prefixSum(options).releaseMany(Array.from({ length: 24 }, (_, i) => i % 3));
   const name = freshName();
@@ -80,7 +86,8 @@ test('postgres: a ledger that is reopened gives the releases of an uninterrupted
     const { client, store } = await opened(name);
     const ledger = await dp.ledger({ ...options, store });
     assert.equal(ledger.step, 6 * life);
-    for (let i = 6 * life; i < 6 * life + 6; ++i) totals.push(...(await ledger.release(i, [i % 3])));
+    for (let i = 6 * life; i < 6 * life + 6; ++i)
+      totals.push(...(await ledger.release(i, [i % 3])));
     if (life % 2 === 0) {
       ledger.dispose();
       await store.close();
@@ -99,7 +106,9 @@ test('postgres: one connection at a time has a ledger, until it ends', { skip },
   await (await opened(name)).end();
 });
 
-test('postgres: a writer that lost its lock is refused once another has loaded', { skip }, async () => {
+test('postgres: a writer that lost its lock is refused once another has loaded', {
+  skip,
+}, async () => {
   const name = freshName();
   const old = await opened(name);
   await old.store.load();
@@ -113,7 +122,10 @@ test('postgres: a writer that lost its lock is refused once another has loaded',
   );
   await next.store.append(bytes(2));
   for (const call of ['save', 'append', 'load'])
-    await assert.rejects(old.store[call](bytes(7)), code('store_failed', /opened again, for a new ledger/));
+    await assert.rejects(
+      old.store[call](bytes(7)),
+      code('store_failed', /opened again, for a new ledger/),
+    );
   await next.end();
   await old.client.end();
   assert.deepEqual(await contents(name), [1, 2]);
@@ -129,7 +141,9 @@ test('postgres: nothing can be saved before the store is loaded', { skip }, asyn
   assert.equal(await contents(name), undefined);
 });
 
-test('postgres: a transaction of the caller that may undo a save is refused', { skip }, async () => {
+test('postgres: a transaction of the caller that may undo a save is refused', {
+  skip,
+}, async () => {
   const name = freshName();
   const { client, store } = await opened(name);
   await store.load();
@@ -142,13 +156,18 @@ test('postgres: a transaction of the caller that may undo a save is refused', { 
   assert.deepEqual(await contents(name), [1]);
 });
 
-test('postgres: a statement that fails changes nothing, and the next one goes on', { skip }, async () => {
+test('postgres: a statement that fails changes nothing, and the next one goes on', {
+  skip,
+}, async () => {
   const name = freshName();
   const { client, store, end } = await opened(name);
   await store.load();
   await store.save(bytes(1));
   await client.query('ALTER TABLE dp_ftrl_parts RENAME TO elsewhere');
-  await assert.rejects(store.append(bytes(2)), code('store_failed', /could not be saved \(.*dp_ftrl_parts.*exist/));
+  await assert.rejects(
+    store.append(bytes(2)),
+    code('store_failed', /could not be saved \(.*dp_ftrl_parts.*exist/),
+  );
   await client.query('ALTER TABLE elsewhere RENAME TO dp_ftrl_parts');
   await store.append(bytes(3));
   await end();
@@ -165,12 +184,17 @@ test('postgres: after a lost connection, the store has to be opened again', { sk
   await other.query('SELECT pg_terminate_backend($1)', [rows[0].pid]);
   await other.end();
   await assert.rejects(store.append(bytes(2)), code('store_failed'));
-  await assert.rejects(store.save(bytes(2)), code('store_failed', /opened again, for a new ledger, after it has failed/));
+  await assert.rejects(
+    store.save(bytes(2)),
+    code('store_failed', /opened again, for a new ledger, after it has failed/),
+  );
   await store.close();
   assert.deepEqual(await contents(name), [1]);
 });
 
-test('postgres: each step is written by one of several concurrent writers, and none is lost', { skip }, async () => {
+test('postgres: each step is written by one of several concurrent writers, and none is lost', {
+  skip,
+}, async () => {
   const name = freshName();
   let taken = 0;
   /** Adds one byte, the number of existing bytes, each time it acquires the ledger. */
@@ -190,7 +214,10 @@ test('postgres: each step is written by one of several concurrent writers, and n
     }
   };
   await Promise.all(Array.from({ length: 6 }, writer));
-  assert.deepEqual(await contents(name), Array.from({ length: taken }, (_, i) => i));
+  assert.deepEqual(
+    await contents(name),
+    Array.from({ length: taken }, (_, i) => i),
+  );
 });
 
 /** Saves a state and appends until the store fails; counts the acknowledged writes. */
@@ -233,13 +260,25 @@ const around = (before, after) => (client) => ({
   },
 });
 
-test('postgres: acknowledged writes survive a crash, even with synchronous_commit off', { skip }, () =>
-  throughCrashes((acknowledged, found) => {
-    assert.ok(acknowledged <= found.length && found.length <= acknowledged + 1, `${found.length} of ${acknowledged}`);
-    assert.deepEqual(found, found.map((_, i) => i % 256));
-  }));
+test(
+  'postgres: acknowledged writes survive a crash, even with synchronous_commit off',
+  { skip },
+  () =>
+    throughCrashes((acknowledged, found) => {
+      assert.ok(
+        acknowledged <= found.length && found.length <= acknowledged + 1,
+        `${found.length} of ${acknowledged}`,
+      );
+      assert.deepEqual(
+        found,
+        found.map((_, i) => i % 256),
+      );
+    }),
+);
 
-test('postgres: the crash test notices a server that acknowledges too early', { skip: skipChance }, async () => {
+test('postgres: the crash test notices a server that acknowledges too early', {
+  skip: skipChance,
+}, async () => {
   let lost = 0;
   const early = around(['BEGIN'], ['SET LOCAL synchronous_commit = off', 'COMMIT']);
   await throughCrashes((acknowledged, found) => (lost += acknowledged - found.length), early);
@@ -250,10 +289,15 @@ test('postgres: the crash test notices a server that acknowledges too early', { 
 async function configure(admin, name, value) {
   await admin.query(`ALTER SYSTEM SET ${name} = '${value}'`);
   await admin.query('SELECT pg_reload_conf()');
-  await until(`${name} is ${value}`, async () => (await admin.query(`SHOW ${name}`)).rows[0][name] === value);
+  await until(
+    `${name} is ${value}`,
+    async () => (await admin.query(`SHOW ${name}`)).rows[0][name] === value,
+  );
 }
 
-test('postgres: a synchronous standby has all acknowledged writes', { skip: skipChance }, async () => {
+test('postgres: a synchronous standby has all acknowledged writes', {
+  skip: skipChance,
+}, async () => {
   const primary = await startPostgres();
   const standby = await primary.standby();
   try {
@@ -277,33 +321,49 @@ test('postgres: a synchronous standby has all acknowledged writes', { skip: skip
     await promoting.query('SELECT pg_promote()');
     await promoting.end();
     const found = await contents(name, standby);
-    assert.ok(acknowledged <= found.length && found.length <= acknowledged + 1, `${found.length} of ${acknowledged}`);
-    assert.deepEqual(found, found.map((_, i) => i % 256));
+    assert.ok(
+      acknowledged <= found.length && found.length <= acknowledged + 1,
+      `${found.length} of ${acknowledged}`,
+    );
+    assert.deepEqual(
+      found,
+      found.map((_, i) => i % 256),
+    );
   } finally {
     await standby.stop();
   }
 });
 
-test('postgres: a server without fsync is refused, from the start and later', { skip }, async () => {
+test('postgres: a server without fsync is refused, from the start and later', {
+  skip,
+}, async () => {
   const name = freshName();
   const admin = await server.connect();
   const { client, store, end } = await opened(name);
   await store.load();
   await store.save(bytes(1));
   await configure(admin, 'fsync', 'off');
-  await until('the session knows', async () => (await client.query('SHOW fsync')).rows[0].fsync === 'off');
+  await until(
+    'the session knows',
+    async () => (await client.query('SHOW fsync')).rows[0].fsync === 'off',
+  );
   await assert.rejects(opened(freshName()), code('store_failed', /without fsync/));
   for (const call of ['save', 'append'])
     await assert.rejects(store[call](bytes(7)), code('store_failed', /without fsync/));
   await configure(admin, 'fsync', 'on');
-  await until('the session knows', async () => (await client.query('SHOW fsync')).rows[0].fsync === 'on');
+  await until(
+    'the session knows',
+    async () => (await client.query('SHOW fsync')).rows[0].fsync === 'on',
+  );
   await store.append(bytes(2));
   await end();
   await admin.end();
   assert.deepEqual(await contents(name), [1, 2]);
 });
 
-test('postgres: a save whose wait for a standby was cancelled is not acknowledged', { skip }, async () => {
+test('postgres: a save whose wait for a standby was cancelled is not acknowledged', {
+  skip,
+}, async () => {
   const name = freshName();
   const admin = await server.connect();
   await admin.query('SET synchronous_commit = local');
@@ -311,7 +371,10 @@ test('postgres: a save whose wait for a standby was cancelled is not acknowledge
   await store.load();
   const { pid } = (await client.query('SELECT pg_backend_pid() AS pid')).rows[0];
   await configure(admin, 'synchronous_standby_names', 'nobody');
-  const refused = assert.rejects(store.save(bytes(1)), code('store_failed', /synchronous replication/));
+  const refused = assert.rejects(
+    store.save(bytes(1)),
+    code('store_failed', /synchronous replication/),
+  );
   const waits = `SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'SyncRep'`;
   await until('the save waits', async () => (await admin.query(waits, [pid])).rows.length === 1);
   await admin.query('SELECT pg_cancel_backend($1)', [pid]);
@@ -333,11 +396,16 @@ test('postgres: unlogged tables are refused', { skip }, async () => {
   await (await opened(freshName())).end();
 });
 
-test('postgres: a connection within a transaction is refused, and lets go of the ledger', { skip }, async () => {
+test('postgres: a connection within a transaction is refused, and lets go of the ledger', {
+  skip,
+}, async () => {
   const name = freshName();
   const client = await server.connect();
   await client.query('BEGIN');
-  await assert.rejects(PostgresStore.open({ client, name }), code('invalid_argument', /in no transaction/));
+  await assert.rejects(
+    PostgresStore.open({ client, name }),
+    code('invalid_argument', /in no transaction/),
+  );
   await (await opened(name)).end();
   await client.query('ROLLBACK');
   const store = await PostgresStore.open({ client, name });
@@ -346,7 +414,12 @@ test('postgres: a connection within a transaction is refused, and lets go of the
   await assert.rejects(store.close(), code('store_failed', /could not be closed/));
   await assert.rejects(opened(name), code('store_in_use'));
   await client.end();
-  await until('the lock is free', () => opened(name).then(({ end }) => end().then(() => true), () => false));
+  await until('the lock is free', () =>
+    opened(name).then(
+      ({ end }) => end().then(() => true),
+      () => false,
+    ),
+  );
 });
 
 const TREE = { mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6, insecureSeed: 5n };
@@ -376,7 +449,9 @@ function gated(client, where) {
 }
 
 for (const where of ['before', 'after']) {
-  test(`postgres: a ledger that was paused ${where} its write is refused when it wakes`, { skip }, async () => {
+  test(`postgres: a ledger that was paused ${where} its write is refused when it wakes`, {
+    skip,
+  }, async () => {
     const name = freshName();
     let pause;
     const old = await opened(name, (client) => (pause = gated(client, where)).client);
@@ -407,18 +482,28 @@ for (const where of ['before', 'after']) {
     const last = await opened(name);
     const third = await dp.ledger({ ...TREE, store: last.store });
     assert.equal(third.step, from + 2);
-    for (const [step, total] of shown) assert.equal(`${await third.release(step, [step === 0 ? 1 : 0])}`, total);
+    for (const [step, total] of shown)
+      assert.equal(`${await third.release(step, [step === 0 ? 1 : 0])}`, total);
     third.dispose();
     await last.end();
   });
 }
 
-test('postgres: a second ledger through another object with the same store is refused', { skip }, async () => {
+test('postgres: a second ledger through another object with the same store is refused', {
+  skip,
+}, async () => {
   const { store, end } = await opened(freshName());
-  const through = () => ({ load: () => store.load(), save: (state) => store.save(state), close: () => store.close() });
+  const through = () => ({
+    load: () => store.load(),
+    save: (state) => store.save(state),
+    close: () => store.close(),
+  });
   const first = await dp.ledger({ ...TREE, store: through() });
   await first.release(0, [1]);
-  await assert.rejects(dp.ledger({ ...TREE, store: through() }), code('store_in_use', /loaded before; open it again/));
+  await assert.rejects(
+    dp.ledger({ ...TREE, store: through() }),
+    code('store_in_use', /loaded before; open it again/),
+  );
   await first.release(1, [1]);
   first.dispose();
   await end();
@@ -461,7 +546,9 @@ const failing = (isIt, error, isRun) => (client) => {
   };
 };
 
-test('postgres: after an error that may hide a commit the store has to be opened again', { skip }, async () => {
+test('postgres: after an error that may hide a commit the store has to be opened again', {
+  skip,
+}, async () => {
   const answer = (code) => Object.assign(new Error('some error'), { code, length: 90 });
   const isAppend = (text) => isWrite(text) && !text.includes('DELETE');
   // The first check belongs to `load` and the second to `save`.
@@ -489,7 +576,9 @@ test('postgres: after an error that may hide a commit the store has to be opened
   }
 });
 
-test('postgres: a statement that runs late, after it seemed cancelled, is not repeated', { skip }, async () => {
+test('postgres: a statement that runs late, after it seemed cancelled, is not repeated', {
+  skip,
+}, async () => {
   const name = freshName();
   let isDelayed = false;
   let late;
@@ -511,7 +600,9 @@ test('postgres: a statement that runs late, after it seemed cancelled, is not re
   assert.deepEqual(await contents(name), [1, 2]);
 });
 
-test('postgres: when statements are cancelled, no step is stored twice and acknowledged ones stay', { skip: skipChance }, async (t) => {
+test('postgres: when statements are cancelled, no step is stored twice and acknowledged ones stay', {
+  skip: skipChance,
+}, async (t) => {
   const name = freshName();
   const admin = await server.connect();
   let pid;
@@ -574,12 +665,17 @@ test('postgres: a ledger without the part that was written last is refused', { s
   await first.client.query('DELETE FROM dp_ftrl_parts WHERE name = $1 AND part = 2', [name]);
   await first.end();
   const { store, end } = await opened(name);
-  await assert.rejects(store.load(), code('store_failed', /without the part that was written last/));
+  await assert.rejects(
+    store.load(),
+    code('store_failed', /without the part that was written last/),
+  );
   await assert.rejects(store.load(), code('store_failed', /opened again/));
   await end();
 });
 
-test('postgres: bytes are stored as they were at the call, even if they change later', { skip }, async () => {
+test('postgres: bytes are stored as they were at the call, even if they change later', {
+  skip,
+}, async () => {
   const name = freshName();
   const { store, end } = await opened(name);
   await store.load();
@@ -595,10 +691,16 @@ test('postgres: bytes are stored as they were at the call, even if they change l
   assert.deepEqual(await contents(name), [1, 2, 1, 2]);
 });
 
-test('postgres: ledgers named like tables do not block the creation of tables', { skip }, async () => {
+test('postgres: ledgers named like tables do not block the creation of tables', {
+  skip,
+}, async () => {
   const admin = await server.connect();
-  const others = await Promise.all(['tables', '_tables', 'dp_ftrl_tables'].map((name) => opened(name)));
-  await admin.query(`CREATE SCHEMA elsewhere; SET search_path = elsewhere; SET lock_timeout = '5s'`);
+  const others = await Promise.all(
+    ['tables', '_tables', 'dp_ftrl_tables'].map((name) => opened(name)),
+  );
+  await admin.query(
+    `CREATE SCHEMA elsewhere; SET search_path = elsewhere; SET lock_timeout = '5s'`,
+  );
   await (await PostgresStore.open({ client: admin, name: freshName() })).close();
   await admin.query('DROP SCHEMA elsewhere CASCADE');
   await admin.end();
@@ -606,7 +708,9 @@ test('postgres: ledgers named like tables do not block the creation of tables', 
 });
 
 test('postgres: the program of the guide prints what it shows', { skip }, async () => {
-  const { code: program, output } = programs(read('docs/guide/ledgers.md')).find(({ language }) => language === 'ts');
+  const { code: program, output } = programs(read('docs/guide/ledgers.md')).find(
+    ({ language }) => language === 'ts',
+  );
   const folder = consumerWith('pg');
   writeFileSync(join(folder, 'program.mjs'), program);
   const { stdout, stderr } = await node(['program.mjs'], {
@@ -621,7 +725,9 @@ test('postgres: a role that may make no tables uses those that are there', { ski
   await (await opened(freshName())).end();
   const admin = await server.connect();
   await admin.query('CREATE ROLE clerk LOGIN');
-  await admin.query('GRANT SELECT, INSERT, UPDATE, DELETE ON dp_ftrl_ledgers, dp_ftrl_parts TO clerk');
+  await admin.query(
+    'GRANT SELECT, INSERT, UPDATE, DELETE ON dp_ftrl_ledgers, dp_ftrl_parts TO clerk',
+  );
   await admin.query('SET SESSION AUTHORIZATION clerk');
   const store = await PostgresStore.open({ client: admin, name: freshName() });
   await store.load();
@@ -630,7 +736,9 @@ test('postgres: a role that may make no tables uses those that are there', { ski
   await admin.end();
 });
 
-test('postgres: a closed store refuses calls, and leaves the connection open', { skip }, async () => {
+test('postgres: a closed store refuses calls, and leaves the connection open', {
+  skip,
+}, async () => {
   const { client, store } = await opened(freshName());
   await store.close();
   await store.close();

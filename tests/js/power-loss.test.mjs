@@ -120,17 +120,26 @@ test('power loss: stores that do without a sync are found out', async () => {
     ['of what is appended', lost, syncOf(PATH)],
     ['of a new file', /store must hold at least 32 bytes|cut short/, syncOf(`${PATH}.new`)],
     ['of the folder', lost, syncOf('/power')],
-    ['in time', lost, undefined, (store) => {
-      const { append } = store;
-      store.append = async (...args) => void append.apply(store, args);
-    }],
+    [
+      'in time',
+      lost,
+      undefined,
+      (store) => {
+        const { append } = store;
+        store.append = async (...args) => void append.apply(store, args);
+      },
+    ],
   ]) {
     const disk = new PowerLoss();
     if (skips) disk.skips = skips;
     await live(disk, change);
-    await assert.rejects(async () => {
-      for (const crash of disk.crashes()) await recover(crash);
-    }, message, `a store without a sync ${what} is safe`);
+    await assert.rejects(
+      async () => {
+        for (const crash of disk.crashes()) await recover(crash);
+      },
+      message,
+      `a store without a sync ${what} is safe`,
+    );
   }
 });
 
@@ -163,15 +172,19 @@ const visitsOf = (crowd) =>
   Array.from({ length: 8 }, (_, step) =>
     Array.from({ length: [3, 1, 4, 0, 2, 1, 3, 1][step] }, (_, i) => ({
       step,
-      people: step === 2 && i === 1
-        ? Array.from({ length: crowd }, (_, k) => `one of the crowd ${k}`)
-        : [`person ${(2 * step + i) % 5}`],
+      people:
+        step === 2 && i === 1
+          ? Array.from({ length: crowd }, (_, k) => `one of the crowd ${k}`)
+          : [`person ${(2 * step + i) % 5}`],
     })),
   ).flat();
 const visitors = { ...target, participation: { participations: 2, minSeparation: 3 } };
 
 /** Makes the records of a visit, one for each visitor. */
-const ofEach = (one) => ({ people }) => people.map((_, i) => one(i));
+const ofEach =
+  (one) =>
+  ({ people }) =>
+    people.map((_, i) => one(i));
 const drinks = ['tea', 'coffee'];
 const KINDS = {
   // So many visitors that the log becomes a base in the middle of a life.
@@ -188,7 +201,8 @@ const isStatistic = ({ options }) => 'statistic' in options;
 // of an uninterrupted sum or statistic.
 for (const kind of Object.values(KINDS)) {
   kind.visits = visitsOf(kind.crowd);
-  kind.given = kind.visits.reduce((all, { people }) => [...all, all.at(-1) + people.length], [0]);
+  kind.given = [0];
+  for (const { people } of kind.visits) kind.given.push(kind.given.at(-1) + people.length);
   const sums = (isStatistic(kind) ? dp.peopleStatistic : dp.peopleSum)(kind.options);
   kind.releases = Array.from({ length: 8 }, (_, step) => {
     for (const it of kind.visits.filter((each) => each.step === step)) {
@@ -256,7 +270,11 @@ async function recoverPeople({ files, mark }, what) {
     assert.ok(numContributions <= mark.given, 'contributions of nobody');
     if (what.durable === 'contribution') return;
     const first = visits.findIndex((it) => it.step >= step);
-    assert.equal(numContributions, given[first < 0 ? visits.length : first], 'the open step has some');
+    assert.equal(
+      numContributions,
+      given[first < 0 ? visits.length : first],
+      'the open step has some',
+    );
   };
   await new PowerLoss(files).use(() => visit(what, 8, { opened }));
 }
@@ -301,6 +319,7 @@ test('power loss: the simulated disk leaves the states that a real one may leave
     'all but the first': Buffer.concat([durable, zeros(324), part(2, 576)]),
     'its last sector': Buffer.concat([durable, zeros(836), part(2, 64)]),
   };
-  for (const [what, bytes] of Object.entries(expected)) assert.ok(all.includes(String(bytes)), what);
+  for (const [what, bytes] of Object.entries(expected))
+    assert.ok(all.includes(String(bytes)), what);
   assert.deepEqual(remains({ durable: now, now, pending: [] }), [now]);
 });

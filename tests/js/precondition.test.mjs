@@ -24,7 +24,7 @@ const rows = Array.from({ length: 600 }, () => {
   const b = a + 0.1 * (2 * random() - 1);
   return [a, b, Number(b > a)];
 });
-const features = rows.flatMap(([a, b]) => [a, b]);
+const features = rows.flat();
 const labels = rows.map(([, , y]) => y);
 const table = { features, labels };
 
@@ -49,7 +49,7 @@ test('precondition: both parts together spend the target, and the noise fits the
     assert.ok(dp.compose({ account: 'mu', costs, epsilon, delta }).fits);
     assert.deepEqual([certificate.epsilon, certificate.delta], [epsilon, delta]);
     assert.ok(certificate.mu <= whole.mu && certificate.mu > 0.999 * whole.mu);
-    assert.ok(certificate.rho >= certificate.mu ** 2 / 2 * (1 - 1e-12));
+    assert.ok(certificate.rho >= (certificate.mu ** 2 / 2) * (1 - 1e-12));
     const wanted = learner.noiseMultiplier * Math.sqrt(120) * certificate.clipNorm;
     assert.ok(certificate.noiseStddev >= wanted * (1 - 1e-12));
     close(certificate.noiseStddev, wanted, 1e-3);
@@ -59,7 +59,9 @@ test('precondition: both parts together spend the target, and the noise fits the
 /** Solves L x = y and L^T x = y independently of the package. */
 const solve = (L, y) => {
   const x = [];
-  y.forEach((value, i) => x.push((value - x.reduce((sum, v, j) => sum + L[i][j] * v, 0)) / L[i][i]));
+  y.forEach((value, i) =>
+    x.push((value - x.reduce((sum, v, j) => sum + L[i][j] * v, 0)) / L[i][i]),
+  );
   return x;
 };
 const transposed = (L) => L.map((_, i) => L.map((row) => row[i]));
@@ -116,7 +118,12 @@ function byParts(neighbours) {
     lambda: (10 / 3) * how.lambda,
     insecureSeed: 7,
   });
-  const ys = xs.flatMap((x) => solve(L, x.map((value) => value / Math.sqrt(3))));
+  const ys = xs.flatMap((x) =>
+    solve(
+      L,
+      x.map((value) => value / Math.sqrt(3)),
+    ),
+  );
   for (let step = 0; step < 120; ++step) learner.learn(ys, labels);
   const { lastWeights } = learner.model();
   learner.dispose();
@@ -132,8 +139,12 @@ test('precondition: the model equals one that is computed from public functions'
 });
 
 test('precondition: correlated features are learned better than without preconditioning', () => {
-  const plain = [1, 2, 3].map((seed) => shareOf(dp.learn({ ...target, ...table, precondition: false, insecureSeed: seed })));
-  const better = [1, 2, 3].map((seed) => shareOf(dp.learn({ ...target, ...table, insecureSeed: seed })));
+  const plain = [1, 2, 3].map((seed) =>
+    shareOf(dp.learn({ ...target, ...table, precondition: false, insecureSeed: seed })),
+  );
+  const better = [1, 2, 3].map((seed) =>
+    shareOf(dp.learn({ ...target, ...table, insecureSeed: seed })),
+  );
   assert.ok(Math.min(...better) > 0.9, `${better}`);
   assert.ok(Math.max(...plain) < Math.min(...better), `${plain} ${better}`);
   const linear = dp.learn({ ...target, ...table, rates: 'linear' });
@@ -157,11 +168,32 @@ test('precondition: preconditioningCost gives the cost of both parts from public
   assert.deepEqual([isDefault, mu, rho], [true, certificate.mu, certificate.rho]);
   const few = dp.preconditioningCost({ ...given, numRows: 20, neighbours: 'replace-one' });
   assert.equal(few.isDefault, false);
-  const refused = (more, ...expected) => rejects(() => dp.preconditioningCost({ ...given, ...more }), ...expected);
-  refused({ epsilon: 0 }, RangeError, 'invalid_argument', /^preconditioningCost: epsilon must be positive/);
-  refused({ dimension: 0 }, RangeError, 'invalid_argument', /^preconditioningCost: dimension must be/);
-  refused({ numRows: NaN }, RangeError, 'invalid_argument', /^preconditioningCost: numRows must be/);
-  refused({ neighbours: 'none' }, RangeError, 'invalid_argument', /^preconditioningCost: neighbours must be/);
+  const refused = (more, ...expected) =>
+    rejects(() => dp.preconditioningCost({ ...given, ...more }), ...expected);
+  refused(
+    { epsilon: 0 },
+    RangeError,
+    'invalid_argument',
+    /^preconditioningCost: epsilon must be positive/,
+  );
+  refused(
+    { dimension: 0 },
+    RangeError,
+    'invalid_argument',
+    /^preconditioningCost: dimension must be/,
+  );
+  refused(
+    { numRows: NaN },
+    RangeError,
+    'invalid_argument',
+    /^preconditioningCost: numRows must be/,
+  );
+  refused(
+    { neighbours: 'none' },
+    RangeError,
+    'invalid_argument',
+    /^preconditioningCost: neighbours must be/,
+  );
   refused({ rows: 1 }, TypeError, 'wrong_type', /rows/);
 });
 
@@ -224,8 +256,18 @@ test('precondition: bad input is refused by name', async () => {
     rejects(() => dp.learn({ ...target, ...table, ...more }), Kind, code, message);
   refused({ precondition: 1 }, TypeError, 'wrong_type', /^learn: precondition must be a boolean/);
   const wide = { features: new Float64Array(1024), labels: [0, 1] };
-  refused(wide, RangeError, 'invalid_argument', /^learn: features must be at most 512 a row.*got 513$/);
-  refused({ epsilon: 0.01, delta: 0.5 }, RangeError, 'invalid_argument', /^learn: delta must be smaller/);
+  refused(
+    wide,
+    RangeError,
+    'invalid_argument',
+    /^learn: features must be at most 512 a row.*got 513$/,
+  );
+  refused(
+    { epsilon: 0.01, delta: 0.5 },
+    RangeError,
+    'invalid_argument',
+    /^learn: delta must be smaller/,
+  );
   refused({ insecureSeed: 0.5 }, RangeError, 'invalid_argument', /^learn: insecureSeed must be/);
   assert.equal(dp.liveHandles, 0);
 });
@@ -233,7 +275,19 @@ test('precondition: bad input is refused by name', async () => {
 test('learn --precondition: the model is that of the library, a budget pays the target', async () => {
   const path = join(folder, 'rows.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
-  const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--precondition', '--range', '*=-1:1', path];
+  const args = [
+    'learn',
+    '--label',
+    'y',
+    '--epsilon',
+    '4',
+    '--delta',
+    '1e-6',
+    '--precondition',
+    '--range',
+    '*=-1:1',
+    path,
+  ];
   const named = { inputs: ['a', 'b'].map((name) => ({ name, low: -1, high: 1 })) };
   const { stdout } = await dpFtrl([...args, '--json', '--seed', '7']);
   assert.deepEqual(JSON.parse(stdout), dp.learn({ ...target, ...table, ...named }));
@@ -241,7 +295,10 @@ test('learn --precondition: the model is that of the library, a budget pays the 
   const paid = ['--budget', budget, '--budget-epsilon', '4', '--budget-delta', '1e-6'];
   const shown = await dpFtrl([...args, ...paid]);
   assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stderr, /\(4, 0.000001\)-differentially private.*second moments of the features come first, with epsilon 1\.\d+, and leave 3\.\d+ to the learner; zero-out neighbours, all 600 rows together/);
+  assert.match(
+    shown.stderr,
+    /\(4, 0.000001\)-differentially private.*second moments of the features come first, with epsilon 1\.\d+, and leave 3\.\d+ to the learner; zero-out neighbours, all 600 rows together/,
+  );
   assert.match(shown.stdout, /^epsilon of the second moments +1\.\d+$/m);
   const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
   close(releases[0].mu, dp.calibrate({ epsilon: 4, delta: 1e-6 }).mu, 1e-12);
@@ -250,31 +307,71 @@ test('learn --precondition: the model is that of the library, a budget pays the 
 test('learn: the command says whether second moments come first, or which option prevents it', async () => {
   const path = join(folder, 'default.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
-  const args = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--range', '*=-1:1', path];
+  const args = [
+    'learn',
+    '--label',
+    'y',
+    '--epsilon',
+    '4',
+    '--delta',
+    '1e-6',
+    '--range',
+    '*=-1:1',
+    path,
+  ];
   const shown = async (...more) => {
     const { code, stdout, stderr } = await dpFtrl([...args, ...more]);
     assert.equal(code, 0, stderr);
     return { stdout, stderr };
   };
-  const modelOf = async (...more) => JSON.parse((await shown('--seed', '7', '--json', ...more)).stdout);
+  const modelOf = async (...more) =>
+    JSON.parse((await shown('--seed', '7', '--json', ...more)).stdout);
   assert.deepEqual(await modelOf(), await modelOf('--precondition'));
   const plain = await modelOf('--no-precondition');
   assert.ok(!('preconditioning' in plain));
   const without = /without second moments first, because of --/;
-  assert.match((await shown()).stderr, /second moments of the features come first.*set up for a whole table: 120 steps/);
+  assert.match(
+    (await shown()).stderr,
+    /second moments of the features come first.*set up for a whole table: 120 steps/,
+  );
   assert.doesNotMatch((await shown('--no-precondition')).stderr, /moments/);
-  assert.match((await shown('--average', 'last')).stderr, new RegExp(`${without.source}average$`, 'm'));
+  assert.match(
+    (await shown('--average', 'last')).stderr,
+    new RegExp(`${without.source}average$`, 'm'),
+  );
   assert.deepEqual(await modelOf('--average', 'last'), plain);
   const skipping = await shown('--missing', 'skip');
   assert.match(skipping.stderr, new RegExp(`${without.source}missing skip$`, 'm'));
   assert.match((await shown('--plot', join(folder, 'weights.svg'))).stderr, without);
-  assert.match((await shown('--show-nonprivate')).stderr, new RegExp(`${without.source}show-nonprivate$`, 'm'));
+  assert.match(
+    (await shown('--show-nonprivate')).stderr,
+    new RegExp(`${without.source}show-nonprivate$`, 'm'),
+  );
   const few = join(folder, 'few.csv');
   writeFileSync(few, `a,b,y\n0.5,0.25,1\n0.25,0.5,0\n`);
-  const ofFew = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--average', 'last', few];
+  const ofFew = [
+    'learn',
+    '--label',
+    'y',
+    '--epsilon',
+    '4',
+    '--delta',
+    '1e-6',
+    '--average',
+    'last',
+    few,
+  ];
   assert.doesNotMatch((await dpFtrl(ofFew)).stderr, /moments/);
-  await fails([...args, '--precondition', '--no-precondition'], 2, /--precondition does not go with --no-precondition/);
-  await fails([...args, '--precondition', '--average', 'last'], 2, /--precondition does not go with --average/);
+  await fails(
+    [...args, '--precondition', '--no-precondition'],
+    2,
+    /--precondition does not go with --no-precondition/,
+  );
+  await fails(
+    [...args, '--precondition', '--average', 'last'],
+    2,
+    /--precondition does not go with --average/,
+  );
   await fails([...args, '--clip', '1', '--no-precondition'], 2, /--no-precondition needs a FILE/);
 });
 
@@ -282,11 +379,18 @@ test('learn: a table too large to keep has second moments first only on request'
   const { momentsFirst, withoutText } = await importSource('cli/commands/learn/whole.ts');
   const target = { epsilon: 4, delta: 1e-6, neighbours: 'zero-out' };
   const problem = (batchSize) => ({ batchSize, inputs: [{ name: 'a' }] });
-  const settings = (whole) => ({ target, intercept: true, whole: { precondition: undefined, without: undefined, ...whole } });
+  const settings = (whole) => ({
+    target,
+    intercept: true,
+    whole: { precondition: undefined, without: undefined, ...whole },
+  });
   const [small, large] = [problem(2 ** 23), problem(2 ** 23 + 1)];
   assert.ok(momentsFirst(dp, settings({}), small).isDefault);
   assert.equal(momentsFirst(dp, settings({}), large), undefined);
-  assert.match(withoutText(dp, settings({}), large), /^without second moments first, as the table has more than 16,777,216 cells/);
+  assert.match(
+    withoutText(dp, settings({}), large),
+    /^without second moments first, as the table has more than 16,777,216 cells/,
+  );
   assert.ok(momentsFirst(dp, settings({ precondition: true }), large).isDefault);
   assert.equal(withoutText(dp, settings({ precondition: false }), large), '');
 });
@@ -300,7 +404,17 @@ test('learn: a refused --precondition costs no budget, and --test gives a warnin
   writeFileSync(narrow, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const budget = join(folder, 'untouched.json');
   const limits = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '0.5'];
-  const learn = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', ...limits, '--precondition'];
+  const learn = [
+    'learn',
+    '--label',
+    'y',
+    '--epsilon',
+    '4',
+    '--delta',
+    '1e-6',
+    ...limits,
+    '--precondition',
+  ];
   const tooWide = /--precondition is for up to 512 features, the intercept included, got 513/;
   await fails([...learn, wide], 2, tooWide);
   const large = learn.map((each) => (each === '4' ? '0.01' : each === '1e-6' ? '0.5' : each));
@@ -308,8 +422,22 @@ test('learn: a refused --precondition costs no budget, and --test gives a warnin
   assert.ok(!existsSync(budget));
   const others = join(folder, 'others.csv');
   writeFileSync(others, 'a,b,y\n0.5,0.25,0\n');
-  const measured = ['learn', '--label', 'y', '--epsilon', '4', '--delta', '1e-6', '--test', others, narrow];
+  const measured = [
+    'learn',
+    '--label',
+    'y',
+    '--epsilon',
+    '4',
+    '--delta',
+    '1e-6',
+    '--test',
+    others,
+    narrow,
+  ];
   const { stderr, stdout } = await dpFtrl(measured);
-  assert.match(stderr, /--test measures on .*: NOT private unless it is public and shares no rows with the table/);
+  assert.match(
+    stderr,
+    /--test measures on .*: NOT private unless it is public and shares no rows with the table/,
+  );
   assert.match(stdout, /^epsilon of the second moments/m);
 });

@@ -503,7 +503,9 @@ test('handles: the garbage collector frees what was forgotten', async () => {
 
 test('leaks: 10,000 handles come and go on a heap that does not grow', onlyInAll, async () => {
   // Mechanisms that require a search take a second, and allocate in the same way as the others.
-  const quick = mechanisms.filter((name) => !['blt', 'blt-normalized', 'blt-scaled'].includes(name));
+  const quick = mechanisms.filter(
+    (name) => !['blt', 'blt-normalized', 'blt-scaled'].includes(name),
+  );
   const { dp: own, memory } = await loadIntercepted(load, wasm.slice());
   const once = (i) => {
     const mechanism = quick[i % quick.length];
@@ -568,7 +570,10 @@ test('steady state: batches into arrays of the caller allocate no arrays', async
 test('messages begin with the method that was called', () => {
   const sums = dp.prefixSum({ ...target, numSteps: 2 });
   const refused = { code: 'invalid_argument' };
-  assert.throws(() => sums.release([NaN]), { ...refused, message: /^release: record\[0\] must be/ });
+  assert.throws(() => sums.release([NaN]), {
+    ...refused,
+    message: /^release: record\[0\] must be/,
+  });
   const second = /^releaseMany: record 1: record\[0\] must be/;
   assert.throws(() => sums.releaseMany([1, NaN]), { ...refused, message: second });
   const first = /^contribute: record 0: record\[0\] must be/;

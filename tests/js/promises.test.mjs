@@ -79,11 +79,18 @@ test('the documents for a release exist and agree on the version', () => {
     'tests/consumers/cmake/CMakeLists.txt',
     'tests/consumers/conan/CMakeLists.txt',
   ]) {
-    assert.match(read(place), new RegExp(`^find_package\\(dpftrl ${asked} REQUIRED\\)$`, 'm'), place);
+    assert.match(
+      read(place),
+      new RegExp(`^find_package\\(dpftrl ${asked} REQUIRED\\)$`, 'm'),
+      place,
+    );
   }
   assert.match(read('SECURITY.md'), /^## How to report$/m);
   const steps = read('docs/release.md').match(/^\d+\. \*\*/gm);
-  assert.deepEqual(steps, steps.map((_, i) => `${i + 1}. **`));
+  assert.deepEqual(
+    steps,
+    steps.map((_, i) => `${i + 1}. **`),
+  );
   // The list of packed files agrees with the manifest.
   const [, packed] = /^8\. (.*?)^9\./ms.exec(read('docs/release.md'));
   for (const name of manifest.files) {

@@ -83,15 +83,26 @@ test('pure: people sums bound contributions, and ledgers continue where they sto
   const people = (steps) =>
     withSums(
       { participation },
-      (sums) => sums.releaseEach(Array.from(steps, () => 'ann'), Float64Array.from(steps)),
+      (sums) =>
+        sums.releaseEach(
+          Array.from(steps, () => 'ann'),
+          Float64Array.from(steps),
+        ),
       dp.peopleSum,
     );
   const [with2, without] = [people([1, 0.5, 1]), people([0, 0, 0])];
-  assert.deepEqual(with2.map((x, i) => x - without[i]), Float64Array.of(1, 1.5, 1.5));
+  assert.deepEqual(
+    with2.map((x, i) => x - without[i]),
+    Float64Array.of(1, 1.5, 1.5),
+  );
 
   const path = join(scratch, 'ledger.state');
   const whole = withSums({ dimension: 2 }, (sums) => sums.releaseMany(records));
-  for (const [first, last] of [[0, 7], [7, 30], [30, 40]]) {
+  for (const [first, last] of [
+    [0, 7],
+    [7, 30],
+    [30, 40],
+  ]) {
     const store = await FileStore.open(path);
     const ledger = await dp.ledger({ ...seeded, dimension: 2, store });
     assert.equal(ledger.step, first);
@@ -177,7 +188,10 @@ test('pure: every kind of totals has half widths, those with a delta have none',
   };
   withSums({}, check);
   withSums({}, check, dp.peopleSum);
-  for (const [kind, name] of [['ledger', 'half.state'], ['peopleLedger', 'half-people.state']]) {
+  for (const [kind, name] of [
+    ['ledger', 'half.state'],
+    ['peopleLedger', 'half-people.state'],
+  ]) {
     const store = await FileStore.open(join(scratch, name));
     const ledger = await dp[kind]({ ...seeded, store });
     check(ledger);
@@ -229,7 +243,11 @@ test('pure: what has no meaning without a delta is refused by name', async () =>
 test('compare: pure and approximate DP have the same error at the crossover delta', () => {
   // Phi(-e / mu + mu / 2) - e^e Phi(-e / mu - mu / 2) with 30 digits, where mu is the quotient of
   // the errors 2.9554525 (the optimum at multiplier 1) and sqrt(170.5078125) / e.
-  for (const [epsilon, delta] of [[0.1, 2.45694e-8], [1, 3.83078e-7], [4, 6.28513e-6]]) {
+  for (const [epsilon, delta] of [
+    [0.1, 2.45694e-8],
+    [1, 3.83078e-7],
+    [4, 6.28513e-6],
+  ]) {
     const { pure, mechanisms } = dp.compare({ numSteps: 1024, objective: 'mean', epsilon });
     close(pure.crossoverDelta / delta, 1, 1e-4);
     assert.deepEqual(pure.parameters, { arity: 13, subtractive: true });
@@ -271,7 +289,11 @@ test('release --pure: the guarantee has no delta, and names the l1-norm', async 
 test('release --pure --json: every step has the half width of the package', async () => {
   const path = join(scratch, 'half-widths.state');
   const steps = ['--steps', '40', '--json', '--quiet'];
-  for (const more of [[], ['--user-column', 'who', '--max-contributions', '1'], ['--state', path]]) {
+  for (const more of [
+    [],
+    ['--user-column', 'who', '--max-contributions', '1'],
+    ['--state', path],
+  ]) {
     const { stdout, stderr } = await dpFtrl([...pureRelease, ...steps, ...more], { input });
     assert.equal(stderr, '');
     const found = JSON.parse(stdout);
@@ -346,7 +368,10 @@ test('count --pure: counts by category have the predicted std, and the guarantee
   assert.equal(code, 0, stderr);
   const { certificate, rows } = JSON.parse(stdout);
   const { delta, laplace, noiseStddev, effectiveParameters, numSteps } = certificate;
-  assert.deepEqual([delta, laplace.norm, laplace.maxNorm * laplace.grid, numSteps], [0, 'l1', 1, 4]);
+  assert.deepEqual(
+    [delta, laplace.norm, laplace.maxNorm * laplace.grid, numSteps],
+    [0, 'l1', 1, 4],
+  );
   const unit = dp.incrementStddevs({ mechanism: 'tree-k', ...effectiveParameters, numSteps });
   const ofDays = ['1 0 0', '1 1 0', '0 0 0', '0 0 1']; // x, y, other
   assert.equal(rows.map(({ countTrue }) => countTrue).join(' '), ofDays.join(' '));
@@ -360,13 +385,25 @@ test('count --pure: counts by category have the predicted std, and the guarantee
 });
 
 test('count --pure: a person changes a bucket by at most 1 in l1-norm, and --delta is refused', async () => {
-  const people = ['--user-column', 'who', '--max-contributions', '1', '--by', 'what', '--domain', 'x,y'];
+  const people = [
+    '--user-column',
+    'who',
+    '--max-contributions',
+    '1',
+    '--by',
+    'what',
+    '--domain',
+    'x,y',
+  ];
   const shown = [...people, '--show-nonprivate', '--json'];
   const input = 'time,who,what\n2026-01-01,a,x\n2026-01-01,a,y\n2026-01-02,a,x\n';
   const { stdout } = await dpFtrl([...pureCount, ...shown], { input });
   const { rows, certificate } = JSON.parse(stdout);
   assert.equal(certificate.participation, 'single');
-  assert.deepEqual(rows.map(({ countTrue }) => countTrue), [0.5, 0.5, 0, 0]);
+  assert.deepEqual(
+    rows.map(({ countTrue }) => countTrue),
+    [0.5, 0.5, 0, 0],
+  );
   await fails([...pureCount, '--delta', '1e-6'], 2, /give --pure or --delta, not both/, { input });
   const without = pureCount.filter((word) => word !== '--pure');
   await fails(without, 2, /--delta is required/, { input });

@@ -89,7 +89,10 @@ test('queries: answers are right up to their standard errors', () => {
 
 test('queries: F = R M, so scaled that a record moves what is measured by at most 1', () => {
   const options = { workload: { ranges: 5 }, epsilon: 1 };
-  for (const [delta, norm] of [[1e-6, 2], [0, 1]]) {
+  for (const [delta, norm] of [
+    [1e-6, 2],
+    [0, 1],
+  ]) {
     const made = dp.queries({ ...options, delta });
     const { numQueries: k, numValues: m, numMeasurements: r, ...matrices } = made.matrices();
     const { queries, decoder, encoder } = matrices;
@@ -104,7 +107,10 @@ test('queries: F = R M, so scaled that a record moves what is measured by at mos
       for (let t = 0; t < r; ++t) columns[j] += Math.abs(encoder[t * m + j]) ** norm;
     }
     assert.ok(Math.abs(Math.max(...columns) - 1) < 1e-9);
-    assert.deepEqual(made.labels(), Array.from({ length: k }, (_, i) => made.label(i)));
+    assert.deepEqual(
+      made.labels(),
+      Array.from({ length: k }, (_, i) => made.label(i)),
+    );
     made.dispose();
   }
 });
@@ -170,7 +176,10 @@ test('queries: consistent answers are those of a histogram', () => {
 });
 
 test('queries: replace-one has an optimum of its own, and the number of records is exact', () => {
-  for (const [workload, before] of [[{ prefix: 8 }, 2.03], [{ ranges: 32 }, 2.84]]) {
+  for (const [workload, before] of [
+    [{ prefix: 8 }, 2.03],
+    [{ ranges: 32 }, 2.84],
+  ]) {
     for (const delta of [1e-6, 0]) {
       const options = { workload, epsilon: 1, delta, neighbours: 'replace-one' };
       const made = dp.queries(options);
@@ -187,7 +196,11 @@ test('queries: replace-one has an optimum of its own, and the number of records 
       assert.notEqual(answers[0], counts[0]);
       // Consistent histograms have that number of records.
       const { histogram } = made.release(counts, { consistent: true });
-      close(histogram.reduce((sum, count) => sum + count, 0), total, 1e-9);
+      close(
+        histogram.reduce((sum, count) => sum + count, 0),
+        total,
+        1e-9,
+      );
       made.dispose();
       const secret = dp.queries({ ...options, neighbours: 'zero-out' });
       assert.ok(secret.standardErrors[all] > 0);
@@ -220,7 +233,11 @@ test('choose: the exponential mechanism has the right probabilities for given ut
   for (let i = 0; i < 20; ++i) assert.ok([2, 3].includes(dp.choose(sharp)));
   // Probabilities are exp(epsilon u / (2 sensitivity)), without the 2 if `monotone`. Standard
   // errors of 4000 draws are below 0.008; six of them give a false alarm in 10^8.
-  for (const [sensitivity, monotone] of [[2, false], [1, false], [2, true]]) {
+  for (const [sensitivity, monotone] of [
+    [2, false],
+    [1, false],
+    [2, true],
+  ]) {
     const epsilon = 0.5;
     const unit = epsilon / (monotone ? sensitivity : 2 * sensitivity);
     const odds = utilities.map((utility) => Math.exp(unit * utility));
@@ -300,12 +317,20 @@ test('queries: invalid options are refused, and the error names them', () => {
     [{ workload: {} }, 'wrong_type', /one of identity, prefix/],
     [{ workload: { identity: 2, prefix: 2 } }, 'wrong_type', /one of identity, prefix/],
     [{ workload: { identity: 2, order: 1 } }, 'wrong_type', /order is an unknown option/],
-    [{ workload: { identity: 0 } }, 'invalid_argument', /workload\.identity must be at least 1, got 0/],
+    [
+      { workload: { identity: 0 } },
+      'invalid_argument',
+      /workload\.identity must be at least 1, got 0/,
+    ],
     [{ workload: { identity: 1.5 } }, 'invalid_argument', /identity must be an integer/],
     [{ workload: { matrix: [[1, 2], [3]] } }, 'wrong_length', /matrix\[1\] must have 2/],
     [{ workload: { matrix: [] } }, 'invalid_argument', /matrix must have between/],
     [{ workload: { product: { prefix: 2 } } }, 'wrong_type', /product must be an array/],
-    [{ workload: { union: [{ prefix: 2 }, { prefix: 3 }] } }, 'wrong_length', /workload must have 2 entries/],
+    [
+      { workload: { union: [{ prefix: 2 }, { prefix: 3 }] } },
+      'wrong_length',
+      /workload must have 2 entries/,
+    ],
     [{ workload: { marginals: [2, 2], order: 3 } }, 'invalid_argument', /order must be/],
     [{ epsilon: -1 }, 'invalid_argument', /epsilon must be positive/],
     [{ delta: 1 }, 'invalid_argument', /delta must be/],
@@ -320,7 +345,9 @@ test('queries: invalid options are refused, and the error names them', () => {
   }
   let deep = { prefix: 2 };
   for (let i = 0; i < 9; ++i) deep = { union: [deep] };
-  assert.throws(() => make({ workload: deep }), { message: /workload must be at most 8 deep, got 9/ });
+  assert.throws(() => make({ workload: deep }), {
+    message: /workload must be at most 8 deep, got 9/,
+  });
   const made = make({});
   assert.throws(() => made.release([1]), { code: 'wrong_length' });
   assert.throws(() => made.release([1, -1]), { message: /histogram\[1\] must be an integer/ });
@@ -356,7 +383,10 @@ async function answersOf(args) {
 test('command: answers have the names of the domain, and the guarantee is stated', async () => {
   const whole = ['--consistent', '--integer'];
   const { stderr, answers } = await answersOf(['--workload', 'ranges', ...sizes, ...whole]);
-  assert.match(stderr, /\(5000, 0.000001\)-differentially private: one row .*; zero-out neighbours/);
+  assert.match(
+    stderr,
+    /\(5000, 0.000001\)-differentially private: one row .*; zero-out neighbours/,
+  );
   assert.equal(answers['3..3'], '40');
   assert.equal(answers['3..4'], '41');
   assert.equal(answers['2..5'], '66');
@@ -411,7 +441,10 @@ test('command: JSON has the answers of the library for a seed, and --output writ
   );
   made.dispose();
   const quiet = await dpFtrl([...args, '--output', path, '--quiet', table]);
-  assert.match(quiet.stderr + quiet.stdout, /^dp-ftrl queries: warning: --epsilon 5000 is above 20 .*\n$/);
+  assert.match(
+    quiet.stderr + quiet.stdout,
+    /^dp-ftrl queries: warning: --epsilon 5000 is above 20 .*\n$/,
+  );
   assert.match(readFileSync(path, 'utf8'), /^query,answer,std\n2,/);
 });
 
@@ -421,7 +454,12 @@ test('command: --fractions divides answers by the public number of rows', async 
   const [counts, parts, json] = await Promise.all(
     [[], ['--fractions'], ['--fractions', '--json']].map((more) => dpFtrl([...open, ...more])),
   );
-  const numbers = ({ stdout }) => stdout.trim().split('\n').slice(1).map((line) => line.split(','));
+  const numbers = ({ stdout }) =>
+    stdout
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(','));
   const told = JSON.parse(json.stdout);
   assert.equal(told.fractionsOf, 66);
   numbers(counts).forEach(([query, answer, std], i) => {
@@ -467,18 +505,36 @@ test('command: misuse is refused with a clear error', async () => {
   const base = ['queries', '--workload', 'ranges', ...privacy];
   const cases = [
     [[...base, table], /--column is required/],
-    [[...base, '--column', 'size', table], /--domain is required: add --domain A,B,C; --domain has the values/],
-    [[...base, '--column', 'size', '--column', 'x', '--domain', '1:4', table], /one --domain for each --column, got 2 and 1/],
+    [
+      [...base, '--column', 'size', table],
+      /--domain is required: add --domain A,B,C; --domain has the values/,
+    ],
+    [
+      [...base, '--column', 'size', '--column', 'x', '--domain', '1:4', table],
+      /one --domain for each --column, got 2 and 1/,
+    ],
     [[...base, '--column', 'size', '--domain', '5:2', table], /the lower one first/],
     [[...base, '--column', 'size', '--domain', 'a,,b', table], /texts separated by commas/],
     [[...base, '--column', 'size', '--domain', 'a,a', table], /a value twice/],
     [[...base, '--column', 'weight', '--domain', '1:2', table], /unknown column|no column/],
-    [[...base, '--column', 'size', '--domain', '3:4', table], /row 41 .*outside --domain; values of LOW:HIGH are whole numbers; --other/],
+    [
+      [...base, '--column', 'size', '--domain', '3:4', table],
+      /row 41 .*outside --domain; values of LOW:HIGH are whole numbers; --other/,
+    ],
     [[...base, ...sizes, '--integer', table], /--integer needs --consistent/],
-    [[...base, '--column', 'size', '--domain', '0:130000', table], /--domain or --workload must have .* values, got 130001/],
-    [[...base.slice(0, 3), ...sizes, '--epsilon', '1e-17', '--delta', '1e-300', table], /--epsilon/],
+    [
+      [...base, '--column', 'size', '--domain', '0:130000', table],
+      /--domain or --workload must have .* values, got 130001/,
+    ],
+    [
+      [...base.slice(0, 3), ...sizes, '--epsilon', '1e-17', '--delta', '1e-300', table],
+      /--epsilon/,
+    ],
     [[...base.with(2, 'ranges+'), ...sizes, table], /--workload must be .*joined by \+, got ""/],
-    [[...base.with(2, 'marginals=2'), ...sizes, table], /marginals must be of 1 to 1 columns, got 2/],
+    [
+      [...base.with(2, 'marginals=2'), ...sizes, table],
+      /marginals must be of 1 to 1 columns, got 2/,
+    ],
     [[...base.with(2, 'parities=1'), ...sizes.slice(0, 3), '1:3', table], /power of two/],
     [['queries', '--workload', 'tables=2', ...sizes, ...privacy, table], /--workload must be/],
     [['queries', '--workload', join(folder, 'none.csv'), ...sizes, ...privacy], /there is no file/],
@@ -502,7 +558,9 @@ test('randomizedResponse: reports lie with the right probability, and the estima
   assert.ok(Math.abs(lies - reports * lie) < 5 * Math.sqrt(reports * lie * (1 - lie)), `${lies}`);
   const { count, stddev } = dp.estimateCount({ ones, reports, epsilon });
   assert.ok(Math.abs(count - reports / 4) < 5 * stddev, `${count}`);
-  assert.ok(Math.abs(stddev - Math.sqrt(reports * lie * (1 - lie)) / (1 - 2 * lie)) < 1e-9 * stddev);
+  assert.ok(
+    Math.abs(stddev - Math.sqrt(reports * lie * (1 - lie)) / (1 - 2 * lie)) < 1e-9 * stddev,
+  );
   const fresh = new Set();
   for (let i = 0; i < 100; i++) fresh.add(dp.randomizedResponse({ bit: true, epsilon: 0.1 }));
   assert.equal(fresh.size, 2, 'no key, no seed: another draw each time');
@@ -522,7 +580,11 @@ test('randomizedResponse: bad input is refused, and the error names the paramete
     assert.throws(() => dp.randomizedResponse(options), code(expected, message), String(message));
   }
   for (const [options, expected, message] of [
-    [{ ones: 3, reports: 2, epsilon: 1 }, 'invalid_argument', /estimateCount: ones must be between 0 and 2, got 3/],
+    [
+      { ones: 3, reports: 2, epsilon: 1 },
+      'invalid_argument',
+      /estimateCount: ones must be between 0 and 2, got 3/,
+    ],
     [{ ones: 0.5, reports: 2, epsilon: 1 }, 'invalid_argument', /ones must be/],
     [{ ones: 0, reports: -1, epsilon: 1 }, 'invalid_argument', /reports must be/],
     [{ ones: 0, reports: 1, epsilon: 0 }, 'invalid_argument', /epsilon must be between/],

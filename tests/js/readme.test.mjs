@@ -39,7 +39,11 @@ for (const page of some(guides, 3)) {
     for (const [i, { language, code, output }] of runnable(page).entries()) {
       const file = join(folder, language === 'js' ? `program-${i}.mjs` : `program-${i}.sh`);
       writeFileSync(file, code);
-      const { code: status, stdout, stderr } = await (language === 'js'
+      const {
+        code: status,
+        stdout,
+        stderr,
+      } = await (language === 'js'
         ? nodeThread([file], { cwd: folder, env })
         : run('bash', ['-e', file], { cwd: folder, env }));
       const where = `${page}, program ${i}:\n${code}`;

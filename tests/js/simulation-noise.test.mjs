@@ -66,7 +66,11 @@ test('simulationNoise: doubles round to the numbers of noise with the same seed'
     const noise = dp.noise({ mechanism, numSteps: NUM_STEPS, dimension: 90, insecureSeed: 3 });
     // No entry is within 2^-40 of a boundary.
     const rounded = noise.rounded({ numRows: NUM_STEPS, scale: 1024 });
-    assert.deepEqual(rows.map((x) => Math.floor(1024 * x + 0.5)), rounded, mechanism);
+    assert.deepEqual(
+      rows.map((x) => Math.floor(1024 * x + 0.5)),
+      rounded,
+      mechanism,
+    );
     noise.dispose();
   }
 });
@@ -135,12 +139,22 @@ test('simulationNoise: next(0) gives an empty array, and bad arguments change no
       const refused = (args, Kind, code, message) =>
         rejects(() => noise.next(...args), Kind, code, message);
       for (const numRows of [3, -1, 0.5, NaN, Infinity]) {
-        refused([numRows], RangeError, 'invalid_argument', /next: numRows must be an integer from 0 to 2/);
+        refused(
+          [numRows],
+          RangeError,
+          'invalid_argument',
+          /next: numRows must be an integer from 0 to 2/,
+        );
       }
       refused([], TypeError, 'wrong_type', /numRows must be a number, got undefined/);
       refused(['1'], TypeError, 'wrong_type', /numRows must be a number/);
       for (const length of [0, 1, 3, 4]) {
-        refused([1, new Rows(length)], TypeError, 'wrong_length', RegExp(`out must have 2 entries, got ${length}`));
+        refused(
+          [1, new Rows(length)],
+          TypeError,
+          'wrong_length',
+          RegExp(`out must have 2 entries, got ${length}`),
+        );
       }
       refused([1, new Other(2)], TypeError, 'wrong_type', RegExp(`out must be a ${Rows.name}`));
       refused([1, [0, 0]], TypeError, 'wrong_type', RegExp(`out must be a ${Rows.name}`));
@@ -150,7 +164,12 @@ test('simulationNoise: next(0) gives an empty array, and bad arguments change no
       assert.equal(noise.step, 38);
       assert.deepEqual(noise.next(2), all({ precision, dimension: 2 }).slice(76));
       refused([1], RangeError, 'invalid_argument', /from 0 to 0, got 1/);
-      rejects(() => noise.seek(41), RangeError, 'invalid_argument', /step must be .* 0 to 40, got 41/);
+      rejects(
+        () => noise.seek(41),
+        RangeError,
+        'invalid_argument',
+        /step must be .* 0 to 40, got 41/,
+      );
       rejects(() => noise.seek(NaN), RangeError, 'invalid_argument', /step must be an integer/);
     });
   }
@@ -182,18 +201,40 @@ test('simulationNoise: what belongs to a release is refused, and so are bad opti
   const make = (more) => () => withRows(more, () => {});
   const key = new Uint8Array(32).fill(1);
   for (const [name, value] of Object.entries({ epsilon: 1, delta: 1e-6, clipNorm: 1, key })) {
-    const message = RegExp(`${name} must be left out: noise in floating point makes no release private`);
+    const message = RegExp(
+      `${name} must be left out: noise in floating point makes no release private`,
+    );
     rejects(make({ [name]: value }), RangeError, 'invalid_argument', message);
   }
-  rejects(make({ insecureSeed: 1 }), TypeError, 'wrong_type', /insecureSeed is an unknown option; known are (?!.*epsilon)/);
-  rejects(make({ precision: 'float16' }), RangeError, 'invalid_argument', /precision must be one of float32, float64/);
+  rejects(
+    make({ insecureSeed: 1 }),
+    TypeError,
+    'wrong_type',
+    /insecureSeed is an unknown option; known are (?!.*epsilon)/,
+  );
+  rejects(
+    make({ precision: 'float16' }),
+    RangeError,
+    'invalid_argument',
+    /precision must be one of float32, float64/,
+  );
   for (const dimension of [0, -1, NaN, 2 ** 60]) {
-    rejects(make({ dimension }), RangeError, 'invalid_argument', /simulationNoise: dimension must be/);
+    rejects(
+      make({ dimension }),
+      RangeError,
+      'invalid_argument',
+      /simulationNoise: dimension must be/,
+    );
   }
   rejects(make({ firstCoordinate: -1 }), RangeError, 'invalid_argument', /firstCoordinate/);
   rejects(make({ numSteps: 0 }), RangeError, 'invalid_argument', /numSteps/);
   rejects(make({ seed: -1 }), RangeError, 'invalid_argument', /seed must be/);
-  rejects(make({ mechanism: 'gaussian' }), RangeError, 'invalid_argument', /mechanism must be one of/);
+  rejects(
+    make({ mechanism: 'gaussian' }),
+    RangeError,
+    'invalid_argument',
+    /mechanism must be one of/,
+  );
   rejects(() => dp.simulationNoise(), TypeError, 'wrong_type', /options must be an object/);
   assert.equal(dp.liveHandles, 0);
 });
@@ -208,7 +249,10 @@ test('simulationNoise: releases, ledgers, budgets and optimisers take none of it
   rejects(() => dp.optimize(search), TypeError, 'wrong_type', /noise is an unknown option/);
   const store = { read: async () => undefined, write: async () => {} };
   for (const name of ['ledger', 'learnerLedger', 'gradientLearnerLedger']) {
-    await assert.rejects(dp[name]({ ...target, store }), { code: 'wrong_type', parameter: 'noise' });
+    await assert.rejects(dp[name]({ ...target, store }), {
+      code: 'wrong_type',
+      parameter: 'noise',
+    });
   }
   const spent = { account: 'mu', costs: noise, epsilon: 1, delta: 1e-6 };
   rejects(() => dp.compose(spent), TypeError, 'wrong_type', /costs must be an array of numbers/);

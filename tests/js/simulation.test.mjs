@@ -108,7 +108,14 @@ test('simulation: the stream and the noise each depend on their own seed', () =>
 });
 
 test('simulation: every stream, loss and domain runs', () => {
-  for (const stream of ['stationary', 'drifting', 'switching', 'heavy-tailed', 'sparse', 'adversarial']) {
+  for (const stream of [
+    'stationary',
+    'drifting',
+    'switching',
+    'heavy-tailed',
+    'sparse',
+    'adversarial',
+  ]) {
     for (const loss of ['logistic', 'hinge', 'squared', 'huber', 'absolute', 'quantile']) {
       for (const domain of ['ball', 'whole-space', 'box', 'simplex', 'simplex-entropic']) {
         withSimulation({ stream, loss, domain, numSteps: 12 }, (simulation) => {
@@ -173,7 +180,10 @@ test('simulation: bad input is refused', () => {
   const range = [
     [make({ numSteps: 0 }), /numSteps must be .*, got 0/],
     [make({ dimension: 0 }), /dimension must be .*, got 0/],
-    [make({ stream: 'wild' }), /stream must be one of stationary, drifting, switching, heavy-tailed, sparse, adversarial, got "wild"/],
+    [
+      make({ stream: 'wild' }),
+      /stream must be one of stationary, drifting, switching, heavy-tailed, sparse, adversarial, got "wild"/,
+    ],
     [make({ loss: '0-1' }), /loss must be one of logistic, .*, quantile, got "0-1"/],
     [make({ domain: 'cube' }), /domain must be one of ball, .*, got "cube"/],
     [make({ radius: 0 }), /radius must be .*, got 0/],

@@ -158,8 +158,15 @@ test('error: several workloads keep to their levels together', () => {
   for (const name of ['mechanism', 'sensitivity', 'maxError', 'meanError', 'objective']) {
     assert.equal(found[name], certificate[name], name);
   }
-  const plain = found.workloads.map(({ workload, maxError, meanError }) => ({ workload, maxError, meanError }));
-  assert.deepEqual(plain, sums.workloads.map((own) => ({ ...own })));
+  const plain = found.workloads.map(({ workload, maxError, meanError }) => ({
+    workload,
+    maxError,
+    meanError,
+  }));
+  assert.deepEqual(
+    plain,
+    sums.workloads.map((own) => ({ ...own })),
+  );
   assert.equal(found.lowerBound, sums.lowerBound());
   close(found.ratio, found.meanError / found.lowerBound, 1e-12);
   sums.dispose();
@@ -305,7 +312,10 @@ test('command: error --beta and bounds --rho print the numbers of the package', 
   }
   const { stdout } = await dpFtrl([...args, '--paths', '1000']);
   assert.match(stdout, /the same from 1000 simulated streams +[4-5]\.\d+/);
-  assert.match(stdout, /bound on errors, except with probability 0\.05 \(neighbouring rows\) +4\.32/);
+  assert.match(
+    stdout,
+    /bound on errors, except with probability 0\.05 \(neighbouring rows\) +4\.32/,
+  );
   assert.match(stdout, /Frobenius norm of all errors/);
   const bounds = await json(['bounds', '--steps', '64', '--rho', '0.1']);
   assert.deepEqual(bounds.mechanisms, dp.bounds(64, { rho: 0.1 }).mechanisms);

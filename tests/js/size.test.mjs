@@ -24,9 +24,14 @@ function sizeOf(name) {
 }
 
 test('size: every file that travels is within its limit in package.json', () => {
-  const [program, config] = ['node_modules/size-limit/bin.js', 'package.json'].map((name) => join(root, name));
+  const [program, config] = ['node_modules/size-limit/bin.js', 'package.json'].map((name) =>
+    join(root, name),
+  );
   const limits = JSON.parse(readFileSync(config, 'utf8'))['size-limit'];
-  const { stdout, stderr, status } = spawnSync(process.execPath, [program, '--json'], { cwd: root, encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync(process.execPath, [program, '--json'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   assert.equal(JSON.parse(stdout || '[]').length, limits.length, stderr);
   assert.equal(status, 0, stdout);
 });

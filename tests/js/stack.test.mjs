@@ -169,11 +169,24 @@ test('sums: a person counts in the steps that the pattern allows, with records c
   const participation = { participations: 2, minSeparation: 2 };
   const of = { ...what, participation, mechanism: 'tree' };
   const steps = [
-    [['ann', [0.9, 0]], ['bob', [0.25, 0.5]], ['ann', [0.6, 0]]], // ann has 1.5, of which 1 counts
-    [['ann', [1, 1]], ['eve', [0, 0.5]]], // ann's is too early
-    [['bob', [0.5, 0]], ['ann', [0, 0.25]]],
+    [
+      ['ann', [0.9, 0]],
+      ['bob', [0.25, 0.5]],
+      ['ann', [0.6, 0]],
+    ], // ann has 1.5, of which 1 counts
+    [
+      ['ann', [1, 1]],
+      ['eve', [0, 0.5]],
+    ], // ann's is too early
+    [
+      ['bob', [0.5, 0]],
+      ['ann', [0, 0.25]],
+    ],
     [['eve', [1, 0]]],
-    [['ann', [1, 0]], ['bob', [1, 0]]], // both have counted twice
+    [
+      ['ann', [1, 0]],
+      ['bob', [1, 0]],
+    ], // both have counted twice
   ];
   const counting = [[1, 0, 0.25, 0.5], [0, 0.5], [0.5, 0, 0, 0.25], [1, 0], []];
   const expected = withStatistic(of, (sums) =>
@@ -184,17 +197,29 @@ test('sums: a person counts in the steps that the pattern allows, with records c
   );
   const people = dp.peopleStatistic(of);
   const found = steps.map((rows) => {
-    people.contribute(rows.map(([who]) => who), rows.flatMap(([, record]) => record));
+    people.contribute(
+      rows.map(([who]) => who),
+      rows.flatMap(([, record]) => record),
+    );
     return people.endSteps()[0];
   });
   assert.deepEqual(found, expected);
   assert.equal(people.numDropped, 3);
-  assert.deepEqual(people.workloads, withStatistic(of, ({ workloads: errors }) => errors));
+  assert.deepEqual(
+    people.workloads,
+    withStatistic(of, ({ workloads: errors }) => errors),
+  );
   assert.equal(people.certificate.maxParticipations, 2);
-  assert.equal(refusal(() => people.contribute(['ann'], [1])), 'records');
+  assert.equal(
+    refusal(() => people.contribute(['ann'], [1])),
+    'records',
+  );
   people.dispose();
   const epochs = { ...of, participation: { epochs: 2 } };
-  assert.equal(refusal(() => dp.peopleStatistic(epochs)), 'participation');
+  assert.equal(
+    refusal(() => dp.peopleStatistic(epochs)),
+    'participation',
+  );
 });
 
 test('sums: bad options and arguments are refused by name', () => {
@@ -216,11 +241,26 @@ test('sums: bad options and arguments are refused by name', () => {
   assert.equal(of({ grid: 1 }), 'grid');
   assert.throws(() => dp.statistic({ ...what, workloads: ['prefix', 'suffix'] }), /workloads\[1\]/);
   withStatistic(what, (it) => {
-    assert.equal(refusal(() => it.release([1])), 'record');
-    assert.equal(refusal(() => it.releaseMany([1, 2, 3])), 'records');
-    assert.equal(refusal(() => it.contribute([1, Number.NaN])), 'record[1]');
-    assert.equal(refusal(() => it.stddev(0, 4)), 'workload');
-    assert.equal(refusal(() => it.stddev(40)), 'step');
+    assert.equal(
+      refusal(() => it.release([1])),
+      'record',
+    );
+    assert.equal(
+      refusal(() => it.releaseMany([1, 2, 3])),
+      'records',
+    );
+    assert.equal(
+      refusal(() => it.contribute([1, Number.NaN])),
+      'record[1]',
+    );
+    assert.equal(
+      refusal(() => it.stddev(0, 4)),
+      'workload',
+    );
+    assert.equal(
+      refusal(() => it.stddev(40)),
+      'step',
+    );
     assert.equal(it.step, 0);
   });
 });

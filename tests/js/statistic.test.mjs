@@ -34,7 +34,9 @@ function momentsOf(rows) {
   );
   const mean = columns.map((column) => column.reduce((sum, x) => sum + x, 0) / count);
   const covariance = columns.map((a, i) =>
-    columns.map((b, j) => a.reduce((sum, x, k) => sum + (x - mean[i]) * (b[k] - mean[j]), 0) / count),
+    columns.map(
+      (b, j) => a.reduce((sum, x, k) => sum + (x - mean[i]) * (b[k] - mean[j]), 0) / count,
+    ),
   );
   return { count, mean, variance: covariance.map((row, i) => row[i]), covariance };
 }
@@ -45,7 +47,9 @@ function pairsOf(found, truth) {
   found.mean.forEach((mean, i) => pairs.push([mean, truth.mean[i]]));
   found.variance.forEach((variance, i) => pairs.push([variance, truth.variance[i]]));
   found.standardDeviation.forEach((it, i) => pairs.push([it, Math.sqrt(truth.variance[i])]));
-  found.covariance?.forEach((row, i) => row.forEach((it, j) => pairs.push([it, truth.covariance[i][j]])));
+  found.covariance?.forEach((row, i) =>
+    row.forEach((it, j) => pairs.push([it, truth.covariance[i][j]])),
+  );
   return pairs;
 }
 
@@ -89,17 +93,26 @@ test('moments: every way of giving records leads to the same bits', () => {
 test('moments: the certificate is about records, and its distance matches an independent computation', () => {
   const cases = golden('moments');
   assert.equal(cases.length, 15);
-  for (const { columns, covariance, neighbours, fixed_times: fixedTimes, distance_squared: squared } of cases) {
+  for (const {
+    columns,
+    covariance,
+    neighbours,
+    fixed_times: fixedTimes,
+    distance_squared: squared,
+  } of cases) {
     const some = Array.from({ length: columns }, (_, i) => [i, i + 2]);
-    withStatistic({ ...what, ranges: some, covariance, neighbours, fixedTimes }, ({ certificate }) => {
-      const times = neighbours === 'replace-one' ? 2 : 1;
-      const { clipNorm, noiseStddev, noiseMultiplier, sensitivity } = certificate;
-      assert.equal(certificate.neighbours, neighbours);
-      assert.equal(certificate.fixedTimes, neighbours === 'replace-one' ? fixedTimes : undefined);
-      const ratio = (clipNorm * times) / Math.sqrt(squared);
-      assert.ok(ratio >= 1 && ratio <= 1 + 2 ** -13, `${ratio}`);
-      close(noiseStddev, noiseMultiplier * sensitivity * clipNorm * times, 1e-9 * noiseStddev);
-    });
+    withStatistic(
+      { ...what, ranges: some, covariance, neighbours, fixedTimes },
+      ({ certificate }) => {
+        const times = neighbours === 'replace-one' ? 2 : 1;
+        const { clipNorm, noiseStddev, noiseMultiplier, sensitivity } = certificate;
+        assert.equal(certificate.neighbours, neighbours);
+        assert.equal(certificate.fixedTimes, neighbours === 'replace-one' ? fixedTimes : undefined);
+        const ratio = (clipNorm * times) / Math.sqrt(squared);
+        assert.ok(ratio >= 1 && ratio <= 1 + 2 ** -13, `${ratio}`);
+        close(noiseStddev, noiseMultiplier * sensitivity * clipNorm * times, 1e-9 * noiseStddev);
+      },
+    );
   }
 });
 
@@ -109,7 +122,9 @@ test('statistics: every form makes the noise for records that move, unless times
     stores.push(memoryStore());
     return make.call(dp, { ...options, store: stores.at(-1) });
   };
-  const forms = [dp.statistic, dp.peopleStatistic].map((make) => (options) => make.call(dp, options));
+  const forms = [dp.statistic, dp.peopleStatistic].map(
+    (make) => (options) => make.call(dp, options),
+  );
   forms.push(open(dp.statisticLedger), open(dp.peopleStatisticLedger));
   const { epsilon, delta } = what;
   const daily = { epsilon, delta, numSteps: 30, neighbours: 'replace-one', insecureSeed: 7 };
@@ -218,8 +233,25 @@ test('moments: what is refused is named, and changes nothing', () => {
   refused(make({ ranges: undefined }), 'ranges', 'wrong_type');
   refused(make({ ranges: [] }), 'ranges');
   refused(make({ ranges: [[1, 2, 3]] }), 'ranges[0]', 'wrong_length');
-  refused(make({ ranges: [[0, 1], ['a', 1]] }), 'ranges[1][0]', 'wrong_type');
-  refused(make({ ranges: [[0, 1], [1, 1]] }), 'ranges[1]');
+  refused(
+    make({
+      ranges: [
+        [0, 1],
+        ['a', 1],
+      ],
+    }),
+    'ranges[1][0]',
+    'wrong_type',
+  );
+  refused(
+    make({
+      ranges: [
+        [0, 1],
+        [1, 1],
+      ],
+    }),
+    'ranges[1]',
+  );
   refused(make({ confidence: 1 }), 'confidence');
   refused(make({ covariance: 1 }), 'covariance', 'wrong_type');
   refused(make({ workload: { momentum: 0.9 } }), 'workload');
@@ -235,7 +267,9 @@ test('moments: what is refused is named, and changes nothing', () => {
     refused(() => statistic.release([1]), 'record', 'wrong_length');
     refused(() => statistic.releaseMany([1, 2, 3]), 'records', 'wrong_length');
     refused(() => statistic.release([1, NaN]), 'record[1]');
-    assert.throws(() => statistic.release([1, NaN]), { message: 'release: record[1] must be finite, got NaN' });
+    assert.throws(() => statistic.release([1, NaN]), {
+      message: 'release: record[1] must be finite, got NaN',
+    });
     refused(() => statistic.contribute([1, 2, NaN, 3]), 'record[0]', undefined, {
       kind: 'record',
       index: 1,
@@ -255,13 +289,22 @@ test('moments: what is refused is named, and changes nothing', () => {
 });
 
 test('moments: if sums have no room on the default grid, the error names an option that was given', async () => {
-  const many = { ranges: Array.from({ length: 200 }, () => [0, 1]), covariance: true, numSteps: 2 ** 40 };
+  const many = {
+    ranges: Array.from({ length: 200 }, () => [0, 1]),
+    covariance: true,
+    numSteps: 2 ** 40,
+  };
   for (const [changes, parameter, constraint] of [
     [{ epsilon: 1e-12, delta: 1e-15 }, 'epsilon', /^must be larger, for sums and noise/],
     [many, 'numSteps', /^must be smaller, for sums and noise/],
   ]) {
     const options = { ...what, ...changes };
-    const wanted = { code: 'invalid_argument', parameter, constraint, value: String(options[parameter]) };
+    const wanted = {
+      code: 'invalid_argument',
+      parameter,
+      constraint,
+      value: String(options[parameter]),
+    };
     assert.throws(() => dp.statistic(options), { ...wanted, call: 'statistic' });
     const opening = dp.statisticLedger({ ...options, store: memoryStore() });
     await assert.rejects(opening, { ...wanted, call: 'statisticLedger' });
@@ -298,7 +341,12 @@ for (const [kind, make] of [
     ledger.dispose();
 
     const others = [
-      { ranges: [[0, 100], [-1, 4]] },
+      {
+        ranges: [
+          [0, 100],
+          [-1, 4],
+        ],
+      },
       { ranges: [[0, 100]] },
       { covariance: false },
       { neighbours: 'replace-one' },

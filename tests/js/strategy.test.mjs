@@ -160,7 +160,10 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   range((it) => (it.version = '1'), /version must be 1, .*, got "1"/);
   type((it) => (it.colour = 1), /colour is an unknown option/);
   range((it) => (it.mechanism = 'oak'), /mechanism must be one of .*, got "oak"/);
-  range((it) => (it.mechanism = 'tree'), /saved strategy: mechanism must be one that a plan can define, got "tree"/);
+  range(
+    (it) => (it.mechanism = 'tree'),
+    /saved strategy: mechanism must be one that a plan can define, got "tree"/,
+  );
   range((it) => (it.mechanism = 'blt'), /columnWeights is not a list of blt/);
   type((it) => delete it.mechanism, /mechanism must be a string, got undefined/);
   type((it) => delete it.numSteps, /numSteps must be a number, got undefined/);
@@ -168,7 +171,10 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   type((it) => delete it.workload, /workload must be given, got nothing/);
   range((it) => (it.workload = 'sums'), /workload must be 'prefix' or an object, got "sums"/);
   range((it) => (it.objective = 'both'), /objective must be one of max, mean, got "both"/);
-  range((it) => (it.status = 'fine'), /status must be one of converged, stopped, not converged, infeasible/);
+  range(
+    (it) => (it.status = 'fine'),
+    /status must be one of converged, stopped, not converged, infeasible/,
+  );
   type((it) => (it.error = null), /error must be a number, got null/);
   type((it) => (it.lowerBound = '2'), /lowerBound must be a number, got string/);
   type((it) => delete it.parameters, /parameters must be an object, got undefined/);
@@ -178,7 +184,10 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   type((it) => (it.parameters.shifts[1] = '1'), /parameters\.shifts\[1\] must be a number, got s/);
   range((it) => (it.parameters.shifts[1] = NaN), /parameters\.shifts\[1\] must be finite, got NaN/);
   range((it) => (it.parameters.shifts[1] = -1), /shifts must be positive and finite, got -1/);
-  range((it) => delete it.parameters.decay, /saved strategy: decay must be a list of numbers, got nothing/);
+  range(
+    (it) => delete it.parameters.decay,
+    /saved strategy: decay must be a list of numbers, got nothing/,
+  );
   range((it) => (it.parameters.colour = [1]), /saved strategy: colour is not a list of optimal/);
   length((it) => it.parameters.columnWeights.pop(), /columnWeights must have 40 entries, got 39/);
   length((it) => it.parameters.rowWeights.push(1), /rowWeights must have 40 entries, got 41/);
@@ -221,7 +230,10 @@ test('optimal: long horizons for which errors are not known are refused before t
   const window = { window: 1024 };
   const blt = /numSteps must be at most 2048 .* not known; blt has errors there, got 1048576/;
   const mean = / 2048 for the max objective and rates.*; objective mean has an optimum there/;
-  const cases = [[{ workload: momentum }, blt], [{ workload: rates }, mean]];
+  const cases = [
+    [{ workload: momentum }, blt],
+    [{ workload: rates }, mean],
+  ];
   cases.push([{ workload: momentum, buffers: 'exact' }, blt], [{ workload: window }, blt]);
   cases.push([{ workload: { ...rates, ...momentum }, objective: 'mean' }, blt]);
   for (const [options, message] of cases) {
@@ -257,9 +269,17 @@ test('optimize: unsupported problems are infeasible, and options without effect 
   assert.equal(status({ workload: { window: 3 }, buffers: 4 }), 'infeasible');
   assert.equal(status({ workload: { window: 3 }, buffers: 0 }), 'converged');
   const refuses = (options, message) =>
-    rejects(() => dp.optimize({ numSteps: 16, ...options }), RangeError, 'invalid_argument', message);
+    rejects(
+      () => dp.optimize({ numSteps: 16, ...options }),
+      RangeError,
+      'invalid_argument',
+      message,
+    );
   assert.equal(status({ buffers: 'exact' }), 'converged');
-  refuses({ solver: 'none', workload: { window: 3 } }, /workload must be prefix sums without a solver, got window=3/);
+  refuses(
+    { solver: 'none', workload: { window: 3 } },
+    /workload must be prefix sums without a solver, got window=3/,
+  );
   refuses({ solver: 'none', maxIterations: 3 }, /maxIterations cannot be given without a solver/);
   refuses({ solver: 'none', gap: 1e-3 }, /gap cannot be given without a solver/);
   refuses({ gap: 0 }, /gap must be above 0 and below 1, got 0/);
@@ -304,7 +324,15 @@ test('errors and certificates state the participation in numbers', () => {
 });
 
 test('from three epochs on, a lower bound states for which dimensions of records it holds', () => {
-  for (const [epochs, dimension] of some([[6, 3], [1, 1], [2, 1], [3, 2]], 2)) {
+  for (const [epochs, dimension] of some(
+    [
+      [6, 3],
+      [1, 1],
+      [2, 1],
+      [3, 2],
+    ],
+    2,
+  )) {
     const problem = { numSteps: 18, participation: { epochs } };
     const error = dp.error({ mechanism: 'tree', ...problem });
     const saved = dp.optimize({ mechanism: 'optimal', ...problem });
@@ -385,14 +413,24 @@ test('nothing else can be given beside a saved strategy', () => {
 test('optimize: mechanisms and options that no search supports are refused', () => {
   const refuses = (options, Kind, code, message) =>
     rejects(() => dp.optimize({ numSteps: 8, ...options }), Kind, code, message);
-  refuses({ mechanism: 'tree' }, RangeError, 'invalid_argument', /mechanism must be one that a search finds: .*, got "tree"/);
+  refuses(
+    { mechanism: 'tree' },
+    RangeError,
+    'invalid_argument',
+    /mechanism must be one that a search finds: .*, got "tree"/,
+  );
   refuses({ mechanism: saved }, TypeError, 'wrong_type', /mechanism must be a string, got object/);
   refuses({ numSteps: 0 }, RangeError, 'invalid_argument', /numSteps must be between 1 and/);
   refuses({ numSteps: 2 ** 40 }, RangeError, 'invalid_argument', /numSteps must be between 1 and/);
   refuses({ buffers: 65 }, RangeError, 'invalid_argument', /buffers must be between 0 and 64/);
   refuses({ bands: 4 }, RangeError, 'invalid_argument', /bands is not a parameter of optimal/);
   refuses({ solver: 'fast' }, RangeError, 'invalid_argument', /solver must be one of exact, none/);
-  refuses({ mechanism: 'blt', solver: 'none' }, RangeError, 'invalid_argument', /solver must be used for blt/);
+  refuses(
+    { mechanism: 'blt', solver: 'none' },
+    RangeError,
+    'invalid_argument',
+    /solver must be used for blt/,
+  );
   refuses({ maxIterations: 0 }, RangeError, 'invalid_argument', /maxIterations must be between 1/);
   refuses({ maxIterations: 1.5 }, RangeError, 'invalid_argument', /maxIterations must be an int/);
   refuses({ epochLength: 4 }, RangeError, 'invalid_argument', /epochLength cannot be given/);
@@ -437,7 +475,13 @@ test('error: ratio and gap of the objective to the bound, for every mechanism', 
     assert.equal(mean.ratio, mean.meanError / mean.lowerBound);
   }
   const workload = { window: 10 };
-  const long = dp.error({ mechanism: 'optimal', numSteps: 300, workload, objective: 'mean', buffers: 4 });
+  const long = dp.error({
+    mechanism: 'optimal',
+    numSteps: 300,
+    workload,
+    objective: 'mean',
+    buffers: 4,
+  });
   assert.ok(long.gap > 0 && long.lowerBound > 1.5, 'every workload has a bound');
 });
 

@@ -35,7 +35,10 @@ let correlated;
 /** Fails unless the mean is within BAR of the reference. */
 function assertNear(measured, expected, what) {
   const difference = 100 * Math.abs(mean(measured) - mean(expected));
-  assert.ok(difference <= BAR, `${what}: ${percent(mean(measured))}, not ${percent(mean(expected))}`);
+  assert.ok(
+    difference <= BAR,
+    `${what}: ${percent(mean(measured))}, not ${percent(mean(expected))}`,
+  );
 }
 
 function show(t, noise, measured) {
@@ -46,24 +49,32 @@ function show(t, noise, measured) {
   t.diagnostic(`${noise.padEnd(11)} TensorFlow.js ${columns[0].padEnd(12)} JAX ${columns[1]}`);
 }
 
-test('handwriting: without privacy, SGD of TensorFlow.js is as accurate as JAX, seed by seed', onlyInAll, (t) => {
-  const measured = readBy('none');
-  show(t, 'none', measured);
-  measured.forEach((share, i) => {
-    // Three images in a thousand, since weights differ by rounding errors.
-    assert.ok(Math.abs(share - reference.none[i]) <= 0.0031, `seed ${seeds[i]}: ${share}`);
-  });
-});
+test(
+  'handwriting: without privacy, SGD of TensorFlow.js is as accurate as JAX, seed by seed',
+  onlyInAll,
+  (t) => {
+    const measured = readBy('none');
+    show(t, 'none', measured);
+    measured.forEach((share, i) => {
+      // Three images in a thousand, since weights differ by rounding errors.
+      assert.ok(Math.abs(share - reference.none[i]) <= 0.0031, `seed ${seeds[i]}: ${share}`);
+    });
+  },
+);
 
-test('handwriting: with correlated noise, it is as accurate as JAX with the noise of jax_privacy', onlyInAll, (t) => {
-  const measured = (correlated = readBy('optimal'));
-  show(t, 'optimal', measured);
-  assertNear(measured, reference.optimal, 'optimal');
-  // BAR is small enough to distinguish it from both alternatives.
-  for (const other of ['none', 'independent']) {
-    assert.throws(() => assertNear(measured, reference[other], other), /not \d/);
-  }
-});
+test(
+  'handwriting: with correlated noise, it is as accurate as JAX with the noise of jax_privacy',
+  onlyInAll,
+  (t) => {
+    const measured = (correlated = readBy('optimal'));
+    show(t, 'optimal', measured);
+    assertNear(measured, reference.optimal, 'optimal');
+    // BAR is small enough to distinguish it from both alternatives.
+    for (const other of ['none', 'independent']) {
+      assert.throws(() => assertNear(measured, reference[other], other), /not \d/);
+    }
+  },
+);
 
 test('handwriting: with independent noise, it is less accurate', { skip: !isAsked }, (t) => {
   const measured = readBy('independent');

@@ -73,8 +73,14 @@ const random = uniforms(5);
 const numbers = (count, scale = 1) => Array.from({ length: count }, () => scale * random());
 const examples = Array.from({ length: 4 }, (_, i) => ({ x: numbers(3, i), y: i % 2 }));
 const tensorsOf = (some) => [
-  tf.tensor2d(some.map(({ x }) => x), [some.length, 3]),
-  tf.tensor2d(some.map(({ y }) => [y]), [some.length, 1]),
+  tf.tensor2d(
+    some.map(({ x }) => x),
+    [some.length, 3],
+  ),
+  tf.tensor2d(
+    some.map(({ y }) => [y]),
+    [some.length, 1],
+  ),
 ];
 
 /** Runs steps with these examples and returns the variables after each. */
@@ -92,7 +98,9 @@ function play(options, batches, use = (optimizer, ...given) => optimizer.minimiz
 
 function close(actual, expected, most) {
   assert.equal(actual.length, expected.length);
-  actual.forEach((x, i) => assert.ok(Math.abs(x - expected[i]) <= most, `${actual}, not ${expected}`));
+  actual.forEach((x, i) =>
+    assert.ok(Math.abs(x - expected[i]) <= most, `${actual}, not ${expected}`),
+  );
 }
 
 for (const backend of ['cpu', 'wasm']) {
@@ -116,7 +124,7 @@ for (const backend of ['cpu', 'wasm']) {
         const next = learner.update(examples.flatMap(({ x, y }) => gradient(at, x, y)));
         tf.tidy(() => optimizer.minimize(lossOf, ...tensorsOf(examples)));
         // A gradient that differs by a rounding error may fall on another point of the grid.
-        close(values(), [...next], 1e-5 + (4 * target.rate * learner.grid));
+        close(values(), [...next], 1e-5 + 4 * target.rate * learner.grid);
       }
       assert.ok(optimizer.insecure && !optimizer.disposed);
       optimizer.dispose();
@@ -159,7 +167,9 @@ const kinds = [
 function gradientsOf(variables, lossOf, example) {
   return tf.tidy(() => {
     const { grads } = tf.variableGrads(() => lossOf(...example), variables);
-    return variables.map(({ name, size }) => [...(grads[name]?.dataSync() ?? new Array(size).fill(0))]);
+    return variables.map(({ name, size }) => [
+      ...(grads[name]?.dataSync() ?? new Array(size).fill(0)),
+    ]);
   });
 }
 
@@ -171,16 +181,22 @@ test('tfjs: an example moves the sum by its gradient over all variables, clipped
     const draw = uniforms(trial + 1);
     const model = tfLayers.sequential({ layers: kinds[trial % kinds.length](draw) });
     // Randomises biases as well: many models initialise them to zero, which hides errors.
-    model.setWeights(model.getWeights().map((w) => {
-      return tf.tensor(Float32Array.from({ length: w.size }, () => 0.5 + 0.4 * draw()), w.shape);
-    }));
+    model.setWeights(
+      model.getWeights().map((w) => {
+        return tf.tensor(
+          Float32Array.from({ length: w.size }, () => 0.5 + 0.4 * draw()),
+          w.shape,
+        );
+      }),
+    );
     const variables = variablesOf(model);
     const lossOf = (x, y) => tf.losses.softmaxCrossEntropy(y, model.apply(x));
     const scale = 10 ** (2 * draw());
     const inputs = Array.from({ length: 4 }, () => Array.from({ length: 5 }, () => scale * draw()));
     const wanted = inputs.map((_, i) => [0, 1, 2].map((k) => (k === i % 3 ? 1 : 0)));
     const clipNorm = 10 ** draw();
-    const batchOf = (rows) => [inputs, wanted].map((all) => tf.tensor2d(rows.map((row) => all[row])));
+    const batchOf = (rows) =>
+      [inputs, wanted].map((all) => tf.tensor2d(rows.map((row) => all[row])));
     const sumOf = (rows) => noisySum(variables, lossOf, batchOf(rows), clipNorm);
     tf.tidy(() => {
       const { sum, grid } = sumOf([0, 1, 2, 3]);
@@ -200,7 +216,10 @@ test('tfjs: an example moves the sum by its gradient over all variables, clipped
     model.dispose();
   }
   // Some examples are clipped, some are not, and some would stay too long if clipped per variable.
-  assert.ok(clipped >= 6 && clipped <= 20 && longerByVariable >= 4, `${clipped}, ${longerByVariable}`);
+  assert.ok(
+    clipped >= 6 && clipped <= 20 && longerByVariable >= 4,
+    `${clipped}, ${longerByVariable}`,
+  );
   assert.equal(dp.liveHandles, 0);
 });
 
@@ -253,8 +272,12 @@ test('tfjs: a variable that the loss of an example leaves out has gradient 0 the
   tf.tidy(() => {
     // The first example has the gradient of w, the second that of another variable.
     const lossOf = (x) => (x.dataSync()[0] > 0 ? tf.sum(tf.mul(x, w)) : tf.mul(other, 2));
-    const sumOf = (rows) => noisySum([unused, w, other], lossOf, [tf.tensor2d(rows, [rows.length, 2])], 6);
-    const { sum, grid } = sumOf([[3, 4], [0, 0]]);
+    const sumOf = (rows) =>
+      noisySum([unused, w, other], lossOf, [tf.tensor2d(rows, [rows.length, 2])], 6);
+    const { sum, grid } = sumOf([
+      [3, 4],
+      [0, 0],
+    ]);
     close([...sum.map((x, i) => x - sumOf([]).sum[i])], [0, 3, 4, 2], 2 * grid);
   });
   tf.dispose([unused, w, other]);
@@ -280,11 +303,19 @@ function changesNothing(call, Kind, code, message) {
 }
 
 test('tfjs: gradients that are not finite are refused with their example and variable', () => {
-  const at = (bad) => (give, { lossOf, variables: [, b] }, [x, y]) => {
-    const factor = tf.tensor2d([[1], [1], [bad], [1]]);
-    return give((one, wanted, by) => tf.add(lossOf(one, wanted), tf.sum(tf.mul(by, b))), x, y, factor);
-  };
-  const told = (value) => new RegExp(`: example 2: lossOf must have a finite gradient by variable \\d+, got ${value}$`);
+  const at =
+    (bad) =>
+    (give, { lossOf, variables: [, b] }, [x, y]) => {
+      const factor = tf.tensor2d([[1], [1], [bad], [1]]);
+      return give(
+        (one, wanted, by) => tf.add(lossOf(one, wanted), tf.sum(tf.mul(by, b))),
+        x,
+        y,
+        factor,
+      );
+    };
+  const told = (value) =>
+    new RegExp(`: example 2: lossOf must have a finite gradient by variable \\d+, got ${value}$`);
   changesNothing(at(NaN), RangeError, 'invalid_argument', told(NaN));
   changesNothing(at(Infinity), RangeError, 'invalid_argument', told(Infinity));
 });
@@ -326,7 +357,8 @@ test('tfjs: a loss that writes to variables is refused, and they are put back', 
   assert.equal(named(), numVariables);
   const kept = [];
   changesNothing(
-    (give, { lossOf }, batch) => give((x, y) => (kept.push(tf.keep(tf.clone(x))), lossOf(x, y)), ...batch),
+    (give, { lossOf }, batch) =>
+      give((x, y) => (kept.push(tf.keep(tf.clone(x))), lossOf(x, y)), ...batch),
     DpError,
     'unsupported',
     /: lossOf must depend on its example alone, but keeps tensors$/,
@@ -345,7 +377,11 @@ function step(all, training) {
     return { step: optimizer.step };
   } catch (error) {
     const after = model.getWeights().map((w) => [...w.dataSync()]);
-    return { error, step: optimizer.step, isRestored: JSON.stringify(after) === JSON.stringify(before) };
+    return {
+      error,
+      step: optimizer.step,
+      isRestored: JSON.stringify(after) === JSON.stringify(before),
+    };
   } finally {
     optimizer.dispose();
     model.dispose();
@@ -360,7 +396,10 @@ test('tfjs: layers whose state goes from example to example are refused, dropout
   ];
   const { error, isRestored, ...rest } = step(normalised(), true);
   assert.equal(error.code, 'unsupported');
-  assert.match(error.message, /changed batch_normalization_\w+\/moving_mean, batch_normalization_\w+\/moving_variance$/);
+  assert.match(
+    error.message,
+    /changed batch_normalization_\w+\/moving_mean, batch_normalization_\w+\/moving_variance$/,
+  );
   assert.ok(isRestored);
   assert.equal(rest.step, 0);
   assert.deepEqual(step(normalised(), false), { step: 1 });
@@ -368,7 +407,8 @@ test('tfjs: layers whose state goes from example to example are refused, dropout
     layers.reshape({ targetShape: [3, 1], batchInputShape: [1, 3] }),
     layers.gru({ units: 2, stateful, recurrentInitializer }),
   ];
-  for (const training of [true, false]) assert.deepEqual(step(recurrent(false), training), { step: 1 });
+  for (const training of [true, false])
+    assert.deepEqual(step(recurrent(false), training), { step: 1 });
   for (const wrap of [(it) => it, (it) => [tfLayers.sequential({ layers: it })]]) {
     const model = tfLayers.sequential({ layers: wrap(recurrent(true)) });
     const make = () => opened(undefined, { model });
@@ -428,7 +468,12 @@ test('tfjs: a moving average that others changed between two steps is refused', 
   const lossOf = (x) => tf.tidy(() => tf.mean(model.apply(x, { training: false })));
   optimizer.minimize(lossOf, batch[0]);
   tf.tidy(() => void model.apply(batch[0], { training: true }));
-  rejects(() => optimizer.minimize(lossOf, batch[0]), DpError, 'bad_state', /moving_mean was changed by others/);
+  rejects(
+    () => optimizer.minimize(lossOf, batch[0]),
+    DpError,
+    'bad_state',
+    /moving_mean was changed by others/,
+  );
   optimizer.dispose();
   model.dispose();
   tf.dispose(batch);
@@ -442,7 +487,8 @@ test('tfjs: after a lack of memory the next call ends the step, without repeatin
       const learner = dp.gradientLearner(options);
       const update = learner.update.bind(learner);
       learner.update = () => {
-        if (failures-- > 0) throw Object.assign(new Error('no memory'), { code: 'resource_exhausted' });
+        if (failures-- > 0)
+          throw Object.assign(new Error('no memory'), { code: 'resource_exhausted' });
         return update();
       };
       return learner;
@@ -457,7 +503,10 @@ test('tfjs: after a lack of memory the next call ends the step, without repeatin
   const other = logistic();
   const plain = privateOptimizer(tf, dp, { ...target, variables: other.variables });
   plain.minimize(other.lossOf, ...batch);
-  assert.deepEqual(after, other.variables.map((v) => [...v.dataSync()]));
+  assert.deepEqual(
+    after,
+    other.variables.map((v) => [...v.dataSync()]),
+  );
   for (const it of [optimizer, plain, model, other]) it.dispose();
   tf.dispose(batch);
 });
@@ -467,14 +516,32 @@ test('tfjs: invalid losses, batches and models are refused by name', () => {
   const { optimizer } = opened(model.variables, { mechanism: 'tree' });
   const batch = tensorsOf(examples);
   for (const loss of [(x) => x, () => undefined, () => 1, async () => tf.scalar(1)]) {
-    rejects(() => optimizer.minimize(loss, ...batch), TypeError, 'wrong_type', /lossOf must be a function that returns a scalar/);
+    rejects(
+      () => optimizer.minimize(loss, ...batch),
+      TypeError,
+      'wrong_type',
+      /lossOf must be a function that returns a scalar/,
+    );
   }
   for (const shape of [[-1, 2], [NaN, 2], ['a', 2], [1.5, 2], []]) {
-    rejects(() => optimizer.minimize(model.lossOf, { shape }), TypeError, 'wrong_type', /batch\[0\] must be a tensor/);
+    rejects(
+      () => optimizer.minimize(model.lossOf, { shape }),
+      TypeError,
+      'wrong_type',
+      /batch\[0\] must be a tensor/,
+    );
   }
   assert.equal(optimizer.step, 0);
-  for (const bad of [{ trainableWeights: [1] }, { trainableWeights: [{ read: () => model.variables[0] }] }]) {
-    rejects(() => privateOptimizer(tf, dp, { ...target, model: bad }), TypeError, 'wrong_type', /model must be a built model/);
+  for (const bad of [
+    { trainableWeights: [1] },
+    { trainableWeights: [{ read: () => model.variables[0] }] },
+  ]) {
+    rejects(
+      () => privateOptimizer(tf, dp, { ...target, model: bad }),
+      TypeError,
+      'wrong_type',
+      /model must be a built model/,
+    );
   }
   optimizer.dispose();
   model.dispose();
@@ -486,7 +553,12 @@ test('tfjs: weights too large for single precision are reported, and the step en
   const options = { mechanism: 'tree', rate: 1e38, clipNorm: 100, epsilon: 1000 };
   const { optimizer } = opened([w], options);
   const minimize = () => optimizer.minimize((x) => tf.mul(w, tf.sum(x)), tf.tensor1d([50]));
-  rejects(() => tf.tidy(minimize), DpError, 'bad_state', /^minimize: the weights left single precision/);
+  rejects(
+    () => tf.tidy(minimize),
+    DpError,
+    'bad_state',
+    /^minimize: the weights left single precision/,
+  );
   assert.equal(optimizer.step, 1);
   optimizer.dispose();
   const far = opened([w], { ...options, rate: 1e308, clipNorm: 1e6 }).optimizer;
@@ -494,7 +566,12 @@ test('tfjs: weights too large for single precision are reported, and the step en
   rejects(() => tf.tidy(lose), DpError, 'bad_state', /the weights left the doubles/);
   assert.equal(far.step, 1);
   // The step has ended, and the next batch is checked.
-  rejects(() => far.minimize((x) => x, { shape: [] }), TypeError, 'wrong_type', /batch\[0\] must be a tensor/);
+  rejects(
+    () => far.minimize((x) => x, { shape: [] }),
+    TypeError,
+    'wrong_type',
+    /batch\[0\] must be a tensor/,
+  );
   far.dispose();
   w.dispose();
 });
@@ -504,7 +581,12 @@ test('tfjs: bad options and batches are refused', () => {
   const make = (options) => () => opened(model.variables, options).optimizer;
   for (const own of [{ dimension: 4 }, { start: [0, 0, 0, 0] }, { clipping: 'by the caller' }]) {
     const [name] = Object.keys(own);
-    rejects(make(own), TypeError, 'wrong_type', new RegExp(`^privateOptimizer: ${name} must be left out`));
+    rejects(
+      make(own),
+      TypeError,
+      'wrong_type',
+      new RegExp(`^privateOptimizer: ${name} must be left out`),
+    );
   }
   const frozen = tf.variable(tf.scalar(1), false);
   const whole = tf.variable(tf.scalar(1, 'int32'));
@@ -522,23 +604,64 @@ test('tfjs: bad options and batches are refused', () => {
   }
   const modelOf = (trainableWeights) => make({ variables: undefined, model: { trainableWeights } });
   for (const weights of [undefined, []]) {
-    const message = /^privateOptimizer: model must be a built model of TensorFlow.js with weights to train/;
+    const message =
+      /^privateOptimizer: model must be a built model of TensorFlow.js with weights to train/;
     rejects(modelOf(weights), TypeError, 'wrong_type', message);
   }
-  rejects(make({ model: {} }), TypeError, 'wrong_type', /variables must be left out where model is given$/);
-  rejects(make({ rate: 0 }), RangeError, 'invalid_argument', /^privateOptimizer: rate must be positive/);
-  rejects(make({ clip: 1 }), TypeError, 'wrong_type', /^privateOptimizer: clip is an unknown option/);
-  rejects(() => privateOptimizer(tf, dp), TypeError, 'wrong_type', /^privateOptimizer: options must be an object/);
+  rejects(
+    make({ model: {} }),
+    TypeError,
+    'wrong_type',
+    /variables must be left out where model is given$/,
+  );
+  rejects(
+    make({ rate: 0 }),
+    RangeError,
+    'invalid_argument',
+    /^privateOptimizer: rate must be positive/,
+  );
+  rejects(
+    make({ clip: 1 }),
+    TypeError,
+    'wrong_type',
+    /^privateOptimizer: clip is an unknown option/,
+  );
+  rejects(
+    () => privateOptimizer(tf, dp),
+    TypeError,
+    'wrong_type',
+    /^privateOptimizer: options must be an object/,
+  );
   frozen.dispose();
   whole.dispose();
   model.dispose();
   const wrong = (Kind, code, message, change) =>
-    changesNothing((give, { lossOf }, batch) => give(...change(lossOf, batch)), Kind, code, message);
-  wrong(TypeError, 'wrong_type', /: lossOf must be a function, got undefined$/, (_, batch) => [undefined, ...batch]);
+    changesNothing(
+      (give, { lossOf }, batch) => give(...change(lossOf, batch)),
+      Kind,
+      code,
+      message,
+    );
+  wrong(TypeError, 'wrong_type', /: lossOf must be a function, got undefined$/, (_, batch) => [
+    undefined,
+    ...batch,
+  ]);
   wrong(TypeError, 'wrong_type', /: batch must be tensors with a row/, (lossOf) => [lossOf]);
-  wrong(TypeError, 'wrong_type', /: batch\[1\] must be a tensor with a row/, (lossOf, [x]) => [lossOf, x, tf.scalar(1)]);
-  wrong(TypeError, 'wrong_type', /: batch\[0\] must be a tensor with a row/, (lossOf) => [lossOf, [1, 2]]);
+  wrong(TypeError, 'wrong_type', /: batch\[1\] must be a tensor with a row/, (lossOf, [x]) => [
+    lossOf,
+    x,
+    tf.scalar(1),
+  ]);
+  wrong(TypeError, 'wrong_type', /: batch\[0\] must be a tensor with a row/, (lossOf) => [
+    lossOf,
+    [1, 2],
+  ]);
   const short = (lossOf, [x]) => [lossOf, x, tf.ones([3, 1])];
-  wrong(TypeError, 'wrong_length', /: batch\[1\] must have as many rows as the first, 4, got 3$/, short);
+  wrong(
+    TypeError,
+    'wrong_length',
+    /: batch\[1\] must have as many rows as the first, 4, got 3$/,
+    short,
+  );
   assert.equal(dp.liveHandles, 0);
 });

@@ -40,7 +40,17 @@ function check(ticks, isLog, what) {
   });
 }
 
-const RANGES = [[0, 1], [0, 2.6], [-1, 1], [-5, 0.3], [0.2, 0.9], [1, 1.001], [-3, -2.999], [7, 7], [0, 0]];
+const RANGES = [
+  [0, 1],
+  [0, 2.6],
+  [-1, 1],
+  [-5, 0.3],
+  [0.2, 0.9],
+  [1, 1.001],
+  [-3, -2.999],
+  [7, 7],
+  [0, 0],
+];
 
 test('ticks: texts are where their values are, from 1e-12 to 1e18, on both axes', () => {
   for (let power = -12; power <= 18; ++power)

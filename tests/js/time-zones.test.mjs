@@ -36,7 +36,15 @@ const moving = [
   'Pacific/Apia',
   'Antarctica/Troll',
 ];
-const still = ['Asia/Kathmandu', 'Asia/Kolkata', 'Asia/Tokyo', 'Pacific/Kiritimati', 'UTC', '+05:45', '-03:30'];
+const still = [
+  'Asia/Kathmandu',
+  'Asia/Kolkata',
+  'Asia/Tokyo',
+  'Pacific/Kiritimati',
+  'UTC',
+  '+05:45',
+  '-03:30',
+];
 
 const clocks = new Map();
 /** Returns what clocks show, by Intl, in milliseconds since they showed 1970. */
@@ -50,7 +58,12 @@ function shown(name, time) {
     const more = { hour: 'numeric', minute: 'numeric', second: 'numeric', hourCycle: 'h23' };
     clocks.set(name, new Intl.DateTimeFormat('en-US', { timeZone: name, ...fields, ...more }));
   }
-  const parts = Object.fromEntries(clocks.get(name).formatToParts(time).map(({ type, value }) => [type, Number(value)]));
+  const parts = Object.fromEntries(
+    clocks
+      .get(name)
+      .formatToParts(time)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
   const { year, month, day, hour, minute, second } = parts;
   return Date.UTC(year, month - 1, day, hour, minute, second) + (((time % 1000) + 1000) % 1000);
 }
@@ -109,7 +122,11 @@ test('zones: around every move of clocks from 2000 to 2030 each time is in the b
         const what = `${name} ${iso(time)}`;
         assert.equal(zone.wall(time), wall, what);
         for (const [bucket, textOf] of Object.entries(expected)) {
-          assert.equal(bucketText(bucketOf(time, { bucket, zone }), { bucket, zone }), textOf(wall), what);
+          assert.equal(
+            bucketText(bucketOf(time, { bucket, zone }), { bucket, zone }),
+            textOf(wall),
+            what,
+          );
         }
         checkShort(name, zone, time, wall);
       }
@@ -124,7 +141,8 @@ test('zones: no move of clocks of any zone is overlooked, from 1900 to 2037', ()
     const zone = Zone.of(name);
     for (const move of movesOf(name, Date.UTC(1900), Date.UTC(2038))) {
       numMoves += 1;
-      for (const time of [move - 1, move]) assert.equal(zone.wall(time), shown(name, time), `${name} ${iso(time)}`);
+      for (const time of [move - 1, move])
+        assert.equal(zone.wall(time), shown(name, time), `${name} ${iso(time)}`);
     }
   }
   assert.ok(numMoves > 300, `${numMoves}`);
@@ -132,7 +150,10 @@ test('zones: no move of clocks of any zone is overlooked, from 1900 to 2037', ()
 
 /** Checks the minute and the hour of a time. */
 function checkShort(name, zone, time, wall) {
-  for (const [bucket, length] of [['minute', 60_000], ['hour', HOUR]]) {
+  for (const [bucket, length] of [
+    ['minute', 60_000],
+    ['hour', HOUR],
+  ]) {
     const number = bucketOf(time, { bucket, zone });
     const text = bucketText(number, { bucket, zone });
     const start = timeIn(unambiguous(text), { bucket, zone });
@@ -158,7 +179,11 @@ test('zones: what clocks show is read back, the first time if they show it twice
         const wall = shown(name, time);
         const rounded = time - (((time % 1000) + 1000) % 1000);
         const offset = offsetText(wall - time);
-        assert.equal(timeIn(yearFirst(`${local(wall)}${offset}`), buckets), rounded, `${name} ${iso(time)}`);
+        assert.equal(
+          timeIn(yearFirst(`${local(wall)}${offset}`), buckets),
+          rounded,
+          `${name} ${iso(time)}`,
+        );
         const isRepeated = time >= move && wall < before;
         const first = isRepeated ? rounded - (before - after) : rounded;
         assert.equal(timeIn(yearFirst(local(wall)), buckets), first, `${name} ${local(wall)}`);
@@ -176,7 +201,9 @@ test('zones: days have as many hours and minutes as clocks show, and days that c
     const zone = Zone.of(name);
     const edge = (text) => timeIn(yearFirst(text), { bucket: 'day', zone });
     const next = iso(Date.parse(day) + DAY).slice(0, 10);
-    return bucketOf(edge(next), { bucket: unit, zone }) - bucketOf(edge(day), { bucket: unit, zone });
+    return (
+      bucketOf(edge(next), { bucket: unit, zone }) - bucketOf(edge(day), { bucket: unit, zone })
+    );
   };
   for (const [name, day, hours, minutes] of [
     ['Europe/Berlin', '2026-03-28', 24, 1440],
@@ -206,22 +233,36 @@ test('zones: days have as many hours and minutes as clocks show, and days that c
     assert.equal(bucketOfText(after, buckets), number + 1);
     assert.match(timeIn(yearFirst(skipped), buckets), /is skipped by the clocks of Pacific/);
     assert.match(timeIn(yearFirst(`${skipped} 12:00`), buckets), /is skipped/);
-    for (let k = -500; k < 500; ++k) assert.equal(bucketOfText(bucketText(number + k, buckets), buckets), number + k);
+    for (let k = -500; k < 500; ++k)
+      assert.equal(bucketOfText(bucketText(number + k, buckets), buckets), number + k);
   }
 });
 
 test('zones: numbers of buckets and their texts convert to each other, from year 1 to 9999', () => {
   const random = generator(7);
-  const names = [...moving, ...still, 'Europe/Amsterdam', 'Africa/Monrovia', 'Asia/Manila', 'America/Juneau'];
+  const names = [
+    ...moving,
+    ...still,
+    'Europe/Amsterdam',
+    'Africa/Monrovia',
+    'Asia/Manila',
+    'America/Juneau',
+  ];
   for (const name of names) {
     const zone = Zone.of(name);
     const times = Array.from({ length: 40 }, (_, k) =>
-      k < 30 ? Date.UTC(1850) + random() * (Date.UTC(2100) - Date.UTC(1850)) : Date.UTC(2100) + random() * 3e12,
+      k < 30
+        ? Date.UTC(1850) + random() * (Date.UTC(2100) - Date.UTC(1850))
+        : Date.UTC(2100) + random() * 3e12,
     );
-    for (const time of some([...times.map(Math.floor), Date.parse('0001-03-01T00:00Z'), Date.parse('9999-06-01T00:00Z')], 2)) {
+    for (const time of some(
+      [...times.map(Math.floor), Date.parse('0001-03-01T00:00Z'), Date.parse('9999-06-01T00:00Z')],
+      2,
+    )) {
       const isFar = time < Date.UTC(1800) || time > Date.UTC(2200);
       for (const bucket of BUCKETS) {
-        if (isFar && (bucket === 'minute' || bucket === 'hour') && zone.fixedOffset === undefined) continue;
+        if (isFar && (bucket === 'minute' || bucket === 'hour') && zone.fixedOffset === undefined)
+          continue;
         const buckets = { bucket, zone };
         const number = bucketOf(time, buckets);
         const text = bucketText(number, buckets);
@@ -252,7 +293,9 @@ const written = (wall, z) => {
   const [y, m, d, h, min, s] = iso(wall).slice(0, 19).split(/[-T:]/);
   const long = new Intl.DateTimeFormat('en-US', { month: 'long', timeZone: 'UTC' }).format(date);
   const short = long.slice(0, 3);
-  const weekday = new Intl.DateTimeFormat('en-US', { weekday: 'short', timeZone: 'UTC' }).format(date);
+  const weekday = new Intl.DateTimeFormat('en-US', { weekday: 'short', timeZone: 'UTC' }).format(
+    date,
+  );
   const half = Number(h) < 12 ? 'AM' : 'PM';
   const h12 = Number(h) % 12 === 0 ? 12 : Number(h) % 12;
   const offset = z.replace(':', '');
@@ -287,12 +330,17 @@ test('zones: every way to write a time gives the same bucket in every zone, with
   for (const name of some([...moving, ...still], 2)) {
     const zone = Zone.of(name);
     for (let k = 0; k < 6; ++k) {
-      const time = Math.floor((Date.UTC(1995) + random() * (Date.UTC(2035) - Date.UTC(1995))) / 1000) * 1000;
+      const time =
+        Math.floor((Date.UTC(1995) + random() * (Date.UTC(2035) - Date.UTC(1995))) / 1000) * 1000;
       const offset = offsetText([0, 60, -210, 345, 840][k % 5] * 60_000);
       const ways = [
         ...written(time + [0, 60, -210, 345, 840][k % 5] * 60_000, offset),
-        ...written(shown(name, time), '').map((text) => text.trimEnd()).filter((text) => /\d(:\d\d)?( ?[AP]M)?$/.test(text)),
-        ...['UTC', 'GMT', 'Z', 'utc'].map((utc) => `${local(time).replaceAll('-', '/').replace('T', ' ')} ${utc}`),
+        ...written(shown(name, time), '')
+          .map((text) => text.trimEnd())
+          .filter((text) => /\d(:\d\d)?( ?[AP]M)?$/.test(text)),
+        ...['UTC', 'GMT', 'Z', 'utc'].map(
+          (utc) => `${local(time).replaceAll('-', '/').replace('T', ' ')} ${utc}`,
+        ),
       ];
       for (const text of ways) {
         texts.add(text.replace(/[\d]/g, '0').replace(/[a-z]{3,}/gi, 'a'));
@@ -302,8 +350,12 @@ test('zones: every way to write a time gives the same bucket in every zone, with
           assert.ok(read, text);
           const found = timeIn(read, buckets);
           // A repeated hour without an offset is the first one.
-          const isSame = found === time || (found < time && shown(name, found) === shown(name, time));
-          assert.ok(isSame && typeof found === 'number', `${name}: ${text} is ${found}, not ${time}`);
+          const isSame =
+            found === time || (found < time && shown(name, found) === shown(name, time));
+          assert.ok(
+            isSame && typeof found === 'number',
+            `${name}: ${text} is ${found}, not ${time}`,
+          );
           if (found === time) assert.equal(bucketOf(found, buckets), bucketOf(time, buckets));
         }
       }
@@ -316,25 +368,68 @@ test('zones: years and months suit their buckets only, and dates are days', () =
   const zone = Zone.of('America/Sao_Paulo');
   const fits = (text, bucket) => {
     const time = timeIn(unambiguous(text), { bucket, zone });
-    return typeof time === 'number' ? bucketText(bucketOf(time, { bucket, zone }), { bucket, zone }) : time;
+    return typeof time === 'number'
+      ? bucketText(bucketOf(time, { bucket, zone }), { bucket, zone })
+      : time;
   };
   for (const text of ['2019', '2019.0', '2019.00']) {
-    for (const bucket of BUCKETS) assert.equal(fits(text, bucket), bucket === 'year' ? '2019' : 'is a year without a month');
+    for (const bucket of BUCKETS)
+      assert.equal(fits(text, bucket), bucket === 'year' ? '2019' : 'is a year without a month');
   }
-  for (const text of ['2019-03', '2019/3', '03/2019', '3-2019', 'Mar 2019', 'March, 2019', 'mar-2019']) {
-    for (const bucket of ['minute', 'hour', 'day', 'week']) assert.equal(fits(text, bucket), 'is a month without a day');
+  for (const text of [
+    '2019-03',
+    '2019/3',
+    '03/2019',
+    '3-2019',
+    'Mar 2019',
+    'March, 2019',
+    'mar-2019',
+  ]) {
+    for (const bucket of ['minute', 'hour', 'day', 'week'])
+      assert.equal(fits(text, bucket), 'is a month without a day');
     assert.equal(fits(text, 'month'), '2019-03');
     assert.equal(fits(text, 'year'), '2019');
   }
-  for (const text of ['2018-11-04', '20181104', '2018/11/4', 'Nov 4 2018', '4 November 2018', 'Sunday, November 4th, 2018', 'Nov-04-2018']) {
+  for (const text of [
+    '2018-11-04',
+    '20181104',
+    '2018/11/4',
+    'Nov 4 2018',
+    '4 November 2018',
+    'Sunday, November 4th, 2018',
+    'Nov-04-2018',
+  ]) {
     assert.equal(fits(text, 'day'), '2018-11-04', text);
     // The day begins at one o'clock, as clocks skip its first hour.
     assert.equal(fits(text, 'hour'), '2018-11-04T01:00-02:00', text);
     assert.equal(fits(text, 'week'), '2018-10-29', text);
   }
-  for (const text of ['19', '201903', '2019-13', '2019-00', '2019-Q1', '2019-02-30', '2019-1-1-1', '99/2019', 'Foo 2019', '2019-03/01',
-    '2019-03-01T24:00', '2019-03-01 13:00 PM', '2019-03-01 0:30 AM', '2019-03-01 10:00 PST', '2019-03-01T10:00+25:00', 'Jan 1 19',
-    '2019-03-01T', 'Mon 2019', '2019.03', '1e3', '-2019', '2019-03-01 10', 'May', '']) {
+  for (const text of [
+    '19',
+    '201903',
+    '2019-13',
+    '2019-00',
+    '2019-Q1',
+    '2019-02-30',
+    '2019-1-1-1',
+    '99/2019',
+    'Foo 2019',
+    '2019-03/01',
+    '2019-03-01T24:00',
+    '2019-03-01 13:00 PM',
+    '2019-03-01 0:30 AM',
+    '2019-03-01 10:00 PST',
+    '2019-03-01T10:00+25:00',
+    'Jan 1 19',
+    '2019-03-01T',
+    'Mon 2019',
+    '2019.03',
+    '1e3',
+    '-2019',
+    '2019-03-01 10',
+    'May',
+    '',
+  ]) {
     assert.equal(unambiguous(text), undefined, text);
   }
 });

@@ -176,7 +176,12 @@ ofModel.minimize(() => 3, tf.zeros([2, 3]));
  * Compiles a separate project that contains only the package and the named packages: the types of
  * Node, or TensorFlow.js.
  */
-async function compile(text, options, nodeTypes, packages = nodeTypes ? ['@types/node', 'undici-types'] : []) {
+async function compile(
+  text,
+  options,
+  nodeTypes,
+  packages = nodeTypes ? ['@types/node', 'undici-types'] : [],
+) {
   const folder = mkdtempSync(join(consumer, 'types-'));
   try {
     for (const name of packages) {

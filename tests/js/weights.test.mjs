@@ -117,7 +117,10 @@ test('weights: records, batches, contributions and people release the same', () 
 
 test('weights: the default mechanism is the best that is quick to find', () => {
   const nameOf = (workload, steps) =>
-    using(dp.prefixSum({ ...target, numSteps: steps, workload }), (sums) => sums.certificate.mechanism);
+    using(
+      dp.prefixSum({ ...target, numSteps: steps, workload }),
+      (sums) => sums.certificate.mechanism,
+    );
   assert.equal(nameOf({ decay: 0.99 }, 10_000), 'optimal');
   assert.equal(nameOf({ momentum: 0, decay: 0.99 }, 10_000), 'optimal');
   assert.equal(nameOf({ momentum: 0.9 }, 40), 'optimal');
@@ -127,7 +130,10 @@ test('weights: the default mechanism is the best that is quick to find', () => {
   for (const { decay, num_steps, error: least } of some(golden('optima').decays, 2)) {
     const problem = { numSteps: num_steps, epsilon: 1, delta: 1e-6, workload: { decay } };
     const { meanError } = dp.certificate(problem);
-    assert.ok(meanError >= least * (1 - 1e-4) && meanError <= 1.05 * least, `${decay}: ${meanError}`);
+    assert.ok(
+      meanError >= least * (1 - 1e-4) && meanError <= 1.05 * least,
+      `${decay}: ${meanError}`,
+    );
     close(dp.certificate({ ...problem, objective: 'mean' }).meanError, least, 1e-4);
   }
 });
@@ -150,7 +156,10 @@ test('weights: a saved strategy brings its workload', () => {
   const copy = JSON.parse(JSON.stringify(saved));
   const released = (options) =>
     using(dp.prefixSum({ ...target, ...options }), (sums) => [...sums.releaseMany(records)]);
-  assert.deepEqual(released({ mechanism: copy }), released({ mechanism: copy, workload: { decay: 0.9 } }));
+  assert.deepEqual(
+    released({ mechanism: copy }),
+    released({ mechanism: copy, workload: { decay: 0.9 } }),
+  );
   const other = { ...target, mechanism: copy, workload: { decay: 0.8 } };
   assert.throws(() => dp.prefixSum(other), { parameter: 'workload' });
 });
@@ -165,7 +174,11 @@ test('weights: workloads that cannot be released are refused by name', async () 
   refused({ workload: { rates: rates.subarray(1) } }, 'rates', 'wrong_length');
   const large = Float64Array.from(rates, (x, t) => (t === 4 ? 2 ** 21 : x));
   refused({ workload: { rates: large } }, 'rates[4]');
-  refused({ workload: { decay: 0.9 }, mode: 'lattice', mechanism: 'blt' }, 'workload', 'unsupported');
+  refused(
+    { workload: { decay: 0.9 }, mode: 'lattice', mechanism: 'blt' },
+    'workload',
+    'unsupported',
+  );
   refused({ workload: { decay: 0.9 }, epsilon: 200, grid: 1 }, 'grid');
   refused({ workload: { decay: 0.9 }, dimension: 2 ** 26 }, 'dimension', 'resource_exhausted');
   const pure = { numSteps, epsilon: 1, pure: true, workload: { decay: 0.9 } };
@@ -217,7 +230,10 @@ test('release --workload: every name and file gives the sums of the library', as
     return path;
   };
   const rows = Array.from(rates, (_, t) => matrix.subarray(t * numSteps, (t + 1) * numSteps));
-  const ofRates = file('rates.csv', Array.from(rates, (x) => [x]));
+  const ofRates = file(
+    'rates.csv',
+    Array.from(rates, (x) => [x]),
+  );
   const texts = [...workloads.slice(0, 3).map(([, name]) => name), ofRates];
   texts.push(`${ofRates},momentum=0.7`, file('matrix.csv', rows));
   for (const [index, text] of texts.entries()) {
@@ -225,9 +241,17 @@ test('release --workload: every name and file gives the sums of the library', as
     const args = [...seeded, '--workload', text, '--show-nonprivate'];
     const { code, stdout, stderr } = await dpFtrl(args, { input });
     assert.equal(code, 0, stderr);
-    const cells = stdout.trimEnd().split('\n').slice(1).map((row) => row.split(',').map(Number));
+    const cells = stdout
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((row) => row.split(',').map(Number));
     using(dp.prefixSum({ ...target, workload }), (sums) => {
-      assert.deepEqual(cells.map(([, x]) => x), [...sums.releaseMany(records)], text);
+      assert.deepEqual(
+        cells.map(([, x]) => x),
+        [...sums.releaseMany(records)],
+        text,
+      );
       cells.forEach(([step, , , std]) => close(std, sums.stddev(step - 1), 1e-12));
     });
     const truths = queries(workload, records);
@@ -256,7 +280,10 @@ test('release --workload: the report, the picture and compare name the weights',
   const args = [...release, '--workload', 'momentum=0,decay=0.9', '--plot', picture];
   const { code, stderr } = await dpFtrl(args, { input });
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /; workload momentum=0,decay=0.9, mechanism optimal, mode grid, zero-out neighbours/);
+  assert.match(
+    stderr,
+    /; workload momentum=0,decay=0.9, mechanism optimal, mode grid, zero-out neighbours/,
+  );
   assert.match(readFileSync(picture, 'utf8'), /Private sums with weights \(momentum=0,decay=0.9\)/);
   const compared = await dpFtrl(['compare', '--steps', '30', '--workload', 'momentum=0.5']);
   assert.match(compared.stdout, /\ndp-ftrl release --workload momentum=0.5,decay=1 releases these/);

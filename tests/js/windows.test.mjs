@@ -44,7 +44,13 @@ function withSums(options, use, make = dp.prefixSum) {
 }
 
 test('windows: releases minus their noise are the sums of the last rows, bit for bit', () => {
-  for (const mechanism of ['optimal', 'normalized-square-root', 'tree', 'banded-square-root', 'output']) {
+  for (const mechanism of [
+    'optimal',
+    'normalized-square-root',
+    'tree',
+    'banded-square-root',
+    'output',
+  ]) {
     for (const window of [1, 2, 7, 49]) {
       const options = { ...target, ...short, mechanism, workload: { window } };
       withSums(options, (sums) => {
@@ -62,7 +68,9 @@ test('windows: releases minus their noise are the sums of the last rows, bit for
         noise.dispose();
         const exact = sumsOf(records, 2, window);
         const expected = exact.map((sum, k) => sum + Number(rows[k]) * grid);
-        const clipped = records.every((_, k) => k % 2 || Math.hypot(records[k], records[k + 1]) <= 1);
+        const clipped = records.every(
+          (_, k) => k % 2 || Math.hypot(records[k], records[k + 1]) <= 1,
+        );
         assert.ok(clipped);
         assert.deepEqual(sums.releaseMany(records), expected, `${mechanism}, window ${window}`);
       });
@@ -101,7 +109,10 @@ test('windows: a user counts no more often than the participation allows', () =>
       withSums(
         options,
         (silent) => {
-          const ones = sums.releaseEach(Array(numSteps).fill('ann'), new Float64Array(numSteps).fill(1));
+          const ones = sums.releaseEach(
+            Array(numSteps).fill('ann'),
+            new Float64Array(numSteps).fill(1),
+          );
           const noise = silent.endSteps(numSteps);
           // Steps 0 and 3 count, and leave the window after seven steps.
           const counts = ones.map((x, t) => x - noise[t]);
@@ -136,7 +147,9 @@ test('windows: a window as long as the horizon takes states and strategies of ru
       released.push(...(await ledger.release(step, [records[step]])));
       ledger.dispose();
     }
-    const plain = withSums({ ...target, mechanism }, (sums) => sums.releaseMany(records.subarray(0, 4)));
+    const plain = withSums({ ...target, mechanism }, (sums) =>
+      sums.releaseMany(records.subarray(0, 4)),
+    );
     assert.deepEqual(Float64Array.from(released), plain, mechanism);
   }
   const saved = dp.optimize({ mechanism: 'optimal', numSteps });
@@ -146,7 +159,8 @@ test('windows: a window as long as the horizon takes states and strategies of ru
 });
 
 test('windows: the default mechanism is the best that is quick to find', () => {
-  const nameOf = (options) => withSums({ ...weekly, ...options }, (sums) => sums.certificate.mechanism);
+  const nameOf = (options) =>
+    withSums({ ...weekly, ...options }, (sums) => sums.certificate.mechanism);
   assert.equal(nameOf({ numSteps: 128 }), 'optimal');
   assert.equal(nameOf({ numSteps: 129 }), 'normalized-square-root');
   assert.equal(nameOf({ numSteps: sized(65536, 4096) }), 'normalized-square-root');
@@ -168,11 +182,14 @@ test('windows: a saved strategy brings its window', () => {
   const options = { ...target, mechanism: saved };
   withSums(options, (sums) => assert.equal(sums.certificate.workload, 'window=7'));
   withSums({ ...options, workload: { window: 7 } }, (sums) => assert.equal(sums.step, 0));
-  assert.throws(() => dp.prefixSum({ ...options, workload: { window: 8 } }), { parameter: 'workload' });
+  assert.throws(() => dp.prefixSum({ ...options, workload: { window: 8 } }), {
+    parameter: 'workload',
+  });
 });
 
 test('windows: unsupported calls, bad widths and bad records are refused, and errors name them', async () => {
-  const refused = (make, parameter, code = 'invalid_argument') => assert.throws(make, { parameter, code });
+  const refused = (make, parameter, code = 'invalid_argument') =>
+    assert.throws(make, { parameter, code });
   refused(() => dp.prefixSum({ ...weekly, workload: { window: 0 } }), 'window');
   refused(() => dp.prefixSum({ ...weekly, workload: { window: -3 } }), 'window');
   refused(() => dp.prefixSum({ ...weekly, workload: { window: 1.5 } }), 'window');
@@ -203,7 +220,8 @@ test('windows: unsupported calls, bad widths and bad records are refused, and er
 
 test('windows: the module of counters refuses them, and names the whole package', async () => {
   const counter = await (await importEntry('dp-ftrl/counter')).load();
-  const message = /workload must be left out: workloads other than prefix sums are in the whole package/;
+  const message =
+    /workload must be left out: workloads other than prefix sums are in the whole package/;
   for (const options of [weekly, { ...weekly, numSteps: 1000 }, { ...weekly, mechanism: 'blt' }]) {
     assert.throws(() => counter.prefixSum(options), { parameter: 'workload', message });
   }
@@ -255,10 +273,16 @@ test('release --workload: the sums of the library, with the true ones beside', a
   const cells = rows.map((row) => row.split(',').map(Number));
   const values = Float64Array.from(input.trimEnd().split('\n').slice(1), Number);
   withSums({ ...weekly, numSteps: 40 }, (sums) => {
-    assert.deepEqual(cells.map(([, x]) => x), [...sums.releaseMany(values)]);
+    assert.deepEqual(
+      cells.map(([, x]) => x),
+      [...sums.releaseMany(values)],
+    );
     cells.forEach(([step, , , std]) => close(std, sums.stddev(step - 1), 1e-12));
   });
-  assert.deepEqual(cells.map(([, , truth]) => truth), [...sumsOf(values, 1, 7)]);
+  assert.deepEqual(
+    cells.map(([, , truth]) => truth),
+    [...sumsOf(values, 1, 7)],
+  );
   // Sums of decimals that cancel exactly.
   const decimal = `x\n${'0.1\n0.7\n'.repeat(6)}${'0\n'.repeat(3)}`;
   const truths = await rowsOf([...seeded, '--workload', 'window=3', '--show-nonprivate'], decimal);
@@ -266,14 +290,22 @@ test('release --workload: the sums of the library, with the true ones beside', a
 });
 
 test('release --workload: the report names the workload, and compare points to the option', async () => {
-  const { stderr, stdout } = await dpFtrl([...release, '--workload', 'window=7', '--json'], { input });
-  assert.match(stderr, /; workload window=7, mechanism optimal, mode grid, zero-out neighbours, horizon 40 rows/);
+  const { stderr, stdout } = await dpFtrl([...release, '--workload', 'window=7', '--json'], {
+    input,
+  });
+  assert.match(
+    stderr,
+    /; workload window=7, mechanism optimal, mode grid, zero-out neighbours, horizon 40 rows/,
+  );
   const { certificate, columns } = JSON.parse(stdout);
   assert.deepEqual([certificate.workload, columns], ['window=7', ['x']]);
   const plain = await dpFtrl(release, { input });
   assert.doesNotMatch(plain.stderr, /workload/);
   const compared = await dpFtrl(['compare', '--steps', '40', '--workload', 'window=7']);
-  assert.match(compared.stdout, /\ndp-ftrl release --workload window=7 releases these sums with any of them as --mechanism/);
+  assert.match(
+    compared.stdout,
+    /\ndp-ftrl release --workload window=7 releases these sums with any of them as --mechanism/,
+  );
   const prefix = await dpFtrl(['compare', '--steps', '40']);
   assert.doesNotMatch(prefix.stdout, /dp-ftrl release/);
 });
@@ -281,23 +313,48 @@ test('release --workload: the report names the workload, and compare points to t
 test('release --workload: the mechanism follows from the horizon, or from the file of --strategy', async () => {
   const rows = `x\n${'1\n'.repeat(3)}`;
   const named = async (options) => (await dpFtrl([...release, ...options], { input: rows })).stderr;
-  assert.match(await named(['--steps', '129', '--workload', 'window=7']), /mechanism normalized-square-root,/);
+  assert.match(
+    await named(['--steps', '129', '--workload', 'window=7']),
+    /mechanism normalized-square-root,/,
+  );
   assert.match(await named(['--steps', '129', '--workload', 'window=129']), /; mechanism optimal,/);
   const path = join(scratch, 'window.json');
-  const optimize = ['optimize', '--mechanism', 'optimal', '--steps', '40', '--workload', 'window=7'];
+  const optimize = [
+    'optimize',
+    '--mechanism',
+    'optimal',
+    '--steps',
+    '40',
+    '--workload',
+    'window=7',
+  ];
   assert.equal((await dpFtrl([...optimize, '--output', path])).code, 0);
   const strategy = ['--strategy', path];
   assert.deepEqual(
     await rowsOf([...seeded, ...strategy, '--show-nonprivate']),
     await rowsOf([...seeded, '--workload', 'window=7', '--show-nonprivate']),
   );
-  await fails([...seeded, ...strategy, '--workload', 'window=8'], 2, /--workload must be that of the saved/, { input });
+  await fails(
+    [...seeded, ...strategy, '--workload', 'window=8'],
+    2,
+    /--workload must be that of the saved/,
+    { input },
+  );
 });
 
 test('release --workload: several runs give the same as one, by days and with users', async () => {
   const days = ['a,2026-03-01,1\nb,2026-03-01,0.5\n', 'a,2026-03-02,1\n', 'b,2026-03-05,0.25\n'];
   const header = 'who,when,x\n';
-  const daily = ['--time-column', 'when', '--bucket', 'day', '--steps', '10', '--workload', 'window=2'];
+  const daily = [
+    '--time-column',
+    'when',
+    '--bucket',
+    'day',
+    '--steps',
+    '10',
+    '--workload',
+    'window=2',
+  ];
   for (const people of [[], ['--user-column', 'who', '--max-contributions', '2']]) {
     const args = [...seeded, ...daily, ...people];
     const whole = await rowsOf(args, header + days.join(''));
@@ -311,7 +368,10 @@ test('release --workload: several runs give the same as one, by days and with us
       await fails(wrong, 2, /--workload/, { input: header + days[2] });
     }
     const truths = await rowsOf([...args, '--show-nonprivate'], header + days.join(''));
-    assert.deepEqual(truths.map((row) => row.split(',')[3]), ['1.5', '2.5', '1', '0', '0.25']);
+    assert.deepEqual(
+      truths.map((row) => row.split(',')[3]),
+      ['1.5', '2.5', '1', '0', '0.25'],
+    );
   }
 });
 
@@ -336,7 +396,14 @@ test('release --workload: invalid and unsupported workloads are refused', async 
 });
 
 test('release --workload: it works with a budget and a picture', async () => {
-  const budget = ['--budget', join(scratch, 'b.json'), '--budget-epsilon', '2', '--budget-delta', '1e-5'];
+  const budget = [
+    '--budget',
+    join(scratch, 'b.json'),
+    '--budget-epsilon',
+    '2',
+    '--budget-delta',
+    '1e-5',
+  ];
   const picture = join(scratch, 'window.svg');
   const { code, stderr } = await dpFtrl(
     [...release, '--workload', 'window=7', ...budget, '--plot', picture],

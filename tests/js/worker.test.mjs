@@ -75,45 +75,55 @@ test('worker: error() gives the results and refusals of the library, pure and fo
   }
 });
 
-test('worker: a long search by name runs in pieces, before the call that needs it', onlyInAll, async () => {
-  const options = { mechanism: 'banded', numSteps: 160, bands: 4 };
-  const seen = [];
-  const onProgress = ({ fraction }) => seen.push(fraction);
-  const { effectiveParameters, ...error } = await client.error(options, { onProgress });
-  assert.ok(seen.length >= 1 && seen.at(-1) === 1, `${seen}`);
-  assert.deepEqual(seen, [...seen].sort((a, b) => a - b));
-  const expected = dp.error(options);
-  assert.deepEqual(effectiveParameters, expected.effectiveParameters);
-  assert.equal(error.maxError, expected.maxError);
-  const mechanism = { ...options, ...target };
-  const { maxError } = await client.certificate(mechanism, { onProgress });
-  assert.equal(maxError, expected.maxError);
-  assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
-  const told = [];
-  const sums = await client.prefixSum(
-    { ...mechanism, insecureSeed: 3 },
-    { onProgress: ({ fraction }) => told.push(fraction) },
-  );
-  assert.equal(told.at(-1), 1);
-  const own = dp.prefixSum({ ...mechanism, insecureSeed: 3 });
-  assert.deepEqual(await sums.releaseMany([1, 2]), own.releaseMany([1, 2]));
-  sums.dispose();
-  own.dispose();
+test(
+  'worker: a long search by name runs in pieces, before the call that needs it',
+  onlyInAll,
+  async () => {
+    const options = { mechanism: 'banded', numSteps: 160, bands: 4 };
+    const seen = [];
+    const onProgress = ({ fraction }) => seen.push(fraction);
+    const { effectiveParameters, ...error } = await client.error(options, { onProgress });
+    assert.ok(seen.length >= 1 && seen.at(-1) === 1, `${seen}`);
+    assert.deepEqual(
+      seen,
+      [...seen].sort((a, b) => a - b),
+    );
+    const expected = dp.error(options);
+    assert.deepEqual(effectiveParameters, expected.effectiveParameters);
+    assert.equal(error.maxError, expected.maxError);
+    const mechanism = { ...options, ...target };
+    const { maxError } = await client.certificate(mechanism, { onProgress });
+    assert.equal(maxError, expected.maxError);
+    assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
+    const told = [];
+    const sums = await client.prefixSum(
+      { ...mechanism, insecureSeed: 3 },
+      { onProgress: ({ fraction }) => told.push(fraction) },
+    );
+    assert.equal(told.at(-1), 1);
+    const own = dp.prefixSum({ ...mechanism, insecureSeed: 3 });
+    assert.deepEqual(await sums.releaseMany([1, 2]), own.releaseMany([1, 2]));
+    sums.dispose();
+    own.dispose();
 
-  const rows = [];
-  const compared = await client.compare(
-    { numSteps: 64 },
-    { onProgress: ({ fraction }) => rows.push(fraction) },
-  );
-  assert.deepEqual(compared, dp.compare({ numSteps: 64 }));
-  assert.ok(rows.length >= 1);
+    const rows = [];
+    const compared = await client.compare(
+      { numSteps: 64 },
+      { onProgress: ({ fraction }) => rows.push(fraction) },
+    );
+    assert.deepEqual(compared, dp.compare({ numSteps: 64 }));
+    assert.ok(rows.length >= 1);
 
-  const long = { mechanism: 'optimal', numSteps: 1000, workload: { window: 9 } };
-  const controller = new AbortController();
-  const given = client.error(long, { signal: controller.signal, onProgress: () => controller.abort() });
-  await assert.rejects(given, { name: 'AbortError' });
-  assert.equal(await client.liveHandles(), 0, 'and the search is disposed of');
-});
+    const long = { mechanism: 'optimal', numSteps: 1000, workload: { window: 9 } };
+    const controller = new AbortController();
+    const given = client.error(long, {
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+    });
+    await assert.rejects(given, { name: 'AbortError' });
+    assert.equal(await client.liveHandles(), 0, 'and the search is disposed of');
+  },
+);
 
 test('worker: a simulation gives the same numbers, however it is cut', async () => {
   const options = { numSteps: 3000, ...target, numRegretPrefixes: 20 };
@@ -575,13 +585,37 @@ test('worker: statistics, also of people and of several workloads, equal those o
   const names = Array.from({ length: 200 }, (_, i) => `p${i % 90}`);
   const categories = ['tea', 'coffee', 'other'];
   for (const [what, records, one] of [
-    [{ statistic: 'moments', ranges: [[0, 1], [0, 9]], covariance: true }, Float64Array.from({ length: 400 }, (_, i) => i % 7), [1, 2]],
-    [{ statistic: 'histogram', categories, other: 'other' }, names.map((_, i) => ['tea', 'milk'][i % 2]), 'coffee'],
-    [{ statistic: 'sums', workloads: ['prefix', { window: 7 }], dimension: 2 }, Float64Array.from({ length: 400 }, (_, i) => i % 3), [1, 2]],
+    [
+      {
+        statistic: 'moments',
+        ranges: [
+          [0, 1],
+          [0, 9],
+        ],
+        covariance: true,
+      },
+      Float64Array.from({ length: 400 }, (_, i) => i % 7),
+      [1, 2],
+    ],
+    [
+      { statistic: 'histogram', categories, other: 'other' },
+      names.map((_, i) => ['tea', 'milk'][i % 2]),
+      'coffee',
+    ],
+    [
+      { statistic: 'sums', workloads: ['prefix', { window: 7 }], dimension: 2 },
+      Float64Array.from({ length: 400 }, (_, i) => i % 3),
+      [1, 2],
+    ],
   ]) {
     const own = dp.statistic({ ...what, ...target });
     const remote = await client.statistic({ ...what, ...target });
-    const facts = ({ certificate, dimension, numSteps, insecure }) => ({ certificate, dimension, numSteps, insecure });
+    const facts = ({ certificate, dimension, numSteps, insecure }) => ({
+      certificate,
+      dimension,
+      numSteps,
+      insecure,
+    });
     assert.deepEqual(facts(remote), facts(own));
     assert.deepEqual(remote.categories, own.categories);
     assert.deepEqual(remote.workloads, own.workloads);
@@ -598,13 +632,19 @@ test('worker: statistics, also of people and of several workloads, equal those o
     assert.deepEqual(await remote.endSteps(2), own.endSteps(2));
     assert.equal(await remote.step(), 203);
     if (own.consistentCounts) {
-      assert.deepEqual(await remote.consistentCounts(days, 'monotone'), own.consistentCounts(days, 'monotone'));
+      assert.deepEqual(
+        await remote.consistentCounts(days, 'monotone'),
+        own.consistentCounts(days, 'monotone'),
+      );
     }
     await assert.rejects(remote.releaseMany(7), { code: 'wrong_type', call: 'releaseMany' });
     const people = dp.peopleStatistic({ ...what, ...target });
     const remotePeople = await client.peopleStatistic({ ...what, ...target });
     assert.deepEqual(remotePeople.workloads, people.workloads);
-    assert.deepEqual(await remotePeople.releaseEach(names, records), people.releaseEach(names, records));
+    assert.deepEqual(
+      await remotePeople.releaseEach(names, records),
+      people.releaseEach(names, records),
+    );
     assert.equal(await remotePeople.numDropped(), 110);
     for (const it of [people, remotePeople]) await it.contribute(names, records);
     assert.deepEqual(await remotePeople.endSteps(), people.endSteps());
@@ -769,7 +809,10 @@ test('worker: a comparison reports its progress, and is given up between mechani
   assert.equal(seen.at(-1), 1);
   const controller = new AbortController();
   const { signal } = controller;
-  const given = client.compare({ numSteps: 3000 }, { signal, onProgress: () => controller.abort() });
+  const given = client.compare(
+    { numSteps: 3000 },
+    { signal, onProgress: () => controller.abort() },
+  );
   await assert.rejects(given, { name: 'AbortError' });
   assert.equal(await client.liveHandles(), 0);
 });
@@ -780,7 +823,10 @@ test('worker: queries give what the library gives, with progress, and are dispos
   const seen = [];
   const remote = await client.queries(options, { onProgress: (told) => seen.push(told.fraction) });
   assert.equal(seen.at(-1), 1);
-  assert.ok(seen.every((fraction, i) => fraction >= (seen[i - 1] ?? 0)), `${seen}`);
+  assert.ok(
+    seen.every((fraction, i) => fraction >= (seen[i - 1] ?? 0)),
+    `${seen}`,
+  );
   const facts = ['numQueries', 'numMeasurements', 'neighbours', 'noise', 'mu', 'ratio'];
   for (const name of [...facts, 'standardErrors']) assert.deepEqual(remote[name], own[name], name);
   assert.deepEqual(await remote.labels(), own.labels());

@@ -285,7 +285,8 @@ async function tryFault(tree, area, fault, tests, limit) {
   const inProject = (text) => text?.replaceAll(`${tree.folder}/`, '');
   try {
     const refused = await tree.build(area);
-    if (refused !== undefined) return { outcome: 'does not compile', by: inProject(refused).slice(-400) };
+    if (refused !== undefined)
+      return { outcome: 'does not compile', by: inProject(refused).slice(-400) };
     const { outcome, by, seconds } = await tree.test(area, tests, limit);
     return { outcome, by: inProject(by), seconds };
   } finally {

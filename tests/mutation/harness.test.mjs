@@ -164,7 +164,9 @@ test('types and comments of TypeScript change no result', async () => {
   const inTypes = { ...wrongSum, file: 'sum.ts' };
   const change = (text) => writeFileSync(join(toy.source, 'sum.ts'), text);
   assert.equal(await numTried(toy, [inTypes]), 1);
-  change(`// Adds.\nimport type { Sum } from './types.js';\n${typed.replace('=> a', ': number => a')}`);
+  change(
+    `// Adds.\nimport type { Sum } from './types.js';\n${typed.replace('=> a', ': number => a')}`,
+  );
   assert.equal(await numTried(toy, [inTypes]), 0);
   change(typed.replace('sum', 'total'));
   assert.equal(await numTried(toy, [inTypes]), 1);
@@ -174,13 +176,20 @@ test('what changes while faults are tried is tried again', async () => {
   const toy = project();
   const build = [process.execPath, '-e', ''];
   const test = () => [
-    [process.execPath, '-e', `require('fs').appendFileSync('${join(toy.source, 'sum.mjs')}', '//')`],
+    [
+      process.execPath,
+      '-e',
+      `require('fs').appendFileSync('${join(toy.source, 'sum.mjs')}', '//')`,
+    ],
     [process.execPath, 'right.mjs'],
   ];
   const changing = { toy: { ...areas.toy, build, test } };
   const { results, outcomes } = await toy.tries([wrongSum], { areas: changing });
   assert.deepEqual(outcomes, ['changed meanwhile']);
-  assert.match(judge(results, { share: 0, least: 0 }).text, /changed while it was tried: subtracts/);
+  assert.match(
+    judge(results, { share: 0, least: 0 }).text,
+    /changed while it was tried: subtracts/,
+  );
 });
 
 test('the verdict: the share of faults killed, their number, no equivalent one killed', async () => {

@@ -33,11 +33,13 @@ const first = (output, pattern) => pattern.exec(output)?.[1] ?? output.slice(-40
 const cpp = {
   build: ['scripts/build', 'mutation:dpftrl_tests'],
   test: (tests = '*') =>
-    [tests].flat().map((filter) => [
-      'build/mutation/tests/cpp/dpftrl_tests',
-      `--gtest_filter=${filter}`,
-      '--gtest_fail_fast',
-    ]),
+    [tests]
+      .flat()
+      .map((filter) => [
+        'build/mutation/tests/cpp/dpftrl_tests',
+        `--gtest_filter=${filter}`,
+        '--gtest_fail_fast',
+      ]),
   passed: (output) => Number(/\[ {2}PASSED {2}\] (\d+)/.exec(output)?.[1]),
   failed: (output) => first(output, /\[ {2}FAILED {2}\] (\S+)/),
 };
@@ -53,8 +55,7 @@ function nodeTest(text) {
 
 const ofNode = (build, script) => ({
   build: ['scripts/build', build],
-  test: (tests) =>
-    tests ? [tests].flat().map(nodeTest) : [['npm', 'run', '--silent', script]],
+  test: (tests) => (tests ? [tests].flat().map(nodeTest) : [['npm', 'run', '--silent', script]]),
   // Node writes TAP or, from version 23 on, a list.
   passed: (output) => Number(/^[#ℹ] pass (\d+)/m.exec(output)?.[1]),
   failed: (output) => first(output, /^\s*(?:not ok \d+ -|✖) (.*)/m),

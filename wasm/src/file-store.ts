@@ -10,7 +10,13 @@ import { readFile } from 'node:fs/promises';
 import { wrongType } from './core/check.js';
 import { makeError } from './core/errors.js';
 import {
-  FileLock, hasCode, IN_A_FOLDER, isFull, placeOf, reasonOf, replaceFile,
+  FileLock,
+  hasCode,
+  IN_A_FOLDER,
+  isFull,
+  placeOf,
+  reasonOf,
+  replaceFile,
 } from './stores/files.js';
 import { GrowingFile } from './stores/growing-file.js';
 import { StoreQueue } from './stores/store-queue.js';
@@ -72,14 +78,23 @@ export class FileStore implements ReleaseStore {
     if (typeof path !== 'string') throw wrongType('FileStore', 'path', 'a string', path);
     if (path === '') {
       const constraint = 'must be the name of a file';
-      throw makeError('invalid_argument', 'FileStore', { parameter: 'path', constraint, value: '""' });
+      throw makeError('invalid_argument', 'FileStore', {
+        parameter: 'path',
+        constraint,
+        value: '""',
+      });
     }
     try {
       return await FileStore.lock(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
-        throw ofFile('invalid_argument', path, { constraint: IN_A_FOLDER, value: 'another' }, error);
+        throw ofFile(
+          'invalid_argument',
+          path,
+          { constraint: IN_A_FOLDER, value: 'another' },
+          error,
+        );
       }
       const constraint = `could not be opened (${reasonOf(error)})`;
       throw ofFile('store_failed', path, { constraint }, error);
@@ -92,7 +107,10 @@ export class FileStore implements ReleaseStore {
       return ofFile('invalid_argument', path, { constraint, value });
     });
     const refuse = (who: string, lock: string) =>
-      ofFile('store_in_use', path, { constraint: NOT_IN_USE, value: `one that ${who} has (${lock})` });
+      ofFile('store_in_use', path, {
+        constraint: NOT_IN_USE,
+        value: `one that ${who} has (${lock})`,
+      });
     const lock = await FileLock.take(place, { patience: 0, refuse });
     return new FileStore(place, () => lock.release());
   }
@@ -210,7 +228,9 @@ export class FileStore implements ReleaseStore {
   }
 
   private changed(): Error {
-    return this.inUse('one that others saved or removed since it was read; close it and open it again');
+    return this.inUse(
+      'one that others saved or removed since it was read; close it and open it again',
+    );
   }
 
   private inUse(value: string): Error {

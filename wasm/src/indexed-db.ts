@@ -176,7 +176,12 @@ export class IndexedDbStore implements ReleaseStore {
     } catch (cause) {
       lock?.end();
       if ((cause as { code?: unknown }).code === 'store_in_use') throw cause;
-      throw makeError('store_failed', STORE, { constraint: 'the database could not be opened' }, cause);
+      throw makeError(
+        'store_failed',
+        STORE,
+        { constraint: 'the database could not be opened' },
+        cause,
+      );
     }
   }
 

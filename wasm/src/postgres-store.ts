@@ -73,7 +73,8 @@ const CLAIM = `
   INSERT INTO dp_ftrl_ledgers AS mine SELECT $1::text, 1, 0 WHERE ${DURABLY}
   ON CONFLICT (name) DO UPDATE SET generation = mine.generation + 1
   RETURNING generation::text, last_part::text AS part`;
-const LOAD = 'SELECT part::text, bytes FROM dp_ftrl_parts WHERE name = $1 ORDER BY dp_ftrl_parts.part';
+const LOAD =
+  'SELECT part::text, bytes FROM dp_ftrl_parts WHERE name = $1 ORDER BY dp_ftrl_parts.part';
 /**
  * Parameters: name, generation, last part, bytes. Changes nothing unless the row has these values.
  */
@@ -152,7 +153,9 @@ function joined(parts: readonly { bytes: Uint8Array }[]): Uint8Array {
  * synchronous one (`synchronous_standby_names`).
  */
 export class PostgresStore implements ReleaseStore {
-  private readonly queue = new StoreQueue(STORE, (value) => this.refusal('store_in_use', inUse(value)));
+  private readonly queue = new StoreQueue(STORE, (value) =>
+    this.refusal('store_in_use', inUse(value)),
+  );
   /** The row after the last statement of this store; undefined until it is loaded. */
   private row: LedgerRow | undefined;
   private failed: unknown;
@@ -191,7 +194,8 @@ export class PostgresStore implements ReleaseStore {
   async load(lease?: StoreLease): Promise<Uint8Array | undefined> {
     return this.queue.load(lease, async () => {
       this.requireUsable();
-      if (this.row) throw this.refusal('store_in_use', inUse(`one that was loaded before; ${AGAIN}`));
+      if (this.row)
+        throw this.refusal('store_in_use', inUse(`one that was loaded before; ${AGAIN}`));
       let claim: LedgerRow | undefined;
       let parts: { part: string; bytes: Uint8Array }[];
       try {
@@ -236,7 +240,8 @@ export class PostgresStore implements ReleaseStore {
         await this.run(UNLOCK);
       } catch (error) {
         // A lost connection holds no lock.
-        if (isAnswer(error)) throw this.refusal('store_failed', because('could not be closed', error), error);
+        if (isAnswer(error))
+          throw this.refusal('store_failed', because('could not be closed', error), error);
       }
     });
   }
@@ -248,7 +253,8 @@ export class PostgresStore implements ReleaseStore {
       throw this.refusal('store_failed', refusal);
     }
     const [lock] = await this.ask<{ isMine: boolean; began: string }>(LOCK);
-    if (!lock!.isMine) throw this.refusal('store_in_use', inUse('one that another connection has open'));
+    if (!lock!.isMine)
+      throw this.refusal('store_in_use', inUse('one that another connection has open'));
     try {
       if (lock!.began === server.began) {
         const constraint = 'must be in no transaction';
@@ -278,16 +284,26 @@ export class PostgresStore implements ReleaseStore {
   }
 
   /** Writes the next part after all earlier operations. */
-  private async write(statement: string, bytes: Uint8Array, lease: StoreLease | undefined): Promise<void> {
+  private async write(
+    statement: string,
+    bytes: Uint8Array,
+    lease: StoreLease | undefined,
+  ): Promise<void> {
     return this.queue.write(lease, async () => {
       this.requireUsable();
       const before = this.row;
-      if (!before) throw this.refusal('store_failed', { constraint: 'must be loaded before it is saved' });
+      if (!before)
+        throw this.refusal('store_failed', { constraint: 'must be loaded before it is saved' });
       const { generation, part } = before;
       let answer: { part: string } | undefined;
       let cause: unknown;
       try {
-        [answer] = await this.run<{ part: string }>(statement, [this.name, generation, part, bytes]);
+        [answer] = await this.run<{ part: string }>(statement, [
+          this.name,
+          generation,
+          part,
+          bytes,
+        ]);
       } catch (error) {
         if (!isAnswer(error)) throw this.fail('store_failed', because(UNSAVED, error), error);
         cause = error;
@@ -303,7 +319,11 @@ export class PostgresStore implements ReleaseStore {
    * Throws unless the row has the wanted values for good. It is read in a separate statement: no
    * transaction can still undo them, and none has.
    */
-  private async requireFound(wanted: LedgerRow, constraint: string, cause?: unknown): Promise<void> {
+  private async requireFound(
+    wanted: LedgerRow,
+    constraint: string,
+    cause?: unknown,
+  ): Promise<void> {
     let found: (LedgerRow & { isSettled: boolean }) | undefined;
     try {
       [found] = await this.run<LedgerRow & { isSettled: boolean }>(FIND_ROW);
@@ -348,7 +368,9 @@ export class PostgresStore implements ReleaseStore {
     this.client.on?.('notice', listen);
     try {
       // Only a text without parameters may have several statements.
-      const { rows } = await (values.length === 0 ? this.client.query(text) : this.client.query(text, values));
+      const { rows } = await (values.length === 0
+        ? this.client.query(text)
+        : this.client.query(text, values));
       if (warning) throw new Error(`warning: ${warning.message}`, { cause: warning });
       return (rows ?? []) as Row[]; // Several statements have their rows elsewhere.
     } finally {

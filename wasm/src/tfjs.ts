@@ -315,7 +315,10 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     if (!this.isBatchIn) this.add(where, lossOf, batch);
     const { step } = this;
     try {
-      this.weights.assign(where, asErrorsOf(where, () => this.learner.update()));
+      this.weights.assign(
+        where,
+        asErrorsOf(where, () => this.learner.update()),
+      );
     } finally {
       this.isBatchIn = this.step === step;
     }
@@ -338,7 +341,11 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     const { step, numSteps } = this;
     if (step >= numSteps) {
       const constraint = `must be below the horizon ${numSteps}`;
-      throw makeError('past_horizon', where, { parameter: 'step', constraint, value: String(step) });
+      throw makeError('past_horizon', where, {
+        parameter: 'step',
+        constraint,
+        value: String(step),
+      });
     }
     this.weights.requireUnchanged(where);
   }
@@ -425,7 +432,8 @@ function readOptions(options: unknown): Given {
   const { model, variables, ...others } = optionsObject(WHERE, options, known);
   const own = OWN.find((name) => name in others);
   if (own !== undefined) {
-    const constraint = 'must be left out: it follows from what learns, and gradients are clipped here';
+    const constraint =
+      'must be left out: it follows from what learns, and gradients are clipped here';
     throw makeError('wrong_type', WHERE, { parameter: own, constraint });
   }
   if (model === undefined) return { variables: checkedVariables(variables), fixed: [], others };

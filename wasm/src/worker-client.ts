@@ -14,7 +14,12 @@ import { FUNCTIONS, type FunctionName, type Takes } from './worker/methods.js';
 import type { MessageTarget, Port } from './worker/protocol.js';
 import { make, type Remotes } from './worker/remotes.js';
 import type { RemoteComparator, RemoteLearner, RemoteNoise } from './worker/remotes.js';
-import type { RemoteHistogram, RemotePeopleHistogram, RemotePeopleSums, RemoteSums } from './worker/remotes.js';
+import type {
+  RemoteHistogram,
+  RemotePeopleHistogram,
+  RemotePeopleSums,
+  RemoteSums,
+} from './worker/remotes.js';
 import type { RemotePeopleStatistic, RemotePeopleSum } from './worker/remotes.js';
 import type { RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
 import type { RemoteSimulation, RemoteStatistic, RemoteTwin } from './worker/remotes.js';
@@ -116,10 +121,7 @@ export interface Client extends PlainFunctions, AbortableFunctions, SearchingFun
   twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
   comparator(options: api.ComparatorOptions, call?: CallOptions): Promise<RemoteComparator>;
   /** As in the library, but the object lives in the worker: {@link api.DpFtrl.simulation}. */
-  simulation(
-    options: api.SimulationOptions,
-    call?: OptimizeCallOptions,
-  ): Promise<RemoteSimulation>;
+  simulation(options: api.SimulationOptions, call?: OptimizeCallOptions): Promise<RemoteSimulation>;
   /** As in the library. Each piece of the search takes one eigendecomposition or a few. */
   queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
   /** As in the library, but the worker draws the key. */
@@ -266,9 +268,24 @@ export type { AdvanceOptions, BatchCallOptions, CallOptions } from './worker/con
 export type { OptimizeCallOptions } from './worker/connection.js';
 export type { HindsightInfo, MessageTarget, NoiseInfo, QueriesInfo } from './worker/protocol.js';
 export type { SimulationInfo, StatisticInfo, StreamInfo } from './worker/protocol.js';
-export type { RemoteComparator, RemoteHandle, RemoteLearner, RemoteNoise } from './worker/remotes.js';
-export type { RemoteHistogram, RemotePeopleHistogram, RemotePeopleSums, RemoteSums } from './worker/remotes.js';
+export type {
+  RemoteComparator,
+  RemoteHandle,
+  RemoteLearner,
+  RemoteNoise,
+} from './worker/remotes.js';
+export type {
+  RemoteHistogram,
+  RemotePeopleHistogram,
+  RemotePeopleSums,
+  RemoteSums,
+} from './worker/remotes.js';
 export type { RemotePeopleStatistic, RemotePeopleSum } from './worker/remotes.js';
 export type { RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
-export type { RemoteSimulation, RemoteStatistic, RemoteTotals, RemoteTwin } from './worker/remotes.js';
+export type {
+  RemoteSimulation,
+  RemoteStatistic,
+  RemoteTotals,
+  RemoteTwin,
+} from './worker/remotes.js';
 export type * from './types/all.js';

@@ -240,7 +240,11 @@ class Server {
         const start = performance.now();
         let progress: OptimizeProgress | undefined;
         let piece = pieces.next();
-        for (; !piece.done && performance.now() - start < SLICE_MILLISECONDS; piece = pieces.next()) {
+        for (
+          ;
+          !piece.done && performance.now() - start < SLICE_MILLISECONDS;
+          piece = pieces.next()
+        ) {
           progress = piece.value;
         }
         if (!piece.done) progress = piece.value;
@@ -265,7 +269,7 @@ class Server {
     let left = maxSteps;
     do {
       const sliceStart = performance.now();
-      const steps = left > held.sliceSteps ? held.sliceSteps : left;
+      const steps = Math.min(left, held.sliceSteps);
       chunks.push(simulation.advance(steps));
       left -= steps;
       const spent = performance.now() - sliceStart;
@@ -311,7 +315,8 @@ function ownScope(): Port | undefined {
   const scope = globalThis as unknown as Scope;
   if (typeof scope.WorkerGlobalScope === 'function' && scope.document === undefined) return scope;
   const threads = scope.process?.getBuiltinModule?.('node:worker_threads') as
-    { isMainThread: boolean; parentPort: Port | null } | undefined;
+    | { isMainThread: boolean; parentPort: Port | null }
+    | undefined;
   return threads && !threads.isMainThread ? (threads.parentPort ?? undefined) : undefined;
 }
 

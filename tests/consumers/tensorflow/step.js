@@ -14,7 +14,14 @@ export async function weightsAfterStep({ tf, layers, sequential, load, privateOp
   const target = { numSteps: 8, epsilon: 1, delta: 1e-6, mechanism: 'honaker', insecureSeed: 7 };
   const optimizer = privateOptimizer(tf, dp, { ...target, model, rate: 0.1 });
   const lossOf = (x, y) => tf.losses.meanSquaredError(y, model.apply(x));
-  optimizer.minimize(lossOf, tf.tensor2d([[1, 2], [-1, 0.5]]), tf.tensor2d([[1], [0]]));
+  optimizer.minimize(
+    lossOf,
+    tf.tensor2d([
+      [1, 2],
+      [-1, 0.5],
+    ]),
+    tf.tensor2d([[1], [0]]),
+  );
   optimizer.dispose();
   return model.getWeights().flatMap((weight) => [...weight.dataSync()]);
 }

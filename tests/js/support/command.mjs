@@ -28,7 +28,12 @@ export async function fails(args, code, message, options) {
   const lines = result.stderr
     .trimEnd()
     .split('\n')
-    .filter((line) => !/differentially private|NOT private|a new budget|do not read a trend|is enough|share --clip|depends? on the data \(give|without --range, numbers beyond/.test(line));
+    .filter(
+      (line) =>
+        !/differentially private|NOT private|a new budget|do not read a trend|is enough|share --clip|depends? on the data \(give|without --range, numbers beyond/.test(
+          line,
+        ),
+    );
   assert.equal(lines.length, 1, result.stderr);
   assert.match(lines[0], message);
   assert.match(lines[0], /^dp-ftrl( [a-z]+)?: /);

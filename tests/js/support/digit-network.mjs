@@ -8,7 +8,10 @@
  * @param libraries `tf`, `layers` of TensorFlow.js, and of this package `dp` and `privateOptimizer`
  * @param noise 'none' for TensorFlow.js's own SGD; else a mechanism, with a privacy target
  */
-export function train({ tf, layers, dp, privateOptimizer }, { data, settings, noise, seed, ...more }) {
+export function train(
+  { tf, layers, dp, privateOptimizer },
+  { data, settings, noise, seed, ...more },
+) {
   const { batchSize, epochs, hidden, rate, training, test, ...target } = settings;
   const numPixels = data.training.images[0].length;
   let state = seed;

@@ -35,7 +35,10 @@ export function digits() {
   const { training, test } = golden.settings;
   const byDigit = Array.from({ length: 10 }, (_, digit) => imagesOf(digit));
   const part = (start, count) => ({
-    images: Array.from({ length: 10 * count }, (_, i) => byDigit[i % 10][start + Math.floor(i / 10)]),
+    images: Array.from(
+      { length: 10 * count },
+      (_, i) => byDigit[i % 10][start + Math.floor(i / 10)],
+    ),
     labels: Array.from({ length: 10 * count }, (_, i) => i % 10),
   });
   return { training: part(0, training), test: part(training, test) };

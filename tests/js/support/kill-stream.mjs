@@ -34,12 +34,27 @@ const statistics = {
     estimates: ({ total, count, share }) => [total, ...count, ...share],
   },
   moments: {
-    what: { ranges: [[-0.5, 0.5], [0, 0.5]], covariance: true },
+    what: {
+      ranges: [
+        [-0.5, 0.5],
+        [0, 0.5],
+      ],
+      covariance: true,
+    },
     draw: () => some(pair).flat(),
-    estimates: ({ count, mean, variance, covariance }) => [count, ...mean, ...variance, covariance[0][1]],
+    estimates: ({ count, mean, variance, covariance }) => [
+      count,
+      ...mean,
+      ...variance,
+      covariance[0][1],
+    ],
   },
   sums: {
-    what: { workloads: ['prefix', { window: 3 }, { decay: 0.5 }], dimension: 2, importance: [1, 2, 1] },
+    what: {
+      workloads: ['prefix', { window: 3 }, { decay: 0.5 }],
+      dimension: 2,
+      importance: [1, 2, 1],
+    },
     draw: () => some(pair).flat(),
     estimates: ({ sum }) => sum.flat(),
   },
@@ -56,7 +71,8 @@ export function statisticOf(statistic, seed) {
   return {
     options: { statistic, ...what, mechanism, epsilon, delta, insecureSeed },
     draw,
-    numbersOf: (reading) => estimates(reading).flatMap(({ value, low, high }) => [value, low, high]),
+    numbersOf: (reading) =>
+      estimates(reading).flatMap(({ value, low, high }) => [value, low, high]),
   };
 }
 

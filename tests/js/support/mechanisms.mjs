@@ -38,7 +38,7 @@ export const WORKLOADS = [
     (t, s) => sum(t - s, (i) => 0.5 ** i * 0.75 ** (t - s - i)),
   ],
   [{ window: 3 }, 'window=3', (t, s) => Number(t - s < 3)],
-  [{ rates: RATES }, 'rates', (t, s) => RATES[s]],
+  [{ rates: RATES }, 'rates', (_t, s) => RATES[s]],
   [
     { rates: RATES, momentum: 0.5 },
     'rates,momentum=0.5',

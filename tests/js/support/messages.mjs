@@ -33,6 +33,11 @@ export async function runRow({ run: line, input = '', after, shell }, { words, c
     if (before.code !== 0) throw new Error(`${after}: ${before.stderr}`);
   }
   if (shell === undefined) return saidBy(await dpFtrl(args(line), { cwd, input }), cwd);
-  const script = shell.replace('dp-ftrl', `'${cli}' ${args(line).map((word) => `'${word}'`).join(' ')}`);
+  const script = shell.replace(
+    'dp-ftrl',
+    `'${cli}' ${args(line)
+      .map((word) => `'${word}'`)
+      .join(' ')}`,
+  );
   return saidBy(await run('bash', ['-c', script], { cwd, input }), cwd);
 }

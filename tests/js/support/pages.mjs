@@ -2,7 +2,14 @@
 
 // Pages of the documentation with runnable programs, the programs, and their expected output.
 
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { cli, consumerWith, installed, root } from './consumer.mjs';
 

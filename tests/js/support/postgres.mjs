@@ -6,7 +6,15 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  chmodSync, chownSync, closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync,
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -30,7 +38,9 @@ export async function until(what, isTrue, reason = () => undefined) {
 function programs() {
   const all = '/usr/lib/postgresql';
   const versions = existsSync(all) ? readdirSync(all).sort((a, b) => b - a) : [];
-  return versions.map((version) => join(all, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb')));
+  return versions
+    .map((version) => join(all, version, 'bin'))
+    .find((bin) => existsSync(join(bin, 'initdb')));
 }
 
 /** Root must not run the server, so the user of Debian's package does, if it exists. */
@@ -74,9 +84,17 @@ export async function startPostgres(primary) {
   const options = { cwd: folder, ...user, stdio: 'ignore' };
   const made = { ...options, timeout: PATIENCE };
   if (primary === undefined)
-    execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8'], made);
+    execFileSync(
+      join(bin, 'initdb'),
+      ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8'],
+      made,
+    );
   else
-    execFileSync(join(bin, 'pg_basebackup'), ['-D', data, '-R', '-c', 'fast', '-h', primary, '-U', 'test'], made);
+    execFileSync(
+      join(bin, 'pg_basebackup'),
+      ['-D', data, '-R', '-c', 'fast', '-h', primary, '-U', 'test'],
+      made,
+    );
   let server;
 
   const environment = { PGHOST: folder, PGUSER: 'test', PGDATABASE: 'postgres' };
@@ -84,16 +102,29 @@ export async function startPostgres(primary) {
   const start = async () => {
     const settings = ['-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`];
     const output = openSync(log, 'w');
-    server = spawn(join(bin, 'postgres'), ['-D', data, ...settings], { ...options, stdio: ['ignore', output, output] });
+    server = spawn(join(bin, 'postgres'), ['-D', data, ...settings], {
+      ...options,
+      stdio: ['ignore', output, output],
+    });
     closeSync(output);
     let failure;
     server.once('error', (error) => (failure = error.message));
-    server.once('exit', (status) => (failure = `it exits with ${status}: ${readFileSync(log, 'utf8')}`));
-    await until('the server starts', () => isReady(folder), () => failure);
+    server.once(
+      'exit',
+      (status) => (failure = `it exits with ${status}: ${readFileSync(log, 'utf8')}`),
+    );
+    await until(
+      'the server starts',
+      () => isReady(folder),
+      () => failure,
+    );
   };
   const end = async (signal) => {
     const { exitCode, signalCode } = server;
-    assert.ok(exitCode === null && signalCode === null, `the server has exited: ${readFileSync(log, 'utf8')}`);
+    assert.ok(
+      exitCode === null && signalCode === null,
+      `the server has exited: ${readFileSync(log, 'utf8')}`,
+    );
     const late = setTimeout(() => server.kill('SIGKILL'), PATIENCE);
     const ended = once(server, 'exit');
     server.kill(signal);

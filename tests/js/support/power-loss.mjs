@@ -69,7 +69,11 @@ export function remains({ durable, now, pending }) {
     // The new length took effect, but some sectors kept their old contents.
     const first = Math.floor(Math.min(before.length, after.length) / SECTOR);
     const last = Math.floor((after.length - 1) / SECTOR);
-    const old = written(Buffer.alloc(Math.max(after.length, 0)), 0, before.subarray(0, after.length));
+    const old = written(
+      Buffer.alloc(Math.max(after.length, 0)),
+      0,
+      before.subarray(0, after.length),
+    );
     all.push(old);
     const sectors = Array.from({ length: last - first + 1 }, (_, i) => first + i);
     for (const sector of sectors.length > 40 ? [first, first + 1, last] : sectors) {
@@ -110,7 +114,9 @@ export class PowerLoss {
     const real = Object.fromEntries(names.map((name) => [name, fs[name]]));
     for (const name of names) {
       fs[name] = (path, ...more) =>
-        String(path).startsWith(ROOT.slice(0, -1)) ? this[name](path, ...more) : real[name](path, ...more);
+        String(path).startsWith(ROOT.slice(0, -1))
+          ? this[name](path, ...more)
+          : real[name](path, ...more);
     }
     syncBuiltinESMExports();
     try {
@@ -229,7 +235,9 @@ export class PowerLoss {
   }
 
   async rename(from, to) {
-    return this.#operation('rename', from, () => this.#name({ put: to, inode: this.#get(from), from }));
+    return this.#operation('rename', from, () =>
+      this.#name({ put: to, inode: this.#get(from), from }),
+    );
   }
 
   async rm(path) {

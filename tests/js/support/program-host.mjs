@@ -57,7 +57,15 @@ async function runHere({ args, input = '', env }) {
   const code = await new Promise((exit) => {
     const none = () => own;
     const own = Object.create(process, {
-      ...Object.getOwnPropertyDescriptors({ stdin, stdout, stderr, env, exit, on: none, off: none }),
+      ...Object.getOwnPropertyDescriptors({
+        stdin,
+        stdout,
+        stderr,
+        env,
+        exit,
+        on: none,
+        off: none,
+      }),
       argv: { value: [process.execPath, cli, ...args] },
     });
     evaluate(own, load, meta);

@@ -129,10 +129,7 @@ function ofPure(core: Core, name: 'pureMu' | 'pureRho', epsilon: unknown): numbe
   return core.call(name, new Reader(name, { epsilon }).number('epsilon'));
 }
 
-type TableFunction =
-  | 'learn'
-  | 'preconditioningCost'
-  | 'learnerDefaults';
+type TableFunction = 'learn' | 'preconditioningCost' | 'learnerDefaults';
 
 /** The functions that learn from tables. */
 function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {

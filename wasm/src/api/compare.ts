@@ -75,7 +75,10 @@ class Table {
     const parameters: MechanismParameters = takesObjective ? { objective } : {};
     const candidate = { entry, parameters, saved: false };
     const reason = this.reasonInAdvance(entry);
-    if (reason !== undefined) return this.leaveOut(candidate, { constraint: reason });
+    if (reason !== undefined) {
+      this.leaveOut(candidate, { constraint: reason });
+      return;
+    }
     try {
       this.add(candidate, this.errorOf(candidate));
     } catch (error) {
@@ -207,7 +210,11 @@ function readStrategies(
     if (typeof value !== 'object' || value === null) {
       throw wrongType(where, `strategies[${i}]`, 'a saved strategy', value);
     }
-    const saved = readStrategy(where, value, catalogue.map(({ name }) => name));
+    const saved = readStrategy(
+      where,
+      value,
+      catalogue.map(({ name }) => name),
+    );
     const entry = catalogue.find(({ name }) => name === saved.mechanism)!;
     return [entry, readSaved(problem, saved)];
   });
@@ -240,7 +247,11 @@ function* tableRows(
 /** Compares totals without a delta with the best of the rows. */
 function besidePure(
   core: Core,
-  { problem, objective, epsilon }: Pick<Comparison, 'objective'> & { problem: CoreProblem; epsilon: number },
+  {
+    problem,
+    objective,
+    epsilon,
+  }: Pick<Comparison, 'objective'> & { problem: CoreProblem; epsilon: number },
   best: ComparedMechanism,
 ): PureComparison {
   const unitError = objective === 'max' ? best.maxError : best.meanError;
@@ -290,7 +301,10 @@ export function makeComparison(instance: Instance, options: unknown): PiecewiseC
       return !finished;
     },
     result(): Comparison {
-      if (!finished) throw makeError('bad_state', 'compare', { constraint: 'it must end before it has a result' });
+      if (!finished)
+        throw makeError('bad_state', 'compare', {
+          constraint: 'it must end before it has a result',
+        });
       const mechanisms = [...table.rows];
       sort(mechanisms, objective);
       return {

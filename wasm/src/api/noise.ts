@@ -131,7 +131,12 @@ function readTarget(reader: Reader, mechanisms: readonly MechanismName[]) {
     throw outOfRange(where, given, 'left out, or {increments} true', reader.raw(given));
   }
   if (reader.countOr('firstCoordinate', 0) !== 0) {
-    throw outOfRange(where, 'firstCoordinate', 'left out with {epsilon}: a shard has no norm', reader.raw('firstCoordinate'));
+    throw outOfRange(
+      where,
+      'firstCoordinate',
+      'left out with {epsilon}: a shard has no norm',
+      reader.raw('firstCoordinate'),
+    );
   }
   return { ...readMechanism(reader, mechanisms), grid: reader.numberOr('grid', undefined) };
 }

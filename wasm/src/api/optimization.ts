@@ -55,7 +55,8 @@ export function makeOptimization(instance: Instance, options: unknown): Optimiza
   const queryWeights = reader.has('queryWeights')
     ? float64s(reader.where, 'queryWeights', reader.raw('queryWeights'))
     : undefined;
-  if (queryWeights) requireLength(reader.where, 'queryWeights', queryWeights.length, named.numSteps);
+  if (queryWeights)
+    requireLength(reader.where, 'queryWeights', queryWeights.length, named.numSteps);
   const id = core.call('plannerCreate', {
     ...named,
     queryWeights,

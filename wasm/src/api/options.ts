@@ -96,7 +96,12 @@ export function readWorkload(where: Where, given: unknown, numSteps: number): Co
     const length = kind === 'rates' ? numSteps : numSteps * numSteps;
     const expression = kind === 'rates' ? '{numSteps}' : '{numSteps} * {numSteps}';
     if (workload.values.length !== length) {
-      throw wrongLength(where, kind, `${expression} = ${counted(length, 'entry', 'entries')}`, workload.values.length);
+      throw wrongLength(
+        where,
+        kind,
+        `${expression} = ${counted(length, 'entry', 'entries')}`,
+        workload.values.length,
+      );
     }
   }
   return workload;
@@ -314,7 +319,12 @@ export function readTable(where: Where, value: unknown): CoreTable {
   if (!reader.has('labels')) return { numRows, numColumns, values, labels: undefined };
   const labels = float64s(where, 'labels', reader.raw('labels'));
   if (labels.length !== numRows) {
-    throw wrongLength(where, 'labels', `{numRows} = ${counted(numRows, 'entry', 'entries')}`, labels.length);
+    throw wrongLength(
+      where,
+      'labels',
+      `{numRows} = ${counted(numRows, 'entry', 'entries')}`,
+      labels.length,
+    );
   }
   return { numRows, numColumns, values, labels };
 }

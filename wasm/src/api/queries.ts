@@ -137,7 +137,10 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
     };
     if (!complete.consistent && (complete.integer || complete.total !== undefined)) {
       const parameter = complete.integer ? 'integer' : 'total';
-      throw makeError('wrong_type', where, { parameter, constraint: 'goes with {consistent}: true' });
+      throw makeError('wrong_type', where, {
+        parameter,
+        constraint: 'goes with {consistent}: true',
+      });
     }
     const { insecureSeed } = complete;
     const made = withKey(where, complete, (given) =>

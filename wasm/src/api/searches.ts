@@ -55,7 +55,9 @@ export function quickLimit(
   const isDense = isOther && numSteps <= denseSteps;
   const maxEpochSteps = isOther || objective !== 'mean' ? epochSteps : epochSumSteps;
   const hasEpochs = participation.kind === 'fixed-epoch' && numSteps <= maxEpochSteps;
-  return name === 'optimal' && (isDense || hasEpochs) ? MAX_QUICK_DENSE_STEPS : MAX_QUICK_STEPS[name];
+  return name === 'optimal' && (isDense || hasEpochs)
+    ? MAX_QUICK_DENSE_STEPS
+    : MAX_QUICK_STEPS[name];
 }
 
 /** Returns the options of the search that a mechanism needs, if that takes long. */

@@ -53,7 +53,10 @@ export function makeSimulationNoise(instance: Instance, options: unknown): Simul
     throw outOfRange(WHERE, stray, wanted, given[stray]);
   }
   const reader = readOptions(WHERE, options, OPTIONS);
-  const precision = reader.oneOfOr('precision', Object.keys(PRECISIONS) as (keyof typeof PRECISIONS)[]);
+  const precision = reader.oneOfOr(
+    'precision',
+    Object.keys(PRECISIONS) as (keyof typeof PRECISIONS)[],
+  );
   const complete = {
     ...readFactorization(reader, mechanisms),
     dimension: reader.countOr('dimension', 1),

@@ -156,10 +156,16 @@ export function errorOf(instance: Instance, options: unknown): UnitError | Stack
   const { core, mechanisms } = instance;
   const fields = (options ?? {}) as Partial<Record<'workloads' | 'pure', unknown>>;
   if (fields.workloads !== undefined) {
-    return stackError(instance, readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...STACK_OPTIONS]));
+    return stackError(
+      instance,
+      readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...STACK_OPTIONS]),
+    );
   }
   if (fields.pure !== undefined && fields.pure !== false) {
-    return pureError(instance, readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...PURE_OPTIONS]));
+    return pureError(
+      instance,
+      readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...PURE_OPTIONS]),
+    );
   }
   const reader = readOptions(where, options, [...UNIT_ERROR_OPTIONS, 'workloads', 'pure']);
   return unitError(core, reader, readFactorization(reader, mechanisms));

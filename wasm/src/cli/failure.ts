@@ -87,7 +87,16 @@ function spelt(name: string, between: string): string {
 /** Package options that the command offers under the same name. */
 const SAME_NAMES: readonly string[] = [
   ...['epsilon', 'delta', 'rho', 'mu', 'neighbours', 'mode', 'latticeNoise', 'maxContributions'],
-  ...['mechanism', 'workload', 'importance', 'epochs', 'participations', 'minSeparation', 'solver', 'gap'],
+  ...[
+    'mechanism',
+    'workload',
+    'importance',
+    'epochs',
+    'participations',
+    'minSeparation',
+    'solver',
+    'gap',
+  ],
   ...['maxIterations', 'queryWeights', 'loss', 'domain', 'radius', 'quantile', 'huberThreshold'],
   ...['doubling', 'descent', 'consistent', 'integer', 'pure'],
 ];
@@ -143,7 +152,8 @@ function nameFor({ call = '', part }: Refusal): NameOf {
   return (path) => {
     const [name, rest] = rootOf(path);
     const words = special[name] ?? OTHER_NAMES[name];
-    if (FILES.some((file) => part === file || part?.startsWith(`${file}: `))) return `${spelt(name, ' ')}${rest}`;
+    if (FILES.some((file) => part === file || part?.startsWith(`${file}: `)))
+      return `${spelt(name, ' ')}${rest}`;
     if (words !== undefined) return `${words}${rest}`;
     if (SAME_NAMES.includes(name)) return `--${spelt(name, '-')}${rest}`;
     return `${spelt(name, ' ')}${rest}`;
@@ -212,13 +222,16 @@ function meant(name: string, known: readonly string[]): string[] {
   if (begun.length > 0) return begun.length <= MOST_BEGUN ? begun : [];
   const word = bare(name);
   const names = known.map(bare);
-  const near = word.length < SHORT ? names.find((each) => isAlike(word, each)) : closest(word, names);
+  const near =
+    word.length < SHORT ? names.find((each) => isAlike(word, each)) : closest(word, names);
   return near === undefined ? [] : [known[names.indexOf(near)]!];
 }
 
 /** `a`, `a or b`, `a, b or c` */
 export function listed(names: readonly string[], word: 'and' | 'or'): string {
-  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
+  return names.length < 2
+    ? names.join()
+    : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
 }
 
 /** @param otherwise  hint if no known name is close; default: a list of all. */

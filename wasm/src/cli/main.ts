@@ -83,11 +83,15 @@ function unknownCommand(name: string): Misuse {
   if (name.startsWith('-')) return unknownName('option', name, [...known, '--help', '--version']);
   if (formatOfName(name) !== undefined || existsSync(name)) {
     const hint = `dp-ftrl count ... ${name} counts its rows, and dp-ftrl --help lists the commands`;
-    return new Misuse(`unknown command ${JSON.stringify(name)}; a command comes before the file: ${hint}`);
+    return new Misuse(
+      `unknown command ${JSON.stringify(name)}; a command comes before the file: ${hint}`,
+    );
   }
   if (['plot', 'chart', 'draw'].includes(name)) {
     const drawing = listed(commandsWith('plot'), 'and');
-    return new Misuse(`unknown command ${JSON.stringify(name)}; use --plot FILE.svg with ${drawing}`);
+    return new Misuse(
+      `unknown command ${JSON.stringify(name)}; use --plot FILE.svg with ${drawing}`,
+    );
   }
   return unknownName('command', name, [...known, '--help']);
 }

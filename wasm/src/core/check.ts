@@ -64,7 +64,9 @@ export function requireCount(where: Where, name: string, value: unknown, most: n
 
 /** True for a Uint8Array of any realm. */
 export function isBytes(value: unknown): value is Uint8Array {
-  return ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
+  return (
+    ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]'
+  );
 }
 
 /**
@@ -239,7 +241,11 @@ export function requireFinite(where: Where, name: string, values: Float64Array):
 }
 
 /** @throws RangeError for an object whose format or version is not the wanted one. */
-export function requireFormat(where: Where, value: object, wanted: { format: string; version: number }): void {
+export function requireFormat(
+  where: Where,
+  value: object,
+  wanted: { format: string; version: number },
+): void {
   const { format, version } = value as Fields;
   if (format !== wanted.format) {
     throw outOfRange(where, 'format', JSON.stringify(wanted.format), format);

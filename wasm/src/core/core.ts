@@ -78,10 +78,7 @@ export interface CorePlannerProgress extends OptimizeProgress {
   done: boolean;
 }
 
-export type CorePlannerResult = Pick<
-  SavedStrategy,
-  'error' | 'status' | 'iterations'
-> &
+export type CorePlannerResult = Pick<SavedStrategy, 'error' | 'status' | 'iterations'> &
   CertifiedBound &
   Pick<CorePlan, 'numbers'>;
 
@@ -284,7 +281,10 @@ interface CoreFunctions {
     },
   ];
   /** `clip` is the factor on the clip norm of the learner that follows the moments. */
-  momentsPlan: [[options: Required<PreconditioningCostOptions>], PreconditioningCost & { clip: number }];
+  momentsPlan: [
+    [options: Required<PreconditioningCostOptions>],
+    PreconditioningCost & { clip: number },
+  ];
   /** Releases second moments of rows, and overwrites the rows with their new coordinates. */
   momentsCreate: [
     [options: CoreDraw & Omit<Required<PreconditioningCostOptions>, 'numRows'>, rows: Float64Array],
@@ -427,10 +427,7 @@ interface CoreFunctions {
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], SimulationChunk];
   simulationHeldOutRisk: [[id: number, numExamples: number], HeldOutRisk];
-  simulationNoiseCreate: [
-    [options: CoreFactorization & { precision: string } & object],
-    number,
-  ];
+  simulationNoiseCreate: [[options: CoreFactorization & { precision: string } & object], number];
   simulationNoiseStep: [[id: number], number];
   simulationNoiseSeek: [[id: number, step: number], null];
   /** Overwrites the array, which has the precision of the noise. */

@@ -133,7 +133,11 @@ export function told(
   return makeError(error.code, {}, { ...refusalOf(error), ...as }, error.cause);
 }
 
-const OF_STORES: readonly unknown[] = ['store_failed', 'store_in_use', 'disposed'] satisfies ErrorCode[];
+const OF_STORES: readonly unknown[] = [
+  'store_failed',
+  'store_in_use',
+  'disposed',
+] satisfies ErrorCode[];
 
 /** Adds the step that a call has decided to an error of its store. */
 export function ofStep(error: unknown, step: number | undefined): unknown {
@@ -161,7 +165,11 @@ interface Rows {
 export type Partway = RefusalError & { released?: number };
 
 /** Turns it into an error of the method that was called, with the index of the row at fault. */
-export function atRow(error: Partway, call: string, { kind, width, first = 0 }: Rows): RefusalError {
+export function atRow(
+  error: Partway,
+  call: string,
+  { kind, width, first = 0 }: Rows,
+): RefusalError {
   const { released } = error;
   const row = released === undefined ? {} : { row: { kind, index: first + released / width } };
   return told(error, { call, ...row });

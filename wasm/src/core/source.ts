@@ -124,7 +124,9 @@ async function compileResponse(response: Response): Promise<WebAssembly.Module> 
 function readError(cause: unknown, from: string): DpError {
   const why = cause instanceof Error ? cause.message : String(cause);
   // A data URL may have megabytes.
-  return new DpError('load_failed', `load: could not read ${from}: ${why}`.slice(0, 300), { cause });
+  return new DpError('load_failed', `load: could not read ${from}: ${why}`.slice(0, 300), {
+    cause,
+  });
 }
 
 interface NodeFiles {
@@ -154,7 +156,7 @@ async function compileUrl(source: string | URL, signal: AbortSignal): Promise<We
     response = await fetch(from, { signal, credentials: 'same-origin' });
   } catch (cause) {
     // A fetch that a policy forbids fails like any other.
-    const hint = 'document' in globalThis ? " (is it in connect-src of the policy?)" : '';
+    const hint = 'document' in globalThis ? ' (is it in connect-src of the policy?)' : '';
     throw readError(cause, `${from}${hint}`);
   }
   return compileResponse(response);

@@ -8,8 +8,16 @@ import { PANEL, round, text } from './svg.js';
 type Rgb = readonly [number, number, number];
 const ZERO = '#f3f1ea';
 /** From weak to strong; the two ramps differ for colour-blind readers as well. */
-const POSITIVE: readonly Rgb[] = [[207, 224, 238], [75, 147, 201], [6, 41, 74]];
-const NEGATIVE: readonly Rgb[] = [[239, 220, 174], [189, 138, 44], [85, 51, 0]];
+const POSITIVE: readonly Rgb[] = [
+  [207, 224, 238],
+  [75, 147, 201],
+  [6, 41, 74],
+];
+const NEGATIVE: readonly Rgb[] = [
+  [239, 220, 174],
+  [189, 138, 44],
+  [85, 51, 0],
+];
 /** Number of shades on either side of zero. */
 const LEVELS = 32;
 

@@ -26,7 +26,15 @@ const LEAST_SPREAD = 1e-9;
 /** Most letters of a name below an axis. */
 const MOST_LETTERS = 16;
 /** Colours of curves, by their places. */
-export const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
+export const COLOURS = [
+  '#0072b2',
+  '#d55e00',
+  '#009e73',
+  '#cc79a7',
+  '#e69f00',
+  '#56b4e9',
+  '#000000',
+];
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
 
@@ -159,8 +167,18 @@ function axes({ x, y, left }: Frame, panel: Panel): string[] {
     ]),
     `<path d="M${left} ${top}V${floor}H${edge}" fill="none" stroke="#333"/>`,
     text((left + edge) / 2, height - 10, fit(panel.x.label, edge - left), middle),
-    text(14, (top + floor) / 2, fit(panel.y.label, floor - top), `${middle} transform="rotate(-90 14 ${(top + floor) / 2})"`),
-    text((left + edge) / 2, top - 12, fit(panel.title, edge - left), `${middle} font-weight="bold"`),
+    text(
+      14,
+      (top + floor) / 2,
+      fit(panel.y.label, floor - top),
+      `${middle} transform="rotate(-90 14 ${(top + floor) / 2})"`,
+    ),
+    text(
+      (left + edge) / 2,
+      top - 12,
+      fit(panel.title, edge - left),
+      `${middle} font-weight="bold"`,
+    ),
   ];
 }
 
@@ -210,7 +228,9 @@ function area({ x, y }: Frame, panel: Panel, index: number, series: Series): str
   const edge = (values: readonly number[]): string[] =>
     series.x.map((at, i) => `${round(x.at(at))},${round(y.at(values[i]!))}`);
   const points = [...edge(series.y), ...edge(series.to!).reverse()];
-  return [`<polygon points="${points.join(' ')}" fill="${colourOf(panel, index)}" fill-opacity="0.16"/>`];
+  return [
+    `<polygon points="${points.join(' ')}" fill="${colourOf(panel, index)}" fill-opacity="0.16"/>`,
+  ];
 }
 
 /** Draws bars from zero, as wide as the two nearest ones allow. */
@@ -219,8 +239,12 @@ function bars({ x, y }: Frame, panel: Panel, index: number): string[] {
   const places = series.x.map((at) => x.at(at)).sort((one, other) => one - other);
   const gaps = places.slice(1).map((place, i) => place - places[i]!);
   const width = BAR_SHARE * Math.min(40, ...gaps);
-  const drawn = series.x.map((at, i) => `M${round(x.at(at))} ${round(y.at(0))}V${round(y.at(series.y[i]!))}`);
-  return [`<path d="${drawn.join('')}" ${line(colourOf(panel, index), `stroke-width="${round(width)}"`)}/>`];
+  const drawn = series.x.map(
+    (at, i) => `M${round(x.at(at))} ${round(y.at(0))}V${round(y.at(series.y[i]!))}`,
+  );
+  return [
+    `<path d="${drawn.join('')}" ${line(colourOf(panel, index), `stroke-width="${round(width)}"`)}/>`,
+  ];
 }
 
 function curve(frame: Frame, panel: Panel, index: number): string[] {
@@ -245,7 +269,9 @@ function curve(frame: Frame, panel: Panel, index: number): string[] {
       : `<polyline points="${points.join(' ')}" ${style(panel, index)}/>`;
   return [
     drawn,
-    ...(spreads.length > 0 ? [`<path d="${spreads.join('')}" ${line(colourOf(panel, index), SOLID)}/>`] : []),
+    ...(spreads.length > 0
+      ? [`<path d="${spreads.join('')}" ${line(colourOf(panel, index), SOLID)}/>`]
+      : []),
   ];
 }
 
@@ -295,7 +321,12 @@ function lines(panel: Panel): string[] {
   const y = new Scale(panel.y, extremes, height - bottom, top);
   const longest = Math.max(...y.texts.map(({ length }) => length));
   const left = Math.max(PANEL.left, LABEL + WIDEST * longest);
-  const x = new Scale(panel.x, panel.series.flatMap((series) => series.x), left, width - right);
+  const x = new Scale(
+    panel.x,
+    panel.series.flatMap((series) => series.x),
+    left,
+    width - right,
+  );
   const frame = { x, y, left };
   return [
     ...axes(frame, panel),
@@ -319,7 +350,13 @@ function noteLines(notes: readonly string[], width: number): string[] {
 }
 
 /** Draws a picture of panels; deterministic, so equal panels give equal text. */
-export function plot({ title, description, notes = [], panels, perRow = panels.length }: Picture): string {
+export function plot({
+  title,
+  description,
+  notes = [],
+  panels,
+  perRow = panels.length,
+}: Picture): string {
   const width = PANEL.width * Math.min(perRow, panels.length);
   const below = Math.max(...panels.map((panel) => ('shades' in panel ? 0 : legendHeight(panel))));
   const row = PANEL.height + 20 + below;
@@ -339,7 +376,12 @@ export function plot({ title, description, notes = [], panels, perRow = panels.l
     `<title>${escape(title)}</title>`,
     ...(description === undefined ? [] : [`<desc>${escape(description)}</desc>`]),
     '<rect width="100%" height="100%" fill="#fff"/>',
-    text(width / 2, 18, fit(title, width, TITLE_LETTER), ' text-anchor="middle" font-size="14" font-weight="bold"'),
+    text(
+      width / 2,
+      18,
+      fit(title, width, TITLE_LETTER),
+      ' text-anchor="middle" font-size="14" font-weight="bold"',
+    ),
     ...drawn,
     ...said.map((words, i) => text(NOTE.left, bottom + NOTE.line * (i + 1), words, ' fill="#333"')),
     '</svg>\n',

@@ -6,7 +6,12 @@
 export const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
 
 export function escape(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  const entities: Record<string, string> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+  };
   return text.replace(/[&<>"]/g, (letter) => entities[letter]!);
 }
 

@@ -31,7 +31,11 @@ function digitsOf(ticks: readonly number[]): number {
   const gaps = sorted.slice(1).map((tick, i) => tick - sorted[i]!);
   const isRead = (digits: number): boolean =>
     sorted.every((tick, i) => {
-      const gap = Math.min(gaps[i - 1] ?? Infinity, gaps[i] ?? Infinity, Math.abs(tick) || Infinity);
+      const gap = Math.min(
+        gaps[i - 1] ?? Infinity,
+        gaps[i] ?? Infinity,
+        Math.abs(tick) || Infinity,
+      );
       return Math.abs(Number(tick.toPrecision(digits)) - tick) <= ERROR * gap;
     });
   let digits = 1;
@@ -39,7 +43,10 @@ function digitsOf(ticks: readonly number[]): number {
   return digits;
 }
 
-export function tickTexts(ticks: readonly number[], { log = false, write = machine as Notation } = {}): string[] {
+export function tickTexts(
+  ticks: readonly number[],
+  { log = false, write = machine as Notation } = {},
+): string[] {
   const digits = digitsOf(ticks);
   const any = ticks.some(needsPower);
   return ticks.map((tick) => {

@@ -39,7 +39,8 @@ class Beginnings {
     let number = this.before(block) - 1;
     for (const stretch of this.zone.stretches(block)) {
       if (stretch.from > time) break;
-      const next = stretch.to > time ? Math.floor((time + stretch.offset) / this.unit) + 1 : undefined;
+      const next =
+        stretch.to > time ? Math.floor((time + stretch.offset) / this.unit) + 1 : undefined;
       number += this.begun(stretch, next);
     }
     return number;
@@ -55,7 +56,10 @@ class Beginnings {
       const begun = this.begun(stretch);
       if (left >= begun) left -= begun;
       else if (this.isCut(stretch) && left === 0) return stretch.from;
-      else return (this.first(stretch) + left - Number(this.isCut(stretch))) * this.unit - stretch.offset;
+      else
+        return (
+          (this.first(stretch) + left - Number(this.isCut(stretch))) * this.unit - stretch.offset
+        );
     }
     throw new RangeError(`no beginning ${number}`);
   }
@@ -82,7 +86,10 @@ class Beginnings {
   }
 
   /** Number of beginnings in a stretch, or of those before a multiple of the unit. */
-  private begun(stretch: Stretch, next = Math.ceil((stretch.to + stretch.offset) / this.unit)): number {
+  private begun(
+    stretch: Stretch,
+    next = Math.ceil((stretch.to + stretch.offset) / this.unit),
+  ): number {
     return next - this.first(stretch) + Number(this.isCut(stretch));
   }
 }
@@ -91,7 +98,8 @@ const known = new WeakMap<Zone, Map<number, Beginnings>>();
 
 /** Minutes or hours of a zone; undefined if its offset never changes. */
 function beginningsOf({ zone, bucket }: Buckets): Beginnings | undefined {
-  if (zone.fixedOffset !== undefined || (bucket !== 'minute' && bucket !== 'hour')) return undefined;
+  if (zone.fixedOffset !== undefined || (bucket !== 'minute' && bucket !== 'hour'))
+    return undefined;
   if (!known.has(zone)) known.set(zone, new Map());
   const units = known.get(zone)!;
   const unit = LENGTH[bucket];

@@ -19,11 +19,20 @@ const BEGINNINGS: readonly (readonly [hex: string, what: string])[] = [
   ['425a68', `is compressed by bzip2: ${PACKED}`],
   ['fd377a585a', `is compressed by xz: ${PACKED}`],
   ['28b52ffd', `is compressed by zstd: ${PACKED}`],
-  ['504b0304', 'is an Excel workbook (xlsx) or another zip archive: save its sheet as CSV in UTF-8'],
+  [
+    '504b0304',
+    'is an Excel workbook (xlsx) or another zip archive: save its sheet as CSV in UTF-8',
+  ],
   ['504b0506', 'is an empty zip archive'],
   ['d0cf11e0', 'is an Excel workbook (xls): save its sheet as CSV in UTF-8'],
-  ['50415231', 'is a Parquet file: write it as CSV, as by pandas.read_parquet(...).to_csv(..., index=False)'],
-  ['4152524f5731', 'is an Arrow file: write it as CSV, as by pandas.read_feather(...).to_csv(..., index=False)'],
+  [
+    '50415231',
+    'is a Parquet file: write it as CSV, as by pandas.read_parquet(...).to_csv(..., index=False)',
+  ],
+  [
+    '4152524f5731',
+    'is an Arrow file: write it as CSV, as by pandas.read_feather(...).to_csv(..., index=False)',
+  ],
   ['53514c69746520', 'is an SQLite database: write its table as CSV'],
   ['25504446', 'is a PDF: write its table as CSV'],
 ];
@@ -34,7 +43,9 @@ const hexOf = (bytes: Uint8Array): string =>
 /** True if every second byte is 0, as of Latin letters in UTF-16 without a mark. */
 function isWide(bytes: Uint8Array): boolean {
   if (bytes.length < 4) return false;
-  const zeros = [0, 1].map((first) => bytes.filter((_, i) => i % 2 === first).every((byte) => byte === 0));
+  const zeros = [0, 1].map((first) =>
+    bytes.filter((_, i) => i % 2 === first).every((byte) => byte === 0),
+  );
   return zeros[0] !== zeros[1];
 }
 

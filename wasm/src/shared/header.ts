@@ -15,7 +15,10 @@ export function unnamedText(names: readonly string[]): string | undefined {
 }
 
 /** Returns the 0-based places of the first two columns with a name. */
-export function placesOf(names: readonly string[], name: string): [first: number, second: number | undefined] {
+export function placesOf(
+  names: readonly string[],
+  name: string,
+): [first: number, second: number | undefined] {
   const first = names.indexOf(name);
   const second = names.indexOf(name, first + 1);
   return [first, first < 0 || second < 0 ? undefined : second];

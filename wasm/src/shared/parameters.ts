@@ -53,7 +53,8 @@ export const EXPLAINED: Readonly<Record<ParameterName, Explained>> = {
   bands: { value: 'B', meaning: 'Number of diagonals that are kept, the main one included.' },
   buffers: {
     value: 'K|exact',
-    meaning: 'Number of fading sums that stand in for the past; for optimal 8 by default, or exact.',
+    meaning:
+      'Number of fading sums that stand in for the past; for optimal 8 by default, or exact.',
   },
   objective: {
     value: 'max|mean',
@@ -61,7 +62,8 @@ export const EXPLAINED: Readonly<Record<ParameterName, Explained>> = {
   },
   decays: {
     value: 'A,B,...',
-    meaning: 'How much of each buffer lasts a step, from 0 to below 1; by default chosen for the steps.',
+    meaning:
+      'How much of each buffer lasts a step, from 0 to below 1; by default chosen for the steps.',
   },
   weights: { value: 'A,B,...', meaning: 'What each buffer adds, one number for every decay.' },
   arity: { value: 'A', meaning: 'Number of children of a node.' },
@@ -86,7 +88,8 @@ export const EXPLAINED: Readonly<Record<ParameterName, Explained>> = {
     meaning: 'Trees: a finished epoch is filled up to a power of two, and leaves one node behind.',
   },
   normalizeColumns: {
-    meaning: 'Scales the columns of C of any mechanism to length 1, so that all records count alike.',
+    meaning:
+      'Scales the columns of C of any mechanism to length 1, so that all records count alike.',
   },
 };
 

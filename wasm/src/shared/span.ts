@@ -55,7 +55,8 @@ export class Span<Place> {
   add(step: number, place: Place): void {
     const { last, widest } = this;
     const distance = step - (last?.step ?? 0);
-    if (distance > (widest?.distance ?? 0)) this.widest = { from: last?.place, to: place, distance };
+    if (distance > (widest?.distance ?? 0))
+      this.widest = { from: last?.place, to: place, distance };
     if (!this.hasFirst) this.first ??= place;
     this.numRows += 1;
     this.last = { step, place };
@@ -71,6 +72,9 @@ export class Span<Place> {
     if (!isGap && !isSparse && numSteps <= MOST_STEPS) return undefined;
     const gap = isGap ? widest : { from: this.first, to: last.place, distance: last.step };
     const what = `is ${counted(gap.distance, bucket)} after ${nameOf(gap.from)}, so that there would be`;
-    return { to: gap.to, what: `${what} ${counted(numSteps, bucket)}: correct or remove the wrong one` };
+    return {
+      to: gap.to,
+      what: `${what} ${counted(numSteps, bucket)}: correct or remove the wrong one`,
+    };
   }
 }

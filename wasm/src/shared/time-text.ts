@@ -33,7 +33,7 @@ const OFFSET = String.raw`[+-]\d\d(?::?\d\d(?::\d\d)?)?`;
 /** UTC or an offset. A name after an offset says nothing more. */
 const ZONE = String.raw`(?:${SPACE}?(?:(z|utc?|gmt)|(?:utc|gmt)?(${OFFSET}))(?:${SPACE}?(?:\[[\w/+-]+\]|\([^)]*\)|utc|[a-z]{3,5}))?)?`;
 /** A clock and its zone, to follow a date. */
-export const TIME = String.raw`(?:(?:t|,?${SPACE}+)${CLOCK}${ZONE})?`;
+export const TIME = `(?:(?:t|,?${SPACE}+)${CLOCK}${ZONE})?`;
 
 /** Texts of year, month and day, then of hour, minute, second, half of the day, UTC and offset. */
 export type Parts = readonly (string | undefined)[];
@@ -52,13 +52,21 @@ export function writtenOf(parts: Parts): Written | undefined {
   const date = new Date(0);
   date.setUTCFullYear(y, m - 1, d); // Date.UTC would take the year 50 for 1950.
   if (date.getUTCMonth() !== m - 1 || date.getUTCDate() !== d) return undefined;
-  const unit = month === undefined ? 'year' : day === undefined ? 'month' : parts[3] === undefined ? 'day' : 'time';
+  const unit =
+    month === undefined
+      ? 'year'
+      : day === undefined
+        ? 'month'
+        : parts[3] === undefined
+          ? 'day'
+          : 'time';
   if (unit !== 'time') return { wall: date.getTime(), offset: undefined, unit };
   const hour = hourOf(Number(parts[3]), parts[6]);
   const [minute, second] = [Number(parts[4]), Number(parts[5] ?? 0)];
   // Second 60 is a leap second.
   if (!(hour <= 23) || minute > 59 || second > 60) return undefined;
-  const offset = parts[7] !== undefined ? 0 : parts[8] === undefined ? undefined : offsetOf(parts[8]);
+  const offset =
+    parts[7] !== undefined ? 0 : parts[8] === undefined ? undefined : offsetOf(parts[8]);
   if (parts[8] !== undefined && offset === undefined) return undefined;
   const wall = date.getTime() + hour * HOUR + minute * MINUTE + second * SECOND;
   return { wall, offset, unit };
@@ -101,13 +109,15 @@ export function yearFirst(text: string): Written | undefined {
 
 const WEEKDAY = String.raw`(?:(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\.?,?${SPACE}+)?`;
 const DAY_OF_MONTH = String.raw`(\d{1,2})(?:st|nd|rd|th)?`;
-const GAP = String.raw`(?:${SPACE}+|-|/)`;
+const GAP = `(?:${SPACE}+|-|/)`;
 const NAMED_FIRST = pattern(`${WEEKDAY}${MONTH}${GAP}${DAY_OF_MONTH},?${GAP}(\\d{4})${TIME}`);
 const NAMED_SECOND = pattern(`${WEEKDAY}${DAY_OF_MONTH}${GAP}${MONTH},?${GAP}(\\d{4})${TIME}`);
 const NAMED_LAST = pattern(String.raw`(\d{4})${GAP}${MONTH}${GAP}${DAY_OF_MONTH}${TIME}`);
 const NAMED_ALONE = pattern(`${MONTH},?${GAP}(\\d{4})`);
 /** As by `date` and `asctime`: the year comes last. */
-const SYSTEM = pattern(`${WEEKDAY}${MONTH}${SPACE}+(\\d{1,2})${SPACE}+${CLOCK}${ZONE}${SPACE}+(\\d{4})`);
+const SYSTEM = pattern(
+  `${WEEKDAY}${MONTH}${SPACE}+(\\d{1,2})${SPACE}+${CLOCK}${ZONE}${SPACE}+(\\d{4})`,
+);
 
 /** Reads a time whose month is an English word. */
 export function monthNamed(text: string): Written | undefined {

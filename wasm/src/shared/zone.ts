@@ -49,7 +49,10 @@ export class Zone {
     if (fixed !== undefined) return new Zone(name, { fixed });
     if (isAbbreviation(name)) return undefined;
     try {
-      const asked = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+      const asked = new Intl.DateTimeFormat('en-US', {
+        timeZone: name,
+        timeZoneName: 'longOffset',
+      });
       const own = asked.resolvedOptions().timeZone;
       return own === 'UTC' ? Zone.UTC : new Zone(asWritten(name, own), { asked });
     } catch (error) {
@@ -114,7 +117,9 @@ export class Zone {
 
   private search(from: number): Stretch[] {
     let offset = this.ask(from);
-    const found: Stretch[] = [{ from, to: from + BLOCK, offset, isMoved: this.ask(from - 1) !== offset }];
+    const found: Stretch[] = [
+      { from, to: from + BLOCK, offset, isMoved: this.ask(from - 1) !== offset },
+    ];
     const probe = probeAfter(from);
     for (let start = from; start < from + BLOCK; start += probe) {
       const next = this.ask(start + probe - 1);
@@ -162,7 +167,11 @@ export function offsetOf(text: string): number | undefined {
   if (text === 'Z') return 0;
   const match = /^([+-])(\d\d)(?::?(\d\d)(?::(\d\d))?)?$/.exec(text);
   if (match === null) return undefined;
-  const [hours, minutes, seconds] = match.slice(2).map((part) => Number(part ?? 0)) as [number, number, number];
+  const [hours, minutes, seconds] = match.slice(2).map((part) => Number(part ?? 0)) as [
+    number,
+    number,
+    number,
+  ];
   if (hours > 23 || minutes > 59 || seconds > 59) return undefined;
   return (match[1] === '-' ? -1 : 1) * (hours * HOUR + minutes * MINUTE + seconds * SECOND);
 }
@@ -197,12 +206,17 @@ function asWritten(name: string, own: string): string {
 
 /** Says why there is no zone of a name, with a suggestion if there is one. */
 export function unknownZone(name: string): string {
-  if (isAbbreviation(name)) return 'several zones share an abbreviation; give a name such as Europe/Berlin';
+  if (isAbbreviation(name))
+    return 'several zones share an abbreviation; give a name such as Europe/Berlin';
   const city = (zone: string) => zone.slice(zone.lastIndexOf('/') + 1).toLowerCase();
   const wanted = name.trim().replace(/\s+/g, '_').toLowerCase();
   const names = knownNames();
   const byCity = names.find((zone) => city(zone) === city(wanted));
-  const near = closest(wanted, names.map((zone) => zone.toLowerCase())) ?? closest(city(wanted), names.map(city));
+  const near =
+    closest(
+      wanted,
+      names.map((zone) => zone.toLowerCase()),
+    ) ?? closest(city(wanted), names.map(city));
   const found = byCity ?? names.find((zone) => zone.toLowerCase() === near || city(zone) === near);
   return found === undefined
     ? 'give an IANA name such as Europe/Berlin, or an offset such as +01:00'

@@ -79,7 +79,8 @@ export class Journal {
    */
   async write(memo: Uint8Array | undefined): Promise<void> {
     this.behind = { memo };
-    if (this.log && this.store.appends && !this.isTooLong(this.log)) await this.append(this.log, memo);
+    if (this.log && this.store.appends && !this.isTooLong(this.log))
+      await this.append(this.log, memo);
     else await this.replace(memo ?? this.kept);
     this.kept = memo ?? this.kept;
     this.behind = undefined;
@@ -99,7 +100,13 @@ export class Journal {
     const few = Math.max(1, Math.floor(FRAME_ENTRIES / options.dimension));
     const maxSteps = memo ? Number.MAX_SAFE_INTEGER : few;
     do {
-      const { bytes, tag, numSteps } = core.call('ledgerLogFrame', options.ledger(), log.tag, memo, maxSteps);
+      const { bytes, tag, numSteps } = core.call(
+        'ledgerLogFrame',
+        options.ledger(),
+        log.tag,
+        memo,
+        maxSteps,
+      );
       const { acknowledged } = core.call('ledgerSteps', options.ledger());
       await this.store.append(bytes);
       log.tag = tag;

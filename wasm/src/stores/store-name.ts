@@ -23,7 +23,11 @@ export function readStoreName(where: Where, name: unknown): string {
   if (typeof name !== 'string') {
     const value = textOf(name);
     if (value === undefined) throw wrongType(where, 'name', 'a string', name);
-    throw makeError('wrong_type', where, { parameter: 'name', constraint: 'must be a string', value });
+    throw makeError('wrong_type', where, {
+      parameter: 'name',
+      constraint: 'must be a string',
+      value,
+    });
   }
   if (name.length >= 1 && name.length <= MOST && !/[\0\p{Surrogate}]/u.test(name)) return name;
   const constraint = `must have 1 to ${MOST} characters, none of them 0 or half a surrogate pair`;

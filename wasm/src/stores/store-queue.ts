@@ -52,7 +52,8 @@ export class StoreQueue {
   }
 
   private async add<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.closing) throw makeError('disposed', this.kind, { constraint: 'this store was closed' });
+    if (this.closing)
+      throw makeError('disposed', this.kind, { constraint: 'this store was closed' });
     const result = this.last.then(operation);
     this.last = result.catch(() => undefined);
     return result;

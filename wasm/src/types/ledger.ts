@@ -99,7 +99,10 @@ export interface ReleaseLedger
    * contributions to a step beforehand. `memo` is stored atomically with them; if there are no
    * steps, only the memo and the key are stored.
    */
-  releaseSteps(steps: readonly ArrayLike<number>[], memo?: Uint8Array | undefined): Promise<Releases>;
+  releaseSteps(
+    steps: readonly ArrayLike<number>[],
+    memo?: Uint8Array | undefined,
+  ): Promise<Releases>;
   releaseSteps(
     firstStep: number | undefined,
     steps: readonly ArrayLike<number>[],

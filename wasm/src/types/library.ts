@@ -31,7 +31,12 @@ import type {
 } from './learning/linear-learner.js';
 import type { LearnedModel } from './learning/model.js';
 import type { Simulation, SimulationOptions } from './learning/simulation.js';
-import type { LedgerOptions, PeopleLedger, PeopleLedgerOptions, PureLedgerOptions } from './ledger.js';
+import type {
+  LedgerOptions,
+  PeopleLedger,
+  PeopleLedgerOptions,
+  PureLedgerOptions,
+} from './ledger.js';
 import type { PurePeopleLedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';

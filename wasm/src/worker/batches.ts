@@ -70,7 +70,10 @@ function batchOf(kind: StreamKind, stream: Stream, method: BatchMethod, args: un
   if (columns[0] === 'count') return countBatch(stream, call, args[0]);
   const width = kind === 'twin' ? (stream as Twin).numScores : dimension;
   if (!args.every(isList)) return { numRows: undefined, run: () => call(...args), width };
-  const lists = args.map((list, i): [List, number] => [list, columns[i] === 'record' ? dimension : 1]);
+  const lists = args.map((list, i): [List, number] => [
+    list,
+    columns[i] === 'record' ? dimension : 1,
+  ]);
   return overLists(call, lists, width);
 }
 

@@ -126,7 +126,9 @@ export class Connection {
         // The platform's message may contain the text of a function, so it appears as the cause
         // only.
         const constraint = 'must be something that can be sent to a worker';
-        const value = saysWhatCannotBeSent(cause) ? 'a function, a proxy or the like' : String(cause);
+        const value = saysWhatCannotBeSent(cause)
+          ? 'a function, a proxy or the like'
+          : String(cause);
         reject(makeError('wrong_type', where, { parameter: 'options', constraint, value }, cause));
       }
     });
@@ -170,7 +172,10 @@ export class Connection {
     if (!['result', 'failure', 'progress'].includes(response?.dpFtrl)) return;
     const waiting = this.pending.get(response.id);
     if (!waiting) return;
-    if (response.dpFtrl === 'progress') return waiting.onProgress?.(response.progress as never);
+    if (response.dpFtrl === 'progress') {
+      waiting.onProgress?.(response.progress as never);
+      return;
+    }
     this.pending.delete(response.id);
     if (response.dpFtrl === 'result') waiting.resolve(response.value);
     else waiting.reject(errorOf(response.failure));

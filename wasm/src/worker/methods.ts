@@ -164,7 +164,9 @@ export type Asked<K extends Kind> = KeysOf<K, 'asks'> | KeysOf<K, 'calls'> | Key
 /** Names of the methods on many rows. */
 export type BatchMethod = { [Each in Kind]: KeysOf<Each, 'batches'> }[Kind];
 /** Kinds of objects that have methods on many rows. */
-export type StreamKind = { [Each in Kind]: Table[Each] extends { batches: unknown } ? Each : never }[Kind];
+export type StreamKind = {
+  [Each in Kind]: Table[Each] extends { batches: unknown } ? Each : never;
+}[Kind];
 export type Stream = Objects[StreamKind];
 
 /** Returns the columns of a batch. */

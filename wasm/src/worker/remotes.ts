@@ -118,11 +118,7 @@ export interface RemotePeopleStatistic<Many = ArrayLike<number>, Reading = api.M
   /** Depends on the data: NOT private. */
   numDropped(): Promise<number>;
   /** As in the library: {@link api.PeopleStatistic.contribute}. */
-  contribute(
-    people: string | ArrayLike<string>,
-    records: Many,
-    call?: CallOptions,
-  ): Promise<void>;
+  contribute(people: string | ArrayLike<string>, records: Many, call?: CallOptions): Promise<void>;
   /** As in the library: {@link api.PeopleStatistic.releaseEach}. */
   releaseEach(people: ArrayLike<string>, records: Many, call?: CallOptions): Promise<Reading[]>;
 }
@@ -207,10 +203,7 @@ export interface RemoteNoise extends NoiseInfo, RemoteHandle {
   /** As in the library: {@link api.Noise.seek}. */
   seek(step: number): Promise<void>;
   /** An aborted call may have made its rows, as `step` shows. */
-  rounded(
-    options: Parameters<api.Noise['rounded']>[0],
-    call?: CallOptions,
-  ): Promise<Float64Array>;
+  rounded(options: Parameters<api.Noise['rounded']>[0], call?: CallOptions): Promise<Float64Array>;
   /** As in the library: {@link api.Noise.checkpoint}. */
   checkpoint(): Promise<Uint8Array>;
 }

@@ -69,7 +69,13 @@ export class BudgetMeter {
   private readonly others = h('span', { class: 'others' });
   private readonly meter = h(
     'div',
-    { class: 'budget-bar', id: 'budget-meter', role: 'meter', 'aria-valuemin': 0, 'aria-valuemax': 100 },
+    {
+      class: 'budget-bar',
+      id: 'budget-meter',
+      role: 'meter',
+      'aria-valuemin': 0,
+      'aria-valuemax': 100,
+    },
     this.own,
     this.others,
   );
@@ -149,7 +155,8 @@ export class BudgetMeter {
     this.share.value = String(Number((100 * share).toPrecision(4)));
     this.refuse(null);
     const verdict = together.fits ? 'within budget' : 'over budget';
-    const fitting = numFitting > maxReleases ? `More than ${count(maxReleases)}` : count(numFitting);
+    const fitting =
+      numFitting > maxReleases ? `More than ${count(maxReleases)}` : count(numFitting);
     const many =
       releases === 1
         ? `One release is ${verdict}`
@@ -186,7 +193,9 @@ export class BudgetMeter {
     if (shown === null) return;
     const { limitMu } = shown.spent;
     try {
-      this.events.chosen(await epsilonOfShare(this.library, { share, limitMu, delta: shown.delta }));
+      this.events.chosen(
+        await epsilonOfShare(this.library, { share, limitMu, delta: shown.delta }),
+      );
       this.refuse(null);
     } catch (error) {
       this.refuse(error instanceof Error ? error.message : String(error));
@@ -207,7 +216,12 @@ export class BudgetMeter {
       'div',
       { class: 'field' },
       h('div', { class: 'entry' }, label, this.share),
-      h('div', { class: 'beside' }, h('p', { class: 'hint', id: 'budget-share-hint' }, hint), this.error),
+      h(
+        'div',
+        { class: 'beside' },
+        h('p', { class: 'hint', id: 'budget-share-hint' }, hint),
+        this.error,
+      ),
     );
   }
 }

@@ -9,7 +9,14 @@ import { aboutMechanism, hints, neighboursText, streamText } from './explain.ts'
 import { mechanismGroups, textOf } from './mechanisms.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { ParameterKey } from './parameters.ts';
-import { isListed, publicTexts, rules, type Key, type PublicText, type Settings } from './settings.ts';
+import {
+  isListed,
+  publicTexts,
+  rules,
+  type Key,
+  type PublicText,
+  type Settings,
+} from './settings.ts';
 
 type Rule = { read(text: string): unknown; write(value: unknown): string };
 
@@ -57,7 +64,14 @@ const labels: Partial<Record<Key, string>> = {
 const isParameter = (key: Key): key is ParameterKey => /^[ab]_/.test(key);
 
 /** Controls whose options depend on the data; the data panel sets their values. */
-const ofData: ReadonlySet<Key> = new Set(['source', 'label', 'person', 'time', 'measured', 'category']);
+const ofData: ReadonlySet<Key> = new Set([
+  'source',
+  'label',
+  'person',
+  'time',
+  'measured',
+  'category',
+]);
 
 const spoken: Partial<Record<Key, string>> = {
   epsilon: 'epsilon',
@@ -166,7 +180,8 @@ export class Controls {
     for (const [key, control] of this.controls) {
       if (isListed(key) || control.input instanceof HTMLFieldSetElement) continue;
       this.error(key, null);
-      if (!ofData.has(key) && !this.hidden.has(key)) control.input.value = (rules[key] as Rule).write(settings[key]);
+      if (!ofData.has(key) && !this.hidden.has(key))
+        control.input.value = (rules[key] as Rule).write(settings[key]);
     }
     this.show(settings);
   }
@@ -196,8 +211,10 @@ export class Controls {
   offer(key: 'measured' | 'category', names: readonly string[], chosen: string): void {
     const { input } = this.controls.get(key)!;
     const texts = names.includes(chosen) ? names : [chosen, ...names];
-    const isSame = texts.join() === [...(input as HTMLSelectElement).options].map(({ value }) => value).join();
-    if (!isSame) input.replaceChildren(...texts.map((value) => h('option', { value }, value || 'none')));
+    const isSame =
+      texts.join() === [...(input as HTMLSelectElement).options].map(({ value }) => value).join();
+    if (!isSame)
+      input.replaceChildren(...texts.map((value) => h('option', { value }, value || 'none')));
     (input as HTMLSelectElement).value = chosen;
   }
 

@@ -34,8 +34,10 @@ export const hints: Partial<Record<Key, string>> = {
     'Seeing all releases changes the odds of any guess about one record by a factor of at most ' +
     'e to the ε, with a slack of δ. Smaller is more private and noisier.',
   delta: 'The slack in that guarantee. Keep it far below 1 / the number of records.',
-  participations: 'The most records of one user, or the number of epochs. More of them need more noise.',
-  minSeparation: 'Fewest steps between two records of one user, j − i. The further apart, the less noise.',
+  participations:
+    'The most records of one user, or the number of epochs. More of them need more noise.',
+  minSeparation:
+    'Fewest steps between two records of one user, j − i. The further apart, the less noise.',
   window:
     'Number of latest steps that a release sums. A window as long as the horizon is the running total. Older ' +
     'records stay protected, though no release counts them any more.',
@@ -80,8 +82,7 @@ const workloadTexts: Record<Settings['workload'], string> = {
   window:
     'A release adds up the records of the latest steps only. The noise is made for that; ' +
     `beyond ${MAX_QUICK_DENSE_STEPS} steps the search for the optimal one is slow.`,
-  decay:
-    'A record counts less with every step. The noise is made for exactly these weights.',
+  decay: 'A record counts less with every step. The noise is made for exactly these weights.',
   momentum:
     'Every step adds its records and a share of the previous increment, like gradient descent ' +
     'with momentum. The noise is made for exactly these weights.',
@@ -122,6 +123,8 @@ export function lambdaText(given: number | null, [first, second]: readonly Lambd
   const values = (used: Lambda, where: string): string =>
     `${quantity(used.private)} ${where}, ${quantity(used.twin)} for ${where === 'here' ? 'the' : 'its'} twin`;
   const found =
-    second === undefined ? values(first!, 'here') : `${values(first!, 'for FTRL')}; ${values(second, 'for descent')}`;
+    second === undefined
+      ? values(first!, 'here')
+      : `${values(first!, 'for FTRL')}; ${values(second, 'for descent')}`;
   return `${meaning}. “auto” minimises the theorem’s bound: ${found}.`;
 }

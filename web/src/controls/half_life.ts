@@ -44,7 +44,9 @@ export class HalfLifeField {
     const text = this.input.value.trim();
     const decay = text === '' ? NaN : decayOf(Number(text));
     if (!(decay > 0 && decay < 1)) {
-      this.refuse(`must be a number of steps above 0, at which the decay is below 1, got “${text}”`);
+      this.refuse(
+        `must be a number of steps above 0, at which the decay is below 1, got “${text}”`,
+      );
       return;
     }
     this.refuse(null);

@@ -116,8 +116,7 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   },
   'banded-toeplitz': {
     group: 'Short memory',
-    text:
-      'A few diagonals, chosen for the horizon so that the error is the least for that number.',
+    text: 'A few diagonals, chosen for the horizon so that the error is the least for that number.',
   },
   banded: {
     group: 'Short memory',

@@ -11,7 +11,8 @@ type Wanted = Pick<Settings, 'participation' | 'participations' | 'minSeparation
 /** Returns the library's option; empty if each user has one record, the default. */
 export function participationOf(wanted: Wanted): { participation?: Participation } {
   const { participation, participations, minSeparation } = wanted;
-  if (participation === 'single' || (participation === 'separated' && participations === 1)) return {};
+  if (participation === 'single' || (participation === 'separated' && participations === 1))
+    return {};
   return participation === 'epochs'
     ? { participation: { epochs: participations } }
     : { participation: { participations, minSeparation } };

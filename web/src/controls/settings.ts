@@ -3,13 +3,7 @@
 // All settings of the page, and how each is parsed from and formatted as text. The controls and the
 // address bar share these rules, so that both report the same errors.
 
-import type {
-  LossName,
-  MechanismName,
-  MechanismParameters,
-  Neighbours,
-  StreamName,
-} from 'dp-ftrl';
+import type { LossName, MechanismName, MechanismParameters, Neighbours, StreamName } from 'dp-ftrl';
 import { mechanismNames } from './mechanisms.ts';
 import {
   libraryParameters,
@@ -125,7 +119,8 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
 export type Key = keyof Settings;
 
 /** True for settings that are not one text but several parts of the address. */
-export const isListed = (key: Key): key is 'columns' | 'units' => ['columns', 'units'].includes(key);
+export const isListed = (key: Key): key is 'columns' | 'units' =>
+  ['columns', 'units'].includes(key);
 
 /** A value that a setting cannot take. */
 export class SettingError extends Error {
@@ -150,7 +145,13 @@ const maxEntries = 4_000_000;
 export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
 
 /** Leaves the column to the page, which knows what is public about its own choice. */
-export const noStatistic: Readonly<StatisticChoice> = { measured: '', range: '', category: '', domain: '', together: '' };
+export const noStatistic: Readonly<StatisticChoice> = {
+  measured: '',
+  range: '',
+  category: '',
+  domain: '',
+  together: '',
+};
 
 export const defaults: Readonly<Settings> = {
   mechanism: DEFAULT_MECHANISM,
@@ -236,10 +237,7 @@ type ViewKey = (typeof viewKeys)[number];
 export const isView = (key: Key): key is ViewKey => (viewKeys as readonly Key[]).includes(key);
 
 export function viewsOf(settings: Settings): Pick<Settings, ViewKey> {
-  return Object.fromEntries(viewKeys.map((key) => [key, settings[key]])) as Pick<
-    Settings,
-    ViewKey
-  >;
+  return Object.fromEntries(viewKeys.map((key) => [key, settings[key]])) as Pick<Settings, ViewKey>;
 }
 
 /**
@@ -275,7 +273,8 @@ export function restOf(settings: Settings): Partial<Settings> {
  */
 export function complete(settings: Settings, rest: Partial<Settings>): void {
   if (settings.source !== 'own') return;
-  const isDefault = (key: Key): boolean => JSON.stringify(settings[key]) === JSON.stringify(defaults[key]);
+  const isDefault = (key: Key): boolean =>
+    JSON.stringify(settings[key]) === JSON.stringify(defaults[key]);
   const { noiseSeed } = rest;
   if (ownKeys.every(isDefault)) Object.assign(settings, rest);
   else if (noiseSeed !== undefined && isDefault('noiseSeed')) settings.noiseSeed = noiseSeed;
@@ -357,7 +356,11 @@ function shown<K extends Key>(key: K, name: string, meaning: boolean) {
 export const publicTexts = ['range', 'domain', 'together'] as const;
 export type PublicText = (typeof publicTexts)[number];
 
-function publicText<K extends PublicText>(key: K, constraint: string, accepts: (text: string) => boolean) {
+function publicText<K extends PublicText>(
+  key: K,
+  constraint: string,
+  accepts: (text: string) => boolean,
+) {
   return {
     name: key,
     read(text: string): string {
@@ -539,7 +542,11 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   queriesView: choice('queriesView', queriesNames.queriesView, ['answers', 'errors'] as const),
   statistic: choice('statistic', 'statistic', statisticNames),
   measured: { name: 'measure', read: (text) => text, write: String },
-  range: publicText('range', 'two numbers such as 0:90, the lower one first', (text) => readRange(text) !== null),
+  range: publicText(
+    'range',
+    'two numbers such as 0:90, the lower one first',
+    (text) => readRange(text) !== null,
+  ),
   category: { name: 'by', read: (text) => text, write: String },
   domain: publicText(
     'domain',

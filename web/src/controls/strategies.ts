@@ -2,7 +2,13 @@
 
 // Cache of optimised mechanisms: each is searched for once, and every figure uses the same numbers.
 
-import type { CatalogueEntry, OptimizeProgress, Participation, SavedStrategy, Workload } from 'dp-ftrl';
+import type {
+  CatalogueEntry,
+  OptimizeProgress,
+  Participation,
+  SavedStrategy,
+  Workload,
+} from 'dp-ftrl';
 import type { Engine } from '../page/engine.ts';
 import type { ParameterName } from './parameters.ts';
 import type { Choice } from './settings.ts';

@@ -113,12 +113,7 @@ export class TargetFields {
       'div',
       { class: 'field' },
       h('div', { class: 'entry' }, h('label', { for: id }, label), this.inputs[target]),
-      h(
-        'div',
-        { class: 'beside' },
-        this.hints[target],
-        this.errors[target],
-      ),
+      h('div', { class: 'beside' }, this.hints[target], this.errors[target]),
     );
   }
 }

@@ -4,7 +4,15 @@
 
 import { maxUnit, unitOf } from '../data/units.ts';
 import { laboratory, queriesNames } from '../story/route.ts';
-import { defaults, opening, ownKeys, rules, SettingError, type Key, type Settings } from './settings.ts';
+import {
+  defaults,
+  opening,
+  ownKeys,
+  rules,
+  SettingError,
+  type Key,
+  type Settings,
+} from './settings.ts';
 
 export interface ReadAddress {
   settings: Settings;
@@ -47,7 +55,11 @@ export function readAddress(hash: string): ReadAddress {
     if (name === 'unit' && settings.columns.length > 0) {
       const column = settings.columns.at(-1)!;
       if (value.length <= maxUnit) settings.units = { ...settings.units, [column]: value };
-      else refused.set('columns', { text: '', message: `unit must have at most ${maxUnit} letters, got “${value}”` });
+      else
+        refused.set('columns', {
+          text: '',
+          message: `unit must have at most ${maxUnit} letters, got “${value}”`,
+        });
       continue;
     }
     const key = keys.find((candidate) => rules[candidate].name === name);
@@ -73,7 +85,9 @@ export function readAddress(hash: string): ReadAddress {
  */
 export function writeAddress(settings: Settings): string {
   const text = written(settings, labKeys);
-  return text === written(opening, labKeys) ? laboratory : text || `mechanism=${settings.mechanism}`;
+  return text === written(opening, labKeys)
+    ? laboratory
+    : text || `mechanism=${settings.mechanism}`;
 }
 
 /** The same for the histogram view, which is named by one of its settings. */

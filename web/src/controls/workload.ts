@@ -78,8 +78,18 @@ export function wordsOf(settings: Settings): Words {
   const { window, decay, sumMomentum: momentum } = settings;
   const steps = window === 1 ? 'the last step' : `the last ${count(window)} steps`;
   const words: Record<Settings['workload'], Words> = {
-    total: { title: 'Running total', plural: 'Running totals', noun: 'total', counted: 'all records so far' },
-    window: { title: `Sum of ${steps}`, plural: 'Windows', noun: 'sum', counted: `the records of ${steps}` },
+    total: {
+      title: 'Running total',
+      plural: 'Running totals',
+      noun: 'total',
+      counted: 'all records so far',
+    },
+    window: {
+      title: `Sum of ${steps}`,
+      plural: 'Windows',
+      noun: 'sum',
+      counted: `the records of ${steps}`,
+    },
     decay: {
       title: `Decaying sum, half-life ${halfLifeText(decay)}`,
       plural: 'Decaying sums',

@@ -86,7 +86,11 @@ export function clipButtons(
     const noise = clipNorm === greatest ? '' : `; noise × ${quantity(clipNorm / greatest, 2)}`;
     const button = h(
       'button',
-      { type: 'button', 'aria-pressed': String(clipNorm === inForce), onclick: () => chosen(clipNorm) },
+      {
+        type: 'button',
+        'aria-pressed': String(clipNorm === inForce),
+        onclick: () => chosen(clipNorm),
+      },
       h('b', {}, `Clip at ${quantity(clipNorm)} ${unit}`.trim()),
       h('span', {}, `${effect}${noise}`),
     );

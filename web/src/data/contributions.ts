@@ -117,7 +117,8 @@ function edgeTime(roles: Roles, name: 'from' | 'to'): number | null {
   const text = roles[name].trim();
   if (text === '') return null;
   const written = unambiguous(text);
-  if (written === undefined) throw new RoleError('time', `${name} must be ${WANTED}, got “${text}”`);
+  if (written === undefined)
+    throw new RoleError('time', `${name} must be ${WANTED}, got “${text}”`);
   const time = timeIn(written, bucketsIn(roles));
   if (typeof time === 'number') return time;
   throw new RoleError('time', `${name} must be one ${roles.bucket}: “${text}” ${time}`);
@@ -161,7 +162,8 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
     if (first !== null && index < first) {
       refuse(csv, row, column, 'time', `is before the ${bucket} of from`);
     }
-    if (end !== null && index > end) refuse(csv, row, column, 'time', `is after the ${bucket} of to`);
+    if (end !== null && index > end)
+      refuse(csv, row, column, 'time', `is after the ${bucket} of to`);
     last = index;
     return index;
   });
@@ -172,7 +174,12 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
 /** Refuses rows whose times are absurdly far apart, before their steps are made. */
 function requireShort(
   csv: Csv,
-  { column, indices, first, bucket }: {
+  {
+    column,
+    indices,
+    first,
+    bucket,
+  }: {
     column: Column;
     indices: Float64Array;
     first: number | null;
@@ -268,7 +275,8 @@ export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: numb
     rows.push(row);
   }
   while (starts.length <= Math.min(numSteps, maxSteps)) starts.push(rows.length);
-  const timeOf = roles.time === '' ? null : (step: number) => bucketText(origin + step, bucketsIn(roles));
+  const timeOf =
+    roles.time === '' ? null : (step: number) => bucketText(origin + step, bucketsIn(roles));
   return { rows, starts, numDropped, timeOf };
 }
 
@@ -320,7 +328,10 @@ export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limi
     span:
       roles.time === ''
         ? null
-        : [bucketText(origin, bucketsIn(roles)), bucketText(origin + numSteps - 1, bucketsIn(roles))],
+        : [
+            bucketText(origin, bucketsIn(roles)),
+            bucketText(origin + numSteps - 1, bucketsIn(roles)),
+          ],
   };
 }
 

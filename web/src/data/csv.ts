@@ -4,7 +4,13 @@
 // number makes its column unusable until the user chooses how to read it.
 
 import type { LossName, Table } from 'dp-ftrl';
-import { CsvFault, CsvParser, isBlank, quotedCell, seenSeparators } from '../../../wasm/src/shared/csv.ts';
+import {
+  CsvFault,
+  CsvParser,
+  isBlank,
+  quotedCell,
+  seenSeparators,
+} from '../../../wasm/src/shared/csv.ts';
 import { JSON_ARRAY, kindOfText } from '../../../wasm/src/shared/file-kind.ts';
 import { cellsText, placesOf, unnamedText } from '../../../wasm/src/shared/header.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
@@ -86,7 +92,9 @@ function checkHeader(names: string[]): void {
   for (const name of names.filter((each) => each !== '')) {
     const [first, second] = placesOf(names, name);
     if (second === undefined) continue;
-    throw new CsvError(`the header has more than one column “${name}”: ${cellsText(first, second)}`);
+    throw new CsvError(
+      `the header has more than one column “${name}”: ${cellsText(first, second)}`,
+    );
   }
   if (names.every((name) => parseNumber(name) !== undefined)) {
     throw new CsvError('the first row must name the columns, but all its cells are numbers');
@@ -135,7 +143,10 @@ class Builder {
       throw new CsvError(`at most ${grouped(maxRows)} rows fit, got ${grouped(numRows)}`);
     }
     const named = this.columns.filter(({ name }) => name !== '');
-    const columns = named.map((column) => ({ ...column, values: Float64Array.from(column.values) }));
+    const columns = named.map((column) => ({
+      ...column,
+      values: Float64Array.from(column.values),
+    }));
     const unnamed = unnamedText(this.names) ?? null;
     return { numRows, lines: Int32Array.from(this.lines), columns, unnamed };
   }
@@ -169,8 +180,10 @@ export function* csvInPieces(text: string, options: ParseOptions = {}): Generato
   }
   if (text.trim() === '') throw new CsvError('the text is empty');
   const json = kindOfText(text);
-  if (json === 'array') throw new CsvError(`the text ${JSON_ARRAY}, and read that with the command`);
-  if (json === 'object') throw new CsvError('the text is JSON: write it as CSV, or read it with the command');
+  if (json === 'array')
+    throw new CsvError(`the text ${JSON_ARRAY}, and read that with the command`);
+  if (json === 'object')
+    throw new CsvError('the text is JSON: write it as CSV, or read it with the command');
   try {
     let builder: Builder | undefined;
     for (const { records, share } of recordsOf(text)) {
@@ -240,7 +253,10 @@ export function textsOf({ values, faults, written }: Column): string[] {
  * Returns the table as CSV, with the numbers as parsed and one spelling for the ids of a person. Its
  * own names stay as they are, because programs look columns up by them.
  */
-export function csvText(csv: Csv, { person, areNumbers }: { person: string; areNumbers: boolean }): string {
+export function csvText(
+  csv: Csv,
+  { person, areNumbers }: { person: string; areNumbers: boolean },
+): string {
   const columns = csv.columns.map((column) =>
     column.name === person
       ? textsOf(column).map((id) => personOfId(id, areNumbers) ?? id)

@@ -72,7 +72,12 @@ export class CsvBox {
       'div',
       { class: 'drop', hidden: true },
       this.pasted.element,
-      h('div', { class: 'drop-tools' }, this.use, h('label', { class: 'file' }, file, 'Choose a file')),
+      h(
+        'div',
+        { class: 'drop-tools' },
+        this.use,
+        h('label', { class: 'file' }, file, 'Choose a file'),
+      ),
       this.progress,
       this.offer,
       h('p', { class: 'hint' }, promise),

@@ -59,9 +59,7 @@ function without(csv: Csv, { faults }: Column): Csv {
     if (!isOut.has(row)) numRows += 1;
   }
   const kept = (cells: Cell[]): Cell[] =>
-    cells
-      .filter(({ row }) => !isOut.has(row))
-      .map(({ row, text }) => ({ row: place[row]!, text }));
+    cells.filter(({ row }) => !isOut.has(row)).map(({ row, text }) => ({ row: place[row]!, text }));
   return {
     ...csv,
     numRows,

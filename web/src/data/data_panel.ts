@@ -56,7 +56,15 @@ interface Draft extends RoleChoice {
 }
 
 /** Settings in which no column has a role. */
-const noRoles = { person: '', ids: 'texts', time: '', bucket: 'day', timeZone: 'UTC', from: '', to: '' } as const;
+const noRoles = {
+  person: '',
+  ids: 'texts',
+  time: '',
+  bucket: 'day',
+  timeZone: 'UTC',
+  from: '',
+  to: '',
+} as const;
 
 export interface DataEvents {
   /** Called with the settings that a choice changes. */
@@ -159,7 +167,10 @@ export class DataPanel {
     if (role !== undefined) {
       throw new SettingError(role, 'a learner protects rows, so it takes no user or time column');
     }
-    const labels = attempt(() => labelColumn(csv, label, settings.loss), { key: 'label', deployed });
+    const labels = attempt(() => labelColumn(csv, label, settings.loss), {
+      key: 'label',
+      deployed,
+    });
     return learned(attempt(() => makeTable(csv, this.columnsOf(settings), labels), { deployed }));
   }
 
@@ -223,7 +234,8 @@ export class DataPanel {
 
   /** Removes messages about the table, which may quote its cells. */
   private clearErrors(): void {
-    for (const key of ['source', 'columns', 'label', 'person', 'time'] as const) this.controls.error(key, null);
+    for (const key of ['source', 'columns', 'label', 'person', 'time'] as const)
+      this.controls.error(key, null);
   }
 
   private load(source: string): void {
@@ -260,7 +272,10 @@ export class DataPanel {
     if (source === 'synthetic') {
       const key = [numSteps, streamSeed, stream].join();
       if (this.visitors?.key !== key) {
-        this.visitors = { key, csv: visitors(Math.min(numSteps, maxStatisticSteps), streamSeed, stream) };
+        this.visitors = {
+          key,
+          csv: visitors(Math.min(numSteps, maxStatisticSteps), streamSeed, stream),
+        };
       }
       ({ csv } = this.visitors);
     }
@@ -287,14 +302,17 @@ export class DataPanel {
       columns: this.columnsOf(settings),
       label: learnsFrom(settings) ? settings.label : '',
       ...roles,
-      text: isOwn ? () => csvText(withTimes(csv, roles), { person, areNumbers: ids === 'numbers' }) : null,
+      text: isOwn
+        ? () => csvText(withTimes(csv, roles), { person, areNumbers: ids === 'numbers' })
+        : null,
     };
   }
 
   private choose(source: string): void {
     const example = examples.find(({ name }) => name === source);
     // The seed of the user's own data is not for an address.
-    const noiseSeed = this.settings?.source === 'own' ? defaults.noiseSeed : this.settings!.noiseSeed;
+    const noiseSeed =
+      this.settings?.source === 'own' ? defaults.noiseSeed : this.settings!.noiseSeed;
     this.draft = null;
     this.asking = source === 'own' && this.own === null;
     if (this.asking) {
@@ -322,7 +340,16 @@ export class DataPanel {
       this.begin(this.own!);
     } else {
       const { clipNorm, numSteps, sums } = defaults;
-      const made = { columns: [], label: '', clipNorm, numSteps, sums, noiseSeed, ...noRoles, ...noStatistic };
+      const made = {
+        columns: [],
+        label: '',
+        clipNorm,
+        numSteps,
+        sums,
+        noiseSeed,
+        ...noRoles,
+        ...noStatistic,
+      };
       this.events.changed({ source, ...made });
     }
   }
@@ -369,7 +396,11 @@ export class DataPanel {
     const patch = { ...choice };
     if (choice.time) {
       const { bucket } = this.draft ?? this.settings!;
-      patch.bucket = fittingBucket((this.draft === null ? this.csv : this.own)!, choice.time, bucket);
+      patch.bucket = fittingBucket(
+        (this.draft === null ? this.csv : this.own)!,
+        choice.time,
+        bucket,
+      );
     }
     if (this.draft !== null) {
       this.draft = { ...this.draft, ...patch };
@@ -510,11 +541,17 @@ export class DataPanel {
     return records;
   }
 
-  private showGuide(records: Records | null, { person, columns }: Draft, clipNorm: number | null): void {
+  private showGuide(
+    records: Records | null,
+    { person, columns }: Draft,
+    clipNorm: number | null,
+  ): void {
     this.guide.hidden = records === null;
     const asks = clipNorm === null;
     if (records === null || this.hides) {
-      const what = asks ? 'Clip norms to choose from are' : 'Other clip norms, and their effect on the rows, are';
+      const what = asks
+        ? 'Clip norms to choose from are'
+        : 'Other clip norms, and their effect on the rows, are';
       this.guide.replaceChildren(hiddenNote(what));
       return;
     }
@@ -527,7 +564,9 @@ export class DataPanel {
       : `How much ${one} may count:`;
     this.guide.replaceChildren(
       h('p', { class: asks ? 'ask' : 'hint' }, say),
-      clipButtons(recordNorms(records), { noun, unit, inForce: clipNorm }, (clip) => this.chooseClip(clip)),
+      clipButtons(recordNorms(records), { noun, unit, inForce: clipNorm }, (clip) =>
+        this.chooseClip(clip),
+      ),
       h(
         'p',
         { class: 'hint' },

@@ -20,7 +20,8 @@ export interface RolesEvents {
   refused(message: string | null): void;
 }
 
-const rowText = 'The column that names the person. With it, persons are protected; without it, rows are.';
+const rowText =
+  'The column that names the person. With it, persons are protected; without it, rows are.';
 const idsTitle = 'As numbers, 7, 7.0 and 007 are one person. As texts they are three.';
 const eventText = 'Says when a row happened. All rows of a day, say, are then one step.';
 
@@ -29,7 +30,10 @@ export class RolesField {
     id: 'set-person',
     'aria-describedby': 'set-person-error set-person-hint',
   });
-  readonly time = h('select', { id: 'set-time', 'aria-describedby': 'set-time-error set-time-hint' });
+  readonly time = h('select', {
+    id: 'set-time',
+    'aria-describedby': 'set-time-error set-time-hint',
+  });
   /** Shown below the user column. */
   readonly limits: HTMLElement;
   /** Shown below the time column. */
@@ -129,8 +133,8 @@ export class RolesField {
           : isHidden
             ? `${rowText} How many there are, and how many of their rows count, is hidden.`
             : `${count(numPersons)} persons; ${count(counted)} of ${count(csv.numRows)} rows count, ` +
-            `${percent(counted / csv.numRows)}. The first ones of each person count, and those of one ` +
-            'step form one record.',
+              `${percent(counted / csv.numRows)}. The first ones of each person count, and those of one ` +
+              'step form one record.',
       time:
         span === null
           ? eventText
@@ -140,7 +144,12 @@ export class RolesField {
   }
 
   private edge(name: 'from' | 'to'): HTMLInputElement {
-    const attributes = { id: `set-${name}`, type: 'text', size: 10, placeholder: '2026-03-01' } as const;
+    const attributes = {
+      id: `set-${name}`,
+      type: 'text',
+      size: 10,
+      placeholder: '2026-03-01',
+    } as const;
     const input = h('input', attributes);
     input.addEventListener('change', () => this.events.chosen({ [name]: input.value.trim() }));
     return input;

@@ -68,8 +68,11 @@ function readSum(text: string): SumKind | null {
   const [workload, number, ...rest] = text.split('=').map((part) => part.trim());
   const value = parseNumber(number ?? '') ?? NaN;
   if (rest.length > 0) return null;
-  if (workload === 'window') return Number.isSafeInteger(value) && value > 0 ? { workload, value } : null;
-  return (workload === 'decay' || workload === 'momentum') && value > 0 && value < 1 ? { workload, value } : null;
+  if (workload === 'window')
+    return Number.isSafeInteger(value) && value > 0 ? { workload, value } : null;
+  return (workload === 'decay' || workload === 'momentum') && value > 0 && value < 1
+    ? { workload, value }
+    : null;
 }
 
 /**
@@ -78,8 +81,11 @@ function readSum(text: string): SumKind | null {
  */
 export function readTogether(text: string): SumKind[] | null {
   const kinds = text.split(',').flatMap((part) => readSum(part.trim()) ?? []);
-  const isFull = kinds.length === text.split(',').length && kinds.length > 1 && kinds.length <= maxCategories;
-  return isFull && new Set(kinds.map((kind) => Object.values(kind).join())).size === kinds.length ? kinds : null;
+  const isFull =
+    kinds.length === text.split(',').length && kinds.length > 1 && kinds.length <= maxCategories;
+  return isFull && new Set(kinds.map((kind) => Object.values(kind).join())).size === kinds.length
+    ? kinds
+    : null;
 }
 
 /**
@@ -95,11 +101,13 @@ function suggestCategory(csv: Csv, { time, person }: Roles): string {
 export class Wanting extends Error {}
 
 /** Choices, possibly incomplete, with the columns that are summed. */
-type Chosen = StatisticChoice & Roles & { columns: readonly string[]; window: number; decay: number };
+type Chosen = StatisticChoice &
+  Roles & { columns: readonly string[]; window: number; decay: number };
 
 /** Returns the user's choices, completed from what is known of a table that comes with the page. */
 export function choiceOf(chosen: Chosen, csv: Csv, known?: KnownTable): StatisticChoice {
-  const measured = chosen.measured || (known?.measured ?? chosen.columns[0] ?? suggestColumns(csv, '')[0] ?? '');
+  const measured =
+    chosen.measured || (known?.measured ?? chosen.columns[0] ?? suggestColumns(csv, '')[0] ?? '');
   const category = chosen.category || (known?.category ?? suggestCategory(csv, chosen));
   return {
     measured,

@@ -44,6 +44,10 @@ export function trueMoments(steps: Steps, values: Float64Array, centre: number):
 }
 
 /** Returns the counts of each category, in their order. */
-export function trueCounts(steps: Steps, names: readonly string[], categories: readonly string[]): Float64Array[] {
+export function trueCounts(
+  steps: Steps,
+  names: readonly string[],
+  categories: readonly string[],
+): Float64Array[] {
   return categories.map((category) => windowed(steps, (i) => Number(names[i] === category)));
 }

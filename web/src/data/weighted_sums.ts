@@ -58,7 +58,10 @@ export function stepsOf(
 }
 
 /** Returns the sum of the clipped records of each step, row-major. */
-export function clippedSteps({ table, batchSize, numSteps }: Records, clipNorm: number): Float64Array {
+export function clippedSteps(
+  { table, batchSize, numSteps }: Records,
+  clipNorm: number,
+): Float64Array {
   const { numColumns, values } = table;
   const steps = new Float64Array(numSteps * numColumns);
   for (let row = 0; row < numSteps * batchSize; ++row) {

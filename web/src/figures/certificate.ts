@@ -114,7 +114,11 @@ const rows: (Row | CheckedRow)[] = [
       `first ${count(certificate.residualSteps)} steps`,
   },
   { name: 'Mode', note: 'how releases are rounded', value: () => 'grid' },
-  { name: 'Grid', note: 'spacing of the releases', value: (_, { history }) => power(history.info.grid) },
+  {
+    name: 'Grid',
+    note: 'spacing of the releases',
+    value: (_, { history }) => power(history.info.grid),
+  },
 ];
 
 /** Returns the error that the mechanism aims at, and the best known lower bound on it. */

@@ -63,8 +63,10 @@ const drawn = ({ floors }: Found): (Floor & { line: number[] })[] =>
   floors.filter((floor): floor is Floor & { line: number[] } => floor.line !== null);
 
 const deltaOf = (power: number): number => 10 ** -power;
-const errorOf = (objective: Settings['ranking'], both: { maxError: number; meanError: number }): number =>
-  objective === 'max' ? both.maxError : both.meanError;
+const errorOf = (
+  objective: Settings['ranking'],
+  both: { maxError: number; meanError: number },
+): number => (objective === 'max' ? both.maxError : both.meanError);
 
 /**
  * Returns the point at which an increasing function takes a value, or null if it does not within
@@ -85,17 +87,28 @@ export async function crossingOf(
     const after = values.findIndex((one) => one >= value);
     if (after < 0 || values[0]! > value) return null;
     const last = Math.max(1, after);
-    [low, high, below, above] = [places[last - 1]!, places[last]!, values[last - 1]!, values[last]!];
+    [low, high, below, above] = [
+      places[last - 1]!,
+      places[last]!,
+      values[last - 1]!,
+      values[last]!,
+    ];
   }
   return low + ((value - below) / (above - below)) * (high - low);
 }
 
 /** Returns the lower bounds for users with one record, which is present or not. */
-async function floorsOf(engine: Engine, settings: Settings, noiseMultiplier: number, powers: number[]): Promise<Floor[]> {
+async function floorsOf(
+  engine: Engine,
+  settings: Settings,
+  noiseMultiplier: number,
+  powers: number[],
+): Promise<Floor[]> {
   const { numSteps, epsilon, delta, clipNorm, ranking } = settings;
   const bounds = await engine.bounds(numSteps, { epsilon });
   const { unbiased, every } = bounds.mechanisms!;
-  const of = ({ max, mean }: Pick<ErrorBounds, 'max' | 'mean'>): number => clipNorm * (ranking === 'max' ? max : mean);
+  const of = ({ max, mean }: Pick<ErrorBounds, 'max' | 'mean'>): number =>
+    clipNorm * (ranking === 'max' ? max : mean);
   // The bound is that of factorizations times the deviation of a single number, which is fast to
   // compute.
   const added = async (given: number): Promise<number> => {
@@ -150,10 +163,15 @@ async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Fou
   const crossing = await crossingOf(at, pure, [1, lastPower]);
   const chosen = -Math.log10(delta);
   const whole = Array.from({ length: lastPower }, (_, i) => i + 1);
-  const inside = [chosen, crossing].filter((power) => power !== null && power >= 1 && power <= lastPower);
+  const inside = [chosen, crossing].filter(
+    (power) => power !== null && power >= 1 && power <= lastPower,
+  );
   const powers = [...new Set([...whole, ...(inside as number[])])].sort((a, b) => a - b);
   const isPlain = participation.participation === undefined && neighbours === 'zero-out';
-  const { arity, subtractive } = laplace.effectiveParameters as { arity: number; subtractive: boolean };
+  const { arity, subtractive } = laplace.effectiveParameters as {
+    arity: number;
+    subtractive: boolean;
+  };
   return {
     mechanism: lane.mechanism,
     epsilon,
@@ -165,7 +183,9 @@ async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Fou
     tree: `${subtractive ? 'subtractive ' : ''}tree with ${count(arity)} children per node`,
     crossing,
     floors: isPlain ? await floorsOf(engine, settings, certificate.noiseMultiplier!, powers) : [],
-    missing: isPlain ? '' : 'The bounds are proved only for one record per user and zero-out neighbours, so none is shown.',
+    missing: isPlain
+      ? ''
+      : 'The bounds are proved only for one record per user and zero-out neighbours, so none is shown.',
   };
 }
 
@@ -207,7 +227,12 @@ export class DeltaFigure {
       series: [
         { name: found.mechanism, x, y: found.gaussian, colour: first },
         { name: pureName, x, y: flat(found.pure), colour: second },
-        ...drawn(found).map(({ name, line }, i) => ({ name: `floor: ${name}`, x, y: line, colour: floors[i]! })),
+        ...drawn(found).map(({ name, line }, i) => ({
+          name: `floor: ${name}`,
+          x,
+          y: line,
+          colour: floors[i]!,
+        })),
       ],
     };
   }
@@ -258,7 +283,12 @@ export class DeltaFigure {
       lines: [
         { colour: first, width: 2, shown: true },
         { colour: second, width: 2, shown: true },
-        ...drawn(found).map((_, i) => ({ colour: floors[i]!, width: 1.5, dash: [2, 3], shown: true })),
+        ...drawn(found).map((_, i) => ({
+          colour: floors[i]!,
+          width: 1.5,
+          dash: [2, 3],
+          shown: true,
+        })),
         { colour: 'ink', marks: true, shown: true },
       ],
       bands: [],
@@ -271,12 +301,24 @@ export class DeltaFigure {
     const entries: KeyEntry[] = [
       { name: found.mechanism, colour: first, kind: 'line' },
       { name: pureName, colour: second, kind: 'line' },
-      ...drawn(found).map(({ name }, i) => ({ name: `floor: ${name}`, colour: floors[i]!, kind: 'dot' as const })),
+      ...drawn(found).map(({ name }, i) => ({
+        name: `floor: ${name}`,
+        colour: floors[i]!,
+        kind: 'dot' as const,
+      })),
     ];
     this.legend = new Legend(entries, []);
     this.host.replaceChildren(this.legend.element, this.chart.element);
-    const marked = powers.map((power) => (power === crossing ? pure : power === chosen ? now : NaN));
-    this.chart.setData([powers, gaussian, powers.map(() => pure), ...drawn(found).map(({ line }) => line), marked]);
+    const marked = powers.map((power) =>
+      power === crossing ? pure : power === chosen ? now : NaN,
+    );
+    this.chart.setData([
+      powers,
+      gaussian,
+      powers.map(() => pure),
+      ...drawn(found).map(({ line }) => line),
+      marked,
+    ]);
     this.read(null);
     setText(byId('deltas-note'), noteOf(found, objective));
     this.listFloors(found);
@@ -284,7 +326,14 @@ export class DeltaFigure {
 
   private listFloors({ floors, missing }: Found): void {
     const items = floors.map(({ name, value, covers }) =>
-      h('li', {}, h('b', {}, name), ': no error is below ', h('data', { value }, quantity(value)), `. ${covers}`),
+      h(
+        'li',
+        {},
+        h('b', {}, name),
+        ': no error is below ',
+        h('data', { value }, quantity(value)),
+        `. ${covers}`,
+      ),
     );
     byId('floors').replaceChildren(...(missing === '' ? items : [h('li', {}, missing)]));
   }
@@ -297,7 +346,9 @@ export class DeltaFigure {
   private read(power: number | null): void {
     const { now, pure, chosen } = this.found!;
     const gaussian = power === null ? now : this.at(power);
-    const floors = drawn(this.found!).map(({ value, line }) => (power === null ? value : line[this.placeOf(power)]!));
+    const floors = drawn(this.found!).map(({ value, line }) =>
+      power === null ? value : line[this.placeOf(power)]!,
+    );
     this.legend?.update(
       `δ = ${scientific(deltaOf(power ?? chosen))}${power === null ? ', as chosen' : ''}`,
       [gaussian, pure, ...floors].map((value) => ({ text: quantity(value), value })),
@@ -319,7 +370,10 @@ export class DeltaFigure {
 }
 
 /** Explains where the two errors cross. */
-function noteOf({ mechanism, gaussian, pure, tree, crossing, floors }: Found, objective: Settings['ranking']): string {
+function noteOf(
+  { mechanism, gaussian, pure, tree, crossing, floors }: Found,
+  objective: Settings['ranking'],
+): string {
   const error = objective === 'max' ? 'worst step' : 'root mean square';
   const where =
     crossing === null

@@ -95,7 +95,10 @@ export class ErrorsFigure {
     const { lanes } = this;
     const problem = { numSteps: settings.numSteps, ...problemOf(settings) };
     const asked = JSON.stringify([choicesOf(settings), problem]);
-    const drawn = JSON.stringify([settings.errors, settings.local && lanes[0]!.history.info.certificate]);
+    const drawn = JSON.stringify([
+      settings.errors,
+      settings.local && lanes[0]!.history.info.certificate,
+    ]);
     if (asked === this.asked && drawn === this.drawn) return;
     this.host.setAttribute('aria-busy', 'true');
     try {
@@ -141,7 +144,9 @@ export class ErrorsFigure {
   private draw(settings: Settings, lanes: readonly Lane[]): void {
     this.clear();
     const { curves } = this;
-    this.local = settings.local ? localUnitStddev(lanes[0]!, curves[0]!.error, weightsOf(settings)) : null;
+    this.local = settings.local
+      ? localUnitStddev(lanes[0]!, curves[0]!.error, weightsOf(settings))
+      : null;
     this.noteLocal(lanes, weightsOf(settings));
     const { colours, local } = this;
     const numSteps = settings.numSteps;
@@ -244,7 +249,8 @@ export class ErrorsFigure {
       { name: 'max', colour: colours[i]!, kind: 'dot' as const },
       { name: 'rms', colour: colours[i]!, kind: 'dot' as const },
     ]);
-    if (this.local !== null) entries.push({ name: localName, colour: colours.at(-1)!, kind: 'line' });
+    if (this.local !== null)
+      entries.push({ name: localName, colour: colours.at(-1)!, kind: 'line' });
     if (this.bound() !== null) entries.push({ name: 'lower bound', colour: 'ink', kind: 'dot' });
     return new Legend(entries, []);
   }

@@ -213,7 +213,8 @@ function stepText({ values, numColumns, symbol }: Matrix, step: number): string 
     .sort((a, b) => row[a]! - row[b]!)
     .slice(0, 3)
     .map((column) => `${quantity(-row[column]!, 3)} of noise ${column + 1}`);
-  const back = taken.length === 0 ? 'takes no earlier noise back' : `takes back ${taken.join(', ')}`;
+  const back =
+    taken.length === 0 ? 'takes no earlier noise back' : `takes back ${taken.join(', ')}`;
   return `Step ${count(step)}, a row of ${symbol}: ${back}.`;
 }
 

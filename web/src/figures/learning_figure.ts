@@ -146,7 +146,12 @@ export class LearningFigure {
       })),
     );
     const title = `${names[view]} of the learner`;
-    return { title, x: { label: 'step', log: false }, y: { label: names[view], log: false }, series };
+    return {
+      title,
+      x: { label: 'step', log: false },
+      y: { label: names[view], log: false },
+      series,
+    };
   }
 
   private nothingToShow(run: Run, view: View): string {
@@ -173,7 +178,8 @@ export class LearningFigure {
       const bound = history.info.regretBound?.private;
       if (bound === undefined) return [];
       // Whether a gradient can be clipped depends on the records; the bound holds for clipped losses.
-      const caveat = history.info.clippingImpossible && !this.deployed ? '' : ', for clipped losses';
+      const caveat =
+        history.info.clippingImpossible && !this.deployed ? '' : ', for clipped losses';
       const of = learners.length > 1 ? ` ${short}` : '';
       return [
         {
@@ -244,7 +250,9 @@ export class LearningFigure {
 
   private describe(step: number): string {
     if (this.deployed) return `step ${step}: secret`;
-    const parts = this.valuesAt(step).map((value, i) => `${this.curves[i]!.short} ${this.print(value)}`);
+    const parts = this.valuesAt(step).map(
+      (value, i) => `${this.curves[i]!.short} ${this.print(value)}`,
+    );
     return `step ${step}, ${names[this.view]}, secret: ${parts.join(', ')}`;
   }
 }

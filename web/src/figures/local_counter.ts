@@ -53,7 +53,8 @@ export function localText(
   weights: Weights,
 ): string {
   const { maxParticipations } = history.info.certificate;
-  const share = maxParticipations === 1 ? '' : `, divided by the ${count(maxParticipations)} records of a user`;
+  const share =
+    maxParticipations === 1 ? '' : `, divided by the ${count(maxParticipations)} records of a user`;
   const from = overtakes(local, stddev);
   const larger =
     from === null

@@ -83,7 +83,10 @@ export class QueriesFigure {
   ) {
     this.bars = new HistogramBars({ changed: (counts) => this.draw(counts) });
     this.source = new HistogramSource((counts, isOther) => this.useOwn(counts, isOther));
-    this.histogram = new SecretPart('The histogram and its source are', [this.bars.element, this.source.element]);
+    this.histogram = new SecretPart('The histogram and its source are', [
+      this.bars.element,
+      this.source.element,
+    ]);
     for (const size of sizes) this.size.append(h('option', { value: size }, String(size)));
     for (const kind of queryKinds) {
       this.workload.append(h('option', { value: kind }, queryNames[kind]));
@@ -94,7 +97,10 @@ export class QueriesFigure {
       this.own = null;
       this.source.forget();
       // The seed of the user's own table is not for an address.
-      events.changed({ histogram: defaults.histogram, ...(isOwn ? { noiseSeed: defaults.noiseSeed } : {}) });
+      events.changed({
+        histogram: defaults.histogram,
+        ...(isOwn ? { noiseSeed: defaults.noiseSeed } : {}),
+      });
     });
     this.size.addEventListener('change', () => this.resize(Number(this.size.value)));
     this.workload.addEventListener('change', () =>

@@ -30,13 +30,25 @@ function histogramPanel(counts: readonly number[]): Panel {
     title: 'The histogram',
     x: { label: 'value', log: false },
     y: { label: 'records', log: false },
-    series: [{ name: 'records', x: counts.map((_, i) => i), y: [...counts], look: 'bars', colour: 'secret' }],
+    series: [
+      {
+        name: 'records',
+        x: counts.map((_, i) => i),
+        y: [...counts],
+        look: 'bars',
+        colour: 'secret',
+      },
+    ],
   };
 }
 
 function answersPanel({ answers, isError, deployed }: Shown): Panel {
   const x = answers.map((_, i) => i + 1);
-  const marks = (name: string, value: (one: Answer) => number, std?: (one: Answer) => number): Series => ({
+  const marks = (
+    name: string,
+    value: (one: Answer) => number,
+    std?: (one: Answer) => number,
+  ): Series => ({
     name,
     x,
     y: answers.map(value),
@@ -53,14 +65,38 @@ function answersPanel({ answers, isError, deployed }: Shown): Panel {
     { ...line('std, factorization', ({ bestStd }) => bestStd), colour: 'private' },
   ];
   const errors = [
-    { ...marks('error, noise on each', ({ each, truth }) => Math.abs(each - truth)), of: stds[0]!.name },
-    { ...marks('error, factorization', ({ best, truth }) => Math.abs(best - truth)), of: stds[1]!.name },
+    {
+      ...marks('error, noise on each', ({ each, truth }) => Math.abs(each - truth)),
+      of: stds[0]!.name,
+    },
+    {
+      ...marks('error, factorization', ({ best, truth }) => Math.abs(best - truth)),
+      of: stds[1]!.name,
+    },
   ];
   const noisy: Series[] = [
-    { ...marks('noise on each', ({ each }) => each, ({ eachStd }) => eachStd), colour: 'fresh' },
-    { ...marks('factorization', ({ best }) => best, ({ bestStd }) => bestStd), colour: 'private' },
+    {
+      ...marks(
+        'noise on each',
+        ({ each }) => each,
+        ({ eachStd }) => eachStd,
+      ),
+      colour: 'fresh',
+    },
+    {
+      ...marks(
+        'factorization',
+        ({ best }) => best,
+        ({ bestStd }) => bestStd,
+      ),
+      colour: 'private',
+    },
   ];
-  const truth: Series = { ...line('true answer', (one) => one.truth), look: 'dashed', colour: 'secret' };
+  const truth: Series = {
+    ...line('true answer', (one) => one.truth),
+    look: 'dashed',
+    colour: 'secret',
+  };
   const [published, secret] = isError ? [stds, errors] : [noisy, [truth]];
   return {
     title: isError ? 'Errors of the answers' : 'Answers, with one standard deviation',

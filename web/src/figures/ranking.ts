@@ -59,7 +59,8 @@ export class Ranking {
   }
 
   private draw(comparison: Comparison): void {
-    const { mechanisms, numSteps, workload, lowerBound, lowerBoundMinDimension, objective } = comparison;
+    const { mechanisms, numSteps, workload, lowerBound, lowerBoundMinDimension, objective } =
+      comparison;
     const worst = Math.max(1, ...mechanisms.map(({ ratio }) => ratio ?? 1));
     const body = h('tbody');
     for (const one of mechanisms) body.append(this.row(one, worst));

@@ -60,7 +60,10 @@ export interface Wanted {
 }
 
 /** The methods of a statistic that release steps. */
-type Takes<Records, Reading> = Pick<RemoteStatistic<never, Records, Reading>, 'releaseMany' | 'contribute' | 'endSteps'>;
+type Takes<Records, Reading> = Pick<
+  RemoteStatistic<never, Records, Reading>,
+  'releaseMany' | 'contribute' | 'endSteps'
+>;
 
 /**
  * Releases all steps, sending all requests before awaiting the first. `part` returns a range of
@@ -71,7 +74,8 @@ async function readingsOf<Records, Reading>(
   part: (from: number, to: number) => Records,
   starts: readonly number[],
 ): Promise<Reading[]> {
-  if (starts.every((start, step) => start === step)) return statistic.releaseMany(part(0, starts.length - 1));
+  if (starts.every((start, step) => start === step))
+    return statistic.releaseMany(part(0, starts.length - 1));
   const steps = starts.slice(1).map(async (end, step) => {
     const asked = [statistic.contribute(part(starts[step]!, end)), statistic.endSteps()] as const;
     return (await Promise.all(asked))[1];
@@ -105,7 +109,9 @@ function clippedOf({ table: { csv, choice } }: Wanted, counted: CountedRows): Cl
   if (measured === '') throw new Wanting('The table has no column of numbers.');
   const range = readRange(choice.range);
   if (range === null) {
-    throw new Wanting(`Say which values of ${measured} are possible: the lowest and the highest, under “Range”.`);
+    throw new Wanting(
+      `Say which values of ${measured} are possible: the lowest and the highest, under “Range”.`,
+    );
   }
   const [low, high] = range;
   const { values } = findColumn(csv, measured);
@@ -122,11 +128,24 @@ function clippedOf({ table: { csv, choice } }: Wanted, counted: CountedRows): Cl
 async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Tracks> {
   const { measured, range, given, clipped, secret } = clippedOf(wanted, counted);
   const [low, high] = range;
-  const statistic = await engine.statistic({ statistic: 'moments', ranges: [range], ...optionsOf(wanted) });
+  const statistic = await engine.statistic({
+    statistic: 'moments',
+    ranges: [range],
+    ...optionsOf(wanted),
+  });
   try {
-    const readings = await readingsOf(statistic, (from, to) => given.slice(from, to), counted.starts);
+    const readings = await readingsOf(
+      statistic,
+      (from, to) => given.slice(from, to),
+      counted.starts,
+    );
     const truth = trueMoments(stepsOf(wanted, counted), clipped, (low + high) / 2);
-    const track = (name: string, key: string, pick: (one: (typeof readings)[number]) => Estimate, of: Float64Array) => ({
+    const track = (
+      name: string,
+      key: string,
+      pick: (one: (typeof readings)[number]) => Estimate,
+      of: Float64Array,
+    ) => ({
       name,
       key,
       estimates: readings.map(pick),
@@ -135,7 +154,12 @@ async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Pr
     return {
       tracks: [
         track(`Mean of ${measured}`, 'mean', (one) => one.mean[0]!, truth.mean),
-        track(`Standard deviation of ${measured}`, 'spread', (one) => one.standardDeviation[0]!, truth.standardDeviation),
+        track(
+          `Standard deviation of ${measured}`,
+          'spread',
+          (one) => one.standardDeviation[0]!,
+          truth.standardDeviation,
+        ),
         track('Number of records', 'count', (one) => one.count, truth.count),
       ],
       about: '',
@@ -154,16 +178,27 @@ async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): 
   if (column === undefined) throw new CsvError(`there is no column “${category}”`);
   const names = readDomain(domain);
   if (names === null) {
-    throw new Wanting(`Say which categories of ${category} to count, under “Categories”: their names, separated by commas.`);
+    throw new Wanting(
+      `Say which categories of ${category} to count, under “Categories”: their names, separated by commas.`,
+    );
   }
   const categories = [...names, otherCategory];
   const texts = textsOf(column);
   const index = new CategoryIndex(names);
   const given = counted.rows.map((row) => names[index.find(texts[row]!) ?? -1] ?? otherCategory);
-  const options = { statistic: 'histogram', categories, other: otherCategory, ...optionsOf(wanted) } as const;
+  const options = {
+    statistic: 'histogram',
+    categories,
+    other: otherCategory,
+    ...optionsOf(wanted),
+  } as const;
   const statistic = await engine.statistic(options);
   try {
-    const readings = await readingsOf(statistic, (from, to) => given.slice(from, to), counted.starts);
+    const readings = await readingsOf(
+      statistic,
+      (from, to) => given.slice(from, to),
+      counted.starts,
+    );
     const truth = trueCounts(stepsOf(wanted, counted), given, categories);
     const all = truth[0]!.map((_, step) => truth.reduce((sum, one) => sum + one[step]!, 0));
     const tracks = categories.map((name, i) => ({
@@ -189,17 +224,25 @@ type Taken = ReturnType<typeof strategyOf>;
 const quickAlone: Taken = { mechanism: 'normalized-square-root' };
 
 /** Returns the mechanism for all sums together, and the one that each would have alone. */
-function mechanismsOf({ settings: { numSteps }, lane }: Wanted): Record<'together' | 'alone', Taken> {
+function mechanismsOf({
+  settings: { numSteps },
+  lane,
+}: Wanted): Record<'together' | 'alone', Taken> {
   const isSlow = lane.mechanism === 'optimal' && numSteps > MAX_QUICK_DENSE_STEPS;
   const chosen = isSlow ? quickAlone : strategyOf(lane);
-  const together: Taken = numSteps > maxSearchedSteps && lane.mechanism !== 'blt' ? { mechanism: 'blt' } : chosen;
+  const together: Taken =
+    numSteps > maxSearchedSteps && lane.mechanism !== 'blt' ? { mechanism: 'blt' } : chosen;
   // The encoder of blt is that for totals, whatever the workload.
   return { together, alone: together.mechanism === 'blt' ? quickAlone : together };
 }
 
 /** Names the mechanism and explains it, if it is not the one of the settings. */
-function takenText({ settings: { numSteps }, lane }: Wanted, { together, alone }: Record<'together' | 'alone', Taken>): string {
-  const nameOf = ({ mechanism }: Taken): string => (typeof mechanism === 'string' ? mechanism : lane.mechanism);
+function takenText(
+  { settings: { numSteps }, lane }: Wanted,
+  { together, alone }: Record<'together' | 'alone', Taken>,
+): string {
+  const nameOf = ({ mechanism }: Taken): string =>
+    typeof mechanism === 'string' ? mechanism : lane.mechanism;
   const taken = nameOf(together);
   const why =
     taken === lane.mechanism
@@ -207,7 +250,10 @@ function takenText({ settings: { numSteps }, lane }: Wanted, { together, alone }
       : numSteps > maxSearchedSteps
         ? `, because beyond ${count(maxSearchedSteps)} steps the search for the best encoder of several sums is slow`
         : `, because beyond ${count(MAX_QUICK_DENSE_STEPS)} steps the search for the optimum is slow`;
-  const other = nameOf(alone) === taken ? '' : `; alone, each would use ${nameOf(alone)}, or this one where it is better`;
+  const other =
+    nameOf(alone) === taken
+      ? ''
+      : `; alone, each would use ${nameOf(alone)}, or this one where it is better`;
   return `The mechanism is ${taken}${why}${other}.`;
 }
 
@@ -232,7 +278,9 @@ async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promi
   try {
     const [readings, ...errors] = await Promise.all([
       readingsOf(statistic, (from, to) => clipped.slice(from, to), counted.starts),
-      ...workloads.map((workload) => engine.error({ ...taken.alone, ...users, numSteps, workload })),
+      ...workloads.map((workload) =>
+        engine.error({ ...taken.alone, ...users, numSteps, workload }),
+      ),
     ]);
     const added = stepSums(clipped, counted.starts);
     const { noiseStddev, sensitivity } = statistic.certificate;
@@ -269,7 +317,9 @@ export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<
   }
   const { decay, momentum } = weightsOf(settings);
   if (settings.statistic !== 'sums' && (decay < 1 || momentum > 0)) {
-    throw new Wanting('Mean, spread and counts cover all records so far, or a window: choose one of these under “What is summed”.');
+    throw new Wanting(
+      'Mean, spread and counts cover all records so far, or a window: choose one of these under “What is summed”.',
+    );
   }
   const counted = countedRows(table.csv, settings, limit, settings.numSteps);
   const released = await { moments, histogram, sums }[settings.statistic](engine, wanted, counted);

@@ -32,7 +32,8 @@ const confidence = 0.95;
 const early: Record<Settings['statistic'], number> = { moments: 0.1, histogram: 0.1, sums: 0 };
 const colour = 'private';
 
-const ends = ({ low, high }: { low: number; high: number }): string => `${quantity(low, 3)} to ${quantity(high, 3)}`;
+const ends = ({ low, high }: { low: number; high: number }): string =>
+  `${quantity(low, 3)} to ${quantity(high, 3)}`;
 
 /** Chart of one number, with its legend. */
 class Panel {
@@ -69,16 +70,28 @@ class Panel {
       { name: 'release', colour, kind: 'line' },
       { name: 'interval', colour, kind: 'band' },
     ];
-    this.legend = new Legend(published, deployed ? [] : [{ name: 'without noise', colour: 'secret', kind: 'dash' }]);
+    this.legend = new Legend(
+      published,
+      deployed ? [] : [{ name: 'without noise', colour: 'secret', kind: 'dash' }],
+    );
     const title = h('h3', {}, track.name);
     const { errors, share } = track;
-    this.hint = errors === undefined && share === undefined ? null : h('p', { class: 'hint' }, errors ?? '');
-    this.element = h('div', { class: 'panel', 'data-key': track.key }, title, this.hint, this.legend.element, this.chart.element);
+    this.hint =
+      errors === undefined && share === undefined ? null : h('p', { class: 'hint' }, errors ?? '');
+    this.element = h(
+      'div',
+      { class: 'panel', 'data-key': track.key },
+      title,
+      this.hint,
+      this.legend.element,
+      this.chart.element,
+    );
     for (let step = 1; step <= numSteps; ++step) {
       const { value, low, high, truth } = this.at(step);
       this.points.push([value, high, low, truth]);
       if (step < from * numSteps) continue;
-      for (const shown of [value, low, high, ...(deployed ? [] : [truth])]) if (Number.isFinite(shown)) range.include(shown);
+      for (const shown of [value, low, high, ...(deployed ? [] : [truth])])
+        if (Number.isFinite(shown)) range.include(shown);
     }
   }
 
@@ -120,7 +133,17 @@ class Panel {
       series: [
         { name: of, x: x!, y: value!, colour },
         { name: 'interval', of, x: x!, y: high!, to: low!, colour },
-        ...(this.deployed ? [] : [{ name: 'without noise', x: x!, y: truth!, colour: 'secret' as const, look: 'dashed' as const }]),
+        ...(this.deployed
+          ? []
+          : [
+              {
+                name: 'without noise',
+                x: x!,
+                y: truth!,
+                colour: 'secret' as const,
+                look: 'dashed' as const,
+              },
+            ]),
       ],
     };
   }
@@ -219,7 +242,12 @@ export class StatisticsFigure {
           this.analyst.engine(),
           import('./statistic_release.ts'),
         ]);
-        this.released = await releaseStatistic(engine, { settings, lane, table, limit: limitOf(settings) });
+        this.released = await releaseStatistic(engine, {
+          settings,
+          lane,
+          table,
+          limit: limitOf(settings),
+        });
       }
       [this.asked, this.askedLane] = [asked, lane];
       // The user may have hidden secrets meanwhile.
@@ -259,7 +287,9 @@ export class StatisticsFigure {
     const width = Math.max(150, Math.round(this.host.clientWidth / 3));
     const look = { width, from: early[statistic] };
     const isShared = statistic === 'histogram';
-    this.panels = tracks.map((track) => new Panel(track, deployed, isShared ? common : rangeOf(), look, this.moved));
+    this.panels = tracks.map(
+      (track) => new Panel(track, deployed, isShared ? common : rangeOf(), look, this.moved),
+    );
     this.host.replaceChildren(...this.panels.map(({ element }) => element));
     for (const panel of this.panels) panel.draw();
     setText(this.note, noteOf(settings, this.released!));
@@ -272,7 +302,10 @@ export class StatisticsFigure {
     host.replaceChildren();
     if (!this.details.open) return;
     const { released, shown } = this;
-    const table = released === null ? h('p', {}, 'Nothing is released here.') : tableOf(released, shown!.settings.deployed);
+    const table =
+      released === null
+        ? h('p', {}, 'Nothing is released here.')
+        : tableOf(released, shown!.settings.deployed);
     host.replaceChildren(table);
   }
 }
@@ -283,7 +316,12 @@ type Part = 'value' | 'low' | 'high' | 'stddev';
  * Returns the table columns of a number: its estimate, and the value without noise, marked as
  * secret.
  */
-function columnsOf(name: string, key: string, { estimates, truth }: Pick<Track, 'estimates' | 'truth'>, print: TableColumn['print']): TableColumn[] {
+function columnsOf(
+  name: string,
+  key: string,
+  { estimates, truth }: Pick<Track, 'estimates' | 'truth'>,
+  print: TableColumn['print'],
+): TableColumn[] {
   const parts: Record<Part, string> = { value: '', low: ', from', high: ', to', stddev: ', std' };
   const published = (Object.keys(parts) as Part[]).map((part) => ({
     title: `${name}${parts[part]}`,
@@ -292,7 +330,16 @@ function columnsOf(name: string, key: string, { estimates, truth }: Pick<Track, 
     print,
     at: (step: number) => estimates[step - 1]![part],
   }));
-  return [...published, { title: `${name}, without noise`, secret: true, name: `${key}-truth`, print, at: (step) => truth[step - 1]! }];
+  return [
+    ...published,
+    {
+      title: `${name}, without noise`,
+      secret: true,
+      name: `${key}-truth`,
+      print,
+      at: (step) => truth[step - 1]!,
+    },
+  ];
 }
 
 function allColumns({ tracks }: Released, deployed: boolean): TableColumn[] {
@@ -323,7 +370,10 @@ function hiddenText({ neighbours, person, participation, participations }: Setti
   const records = `${isOne ? 'one record' : `up to ${count(participations)} records`}${counted}`;
   const who = person === '' ? 'user' : 'person';
   const says = isOne ? 'it says' : 'they say';
-  const whose = isOne && person === '' ? 'any one record was there' : `any one ${who} was there, with ${records}`;
+  const whose =
+    isOne && person === ''
+      ? 'any one record was there'
+      : `any one ${who} was there, with ${records}`;
   return neighbours === 'zero-out'
     ? `whether ${whose}, and what ${says}`
     : `whether ${whose}, what ${says}, and which of any two it was`;
@@ -338,10 +388,15 @@ function noteOf(settings: Settings, { tracks, about, secret }: Released): string
     histogram: `The counts of all categories cover ${counted}`,
     sums: `These ${tracks.length} sums come from one noisy measurement of the records`,
   }[statistic];
-  const axes = statistic !== 'moments' ? '' : ' Early intervals may be as wide as the range; the axes fit the last nine tenths of the steps.';
-  const twice = source === 'synthetic' ? '' : ' Publishing Figure 1 too would spend the same budget again.';
+  const axes =
+    statistic !== 'moments'
+      ? ''
+      : ' Early intervals may be as wide as the range; the axes fit the last nine tenths of the steps.';
+  const twice =
+    source === 'synthetic' ? '' : ' Publishing Figure 1 too would spend the same budget again.';
   const share = `1/${tracks.length}`;
-  const comparison = statistic !== 'sums' ? '' : ` ${about} ${share} of the budget is ${share} of μ².`;
+  const comparison =
+    statistic !== 'sums' ? '' : ` ${about} ${share} of the budget is ${share} of μ².`;
   const said = deployed || secret === '' ? '' : ` Secret: ${secret}`;
   return (
     `${what}, and are published after every step. All of them together hide ` +

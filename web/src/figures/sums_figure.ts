@@ -69,7 +69,8 @@ class Panel {
     this.chart = new Chart({
       name: `${setup.title}: cursor over the steps`,
       lines: this.curves.map(({ kind, colour }, i) => {
-        const isWide = kind === 'wide' || (kind === undefined && this.curves[i - 1]?.kind === 'wide');
+        const isWide =
+          kind === 'wide' || (kind === undefined && this.curves[i - 1]?.kind === 'wide');
         return {
           ...((kind === undefined || kind === 'band') && !isWide ? {} : { colour }),
           faint: kind === 'ghost' || isWide,
@@ -137,17 +138,22 @@ class Panel {
   picture(): PicturePanel | null {
     const [steps, ...columns] = this.points.data().map((column) => [...column]);
     if (steps!.length === 0) return null;
-    const isLine = ({ kind }: Curve): boolean => kind === 'line' || kind === 'dash' || kind === 'dot';
+    const isLine = ({ kind }: Curve): boolean =>
+      kind === 'line' || kind === 'dash' || kind === 'dot';
     const series = this.curves.flatMap((curve, i): Series[] => {
       const { kind, colour, name } = curve;
       const points = { x: steps!, y: columns[i]!, colour };
       if (kind === undefined) return [];
-      if (isLine(curve)) return [{ ...points, name, ...(kind === 'line' ? {} : { look: 'dashed' }) }];
+      if (isLine(curve))
+        return [{ ...points, name, ...(kind === 'line' ? {} : { look: 'dashed' }) }];
       const of = this.curves.find((one) => isLine(one) && one.colour === colour)?.name ?? '';
       if (kind === 'ghost') return [{ ...points, name, of, look: kind }];
       const lower = columns[i + 1]!;
       if (kind === 'band') return [{ ...points, name, of, to: lower }];
-      return [{ ...points, name, of, look: 'ghost' }, { ...points, name: '', of, y: lower, look: 'ghost' }];
+      return [
+        { ...points, name, of, look: 'ghost' },
+        { ...points, name: '', of, y: lower, look: 'ghost' },
+      ];
     });
     const { title, axis, unit } = this.setup;
     const y = { label: `${axis}${inUnit(unit)}`, log: false };
@@ -368,7 +374,9 @@ export class SumsFigure {
     curves.push(truthCurve(`true ${noun}`, 'dash', (at) => at[0]!.truth));
     const unclipped = run.unclipped(tracks[0]!.view.view);
     if (unclipped !== null) {
-      curves.push(truthCurve(run.leavesOut ? 'all rows' : 'unclipped', 'dot', (_, step) => unclipped[step]!));
+      curves.push(
+        truthCurve(run.leavesOut ? 'all rows' : 'unclipped', 'dot', (_, step) => unclipped[step]!),
+      );
     }
     const names = tracks.map(({ name }) => name).join(' and ');
     return { title: `${title}, ${names} mechanism${two ? 's' : ''}`, axis: noun, curves };

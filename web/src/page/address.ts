@@ -63,7 +63,8 @@ export class Address<Shown> {
     const rest = this.restOf(shown);
     const goesOn = what === this.last.what && performance.now() - this.last.time < sameChange;
     const isSame =
-      location.hash.replace(/^#/, '') === text && JSON.stringify(rest) === JSON.stringify(this.rest);
+      location.hash.replace(/^#/, '') === text &&
+      JSON.stringify(rest) === JSON.stringify(this.rest);
     // A reloaded document finds entries of the one before.
     const entry = `${performance.timeOrigin} ${this.rests.size}`;
     this.rests.set(entry, rest);

@@ -81,7 +81,9 @@ export class App {
     byId('mini-epsilon').append(this.controls.makeSlider(byId('mini-said')));
     this.failures = new Failures(this.controls);
     this.data = new DataPanel(this.controls, { changed: (patch) => this.change(patch) });
-    this.budget = new BudgetMeter(engine, { chosen: (epsilon) => this.enterNumber('epsilon', epsilon) });
+    this.budget = new BudgetMeter(engine, {
+      chosen: (epsilon) => this.enterNumber('epsilon', epsilon),
+    });
     const halfLife = new HalfLifeField((decay) => this.enterNumber('decay', decay));
     this.form = new Form(this.controls, this.data, halfLife, this.budget, catalogue);
     this.targets = new TargetFields({
@@ -182,7 +184,8 @@ export class App {
 
   /** Changes the column; errors about the range or categories of the previous one are cleared. */
   private changeColumn(patch: Partial<StatisticChoice>): void {
-    for (const key of ['range', 'domain'] as const) if (key in patch) this.controls.error(key, null, '');
+    for (const key of ['range', 'domain'] as const)
+      if (key in patch) this.controls.error(key, null, '');
     this.change(patch);
   }
 
@@ -218,7 +221,16 @@ export class App {
       const pictures = this.views.pictures();
       const { simultaneousBands } = this.views;
       const statistics = this.views.statisticNumbers(deployed);
-      return { run, deployed, version, address: location.hash, file, pictures, simultaneousBands, statistics };
+      return {
+        run,
+        deployed,
+        version,
+        address: location.hash,
+        file,
+        pictures,
+        simultaneousBands,
+        statistics,
+      };
     });
   }
 
@@ -317,7 +329,12 @@ export class App {
     const { wanted } = this;
     const columns = this.data.columnsOf(wanted);
     this.targets.measure(run.first.info.learns ? '' : unitOf(columns, wanted.units));
-    this.views.show(run, wanted, columns, this.data.tableOf({ ...run.settings, ...viewsOf(wanted) }));
+    this.views.show(
+      run,
+      wanted,
+      columns,
+      this.data.tableOf({ ...run.settings, ...viewsOf(wanted) }),
+    );
   }
 
   /**
@@ -349,7 +366,9 @@ export class App {
   private fail(error: unknown): void {
     if (this.run === null && !this.fellBack) {
       this.fellBack = true;
-      showNotice('Nothing can be run from this address; the defaults are shown instead.', [messageOf(error)]);
+      showNotice('Nothing can be run from this address; the defaults are shown instead.', [
+        messageOf(error),
+      ]);
       this.wanted = { ...defaults, columns: [] };
       this.form.show(this.wanted);
       this.begin();

@@ -63,7 +63,12 @@ export class Failures {
    * `typed` is the last entry, which stays in its control to be corrected. While secrets are hidden,
    * what the library says about records, which it may quote, is hidden, too.
    */
-  show(error: unknown, typed: { key: Key; text: string } | null, remains: string, deployed: boolean): void {
+  show(
+    error: unknown,
+    typed: { key: Key; text: string } | null,
+    remains: string,
+    deployed: boolean,
+  ): void {
     const message = deployed && isAboutRecords(error) ? hiddenReason : messageOf(error);
     for (const key of this.controlsOf(error)) {
       const text = typed?.key === key ? typed.text : undefined;

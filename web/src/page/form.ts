@@ -46,14 +46,24 @@ export class Form {
     form.append(
       all.group('What is summed', ['workload', 'window', 'decay', 'sumMomentum']),
       this.mechanismGroup(),
-      all.group('Privacy', ['epsilon', 'delta', 'neighbours', 'clipNorm', 'participation', 'participations', 'minSeparation']),
+      all.group('Privacy', [
+        'epsilon',
+        'delta',
+        'neighbours',
+        'clipNorm',
+        'participation',
+        'participations',
+        'minSeparation',
+      ]),
       this.budgetGroup(budget),
       all.group('Stream', stream, data.element),
       all.group('Learner', ['rule', 'momentum', 'loss', 'lambda']),
       all.group('Noise', ['noiseSeed']),
     );
     all.follow('workload', [this.halfLife.element]);
-    byId('statistics-controls').append(...all.fields(['statistic', 'measured', 'range', 'category', 'domain', 'together']));
+    byId('statistics-controls').append(
+      ...all.fields(['statistic', 'measured', 'range', 'category', 'domain', 'together']),
+    );
   }
 
   /** Removes parameters that the mechanism does not have, and returns a message for each. */
@@ -128,8 +138,16 @@ export class Form {
     if (table === null) return;
     const { measured, category } = table.choice;
     const numbers = table.csv.columns.filter(({ faults }) => faults.length === 0);
-    this.controls.offer('measured', numbers.map(({ name }) => name), measured);
-    this.controls.offer('category', table.csv.columns.map(({ name }) => name), category);
+    this.controls.offer(
+      'measured',
+      numbers.map(({ name }) => name),
+      measured,
+    );
+    this.controls.offer(
+      'category',
+      table.csv.columns.map(({ name }) => name),
+      category,
+    );
     this.controls.placeholder('range', table.choice.range || 'lowest:highest');
     this.controls.placeholder('domain', table.choice.domain || 'one,two,three');
     this.controls.placeholder('together', table.choice.together);

@@ -4,7 +4,16 @@
 
 import 'uplot/dist/uPlot.min.css';
 import { Controls } from '../controls/controls.ts';
-import { complete, defaults, isListed, restOf, rules, SettingError, type Key, type Settings } from '../controls/settings.ts';
+import {
+  complete,
+  defaults,
+  isListed,
+  restOf,
+  rules,
+  SettingError,
+  type Key,
+  type Settings,
+} from '../controls/settings.ts';
 import { readAddress, writeQueriesAddress } from '../controls/url.ts';
 import { QueriesFigure } from '../figures/queries_figure.ts';
 import { downloadPicture } from '../share/download.ts';
@@ -29,7 +38,9 @@ export class QueriesPage {
       this.controls.group('Noise', ['noiseSeed']),
     );
     this.figure = new QueriesFigure(new Analyst(), { changed: (patch) => this.change(patch) });
-    this.deployed.addEventListener('change', () => this.change({ deployed: this.deployed.checked }));
+    this.deployed.addEventListener('change', () =>
+      this.change({ deployed: this.deployed.checked }),
+    );
     this.address.watch(() => this.isOpen && this.open());
     const save = byId<HTMLButtonElement>('queries-save');
     save.disabled = false;

@@ -11,7 +11,8 @@ export function hiddenNote(what: string): HTMLElement {
 }
 
 /** Says, in place of the reason, why records cannot be used: a reason may quote them. */
-export const hiddenReason = 'the table cannot be used like this; the reason is hidden with the secrets';
+export const hiddenReason =
+  'the table cannot be used like this; the reason is hidden with the secrets';
 
 /** A part of the page that leaves the document while secrets are hidden. */
 export class SecretPart {

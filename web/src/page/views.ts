@@ -109,7 +109,8 @@ export class Views {
     byId<HTMLInputElement>('deployed').checked = settings.deployed;
     byId<HTMLSelectElement>('errors-view').value = settings.errors;
     byId<HTMLInputElement>('local').checked = settings.local;
-    for (const id of ['ranking-view', 'deltas-view']) byId<HTMLSelectElement>(id).value = settings.ranking;
+    for (const id of ['ranking-view', 'deltas-view'])
+      byId<HTMLSelectElement>(id).value = settings.ranking;
     this.player.speed = settings.speed;
     this.added = {};
     this.showSums(this.shown);
@@ -122,7 +123,11 @@ export class Views {
     this.errors.show({ ...run.settings, errors, local }, run.lanes);
     this.deltas.show({ ...run.settings, ranking }, run.lanes);
     this.ranking.show({ ...run.settings, ranking });
-    this.statistics.show({ ...run.settings, statistic: settings.statistic, deployed: settings.deployed }, run.lanes, table);
+    this.statistics.show(
+      { ...run.settings, statistic: settings.statistic, deployed: settings.deployed },
+      run.lanes,
+      table,
+    );
     this.draw();
   }
 
@@ -166,7 +171,10 @@ export class Views {
     return new Map(
       all
         .filter(([, , panels]) => panels.length > 0)
-        .map(([name, title, panels]) => [name, { title, panels, perRow: name === 'matrices' ? 4 : 2 }]),
+        .map(([name, title, panels]) => [
+          name,
+          { title, panels, perRow: name === 'matrices' ? 4 : 2 },
+        ]),
     );
   }
 
@@ -182,7 +190,14 @@ export class Views {
   }
 
   restyle(): void {
-    for (const figure of [this.sums, this.learning, this.factorization, this.errors, this.deltas, this.statistics]) {
+    for (const figure of [
+      this.sums,
+      this.learning,
+      this.factorization,
+      this.errors,
+      this.deltas,
+      this.statistics,
+    ]) {
       figure.restyle();
     }
   }

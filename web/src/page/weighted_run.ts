@@ -109,7 +109,8 @@ export class WeightedRun {
     const { sums, records } = this;
     const { table, batchSize } = records;
     const width = batchSize * this.dimension;
-    const valuesOf = (from: number, end: number): Float64Array => table.values.slice(from * width, end * width);
+    const valuesOf = (from: number, end: number): Float64Array =>
+      table.values.slice(from * width, end * width);
     if (batchSize === 1) return Promise.all([sums.releaseMany(valuesOf(this.step, to))]);
     const steps = Array.from({ length: to - this.step }, (_, i) => this.step + i);
     return Promise.all(

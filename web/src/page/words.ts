@@ -16,7 +16,9 @@ export function factsOf(run: Run, sums: SumsFigure): string {
   const name = (lane: number): string => (two ? `${lane === 0 ? 'A' : 'B'} ` : '');
   const inside = sums.tracks.map(({ numInside }, i) => name(i) + percent(numInside / run.step));
   const beyond = sums.tracks.flatMap(({ view, numBeyond }, i) =>
-    view.simultaneous === undefined ? [] : [name(i) + (numBeyond === 0 ? 'none' : count(numBeyond))],
+    view.simultaneous === undefined
+      ? []
+      : [name(i) + (numBeyond === 0 ? 'none' : count(numBeyond))],
   );
   const text =
     `The band held the true ${wordsOf(run.settings).noun} in ${inside.join(' and ')} of the steps.` +

@@ -68,7 +68,13 @@ function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Ex
     certificate: history.info.certificate,
     ...(bands === undefined ? {} : { simultaneousBand: bands[i] }),
   }));
-  const header = { library: 'dp-ftrl', version, warning, ...aboutOf(run.settings, address, deployed), lanes };
+  const header = {
+    library: 'dp-ftrl',
+    version,
+    warning,
+    ...aboutOf(run.settings, address, deployed),
+    lanes,
+  };
   const names = ['step'];
   const each = (name: string): string[] =>
     Array.from({ length: dimension }, (_, k) => `${name}_${k + 1}`);
@@ -99,7 +105,13 @@ function statisticsOf(
   { settings, numSteps, timeOf, columns }: StatisticNumbers,
 ): string {
   const header = { library: 'dp-ftrl', version, warning, ...aboutOf(settings, address, deployed) };
-  const names = ['step', ...(timeOf === null ? [] : [settings.timeZone === 'UTC' ? 'time' : `time (${settings.timeZone})`]), ...columns.map(({ name }) => name)];
+  const names = [
+    'step',
+    ...(timeOf === null
+      ? []
+      : [settings.timeZone === 'UTC' ? 'time' : `time (${settings.timeZone})`]),
+    ...columns.map(({ name }) => name),
+  ];
   const lines = [commentOf(header), names.map(csvCell).join(',')];
   for (let step = 1; step <= numSteps; ++step) {
     const time = timeOf === null ? [] : [timeOf(step - 1)];
@@ -122,7 +134,11 @@ function figures(pictures: Exported['pictures']): HTMLElement {
     { id: 'export-pictures' },
     h('h3', {}, 'Figures as SVG'),
     h('div', { class: 'tools' }, ...buttons),
-    h('p', { class: 'hint' }, 'They are saved as they are now. Figures further down are drawn once you scroll to them.'),
+    h(
+      'p',
+      { class: 'hint' },
+      'They are saved as they are now. Figures further down are drawn once you scroll to them.',
+    ),
   );
 }
 
@@ -146,7 +162,11 @@ const withoutCommand = (file: Source | null): string =>
 /** Offers the file that the programs read; null if it comes with them. */
 function tableOf({ name, text }: Source): HTMLElement | null {
   if (text === null) return null;
-  const save = h('button', { type: 'button', id: 'export-table' }, 'Download the table as the page read it');
+  const save = h(
+    'button',
+    { type: 'button', id: 'export-table' },
+    'Download the table as the page read it',
+  );
   save.addEventListener('click', () => download(name, text(), 'text/csv'));
   return h(
     'section',
@@ -171,10 +191,16 @@ export function connectExport(taken: () => Exported | null): void {
     const exported = taken();
     if (exported === null) return;
     const { run, file, deployed } = exported;
-    const save = h('button', { type: 'button', id: 'export-csv', class: 'primary' }, 'Download CSV');
+    const save = h(
+      'button',
+      { type: 'button', id: 'export-csv', class: 'primary' },
+      'Download CSV',
+    );
     save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported), 'text/csv'));
     const { statistics } = exported;
-    const others = statistics && h('button', { type: 'button', id: 'export-statistics' }, 'Download CSV of Figure 6');
+    const others =
+      statistics &&
+      h('button', { type: 'button', id: 'export-statistics' }, 'Download CSV of Figure 6');
     others?.addEventListener('click', () =>
       download('dp-ftrl-statistics.csv', statisticsOf(exported, statistics!), 'text/csv'),
     );

@@ -10,7 +10,7 @@ import { numRowsOf, saved, seeded, sumsAlone, type SnippetSource, type Source } 
 const objectOf = (options: object, ...more: readonly string[]): string =>
   JSON.stringify(options, null, 2)
     .replace(/^(\s*)"(\w+)":/gm, '$1$2:')
-    .replace(/\n}$/, ['', ...more].join(',\n  ') + ',\n}');
+    .replace(/\n}$/, `${['', ...more].join(',\n  ')},\n}`);
 
 /** Returns code that reads a file whose rows a program sums. */
 const readRows = (file: Source): string =>
@@ -69,7 +69,9 @@ function readClock({ bucket, timeZone }: Source): { before: string; within: stri
   const isShort = bucket === 'minute' || bucket === 'hour';
   const offset = fixedOffset(timeZone);
   if (offset !== undefined) {
-    const [name, value] = isShort ? ['shift', offset % (60 * minute)] : ['wall', `time + ${offset}`];
+    const [name, value] = isShort
+      ? ['shift', offset % (60 * minute)]
+      : ['wall', `time + ${offset}`];
     return { before: '', within: `  const ${name} = ${value};\n` };
   }
   return {
@@ -92,9 +94,9 @@ function readTimes(file: Source): string {
     `const timeOf = (row) => row[names.indexOf(${JSON.stringify(time)})];\n${before}` +
     `/** Number of the ${bucket} of a time, in ${timeZone}. */\n` +
     'const bucketOf = (text) => {\n' +
-    '  const [, date, hour = \'00:00\', hours, minutes = \'00\'] =\n' +
+    "  const [, date, hour = '00:00', hours, minutes = '00'] =\n" +
     '    /^(\\S{10})(?:[T ]([\\d:.]+) ?(?:Z|([+-]\\d\\d):?(\\d\\d)?)?)?$/.exec(text);\n' +
-    '  const time = Date.parse(`${date}T${hour}${hours ? `${hours}:${minutes}` : \'Z\'}`);\n' +
+    "  const time = Date.parse(`${date}T${hour}${hours ? `${hours}:${minutes}` : 'Z'}`);\n" +
     `${within}  return ${bucketsOfTimes[bucket]};\n};\n` +
     `const first = bucketOf(${edge('from', '0')});\n` +
     `const last = bucketOf(${edge('to', '-1')});\n`
@@ -106,7 +108,8 @@ function readTimes(file: Source): string {
  * not.
  */
 function eventsOf(options: SimulationOptions, file: Source): string {
-  const { noiseSeed, mechanismLambda, loss, lambda, descent, table, batchSize, ...mechanism } = options;
+  const { noiseSeed, mechanismLambda, loss, lambda, descent, table, batchSize, ...mechanism } =
+    options;
   const asked = {
     ...mechanism,
     ...(mechanismLambda === undefined ? {} : { lambda: mechanismLambda }),

@@ -209,7 +209,13 @@ function panelOf(epsilon: number, mu: number): Panel {
     series: [
       { name: came, x, y: bell(mu), colour: 'private' },
       { name: away, x, y: bell(0), colour: 'muted' },
-      { name: 'gain', of: came, x: right, y: right.map((at) => density(at - mu)), to: right.map((at) => density(at)) },
+      {
+        name: 'gain',
+        of: came,
+        x: right,
+        y: right.map((at) => density(at - mu)),
+        to: right.map((at) => density(at)),
+      },
     ],
   };
 }
@@ -334,7 +340,7 @@ const sameForAll = (mu: number): string =>
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const mus = await distances(context);
   const rounds = await Rounds.create(context);
-  const muOf = (epsilon: number): number => mus[epsilons.findIndex((one) => one === epsilon)]!;
+  const muOf = (epsilon: number): number => mus[epsilons.indexOf(epsilon)]!;
   const picture = new Picture(muOf(privacy.epsilon));
   const game = new Game(rounds, picture, muOf(privacy.epsilon));
   const chance = h('data', {});
@@ -342,7 +348,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const buttons = listed.map((epsilon) => {
     const text = `ε = ${epsilon}: ${percent(bestGuess(muOf(epsilon)))}`;
     const press = (): void => {
-      choose(epsilons.findIndex((one) => one === epsilon));
+      choose(epsilons.indexOf(epsilon));
       context.settled();
     };
     return h('button', { type: 'button', 'data-epsilon': epsilon, onclick: press }, text);
@@ -355,7 +361,10 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     shown.value = String(epsilons[at]);
     setText(shown, String(epsilons[at]));
     for (const button of buttons) {
-      button.setAttribute('aria-pressed', String(Number(button.dataset['epsilon']) === epsilons[at]));
+      button.setAttribute(
+        'aria-pressed',
+        String(Number(button.dataset['epsilon']) === epsilons[at]),
+      );
     }
     picture.show(mus[at]!);
     game.restart(mus[at]!);

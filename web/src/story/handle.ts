@@ -146,7 +146,13 @@ export class Slider {
       'div',
       { class: 'grab' },
       h('label', {}, h('span', { class: 'grab-name' }, label), this.input),
-      ends && h('p', { class: 'ends', 'aria-hidden': 'true' }, h('span', {}, ends[0]), h('span', {}, ends[1])),
+      ends &&
+        h(
+          'p',
+          { class: 'ends', 'aria-hidden': 'true' },
+          h('span', {}, ends[0]),
+          h('span', {}, ends[1]),
+        ),
     );
   }
 

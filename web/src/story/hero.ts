@@ -167,7 +167,8 @@ class Hero {
     const { plane, part } = this;
     const x = plane.x(part * numPeople);
     const set = (element: SVGElement, geometry: Record<string, number>): void => {
-      for (const [name, value] of Object.entries(geometry)) element.setAttribute(name, String(value));
+      for (const [name, value] of Object.entries(geometry))
+        element.setAttribute(name, String(value));
     };
     const height = plane.bottom - plane.top;
     set(this.veil, { x, y: plane.top, width: Math.max(0, plane.right - x), height });
@@ -213,10 +214,14 @@ function addHandle(
   });
   stage.querySelector('.hero-slider')!.append(slider.element);
   const names = day.lanes.map(({ mechanism }) => mechanism);
-  return positionIn(names, () => slider.value, (at) => {
-    slider.put(at);
-    moved(at);
-  });
+  return positionIn(
+    names,
+    () => slider.value,
+    (at) => {
+      slider.put(at);
+      moved(at);
+    },
+  );
 }
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
@@ -229,5 +234,10 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   again.disabled = false;
   again.addEventListener('click', () => hero.replay());
   if (!context.calm) setTimeout(() => hero.replay(), pauseBefore);
-  return { restyle: () => {}, panels: () => [hero.panel()], position, dispose: () => hero.dispose() };
+  return {
+    restyle: () => {},
+    panels: () => [hero.panel()],
+    position,
+    dispose: () => hero.dispose(),
+  };
 };

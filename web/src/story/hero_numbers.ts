@@ -66,7 +66,10 @@ function passersBy(): Float64Array {
   return Float64Array.from({ length: numPeople }, (_, i) => {
     const part = i / numPeople;
     const rate =
-      0.22 + 0.5 * rush(part, 0.15, 0.1) + 0.55 * rush(part, 0.48, 0.13) + 0.6 * rush(part, 0.82, 0.1);
+      0.22 +
+      0.5 * rush(part, 0.15, 0.1) +
+      0.55 * rush(part, 0.48, 0.13) +
+      0.6 * rush(part, 0.82, 0.1);
     return uniform() < rate ? 1 : 0;
   });
 }

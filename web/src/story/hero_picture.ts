@@ -33,7 +33,8 @@ function line(values: ArrayLike<number>, steps: readonly number[] = chosen): str
 
 function band(truth: Float64Array, { band: width }: Lane): string {
   const steps = chosen.filter((i) => i % 16 === 15);
-  const edge = (sign: number) => steps.map((i) => `${i + 1} ${height(truth[i]! + sign * width[i]!)}`);
+  const edge = (sign: number) =>
+    steps.map((i) => `${i + 1} ${height(truth[i]! + sign * width[i]!)}`);
   return `M0 ${height(0)}L${edge(1).join(' ')} ${edge(-1).reverse().join(' ')}Z`;
 }
 
@@ -65,7 +66,8 @@ const explanations: Readonly<Record<string, string>> = {
   independent: 'Fresh noise for every person: all of it stays in the count and piles up.',
   tree: 'Noise on blocks of people: any count is the sum of a few blocks.',
   'square-root': 'Each noise is taken back bit by bit, ever more faintly.',
-  optimal: 'Each noise is taken back bit by bit, in shares that are provably almost the best possible.',
+  optimal:
+    'Each noise is taken back bit by bit, in shares that are provably almost the best possible.',
 };
 
 export function describe(lane: Lane, day: Day): string {

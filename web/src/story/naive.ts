@@ -99,7 +99,8 @@ class Funnel {
     const text = count(Math.round(10 * level) / 10);
     const own = 'fresh noise for each person';
     const total = `fresh noise on each total: ± ${text}`;
-    const run = (ghost: number): number[] => x.map((_, i) => rows[i * numGhosts + ghost]! * stretch);
+    const run = (ghost: number): number[] =>
+      x.map((_, i) => rows[i * numGhosts + ghost]! * stretch);
     return {
       title: `Off by ± ${text} after ${count(numSteps)} people`,
       x: { label: 'people who passed the shop', log: false },
@@ -121,7 +122,8 @@ class Funnel {
     const room = roomFor(this.numSteps);
     const top = 1.25 * this.unit * Math.sqrt(room);
     const half = evenTicks(top, 3);
-    const short = (value: number): string => (Math.abs(value) < 10 ? quantity(value, 2) : count(value));
+    const short = (value: number): string =>
+      Math.abs(value) < 10 ? quantity(value, 2) : count(value);
     return {
       x: { from: 0, to: room, ticks: evenTicks(room, 4), text: count },
       y: { from: -top, to: top, ticks: [...half.slice(1).map((v) => -v), ...half], text: short },
@@ -212,7 +214,10 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const claim = h('p', { class: 'claim', role: 'status' });
   const inside = h('p', { class: 'inside' });
   const showInside = (): void =>
-    setText(inside, `${funnel.numInside} of these ${numGhosts} runs end inside the band; on average, 95 of 100 do.`);
+    setText(
+      inside,
+      `${funnel.numInside} of these ${numGhosts} runs end inside the band; on average, 95 of 100 do.`,
+    );
   const tell = async (numSteps: number): Promise<void> => {
     const error = await errorOf(numSteps);
     if (numSteps !== wanted) return;
@@ -246,10 +251,14 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   return {
     restyle: () => {},
     panels: () => [funnel.panel()],
-    position: positionIn(horizons, () => slider.value, (at) => {
-      slider.put(at);
-      move(at);
-    }),
+    position: positionIn(
+      horizons,
+      () => slider.value,
+      (at) => {
+        slider.put(at);
+        move(at);
+      },
+    ),
     dispose: () => funnel.plane.dispose(),
   };
 };

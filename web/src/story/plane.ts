@@ -52,7 +52,7 @@ function fraction(scale: Scale, value: number): number {
 
 function valueOf(scale: Scale, part: number): number {
   const { from, to, logarithmic } = scale;
-  return logarithmic ? from * Math.pow(to / from, part) : from + part * (to - from);
+  return logarithmic ? from * (to / from) ** part : from + part * (to - from);
 }
 
 /** A plane calls `draw` once it is in the document, and when its size changes. */
@@ -203,7 +203,9 @@ export function setLines(element: SVGTextElement, content: string, room: number)
 
 /** Returns the path data of a line through points. */
 export function lineThrough(points: readonly Point[]): string {
-  return points.map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('');
+  return points
+    .map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`)
+    .join('');
 }
 
 /** Returns the path data of the area between two lines. */
@@ -215,7 +217,7 @@ export function areaBetween(upper: readonly Point[], lower: readonly Point[]): s
 /** Returns round numbers from 0 to at most `to`, about `count` of them. */
 export function evenTicks(to: number, count = 5): number[] {
   const rough = to / count;
-  const power = Math.pow(10, Math.floor(Math.log10(rough)));
+  const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);
   return Array.from({ length: Math.floor(to / step + 1e-9) + 1 }, (_, i) => i * step);
 }

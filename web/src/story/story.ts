@@ -287,7 +287,10 @@ export class Story {
     for (const { element } of this.sections) observer.observe(element);
     if (!embedded) this.sections[0]?.element.append(contents());
     const isShown = (): boolean => document.documentElement.dataset['view'] === 'story';
-    connectPaper({ numOpen: () => this.numOpen(), finish: (advanced) => this.finish(advanced) }, isShown);
+    connectPaper(
+      { numOpen: () => this.numOpen(), finish: (advanced) => this.finish(advanced) },
+      isShown,
+    );
     root.addEventListener('click', (event) => this.follow(event));
     takeDrops();
   }

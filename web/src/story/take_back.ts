@@ -179,7 +179,12 @@ function errorsPanel({ kinds }: Facts, kind: Kind): Panel {
     x: { label: 'part that is not taken back, 1 − λ', log: true },
     y: { label: '1 = on a single published count', log: true },
     series: [
-      { name: 'every λ', x: kinds.map(left), y: kinds.map(({ error }) => error), colour: 'private' },
+      {
+        name: 'every λ',
+        x: kinds.map(left),
+        y: kinds.map(({ error }) => error),
+        colour: 'private',
+      },
       { name: here, x: [left(kind)], y: [kind.error], look: 'marks', colour: 'private' },
     ],
   };
@@ -336,10 +341,14 @@ class TakeBack {
     settled: () => void,
   ) {
     this.slider = this.makeSlider(settled);
-    this.position = positionIn(lambdas, () => this.slider.value, (at) => {
-      this.slider.put(at);
-      this.move(at);
-    });
+    this.position = positionIn(
+      lambdas,
+      () => this.slider.value,
+      (at) => {
+        this.slider.put(at);
+        this.move(at);
+      },
+    );
     this.kind = facts.kinds[lambdas.indexOf(start)]!;
     this.pictures = {
       bars: new Bars(facts, this.kind),
@@ -406,7 +415,9 @@ class TakeBack {
 
   private describe({ lambda, sensitivity, error }: Kind): string {
     const size = `fresh noise ${fixed(sensitivity, 2)} times as large`;
-    const truth = this.known ? `, the worst total ${errorText(error)} times the noise of a single count` : '';
+    const truth = this.known
+      ? `, the worst total ${errorText(error)} times the noise of a single count`
+      : '';
     return `${share(lambda)} taken back, ${size}${truth}`;
   }
 

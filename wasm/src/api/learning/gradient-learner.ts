@@ -35,10 +35,7 @@ export const CLIPPING_LEARNER_OPTIONS = [
 ];
 const OPTIONS = [...CLIPPING_LEARNER_OPTIONS, 'clipping'];
 
-type Facts = Pick<
-  GradientLearner,
-  'dimension' | 'clipping' | 'batchSize' | 'rule' | 'insecure'
->;
+type Facts = Pick<GradientLearner, 'dimension' | 'clipping' | 'batchSize' | 'rule' | 'insecure'>;
 
 /** Facts of the noise in the sums. */
 type Noise = Pick<GradientLearner, 'certificate' | 'grid'>;
@@ -66,7 +63,10 @@ export class Course {
   reach(where: string, total: Float64Array): Float64Array {
     const before = this.total;
     this.total = total;
-    return this.move(where, total.map((sum, i) => sum - before[i]!));
+    return this.move(
+      where,
+      total.map((sum, i) => sum - before[i]!),
+    );
   }
 
   /** Updates the weights, given the private sum of the gradients of a step. */
@@ -224,7 +224,9 @@ function readRuleNumbers(reader: Reader, rule: RuleName): RuleNumbers {
     return { rate, beta1, beta2, floor: optionalPositive(reader, 'floor') };
   }
   const radius = optionalPositive(reader, 'radius');
-  return rule === 'ftrl' ? { rate, radius } : { rate, radius, momentum: readShare(reader, 'momentum', 0) };
+  return rule === 'ftrl'
+    ? { rate, radius }
+    : { rate, radius, momentum: readShare(reader, 'momentum', 0) };
 }
 
 /** A learner of any model, without its sums and their noise. */
@@ -290,7 +292,13 @@ export function makeGradientLearner(instance: Instance, options: unknown): Gradi
     grid: reader.numberOr('grid', undefined),
     insecureSeed: reader.seedOr('insecureSeed', undefined),
   };
-  const facts = { dimension, clipping, batchSize, rule, insecure: complete.insecureSeed !== undefined };
+  const facts = {
+    dimension,
+    clipping,
+    batchSize,
+    rule,
+    insecure: complete.insecureSeed !== undefined,
+  };
   return asErrorsOf(WHERE, () =>
     withKey(WHERE, complete, (given) => {
       const kind = clipping === 'here' ? 'prefixSumCreate' : 'noiseCreate';

@@ -11,7 +11,12 @@ import type { GradientLearnerLedger } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { indexed, openLedger, type CoreReleaseLedger } from '../sums/ledger.js';
 import { STORE_OPTIONS } from '../../stores/stored.js';
-import { CLIPPING_LEARNER_OPTIONS, makeCourse, readGradients, readPlan } from './gradient-learner.js';
+import {
+  CLIPPING_LEARNER_OPTIONS,
+  makeCourse,
+  readGradients,
+  readPlan,
+} from './gradient-learner.js';
 import type { Course, GradientPlan } from './gradient-learner.js';
 
 const WHERE = 'gradientLearnerLedger';
@@ -42,7 +47,9 @@ function unpackPlan(memo: Uint8Array, dimension: number) {
   try {
     const facts = JSON.parse(new TextDecoder().decode(memo.subarray(0, end))) as Facts;
     const values = new Float64Array(start.buffer);
-    return facts['learner'] === 1 && values.every(Number.isFinite) ? { facts, start: values } : undefined;
+    return facts['learner'] === 1 && values.every(Number.isFinite)
+      ? { facts, start: values }
+      : undefined;
   } catch {
     return undefined;
   }
@@ -119,7 +126,9 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
     return this.weighed.course.weights();
   }
 
-  async update(...args: [ArrayLike<number>] | [number | undefined, ArrayLike<number>]): Promise<Float64Array> {
+  async update(
+    ...args: [ArrayLike<number>] | [number | undefined, ArrayLike<number>]
+  ): Promise<Float64Array> {
     const [step, gradients] = indexed<[unknown]>(args, args.length > 1);
     const values = readGradients('update', gradients, this.dimension);
     const result = this.last.then(() => this.take(step, values));
@@ -145,12 +154,21 @@ class CoreGradientLearnerLedger implements GradientLearnerLedger {
     if (given !== undefined) requireCount(where, 'step', given, this.step);
     else if (this.step >= numSteps) {
       const constraint = `must be below the horizon ${numSteps}`;
-      throw makeError('past_horizon', where, { parameter: 'step', constraint, value: String(this.step) });
+      throw makeError('past_horizon', where, {
+        parameter: 'step',
+        constraint,
+        value: String(this.step),
+      });
     }
     const { firstStep } = await ledger.releaseSteps(given, [gradients]);
     reached(weighed, ledger, this.step, where);
     if (firstStep === this.step - 1) return this.weights();
-    return reached({ course: this.begin(), step: 0 }, ledger, firstStep + 1, where).course.weights();
+    return reached(
+      { course: this.begin(), step: 0 },
+      ledger,
+      firstStep + 1,
+      where,
+    ).course.weights();
   }
 }
 

@@ -11,7 +11,13 @@ import { DEFAULT_CLIP_NORM, NEIGHBOURS } from '../../shared/defaults.js';
 import type { BestFixed, Comparator, RegretBounds, Twin } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { ExampleHandle } from './example-handle.js';
-import { LOSS_OPTIONS, readLearnerLoss, readPenalisedSteps, readRule, STEP_OPTIONS } from './loss.js';
+import {
+  LOSS_OPTIONS,
+  readLearnerLoss,
+  readPenalisedSteps,
+  readRule,
+  STEP_OPTIONS,
+} from './loss.js';
 
 const SHARED = ['dimension', 'numClasses', ...LOSS_OPTIONS] as const;
 const TWIN_OPTIONS = [...SHARED, 'numSteps', 'clipNorm', ...STEP_OPTIONS];
@@ -26,17 +32,17 @@ function readShared(reader: Reader) {
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   if (batchLoss) {
     const constraint = 'must be given by name here';
-    throw makeError('unsupported', reader.where, { parameter: 'loss', constraint, value: 'a function' });
+    throw makeError('unsupported', reader.where, {
+      parameter: 'loss',
+      constraint,
+      value: 'a function',
+    });
   }
   return { ...loss, dimension: reader.countOr('dimension', 1) };
 }
 
 class CoreTwinHandle extends ExampleHandle implements Twin {
-  learn(
-    features: ArrayLike<number>,
-    labels: ArrayLike<number>,
-    predictions?: Float64Array,
-  ): void {
+  learn(features: ArrayLike<number>, labels: ArrayLike<number>, predictions?: Float64Array): void {
     this.scoring({ features, labels, predictions }, (rows, known, scores) =>
       this.numbered('learn', () => this.core.call('twinLearn', this.id, rows, known, scores)),
     );
@@ -128,10 +134,19 @@ export function regretBounds(core: Core, certificate: unknown, options: unknown)
   const strength = rule.penalty?.strength ?? 0;
   if (rule.descent && strength > 0) {
     const constraint = 'must be 0 with {descent}';
-    throw makeError('unsupported', where, { parameter: 'penalty.strength', constraint, value: String(strength) });
+    throw makeError('unsupported', where, {
+      parameter: 'penalty.strength',
+      constraint,
+      value: String(strength),
+    });
   }
   if (!(rule.numClasses >= 1 && rule.dimension % rule.numClasses === 0)) {
-    throw outOfRange(where, 'numClasses', `a divisor of dimension ${rule.dimension}`, rule.numClasses);
+    throw outOfRange(
+      where,
+      'numClasses',
+      `a divisor of dimension ${rule.dimension}`,
+      rule.numClasses,
+    );
   }
   if (rule.batchSize < 1) throw outOfRange(where, 'batchSize', 'at least 1', rule.batchSize);
   return core.call('regretBounds', given, rule);

@@ -15,7 +15,15 @@ import { counted } from '../../shared/counted.js';
 
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
 const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses', 'rates'] as const;
-const OF_TABLE = ['features', 'labels', 'loss', 'inputs', 'intercept', 'precondition', 'insecureSeed'];
+const OF_TABLE = [
+  'features',
+  'labels',
+  'loss',
+  'inputs',
+  'intercept',
+  'precondition',
+  'insecureSeed',
+];
 export const LEARN_OPTIONS = [...OF_TABLE, ...OF_DEFAULTS];
 
 /** A table in the form that a learner takes. */
@@ -32,7 +40,8 @@ export interface Table {
 function unnamed(where: Where, numFeatures: number, numRows: number): ModelInput[] {
   const width = numFeatures / numRows;
   if (!Number.isInteger(width) || width === 0) {
-    const constraint = `must have a multiple of ${counted(numRows, 'entry', 'entries')}, ` +
+    const constraint =
+      `must have a multiple of ${counted(numRows, 'entry', 'entries')}, ` +
       'as many for each of {labels}';
     const value = String(numFeatures);
     throw makeError('wrong_length', where, { parameter: 'features', constraint, value });
@@ -93,7 +102,11 @@ export function learnFrom(
   const numRows = labels.length;
   const facts = { setup: 'table', numRows, dimension: rows.length / numRows };
   const loss = reader.oneOfOr('loss', LOSSES);
-  const given = { loss, ...optionsOf(reader, OF_DEFAULTS), ...(epsilon !== undefined && { epsilon }) };
+  const given = {
+    loss,
+    ...optionsOf(reader, OF_DEFAULTS),
+    ...(epsilon !== undefined && { epsilon }),
+  };
   const how = learnerDefaults(instance.core, { ...facts, ...given });
   const learner = makeLearner(instance, {
     ...how,

@@ -348,7 +348,10 @@ export function makeLearner(instance: Instance, options: unknown): Learner {
   });
 }
 
-export async function makeLearnerLedger(instance: Instance, options: unknown): Promise<LearnerLedger> {
+export async function makeLearnerLedger(
+  instance: Instance,
+  options: unknown,
+): Promise<LearnerLedger> {
   const where = 'learnerLedger';
   const reader = readOptions(where, options, [...OPTIONS, ...STORE_OPTIONS, 'memo']);
   const { complete, facts } = readLearner(reader, instance);

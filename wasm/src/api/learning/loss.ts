@@ -113,7 +113,12 @@ export function readLearnerLoss(reader: Reader) {
   const given = reader.raw('loss');
   const isSoftmax = given === 'softmax';
   if (!isSoftmax && reader.has('numClasses')) {
-    throw outOfRange(where, 'numClasses', "left away without loss 'softmax'", reader.raw('numClasses'));
+    throw outOfRange(
+      where,
+      'numClasses',
+      "left away without loss 'softmax'",
+      reader.raw('numClasses'),
+    );
   }
   const known = { numClasses: 1, batchLoss: undefined as BatchLoss | undefined };
   if (!isSoftmax && typeof given !== 'function') return { ...readLoss(reader), ...known };

@@ -3,7 +3,13 @@
 // Learned models as plain data: reads them as carefully as any file, and predicts with them.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
-import { newFloat64s, overwrite, requireFinite, requireFormat, writableLength } from '../../core/check.js';
+import {
+  newFloat64s,
+  overwrite,
+  requireFinite,
+  requireFormat,
+  writableLength,
+} from '../../core/check.js';
 import { makeError, within, type Where } from '../../core/errors.js';
 import type { LearnedModel, ModelInput } from '../../types/all.js';
 import { requireLength } from '../options.js';

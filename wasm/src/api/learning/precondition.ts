@@ -34,7 +34,11 @@ export function preconditioningCost(core: Core, options: unknown): Preconditioni
 /** @throws if second moments are asked for that cannot be released first. */
 function requireMoments(
   where: Where,
-  { dimension, momentsEpsilon, delta }: { dimension: number; momentsEpsilon: number; delta: number },
+  {
+    dimension,
+    momentsEpsilon,
+    delta,
+  }: { dimension: number; momentsEpsilon: number; delta: number },
 ): void {
   if (dimension > MAX_MOMENTS_DIMENSION) {
     const wanted = `at most ${MAX_MOMENTS_DIMENSION} a row, the intercept included, with {precondition}`;
@@ -58,11 +62,14 @@ function learnTable(instance: Instance, reader: Reader): LearnedModel {
   if (!isWanted) return learnFrom(instance, reader, table, {});
   requireMoments(where, { dimension, momentsEpsilon, delta });
   const seed = reader.seedOr('insecureSeed', undefined);
-  const insecureSeed =
-    seed === undefined ? undefined : BigInt.asUintN(64, seed + FAR);
+  const insecureSeed = seed === undefined ? undefined : BigInt.asUintN(64, seed + FAR);
   const rows = table.rows.slice();
   const moments = withKey(where, { insecureSeed }, (draw) =>
-    core.call('momentsCreate', { ...draw, epsilon: momentsEpsilon, delta, neighbours, dimension }, rows),
+    core.call(
+      'momentsCreate',
+      { ...draw, epsilon: momentsEpsilon, delta, neighbours, dimension },
+      rows,
+    ),
   );
   const restored = (weights: readonly number[]) => {
     const all = Float64Array.from(weights);

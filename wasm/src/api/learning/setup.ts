@@ -24,12 +24,11 @@ export function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
 }
 
 /** Returns the square of the largest slope that a loss can have. */
-export function slopeSquared(
-  { loss, quantile = 0.5, huberThreshold = 1 }: Pick<
-    LearnerOptions,
-    'loss' | 'quantile' | 'huberThreshold'
-  >,
-): number {
+export function slopeSquared({
+  loss,
+  quantile = 0.5,
+  huberThreshold = 1,
+}: Pick<LearnerOptions, 'loss' | 'quantile' | 'huberThreshold'>): number {
   switch (loss) {
     case 'squared':
       return Infinity;

@@ -13,7 +13,10 @@ type Looked = Pick<Learner, 'numSteps' | 'batchSize' | 'step' | 'model'>;
  * Returns the number of rows to learn from between two samples, which makes whole steps of full
  * batches.
  */
-export function rowsPerLook({ numSteps, batchSize }: Pick<Looked, 'numSteps' | 'batchSize'>): number {
+export function rowsPerLook({
+  numSteps,
+  batchSize,
+}: Pick<Looked, 'numSteps' | 'batchSize'>): number {
   return Math.ceil(numSteps / NUM_LOOKS) * batchSize;
 }
 

@@ -68,7 +68,10 @@ export interface AdamOptions {
  * Adam, with the known variance of the noise subtracted from the second moment. The variance is
  * averaged over the steps like the squares themselves: docs/math/learning.md, section 9.
  */
-export function adam({ rate, beta1, beta2, floor, variances }: AdamOptions, size: number): UpdateRule {
+export function adam(
+  { rate, beta1, beta2, floor, variances }: AdamOptions,
+  size: number,
+): UpdateRule {
   const first = new Float64Array(size);
   const second = new Float64Array(size);
   // Standard deviation of the averaged squares of the noise, in units of their mean.

@@ -5,7 +5,14 @@
 import { Turns } from '../../shared/turns.js';
 import type { Core, CoreColumns, CorePrefixSum } from '../../core/core.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
-import type { Certificate, Estimate, Handle, Neighbours, Releases, Totals } from '../../types/all.js';
+import type {
+  Certificate,
+  Estimate,
+  Handle,
+  Neighbours,
+  Releases,
+  Totals,
+} from '../../types/all.js';
 
 /** Number of values of an estimate as it crosses the boundary: value, low, high, stddev. */
 const ESTIMATE = 4;
@@ -54,7 +61,11 @@ export abstract class Columns<Reading = unknown> {
   /** Returns the columns of records, after checking all of them. */
   abstract many(where: string, name: string, records: unknown): Float64Array;
   /** Returns four numbers per estimate, for each row of sums. */
-  protected abstract numbersOf(sums: Float64Array, stddevs: Float64Array, firstStep: number): Float64Array;
+  protected abstract numbersOf(
+    sums: Float64Array,
+    stddevs: Float64Array,
+    firstStep: number,
+  ): Float64Array;
   protected abstract named(estimates: Estimate[]): Reading;
 
   /** These make the sums if the columns have their own mechanism. */
@@ -179,7 +190,8 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
     const all: Reading[] = [];
     for (let begin = 0; begin < sums.length; begin += SLICE_READINGS * dimension) {
       const slice = sums.subarray(begin, begin + SLICE_READINGS * dimension);
-      for (const reading of this.readingsOf(slice, sums.firstStep + begin / dimension)) all.push(reading);
+      for (const reading of this.readingsOf(slice, sums.firstStep + begin / dimension))
+        all.push(reading);
       await turns.pass();
     }
     return all;
@@ -187,7 +199,10 @@ export abstract class StatisticHandle<S extends Sums, Reading> extends CoreHandl
 }
 
 /** Base of statistics that live in one process. */
-export abstract class OpenStatistic<S extends OpenSums, Reading> extends StatisticHandle<S, Reading> {
+export abstract class OpenStatistic<S extends OpenSums, Reading> extends StatisticHandle<
+  S,
+  Reading
+> {
   endSteps(numSteps?: number): Reading[] {
     return this.several(() => this.sums.endSteps(numSteps));
   }

@@ -140,12 +140,24 @@ export class HistogramColumns extends Columns<Histogram> {
     }
     const kind = POST_PROCESSING.find((known) => known === postProcessing);
     if (kind === undefined) {
-      throw outOfRange(where, 'postProcessing', `one of ${POST_PROCESSING.join(', ')}`, postProcessing);
+      throw outOfRange(
+        where,
+        'postProcessing',
+        `one of ${POST_PROCESSING.join(', ')}`,
+        postProcessing,
+      );
     }
     if (kind === 'monotone' && this.shape.falls) {
-      throw outOfRange(where, 'postProcessing', 'non-negative for a window, whose counts fall', kind);
+      throw outOfRange(
+        where,
+        'postProcessing',
+        'non-negative for a window, whose counts fall',
+        kind,
+      );
     }
-    const rows = histograms.map((histogram, i) => this.valuesOf(where, `histograms[${i}]`, histogram));
+    const rows = histograms.map((histogram, i) =>
+      this.valuesOf(where, `histograms[${i}]`, histogram),
+    );
     const counts = kind === 'monotone' ? this.monotone(rows) : rows;
     return counts.map((row) => {
       const count = Array.from(row, (value) => Math.max(value, 0));

@@ -68,16 +68,19 @@ export function readStatistic(
 ): { columns: Columns; complete: CompleteOptions } {
   const statistic = reader.oneOf('statistic', STATISTICS);
   const own = OWN_OPTIONS[statistic];
-  const others = Object.values(OWN_OPTIONS).flat().filter((name) => !own.includes(name));
+  const others = Object.values(OWN_OPTIONS)
+    .flat()
+    .filter((name) => !own.includes(name));
   const foreign = others.find((name) => reader.has(name));
   if (foreign !== undefined) {
     const known = own.join(', ');
     const constraint = `is no option of ${statistic}, which has ${known}`;
     throw makeError('wrong_type', reader.where, { parameter: foreign, constraint });
   }
-  const mechanism = statistic === 'sums'
-    ? readStackMechanism(reader, instance)
-    : readSumsMechanism(reader, instance.mechanisms, false);
+  const mechanism =
+    statistic === 'sums'
+      ? readStackMechanism(reader, instance)
+      : readSumsMechanism(reader, instance.mechanisms, false);
   const wanted = `must be 'prefix' or a window, for ${statistic}`;
   requireWorkload(reader, mechanism, ['prefix', 'window'], wanted);
   const asked = {

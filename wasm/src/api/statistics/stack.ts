@@ -100,7 +100,10 @@ export class SumsColumns extends Columns<StackedSums> {
 
   get about(): string {
     const { workloads, importance, dimension } = this.shape;
-    const kinds = workloads.map(({ values, ...rest }) => ({ ...rest, values: values && [...values] }));
+    const kinds = workloads.map(({ values, ...rest }) => ({
+      ...rest,
+      values: values && [...values],
+    }));
     const weights = importance && [...importance];
     return JSON.stringify({ statistic: 'sums', workloads: kinds, importance: weights, dimension });
   }

@@ -89,10 +89,7 @@ class CoreStatisticLedger<Reading> extends StatisticHandle<CoreReleaseLedger, Re
 
 type Every = StatisticLedger & HistogramLedger & SumsLedger;
 
-export async function makeStatisticLedger(
-  instance: Instance,
-  options: unknown,
-): Promise<Every> {
+export async function makeStatisticLedger(instance: Instance, options: unknown): Promise<Every> {
   const reader = readOptions(WHERE, options, [...statisticOptions(), ...STORE_OPTIONS]);
   const { columns, complete } = readStatistic(instance, reader);
   let sums: CoreReleaseLedger;

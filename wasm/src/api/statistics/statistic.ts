@@ -7,7 +7,12 @@ import { asErrorsOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import type { HistogramStatistic, PrefixSum, Statistic, SumsStatistic } from '../../types/all.js';
-import type { PeopleHistogram, PeopleStatistic, PeopleSum, PeopleStackedSums } from '../../types/all.js';
+import type {
+  PeopleHistogram,
+  PeopleStatistic,
+  PeopleSum,
+  PeopleStackedSums,
+} from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { PEOPLE_OPTIONS, PeopleNames } from '../sums/people-names.js';
 import { ALL_TAKES, FIRST_TAKES, peopleSumOf } from '../sums/people-sum.js';
@@ -30,7 +35,8 @@ class CoreStatistic<Reading> extends OpenStatistic<PrefixSum, Reading> {
 
   contribute(records: unknown): void {
     const { columns, sums } = this;
-    for (const piece of columns.parts('contribute', 'records', records).pieces) sums.contribute(piece);
+    for (const piece of columns.parts('contribute', 'records', records).pieces)
+      sums.contribute(piece);
   }
 }
 
@@ -52,7 +58,8 @@ class CorePeopleStatistic<Reading> extends OpenStatistic<PeopleSum, Reading> {
     const { columns, sums } = this;
     const { numRecords, pieces } = columns.parts('contribute', 'records', records);
     const names = this.names.read('contribute', people, numRecords);
-    for (const piece of pieces) sums.contribute(names.splice(0, piece.length / columns.made.dimension), piece);
+    for (const piece of pieces)
+      sums.contribute(names.splice(0, piece.length / columns.made.dimension), piece);
   }
 
   releaseEach(people: ArrayLike<string>, records: unknown): Reading[] {
@@ -71,7 +78,9 @@ function makeOf<S, T>(
   const { where } = reader;
   const { columns, complete } = readStatistic(instance, reader);
   try {
-    const sums = withKey(where, complete, (given) => asErrorsOf(where, () => sumsOf(given, columns)));
+    const sums = withKey(where, complete, (given) =>
+      asErrorsOf(where, () => sumsOf(given, columns)),
+    );
     return make(columns, sums);
   } catch (error) {
     columns.drop();

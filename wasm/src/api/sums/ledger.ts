@@ -12,7 +12,13 @@ import type { Certificate, NoiseProbability, Release, ReleaseLedger } from '../.
 import type { Releases } from '../../types/all.js';
 import { Journal } from '../../stores/journal.js';
 import type { StoreHold } from '../../stores/store-hold.js';
-import { identityOf, openStored, readMemo, STORE_OPTIONS, type Stored } from '../../stores/stored.js';
+import {
+  identityOf,
+  openStored,
+  readMemo,
+  STORE_OPTIONS,
+  type Stored,
+} from '../../stores/stored.js';
 import { countRecords, readOptions, requireLength } from '../options.js';
 import { asRelease, asReleases } from './release.js';
 import { halfWidthOf, readTotals, TOTALS_OPTIONS, type CompleteOptions } from './totals.js';
@@ -118,7 +124,10 @@ export abstract class LedgerHandle extends CoreHandle {
    *
    * @param act  is passed a function to be called with the step, once it is decided.
    */
-  protected inTurn<T>(act: (decided: (step: number) => void) => Promise<T>, given?: number): Promise<T> {
+  protected inTurn<T>(
+    act: (decided: (step: number) => void) => Promise<T>,
+    given?: number,
+  ): Promise<T> {
     let step = given;
     const result = this.last.then(async () => {
       try {
@@ -163,7 +172,11 @@ export abstract class LedgerHandle extends CoreHandle {
     return decided > acknowledged;
   }
 
-  private async decide(task: Task, firstStep: number, decided: (step: number) => void): Promise<void> {
+  private async decide(
+    task: Task,
+    firstStep: number,
+    decided: (step: number) => void,
+  ): Promise<void> {
     const { numSteps, sliceSteps } = task;
     const turns = new Turns();
     for (let from = 0; from < numSteps; from += sliceSteps) {
@@ -180,7 +193,9 @@ export class CoreReleaseLedger extends LedgerHandle implements ReleaseLedger {
     return this.journal.memo;
   }
 
-  async release(...args: [ArrayLike<number>] | [number | undefined, ArrayLike<number>]): Promise<Release> {
+  async release(
+    ...args: [ArrayLike<number>] | [number | undefined, ArrayLike<number>]
+  ): Promise<Release> {
     const [step, record] = indexed<[unknown]>(args, args.length > 1);
     const values = float64s('release', 'record', record);
     requireLength('release', 'record', values.length, this.dimension);
@@ -211,7 +226,11 @@ export class CoreReleaseLedger extends LedgerHandle implements ReleaseLedger {
   async releaseSteps(
     ...args:
       | [steps: readonly ArrayLike<number>[], memo?: Uint8Array | undefined]
-      | [firstStep: number | undefined, steps: readonly ArrayLike<number>[], memo?: Uint8Array | undefined]
+      | [
+          firstStep: number | undefined,
+          steps: readonly ArrayLike<number>[],
+          memo?: Uint8Array | undefined,
+        ]
   ): Promise<Releases> {
     const where = 'releaseSteps';
     const [firstStep, steps, memo] = indexed<[unknown, unknown]>(args, hasFirstStep(args));
@@ -220,13 +239,24 @@ export class CoreReleaseLedger extends LedgerHandle implements ReleaseLedger {
     const all = steps.map((step, i) => {
       const values = float64s(where, `steps[${i}]`, step);
       requireFinite(where, `steps[${i}]`, values);
-      requireLength(where, `steps[${i}]`, values.length, values.length - (values.length % this.dimension));
+      requireLength(
+        where,
+        `steps[${i}]`,
+        values.length,
+        values.length - (values.length % this.dimension),
+      );
       return values;
     });
     const decide = (first: number, i: number): void => {
       this.core.call('ledgerDecideStep', this.id, first + i, all[i]!);
     };
-    return this.releases(where, { firstStep, numSteps: all.length, sliceSteps: 1, decide, memo: kept });
+    return this.releases(where, {
+      firstStep,
+      numSteps: all.length,
+      sliceSteps: 1,
+      decide,
+      memo: kept,
+    });
   }
 }
 

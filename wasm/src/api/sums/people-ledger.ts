@@ -54,7 +54,9 @@ export class CorePeopleLedger extends LedgerHandle implements PeopleLedger {
     return this.releaseOne('release', this.ending(step, 1));
   }
 
-  async releaseMany(...args: [numSteps: number] | [firstStep: number | undefined, numSteps: number]): Promise<Releases> {
+  async releaseMany(
+    ...args: [numSteps: number] | [firstStep: number | undefined, numSteps: number]
+  ): Promise<Releases> {
     const where = 'releaseMany';
     const [firstStep, numSteps] = indexed<[number]>(args, args.length > 1);
     if (firstStep !== undefined) requireCount(where, 'firstStep', firstStep, this.numSteps - 1);

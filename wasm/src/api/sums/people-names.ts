@@ -35,7 +35,8 @@ export class PeopleNames {
       if (typeof id !== 'string') throw wrongType(where, `people[${i}]`, 'a string', id);
       const name = personOfId(id, this.areNumbers);
       if (name) return name;
-      const wanted = name === '' ? 'a name, not an empty text' : 'a decimal number, as with {userNumbers}';
+      const wanted =
+        name === '' ? 'a name, not an empty text' : 'a decimal number, as with {userNumbers}';
       throw outOfRange(where, `people[${i}]`, wanted, id);
     });
   }

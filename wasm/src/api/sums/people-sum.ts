@@ -21,7 +21,10 @@ const NAMES = {
  * Functions of the core that take records: of a person's records to a step, all are added up, or
  * only the first.
  */
-export const ALL_TAKES = { contribute: 'peopleSumContribute', releaseEach: 'peopleSumReleaseEach' } as const;
+export const ALL_TAKES = {
+  contribute: 'peopleSumContribute',
+  releaseEach: 'peopleSumReleaseEach',
+} as const;
 export const FIRST_TAKES = {
   contribute: 'peopleSumContributeFirst',
   releaseEach: 'peopleSumReleaseFirsts',

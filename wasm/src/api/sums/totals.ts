@@ -121,16 +121,10 @@ export abstract class NoisyTotals extends CoreHandle implements Totals {
     value: unknown,
     out: Float64Array | undefined,
   ): Float64Array {
-    return out === undefined
-      ? float64s(where, name, value)
-      : this.scratch.copy(where, name, value);
+    return out === undefined ? float64s(where, name, value) : this.scratch.copy(where, name, value);
   }
 
-  protected records(
-    where: string,
-    records: unknown,
-    out: Float64Array | undefined,
-  ): Float64Array {
+  protected records(where: string, records: unknown, out: Float64Array | undefined): Float64Array {
     const values = this.input(where, 'records', records, out);
     countRecords(where, values, this.dimension);
     return values;
@@ -198,7 +192,8 @@ function readPure(reader: Reader): boolean {
   const others = PARAMETER_NAMES.filter((name) => !PURE_PARAMETERS.includes(name));
   const given = ['delta', ...MODE_OPTIONS, ...others].find((name) => reader.has(name));
   const isSaved = typeof reader.raw('mechanism') === 'object';
-  if (isSaved) throw outOfRange(reader.where, 'mechanism', 'a name with {pure}', 'a saved strategy');
+  if (isSaved)
+    throw outOfRange(reader.where, 'mechanism', 'a name with {pure}', 'a saved strategy');
   if (given === undefined) return true;
   throw outOfRange(reader.where, given, 'left out with {pure}', reader.raw(given));
 }
@@ -211,10 +206,7 @@ export interface CompleteOptions extends CoreMechanism, CompleteMode {
   insecureSeed: bigint | undefined;
 }
 
-export function readTotals(
-  reader: Reader,
-  mechanisms: readonly MechanismName[],
-): CompleteOptions {
+export function readTotals(reader: Reader, mechanisms: readonly MechanismName[]): CompleteOptions {
   const pure = readPure(reader);
   return {
     pure,

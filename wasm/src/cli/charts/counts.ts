@@ -49,7 +49,11 @@ export class CountsChart {
     const { points: buckets } = this.thinning;
     const names = this.options.labels ?? [unit];
     const x = buckets.map((_, i) => i);
-    const axis = { label: `${bucket} (${zone})`, log: false, names: buckets.map(({ time }) => time) };
+    const axis = {
+      label: `${bucket} (${zone})`,
+      log: false,
+      names: buckets.map(({ time }) => time),
+    };
     const panel = (
       [title, label]: [string, string],
       numbers: 'counts' | 'totals',
@@ -60,7 +64,12 @@ export class CountsChart {
       y: { label, log: false },
       series: names.flatMap((name, j) => {
         const y = buckets.map((each) => each[numbers][j]!);
-        return banded(name, x, y, buckets.map((each) => each[std]));
+        return banded(
+          name,
+          x,
+          y,
+          buckets.map((each) => each[std]),
+        );
       }),
     });
     return {
@@ -69,8 +78,14 @@ export class CountsChart {
         perRow: PER_ROW,
         notes: [`Shaded: ${BAND_TEXT}.`],
         panels: [
-          ...apart(panel([`each ${bucket}`, `${unit} per ${bucket}`], 'counts', 'countStd'), { sharesScale: true }),
-          panel(['so far', unit === 'rows' ? unit : `sum of ${unit} per ${bucket}`], 'totals', 'totalStd'),
+          ...apart(panel([`each ${bucket}`, `${unit} per ${bucket}`], 'counts', 'countStd'), {
+            sharesScale: true,
+          }),
+          panel(
+            ['so far', unit === 'rows' ? unit : `sum of ${unit} per ${bucket}`],
+            'totals',
+            'totalStd',
+          ),
         ],
       },
       numbers: {

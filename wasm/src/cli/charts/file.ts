@@ -39,10 +39,7 @@ export class PlotFile {
    * @param notices  warnings to show with the figure.
    * @param isGuarded  whether the caller handles signals.
    */
-  async write(
-    figure: Figure,
-    { claim, notices = [], isGuarded = false }: Written,
-  ): Promise<void> {
+  async write(figure: Figure, { claim, notices = [], isGuarded = false }: Written): Promise<void> {
     const { title, picture } = figure;
     const sentences = notices.map((it) => `${it.charAt(0).toUpperCase()}${it.slice(1)}.`);
     const notes = [...(picture.notes ?? []), ...sentences, claim];

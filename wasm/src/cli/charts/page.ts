@@ -19,7 +19,10 @@ function rowOf(cells: readonly (string | number)[]): string {
 }
 
 /** @param notes  notes on the figure, and its guarantee. */
-export function pageOf({ title, numbers }: Figure, { svg, notes }: { svg: string; notes: readonly string[] }): string {
+export function pageOf(
+  { title, numbers }: Figure,
+  { svg, notes }: { svg: string; notes: readonly string[] },
+): string {
   const { caption, header, rows } = numbers;
   const head = header.map((name) => `<th scope="col">${escape(name)}</th>`).join('');
   return `<!doctype html>

@@ -52,7 +52,12 @@ export class TotalsChart {
     const x = points.map(({ step }, i) => (isTimed ? i : step));
     const stds = points.map(({ std }) => std);
     const series = columns.flatMap((name, j) =>
-      banded(name, x, points.map(({ totals }) => totals[j]!), stds),
+      banded(
+        name,
+        x,
+        points.map(({ totals }) => totals[j]!),
+        stds,
+      ),
     );
     return {
       title: titleOf(workload),

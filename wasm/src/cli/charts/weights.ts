@@ -36,7 +36,8 @@ export class WeightsChart {
       .sort((i, j) => i - j);
     const last = this.learner.step;
     const shown = places.map((place) => names[place]!);
-    const left = names.length > places.length ? `; the ${places.length} largest of ${names.length}` : '';
+    const left =
+      names.length > places.length ? `; the ${places.length} largest of ${names.length}` : '';
     return {
       title: 'Private weights',
       picture: {
@@ -56,7 +57,10 @@ export class WeightsChart {
         caption: `Weights after some steps, and those of the model${left}`,
         header: ['step', ...shown],
         rows: [
-          ...this.steps.map((step, i) => [step, ...places.map((place) => this.weights[i]![place]!)]),
+          ...this.steps.map((step, i) => [
+            step,
+            ...places.map((place) => this.weights[i]![place]!),
+          ]),
           ['model', ...places.map((place) => weights[place]!)],
         ],
       },

@@ -6,7 +6,7 @@ import type { MechanismBoundsOptions, PublishedBound } from '../../types/all.js'
 import { given } from '../../core/given.js';
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
-import { Args, required, type Known } from '../options/args.js';
+import { type Args, required, type Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';
 import { counted } from '../../shared/counted.js';
@@ -25,7 +25,8 @@ export const options: Known = {
  * Describes a bound: its value, the horizons for which it holds, and whether this is one of them.
  */
 function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps: number): string {
-  if (holdsFrom === null) return `${value} (fails at every horizon from 1 to ${counted(checkedTo, 'step')})`;
+  if (holdsFrom === null)
+    return `${value} (fails at every horizon from 1 to ${counted(checkedTo, 'step')})`;
   const elsewhere = numSteps > checkedTo ? 'was not checked' : 'fails';
   const range = `holds from ${holdsFrom} to ${counted(checkedTo, 'step')}`;
   return `${value} (${range}; ${holds ? 'so it does' : elsewhere} at this horizon)`;

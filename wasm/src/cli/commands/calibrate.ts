@@ -5,7 +5,7 @@
 import type { CalibrateOptions } from '../../types/all.js';
 import { load } from '../../index.js';
 import { Misuse } from '../failure.js';
-import { Args, type Known } from '../options/args.js';
+import type { Args, Known } from '../options/args.js';
 import { readDelta } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';

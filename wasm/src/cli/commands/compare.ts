@@ -7,7 +7,7 @@ import { compareInPieces } from '../../api/searches.js';
 import { counted } from '../../shared/counted.js';
 import { OBJECTIVES, PURE_MECHANISM } from '../../shared/defaults.js';
 import type { Comparison, DpFtrl } from '../../types/all.js';
-import { Args, required, type Known } from '../options/args.js';
+import { type Args, required, type Known } from '../options/args.js';
 import { inOptions } from '../failure.js';
 import { nameText, participationText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
 import { readParticipation } from '../options/mechanism.js';
@@ -128,7 +128,9 @@ function describe(comparison: Comparison, schema: string): string {
   );
   const warning = paragraph(`Normalised columns raise the error of: ${raised}.`);
   return [
-    paragraph(`Workload ${workload}, ${counted(numSteps, 'step')}, ${schema}; best ${objective} error first.`),
+    paragraph(
+      `Workload ${workload}, ${counted(numSteps, 'step')}, ${schema}; best ${objective} error first.`,
+    ),
     'Noise multiplier 1, clip norm 1, zero-out neighbours. Sensitivity: <= marks an upper bound.\n',
     `${boundText(comparison)}\n\n`,
     tableText(comparison),

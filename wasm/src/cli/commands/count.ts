@@ -77,7 +77,9 @@ function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
 /** Says that persons are counted instead of rows, and how large the noise is. */
 function personsNotice({ bucket }: Times, isBy: boolean, stddevs: Float64Array): string {
   const noise = Number(Math.max(...stddevs).toPrecision(2));
-  const each = isBy ? `each once per ${bucket} and category, shared among several` : `each once per ${bucket}`;
+  const each = isBy
+    ? `each once per ${bucket} and category, shared among several`
+    : `each once per ${bucket}`;
   const what = `persons are counted, not rows: ${each}`;
   const how = 'a smaller --max-contributions has less noise, nearly in proportion';
   return `${what}. The noise of a count is about ${noise}, which hides smaller counts: ${how}`;
@@ -101,8 +103,11 @@ export async function run(args: Args): Promise<void> {
   return releaseTable(args, {
     command: 'count',
     settings,
-    notices: (run) => people ? [personsNotice(times, categories !== undefined, stddevsOf(run))] : [],
-    clippedTo: people ? `all rows of a ${times.bucket} count as 1 together` : 'each row counts as 1',
+    notices: (run) =>
+      people ? [personsNotice(times, categories !== undefined, stddevsOf(run))] : [],
+    clippedTo: people
+      ? `all rows of a ${times.bucket} count as 1 together`
+      : 'each row counts as 1',
     countsOnce: true,
     wanted: {
       columns: [],

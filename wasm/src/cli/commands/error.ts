@@ -8,7 +8,7 @@ import { load } from '../../index.js';
 import type { DpFtrl, MechanismName, Participation } from '../../types/all.js';
 import type { PureError, StackError, UnitError } from '../../types/all.js';
 import { Misuse } from '../failure.js';
-import { Args, required, type Known } from '../options/args.js';
+import { type Args, required, type Known } from '../options/args.js';
 import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { participationText, readNeighbours } from '../options/mechanism.js';
 import { chosenParticipation, otherParticipation, readChosen } from '../options/strategy.js';
@@ -97,7 +97,11 @@ function told(
   const { mechanism, numSteps: steps, ...rest } = error;
   const result = { mechanism, parameters: chosen.parameters, steps, ...rest };
   if (args.has('json')) return report(result, true, labels);
-  return report({ ...result, participation: participationText(participation), ...words }, false, labels);
+  return report(
+    { ...result, participation: participationText(participation), ...words },
+    false,
+    labels,
+  );
 }
 
 /** Reports the error of pure totals, in the units of --clip. */
@@ -133,7 +137,10 @@ function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked
 }
 
 /** Report rows for each of several workloads, with unique keys. */
-function workloadRows({ workloads, beta }: StackError): [key: string, label: string, value: number][] {
+function workloadRows({
+  workloads,
+  beta,
+}: StackError): [key: string, label: string, value: number][] {
   return workloads.flatMap(({ workload, maxError, meanError, simultaneousError }) => {
     const rows: [string, number | undefined][] = [
       ['max error', maxError],
@@ -148,7 +155,10 @@ function workloadRows({ workloads, beta }: StackError): [key: string, label: str
 }
 
 /** Reports the errors of several workloads that are released together. */
-async function stackReport(dp: DpFtrl, { args, chosen: read, participation, numSteps }: Asked): Promise<string> {
+async function stackReport(
+  dp: DpFtrl,
+  { args, chosen: read, participation, numSteps }: Asked,
+): Promise<string> {
   refuse(args, ['strategy', 'paths', 'seed'], 'several --workload');
   namesInColumns(args);
   const workloads = await readWorkloads(args, numSteps);
@@ -185,7 +195,9 @@ async function stackReport(dp: DpFtrl, { args, chosen: read, participation, numS
 function refuseWithoutPure(args: Args): void {
   const stray = ['epsilon', 'clip'].find((name) => args.has(name));
   if (stray === undefined) return;
-  throw new Misuse(`--${stray} needs --pure: other errors are at noise multiplier 1 and clip norm 1`);
+  throw new Misuse(
+    `--${stray} needs --pure: other errors are at noise multiplier 1 and clip norm 1`,
+  );
 }
 
 export async function run(args: Args): Promise<void> {
@@ -209,7 +221,9 @@ export async function run(args: Args): Promise<void> {
     mechanism,
     ...parameters,
     numSteps: steps,
-    ...((args.has('workload') || !saved) && { workload: (await readWorkloads(args, steps))[0] ?? 'prefix' }),
+    ...((args.has('workload') || !saved) && {
+      workload: (await readWorkloads(args, steps))[0] ?? 'prefix',
+    }),
     participation,
     neighbours,
     ...together,

@@ -44,7 +44,10 @@ function chartOf({ settings }: Run, labels: readonly string[], confidence: numbe
     sharesScale: true,
     timeColumn: settings.times?.axis,
     confidence,
-    names: ['total', ...['count', 'share'].flatMap((kind) => labels.map((name) => `${name}_${kind}`))],
+    names: [
+      'total',
+      ...['count', 'share'].flatMap((kind) => labels.map((name) => `${name}_${kind}`)),
+    ],
     panels: [panel('count', 1), panel('share', 1 + num)],
   });
 }
@@ -65,7 +68,9 @@ export async function run(args: Args): Promise<void> {
     throw new Misuse('--post-process monotone is for counts so far: those of a window fall');
   }
   if (kind === 'monotone' && args.has('state')) {
-    throw new Misuse('--post-process monotone does not go with --state: it looks at all steps at once');
+    throw new Misuse(
+      '--post-process monotone does not go with --state: it looks at all steps at once',
+    );
   }
   let histogram: Pick<HistogramStatistic, 'consistentCounts'> | undefined;
   const others = readingsOf({
@@ -96,7 +101,9 @@ export async function run(args: Args): Promise<void> {
         categories: labels,
         confidence,
         postProcess:
-          kind === 'none' ? undefined : { kind, apply: (all) => histogram!.consistentCounts(all, kind) },
+          kind === 'none'
+            ? undefined
+            : { kind, apply: (all) => histogram!.consistentCounts(all, kind) },
       }),
     chart: (run) => chartOf(run, labels, confidence),
   });

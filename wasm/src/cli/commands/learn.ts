@@ -184,7 +184,13 @@ async function learn(
 async function writeModel(
   dp: DpFtrl,
   learning: Learning,
-  { settings, how, protects, claim, test }: {
+  {
+    settings,
+    how,
+    protects,
+    claim,
+    test,
+  }: {
     settings: Settings;
     how: How;
     protects: string;

@@ -75,7 +75,12 @@ export async function run(args: Args): Promise<void> {
     others,
     clippedTo,
     writer: ({ sink, prepared }) =>
-      new MomentsWriter(sink, { ...shown, columns: prepared.rows.columns, wanted: moments, confidence }),
+      new MomentsWriter(sink, {
+        ...shown,
+        columns: prepared.rows.columns,
+        wanted: moments,
+        confidence,
+      }),
     chart: (run) => chartOf(run, moments, confidence),
   });
 }

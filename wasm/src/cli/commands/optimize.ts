@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { load } from '../../index.js';
 import type { SavedStrategy } from '../../types/all.js';
 import { connect } from '../../worker-client.js';
-import { Args, required, type Known } from '../options/args.js';
+import { type Args, required, type Known } from '../options/args.js';
 import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
 import { participationText, readMechanism, readParticipation } from '../options/mechanism.js';
 import { requireWritable, StandardOutput, writeFile } from '../output/output.js';

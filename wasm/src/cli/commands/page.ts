@@ -51,7 +51,8 @@ async function readPage(): Promise<string> {
 async function readTable(files: readonly string[]): Promise<string> {
   const [path] = files;
   if (path === undefined) return '';
-  if (formatOfName(path) === 'jsonl') throw new Misuse(`the page reads CSV, and ${path} is JSON lines`);
+  if (formatOfName(path) === 'jsonl')
+    throw new Misuse(`the page reads CSV, and ${path} is JSON lines`);
   let text = '';
   for await (const piece of textOf(await openInput(files), 'csv')) text += piece;
   const name = path === '-' ? 'table.csv' : basename(path);

@@ -4,7 +4,7 @@
 
 import { load } from '../../index.js';
 import type { DpFtrl, LearnedModel } from '../../types/all.js';
-import { endOfRows, Misuse } from '../failure.js';
+import { endOfRows, type Misuse } from '../failure.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { outputFormat, type Format } from '../input/format.js';
 import { Missing, MISSING_OPTIONS } from '../input/missing.js';
@@ -49,7 +49,10 @@ function predictorOf({ loss, numClasses = 0 }: LearnedModel): Predictor {
   const sign = (score: number) => Number(score >= 0);
   switch (loss) {
     case 'logistic':
-      return { names: ['class', 'probability'], values: ([score]) => [sign(score!), chance(score!)] };
+      return {
+        names: ['class', 'probability'],
+        values: ([score]) => [sign(score!), chance(score!)],
+      };
     case 'hinge':
       return { names: ['class', 'score'], values: ([score]) => [sign(score!), score!] };
     case 'softmax':

@@ -43,12 +43,21 @@ export const options: Known = {
 };
 
 function readSettings(args: Args) {
-  const needed = { workload: 'identity', column: 'NAME', domain: 'A,B,C', epsilon: '1', delta: '1e-6' };
+  const needed = {
+    workload: 'identity',
+    column: 'NAME',
+    domain: 'A,B,C',
+    epsilon: '1',
+    delta: '1e-6',
+  };
   const domain = '--domain has the values that the column may have, known without the data';
   requireAll(args, needed, { domain });
   const epsilon = required('epsilon', args.positive('epsilon'));
   const deltas = 'a number from 0 to below 1';
-  const delta = required('delta', args.number('delta', deltas, (value) => value >= 0 && value < 1));
+  const delta = required(
+    'delta',
+    args.number('delta', deltas, (value) => value >= 0 && value < 1),
+  );
   const whom = readProtected(args);
   const isPublic = whom.neighbours === 'replace-one';
   const strategy = args.oneOf('measure', MEASUREMENTS);
@@ -58,7 +67,9 @@ function readSettings(args: Args) {
   const fractions = args.has('fractions');
   if (integer && !consistent) throw new Misuse('--integer needs --consistent');
   if (fractions && !isPublic) {
-    throw new Misuse('--fractions needs --neighbours replace-one: it tells how many rows there are');
+    throw new Misuse(
+      '--fractions needs --neighbours replace-one: it tells how many rows there are',
+    );
   }
   return {
     epsilon,
@@ -147,7 +158,9 @@ async function write(
   const answers = answersOf(queries, released, { names, whole: fractions ? numRows : 1 });
   const about = { private: !released.insecure, protects: whom.unit, epsilon, delta };
   const shown = { ...about, ...(fractions && { fractionsOf: numRows }) };
-  const text = json ? asJson(answers, queries, shown) : asRows(answers, { isFraction: fractions, format: written });
+  const text = json
+    ? asJson(answers, queries, shown)
+    : asRows(answers, { isFraction: fractions, format: written });
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   await writeWhole(sink, text);
   const unit = fractions ? 'share of rows' : 'rows';

@@ -100,7 +100,11 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const given = await readWorkloads(args, numSteps);
   const workloads = given.length > 0 ? given : [read.saved?.workload ?? 'prefix'];
   const isOne = workloads.length === 1;
-  const chosen = withDefault(args, read, { numSteps, workloads, preferred: kind.preferred?.(numSteps) });
+  const chosen = withDefault(args, read, {
+    numSteps,
+    workloads,
+    preferred: kind.preferred?.(numSteps),
+  });
   // The library checks these again, and which of them a pure target allows.
   const how = {
     ...target,
@@ -118,7 +122,8 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const isSearched = isOne && state === undefined && !quiet && !('pure' in target);
   const found = isSearched ? await findFirst(dp, how, `${command}: ${chosen.name}`) : how;
   // Rows of standard input are otherwise released as they arrive.
-  const isWhole = output !== undefined || Boolean(times?.sorts) || (await isRegularFile(args.files));
+  const isWhole =
+    output !== undefined || Boolean(times?.sorts) || (await isRegularFile(args.files));
   const isRehearsed = budget !== undefined && !state && !surveyed && isWhole;
   return { chosen, participation, rows, surveyed, isRehearsed, workloads, how: found };
 }
@@ -200,16 +205,23 @@ async function begin(run: Run): Promise<Begun> {
   });
   const other = whatIsProtected(participation, chosen, certificate.optimisedFor);
   if (other !== undefined) warn(command, other);
-  const notices = [times && edgeNotice(times), ...(kind.notices?.(run) ?? []), boundNotice(protects)].filter(
-    (it) => it !== undefined,
-  );
+  const notices = [
+    times && edgeNotice(times),
+    ...(kind.notices?.(run) ?? []),
+    boundNotice(protects),
+  ].filter((it) => it !== undefined);
   if (!quiet) notices.forEach((notice) => warn(command, notice));
   const isPrivate = seed === undefined && !showTrue;
   const missing = kind.wanted.missing?.claim;
   const spoken = { name, mode, whom, clippedTo, missing };
   const claim = isPrivate ? guarantee(certificate, spoken) : NOT_PRIVATE;
   if (!quiet && isPrivate) say(command, claim);
-  await writer.begin(certificate, { private: isPrivate, mode, protects: whom.unit, ...(times && { timeZone: times.zone.name }) });
+  await writer.begin(certificate, {
+    private: isPrivate,
+    mode,
+    protects: whom.unit,
+    ...(times && { timeZone: times.zone.name }),
+  });
   return { writer, claim, notices };
 }
 
@@ -242,15 +254,21 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   };
   let fault = await releaseAll(prepared.rows, { stepper, interruption, write: writeSteps });
   if (!fault && prepared.surveyed && totals.step < numSteps) {
-    fault = new Error(`the input changed while it was read: ${totals.step} of ${counted(numSteps, 'step')}`);
+    fault = new Error(
+      `the input changed while it was read: ${totals.step} of ${counted(numSteps, 'step')}`,
+    );
   }
   progress.end();
   const dropped = settings.showTrue && sums.people ? sums.totals.numDropped : undefined;
   await writer.end(fault, dropped === undefined ? {} : { numDropped: dropped });
-  if (dropped !== undefined) warn(run.kind.command, `${counted(dropped, 'row')} did not count: NOT private`);
+  if (dropped !== undefined)
+    warn(run.kind.command, `${counted(dropped, 'row')} did not count: NOT private`);
   const { numSkipped } = prepared.rows;
   if (settings.showTrue && numSkipped > 0) {
-    warn(run.kind.command, `${counted(numSkipped, 'row')} with a missing cell added nothing: NOT private`);
+    warn(
+      run.kind.command,
+      `${counted(numSkipped, 'row')} with a missing cell added nothing: NOT private`,
+    );
   }
   if (fault) throw fault;
   await sink.commit();
@@ -278,9 +296,14 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
 function noteSeen(error: unknown, budget: Budget | undefined, { seen }: Sink): void {
   if (seen === 'nothing') budget?.noteCharge(error);
   if (seen === 'nothing' || !(error instanceof Error)) return;
-  if (seen === 'whole') return addNote(error, 'the table is complete and released');
-  const again = budget ? '; rows of a FILE or for --output are checked before they are charged' : '';
-  addNote(error, `the table is incomplete, and what it shows has been released${again}`);
+  const again = budget
+    ? '; rows of a FILE or for --output are checked before they are charged'
+    : '';
+  const note =
+    seen === 'whole'
+      ? 'the table is complete and released'
+      : `the table is incomplete, and what it shows has been released${again}`;
+  addNote(error, note);
 }
 
 /** Reads the settings; the clip norm is a placeholder if it follows from the columns. */
@@ -292,9 +315,14 @@ function settingsOf(args: Args): Settings {
     '--clip is the largest length of a row, chosen without looking at the rows; it ' +
     'follows from --range NAME=LOW:HIGH of every column';
   const isKnown = counts || hasRanges;
-  requireAll(args, { epsilon: '1', ...(!isPure && { delta: '1e-6' }), ...(!isKnown && { clip: 'C' }) }, { clip });
+  requireAll(
+    args,
+    { epsilon: '1', ...(!isPure && { delta: '1e-6' }), ...(!isKnown && { clip: 'C' }) },
+    { clip },
+  );
   for (const option of ['column', 'range']) {
-    if (counts && args.has(option)) throw new Misuse(`--count sums no column: give it or --${option}`);
+    if (counts && args.has(option))
+      throw new Misuse(`--count sums no column: give it or --${option}`);
   }
   return readSettings(isKnown && !args.has('clip') ? args.with('clip', '1') : args);
 }
@@ -308,7 +336,9 @@ export async function run(args: Args): Promise<void> {
   const rangesOf = (columns: readonly string[]) => {
     if (!args.has('range')) return undefined;
     if (columns.length > 0) return requireRanges(args, columns);
-    throw new Misuse('--range is for columns that are summed, but here each row counts as 1: leave it out');
+    throw new Misuse(
+      '--range is for columns that are summed, but here each row counts as 1: leave it out',
+    );
   };
   const clipNorm = (columns: readonly string[]) => {
     const ranges = rangesOf(columns);
@@ -327,18 +357,24 @@ export async function run(args: Args): Promise<void> {
       missing: Missing.read(args, { areSteps: times === undefined }),
     },
     notices: ({ prepared: { rows } }) =>
-      clipNotices(rows.columns, { ranges: rangesOf(rows.columns), clipNorm: clipNorm(rows.columns), inL1 }),
-    ...(args.texts('workload').length > 1 ? severalSums(args, { importance, shown }) : {
-      isTold: areTotalsTold,
-      writer: ({ sink, prepared, made }) =>
-        new Writer(sink, prepared.rows.columns, shown, inL1 ? made.sums.totals : undefined),
-      chart: ({ prepared }) =>
-        new TotalsChart({
-          columns: prepared.rows.columns,
-          timeColumn: times?.axis,
-          workload: prepared.workloads[0]!,
+      clipNotices(rows.columns, {
+        ranges: rangesOf(rows.columns),
+        clipNorm: clipNorm(rows.columns),
+        inL1,
+      }),
+    ...(args.texts('workload').length > 1
+      ? severalSums(args, { importance, shown })
+      : {
+          isTold: areTotalsTold,
+          writer: ({ sink, prepared, made }) =>
+            new Writer(sink, prepared.rows.columns, shown, inL1 ? made.sums.totals : undefined),
+          chart: ({ prepared }) =>
+            new TotalsChart({
+              columns: prepared.rows.columns,
+              timeColumn: times?.axis,
+              workload: prepared.workloads[0]!,
+            }),
         }),
-    }),
   });
 }
 

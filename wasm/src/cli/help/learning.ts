@@ -2,7 +2,16 @@
 
 // Full help of the commands that learn models and use them.
 
-import { DECIMAL, FORMAT, MECHANISMS, MODE, NA, PARAMETERS, PARTICIPATION, STRATEGY } from './common.js';
+import {
+  DECIMAL,
+  FORMAT,
+  MECHANISMS,
+  MODE,
+  NA,
+  PARAMETERS,
+  PARTICIPATION,
+  STRATEGY,
+} from './common.js';
 
 export const LEARN = `dp-ftrl learn --label NAME --epsilon E --delta D [options] [FILE.csv]
 

@@ -17,7 +17,11 @@ const asIs = (lines: readonly string[]) => ['.nf', ...lines.map(plain), '.fi'];
 function blockText(block: Block): string[] {
   if (block.kind === 'text') return ['.PP', plain(block.text)];
   if (block.kind === 'lines') return ['.PP', ...asIs(block.lines)];
-  return block.entries.flatMap(({ names, meaning }) => ['.TP', `.B ${plain(names)}`, plain(meaning)]);
+  return block.entries.flatMap(({ names, meaning }) => [
+    '.TP',
+    `.B ${plain(names)}`,
+    plain(meaning),
+  ]);
 }
 
 function commandText(help: string): string[] {

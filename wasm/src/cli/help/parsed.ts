@@ -43,7 +43,10 @@ function blockOf(lines: readonly string[]): Block {
 }
 
 export function parseHelp(help: string): ParsedHelp {
-  const [usage, ...blocks] = help.trimEnd().split(/\n\n+/).map((block) => block.split('\n'));
+  const [usage, ...blocks] = help
+    .trimEnd()
+    .split(/\n\n+/)
+    .map((block) => block.split('\n'));
   return { usage: usage!, blocks: blocks.map(blockOf) };
 }
 

@@ -2,7 +2,16 @@
 
 // Full help of the commands that release counts and sums.
 
-import { DECIMAL, FORMAT, MECHANISMS, MODE, NA, PARAMETERS, PARTICIPATION, PLOT } from './common.js';
+import {
+  DECIMAL,
+  FORMAT,
+  MECHANISMS,
+  MODE,
+  NA,
+  PARAMETERS,
+  PARTICIPATION,
+  PLOT,
+} from './common.js';
 import { SKIPPED, STATE, STRATEGY, TIME_FORMAT, USER_NUMBERS } from './common.js';
 
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]

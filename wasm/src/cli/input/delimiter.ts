@@ -52,7 +52,8 @@ export class Delimiter {
       throw new Misuse(`${what}: ${hint}`, { code: 'ambiguous_delimiter', line: 1 });
     }
     this.known = most;
-    if (most !== ',') this.announce(`has cells separated by ${NAMES[most]}s (--delimiter ${NAMES[most]})`);
+    if (most !== ',')
+      this.announce(`has cells separated by ${NAMES[most]}s (--delimiter ${NAMES[most]})`);
     return most;
   }
 }

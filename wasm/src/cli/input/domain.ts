@@ -59,7 +59,8 @@ export class Domain {
     const rest = '--other adds a category for what --domain leaves out';
     if (this.range) return `values of LOW:HIGH are whole numbers; ${rest}`;
     const separator = /[;|]/.exec(this.labels.join(''))?.[0];
-    const commas = separator === undefined ? '' : `, and values have commas between them, not ${separator}`;
+    const commas =
+      separator === undefined ? '' : `, and values have commas between them, not ${separator}`;
     return `${rest}; upper and lower case differ${commas}`;
   }
 

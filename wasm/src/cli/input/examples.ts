@@ -64,8 +64,12 @@ function requireLabel(
   if (!classifies(loss)) return;
   const isClass = Number.isInteger(label) && label >= 0 && label < numClasses;
   if (loss === 'softmax' ? isClass : [-1, 0, 1].includes(label)) return;
-  const more = Number.isInteger(label) && label > 1 ? '; for more classes give --loss softmax --classes K' : '';
-  const wanted = loss === 'softmax' ? `an integer from 0 to ${numClasses - 1}` : `-1, 0 or 1${more}`;
+  const more =
+    Number.isInteger(label) && label > 1
+      ? '; for more classes give --loss softmax --classes K'
+      : '';
+  const wanted =
+    loss === 'softmax' ? `an integer from 0 to ${numClasses - 1}` : `-1, 0 or 1${more}`;
   const place = placeOf(batch, i);
   const what = `${placeText(place)}: label must be ${wanted}`;
   throw new Misuse(what, { code: 'invalid_argument', ...place }, String(label));
@@ -75,7 +79,13 @@ function requireLabel(
 export async function survey(
   rows: RowStream,
   examples: Examples,
-  { inputs, fromData, target, numKept, check }: {
+  {
+    inputs,
+    fromData,
+    target,
+    numKept,
+    check,
+  }: {
     inputs: ModelInput[];
     fromData: boolean;
     target: Labelled;
@@ -88,14 +98,17 @@ export async function survey(
   const seen = new SeenRanges(inputs);
   const hash = new RowsHash();
   let numRows = 0;
-  await rows.survey((batch) => {
-    numRows += batch.numRows;
-    hash.see(batch);
-    for (let i = 0; i < batch.numRows; ++i) {
-      check?.(batch, i);
-      requireLabel(target, examples.label(batch, i), { batch, i });
-      if (fromData) seen.see(examples.row(batch, i));
-    }
-  }, { numKept });
+  await rows.survey(
+    (batch) => {
+      numRows += batch.numRows;
+      hash.see(batch);
+      for (let i = 0; i < batch.numRows; ++i) {
+        check?.(batch, i);
+        requireLabel(target, examples.label(batch, i), { batch, i });
+        if (fromData) seen.see(examples.row(batch, i));
+      }
+    },
+    { numKept },
+  );
   return { numRows, inputs: fromData ? seen.complete() : inputs, digest: hash.digest() };
 }

@@ -82,7 +82,9 @@ export function outputFormat(args: Args): Format {
   const ending = OTHERS.exec(path ?? '')?.[0];
   if (ending !== undefined) {
     const hint = 'commands that draw have --plot FILE.svg or FILE.html';
-    throw new Misuse(`--output ${path}: rows are written as CSV or JSON, not as ${ending}; ${hint}`);
+    throw new Misuse(
+      `--output ${path}: rows are written as CSV or JSON, not as ${ending}; ${hint}`,
+    );
   }
   return givenFormat(args, path);
 }

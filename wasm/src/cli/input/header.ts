@@ -63,7 +63,9 @@ export function unknownColumn(what: string, name: string, header: readonly strin
 /** Lists names of columns if they look like names. */
 export function columnList(names: readonly string[]): string {
   const areNames = names.every(isName) && !names.some(isData);
-  return areNames ? names.map((name) => JSON.stringify(shortName(name))).join(', ') : `others: ${NO_HEADER}`;
+  return areNames
+    ? names.map((name) => JSON.stringify(shortName(name))).join(', ')
+    : `others: ${NO_HEADER}`;
 }
 
 /** @throws Misuse for a column whose name is a number. */

@@ -21,7 +21,8 @@ export function labelOfText(text: string, { loss }: Labelled): number | undefine
 
 /** Says, of a label that is a text, how to write it. */
 export function labelText({ loss, numClasses = 0 }: Labelled): string {
-  if (!classifies(loss)) return 'is not a number: classes as labels need --loss logistic, hinge or softmax';
+  if (!classifies(loss))
+    return 'is not a number: classes as labels need --loss logistic, hinge or softmax';
   if (loss === 'softmax') return `is not a class: write the classes as 0 to ${numClasses - 1}`;
   const more = 'for more than two write 0 to K - 1 and give --loss softmax --classes K';
   return `is not a class: write the two classes as 0 and 1 (no and yes, or false and true, are read as these); ${more}`;

@@ -31,13 +31,19 @@ export class Missing {
   /** @param areSteps  whether each row is a step, so that leaving one out would shift later ones. */
   static read(args: Args, { areSteps }: { areSteps: boolean }): Missing {
     const policy = args.oneOf('missing', POLICIES);
-    const texts = args.text('na')?.split(',').map((text) => text.trim()) ?? [];
+    const texts =
+      args
+        .text('na')
+        ?.split(',')
+        .map((text) => text.trim()) ?? [];
     if (args.has('na') && texts.includes('')) {
       const got = JSON.stringify(args.text('na'));
       throw new Misuse(`--na must be texts separated by commas, such as NA,NaN,null,-, got ${got}`);
     }
     if (args.has('na') && policy === 'refuse') {
-      throw new Misuse('--na says which cells are missing: it needs --missing skip or --missing zero');
+      throw new Misuse(
+        '--na says which cells are missing: it needs --missing skip or --missing zero',
+      );
     }
     if (policy !== 'skip') return new Missing(policy, texts);
     return new Missing(areSteps ? 'blank' : 'drop', texts);

@@ -29,9 +29,13 @@ function beginningOf(path: string): Uint8Array {
 function headerOf(path: string): readonly string[] | undefined {
   try {
     if (!statSync(path).isFile()) return undefined;
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(beginningOf(path), { stream: true });
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(beginningOf(path), {
+      stream: true,
+    });
     const { most, rival } = seenSeparators(text);
-    return rival === undefined ? new CsvParser({ separator: most }).push(text)[0]?.cells : undefined;
+    return rival === undefined
+      ? new CsvParser({ separator: most }).push(text)[0]?.cells
+      : undefined;
   } catch {
     return undefined; // Reading the file later reports the error.
   }
@@ -53,9 +57,14 @@ export function requireAll(args: Args, needed: Needed, about: Needed = {}): void
   const [first, ...rest] = missing;
   if (first === undefined) return;
   const options = rest.map((name) => `--${name}`);
-  const also = options.length === 0 ? '' : `, and so ${options.length === 1 ? 'is' : 'are'} ${listed(options, 'and')}`;
+  const also =
+    options.length === 0
+      ? ''
+      : `, and so ${options.length === 1 ? 'is' : 'are'} ${listed(options, 'and')}`;
   const line = missing.map((name) => `--${name} ${needed[name]}`).join(' ');
   const columns = line.includes('NAME') ? columnsText(args.files) : '';
-  const clauses = missing.flatMap((name) => (about[name] === undefined ? [] : [`; ${about[name]}`]));
+  const clauses = missing.flatMap((name) =>
+    about[name] === undefined ? [] : [`; ${about[name]}`],
+  );
   throw new Misuse(`--${first} is required${also}: add ${line}${columns}${clauses.join('')}`);
 }

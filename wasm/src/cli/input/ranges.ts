@@ -62,7 +62,11 @@ function rangeOf(ranges: readonly Required<ModelInput>[], feature: string) {
  *
  * @param word  noun for a feature in messages.
  */
-export function readInputs(args: Args, features: readonly string[], word = 'feature'): ModelInput[] {
+export function readInputs(
+  args: Args,
+  features: readonly string[],
+  word = 'feature',
+): ModelInput[] {
   const ranges = args.texts('range').map(parseRange);
   ranges.forEach(({ name }, i) => {
     const isKnown = features.some((feature) => feature === name || matches(name, feature));

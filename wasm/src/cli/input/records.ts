@@ -3,7 +3,13 @@
 // Parses the bytes of the input into records.
 
 import { CsvFault, CsvParser, type CsvRecord } from '../../shared/csv.js';
-import { FIRST_BYTES, JSON_ARRAY, kindOfFile, kindOfText, NOT_UTF_8 } from '../../shared/file-kind.js';
+import {
+  FIRST_BYTES,
+  JSON_ARRAY,
+  kindOfFile,
+  kindOfText,
+  NOT_UTF_8,
+} from '../../shared/file-kind.js';
 import { joined } from '../../shared/joined.js';
 import { Misuse } from '../failure.js';
 import type { Delimiter } from './delimiter.js';

@@ -338,7 +338,9 @@ class RowReader {
     if (this.plan.missing.has(text)) this.refuseMissing(record, index, label === undefined);
     const value = this.numberOf(text) ?? (label && labelOfText(text, label));
     if (value !== undefined) return value;
-    const what = label ? `${labelText(label)}${missingHint(text)}` : `${this.notANumber(text)}${this.advice}`;
+    const what = label
+      ? `${labelText(label)}${missingHint(text)}`
+      : `${this.notANumber(text)}${this.advice}`;
     return this.refuseCell(record, index, { code: 'not_a_number', what, value: text });
   }
 }
@@ -377,7 +379,8 @@ export async function readTable(
     index: chooseColumns(header, [categories.column])[0]!,
   };
   const { missing = Missing.refused, label, domains = [], instead = PICKS } = wanted;
-  if (missing.policy === 'zero') [...domains, ...(categories ? [categories] : [])].forEach((it) => it.requireZero());
+  if (missing.policy === 'zero')
+    [...domains, ...(categories ? [categories] : [])].forEach((it) => it.requireZero());
   const known = wanted.ranges?.(indices.map((index) => header[index]!));
   const reader = new RowReader({
     header,

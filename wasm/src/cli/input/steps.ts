@@ -150,7 +150,9 @@ function personsOf(
   const names: string[] = [];
   try {
     for (let i = from; i < to; ++i) {
-      names.push(batch.blank?.has(i) ? NOBODY : personOf(batch, i, people, batch.texts[columns.person]!));
+      names.push(
+        batch.blank?.has(i) ? NOBODY : personOf(batch, i, people, batch.texts[columns.person]!),
+      );
     }
     return { names };
   } catch (error) {
@@ -233,7 +235,11 @@ export class RowStepper implements Stepper {
   }
 }
 
-export function pastHorizon({ numSteps }: Pick<Totals, 'numSteps'>, batch: Batch, i: number): Misuse {
+export function pastHorizon(
+  { numSteps }: Pick<Totals, 'numSteps'>,
+  batch: Batch,
+  i: number,
+): Misuse {
   return beyond(`--steps ${numSteps}`, placeOf(batch, i));
 }
 

@@ -4,7 +4,18 @@
 // in March or in April; a cell that other formats would read is refused with their names.
 
 import type { Buckets } from '../../shared/calendar.js';
-import { isInRange, monthNamed, monthOf, MONTH, TIME, timeIn, unambiguous, WANTED, writtenOf, yearFirst } from '../../shared/time-text.js';
+import {
+  isInRange,
+  monthNamed,
+  monthOf,
+  MONTH,
+  TIME,
+  timeIn,
+  unambiguous,
+  WANTED,
+  writtenOf,
+  yearFirst,
+} from '../../shared/time-text.js';
 import type { Written } from '../../shared/time-text.js';
 import type { Args } from '../options/args.js';
 
@@ -122,7 +133,8 @@ export class TimeFormat {
   fault(text: string, texts: readonly string[]): { code: string; what: string } {
     const written = this.format.parse(text);
     const why = written && timeIn(written, this.buckets);
-    if (typeof why === 'string') return { code: 'not_a_time', what: `${why}${this.advice(written!)}` };
+    if (typeof why === 'string')
+      return { code: 'not_a_time', what: `${why}${this.advice(written!)}` };
     const reads = (name: Name, cell: string) => {
       const read = FORMATS[name].parse(cell.trim());
       const time = read && timeIn(read, this.buckets);

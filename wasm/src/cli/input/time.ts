@@ -73,7 +73,9 @@ function readZone(args: Args): Zone {
   if (name === undefined) return Zone.UTC;
   const zone = Zone.of(name);
   if (zone !== undefined) return zone;
-  throw new Misuse(`--time-zone ${JSON.stringify(name)} is not the name of a zone: ${unknownZone(name)}`);
+  throw new Misuse(
+    `--time-zone ${JSON.stringify(name)} is not the name of a zone: ${unknownZone(name)}`,
+  );
 }
 
 /** Returns the bucket of a time that is given as an option. */
@@ -112,7 +114,9 @@ export function keyOf(time: number, { bucket, zone }: Buckets): number {
 export function edgeNotice({ bucket, first, last }: Times): string | undefined {
   if (last !== undefined) return undefined;
   const [edges, verb] =
-    first === undefined ? [`the first and the last ${bucket}`, 'depend'] : [`the last ${bucket}`, 'depends'];
+    first === undefined
+      ? [`the first and the last ${bucket}`, 'depend']
+      : [`the last ${bucket}`, 'depends'];
   const hint = 'give --from and --to to hide that';
   return `${edges} printed ${verb} on the data (${hint}), and may be incomplete`;
 }

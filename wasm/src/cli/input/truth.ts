@@ -25,7 +25,10 @@ function clipped(record: Float64Array, { clipNorm, inL1 }: Clip): Float64Array {
 export function addOf(parts: Map<string, Float64Array>, person: string, row: Float64Array): void {
   const part = parts.get(person) ?? new Float64Array(row.length);
   const most = Number.MAX_VALUE; // Not infinity, which could not be clipped.
-  parts.set(person, part.map((value, j) => Math.min(Math.max(value + row[j]!, -most), most)));
+  parts.set(
+    person,
+    part.map((value, j) => Math.min(Math.max(value + row[j]!, -most), most)),
+  );
 }
 
 function added(a: readonly number[], b: readonly number[]): number[] {
@@ -118,7 +121,11 @@ function queriesOf(workload: Workload, zeros: readonly number[]): Queries | unde
   if (typeof workload === 'string') return undefined;
   if ('window' in workload) return new LastSteps(workload.window, zeros);
   if ('matrix' in workload) return new MatrixRows(workload.matrix);
-  const { momentum = 0, decay = 1, rates } = workload as {
+  const {
+    momentum = 0,
+    decay = 1,
+    rates,
+  } = workload as {
     momentum?: number;
     decay?: number;
     rates?: ArrayLike<number>;

@@ -50,7 +50,8 @@ export class Args {
       const kind: Kind | undefined = ANYWHERE.includes(name) ? 'flag' : known[name];
       if (kind === undefined || !Object.hasOwn(options, name)) {
         const why = elsewhere(rawName);
-        if (why !== undefined) throw new Misuse(`unknown option ${JSON.stringify(rawName)}; ${why}`);
+        if (why !== undefined)
+          throw new Misuse(`unknown option ${JSON.stringify(rawName)}; ${why}`);
         const names = [...ANYWHERE, ...Object.keys(known)].map((each) => `--${each}`);
         throw unknownName('option', rawName, names, '--help all lists the options');
       }

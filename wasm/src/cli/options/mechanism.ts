@@ -45,7 +45,9 @@ export const PARTICIPATION_OPTIONS: Known = {
 function exactBuffers(args: Args): 0 {
   const mechanism = args.text('mechanism') ?? DEFAULT_MECHANISM;
   if (mechanism !== 'optimal') {
-    throw new Misuse(`--buffers must be a number for ${mechanism}, got exact, which is for optimal`);
+    throw new Misuse(
+      `--buffers must be a number for ${mechanism}, got exact, which is for optimal`,
+    );
   }
   return 0;
 }

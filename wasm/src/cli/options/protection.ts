@@ -60,7 +60,12 @@ export function protection(given: Protected): Protection {
     const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
     const unit = unitOf(people);
     const first = most === 1 ? `${step} counts` : `${most} ${step}s${apart} count`;
-    return { unit, text: `${unit} is protected, whose first ${first} and ${rest}`, horizon, isPublic };
+    return {
+      unit,
+      text: `${unit} is protected, whose first ${first} and ${rest}`,
+      horizon,
+      isPublic,
+    };
   }
   if (participation === 'single') {
     const see = instead === undefined ? '' : ` (see ${instead})`;

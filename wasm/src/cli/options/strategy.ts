@@ -34,7 +34,13 @@ export async function readChosen(
   if (path === undefined) {
     const { mechanism, ...parameters } = readMechanism(args, catalogue);
     const isNamed = args.has('mechanism');
-    return { mechanism, parameters, name: nameText(mechanism, parameters), saved: undefined, isNamed };
+    return {
+      mechanism,
+      parameters,
+      name: nameText(mechanism, parameters),
+      saved: undefined,
+      isNamed,
+    };
   }
   const [other] = givenParameters(args);
   if (other !== undefined) throw new Misuse(`give --strategy or --${other}, not both`);
@@ -42,7 +48,10 @@ export async function readChosen(
   return { mechanism: saved, parameters: {}, name: `${saved.mechanism} from ${path}`, saved };
 }
 
-function hasQuickOptimum([workload = 'prefix', ...others]: readonly Workload[], numSteps: number): boolean {
+function hasQuickOptimum(
+  [workload = 'prefix', ...others]: readonly Workload[],
+  numSteps: number,
+): boolean {
   if (others.length > 0) return false;
   if (typeof workload === 'string') return true;
   if ('window' in workload) return workload.window >= numSteps;
@@ -57,7 +66,11 @@ function hasQuickOptimum([workload = 'prefix', ...others]: readonly Workload[], 
 export function withDefault(
   args: Args,
   chosen: Chosen,
-  { numSteps, workloads, preferred }: {
+  {
+    numSteps,
+    workloads,
+    preferred,
+  }: {
     numSteps: number;
     workloads: readonly Workload[];
     preferred?: MechanismName | undefined;

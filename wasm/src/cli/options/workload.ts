@@ -172,10 +172,14 @@ export function readImportance(args: Args): number[] | undefined {
   const { length } = args.texts('workload');
   if (length < 2) throw new Misuse('--importance needs several --workload to weigh');
   if (weights.length !== length) {
-    throw new Misuse(`--importance must be ${length} numbers, one per --workload, got ${weights.length}`);
+    throw new Misuse(
+      `--importance must be ${length} numbers, one per --workload, got ${weights.length}`,
+    );
   }
   if (weights.some((weight) => !(weight > 0))) {
-    throw new Misuse(`--importance must be positive numbers, got ${JSON.stringify(args.text('importance'))}`);
+    throw new Misuse(
+      `--importance must be positive numbers, got ${JSON.stringify(args.text('importance'))}`,
+    );
   }
   return weights;
 }

@@ -45,7 +45,8 @@ export class StandardOutput implements Sink {
     return new Promise((resolve, reject) => {
       process.stdout.write(text, (error) => {
         if (!error) resolve();
-        else reject(hasCode(error, 'EPIPE') ? new ClosedPipe() : writeError('standard output', error));
+        else
+          reject(hasCode(error, 'EPIPE') ? new ClosedPipe() : writeError('standard output', error));
       });
     });
   }

@@ -29,7 +29,10 @@ export function parametersText(parameters: EffectiveParameters): string {
   return Object.entries(parameters)
     .map(([name, value]) => {
       const list = [value].flat();
-      const text = list.slice(0, SHOWN).map((each) => shortCell(each)).join(' ');
+      const text = list
+        .slice(0, SHOWN)
+        .map((each) => shortCell(each))
+        .join(' ');
       return `${name} ${text}${list.length > SHOWN ? ' ...' : ''}`;
     })
     .join(', ');

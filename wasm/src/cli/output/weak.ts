@@ -22,7 +22,10 @@ export function warnWeak(
 ): void {
   if (epsilon > MOST_EPSILON) {
     const what = `one row may make an output e^${epsilon} times as likely`;
-    warn(command, `--epsilon ${epsilon} is above ${MOST_EPSILON} and promises next to nothing: ${what}`);
+    warn(
+      command,
+      `--epsilon ${epsilon} is above ${MOST_EPSILON} and promises next to nothing: ${what}`,
+    );
   }
   if (delta > MOST_DELTA) {
     const what = `publishing each row in full with probability ${delta} would keep that promise`;

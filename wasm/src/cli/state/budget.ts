@@ -195,7 +195,9 @@ export class Budget {
       const which = number === 1 ? 'this release' : `with this release all ${number}`;
       const epsilon = shownBeyond(spent.epsilon, limit.epsilon);
       const what = `${which} would spend ${pair({ ...spent, epsilon })}`;
-      throw new Misuse(`${what}, beyond the limit ${pair(limit)} of ${where}`, { code: 'budget_exceeded' });
+      throw new Misuse(`${what}, beyond the limit ${pair(limit)} of ${where}`, {
+        code: 'budget_exceeded',
+      });
     }
     if (releases.length === 1) {
       const what = 'releases of the same data that it does not list are not counted';
@@ -232,7 +234,10 @@ export class Budget {
       const text = await readText(place);
       if (text === undefined) return undefined; // Refused before the file was begun.
       const file = parseFile(this.path, text);
-      raiseSteps(file.releases.filter(({ state }) => state === running.state), step);
+      raiseSteps(
+        file.releases.filter(({ state }) => state === running.state),
+        step,
+      );
       return file;
     });
     running.step = step;

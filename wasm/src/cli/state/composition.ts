@@ -85,7 +85,12 @@ function composed(dp: DpFtrl, options: CompositionOptions): ReturnType<DpFtrl['c
 }
 
 /** Adds up the costs of one share. */
-export function spentOf(dp: DpFtrl, split: Split, share: Share, costs: readonly number[]): ShareSpent {
+export function spentOf(
+  dp: DpFtrl,
+  split: Split,
+  share: Share,
+  costs: readonly number[],
+): ShareSpent {
   const { account, limit, pure } = split;
   const rest = restOf(split);
   if (share === 'pure') {
@@ -96,7 +101,13 @@ export function spentOf(dp: DpFtrl, split: Split, share: Share, costs: readonly 
   }
   const { delta } = limit;
   const own = { epsilon: Number((limit.epsilon - pure).toPrecision(12)), delta };
-  if (costs.length === 0) return { total: 0, spent: { epsilon: 0, delta: 0 }, limit: own, fits: true };
-  const { total, epsilon, fits } = composed(dp, { account, costs, epsilon: rest || limit.epsilon, delta });
+  if (costs.length === 0)
+    return { total: 0, spent: { epsilon: 0, delta: 0 }, limit: own, fits: true };
+  const { total, epsilon, fits } = composed(dp, {
+    account,
+    costs,
+    epsilon: rest || limit.epsilon,
+    delta,
+  });
   return { total, spent: { epsilon, delta }, limit: own, fits: fits && rest > 0 };
 }

@@ -29,7 +29,13 @@ const OPTIONS =
 /** Values of options by name; options from a strategy file have no name. */
 export function optionsOf(
   how: LearnerOptions,
-  { label, intercept, mode, penalty, chosen }: {
+  {
+    label,
+    intercept,
+    mode,
+    penalty,
+    chosen,
+  }: {
     label: string;
     intercept: boolean;
     mode: string;

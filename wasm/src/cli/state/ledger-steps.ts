@@ -46,7 +46,9 @@ export class LedgerStepper implements Stepper {
     this.next = totals.step;
     const { memo } = totals;
     const counted = memo?.counted ?? [];
-    this.counted = new Map(counted.map(([person, count, last]) => [person, { times: count, last }]));
+    this.counted = new Map(
+      counted.map(([person, count, last]) => [person, { times: count, last }]),
+    );
     if (!times) return;
     const text = memo?.time?.origin ?? undefined;
     const origin = text === undefined ? undefined : bucketOfText(text, times);
@@ -102,14 +104,19 @@ export class LedgerStepper implements Stepper {
     }
     if (step >= numSteps) throw pastHorizon(totals, batch, i);
     const isBlank = batch.blank?.has(i) === true;
-    const person = isBlank || !people ? undefined : personOf(batch, i, people, batch.texts[columns.person]!);
+    const person =
+      isBlank || !people ? undefined : personOf(batch, i, people, batch.texts[columns.person]!);
     this.closeUntil(step);
     if (!isBlank) this.contribute(batch, i, { person, step });
     if (!this.clock) this.closeUntil(step + 1);
   }
 
   /** Adds a row to the open step, unless its person's rows do not count any more. */
-  private contribute(batch: Batch, i: number, { person, step }: { person: string | undefined; step: number }): void {
+  private contribute(
+    batch: Batch,
+    i: number,
+    { person, step }: { person: string | undefined; step: number },
+  ): void {
     const { dimension } = this.options.totals;
     const row = batch.values.slice(i * dimension, (i + 1) * dimension);
     if (person === undefined) this.rows.push(row);
@@ -160,7 +167,9 @@ export class LedgerStepper implements Stepper {
       step: this.next,
       columns: [...totals.columns],
       people: people ?? null,
-      time: times ? { ...timeOfMemo(times), origin: origin === undefined ? null : bucketText(origin, times) } : null,
+      time: times
+        ? { ...timeOfMemo(times), origin: origin === undefined ? null : bucketText(origin, times) }
+        : null,
       counted: Array.from(this.counted, ([person, it]) => [person, it.times, it.last]),
     });
   }

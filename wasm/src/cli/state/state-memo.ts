@@ -61,7 +61,11 @@ export function writeMemo(memo: Omit<Memo, 'format'>): Uint8Array {
 }
 
 /** Facts about the times that all runs share. */
-export function timeOfMemo({ column, bucket, zone }: Times): { column: string; bucket: string; zone: string } {
+export function timeOfMemo({ column, bucket, zone }: Times): {
+  column: string;
+  bucket: string;
+  zone: string;
+} {
   return { column, bucket, zone: zone.name };
 }
 
@@ -90,10 +94,7 @@ export function orderOf(
 }
 
 /** Requires that a run continues with the same persons and buckets. */
-export function requireSame(
-  memo: Memo | undefined,
-  { people, times }: Continued,
-): void {
+export function requireSame(memo: Memo | undefined, { people, times }: Continued): void {
   const isPlain = !people && !times;
   if (!memo?.people && !memo?.time) {
     if (isPlain) return;

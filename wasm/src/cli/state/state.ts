@@ -2,11 +2,23 @@
 
 // --state: a release that is continued by the next run.
 
-import type { Certificate, NoiseProbability, ReleaseLedger, ReleaseStore } from '../../types/all.js';
+import type {
+  Certificate,
+  NoiseProbability,
+  ReleaseLedger,
+  ReleaseStore,
+} from '../../types/all.js';
 import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../failure.js';
 import type { Known } from '../options/args.js';
-import { beginnerOf, inWords, memoOf, openStore, requireBudget, requireStored } from './state-file.js';
+import {
+  beginnerOf,
+  inWords,
+  memoOf,
+  openStore,
+  requireBudget,
+  requireStored,
+} from './state-file.js';
 import type { StateKind, StateSettings } from './state-file.js';
 import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
 import type { Continued, Memo } from './state-memo.js';
@@ -57,12 +69,15 @@ async function goOn({ kind, open, wanted }: Lasting, opening: Opening) {
   const ledger = await open(store, columns);
   if (isNew ? ledger.step > 0 : memo && memo.step !== ledger.step) {
     ledger.dispose();
-    throw new Misuse(isNew ? `it was not begun by ${beginnerOf(kind)}` : 'its parts are from different runs');
+    throw new Misuse(
+      isNew ? `it was not begun by ${beginnerOf(kind)}` : 'its parts are from different runs',
+    );
   }
   return { ledger, memo, columns, isNew };
 }
 
-const FIXED = '--mechanism or parameter of it, --steps, --epsilon, --delta, --neighbours, --workload';
+const FIXED =
+  '--mechanism or parameter of it, --steps, --epsilon, --delta, --neighbours, --workload';
 
 /** Words an error about a step that was already released; steps are 1-based in messages. */
 function ofStep(error: unknown, path: string): unknown {
@@ -96,10 +111,12 @@ export class LedgerTotals implements PaidState {
     try {
       const stored = await store.load();
       const opening = { stored, store, mustExist, hasBudget };
-      const { ledger, memo, columns, isNew } = await goOn(lasting, opening).catch((error: unknown) => {
-        const options = `${FIXED}, ${fixed} or kind of participation`;
-        throw inWords(error, path, { stored, isSeeded, options });
-      });
+      const { ledger, memo, columns, isNew } = await goOn(lasting, opening).catch(
+        (error: unknown) => {
+          const options = `${FIXED}, ${fixed} or kind of participation`;
+          throw inWords(error, path, { stored, isSeeded, options });
+        },
+      );
       if (!isNew && memo === undefined) {
         const what = 'does not say which columns it sums: they are taken in the order of this run';
         process.stderr.write(`dp-ftrl release: warning: --state ${path} ${what}\n`);

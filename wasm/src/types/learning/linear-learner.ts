@@ -81,11 +81,7 @@ export interface Learner extends Handle {
    * error's `learned` is the number of examples before it. Replace the refused one by an example
    * with features 0: leaving it out would shift all that follow.
    */
-  learn(
-    features: ArrayLike<number>,
-    labels: ArrayLike<number>,
-    predictions?: Float64Array,
-  ): void;
+  learn(features: ArrayLike<number>, labels: ArrayLike<number>, predictions?: Float64Array): void;
   /** Ends the step before its batch is full. */
   endBatch(): void;
   /** Returns the loss of each prediction. Depends on the labels, and is NOT private. */
@@ -108,8 +104,7 @@ export interface LearnerLedgerOptions extends LearnerOptions, StoreOptions {
  * `numExamples` is the index of the next one, after a restart and after an error. Calls are
  * executed one after the other. A loss given as a function must be the same after every restart.
  */
-export interface LearnerLedger
-  extends Omit<Learner, 'learn' | 'endBatch' | 'model'> {
+export interface LearnerLedger extends Omit<Learner, 'learn' | 'endBatch' | 'model'> {
   /** Number of examples learned from, across restarts; none of them may be passed again. */
   readonly numExamples: number;
   /**

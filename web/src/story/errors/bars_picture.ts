@@ -40,7 +40,9 @@ export class BarsPicture {
       Array.from({ length: numShown }, (_, bar) => make(bar));
     this.ghosts = each(() => plane.add('line', { class: 'floor-ghost' }));
     this.marks = each(() => plane.add('rect', { class: 'floor-bar' }));
-    this.grips = each((bar) => bar).slice(1).map(() => makeGrip(plane));
+    this.grips = each((bar) => bar)
+      .slice(1)
+      .map(() => makeGrip(plane));
     this.handles = this.grips.map((grip, i) => this.makeHandle(grip, i + 1, moved, settled));
   }
 

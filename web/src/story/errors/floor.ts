@@ -135,7 +135,9 @@ class FloorScene implements SceneView {
     const x = bars.map((_, bar) => bar);
     const steps = Array.from({ length: numSteps }, (_, i) => i + 1);
     const line = (name: string, error: number, stddev: Float64Array, colour: Colour): Series[] =>
-      error > hopeless ? [] : [{ name: `${name}: ${quantity(error)}`, x: steps, y: [...stddev], colour }];
+      error > hopeless
+        ? []
+        : [{ name: `${name}: ${quantity(error)}`, x: steps, y: [...stddev], colour }];
     const root = colourOf('square-root');
     const optimum = this.optima.get(buffers);
     return [
@@ -162,7 +164,12 @@ class FloorScene implements SceneView {
           ...line('your bars', own.worst, own.stddev, 'ink'),
           ...line('square root', rootErrors.worst, rootErrors.stddev, root),
           ...(optimum
-            ? line(buffersName(buffers), optimum.error.maxError, optimum.stddev, colourOf('optimal'))
+            ? line(
+                buffersName(buffers),
+                optimum.error.maxError,
+                optimum.stddev,
+                colourOf('optimal'),
+              )
             : []),
           { ...levelLine(`the floor: ${fixed(floor, 4)}`, '', floor, numSteps), colour: 'secret' },
         ],

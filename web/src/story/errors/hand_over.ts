@@ -46,6 +46,10 @@ export function dropPlace(): HTMLElement {
     'div',
     { class: 'story-drop' },
     h('label', { class: 'file' }, input, 'Count a CSV of your own'),
-    h('span', {}, ' or drop one anywhere on the page: it opens in the laboratory, which reads it in this tab.'),
+    h(
+      'span',
+      {},
+      ' or drop one anywhere on the page: it opens in the laboratory, which reads it in this tab.',
+    ),
   );
 }

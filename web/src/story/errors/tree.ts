@@ -153,7 +153,9 @@ class TreeScene implements SceneView {
   restyle(): void {}
 
   panels(): Panel[] {
-    return this.curves === null ? [] : [blocksPanel(this.numSteps, this.step), errorsPanel(this.curves)];
+    return this.curves === null
+      ? []
+      : [blocksPanel(this.numSteps, this.step), errorsPanel(this.curves)];
   }
 
   dispose(): void {
@@ -344,7 +346,13 @@ function blocksPanel(numSteps: number, step: number): Panel {
     series: [
       { name, x: [step, step], y: [0, numHeights(numSteps)], colour: colourOf('tree') },
       ...blocksOf(step).map(box),
-      { name: `all ${count(numSteps)} steps`, x: [0, numSteps], y: [0, 0], look: 'dashed', colour: 'muted' },
+      {
+        name: `all ${count(numSteps)} steps`,
+        x: [0, numSteps],
+        y: [0, 0],
+        look: 'dashed',
+        colour: 'muted',
+      },
     ],
   };
 }

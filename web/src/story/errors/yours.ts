@@ -160,7 +160,10 @@ class YoursScene implements SceneView {
     read: () => joined(this.horizon.numSteps, this.margin),
     put: (text) => {
       const [steps = '', margin = '', ...others] = text.split('_');
-      const places = placesOf(steps, horizons.map(({ numSteps }) => numSteps));
+      const places = placesOf(
+        steps,
+        horizons.map(({ numSteps }) => numSteps),
+      );
       if (places === null || marginOf(margin) === null || others.length > 0) return false;
       this.handle.put(places[0]!);
       this.input.value = margin;
@@ -199,7 +202,13 @@ class YoursScene implements SceneView {
     const points = (value: (row: HorizonErrors) => number): Point[] =>
       horizons.map((row) => ({ x: plane.x(row.numSteps), y: plane.y(value(row)) }));
     const ground = [plane.left, plane.right].map((x) => ({ x, y: plane.bottom }));
-    this.area.setAttribute('d', areaBetween(points(({ floor }) => floor), ground));
+    this.area.setAttribute(
+      'd',
+      areaBetween(
+        points(({ floor }) => floor),
+        ground,
+      ),
+    );
     this.lines.forEach((line, i) => {
       line.setAttribute('d', lineThrough(points(({ errors }) => errors[i]!)));
     });

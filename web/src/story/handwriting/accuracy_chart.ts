@@ -79,7 +79,13 @@ export class AccuracyChart {
       const colour = noise === 'none' ? 'secret' : colourOf(noise);
       return [
         { name, x, y: spreads.map(({ mean }) => mean), colour },
-        { name: 'spread', of: name, x, y: spreads.map(({ high }) => high), to: spreads.map(({ low }) => low) },
+        {
+          name: 'spread',
+          of: name,
+          x,
+          y: spreads.map(({ high }) => high),
+          to: spreads.map(({ low }) => low),
+        },
       ];
     });
     return {

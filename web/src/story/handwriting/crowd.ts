@@ -126,7 +126,12 @@ function progressPanel(rounds: readonly Round[], at: number): Panel {
     x: { label: 'rounds', log: false },
     y: { label: 'accuracy', log: false },
     series: [
-      { name: 'the crowd’s model', x: accuracies.map((_, i) => i + 1), y: accuracies, colour: 'private' },
+      {
+        name: 'the crowd’s model',
+        x: accuracies.map((_, i) => i + 1),
+        y: accuracies,
+        colour: 'private',
+      },
       { name: here, x: [at + 1], y: [accuracies[at]!], look: 'marks', colour: 'private' },
     ],
   };

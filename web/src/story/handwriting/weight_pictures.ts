@@ -62,7 +62,9 @@ export class WeightPictures {
   panels(): MapPanel[] {
     return NOISES.flatMap((noise) => {
       const weights = this.models.get(noise);
-      return weights === undefined ? [] : [digitsPanel(`What counts, with ${NAMES[noise]}`, weights)];
+      return weights === undefined
+        ? []
+        : [digitsPanel(`What counts, with ${NAMES[noise]}`, weights)];
     });
   }
 

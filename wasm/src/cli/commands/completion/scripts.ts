@@ -12,7 +12,9 @@ function named(commands: readonly CompletedCommand[]): Map<string, readonly stri
 
 export function bashScript(commands: readonly CompletedCommand[]): string {
   const names = commands.map(({ name }) => name).join(' ');
-  const values = [...named(commands)].map(([name, words]) => `    --${name}) words='${words.join(' ')}' ;;`);
+  const values = [...named(commands)].map(
+    ([name, words]) => `    --${name}) words='${words.join(' ')}' ;;`,
+  );
   const cases = commands.map(({ name, options, words }) => {
     const flags = options.map((option) => `--${option.name}`);
     return `      ${name}) words='${[...flags, ...words].join(' ')}' ;;`;
@@ -51,7 +53,9 @@ function zshOption({ name, kind, meaning, values, isFile }: CompletedOption): st
 }
 
 export function zshScript(commands: readonly CompletedCommand[]): string {
-  const list = commands.map(({ name, summary }) => `    ${quoted(`${name}:${summary.replaceAll(':', '\\:')}`)}`);
+  const list = commands.map(
+    ({ name, summary }) => `    ${quoted(`${name}:${summary.replaceAll(':', '\\:')}`)}`,
+  );
   const cases = commands.map(({ name, options, words }) => {
     const rest = words.length > 0 ? `'1:name:(${words.join(' ')})'` : "'*:file:_files'";
     const specs = [...options.map(zshOption), rest].map((spec) => `        ${spec}`);
@@ -85,7 +89,10 @@ fi
 /** Quotes a text with single quotes for fish, where backslashes escape inside them. */
 const fishQuoted = (text: string) => `'${text.replace(/['\\]/g, (letter) => `\\${letter}`)}'`;
 
-function fishOption(command: string, { name, kind, meaning, values, isFile }: CompletedOption): string {
+function fishOption(
+  command: string,
+  { name, kind, meaning, values, isFile }: CompletedOption,
+): string {
   const value = kind === 'flag' ? '' : isFile ? ' -r' : ' -x';
   const choice = values.length > 0 ? ` -a '${values.join(' ')}'` : '';
   const when = `-n '__fish_seen_subcommand_from ${command}'`;

@@ -4,7 +4,13 @@
 
 import { LOSSES } from '../../../api/learning/loss.js';
 import { BUCKETS } from '../../../shared/calendar.js';
-import { LATTICE_NOISES, MEASUREMENTS, MODES, NEIGHBOURS, OBJECTIVES } from '../../../shared/defaults.js';
+import {
+  LATTICE_NOISES,
+  MEASUREMENTS,
+  MODES,
+  NEIGHBOURS,
+  OBJECTIVES,
+} from '../../../shared/defaults.js';
 import type { CatalogueEntry } from '../../../types/all.js';
 import { fullHelp, SUMMARIES, type CommandName } from '../../help/help.js';
 import { meaningOf, parseHelp } from '../../help/parsed.js';

@@ -53,16 +53,18 @@ export class CountWriter extends StepWriter {
   protected step({ index, time = '', noisy, truth, std }: Step): string {
     const { labels, stddevs } = this.options;
     const countStd = stddevs[index]!;
-    const lines = this.linesOf([...noisy], truth).map(({ count, total, countTrue, totalTrue }, j) => {
-      if (!this.json) {
-        const names = labels === undefined ? [time] : [time, labels[j]!];
-        const truths = countTrue === undefined ? [] : [countTrue, totalTrue!];
-        return this.text.line([...names, count, countStd, total, std, ...truths]);
-      }
-      const category = labels && { category: labels[j]! };
-      const truths = countTrue !== undefined && { countTrue, totalTrue };
-      return this.object({ time, ...category, count, countStd, total, totalStd: std, ...truths });
-    });
+    const lines = this.linesOf([...noisy], truth).map(
+      ({ count, total, countTrue, totalTrue }, j) => {
+        if (!this.json) {
+          const names = labels === undefined ? [time] : [time, labels[j]!];
+          const truths = countTrue === undefined ? [] : [countTrue, totalTrue!];
+          return this.text.line([...names, count, countStd, total, std, ...truths]);
+        }
+        const category = labels && { category: labels[j]! };
+        const truths = countTrue !== undefined && { countTrue, totalTrue };
+        return this.object({ time, ...category, count, countStd, total, totalStd: std, ...truths });
+      },
+    );
     return lines.join('');
   }
 

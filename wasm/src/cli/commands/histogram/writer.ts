@@ -2,11 +2,22 @@
 
 // Writes histograms as text, with one row per step and category.
 
-import type { ConsistentCounts, CountPostProcessing, Histogram, Totals } from '../../../types/all.js';
+import type {
+  ConsistentCounts,
+  CountPostProcessing,
+  Histogram,
+  Totals,
+} from '../../../types/all.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import { estimatesOf } from '../statistics/totals.js';
-import { cellNames, cellsOf, ReadingWriter, type Reading, type Shown } from '../statistics/writer.js';
+import {
+  cellNames,
+  cellsOf,
+  ReadingWriter,
+  type Reading,
+  type Shown,
+} from '../statistics/writer.js';
 
 interface PostProcess {
   kind: CountPostProcessing;

@@ -29,7 +29,11 @@ const FACTS = ['loss', 'numClasses', 'quantile', 'huberThreshold', 'neighbours']
 /** Returns the setup of a run, or undefined if a clip norm is given. */
 export function setupOf(
   has: (option: string) => boolean,
-  { loss, isFile, mechanismOptions }: {
+  {
+    loss,
+    isFile,
+    mechanismOptions,
+  }: {
     loss: LearnerOptions['loss'];
     isFile: boolean;
     /** Names of options for the mechanism and the participation. */
@@ -64,7 +68,11 @@ export function passesOf(dp: DpFtrl, setup: Setup | undefined, target: Target): 
 export function optionsFor(
   dp: DpFtrl,
   setup: Setup,
-  { target, rates, ...facts }: {
+  {
+    target,
+    rates,
+    ...facts
+  }: {
     target: Target;
     /** Rate schedule for a table. */
     rates?: Rates | undefined;
@@ -74,7 +82,9 @@ export function optionsFor(
   },
 ): LearnerOptions {
   if (slopeSquared(target) === Infinity) {
-    throw new Misuse(`--loss ${String(target.loss)} has unbounded slopes: give --clip; ${BOUNDS_LABEL}`);
+    throw new Misuse(
+      `--loss ${String(target.loss)} has unbounded slopes: give --clip; ${BOUNDS_LABEL}`,
+    );
   }
   return chosen(dp, target, { setup, ...(rates && { rates }), ...facts });
 }
@@ -90,7 +100,11 @@ export function passesText({ numSteps, descent }: LearnerOptions): string {
 export function reasonFor(
   dp: DpFtrl,
   setup: Setup,
-  { target, how, numRows }: {
+  {
+    target,
+    how,
+    numRows,
+  }: {
     target: Target;
     how: LearnerOptions & { dimension: number };
     numRows: number;

@@ -124,7 +124,12 @@ export async function openTest(
 /** Evaluates the weights of the model, and the latest ones, on held-out rows. */
 export async function heldOut(
   dp: DpFtrl,
-  { learner, model, label, rows }: {
+  {
+    learner,
+    model,
+    label,
+    rows,
+  }: {
     learner: Losses;
     model: LearnedModel;
     label: string;

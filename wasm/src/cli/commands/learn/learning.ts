@@ -12,7 +12,7 @@ import type {
   LearnerOptions,
   ModelInput,
 } from '../../../types/all.js';
-import { WeightsChart } from '../../charts/weights.js';
+import type { WeightsChart } from '../../charts/weights.js';
 import { addNote, inOptions, Misuse } from '../../failure.js';
 import { Examples, RowsHash } from '../../input/examples.js';
 import { placeOf, placeText } from '../../input/place.js';
@@ -22,7 +22,7 @@ import type { Chosen } from '../../options/strategy.js';
 import { Interruption } from '../../signals.js';
 import { LearnerState, optionsOf } from '../../state/learn-state.js';
 import { unfinished } from '../../state/state-file.js';
-import { Hindsight } from './hindsight.js';
+import type { Hindsight } from './hindsight.js';
 import type { Problem } from './problem.js';
 import type { Settings } from './settings.js';
 

@@ -26,7 +26,11 @@ export async function testOf(dp: DpFtrl, given: Parameters<typeof heldOut>[1]) {
 export async function modelOf(
   dp: DpFtrl,
   settings: Settings,
-  { learning, protects, test }: {
+  {
+    learning,
+    protects,
+    test,
+  }: {
     learning: Learning;
     protects: string;
     test: RowStream | undefined;
@@ -107,7 +111,10 @@ function weightFacts(model: LearnedModel) {
   const names = weightNames(model);
   const { inputs } = model;
   const numScaled = inputs.filter(({ low }) => low !== undefined).length;
-  const which = numScaled === inputs.length ? 'features' : `${numScaled} of ${counted(inputs.length, 'feature')}`;
+  const which =
+    numScaled === inputs.length
+      ? 'features'
+      : `${numScaled} of ${counted(inputs.length, 'feature')}`;
   return {
     ...(numScaled > 0 && { 'weights are for': `${which} scaled from their range to [-1, 1]` }),
     ...Object.fromEntries(model.weights.map((weight, j) => [`weight ${names[j]}`, weight])),

@@ -54,7 +54,9 @@ function sizesOf(patterns: readonly string[], inputs: readonly ModelInput[]): nu
       const other = owners.get(member);
       if (other !== undefined) {
         const name = JSON.stringify(shortName(inputs[member]!.name));
-        throw new Misuse(`--group: ${name} is in both ${JSON.stringify(other)} and ${JSON.stringify(pattern)}`);
+        throw new Misuse(
+          `--group: ${name} is in both ${JSON.stringify(other)} and ${JSON.stringify(pattern)}`,
+        );
       }
       owners.set(member, pattern);
     }

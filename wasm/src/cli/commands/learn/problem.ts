@@ -95,14 +95,18 @@ export function unscaledText(
   inputs: readonly ModelInput[],
   setup: Setup | undefined,
 ): { note: string; warning: string | undefined } {
-  const stated = readInputs(args, inputs.map(({ name }) => name));
+  const stated = readInputs(
+    args,
+    inputs.map(({ name }) => name),
+  );
   const names = (setup === undefined ? inputs : stated).flatMap((input) =>
     input.low === undefined ? [input.name] : [],
   );
   if (names.length === 0) return { note: '', warning: undefined };
   const { low, high } = DEFAULT_RANGE;
   const of = `${names.length} of ${counted(inputs.length, 'feature')}`;
-  if (setup === undefined) return { note: `; ${of} used as they are (see --range)`, warning: undefined };
+  if (setup === undefined)
+    return { note: `; ${of} used as they are (see --range)`, warning: undefined };
   const more = names.length - MOST_NAMES;
   const list = `${columnList(names.slice(0, MOST_NAMES))}${more > 0 ? ` and ${more} more` : ''}`;
   const what = `without --range, numbers beyond [${low}, ${high}] count as ${low} or ${high} in ${list}`;

@@ -19,7 +19,10 @@ function isNeverClipped(how: LearnerOptions, { inputs, intercept, certificate }:
 export function regretBoundText(
   dp: DpFtrl,
   model: LearnedModel,
-  { how, learner }: {
+  {
+    how,
+    learner,
+  }: {
     how: LearnerOptions;
     learner: Pick<Learner, 'step' | 'batchSize' | 'numWaiting'>;
   },

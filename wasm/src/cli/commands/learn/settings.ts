@@ -82,7 +82,8 @@ function readLoss(args: Args) {
     loss,
     quantile: args.probability('quantile'),
     huberThreshold: args.positive('huber-threshold'),
-    numClasses: loss === 'softmax' ? required('classes', args.count('classes'), 'loss softmax') : undefined,
+    numClasses:
+      loss === 'softmax' ? required('classes', args.count('classes'), 'loss softmax') : undefined,
   };
 }
 
@@ -176,7 +177,9 @@ export function readSettings(dp: DpFtrl, args: Args) {
   requireAll(args, { epsilon: '1', delta: '1e-6', label: 'NAME' }, { label: LABEL });
   requireShown(args);
   if (args.text('missing') === 'skip' && args.has('show-nonprivate')) {
-    throw new Misuse('--missing skip does not go with --show-nonprivate, which measures on every row');
+    throw new Misuse(
+      '--missing skip does not go with --show-nonprivate, which measures on every row',
+    );
   }
   const batchSize = args.count('batch') ?? 1;
   const state = readState(args);
@@ -239,4 +242,3 @@ export function readPattern(
   if (warning !== undefined) warn('learn', warning);
   return participation;
 }
-

@@ -22,7 +22,8 @@ const NOT_WHOLE = ['average', 'plot', 'show-nonprivate'];
 
 function readPrecondition(args: Args): boolean | undefined {
   const [isWanted, isNotWanted] = [args.has('precondition'), args.has('no-precondition')];
-  if (isWanted && isNotWanted) throw new Misuse('--precondition does not go with --no-precondition');
+  if (isWanted && isNotWanted)
+    throw new Misuse('--precondition does not go with --no-precondition');
   return isWanted || isNotWanted ? isWanted : undefined;
 }
 

@@ -27,22 +27,34 @@ interface WholeRun {
   problem: Problem;
 }
 
-const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) => inputs.length + Number(intercept);
+const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) =>
+  inputs.length + Number(intercept);
 
 /** Returns the budgets of second moments and of the learner after them. */
 function momentsOf(dp: DpFtrl, settings: Settings, problem: Problem): PreconditioningCost {
   const { epsilon, delta, neighbours } = settings.target;
   const dimension = dimensionOf(settings, problem);
-  return dp.preconditioningCost({ epsilon, delta, neighbours, numRows: problem.batchSize, dimension });
+  return dp.preconditioningCost({
+    epsilon,
+    delta,
+    neighbours,
+    numRows: problem.batchSize,
+    dimension,
+  });
 }
 
 /** @throws Misuse if second moments cannot be estimated, before any budget is charged. */
-function requireMoments({ momentsEpsilon }: PreconditioningCost, dimension: number, delta: number): void {
+function requireMoments(
+  { momentsEpsilon }: PreconditioningCost,
+  dimension: number,
+  delta: number,
+): void {
   if (dimension > MAX_MOMENTS_DIMENSION) {
     const limit = `${MAX_MOMENTS_DIMENSION} features, the intercept included`;
     throw new Misuse(`--precondition is for up to ${limit}, got ${dimension}`);
   }
-  if (momentsEpsilon === 0) throw new Misuse(`--precondition needs a smaller --delta, got ${delta}`);
+  if (momentsEpsilon === 0)
+    throw new Misuse(`--precondition needs a smaller --delta, got ${delta}`);
 }
 
 /** Whether a table is small enough to be kept in memory by default. */
@@ -109,7 +121,7 @@ function sentenceOf(dp: DpFtrl, { settings, moments, problem }: WholeRun): strin
   const rounded = (value: number) => Number(value.toPrecision(4));
   const preconditioned =
     `second moments of the features come first, with epsilon ${rounded(moments.momentsEpsilon)}, ` +
-      `and leave ${rounded(moments.learnerEpsilon)} to the learner`;
+    `and leave ${rounded(moments.learnerEpsilon)} to the learner`;
   const dimension = dimensionOf(settings, problem);
   const chosen = optionsFor(dp, 'table', { target, rates, numRows, batchSize: 1, dimension });
   return (
@@ -137,7 +149,11 @@ function learn(dp: DpFtrl, { settings, problem }: WholeRun, rows: Rows): Learned
 async function measured(
   dp: DpFtrl,
   model: LearnedModel,
-  { settings: { target, label }, test, dimension }: {
+  {
+    settings: { target, label },
+    test,
+    dimension,
+  }: {
     settings: Settings;
     test: RowStream | undefined;
     dimension: number;
@@ -185,5 +201,8 @@ export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<v
     line?.end();
   }
   const model = await measured(dp, learned, { settings, test, dimension });
-  await writeShown(settings, model, { text: () => describeWhole(model, numRows), isGuarded: false });
+  await writeShown(settings, model, {
+    text: () => describeWhole(model, numRows),
+    isGuarded: false,
+  });
 }

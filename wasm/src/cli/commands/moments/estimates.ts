@@ -27,5 +27,11 @@ export function nameOf([kind, ...columns]: readonly string[]): string {
 export function estimatesOfMoments(moments: Moments, wanted: Wanted): Estimate[] {
   const { count, mean, variance, covariance, standardDeviation } = moments;
   const pairs = covariance?.flatMap((row, i) => row.slice(i + 1)) ?? [];
-  return [count, ...mean, ...variance, ...pairs, ...(wanted.standardDeviation ? standardDeviation : [])];
+  return [
+    count,
+    ...mean,
+    ...variance,
+    ...pairs,
+    ...(wanted.standardDeviation ? standardDeviation : []),
+  ];
 }

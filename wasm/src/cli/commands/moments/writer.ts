@@ -4,7 +4,13 @@
 
 import type { Estimate } from '../../../types/all.js';
 import type { Sink } from '../../output/output.js';
-import { cellNames, cellsOf, ReadingWriter, type Reading, type Shown } from '../statistics/writer.js';
+import {
+  cellNames,
+  cellsOf,
+  ReadingWriter,
+  type Reading,
+  type Shown,
+} from '../statistics/writer.js';
 import { nameOf, pathsOf, type Wanted } from './estimates.js';
 
 interface ShownMoments extends Shown {

@@ -49,6 +49,14 @@ export function asJson(
   const rmsError = Math.sqrt(answers.reduce((sum, { std }) => sum + std * std, 0) / answers.length);
   const facts = { neighbours, ...privacy, noise, mu, unitError, lowerBound, ratio };
   const bounds = queries.bounds();
-  const result = { private: isPrivate, protects, ...facts, bounds, numMeasurements, rmsError, answers };
+  const result = {
+    private: isPrivate,
+    protects,
+    ...facts,
+    bounds,
+    numMeasurements,
+    rmsError,
+    answers,
+  };
   return `${JSON.stringify(result)}\n`;
 }

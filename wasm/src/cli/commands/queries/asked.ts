@@ -44,10 +44,7 @@ function askParities(bits: number, order: number): Asked {
   return { workload: { parities: bits, order }, numQueries, naming: (label) => label };
 }
 
-function askNamed(
-  kind: 'ranges' | 'prefix' | 'identity',
-  domains: readonly Domain[],
-): Asked {
+function askNamed(kind: 'ranges' | 'prefix' | 'identity', domains: readonly Domain[]): Asked {
   const sizes = domains.map(({ labels }) => labels.length);
   const parts = sizes.map((size) => ({ [kind]: size }) as unknown as QueryWorkload);
   const workload = parts.length === 1 ? parts[0]! : { product: parts };

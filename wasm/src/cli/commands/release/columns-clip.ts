@@ -44,7 +44,10 @@ function unequalNotice(ranges: Ranges): string | undefined {
 }
 
 /** Warns that the clip norm scales down rows that are within their ranges. */
-function cutNotice(ranges: Ranges, { clipNorm, inL1 }: { clipNorm: number; inL1: boolean }): string | undefined {
+function cutNotice(
+  ranges: Ranges,
+  { clipNorm, inL1 }: { clipNorm: number; inL1: boolean },
+): string | undefined {
   const longest = longestRow(ranges, inL1);
   if (longest <= clipNorm) return undefined;
   return `rows within --range may be ${shown(longest)} long; those longer than --clip ${clipNorm} are scaled down`;
@@ -60,9 +63,12 @@ export function clipNotices(
   columns: readonly string[],
   { ranges, ...clip }: { ranges: Ranges | undefined; clipNorm: number; inL1: boolean },
 ): string[] {
-  if (ranges) return [cutNotice(ranges, clip), unequalNotice(ranges)].filter((it) => it !== undefined);
+  if (ranges)
+    return [cutNotice(ranges, clip), unequalNotice(ranges)].filter((it) => it !== undefined);
   if (columns.length < 2) return [];
   const which = namesText(columns) ?? counted(columns.length, 'column');
   const how = '--column picks columns, --range says how large they may be';
-  return [`${which} share --clip ${clip.clipNorm}: a row is scaled down as a whole, and all have the same noise; ${how}`];
+  return [
+    `${which} share --clip ${clip.clipNorm}: a row is scaled down as a whole, and all have the same noise; ${how}`,
+  ];
 }

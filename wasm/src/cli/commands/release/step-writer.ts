@@ -34,7 +34,9 @@ export abstract class StepWriter {
     released: Released,
     totals: Pick<Totals, 'dimension' | 'stddev'>,
   ): Promise<Error | undefined> {
-    const text = eachStep(released, totals).map((step) => this.step(step)).join('');
+    const text = eachStep(released, totals)
+      .map((step) => this.step(step))
+      .join('');
     if (text !== '') await this.sink.write(text);
     return released.fault;
   }

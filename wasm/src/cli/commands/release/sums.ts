@@ -36,13 +36,18 @@ export async function horizonOf(steps: number | undefined, settings: Settings, r
   if (steps !== undefined) {
     // A saved strategy has its own horizon.
     if (range !== undefined && range !== steps) {
-      throw new Misuse(`--from and --to span ${counted(range, 'step')}, the strategy is for ${steps}`);
+      throw new Misuse(
+        `--from and --to span ${counted(range, 'step')}, the strategy is for ${steps}`,
+      );
     }
     return { numSteps: steps, surveyed: false };
   }
   if (range !== undefined) return { numSteps: range, surveyed: false };
   let numSteps = 0;
-  const timed = times && { clock: new Clock(times), span: new Span<Place>(times.bucket, times.first !== undefined) };
+  const timed = times && {
+    clock: new Clock(times),
+    span: new Span<Place>(times.bucket, times.first !== undefined),
+  };
   await rows.survey((batch) => {
     const { numRows, texts } = batch;
     for (let i = 0; i < numRows; ++i) {
@@ -75,7 +80,12 @@ export async function rehearse(
 ): Promise<void> {
   const totals = new Rehearsal(rows.columns.length, numSteps);
   const sums = people ? { people, totals } : { people, totals };
-  const options = { sums, columns: textColumns(people, times), countsOnce: false, truth: undefined };
+  const options = {
+    sums,
+    columns: textColumns(people, times),
+    countsOnce: false,
+    truth: undefined,
+  };
   const stepper = times ? new BucketStepper({ ...options, times }) : new RowStepper(options);
   const check = async (batch: Batch) => {
     for await (const { fault } of stepper.take(batch)) if (fault) throw fault;
@@ -110,7 +120,8 @@ function lastingOf(
   const isSeeded = how.insecureSeed !== undefined;
   if (others) {
     const { kind, fixed } = others;
-    const open: Lasting['open'] = (store, columns) => others.open(dp, { how, workloads, columns, store });
+    const open: Lasting['open'] = (store, columns) =>
+      others.open(dp, { how, workloads, columns, store });
     return { kind, fixed, isSeeded, open };
   }
   const fixed = '--pure, --clip, --mode, number of columns';
@@ -131,7 +142,13 @@ export interface Made {
 export async function makeSums(
   dp: DpFtrl,
   settings: Settings,
-  { how, rows, workloads, others, countsOnce }: {
+  {
+    how,
+    rows,
+    workloads,
+    others,
+    countsOnce,
+  }: {
     how: SumOptions;
     rows: RowStream;
     workloads: readonly Workload[];
@@ -145,7 +162,10 @@ export async function makeSums(
   const options = { columns: textColumns(people, times), truth, countsOnce };
   if (state) {
     const wanted = { columns: rows.columns, people, times };
-    const totals = await LedgerTotals.open(state, { ...lastingOf(dp, { how, workloads }, others), wanted });
+    const totals = await LedgerTotals.open(state, {
+      ...lastingOf(dp, { how, workloads }, others),
+      wanted,
+    });
     rows.arrange(totals.columns);
     if (times?.sorts) await sortByTime(rows, times);
     const sums = { people: undefined, totals };

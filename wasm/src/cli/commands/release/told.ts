@@ -10,7 +10,10 @@ import { estimatesOf } from '../statistics/totals.js';
 const MOST_NOISE = 4;
 
 /** Whether any total is further from 0 than noise would explain. */
-export function areTotalsTold(steps: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): boolean {
+export function areTotalsTold(
+  steps: Released,
+  totals: Pick<Totals, 'dimension' | 'stddev'>,
+): boolean {
   for (const { noisy, std } of eachStep(steps, totals)) {
     if (noisy.some((total) => Math.abs(total) > MOST_NOISE * std)) return true;
   }

@@ -27,7 +27,10 @@ interface How<Many, Reading> {
 }
 
 /** Members common to all kinds of statistics. */
-type Common = Pick<Totals, 'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'>;
+type Common = Pick<
+  Totals,
+  'certificate' | 'dimension' | 'numSteps' | 'step' | 'stddev' | 'dispose'
+>;
 type Open<Reading> = Common & { endSteps(numSteps?: number): Reading[] };
 type Lasting<Many, Reading> = StatisticLedger<never, Many, Reading>;
 
@@ -65,7 +68,11 @@ abstract class Readings<Many, Reading, S extends Common> {
   }
 }
 
-abstract class OpenReadings<Many, Reading, S extends Open<Reading>> extends Readings<Many, Reading, S> {
+abstract class OpenReadings<Many, Reading, S extends Open<Reading>> extends Readings<
+  Many,
+  Reading,
+  S
+> {
   endSteps(numSteps?: number): Float64Array {
     return this.rowsOf(this.statistic.endSteps(numSteps));
   }
