@@ -84,7 +84,7 @@ test('messages: what is refused was typed, for every number that an option may g
 });
 
 test('messages: a value that was made from others is called by what it is', async () => {
-  const { inOptions } = await importSource('cli/failure.ts');
+  const { inOptions } = await importSource('cli/base/failure.ts');
   const refusal = {
     call: 'learner',
     parameter: 'lambda',

@@ -366,7 +366,7 @@ test('messages: errors of the system are reported once, in words', async () => {
     1,
     /: cannot read a+\.csv: name too long$/,
   );
-  const { systemReason } = await importSource('cli/failure.ts');
+  const { systemReason } = await importSource('cli/base/failure.ts');
   assert.throws(
     () => readFileSync('.'),
     (error) => systemReason(error) === 'illegal operation on a directory',

@@ -21,14 +21,14 @@ import * as page from './commands/page.js';
 import * as predict from './commands/predict.js';
 import * as queries from './commands/queries.js';
 import * as release from './commands/release.js';
-import { exitCodeOf, lineOf, listed, Misuse, unknownName } from './failure.js';
+import { exitCodeOf, lineOf, listed, Misuse, unknownName } from './base/failure.js';
 import { helpOf, MAIN_HELP, wantsAll } from './help/help.js';
 import { formatOfName } from './input/format.js';
 import { Args, type Known } from './options/args.js';
 import { nameLonger } from './options/horizon.js';
 import { requireOneRoleEach } from './options/roles.js';
 import { ClosedPipe, StandardOutput } from './output/output.js';
-import { Interrupted } from './signals.js';
+import { Interrupted } from './base/signals.js';
 
 // The rows of a table leave little garbage at a time. Without this, the heap may grow to four times
 // its live objects before a full collection, which takes 50 MB more and is no faster.

@@ -3,7 +3,7 @@
 // The figure of dp-ftrl count: counts per bucket, and running totals.
 
 import type { Totals } from '../../types/all.js';
-import { Differences } from '../commands/count/differences.js';
+import { Differences } from '../output/differences.js';
 import { eachStep, type Released } from '../input/steps.js';
 import { apart, BAND_TEXT, banded, PER_ROW, Thinning, type Figure } from './figure.js';
 

@@ -3,7 +3,7 @@
 // Figures of statistics: estimates with their intervals.
 
 import type { Estimate } from '../../types/all.js';
-import { estimatesOf, ESTIMATE } from '../commands/statistics/totals.js';
+import { estimatesOf, ESTIMATE } from '../output/estimates.js';
 import { eachStep, type Released } from '../input/steps.js';
 import { apart, PER_ROW, Thinning, type Figure } from './figure.js';
 

@@ -5,7 +5,7 @@
 
 import type { Panel, Picture, Series } from '../../plot/picture.js';
 import { COLOURS } from '../../plot/plot.js';
-import { shortName } from '../input/header.js';
+import { shortName } from '../base/short-name.js';
 
 /** Numbers of a figure, as a table. */
 export interface Numbers {

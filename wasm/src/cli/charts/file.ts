@@ -3,7 +3,7 @@
 // --plot FILE: writes a figure as SVG, or as a page with its numbers.
 
 import { plot } from '../../plot/plot.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { requireWritable, writeFile } from '../output/output.js';
 import type { Figure } from './figure.js';

@@ -4,7 +4,7 @@
 
 import type { Totals, Workload } from '../../types/all.js';
 import { eachStep, type Released } from '../input/steps.js';
-import { workloadText } from '../options/workload.js';
+import { workloadText } from '../input/workload.js';
 import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 import { counted } from '../../shared/counted.js';
 

@@ -5,7 +5,7 @@
 import type { MechanismBoundsOptions, PublishedBound } from '../../types/all.js';
 import { given } from '../../core/given.js';
 import { load } from '../../index.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { type Args, required, type Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';

@@ -4,7 +4,7 @@
 
 import type { CalibrateOptions } from '../../types/all.js';
 import { load } from '../../index.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { readDelta } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';

@@ -5,7 +5,7 @@
 import { load } from '../../index.js';
 import { inputFormat, outputFormat } from '../input/format.js';
 import type { Domain } from '../input/domain.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import {
   HISTOGRAM_OPTIONS,
   readDomains,

@@ -8,14 +8,14 @@ import { counted } from '../../shared/counted.js';
 import { OBJECTIVES, PURE_MECHANISM } from '../../shared/defaults.js';
 import type { Comparison, DpFtrl } from '../../types/all.js';
 import { type Args, required, type Known } from '../options/args.js';
-import { inOptions } from '../failure.js';
+import { inOptions } from '../base/failure.js';
 import { nameText, participationText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
 import { readParticipation } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
 import { paragraph, table, type Column } from '../output/table.js';
 import { readStrategyFile } from '../options/strategy.js';
-import { readWorkload } from '../options/workload.js';
+import { readWorkload } from '../input/workload.js';
 
 export const options: Known = {
   steps: 'value',

@@ -3,7 +3,7 @@
 // dp-ftrl completion: prints a shell script generated from the commands' options and help.
 
 import { load } from '../../index.js';
-import { Misuse, unknownName } from '../failure.js';
+import { Misuse, unknownName } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { bashScript, fishScript, zshScript } from './completion/scripts.js';

@@ -13,7 +13,7 @@ import { Missing, MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
 import { readTimes, TIME_OPTIONS, type Times } from '../input/time.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { MECHANISM_OPTIONS } from '../options/mechanism.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';

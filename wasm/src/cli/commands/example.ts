@@ -3,7 +3,7 @@
 // dp-ftrl example: prints example tables of the package, so that the guides work in any folder.
 
 import { readdir, readFile } from 'node:fs/promises';
-import { Misuse, unknownName } from '../failure.js';
+import { Misuse, unknownName } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 

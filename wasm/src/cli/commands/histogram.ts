@@ -4,7 +4,7 @@
 
 import type { Histogram, HistogramStatistic } from '../../types/all.js';
 import { EstimatesChart } from '../charts/estimates.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
 import { inputFormat } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
@@ -12,7 +12,7 @@ import type { Args, Known } from '../options/args.js';
 import { HistogramWriter } from './histogram/writer.js';
 import { releaseTable, type Run } from './release.js';
 import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
-import { readingsOf } from './statistics/totals.js';
+import { readingsOf } from './release/readings.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,

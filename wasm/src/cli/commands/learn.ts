@@ -7,7 +7,7 @@ import type { DpFtrl, LearnerOptions, Participation } from '../../types/all.js';
 import { WeightsChart } from '../charts/weights.js';
 import type { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
-import { guarantee, protection, publicCount } from '../options/protection.js';
+import { guarantee, protection, publicCount } from '../input/protection.js';
 import { readChosen, stepsOf, whatIsProtected, type Chosen } from '../options/strategy.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { requireWritable } from '../output/output.js';

@@ -12,7 +12,7 @@ import { estimatesOfMoments, nameOf, pathsOf, type Wanted } from './moments/esti
 import { MomentsWriter } from './moments/writer.js';
 import { releaseTable, type Run } from './release.js';
 import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
-import { readingsOf } from './statistics/totals.js';
+import { readingsOf } from './release/readings.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,

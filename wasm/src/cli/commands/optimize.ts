@@ -12,7 +12,7 @@ import { participationText, readMechanism, readParticipation } from '../options/
 import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
 import { ProgressLine } from '../output/progress.js';
 import { boundLabels, report } from '../output/report.js';
-import { readQueryWeights, readWorkload, workloadText } from '../options/workload.js';
+import { readQueryWeights, readWorkload, workloadText } from '../input/workload.js';
 
 export const options: Known = {
   ...MECHANISM_OPTIONS,

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { basename } from 'node:path';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { formatOfName } from '../input/format.js';
 import { openInput } from '../input/input.js';
 import { textOf } from '../input/records.js';

@@ -4,9 +4,9 @@
 
 import { load } from '../../index.js';
 import type { DpFtrl, LearnedModel } from '../../types/all.js';
-import { endOfRows, type Misuse } from '../failure.js';
+import { endOfRows, type Misuse } from '../base/failure.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, inputFormat } from '../input/format.js';
-import { outputFormat, type Format } from '../input/format.js';
+import { outputFormat } from '../input/format.js';
 import { Missing, MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import type { Batch } from '../input/rows.js';
@@ -15,7 +15,7 @@ import type { Args, Known } from '../options/args.js';
 import { readJsonFile } from '../options/json-file.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
-import { RowText } from '../output/row-text.js';
+import { RowText, type Format } from '../output/row-text.js';
 
 export const options: Known = {
   model: 'value',

@@ -8,7 +8,7 @@ import { MEASUREMENTS, OBJECTIVES } from '../../shared/defaults.js';
 import type { DpFtrl, Queries, QueryAnswers } from '../../types/all.js';
 import { answersFigure } from '../charts/answers.js';
 import { PLOT_OPTIONS, PlotFile } from '../charts/file.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { inputFormat, outputFormat } from '../input/format.js';
 import { HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
 import { readHistogram, readProtected } from '../input/histogram.js';

@@ -4,7 +4,7 @@
 
 import { load } from '../../index.js';
 import type { DpFtrl, MechanismName, Participation, Totals, Workload } from '../../types/all.js';
-import { addNote, Misuse } from '../failure.js';
+import { addNote, Misuse } from '../base/failure.js';
 import type { Figure } from '../charts/figure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
@@ -17,16 +17,16 @@ import { PICKS, type Wanted } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import { areEarly, earlyNotice, edgeNotice } from '../input/time.js';
 import type { Args } from '../options/args.js';
-import { boundNotice, guarantee, protection, publicCount } from '../options/protection.js';
+import { boundNotice, guarantee, protection, publicCount } from '../input/protection.js';
 import { chosenParticipation, readChosen, stepsOf, whatIsProtected } from '../options/strategy.js';
 import { withDefault, type Chosen } from '../options/strategy.js';
-import { readImportance, readWorkloads } from '../options/workload.js';
+import { readImportance, readWorkloads } from '../input/workload.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
 import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
 import { warnWeak } from '../output/weak.js';
-import { Interrupted, Interruption } from '../signals.js';
+import { Interrupted, Interruption } from '../base/signals.js';
 import { spendingOf, type Budget } from '../state/budget.js';
 import { ended, unfinished } from '../state/state-file.js';
 import { clipNotices, longestRow } from './release/columns-clip.js';

@@ -2,7 +2,7 @@
 
 // --by COLUMN --domain A,B,C [--other]: counts rows by the categories in a column.
 
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { Domain } from './domain.js';
 

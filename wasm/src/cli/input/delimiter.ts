@@ -3,7 +3,7 @@
 // Determines the separator of a table's cells from --delimiter, or else from its header.
 
 import { SEPARATORS, seenSeparators, type Separator } from '../../shared/csv.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 
 export const DELIMITER_OPTIONS: Known = { delimiter: 'value' };

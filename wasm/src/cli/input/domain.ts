@@ -4,7 +4,7 @@
 
 import { CategoryIndex } from '../../shared/categories.js';
 import { wholeNumber } from '../../shared/number.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { missingHint, ZERO } from './missing.js';
 import { faultAt, type Place } from './place.js';
 

@@ -5,7 +5,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { classifies } from '../../api/learning/loss.js';
 import type { ModelInput } from '../../types/all.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Labelled } from './labels.js';
 import { placeOf, placeText } from './place.js';
 import { SeenRanges } from './ranges.js';

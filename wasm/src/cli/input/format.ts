@@ -2,14 +2,11 @@
 
 // --format: CSV or JSON lines. The ending of a file name decides; --format applies to other names.
 
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { say } from '../output/notices.js';
+import { FORMATS, type Format } from '../output/row-text.js';
 import { Delimiter, DELIMITER_OPTIONS } from './delimiter.js';
-
-export const FORMATS = ['csv', 'jsonl'] as const;
-/** Format of a table. */
-export type Format = (typeof FORMATS)[number];
 
 export const FORMAT_OPTIONS: Known = { format: 'value', ...DELIMITER_OPTIONS };
 

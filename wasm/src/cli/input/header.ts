@@ -4,7 +4,8 @@
 // not appear in a log.
 
 import { parseNumber } from '../../shared/number.js';
-import { Misuse, unknownName } from '../failure.js';
+import { Misuse, unknownName } from '../base/failure.js';
+import { shortName } from '../base/short-name.js';
 
 const NO_HEADER = 'the first row does not look like a header that names the columns';
 
@@ -13,14 +14,8 @@ function isName(cell: string): boolean {
   return /^\p{L}[^@;\t|]*$/u.test(cell);
 }
 
-/** Most letters of a name, and most names, that a message shows. */
-const MOST_LETTERS = 40;
+/** Most names that a message shows. */
 const MOST_NAMES = 20;
-
-/** A name, truncated if long, because the first row of a file may hold anything. */
-export function shortName(name: string): string {
-  return name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}…` : name;
-}
 
 /** Whether a cell cannot be part of a header because it is a number, a date or an address. */
 function isData(cell: string): boolean {

@@ -4,7 +4,7 @@
 
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { FORMAT_OPTIONS, type TableFormat } from './format.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { open, stat } from 'node:fs/promises';
-import { Misuse, systemReason } from '../failure.js';
+import { Misuse, systemReason } from '../base/failure.js';
 
 /**
  * Bytes per read. With larger chunks, rows survive minor garbage collections, which takes 30 MB

@@ -3,7 +3,7 @@
 // Parses JSON lines, one object per line, into records. The keys of the first object name the
 // columns. Cells keep the text of the values, so that no two ids become the same number.
 
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { CsvRecord } from '../../shared/csv.js';
 
 /** A record; from JSON lines, also facts about its object. */

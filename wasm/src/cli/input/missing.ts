@@ -5,7 +5,7 @@
 // that adds nothing.
 
 import { isMissing, listFor } from '../../shared/missing.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 
 export const MISSING_OPTIONS: Known = { missing: 'value', na: 'value' };

@@ -4,7 +4,7 @@
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { CsvParser, seenSeparators } from '../../shared/csv.js';
-import { listed, Misuse } from '../failure.js';
+import { listed, Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { formatOfName } from './format.js';
 import { namesText } from './header.js';

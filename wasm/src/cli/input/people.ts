@@ -4,7 +4,7 @@
 
 import type { Participation } from '../../types/all.js';
 import { personOfId } from '../../shared/person.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { faultAt, placeOf } from './place.js';
 import type { Batch } from './rows.js';

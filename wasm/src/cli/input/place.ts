@@ -2,7 +2,7 @@
 
 // Identifies rows of the input in messages by row and line, both 1-based.
 
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 
 export interface Place {
   /** The header is not counted. */

@@ -4,9 +4,10 @@
 
 import type { ModelInput } from '../../types/all.js';
 import { parseNumber } from '../../shared/number.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
-import { shortName, unknownColumn } from './header.js';
+import { shortName } from '../base/short-name.js';
+import { unknownColumn } from './header.js';
 
 /** Returns how to write a range that has another notation, or else ''. */
 function rangeHint(text: string): string {

@@ -11,7 +11,7 @@ import {
   NOT_UTF_8,
 } from '../../shared/file-kind.js';
 import { joined } from '../../shared/joined.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Delimiter } from './delimiter.js';
 import type { TableFormat } from './format.js';
 import { JsonLines, type TableRecord } from './json-lines.js';

@@ -6,7 +6,7 @@ import { counted } from '../../shared/counted.js';
 import { isBlank } from '../../shared/csv.js';
 import { cellsText, placesOf, unnamedText } from '../../shared/header.js';
 import { parseNumber } from '../../shared/number.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { hasDecimalComma } from '../options/spelling.js';
 import { outsideDomain, type Domain } from './domain.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';

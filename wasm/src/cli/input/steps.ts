@@ -5,8 +5,7 @@
 
 import type { PeopleSum, PrefixSum, Totals } from '../../types/all.js';
 import { bucketText } from '../../shared/calendar.js';
-import { Misuse } from '../failure.js';
-import type { LedgerTotals } from '../state/state.js';
+import { Misuse } from '../base/failure.js';
 import { personOf, type People } from './people.js';
 import { faultAt, placeOf, type Place } from './place.js';
 import type { Batch } from './rows.js';
@@ -71,8 +70,14 @@ export type Sums =
   | { people: People; totals: PeopleTotals }
   | { people: undefined; totals: RowTotals };
 
-/** Sums, or totals that release steps asynchronously; for streams where every row is a step. */
-export type RowSums = Sums | { people: undefined; totals: LedgerTotals };
+/** Totals that are stored before they are returned. */
+interface StoredTotals extends Omit<SteppedTotals, 'dispose'> {
+  releaseMany(rows: Float64Array): Promise<Float64Array>;
+  endSteps(numSteps: number): Promise<Float64Array>;
+}
+
+/** Sums, or stored ones; for streams where every row is a step. */
+export type RowSums = Sums | { people: undefined; totals: StoredTotals };
 
 /** Sums, or a rehearsal of them. */
 type Receivers =

@@ -3,7 +3,7 @@
 // Reads the rows of the input once or more, perhaps a first time only to count the steps.
 
 import { openInput, isRegularFile } from './input.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { readTable, type Batch, type NumericTable, type Wanted } from './rows.js';
 
 const noRows = () => new Misuse('the input has a header but no rows');

@@ -2,7 +2,7 @@
 
 // Options for rows that are events in time, and the step of each row.
 
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { faultAt, type Place } from './place.js';
 import { TimeFormat } from './time-format.js';

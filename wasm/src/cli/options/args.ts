@@ -4,7 +4,7 @@
 
 import { parseArgs } from 'node:util';
 import { parseNumber } from '../../shared/number.js';
-import { Misuse, unknownName } from '../failure.js';
+import { Misuse, unknownName } from '../base/failure.js';
 import { spellingHint } from './spelling.js';
 
 export type Kind = 'flag' | 'value' | 'values';

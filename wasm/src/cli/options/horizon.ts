@@ -4,7 +4,7 @@
 
 import { refusalOf } from '../../core/errors.js';
 import { load } from '../../index.js';
-import { addNote } from '../failure.js';
+import { addNote } from '../base/failure.js';
 
 /** Adds the mechanisms that support that many steps to the error about a horizon. */
 export async function nameLonger(error: unknown): Promise<void> {

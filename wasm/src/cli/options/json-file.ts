@@ -3,7 +3,7 @@
 // Reads JSON files named by options.
 
 import { readFile } from 'node:fs/promises';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 
 /**
  * Reads the JSON object in a file; its contents are checked where it is used.

@@ -11,7 +11,7 @@ import { optionOf, PARAMETER_NAMES, PARAMETERS } from '../../shared/parameters.j
 import type { ParameterName } from '../../shared/parameters.js';
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Neighbours, Participation } from '../../types/all.js';
-import { Misuse, unknownName } from '../failure.js';
+import { Misuse, unknownName } from '../base/failure.js';
 import { required, type Args, type Known } from './args.js';
 
 export const MECHANISM_OPTIONS: Known = {

@@ -3,7 +3,7 @@
 // --mode: protection against leaks through the low bits of floating-point numbers.
 
 import { LATTICE_NOISES, MODES } from '../../shared/defaults.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Args, Known } from './args.js';
 
 export const MODE_OPTIONS: Known = { mode: 'value', 'lattice-noise': 'value' };

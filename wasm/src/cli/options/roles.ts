@@ -6,7 +6,7 @@ import { existsSync, fstatSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Args } from './args.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 
 /** Options whose files are written. */
 const WRITTEN = ['output', 'model', 'plot', 'state', 'budget'];

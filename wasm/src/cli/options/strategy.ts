@@ -6,7 +6,7 @@ import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../t
 import type { Participation, SavedStrategy, Workload } from '../../types/all.js';
 import { defaultMechanism } from '../../shared/defaults.js';
 import type { Args } from './args.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { readJsonFile } from './json-file.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';
 import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';

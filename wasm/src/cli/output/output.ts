@@ -8,8 +8,8 @@ import { open, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/p
 import { basename, dirname, join } from 'node:path';
 import { hasCode, permit, syncFolder } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import { Misuse, systemReason } from '../failure.js';
-import { SIGNALS } from '../signals.js';
+import { Misuse, systemReason } from '../base/failure.js';
+import { SIGNALS } from '../base/signals.js';
 
 export interface Sink {
   write(text: string): Promise<void>;

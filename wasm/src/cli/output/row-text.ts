@@ -3,9 +3,12 @@
 // Formats rows as CSV, or as one JSON object per line with the same names.
 
 import { csvCell } from '../../shared/csv.js';
-import { Misuse } from '../failure.js';
-import { shortName } from '../input/header.js';
-import type { Format } from '../input/format.js';
+import { Misuse } from '../base/failure.js';
+import { shortName } from '../base/short-name.js';
+
+export const FORMATS = ['csv', 'jsonl'] as const;
+/** Format of a table. */
+export type Format = (typeof FORMATS)[number];
 
 type Cell = string | number;
 

@@ -3,7 +3,7 @@
 // The file of --budget: a limit, its split into shares, and every release charged to one of them.
 
 import type { DpFtrl } from '../../types/all.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { ACCOUNTS, spentOf, type Account, type Share, type Split } from './composition.js';
 
 const FORMAT = 'dp-ftrl budget 3';

@@ -18,12 +18,12 @@ import {
 import type { Permissions } from '../../stores/files.js';
 import type { Certificate, DpFtrl } from '../../types/all.js';
 import type { Args, Known } from '../options/args.js';
-import { neighboursOf } from '../options/protection.js';
+import { neighboursOf } from '../input/protection.js';
 import { costsOf, newFile, parseFile, totalsOf } from './budget-file.js';
 import type { BudgetFile, Entry } from './budget-file.js';
 import { ACCOUNTS, spentOf, type Account, type Costs, type PrivacyTarget } from './composition.js';
 import type { Share, ShareSpent, Split } from './composition.js';
-import { addNote, Misuse, systemReason } from '../failure.js';
+import { addNote, Misuse, systemReason } from '../base/failure.js';
 import { shownBeyond } from '../output/report.js';
 import { drawMark, type PaidState } from './state-runs.js';
 import { counted } from '../../shared/counted.js';

@@ -3,7 +3,7 @@
 // Costs of releases in the shares of a budget, and what they add up to: docs/math/budgets.md.
 
 import { inWords, refusalOf } from '../../core/errors.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { CompositionOptions, DpFtrl } from '../../types/all.js';
 
 export const ACCOUNTS = ['mu', 'rho'] as const;

@@ -3,7 +3,7 @@
 // --state of dp-ftrl learn: a learner that is continued by the next run.
 
 import type { DpFtrl, LearnerLedger, LearnerOptions, ModelInput } from '../../types/all.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { columnList } from '../input/header.js';
 import type { Chosen } from '../options/strategy.js';
 import { inWords, memoOf, openStore, requireBudget, requireStored } from './state-file.js';

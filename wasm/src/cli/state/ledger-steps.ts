@@ -5,7 +5,7 @@
 
 import { bucketText } from '../../shared/calendar.js';
 import { bucketOfText } from '../../shared/time-text.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { personOf, type People } from '../input/people.js';
 import type { Batch } from '../input/rows.js';
 import { faultAt, placeOf } from '../input/place.js';

@@ -8,10 +8,10 @@ import { KEY_BYTES } from '../../core/key.js';
 import { FileStore } from '../../file-store.js';
 import { IN_A_FOLDER } from '../../stores/files.js';
 import { unpack } from '../../stores/stored.js';
-import { addNote, inOptions, Misuse, wordsOf } from '../failure.js';
+import { addNote, inOptions, Misuse, wordsOf } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { ClosedPipe } from '../output/output.js';
-import { Interrupted } from '../signals.js';
+import { Interrupted } from '../base/signals.js';
 import { MarkedStore } from './state-runs.js';
 
 export interface StateSettings {

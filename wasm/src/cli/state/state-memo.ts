@@ -4,7 +4,7 @@
 // counted, and the first bucket.
 
 import { createHash } from 'node:crypto';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { columnList } from '../input/header.js';
 import type { People } from '../input/people.js';
 import type { Times } from '../input/time.js';

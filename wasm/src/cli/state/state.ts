@@ -9,7 +9,7 @@ import type {
   ReleaseStore,
 } from '../../types/all.js';
 import type { RefusalError } from '../../core/errors.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import type { Known } from '../options/args.js';
 import {
   beginnerOf,

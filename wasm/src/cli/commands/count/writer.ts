@@ -2,12 +2,11 @@
 
 // Writes counts as text, with one row per bucket and category.
 
-import type { Format } from '../../input/format.js';
 import type { Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
-import { RowText } from '../../output/row-text.js';
+import { RowText, type Format } from '../../output/row-text.js';
 import { StepWriter } from '../release/step-writer.js';
-import { Differences } from './differences.js';
+import { Differences } from '../../output/differences.js';
 
 interface Counted {
   json: boolean;

@@ -10,7 +10,7 @@ import type {
 } from '../../../types/all.js';
 import type { Released } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
-import { estimatesOf } from '../statistics/totals.js';
+import { estimatesOf } from '../../output/estimates.js';
 import {
   cellNames,
   cellsOf,

@@ -5,7 +5,7 @@
 import { classifies } from '../../../api/learning/loss.js';
 import { slopeSquared, type Rates } from '../../../api/learning/setup.js';
 import type { DpFtrl, LearnerDefaultsOptions, LearnerOptions } from '../../../types/all.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import { counted } from '../../../shared/counted.js';
 
 /** Explains how labels that are numbers of any size are bounded. */

@@ -4,7 +4,7 @@
 
 import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../../types/all.js';
 import type { LearnerOptions, Twin } from '../../../types/all.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import { Examples, survey } from '../../input/examples.js';
 import type { TableFormat } from '../../input/format.js';
 import type { Labelled } from '../../input/labels.js';

@@ -13,13 +13,13 @@ import type {
   ModelInput,
 } from '../../../types/all.js';
 import type { WeightsChart } from '../../charts/weights.js';
-import { addNote, inOptions, Misuse } from '../../failure.js';
+import { addNote, inOptions, Misuse } from '../../base/failure.js';
 import { Examples, RowsHash } from '../../input/examples.js';
 import { placeOf, placeText } from '../../input/place.js';
 import type { Batch } from '../../input/rows.js';
 import { pastHorizon } from '../../input/steps.js';
 import type { Chosen } from '../../options/strategy.js';
-import { Interruption } from '../../signals.js';
+import { Interruption } from '../../base/signals.js';
 import { LearnerState, optionsOf } from '../../state/learn-state.js';
 import { unfinished } from '../../state/state-file.js';
 import type { Hindsight } from './hindsight.js';

@@ -3,8 +3,9 @@
 // --l1 and --group-norm of dp-ftrl learn: sparsity penalties.
 
 import type { ModelInput, PenaltyOptions } from '../../../types/all.js';
-import { Misuse } from '../../failure.js';
-import { shortName, unknownColumn } from '../../input/header.js';
+import { Misuse } from '../../base/failure.js';
+import { shortName } from '../../base/short-name.js';
+import { unknownColumn } from '../../input/header.js';
 import { matches } from '../../input/ranges.js';
 import type { Args } from '../../options/args.js';
 

@@ -4,7 +4,7 @@
 
 import { DEFAULT_RANGE, withRanges } from '../../../api/learning/setup.js';
 import type { ModelInput } from '../../../types/all.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import { Examples, survey } from '../../input/examples.js';
 import { columnList, unknownColumn } from '../../input/header.js';
 import { readInputs } from '../../input/ranges.js';

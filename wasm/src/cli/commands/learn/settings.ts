@@ -10,7 +10,7 @@ import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, formatOf, inputFormat } from '../../input/format.js';
 import { Missing, MISSING_OPTIONS } from '../../input/missing.js';
 import { requireAll } from '../../input/needed.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import { required, type Args, type Known } from '../../options/args.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
 import { readPrivacy, STRATEGY_OPTIONS } from '../../options/mechanism.js';

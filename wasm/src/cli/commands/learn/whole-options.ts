@@ -3,7 +3,7 @@
 // Options of dp-ftrl learn for tables that are kept in memory: whether second moments are estimated
 // first.
 
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import type { Args } from '../../options/args.js';
 import type { Setup } from './defaults.js';
 

@@ -5,7 +5,7 @@
 import type { DpFtrl, LearnedModel, PreconditioningCost } from '../../../types/all.js';
 import { counted } from '../../../shared/counted.js';
 import { MAX_MOMENTS_DIMENSION } from '../../../shared/defaults.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import { RowsHash } from '../../input/examples.js';
 import type { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';

@@ -3,8 +3,7 @@
 // Formats the answers of dp-ftrl queries as text.
 
 import type { Queries, QueryAnswers } from '../../../types/all.js';
-import type { Format } from '../../input/format.js';
-import { RowText } from '../../output/row-text.js';
+import { RowText, type Format } from '../../output/row-text.js';
 import type { Workload } from './asked.js';
 
 /** Output for one query. */

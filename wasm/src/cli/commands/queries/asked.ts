@@ -4,9 +4,9 @@
 
 import { existsSync } from 'node:fs';
 import type { QueryWorkload } from '../../../types/all.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import type { Domain } from '../../input/domain.js';
-import { readNumbers } from '../../options/workload.js';
+import { readNumbers } from '../../input/workload.js';
 import { counted } from '../../../shared/counted.js';
 
 /** Turns labels of the core, which count values, into the names used here. */

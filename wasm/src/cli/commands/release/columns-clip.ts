@@ -3,8 +3,9 @@
 // Derives one clip norm for all columns from their ranges, and warns about its effect on each.
 
 import type { ModelInput } from '../../../types/all.js';
-import { Misuse } from '../../failure.js';
-import { namesText, shortName } from '../../input/header.js';
+import { Misuse } from '../../base/failure.js';
+import { shortName } from '../../base/short-name.js';
+import { namesText } from '../../input/header.js';
 import { reachOf } from '../../input/ranges.js';
 import { counted } from '../../../shared/counted.js';
 

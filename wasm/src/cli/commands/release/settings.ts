@@ -11,7 +11,7 @@ import type { Args, Known } from '../../options/args.js';
 import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
 import { readParticipation, readTarget, STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { MODE_OPTIONS, readMode } from '../../options/mode.js';
-import { requireNamedOrFile } from '../../options/workload.js';
+import { requireNamedOrFile } from '../../input/workload.js';
 import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { STATE_OPTIONS } from '../../state/state.js';

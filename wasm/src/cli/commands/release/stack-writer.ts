@@ -6,7 +6,7 @@ import type { Totals, WorkloadError } from '../../../types/all.js';
 import type { Released, Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import { RowText } from '../../output/row-text.js';
-import { ESTIMATE, estimatesOf } from '../statistics/totals.js';
+import { ESTIMATE, estimatesOf } from '../../output/estimates.js';
 import { StepWriter } from './step-writer.js';
 import type { ShownSums } from './writer.js';
 

@@ -5,12 +5,12 @@
 import { DEFAULT_CONFIDENCE } from '../../../shared/defaults.js';
 import type { StackedSums, SumsStatistic } from '../../../types/all.js';
 import { EstimatesChart } from '../../charts/estimates.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import type { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
-import { namesInColumns } from '../../options/workload.js';
+import { namesInColumns } from '../../input/workload.js';
 import type { Sink } from '../../output/output.js';
-import { readingsOf } from '../statistics/totals.js';
+import { readingsOf } from './readings.js';
 import { StackWriter } from './stack-writer.js';
 import type { OtherTotals } from './sums.js';
 import { areEstimatesTold } from './told.js';

@@ -3,7 +3,7 @@
 // Writes steps as text: either rows, or one JSON object with a row per line.
 
 import type { Certificate, Totals } from '../../../types/all.js';
-import { endOfRows } from '../../failure.js';
+import { endOfRows } from '../../base/failure.js';
 import { eachStep, type Released, type Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import type { RowText } from '../../output/row-text.js';

@@ -4,7 +4,7 @@
 
 import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/all.js';
 import type { ReleaseStore, Workload } from '../../../types/all.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import { faultAt, placeOf, placeText, type Place } from '../../input/place.js';
 import { personOf, type People } from '../../input/people.js';
 import { BucketStepper, Rehearsal, RowStepper, textColumns } from '../../input/steps.js';

@@ -4,7 +4,7 @@
 
 import type { Totals } from '../../../types/all.js';
 import { eachStep, type Released } from '../../input/steps.js';
-import { estimatesOf } from '../statistics/totals.js';
+import { estimatesOf } from '../../output/estimates.js';
 
 /** Number of standard deviations that noise rarely exceeds, even in thousands of steps. */
 const MOST_NOISE = 4;

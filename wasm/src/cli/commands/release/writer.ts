@@ -2,10 +2,9 @@
 
 // Writes releases as text, one row per step.
 
-import type { Format } from '../../input/format.js';
 import type { NoiseFacts, Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
-import { RowText } from '../../output/row-text.js';
+import { RowText, type Format } from '../../output/row-text.js';
 import { StepWriter } from './step-writer.js';
 
 /** Output settings of steps. */

@@ -3,7 +3,7 @@
 // Options shared by all commands that release statistics.
 
 import { PLOT_OPTIONS } from '../../charts/file.js';
-import { Misuse } from '../../failure.js';
+import { Misuse } from '../../base/failure.js';
 import { requireZeroOut } from '../../input/histogram.js';
 import { Missing } from '../../input/missing.js';
 import type { Args, Known } from '../../options/args.js';

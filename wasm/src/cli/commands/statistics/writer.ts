@@ -3,13 +3,12 @@
 // Writes readings of statistics as text.
 
 import type { Estimate, Totals } from '../../../types/all.js';
-import type { Format } from '../../input/format.js';
 import type { Released, Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
 import { warn } from '../../output/notices.js';
-import { RowText } from '../../output/row-text.js';
+import { RowText, type Format } from '../../output/row-text.js';
 import { StepWriter } from '../release/step-writer.js';
-import { ESTIMATE, estimatesOf } from './totals.js';
+import { ESTIMATE, estimatesOf } from '../../output/estimates.js';
 
 /** A step with its released estimates. */
 export interface Reading {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { getSystemErrorMap } from 'node:util';
-import { inWords, refusalOf, type NameOf } from '../core/errors.js';
-import { rootOf } from '../core/names.js';
-import { closest } from '../shared/closest.js';
-import { optionOf, PARAMETER_NAMES } from '../shared/parameters.js';
-import { commonReason } from '../stores/files.js';
-import type { Refusal } from '../types/all.js';
+import { inWords, refusalOf, type NameOf } from '../../core/errors.js';
+import { rootOf } from '../../core/names.js';
+import { closest } from '../../shared/closest.js';
+import { optionOf, PARAMETER_NAMES } from '../../shared/parameters.js';
+import { commonReason } from '../../stores/files.js';
+import type { Refusal } from '../../types/all.js';
 
 /**
  * A fault that is found from the input alone, and its place, without the contents of any cell. An

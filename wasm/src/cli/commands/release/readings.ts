@@ -5,19 +5,9 @@
 import type { Estimate, PeopleStatistic, Statistic } from '../../../types/all.js';
 import type { StatisticLedger, StatisticOptions, Totals } from '../../../types/all.js';
 import type { PeopleTotals, RowTotals } from '../../input/steps.js';
+import { ESTIMATE } from '../../output/estimates.js';
 import type { StepLedger } from '../../state/state.js';
-import type { OtherTotals } from '../release/sums.js';
-
-/** Numbers that make up an estimate. */
-export const ESTIMATE = ['value', 'low', 'high', 'stddev'] as const;
-
-/** Converts a row of numbers back to estimates. */
-export function estimatesOf(numbers: Float64Array): Estimate[] {
-  return Array.from({ length: numbers.length / ESTIMATE.length }, (_, i) => {
-    const entries = ESTIMATE.map((name, k) => [name, numbers[i * ESTIMATE.length + k]!]);
-    return Object.fromEntries(entries) as unknown as Estimate;
-  });
-}
+import type { OtherTotals } from './sums.js';
 
 /** Conversions of table rows to records, and of readings to estimates. */
 interface How<Many, Reading> {

@@ -4,8 +4,8 @@
 
 import { counted } from '../../shared/counted.js';
 import type { Certificate, Participation } from '../../types/all.js';
-import { unitOf, type People } from '../input/people.js';
-import type { Times } from '../input/time.js';
+import { unitOf, type People } from './people.js';
+import type { Times } from './time.js';
 import type { PublicCount } from '../output/weak.js';
 
 export interface Protection {

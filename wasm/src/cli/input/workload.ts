@@ -6,11 +6,11 @@ import { parse } from 'node:path';
 import type { Workload } from '../../types/all.js';
 import { counted } from '../../shared/counted.js';
 import { parseNumber } from '../../shared/number.js';
-import { Misuse } from '../failure.js';
+import { Misuse } from '../base/failure.js';
 import { isBlank, type CsvRecord } from '../../shared/csv.js';
-import { csvRecords } from '../input/records.js';
-import { openInput } from '../input/input.js';
-import type { Args } from './args.js';
+import { csvRecords } from './records.js';
+import { openInput } from './input.js';
+import type { Args } from '../options/args.js';
 
 const WANTED =
   'prefix, window=W, momentum=B, momentum=B,decay=A, a CSV file of numbers, or FILE,momentum=B with a file of rates';
