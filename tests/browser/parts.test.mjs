@@ -21,7 +21,7 @@ const names = [
   'data/statistic_choice',
   'data/true_statistics',
   'figures/decimate',
-  'page/format',
+  'base/format',
   'share/command',
   'data/matrix',
   'controls/parameters',

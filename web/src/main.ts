@@ -6,13 +6,14 @@
 import './style.css';
 import { givenTable } from './data/given_table.ts';
 import { keepForOffline } from './offline/register.ts';
-import { byId, setText } from './page/dom.ts';
-import { serveAsWorker, startEngine, type Engine } from './page/engine.ts';
+import { byId, setText } from './base/dom.ts';
+import { startEngine, type Engine } from './base/engine.ts';
+import { serveCsv } from './data/csv_worker.ts';
 import type { App } from './page/app.ts';
 import type { QueriesPage } from './page/queries_page.ts';
-import { sayWhetherNewest } from './page/newest.ts';
-import { setUpTheme } from './page/theme.ts';
-import { routeOf } from './story/route.ts';
+import { sayWhetherNewest } from './base/newest.ts';
+import { setUpTheme } from './base/theme.ts';
+import { routeOf } from './base/route.ts';
 import { Story } from './story/story.ts';
 
 class Page {
@@ -105,6 +106,12 @@ class Page {
     void this.lab?.then((lab) => lab.restyle());
     void this.queries?.then((queries) => queries.restyle());
   }
+}
+
+/** Runs the page's script as a worker, in every role. */
+async function serveAsWorker(): Promise<void> {
+  serveCsv();
+  await import('dp-ftrl/worker');
 }
 
 // The single-file build runs this same script in its worker.

@@ -5,9 +5,9 @@
 
 import type { Certificate, Composition } from 'dp-ftrl';
 import { roundedUp } from '../../../wasm/src/shared/number.ts';
-import { h, setText } from '../page/dom.ts';
-import type { Engine } from '../page/engine.ts';
-import { count, percent, quantity } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import type { Engine } from '../base/engine.ts';
+import { count, percent, quantity } from '../base/format.ts';
 import { maxReleases, type Settings } from './settings.ts';
 
 export interface BudgetEvents {

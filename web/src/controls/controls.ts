@@ -3,8 +3,8 @@
 // The form: one control per setting, with its explanation beside it and its error below it.
 
 import { NEIGHBOURS, OBJECTIVES } from '../../../wasm/src/shared/defaults.ts';
-import { h, setText } from '../page/dom.ts';
-import { quantity } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { quantity } from '../base/format.ts';
 import { aboutMechanism, hints, neighboursText, streamText } from './explain.ts';
 import { mechanismGroups, textOf } from './mechanisms.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';

@@ -4,7 +4,7 @@
 
 import type { StreamName } from 'dp-ftrl';
 import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
-import { quantity } from '../page/format.ts';
+import { quantity } from '../base/format.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { Key, Settings } from './settings.ts';
 import { learnsFrom, workloadOf } from './workload.ts';

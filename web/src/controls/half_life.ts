@@ -2,8 +2,8 @@
 
 // Field for the half-life of a decaying sum, as an alternative to its decay.
 
-import { h, setText } from '../page/dom.ts';
-import { quantity } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { quantity } from '../base/format.ts';
 import type { Settings } from './settings.ts';
 import { decayOf, halfLifeOf, learnsFrom } from './workload.ts';
 

@@ -3,7 +3,7 @@
 // The number of records that one user may contribute, as the library's option and in words.
 
 import type { Certificate, Participation } from 'dp-ftrl';
-import { count, quantity } from '../page/format.ts';
+import { count, quantity } from '../base/format.ts';
 import type { Settings } from './settings.ts';
 
 type Wanted = Pick<Settings, 'participation' | 'participations' | 'minSeparation'>;

@@ -2,8 +2,8 @@
 
 // Progress bar of a slow search, with a button that cancels it.
 
-import { byId, setText } from '../page/dom.ts';
-import { count } from '../page/format.ts';
+import { byId, setText } from '../base/dom.ts';
+import { count } from '../base/format.ts';
 import type { SearchOptions } from './strategies.ts';
 
 /** Searches shorter than this do not show the bar, in milliseconds. */

@@ -18,7 +18,7 @@ import {
   type ParameterValue,
   type Side,
 } from './parameters.ts';
-import { queriesNames } from '../story/route.ts';
+import { queriesNames } from '../base/route.ts';
 import { buckets, idKinds, zoneName, type Roles } from '../data/contributions.ts';
 import {
   DEFAULT_CLIP_NORM,

@@ -9,7 +9,7 @@ import type {
   SavedStrategy,
   Workload,
 } from 'dp-ftrl';
-import type { Engine } from '../page/engine.ts';
+import type { Engine } from '../base/engine.ts';
 import type { ParameterName } from './parameters.ts';
 import type { Choice } from './settings.ts';
 

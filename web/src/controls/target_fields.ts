@@ -5,8 +5,8 @@
 
 import type { Certificate } from 'dp-ftrl';
 import { inUnit } from '../data/units.ts';
-import { h, setText } from '../page/dom.ts';
-import { quantity } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { quantity } from '../base/format.ts';
 
 /** Standard deviation of the noise of one measurement, or twice that of the worst total. */
 type Target = 'noise' | 'worst';

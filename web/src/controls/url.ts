@@ -3,7 +3,7 @@
 // The state of the page in the fragment of the address, which browsers do not send to anyone.
 
 import { maxUnit, unitOf } from '../data/units.ts';
-import { laboratory, queriesNames } from '../story/route.ts';
+import { laboratory, queriesNames } from '../base/route.ts';
 import {
   defaults,
   opening,

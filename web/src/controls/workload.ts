@@ -6,7 +6,7 @@
 import type { Participation, Workload } from 'dp-ftrl';
 import type { SumKind } from '../data/statistic_choice.ts';
 import type { Weights } from '../data/weighted_sums.ts';
-import { count, quantity } from '../page/format.ts';
+import { count, quantity } from '../base/format.ts';
 import { participationOf } from './participation.ts';
 import type { Settings } from './settings.ts';
 

@@ -2,8 +2,8 @@
 
 // Choice of a clip norm for a table: offers three, with the effect of each on its rows.
 
-import { h } from '../page/dom.ts';
-import { percent, quantity } from '../page/format.ts';
+import { h } from '../base/dom.ts';
+import { percent, quantity } from '../base/format.ts';
 import type { Records } from './contributions.ts';
 
 export interface ClipOffer {

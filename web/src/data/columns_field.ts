@@ -3,8 +3,8 @@
 // List of the columns of a table: which are summed, their totals, and the faults that prevent
 // summing.
 
-import { h, setText } from '../page/dom.ts';
-import { count, quantity } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { count, quantity } from '../base/format.ts';
 import { offered, type Column, type Csv } from './csv.ts';
 import { faultsText, readingsOf, type Reading } from './csv_repair.ts';
 import { maxUnit, unitOf, type Units } from './units.ts';

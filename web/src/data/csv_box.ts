@@ -2,8 +2,8 @@
 
 // Input for the user's own CSV: pasted, dropped on the box or, with `anywhere`, the page, or chosen.
 
-import { h } from '../page/dom.ts';
-import { SecretPart } from '../page/secrets.ts';
+import { h } from '../base/dom.ts';
+import { SecretPart } from '../base/secrets.ts';
 import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './csv.ts';
 import { loadCsv } from './csv_source.ts';
 

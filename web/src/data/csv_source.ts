@@ -2,7 +2,7 @@
 
 // Reads a long CSV in a worker, and a short one at once.
 
-import { startWorker } from '../page/engine.ts';
+import { startWorker } from '../base/engine.ts';
 import { CsvError, parseCsv, RaggedError, type Csv, type ParseOptions } from './csv.ts';
 import { readCsv, type CsvAnswer, type CsvRequest } from './csv_worker.ts';
 

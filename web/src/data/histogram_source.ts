@@ -2,8 +2,8 @@
 
 // A histogram from a column of a CSV, over an editable range that is first suggested by the data.
 
-import { h, setText } from '../page/dom.ts';
-import { count, quantity } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { count, quantity } from '../base/format.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import type { Column, Csv } from './csv.ts';
 import { CsvBox } from './csv_box.ts';

@@ -2,7 +2,7 @@
 
 // A matrix to display: its name, its entries, and a description in words.
 
-import { count, quantity } from '../page/format.ts';
+import { count, quantity } from '../base/format.ts';
 
 export interface Matrix {
   /** Symbol in formulas, such as C. */

@@ -2,8 +2,8 @@
 
 // Columns that are not summed: the person and the time of a row.
 
-import { h } from '../page/dom.ts';
-import { count, percent } from '../page/format.ts';
+import { h } from '../base/dom.ts';
+import { count, percent } from '../base/format.ts';
 import { buckets, idKinds, isTimeColumn, zoneName } from './contributions.ts';
 import type { Bucket, Ids, Records, Roles } from './contributions.ts';
 import type { Csv } from './csv.ts';

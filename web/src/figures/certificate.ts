@@ -3,12 +3,12 @@
 // Table of the certificate of each mechanism in use.
 
 import type { Certificate, CheckedCertificate } from 'dp-ftrl';
-import type { Analyst } from '../page/analyst.ts';
-import { byId, h } from '../page/dom.ts';
-import { count, quantity, raised, scientific } from '../page/format.ts';
-import { Lazily } from '../page/lazily.ts';
+import type { Analyst } from '../base/analyst.ts';
+import { byId, h } from '../base/dom.ts';
+import { count, quantity, raised, scientific } from '../base/format.ts';
+import { Lazily } from '../base/lazily.ts';
 import { parametersText } from '../controls/parameters.ts';
-import { mechanismOf, type Lane, type Run } from '../page/run.ts';
+import { mechanismOf, type Lane, type Run } from '../run/run.ts';
 
 interface Row {
   name: string;

@@ -4,8 +4,8 @@
 
 import uPlot from 'uplot';
 import { tickTexts } from '../../../wasm/src/plot/ticks.ts';
-import { h } from '../page/dom.ts';
-import { count, tickText } from '../page/format.ts';
+import { h } from '../base/dom.ts';
+import { count, tickText } from '../base/format.ts';
 import { readColours, type Colour, type Colours } from './colours.ts';
 
 export interface Line {

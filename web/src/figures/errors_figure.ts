@@ -3,20 +3,20 @@
 // Figure 4: the standard deviation of every release, and the least that is possible.
 
 import type { ErrorOptions, UnitError } from 'dp-ftrl';
-import type { Analyst } from '../page/analyst.ts';
+import type { Analyst } from '../base/analyst.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Level } from './chart.ts';
 import type { Colour } from './colours.ts';
 import type { Weights } from '../data/weighted_sums.ts';
 import { Decimated } from './decimate.ts';
-import { byId, h, setText } from '../page/dom.ts';
-import { boundRecords, count, quantity } from '../page/format.ts';
-import { Lazily } from '../page/lazily.ts';
+import { byId, h, setText } from '../base/dom.ts';
+import { boundRecords, count, quantity } from '../base/format.ts';
+import { Lazily } from '../base/lazily.ts';
 import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { localText, localUnitStddev } from './local_counter.ts';
 import { levelLine, type Panel } from './picture.ts';
-import { strategyOf, type Lane } from '../page/run.ts';
+import { strategyOf, type Lane } from '../run/run.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 import { problemOf, weightsOf } from '../controls/workload.ts';
 

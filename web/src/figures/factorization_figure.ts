@@ -3,12 +3,12 @@
 // Figure 3: the matrices of the mechanisms, at a horizon short enough to show every entry.
 
 import type { MechanismName } from 'dp-ftrl';
-import type { Analyst } from '../page/analyst.ts';
-import { byId, h, setText } from '../page/dom.ts';
-import { count, quantity } from '../page/format.ts';
+import type { Analyst } from '../base/analyst.ts';
+import { byId, h, setText } from '../base/dom.ts';
+import { count, quantity } from '../base/format.ts';
 import { blankMap, HeatMap, matrixPanel } from './heat_map.ts';
 import { laneColours } from './lane_colours.ts';
-import { Lazily } from '../page/lazily.ts';
+import { Lazily } from '../base/lazily.ts';
 import { extentOf, type Extent, type Matrix } from '../data/matrix.ts';
 import { stepsOf } from '../data/weighted_sums.ts';
 import type { MapPanel } from './picture.ts';

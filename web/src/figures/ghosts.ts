@@ -2,8 +2,8 @@
 
 // Noise of other runs: other releases that the same records could have had.
 
-import type { Analyst } from '../page/analyst.ts';
-import { strategyOf, type Lane, type Run } from '../page/run.ts';
+import type { Analyst } from '../base/analyst.ts';
+import { strategyOf, type Lane, type Run } from '../run/run.ts';
 import { problemOf } from '../controls/workload.ts';
 
 const numGhosts = 30;

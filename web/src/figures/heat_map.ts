@@ -4,8 +4,8 @@
 // keyboard through a slider over the picture that holds the cursor.
 
 import { describeMatrix, shadeOf, type Extent, type Matrix } from '../data/matrix.ts';
-import { h, setText } from '../page/dom.ts';
-import { quantity } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { quantity } from '../base/format.ts';
 import type { MapPanel } from './picture.ts';
 
 type Rgb = readonly [number, number, number];

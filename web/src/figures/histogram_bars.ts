@@ -3,8 +3,8 @@
 // An editable histogram: bars are dragged with the pointer, and each is a slider for the keyboard.
 
 import { maxCount } from '../data/histogram.ts';
-import { h, setText } from '../page/dom.ts';
-import { count } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { count } from '../base/format.ts';
 
 /** Height of the chart relative to the tallest bar at rest, which leaves room to draw above it. */
 const headroom = 1.25;

@@ -2,9 +2,9 @@
 
 // Names and colours of the learners of a run.
 
-import type { Run } from '../page/run.ts';
+import type { Run } from '../run/run.ts';
 import type { Colour } from './colours.ts';
-import type { History } from './history.ts';
+import type { History } from '../run/history.ts';
 import { laneColours } from './lane_colours.ts';
 
 export interface LearnerCurve {

@@ -4,9 +4,9 @@
 // ones.
 
 import type { Settings } from '../controls/settings.ts';
-import { h } from '../page/dom.ts';
-import { count, fixed, percent } from '../page/format.ts';
-import type { Run } from '../page/run.ts';
+import { h } from '../base/dom.ts';
+import { count, fixed, percent } from '../base/format.ts';
+import type { Run } from '../run/run.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Level } from './chart.ts';
 import { Decimated } from './decimate.ts';

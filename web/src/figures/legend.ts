@@ -3,7 +3,7 @@
 // Legend of a figure: the lines, their values at the cursor, and whether they are published or
 // secret. Secret lines are dashed and carry a lock, here and in the drawing.
 
-import { h, icon, setText } from '../page/dom.ts';
+import { h, icon, setText } from '../base/dom.ts';
 import type { Colour } from './colours.ts';
 
 export interface KeyEntry {

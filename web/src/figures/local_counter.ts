@@ -5,8 +5,8 @@
 
 import type { UnitError } from 'dp-ftrl';
 import { sumOfSquares, type Weights } from '../data/weighted_sums.ts';
-import { count } from '../page/format.ts';
-import type { Lane } from '../page/run.ts';
+import { count } from '../base/format.ts';
+import type { Lane } from '../run/run.ts';
 
 /** Returns the standard deviation of a count of `numReports` reports. */
 export function localStddev(epsilon: number, numReports: number): number {

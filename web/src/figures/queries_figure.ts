@@ -5,23 +5,23 @@
 
 import type { QueryMatrices, QueryWorkload } from 'dp-ftrl';
 import type { RemoteQueries } from 'dp-ftrl/worker-client';
-import type { Analyst } from '../page/analyst.ts';
+import type { Analyst } from '../base/analyst.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Line } from './chart.ts';
-import { byId, h, setText } from '../page/dom.ts';
-import { count, percent, quantity } from '../page/format.ts';
+import { byId, h, setText } from '../base/dom.ts';
+import { count, percent, quantity } from '../base/format.ts';
 import { HeatMap } from './heat_map.ts';
 import { queryKinds, queryNames, readCounts, resized, sizes } from '../data/histogram.ts';
 import { workloadOf, writeCounts } from '../data/histogram.ts';
 import { HistogramBars } from './histogram_bars.ts';
 import { HistogramSource } from '../data/histogram_source.ts';
 import { randomSeed } from '../data/random.ts';
-import { Lazily } from '../page/lazily.ts';
+import { Lazily } from '../base/lazily.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { extentOf, type Matrix } from '../data/matrix.ts';
 import type { Picture } from './picture.ts';
 import { queriesPanels, type Answer } from './queries_picture.ts';
-import { SecretPart } from '../page/secrets.ts';
+import { SecretPart } from '../base/secrets.ts';
 import { defaults, type Settings } from '../controls/settings.ts';
 
 /** Largest number of queries in the table. */

@@ -3,10 +3,10 @@
 // All mechanisms at the current horizon, best first; a click on one selects it.
 
 import type { ComparedMechanism, Comparison, MechanismName, MechanismParameters } from 'dp-ftrl';
-import type { Analyst } from '../page/analyst.ts';
-import { byId, h, setText } from '../page/dom.ts';
-import { boundRecords, count, digits, quantity } from '../page/format.ts';
-import { Lazily } from '../page/lazily.ts';
+import type { Analyst } from '../base/analyst.ts';
+import { byId, h, setText } from '../base/dom.ts';
+import { boundRecords, count, digits, quantity } from '../base/format.ts';
+import { Lazily } from '../base/lazily.ts';
 import { laneColours } from './lane_colours.ts';
 import { parametersText } from '../controls/parameters.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';

@@ -3,9 +3,9 @@
 // The simultaneous band, which holds the noise of every step at once, beside the band for single
 // steps.
 
-import type { Analyst } from '../page/analyst.ts';
-import { count, quantity } from '../page/format.ts';
-import { strategyOf, type Lane, type Run } from '../page/run.ts';
+import type { Analyst } from '../base/analyst.ts';
+import { count, quantity } from '../base/format.ts';
+import { strategyOf, type Lane, type Run } from '../run/run.ts';
 import { twoSigmaCoverage } from '../data/chi.ts';
 import { problemOf } from '../controls/workload.ts';
 

@@ -23,9 +23,9 @@ import {
 } from '../data/statistic_choice.ts';
 import { weightedSums } from '../data/weighted_sums.ts';
 import { trueCounts, trueMoments, type Steps } from '../data/true_statistics.ts';
-import type { Engine } from '../page/engine.ts';
-import { count, quantity } from '../page/format.ts';
-import { strategyOf, type Lane } from '../page/run.ts';
+import type { Engine } from '../base/engine.ts';
+import { count, quantity } from '../base/format.ts';
+import { strategyOf, type Lane } from '../run/run.ts';
 
 /** One number per step. */
 export interface Track {

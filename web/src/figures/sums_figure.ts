@@ -5,9 +5,9 @@
 
 import { inUnit } from '../data/units.ts';
 import { wordsOf } from '../controls/workload.ts';
-import { h } from '../page/dom.ts';
-import { count, quantity } from '../page/format.ts';
-import type { Run } from '../page/run.ts';
+import { h } from '../base/dom.ts';
+import { count, quantity } from '../base/format.ts';
+import type { Run } from '../run/run.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart } from './chart.ts';
 import type { Colour } from './colours.ts';

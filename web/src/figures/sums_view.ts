@@ -3,7 +3,7 @@
 // The total that Figure 1 shows of a run, step by step: its release, its band and the truth.
 
 import { twoSigmaRadius } from '../data/chi.ts';
-import type { History } from './history.ts';
+import type { History } from '../run/history.ts';
 import type { SimultaneousBand } from './simultaneous.ts';
 
 /** One step of the shown total, which is a coordinate or the norm of all. */

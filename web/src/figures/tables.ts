@@ -5,9 +5,9 @@
 
 import type { Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
-import { h } from '../page/dom.ts';
-import { count, fixed, percent, quantity } from '../page/format.ts';
-import type { Run } from '../page/run.ts';
+import { h } from '../base/dom.ts';
+import { count, fixed, percent, quantity } from '../base/format.ts';
+import type { Run } from '../run/run.ts';
 import { curvesOf } from './learner_curves.ts';
 import { learningAt } from './learning_figure.ts';
 import type { Additions } from './sums_figure.ts';

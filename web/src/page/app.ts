@@ -9,8 +9,8 @@ import { BudgetMeter } from '../controls/budget.ts';
 import { Controls } from '../controls/controls.ts';
 import { HalfLifeField } from '../controls/half_life.ts';
 import { parameterKey, parameterNames, type Side } from '../controls/parameters.ts';
-import { Player } from '../controls/player.ts';
-import { PlayerBar } from '../controls/player_bar.ts';
+import { Player } from '../run/player.ts';
+import { PlayerBar } from '../run/player_bar.ts';
 import { SearchBar } from '../controls/search_bar.ts';
 import {
   checkTogether,
@@ -31,18 +31,18 @@ import { Strategies } from '../controls/strategies.ts';
 import { TargetFields } from '../controls/target_fields.ts';
 import { readAddress, writeAddress, writeQueriesAddress } from '../controls/url.ts';
 import { noLabel } from '../controls/workload.ts';
-import { DataPanel } from '../data/data_panel.ts';
+import { DataPanel } from '../controls/data_panel.ts';
 import type { StatisticChoice } from '../data/statistic_choice.ts';
 import { unitOf } from '../data/units.ts';
 import { connectExport } from '../share/export.ts';
 import { connectKeys } from '../share/keys.ts';
-import { Address, connectShare } from './address.ts';
-import { byId } from './dom.ts';
-import type { Engine } from './engine.ts';
-import { clearNotice, Failures, messageOf, showNotice } from './failures.ts';
+import { Address, connectShare } from '../base/address.ts';
+import { byId } from '../base/dom.ts';
+import type { Engine } from '../base/engine.ts';
+import { clearNotice, Failures, messageOf, showNotice } from '../run/failures.ts';
 import { Form } from './form.ts';
-import type { Run } from './run.ts';
-import { Runs, type Request } from './runs.ts';
+import type { Run } from '../run/run.ts';
+import { Runs, type Request } from '../run/runs.ts';
 import { Views } from './views.ts';
 import { keepInPlace, keepStageInReach, watchVisibility } from './visibility.ts';
 

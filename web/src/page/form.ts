@@ -20,10 +20,10 @@ import {
 import { participationText, sensitivityText } from '../controls/participation.ts';
 import { rules, type Key, type Settings } from '../controls/settings.ts';
 import { learnsFrom } from '../controls/workload.ts';
-import type { DataPanel } from '../data/data_panel.ts';
-import { byId, h } from './dom.ts';
-import { count } from './format.ts';
-import type { Learner } from './run.ts';
+import type { DataPanel } from '../controls/data_panel.ts';
+import { byId, h } from '../base/dom.ts';
+import { count } from '../base/format.ts';
+import type { Learner } from '../run/run.ts';
 
 /** Parameters of individual mechanisms, without the variants that apply to any mechanism. */
 const ownParameters = parameterNames.filter((name) => !variants.includes(name));

@@ -17,10 +17,10 @@ import {
 import { readAddress, writeQueriesAddress } from '../controls/url.ts';
 import { QueriesFigure } from '../figures/queries_figure.ts';
 import { downloadPicture } from '../share/download.ts';
-import { Address, connectShare } from './address.ts';
-import { Analyst } from './analyst.ts';
-import { byId } from './dom.ts';
-import { clearNotice, showNotice } from './failures.ts';
+import { Address, connectShare } from '../base/address.ts';
+import { Analyst } from '../base/analyst.ts';
+import { byId } from '../base/dom.ts';
+import { clearNotice, showNotice } from '../run/failures.ts';
 
 export class QueriesPage {
   private isOpen = false;

@@ -3,8 +3,8 @@
 // Connects the figures to a run and shares one cursor among them.
 
 import type { MechanismName, MechanismParameters } from 'dp-ftrl';
-import type { PlayerBar } from '../controls/player_bar.ts';
-import type { Player } from '../controls/player.ts';
+import type { PlayerBar } from '../run/player_bar.ts';
+import type { Player } from '../run/player.ts';
 import { rules, type Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
 import { CertificateTable } from '../figures/certificate.ts';
@@ -20,13 +20,13 @@ import { bandsText, SimultaneousBands, type SimultaneousBand } from '../figures/
 import { SumsFigure, type Additions } from '../figures/sums_figure.ts';
 import { StatisticsFigure, type StatisticNumbers } from '../figures/statistics_figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
-import { Analyst } from './analyst.ts';
+import { Analyst } from '../base/analyst.ts';
 import type { StatisticTable } from '../data/statistic_choice.ts';
 import { randomSeed } from '../data/random.ts';
 import { unitOf } from '../data/units.ts';
-import { byId, h, setText } from './dom.ts';
-import { messageOf } from './failures.ts';
-import type { Run } from './run.ts';
+import { byId, h, setText } from '../base/dom.ts';
+import { messageOf } from '../run/failures.ts';
+import type { Run } from '../run/run.ts';
 import { watchMini } from './visibility.ts';
 import { factsOf, recordsText, summaryOf } from './words.ts';
 

@@ -2,8 +2,8 @@
 
 // Tracks whether the figures are visible.
 
-import type { Player } from '../controls/player.ts';
-import { byId } from './dom.ts';
+import type { Player } from '../run/player.ts';
+import { byId } from '../base/dom.ts';
 
 /** Suspends the player while the tab is hidden or the main figures are off screen. */
 export function watchVisibility(player: Player): void {

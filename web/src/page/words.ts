@@ -7,8 +7,8 @@ import { inUnit } from '../data/units.ts';
 import { curvesOf } from '../figures/learner_curves.ts';
 import { learningAt } from '../figures/learning_figure.ts';
 import type { SumsFigure } from '../figures/sums_figure.ts';
-import { count, percent, quantity } from './format.ts';
-import type { Run } from './run.ts';
+import { count, percent, quantity } from '../base/format.ts';
+import type { Run } from '../run/run.ts';
 
 /** Describes how the band and the learner have done; all of it is secret. */
 export function factsOf(run: Run, sums: SumsFigure): string {

@@ -4,7 +4,7 @@
 
 import type { Participation, Workload } from 'dp-ftrl';
 import type { Roles } from '../data/contributions.ts';
-import type { SnippetSource } from './source.ts';
+import type { SnippetSource } from '../data/source.ts';
 
 /** Returns a word quoted for a POSIX shell. */
 const quoted = (text: string): string =>

@@ -5,9 +5,9 @@
 // them: neither the seed, whose noise anyone can subtract, nor programs, which contain the seed.
 
 import type { Settings } from '../controls/settings.ts';
-import { byId, h } from '../page/dom.ts';
-import type { Run } from '../page/run.ts';
-import { hiddenNote } from '../page/secrets.ts';
+import { byId, h } from '../base/dom.ts';
+import type { Run } from '../run/run.ts';
+import { hiddenNote } from '../base/secrets.ts';
 import type { StatisticNumbers } from '../figures/statistics_figure.ts';
 import { csvCell } from '../../../wasm/src/shared/csv.ts';
 import type { Picture } from '../figures/picture.ts';
@@ -15,7 +15,7 @@ import type { SimultaneousBand } from '../figures/simultaneous.ts';
 import { download, downloadPicture } from './download.ts';
 import { commandOf } from './command.ts';
 import { javascriptOf } from './javascript.ts';
-import type { SnippetSource, Source } from './source.ts';
+import type { SnippetSource, Source } from '../data/source.ts';
 
 export interface Exported {
   run: Run;

@@ -4,7 +4,14 @@
 
 import type { SimulationOptions } from 'dp-ftrl';
 import { edgeText, fixedOffset, type Bucket } from '../data/contributions.ts';
-import { numRowsOf, saved, seeded, sumsAlone, type SnippetSource, type Source } from './source.ts';
+import {
+  numRowsOf,
+  saved,
+  seeded,
+  sumsAlone,
+  type SnippetSource,
+  type Source,
+} from '../data/source.ts';
 
 /** Returns options as an object literal, with `more` lines at the end. */
 const objectOf = (options: object, ...more: readonly string[]): string =>

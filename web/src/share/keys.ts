@@ -2,7 +2,7 @@
 
 // The list of keyboard shortcuts, itself opened by one.
 
-import { byId } from '../page/dom.ts';
+import { byId } from '../base/dom.ts';
 
 /** Opens the list of shortcuts on `?`, except while a text is being typed. */
 export function connectKeys(): void {

@@ -4,10 +4,10 @@
 // person came.
 
 import './attacker.css';
-import { h, setText } from '../page/dom.ts';
+import { h, setText } from '../base/dom.ts';
 import type { Panel } from '../figures/picture.ts';
-import { count, fixed, percent, quantity } from '../page/format.ts';
-import type { Engine } from '../page/engine.ts';
+import { count, fixed, percent, quantity } from '../base/format.ts';
+import type { Engine } from '../base/engine.ts';
 import { Slider } from './handle.ts';
 import { privacy } from './hero_numbers.ts';
 import { bestGuess, density } from './normal.ts';
@@ -16,9 +16,9 @@ import { positionIn } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
 /** Values of epsilon that the slider can take. */
-const epsilons = [
+const epsilons: readonly number[] = [
   0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10,
-] as const;
+];
 /** Values that also have a button below the slider. */
 const listed = [0.1, 1, 3, 10] as const;
 /** Number of rounds that the machine plays per press. */

@@ -2,7 +2,7 @@
 
 // Handles: elements that act as sliders for the pointer, the keyboard and screen readers.
 
-import { h } from '../page/dom.ts';
+import { h } from '../base/dom.ts';
 
 export interface HandleOptions {
   /** Accessible name. */

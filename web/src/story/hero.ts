@@ -3,8 +3,8 @@
 // One day in a shop, counted twice with the same privacy. A slider moves from the worst mechanism
 // to the best, and the day can be replayed.
 
-import { setText } from '../page/dom.ts';
-import { count } from '../page/format.ts';
+import { setText } from '../base/dom.ts';
+import { count } from '../base/format.ts';
 import type { Colour } from '../figures/colours.ts';
 import type { Panel, Series } from '../figures/picture.ts';
 import { Slider } from './handle.ts';

@@ -3,7 +3,7 @@
 // The first picture as markup, generated when the page is built, so that it is visible before
 // scripts run, and without them.
 
-import { fixed } from '../page/format.ts';
+import { fixed } from '../base/format.ts';
 import { numPeople, type Day, type Lane } from './hero_numbers.ts';
 
 /** Range of counts in the picture. */

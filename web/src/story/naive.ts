@@ -3,8 +3,8 @@
 // The two obvious ways: fresh noise for every person, and noise on each total.
 
 import './naive.css';
-import { h, setText } from '../page/dom.ts';
-import { count, fixed, quantity } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { count, fixed, quantity } from '../base/format.ts';
 import { levelLine, type Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero_numbers.ts';

@@ -3,7 +3,7 @@
 // Prints the story. Once printing has begun, a browser does not wait for computations, so scenes
 // that were not reached are finished first.
 
-import { byId, setText } from '../page/dom.ts';
+import { byId, setText } from '../base/dom.ts';
 
 export interface Paper {
   /** Returns the number of scenes without a finished frame. */

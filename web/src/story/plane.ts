@@ -4,7 +4,7 @@
 // creates its elements once and sets their geometry in `draw`, so that a handle keeps its focus.
 // Style sheets size the plane, so that its space is reserved before it exists.
 
-import { svg } from '../page/dom.ts';
+import { svg } from '../base/dom.ts';
 
 export interface Scale {
   readonly from: number;

@@ -4,7 +4,7 @@
 // addresses exist before its module is loaded; the module exports `mount`.
 
 import type { MapPanel, Panel } from '../figures/picture.ts';
-import type { Engine } from '../page/engine.ts';
+import type { Engine } from '../base/engine.ts';
 import type { Position } from './position.ts';
 
 export interface Context {

@@ -4,12 +4,12 @@
 // add a scene, add an entry to this list.
 
 import './story.css';
-import { Address } from '../page/address.ts';
-import { h } from '../page/dom.ts';
-import type { Engine } from '../page/engine.ts';
+import { Address } from '../base/address.ts';
+import { h } from '../base/dom.ts';
+import type { Engine } from '../base/engine.ts';
 import { connectPaper } from './paper.ts';
 import { makeQueue } from './queue.ts';
-import { addressOf, type Route } from './route.ts';
+import { addressOf, type Route } from '../base/route.ts';
 import type { Context, Scene, SceneView } from './scene.ts';
 
 const scenes: readonly Scene[] = [

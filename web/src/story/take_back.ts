@@ -4,8 +4,8 @@
 // scene reveals it.
 
 import './take_back.css';
-import { h, setText } from '../page/dom.ts';
-import { count, fixed } from '../page/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { count, fixed } from '../base/format.ts';
 import type { Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero_numbers.ts';

@@ -2,7 +2,7 @@
 
 // The bars of C^-1, each with a handle: the share of each draw in the noise of a step.
 
-import { quantity } from '../../page/format.ts';
+import { quantity } from '../../base/format.ts';
 import { Handle } from '../handle.ts';
 import { Plane } from '../plane.ts';
 import { squareRootBars } from './floor_numbers.ts';

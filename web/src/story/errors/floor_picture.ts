@@ -2,7 +2,7 @@
 
 // The error at every step for the user's bars, the square root and an optimum, above the floor.
 
-import { count, fixed } from '../../page/format.ts';
+import { count, fixed } from '../../base/format.ts';
 import { lineThrough, Plane, setLines } from '../plane.ts';
 import { place } from './parts.ts';
 

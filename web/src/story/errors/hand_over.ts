@@ -2,8 +2,8 @@
 
 // Hands a file to the laboratory: opens it and puts the file into its own file input.
 
-import { h } from '../../page/dom.ts';
-import { laboratory, routeOf } from '../route.ts';
+import { h } from '../../base/dom.ts';
+import { laboratory, routeOf } from '../../base/route.ts';
 
 /** Resolves to the file input of the laboratory once it exists. */
 function fileInput(): Promise<HTMLInputElement> {

@@ -2,7 +2,7 @@
 
 // Small components shared by scenes.
 
-import { h, svg } from '../../page/dom.ts';
+import { h, svg } from '../../base/dom.ts';
 import type { Plane } from '../plane.ts';
 
 /** Creates a knob with a margin for touch; `transform` moves its centre. */

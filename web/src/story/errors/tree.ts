@@ -3,10 +3,10 @@
 // The tree: blocks of steps with one noisy sum each, and the blocks that a total adds up.
 
 import './errors.css';
-import { h, setText } from '../../page/dom.ts';
+import { h, setText } from '../../base/dom.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
 import type { Panel, Series } from '../../figures/picture.ts';
-import { count, fixed } from '../../page/format.ts';
+import { count, fixed } from '../../base/format.ts';
 import { Handle } from '../handle.ts';
 import { blocksOf, numBlocks, numHeights } from './tree_numbers.ts';
 import { Choices, makeGrip, number, place, row } from './parts.ts';

@@ -7,8 +7,8 @@ import './errors.css';
 import { parseNumber } from '../../../../wasm/src/shared/number.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
 import type { Panel, Series } from '../../figures/picture.ts';
-import { h, setText } from '../../page/dom.ts';
-import { count, fixed, quantity } from '../../page/format.ts';
+import { h, setText } from '../../base/dom.ts';
+import { count, fixed, quantity } from '../../base/format.ts';
 import { dropPlace } from './hand_over.ts';
 import { Handle } from '../handle.ts';
 import {

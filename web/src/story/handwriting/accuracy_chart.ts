@@ -3,10 +3,10 @@
 // Share of held-out images read correctly during training: a line for the mean over the seeds, and
 // a band from the worst to the best.
 
-import { svg } from '../../page/dom.ts';
+import { svg } from '../../base/dom.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
 import type { Panel, Series } from '../../figures/picture.ts';
-import { count, percent, roundPercent } from '../../page/format.ts';
+import { count, percent, roundPercent } from '../../base/format.ts';
 import { areaBetween, lineThrough, Plane, type Point } from '../plane.ts';
 import { NAMES } from './answers.ts';
 import { NOISES, type Look, type Noise } from './numbers/learners.ts';

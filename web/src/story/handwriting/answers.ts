@@ -2,8 +2,8 @@
 
 // Confidence of each model in each digit: a table with a bar in every cell.
 
-import { h, setText, svg } from '../../page/dom.ts';
-import { roundPercent } from '../../page/format.ts';
+import { h, setText, svg } from '../../base/dom.ts';
+import { roundPercent } from '../../base/format.ts';
 import { NOISES, type Noise } from './numbers/learners.ts';
 import { answer, largestOf, NUM_CLASSES } from './numbers/softmax.ts';
 

@@ -4,8 +4,8 @@
 
 import './crowd.css';
 import type { MapPanel, Panel } from '../../figures/picture.ts';
-import { h, setText, svg } from '../../page/dom.ts';
-import { count, percent, quantity, roundPercent, scientific } from '../../page/format.ts';
+import { h, setText, svg } from '../../base/dom.ts';
+import { count, percent, quantity, roundPercent, scientific } from '../../base/format.ts';
 import { Slider } from '../handle.ts';
 import { lineThrough, Plane } from '../plane.ts';
 import { joined, placesOf } from '../position.ts';

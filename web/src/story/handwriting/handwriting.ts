@@ -4,8 +4,8 @@
 // then read what the user draws.
 
 import './handwriting.css';
-import { h, setText } from '../../page/dom.ts';
-import { count, percent, scientific } from '../../page/format.ts';
+import { h, setText } from '../../base/dom.ts';
+import { count, percent, scientific } from '../../base/format.ts';
 import { Slider, type SliderOptions } from '../handle.ts';
 import { joined, placesOf, type Position } from '../position.ts';
 import type { Mount, SceneView } from '../scene.ts';

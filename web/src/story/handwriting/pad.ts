@@ -2,7 +2,7 @@
 
 // Drawing area for a digit.
 
-import { svg } from '../../page/dom.ts';
+import { svg } from '../../base/dom.ts';
 import { lineThrough } from '../plane.ts';
 import type { Point } from './numbers/strokes.ts';
 

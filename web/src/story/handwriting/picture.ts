@@ -4,8 +4,8 @@
 
 import './picture.css';
 import type { MapPanel } from '../../figures/picture.ts';
-import { svg } from '../../page/dom.ts';
-import { quantity } from '../../page/format.ts';
+import { svg } from '../../base/dom.ts';
+import { quantity } from '../../base/format.ts';
 import { NUM_PIXELS, SIDE } from './numbers/image.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { h } from '../../page/dom.ts';
+import { h } from '../../base/dom.ts';
 import { Answers } from './answers.ts';
 import type { DigitSet } from './numbers/digits.ts';
 import { featuresOf, NUM_PIXELS, NUM_SHADES, reduce } from './numbers/image.ts';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { MapPanel } from '../../figures/picture.ts';
-import { h } from '../../page/dom.ts';
+import { h } from '../../base/dom.ts';
 import { NAMES } from './answers.ts';
 import { NUM_PIXELS } from './numbers/image.ts';
 import { NOISES, type Noise } from './numbers/learners.ts';

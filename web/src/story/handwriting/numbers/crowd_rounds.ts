@@ -3,7 +3,7 @@
 // Five hundred simulated phones that train one model: each sends the clipped gradient of its own
 // images, and a server adds one row of correlated noise per round.
 
-import type { Engine } from '../../../page/engine.ts';
+import type { Engine } from '../../../base/engine.ts';
 import type { DigitSet, Examples } from './digits.ts';
 import { accuracy, gradientSum, lateMean, NUM_WEIGHTS } from './softmax.ts';
 

@@ -3,7 +3,7 @@
 // The learners of the scene: the same pass over the same images with two kinds of noise, and with
 // none.
 
-import type { Engine } from '../../../page/engine.ts';
+import type { Engine } from '../../../base/engine.ts';
 import type { DigitSet } from './digits.ts';
 import { NUM_PIXELS } from './image.ts';
 import { accuracy, lateMean, NUM_CLASSES } from './softmax.ts';

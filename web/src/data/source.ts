@@ -4,7 +4,7 @@
 // numbers.
 
 import type { SimulationOptions } from 'dp-ftrl';
-import type { Roles } from '../data/contributions.ts';
+import type { Roles } from './contributions.ts';
 
 interface SourceFile extends Roles {
   name: string;

@@ -6,7 +6,7 @@ import type { ErrorOptions, PrefixSumOptions, SimulationChunk } from 'dp-ftrl';
 import type { RemotePrefixSum, SimulationInfo } from 'dp-ftrl/worker-client';
 import type { Records } from '../data/contributions.ts';
 import { clippedSteps, weightedSums, type Weights } from '../data/weighted_sums.ts';
-import type { Engine, RemoteSimulation } from './engine.ts';
+import type { Engine, RemoteSimulation } from '../base/engine.ts';
 
 /** Members of a simulation that a run uses. */
 export type Simulated = SimulationInfo & Pick<RemoteSimulation, 'advance' | 'dispose'>;

@@ -2,7 +2,7 @@
 
 // The clock: converts time to steps, and requests frames only while there is something to draw.
 
-import type { Run } from '../page/run.ts';
+import type { Run } from './run.ts';
 
 export type PlayerState = 'loading' | 'playing' | 'paused' | 'finished';
 

@@ -3,7 +3,6 @@
 // The library in a worker, or on this thread in short slices if no worker can be started.
 
 import { connect, type Client } from 'dp-ftrl/worker-client';
-import { serveCsv } from '../data/csv_worker.ts';
 
 export type { Client as Engine, RemoteSimulation } from 'dp-ftrl/worker-client';
 
@@ -47,10 +46,4 @@ export async function startEngine(): Promise<Client> {
     // Falls back for any reason; one that also applies on this thread is reported from here.
     return onThisThread();
   }
-}
-
-/** Runs the page's script as a worker, in every role. */
-export async function serveAsWorker(): Promise<void> {
-  serveCsv();
-  await import('dp-ftrl/worker');
 }

@@ -7,7 +7,7 @@ import type { SearchBar } from '../controls/search_bar.ts';
 import type { Settings } from '../controls/settings.ts';
 import { problemOf } from '../controls/workload.ts';
 import type { Records } from '../data/contributions.ts';
-import type { Engine } from './engine.ts';
+import type { Engine } from '../base/engine.ts';
 import { LaneError, Run } from './run.ts';
 
 /** A requested run, the step to advance it to at once, and whether it plays from there. */

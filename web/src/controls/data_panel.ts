@@ -2,15 +2,15 @@
 
 // The choice of records: synthetic ones, an example, or the user's own CSV, which stays in the tab.
 
-import type { Control, Controls } from '../controls/controls.ts';
-import { defaults, noStatistic, SettingError, type Settings } from '../controls/settings.ts';
-import { learnsFrom, noLabel } from '../controls/workload.ts';
+import type { Control, Controls } from './controls.ts';
+import { defaults, noStatistic, SettingError, type Settings } from './settings.ts';
+import { learnsFrom, noLabel } from './workload.ts';
 import type { Table } from 'dp-ftrl';
-import { h } from '../page/dom.ts';
-import { count, percent } from '../page/format.ts';
-import { hiddenNote, hiddenReason } from '../page/secrets.ts';
-import { clipButtons, recordNorms } from './clip_guide.ts';
-import { ColumnsField } from './columns_field.ts';
+import { h } from '../base/dom.ts';
+import { count, percent } from '../base/format.ts';
+import { hiddenNote, hiddenReason } from '../base/secrets.ts';
+import { clipButtons, recordNorms } from '../data/clip_guide.ts';
+import { ColumnsField } from '../data/columns_field.ts';
 import {
   fittingBucket,
   recordsOf,
@@ -21,7 +21,7 @@ import {
   type Limit,
   type Records,
   type Roles,
-} from './contributions.ts';
+} from '../data/contributions.ts';
 import {
   CsvError,
   csvText,
@@ -34,17 +34,17 @@ import {
   parseCsv,
   suggestColumns,
   type Csv,
-} from './csv.ts';
-import { CsvBox } from './csv_box.ts';
-import type { Reading } from './csv_repair.ts';
-import { examples, exampleText } from './examples.ts';
-import { knownTables } from './known_tables.ts';
-import { visitors } from './made_up.ts';
-import { randomSeed } from './random.ts';
-import { RolesField, type RoleChoice } from './roles_field.ts';
-import { choiceOf, maxStatisticSteps, type StatisticTable } from './statistic_choice.ts';
-import { unitOf } from './units.ts';
-import type { SnippetSource } from '../share/source.ts';
+} from '../data/csv.ts';
+import { CsvBox } from '../data/csv_box.ts';
+import type { Reading } from '../data/csv_repair.ts';
+import { examples, exampleText } from '../data/examples.ts';
+import { knownTables } from '../data/known_tables.ts';
+import { visitors } from '../data/made_up.ts';
+import { randomSeed } from '../data/random.ts';
+import { RolesField, type RoleChoice } from '../data/roles_field.ts';
+import { choiceOf, maxStatisticSteps, type StatisticTable } from '../data/statistic_choice.ts';
+import { unitOf } from '../data/units.ts';
+import type { SnippetSource } from '../data/source.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';
 
 /**

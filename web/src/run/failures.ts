@@ -7,9 +7,9 @@ import type { Refusal } from 'dp-ftrl';
 import type { Controls } from '../controls/controls.ts';
 import { parameterKey, parameterNames, sides } from '../controls/parameters.ts';
 import { SettingError, type Key } from '../controls/settings.ts';
-import { byId, h } from './dom.ts';
+import { byId, h } from '../base/dom.ts';
 import { LaneError } from './run.ts';
-import { hiddenReason } from './secrets.ts';
+import { hiddenReason } from '../base/secrets.ts';
 
 /** Maps an option of the library to its control. */
 const controlOf: Record<string, Key> = {

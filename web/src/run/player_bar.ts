@@ -2,11 +2,11 @@
 
 // Playback buttons between the figures, and the space bar.
 
-import { byId, h, setText } from '../page/dom.ts';
-import { count } from '../page/format.ts';
-import type { Run } from '../page/run.ts';
+import { byId, h, setText } from '../base/dom.ts';
+import { count } from '../base/format.ts';
+import type { Run } from './run.ts';
 import type { Player } from './player.ts';
-import { rules, speeds } from './settings.ts';
+import { rules, speeds } from '../controls/settings.ts';
 
 export interface PlayerBarEvents {
   /** Restarts from the first step. */
