@@ -22,7 +22,7 @@ const rows = Array.from({ length: 300 }, () => {
   const b = 12 * random();
   return [3 * random(), b, Number(b > 5)];
 });
-const features = rows.flat();
+const features = rows.flatMap(([a, b]) => [a, b]);
 const labels = rows.map(([, , y]) => y);
 const inputs = [{ name: 'a' }, { name: 'b', low: 0, high: 10 }];
 const table = { features, labels, inputs };

@@ -24,7 +24,7 @@ const rows = Array.from({ length: 600 }, () => {
   const b = a + 0.1 * (2 * random() - 1);
   return [a, b, Number(b > a)];
 });
-const features = rows.flat();
+const features = rows.flatMap(([a, b]) => [a, b]);
 const labels = rows.map(([, , y]) => y);
 const table = { features, labels };
 
