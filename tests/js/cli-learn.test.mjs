@@ -82,7 +82,10 @@ test('learn: mode lattice gives the model of the library in that mode, and state
       latticeNoise: noise,
     });
     const labels = rows.map(([, , y]) => y);
-    learner.learn(rows.flatMap(([a, b]) => [a, b]), labels);
+    learner.learn(
+      rows.flatMap(([a, b]) => [a, b]),
+      labels,
+    );
     const { weights, certificate } = learner.model();
     learner.dispose();
     learned.weights.forEach((weight, j) => close(weight, weights[j], 1e-9));
@@ -406,7 +409,10 @@ test('learn: softmax, descent and the loss on a test file agree with the library
   const softmax = await run('--loss', 'softmax', '--classes', '2', '--test', path);
   assert.equal(softmax.weights.length, 6);
   const { average, last } = softmax.nonprivate.heldOutLoss;
-  const scores = dp.predict(softmax, rows.flatMap(([a, b]) => [a, b]));
+  const scores = dp.predict(
+    softmax,
+    rows.flatMap(([a, b]) => [a, b]),
+  );
   const losses = rows.map(([, , y], i) => {
     const gap = scores[2 * i + 1 - y] - scores[2 * i + y];
     return Math.log1p(Math.exp(gap));

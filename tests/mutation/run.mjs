@@ -93,9 +93,13 @@ function testFiles(area, tests) {
   if (area === 'core') return filesOfFilter(tests);
   if (area === 'verifier')
     return ['tests/certificates/check.py', 'tests/certificates/mutations.py'];
-  const missing = filesOf(tests).find((file) => !existsSync(join(root, file)));
+  const files = filesOf(tests);
+  const missing = files.find((file) => !existsSync(join(root, file)));
   if (missing) throw new Error(`there is no ${missing}`);
-  return filesOf(tests);
+  const name = /--test-name-pattern=\^?(.*)/.exec(tests)?.[1] ?? '';
+  const isNamed = (file) => new RegExp(name).test(readFileSync(join(root, file), 'utf8'));
+  if (!files.some(isNamed)) throw new Error(`no test is called ${name}`);
+  return files;
 }
 
 const { values: flags } = parseArgs({
