@@ -3,7 +3,7 @@
 // The error of every prefix sum, for several mechanisms.
 
 import type { DpFtrl } from '../../wasm/src/types/all.ts';
-import type { Series } from '../../wasm/src/plot/picture.ts';
+import { STEP_AXIS, type Series } from '../../wasm/src/plot/picture.ts';
 import { ready, result, type Experiment, type Size } from './experiment.ts';
 import { mean, type Result } from './result.ts';
 
@@ -76,7 +76,7 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
     panels: [
       {
         title: `${steps} steps, searched for the least mean square`,
-        x: { label: 'step', log: false },
+        x: STEP_AXIS,
         y: { label: 'standard deviation', log: false },
         series,
       },

@@ -310,6 +310,27 @@ test('plot: a committed output file stays as it is when it is committed again', 
   assert.equal(readFileSync(path, 'utf8'), '1\n');
 });
 
+test('plot: of one to six rows the labels below the axis are their numbers', async () => {
+  const path = join(folder, 'few.svg');
+  const learn = ['learn', ...privacy, '--label', 'y', '--regularisation', '9', '--clip', '1'];
+  for (const args of [
+    ['release', ...privacy, '--clip', '1', '--column', 'x'],
+    ['moments', ...privacy, '--column', 'x', '--range', 'x=0:1'],
+    ['histogram', ...privacy, '--by', 'y', '--domain', '0,1'],
+    learn,
+  ])
+    for (const numRows of some([1, 2, 3, 4, 5, 6], 3)) {
+      const input = `x,y\n${'1,1\n'.repeat(numRows)}`;
+      const { code, stderr } = await dpFtrl([...args, '--plot', path], { input });
+      assert.equal(code, 0, stderr);
+      const labels = [
+        ...readFileSync(path, 'utf8').matchAll(/<text [^>]*y="289"[^>]*>([^<]*)</g),
+      ].map(([, text]) => text);
+      const wanted = Array.from({ length: numRows }, (_, i) => String(i + 1));
+      assert.deepEqual([...new Set(labels)], wanted, `${args[0]} ${numRows}`);
+    }
+});
+
 test('plot: names below an axis are shortened, and only a few of many are shown', () => {
   const names = Array.from({ length: 50 }, (_, i) => `2026-04-06T${i}:00Z, a long name`);
   const series = [{ name: 'a', x: names.map((_, i) => i), y: names.map((_, i) => i) }];

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importSource } from './support/sources.mjs';
 
+const { STEP_AXIS } = await importSource('plot/picture.ts');
 const { plot } = await importSource('plot/plot.ts');
 const { tickTexts } = await importSource('plot/ticks.ts');
 
@@ -70,6 +71,28 @@ test('ticks: the same on logarithmic axes', () => {
       for (const axis of ['x', 'y'])
         check(ticksOf(svg, axis), true, `${axis} log e${power} by ${span}`);
     }
+});
+
+test('ticks: an axis of steps has whole steps only, however few there are', () => {
+  const axis = { label: '', log: false };
+  for (let numSteps = 1; numSteps <= 2 ** 20; numSteps = Math.ceil(numSteps * 1.4))
+    for (const first of [1, 2, 37, 1_000_001])
+      for (const log of [false, true]) {
+        const x = numSteps === 1 ? [first] : [first, first + numSteps - 1];
+        const panel = { x: { ...STEP_AXIS, log }, y: axis, series: [{ name: '', x, y: x }] };
+        const svg = plot({ title: '', panels: [{ title: '', ...panel }] });
+        const texts = ticksOf(svg, 'x').map(({ text }) => Number(text));
+        const what = `${log} ${numSteps} from ${first}: ${texts}`;
+        assert.ok(texts.length >= 1 && texts.every(Number.isInteger), what);
+        assert.equal(new Set(texts).size, texts.length, what);
+        // All of a few steps have a tick.
+        if (numSteps <= 4 && !log)
+          assert.deepEqual(
+            texts,
+            Array.from({ length: numSteps }, (_, i) => first + i),
+            what,
+          );
+      }
 });
 
 test('ticks: every text reads back within 1 % of the distance to the next', () => {

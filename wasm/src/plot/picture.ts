@@ -5,11 +5,16 @@
 export interface Axis {
   label: string;
   log: boolean;
+  /** Whether values are whole numbers, such as steps, so that ticks are, too. */
+  isWhole?: boolean;
   /** Names of the values 0, 1, 2, ..., if they are categories and not numbers. */
   names?: readonly string[];
   /** Values that the axis includes, whatever the curves contain. */
   shows?: readonly number[];
 }
+
+/** The axis of steps, if they are not times. */
+export const STEP_AXIS: Axis = { label: 'step', log: false, isWhole: true };
 
 /** Points of one curve; `spread` is a standard error in each direction. */
 export interface Series {

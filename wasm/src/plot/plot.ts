@@ -38,11 +38,12 @@ export const COLOURS = [
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
 
-/** Returns 4 to 10 equally spaced round values. */
-function steps(low: number, high: number): number[] {
+/** Returns 4 to 10 equally spaced round values, or all whole ones if those are fewer. */
+function steps(low: number, high: number, isWhole = false): number[] {
   const most = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(most));
-  const step = power * ([5, 2, 1].find((factor) => factor * power <= most) ?? 1);
+  const round = power * ([5, 2, 1].find((factor) => factor * power <= most) ?? 1);
+  const step = isWhole ? Math.max(1, round) : round;
   const first = Math.ceil(low / step);
   const count = Math.floor(high / step) - first + 1;
   return Array.from({ length: count }, (_, i) => (first + i) * step);
@@ -88,11 +89,11 @@ class Scale {
     const room = axis.names ? 0.5 : 0;
     const size = Math.max(Math.abs(least), Math.abs(most));
     const varies = most - least > LEAST_SPREAD * size;
-    const alone = axis.log || axis.names || size === 0 ? 0.5 : size / 2;
+    const alone = axis.log || axis.names || axis.isWhole || size === 0 ? 0.5 : size / 2;
     const margin = varies ? Math.max(room, 0.04 * (most - least)) : alone;
     [this.low, this.high] = [least - margin, most + margin];
     if (axis.names) this.ticks = somePlaces(axis.names, Math.abs(to - from));
-    else this.ticks = axis.log ? this.decades() : steps(this.low, this.high);
+    else this.ticks = axis.log ? this.decades() : steps(this.low, this.high, axis.isWhole);
     const { names } = axis;
     this.texts = names
       ? this.ticks.map((tick) => shortName(names[tick]!))
@@ -118,7 +119,8 @@ class Scale {
    */
   private decades(): number[] {
     const all = [[1], [1, 2, 5]].map((factors) => this.multiples(factors));
-    return all.find(({ length }) => length >= MIN_TICKS) ?? steps(10 ** this.low, 10 ** this.high);
+    const few = () => steps(10 ** this.low, 10 ** this.high, this.axis.isWhole);
+    return all.find(({ length }) => length >= MIN_TICKS) ?? few();
   }
 
   private multiples(factors: readonly number[]): number[] {
@@ -128,7 +130,12 @@ class Scale {
       if (power % every !== 0) continue;
       for (const factor of factors) ticks.push(factor * 10 ** power);
     }
-    return ticks.filter((tick) => this.place(tick) >= this.low && this.place(tick) <= this.high);
+    return ticks.filter(
+      (tick) =>
+        this.place(tick) >= this.low &&
+        this.place(tick) <= this.high &&
+        (!this.axis.isWhole || Number.isInteger(tick)),
+    );
   }
 }
 

@@ -5,6 +5,8 @@
 
 /** Largest error of a text, as a share of the distance to the nearest other tick. */
 const ERROR = 1e-3;
+/** Largest error of the text of an only tick, as a share of its size. */
+const ERROR_ALONE = 1e-12;
 /** Digits that every double has. */
 const MOST_DIGITS = 17;
 /** Numbers from the first up to the second are written without a power of ten. */
@@ -28,6 +30,7 @@ function needsPower(value: number): boolean {
 
 function digitsOf(ticks: readonly number[]): number {
   const sorted = [...ticks].sort((a, b) => a - b);
+  const error = ticks.length === 1 ? ERROR_ALONE : ERROR;
   const gaps = sorted.slice(1).map((tick, i) => tick - sorted[i]!);
   const isRead = (digits: number): boolean =>
     sorted.every((tick, i) => {
@@ -36,7 +39,7 @@ function digitsOf(ticks: readonly number[]): number {
         gaps[i] ?? Infinity,
         Math.abs(tick) || Infinity,
       );
-      return Math.abs(Number(tick.toPrecision(digits)) - tick) <= ERROR * gap;
+      return Math.abs(Number(tick.toPrecision(digits)) - tick) <= error * gap;
     });
   let digits = 1;
   while (digits < MOST_DIGITS && !isRead(digits)) ++digits;

@@ -15,7 +15,7 @@ import { Lazily } from '../base/lazily.ts';
 import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { localText, localUnitStddev } from './local_counter.ts';
-import { levelLine, type Panel } from './picture.ts';
+import { levelLine, STEP_AXIS, type Panel } from './picture.ts';
 import { strategyOf, type Lane } from '../run/run.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 import { problemOf, weightsOf } from '../controls/workload.ts';
@@ -83,7 +83,7 @@ export class ErrorsFigure {
     }));
     return {
       title: 'Standard deviation of the release',
-      x: { label: 'step', log: settings.errors === 'log' },
+      x: { ...STEP_AXIS, log: settings.errors === 'log' },
       y: { label: 'standard deviation, noise multiplier and clip norm 1', log: false },
       series: [...lines, ...levels],
     };

@@ -12,7 +12,7 @@ import { Chart, type Level } from './chart.ts';
 import { Decimated } from './decimate.ts';
 import { curvesOf, type LearnerCurve } from './learner_curves.ts';
 import { Legend, type KeyEntry } from './legend.ts';
-import { levelLine, type Panel, type Series } from './picture.ts';
+import { levelLine, STEP_AXIS, type Panel, type Series } from './picture.ts';
 
 type View = Settings['learning'];
 
@@ -148,7 +148,7 @@ export class LearningFigure {
     const title = `${names[view]} of the learner`;
     return {
       title,
-      x: { label: 'step', log: false },
+      x: STEP_AXIS,
       y: { label: names[view], log: false },
       series,
     };

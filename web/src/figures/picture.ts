@@ -6,7 +6,7 @@ import type * as written from '../../../wasm/src/plot/picture.ts';
 import { plot as write } from '../../../wasm/src/plot/plot.ts';
 import { readPaperColours, type Colour } from './colours.ts';
 
-export type { MapPanel } from '../../../wasm/src/plot/picture.ts';
+export { STEP_AXIS, type MapPanel } from '../../../wasm/src/plot/picture.ts';
 
 export interface Series extends written.Series {
   colour?: Colour;

@@ -20,7 +20,7 @@ import { GrowingRange } from './axis.ts';
 import { Chart } from './chart.ts';
 import { Decimated } from './decimate.ts';
 import { Legend, type KeyEntry } from './legend.ts';
-import type { Panel as PicturePanel } from './picture.ts';
+import { STEP_AXIS, type Panel as PicturePanel } from './picture.ts';
 import type { Released, Track } from './statistic_release.ts';
 import { makeTable, type TableColumn } from './tables.ts';
 
@@ -128,7 +128,7 @@ class Panel {
     const of = 'release';
     return {
       title: this.track.name,
-      x: { label: 'step', log: false },
+      x: STEP_AXIS,
       y: { label: 'value', log: false },
       series: [
         { name: of, x: x!, y: value!, colour },

@@ -15,7 +15,7 @@ import { Decimated, type Edge } from './decimate.ts';
 import { laneColours } from './lane_colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { MiniLine } from './mini_chart.ts';
-import type { Panel as PicturePanel, Series } from './picture.ts';
+import { STEP_AXIS, type Panel as PicturePanel, type Series } from './picture.ts';
 import type { SimultaneousBand } from './simultaneous.ts';
 import { SumsView, Track, type SumsAt } from './sums_view.ts';
 
@@ -157,7 +157,7 @@ class Panel {
     });
     const { title, axis, unit } = this.setup;
     const y = { label: `${axis}${inUnit(unit)}`, log: false };
-    return { title, x: { label: 'step', log: false }, y, series };
+    return { title, x: STEP_AXIS, y, series };
   }
 
   private keyed(): Curve[] {

@@ -6,7 +6,7 @@
 import './take_back.css';
 import { h, setText } from '../base/dom.ts';
 import { count, fixed } from '../base/format.ts';
-import type { Panel } from '../figures/picture.ts';
+import { STEP_AXIS, type Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero_numbers.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
@@ -125,7 +125,7 @@ function barsPanel({ fresh }: Facts, { lambda }: Kind): Panel {
   const steps = Array.from({ length: numBars }, (_, i) => i + 1);
   return {
     title: `${share(lambda)} taken back`,
-    x: { label: 'step', log: false },
+    x: STEP_AXIS,
     y: { label: 'noise of a step', log: false },
     series: [
       {
@@ -161,7 +161,7 @@ function totalsPanel({ fresh, unit }: Facts, { lambda, sensitivity }: Kind): Pan
   const name = `λ = ${lambda}: fresh noise ${fixed(sensitivity, 2)} times as large`;
   return {
     title: 'The noise in each published total',
-    x: { label: 'step', log: false },
+    x: STEP_AXIS,
     y: { label: 'noise in the total, in people', log: false },
     series: [
       { name, x, y, colour: 'private' },

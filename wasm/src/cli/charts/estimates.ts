@@ -4,6 +4,7 @@
 
 import type { Estimate } from '../../types/all.js';
 import { estimatesOf, ESTIMATE } from '../output/estimates.js';
+import { STEP_AXIS } from '../../plot/picture.js';
 import { eachStep, type Released } from '../input/steps.js';
 import { apart, PER_ROW, Thinning, type Figure } from './figure.js';
 
@@ -47,11 +48,8 @@ export class EstimatesChart {
     const { points } = this.thinning;
     const isTimed = timeColumn !== undefined;
     const x = points.map(({ step }, i) => (isTimed ? i : step));
-    const xAxis = {
-      label: timeColumn ?? 'step',
-      log: false,
-      ...(isTimed && { names: points.map(({ label }) => label) }),
-    };
+    const labels = points.map(({ label }) => label);
+    const xAxis = isTimed ? { label: timeColumn, log: false, names: labels } : STEP_AXIS;
     const curves = (index: number, of: string) => {
       const [low, y, to] = (['low', 'value', 'high'] as const).map((end) =>
         points.map(({ estimates }) => estimates[index]![end]),

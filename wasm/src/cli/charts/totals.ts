@@ -3,6 +3,7 @@
 // The figure of dp-ftrl release: running totals.
 
 import type { Totals, Workload } from '../../types/all.js';
+import { STEP_AXIS } from '../../plot/picture.js';
 import { eachStep, type Released } from '../input/steps.js';
 import { workloadText } from '../input/workload.js';
 import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
@@ -65,7 +66,7 @@ export class TotalsChart {
         panels: [
           {
             title: `Shaded: ${BAND_TEXT}`,
-            x: { label: timeColumn ?? 'step', log: false, ...(isTimed && { names: labels }) },
+            x: isTimed ? { label: timeColumn, log: false, names: labels } : STEP_AXIS,
             y: { label: workload === 'prefix' ? 'total so far' : 'sum', log: false },
             series,
           },

@@ -5,6 +5,7 @@
 
 import { rowsPerLook } from '../../api/learning/tail-average.js';
 import type { LearnedModel, Learner, LearnerLedger } from '../../types/all.js';
+import { STEP_AXIS } from '../../plot/picture.js';
 import type { Figure } from './figure.js';
 
 /** Largest number of curves, which show the largest weights. */
@@ -44,7 +45,7 @@ export class WeightsChart {
         panels: [
           {
             title: `After each step; dots: those of the model${left}`,
-            x: { label: 'step', log: false },
+            x: STEP_AXIS,
             y: { label: 'weight', log: false },
             series: places.flatMap((place, i) => [
               { name: shown[i]!, x: this.steps, y: this.weights.map((row) => row[place]!) },

@@ -7,7 +7,7 @@ import './errors.css';
 import type { UnitError } from 'dp-ftrl';
 import type { Colour } from '../../figures/colours.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
-import { levelLine, type Panel, type Series } from '../../figures/picture.ts';
+import { levelLine, STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { h } from '../../base/dom.ts';
 import { count, fixed, percent, quantity } from '../../base/format.ts';
 import { BarsPicture } from './bars_picture.ts';
@@ -143,7 +143,7 @@ class FloorScene implements SceneView {
     return [
       {
         title: 'Share of each draw of noise in the noise of a step',
-        x: { label: 'steps since it was drawn', log: false },
+        x: { ...STEP_AXIS, label: 'steps since it was drawn' },
         y: { label: 'share', log: false },
         series: [
           { name: 'your bars', x, y: bars, look: 'bars', colour: 'ink' },
@@ -158,7 +158,7 @@ class FloorScene implements SceneView {
       },
       {
         title: 'Noise on the total after each step',
-        x: { label: 'step', log: false },
+        x: STEP_AXIS,
         y: { label: '1 = on a single published count', log: true },
         series: [
           ...line('your bars', own.worst, own.stddev, 'ink'),

@@ -5,7 +5,7 @@
 import './errors.css';
 import { h, setText } from '../../base/dom.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
-import type { Panel, Series } from '../../figures/picture.ts';
+import { STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { count, fixed } from '../../base/format.ts';
 import { Handle } from '../handle.ts';
 import { blocksOf, numBlocks, numHeights } from './tree_numbers.ts';
@@ -341,7 +341,7 @@ function blocksPanel(numSteps: number, step: number): Panel {
   });
   return {
     title: blocksWords(blocksOf(step).length),
-    x: { label: 'step', log: false },
+    x: STEP_AXIS,
     y: { label: 'blocks of 1, 2, 4, 8, … steps', log: false },
     series: [
       { name, x: [step, step], y: [0, numHeights(numSteps)], colour: colourOf('tree') },
@@ -366,7 +366,7 @@ function errorsPanel(curves: Curves): Panel {
   }));
   return {
     title: 'Noise on the total after each step',
-    x: { label: 'step', log: false },
+    x: STEP_AXIS,
     y: { label: '1 = on a single published count', log: false },
     series,
   };

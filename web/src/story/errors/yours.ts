@@ -6,7 +6,7 @@
 import './errors.css';
 import { parseNumber } from '../../../../wasm/src/shared/number.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
-import type { Panel, Series } from '../../figures/picture.ts';
+import { STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { h, setText } from '../../base/dom.ts';
 import { count, fixed, quantity } from '../../base/format.ts';
 import { dropPlace } from './hand_over.ts';
@@ -148,7 +148,7 @@ class YoursScene implements SceneView {
     return [
       {
         title: `Noise on the worst total; in the legend, over ${steps(horizon.numSteps)}`,
-        x: { label: 'steps in the stream', log: true },
+        x: { ...STEP_AXIS, label: 'steps in the stream', log: true },
         y: { label: '1 = on a single published count', log: true },
         series: [...lines, floor],
       },

@@ -3,7 +3,7 @@
 // A crowd: phones train a model together while their images stay on them, one group per round.
 
 import './crowd.css';
-import type { MapPanel, Panel } from '../../figures/picture.ts';
+import { STEP_AXIS, type MapPanel, type Panel } from '../../figures/picture.ts';
 import { h, setText, svg } from '../../base/dom.ts';
 import { count, percent, quantity, roundPercent, scientific } from '../../base/format.ts';
 import { Slider } from '../handle.ts';
@@ -123,7 +123,7 @@ function progressPanel(rounds: readonly Round[], at: number): Panel {
   const here = `after round ${at + 1}: ${percent(accuracies[at]!)}`;
   return {
     title: 'Accuracy on new images',
-    x: { label: 'rounds', log: false },
+    x: { ...STEP_AXIS, label: 'rounds' },
     y: { label: 'accuracy', log: false },
     series: [
       {
