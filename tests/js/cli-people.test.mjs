@@ -106,7 +106,7 @@ test('times: known texts fall into the right buckets, and texts that are not tim
     ['0050-12-31', 'year', '0050'],
   ];
   for (const [text, bucket, expected] of cases) assert.equal(at(text, bucket), expected, text);
-  const wrong = ['', '202', '2026-02-30', '2026-13-01', '2026-03-01T24:00', '2026-03-01T09:60'];
+  const wrong = ['', '202', '2026-02-30', '2026-13-01', '2026-03-01T24:01', '2026-03-01T09:60'];
   // Impossible offsets, and times outside the years 0 to 9999 in UTC.
   const zones = ['2026-12-31T10:00+99:99', '2026-12-31T10:00-24:00', '2026-12-31T10:00+01:60'];
   const years = ['9999-12-31T23:00:00-12:00', '0000-01-01T00:00:00+12:00'];

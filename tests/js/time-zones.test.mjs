@@ -415,7 +415,13 @@ test('zones: years and months suit their buckets only, and dates are days', () =
     '99/2019',
     'Foo 2019',
     '2019-03/01',
-    '2019-03-01T24:00',
+    '2019-03-01T24:01',
+    '2019-03-01T24:00:01',
+    '2019-03-01T24:00:00.5',
+    '20190301T240000.001',
+    '2019-03-01T25:00',
+    '2019-03-01T12:00:61Z',
+    '2019-03-01 24:00 AM',
     '2019-03-01 13:00 PM',
     '2019-03-01 0:30 AM',
     '2019-03-01 10:00 PST',
@@ -457,10 +463,71 @@ test('zones: unknown names are refused, with the nearest one, and names are writ
     ['+25:00', /an IANA name such as Europe\/Berlin, or an offset such as \+01:00/],
     ['1', /an IANA name/],
     ['', /an IANA name/],
-    ['Atlantis/Deep', /an IANA name|did you mean/],
+    ['America/Argentina/Buenos_Aries', /did you mean America\/(Argentina\/)?Buenos_Aires\?/],
+    ['Eruope/Berlni', /did you mean Europe\/Berlin\?/],
     ['x'.repeat(500), /an IANA name/],
   ]) {
     assert.equal(Zone.of(name), undefined, name);
     assert.match(unknownZone(name), hint, name);
+  }
+});
+
+test('zones: a zone that is not really near is not suggested, but how to list them', () => {
+  const far = ['Nowhere/City', 'Mars/Base', 'Local', 'Atlantis/Deep', 'Europe/Bonn', 'US/Test'];
+  for (const name of [...far, 'London/Europe', 'America/Springfield', 'here', 'UTC+1']) {
+    const text = unknownZone(name);
+    assert.match(text, /^give an IANA name such as Europe\/Berlin, or an offset such as \+01:00; /);
+    assert.match(text, /timedatectl list-timezones, or .* lists the names$/, name);
+  }
+  // One wrong letter of the city is mended, and half of them are not, for every zone.
+  let numMended = 0;
+  const zones = Intl.supportedValuesOf('timeZone').filter((zone) => /\/\w{5,}$/.test(zone));
+  const tried = [...some(zones, 10)];
+  for (const zone of tried) {
+    const at = zone.lastIndexOf('/') + 1;
+    const city = zone.slice(at);
+    numMended += unknownZone(`${zone.slice(0, at + 2)}x${zone.slice(at + 3)}`).endsWith(`${zone}?`);
+    const half = Array.from(city, (letter, i) => (i % 2 === 0 ? 'x' : letter)).join('');
+    assert.match(unknownZone(`${zone.slice(0, at)}${half}`), /^give/, zone);
+  }
+  assert.ok(numMended > 0.9 * tried.length && tried.length > 30, `${numMended}`);
+});
+
+test('zones: 24:00 is the beginning of the next day, and a leap second is refused by its name', () => {
+  const buckets = { bucket: 'day', zone: Zone.UTC };
+  const dayOf = (text) => {
+    const time = timeIn(unambiguous(text), buckets);
+    return typeof time === 'number' ? bucketText(bucketOf(time, buckets), buckets) : time;
+  };
+  for (const [day, next] of [
+    ['2026-01-01', '2026-01-02'],
+    ['2026-12-31', '2027-01-01'],
+    ['2024-02-28', '2024-02-29'],
+  ]) {
+    for (const clock of ['T24:00', 'T24:00Z', ' 24:00:00', 'T24:00:00.000Z', 'T24:00:00,0+00:00']) {
+      assert.equal(dayOf(`${day}${clock}`), next, `${day}${clock}`);
+      assert.equal(dayOf(`${day}${clock.replace('24', '23')}`), day);
+    }
+    assert.equal(dayOf(`${day.replaceAll('-', '')}T240000Z`), next);
+    for (const clock of ['T12:00:60Z', 'T23:59:60Z', ' 23:59:60.5', 'T00:00:60+01:00'])
+      assert.equal(dayOf(`${day}${clock}`), 'has second 60, a leap second: write second 59');
+  }
+  assert.match(dayOf('9999-12-31T24:00'), /not between the years/);
+});
+
+test('zones: fractions of a second of any length are read', () => {
+  const buckets = { bucket: 'minute', zone: Zone.UTC };
+  for (const fraction of ['', '.1', '.123', ',123', '.123456', '.123456789', '.000000000001']) {
+    for (const text of [
+      `2026-01-01T09:30:59${fraction}Z`,
+      `2026-01-01 09:30:59${fraction}`,
+      `2026-01-01 09:30:59${fraction}+00:00`,
+      `2026-01-01 09:30:59${fraction} UTC`,
+      `20260101T093059${fraction}Z`,
+      `Jan 1 2026 09:30:59${fraction}`,
+    ]) {
+      const time = timeIn(unambiguous(text), buckets);
+      assert.equal(bucketText(bucketOf(time, buckets), buckets), '2026-01-01T09:30Z', text);
+    }
   }
 });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Returns the known name closest to a misspelt one, if it is close enough and not every letter
- * differs.
+ * Returns the known name closest to a misspelt one, if they differ in few letters: one in three at
+ * most, or a single one, and not in every letter.
  */
 export function closest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  let bestDistance = mostTypos(name, 3) + 1;
   for (const candidate of known) {
     const distance = editDistance(name, candidate);
     const isOther = distance >= Math.max(name.length, candidate.length);
@@ -15,15 +15,27 @@ export function closest(name: string, known: readonly string[]): string | undefi
   return best;
 }
 
+/** True if a text is another but for a typo in one of `every` letters, or for a single one. */
+export function isNear(text: string, other: string, every: number): boolean {
+  return editDistance(text, other) <= mostTypos(text, every);
+}
+
+function mostTypos(text: string, every: number): number {
+  return Math.max(1, Math.floor(text.length / every));
+}
+
+/** Fewest letters to insert, delete, replace, or swap with the next one (each at most once). */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; ++i) {
-    const next = [i];
+    const [before, row] = [rows[i - 1]!, [i]];
     for (let j = 1; j <= b.length; ++j) {
-      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, row[j]! + 1, next[j - 1]! + 1));
+      const substitution = before[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row[j] = Math.min(substitution, before[j]! + 1, row[j - 1]! + 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwap) row[j] = Math.min(row[j]!, rows[i - 2]![j - 2]! + 1);
     }
-    row = next;
+    rows.push(row);
   }
-  return row[b.length]!;
+  return rows[a.length]![b.length]!;
 }

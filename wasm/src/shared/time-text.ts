@@ -14,6 +14,8 @@ export interface Written {
   offset: number | undefined;
   /** How exact the time is. */
   unit: 'year' | 'month' | 'day' | 'time';
+  /** Set if it has a leap second, which clocks here do not show. */
+  isLeap?: true;
 }
 
 /** Describes the accepted formats in messages. */
@@ -28,7 +30,8 @@ export function isInRange(time: number): boolean {
 }
 
 const SPACE = String.raw`[ \u00a0\u202f]`;
-const CLOCK = String.raw`(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?:${SPACE}?([ap])\.?m\.?)?`;
+/** Hour 24 is the end of a day, and nothing after it. */
+const CLOCK = String.raw`(?!24:00(?::00)?[.,]\d*[1-9])(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?:${SPACE}?([ap])\.?m\.?)?`;
 const OFFSET = String.raw`[+-]\d\d(?::?\d\d(?::\d\d)?)?`;
 /** UTC or an offset. A name after an offset says nothing more. */
 const ZONE = String.raw`(?:${SPACE}?(?:(z|utc?|gmt)|(?:utc|gmt)?(${OFFSET}))(?:${SPACE}?(?:\[[\w/+-]+\]|\([^)]*\)|utc|[a-z]{3,5}))?)?`;
@@ -63,13 +66,14 @@ export function writtenOf(parts: Parts): Written | undefined {
   if (unit !== 'time') return { wall: date.getTime(), offset: undefined, unit };
   const hour = hourOf(Number(parts[3]), parts[6]);
   const [minute, second] = [Number(parts[4]), Number(parts[5] ?? 0)];
-  // Second 60 is a leap second.
-  if (!(hour <= 23) || minute > 59 || second > 60) return undefined;
+  // In ISO 8601, 24:00 is 00:00 of the next day.
+  const isEnd = hour === 24 && minute === 0 && second === 0;
+  if (!(hour <= 23 || isEnd) || minute > 59 || second > 60) return undefined;
   const offset =
     parts[7] !== undefined ? 0 : parts[8] === undefined ? undefined : offsetOf(parts[8]);
   if (parts[8] !== undefined && offset === undefined) return undefined;
   const wall = date.getTime() + hour * HOUR + minute * MINUTE + second * SECOND;
-  return { wall, offset, unit };
+  return { wall, offset, unit, ...(second === 60 && { isLeap: true }) };
 }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
@@ -85,7 +89,9 @@ export function monthOf(name: string): string {
 const pattern = (text: string): RegExp => new RegExp(`^${text}$`, 'i');
 
 const DATED = pattern(String.raw`(\d{4})([-/.])(\d{1,2})\2(\d{1,2})${TIME}`);
-const COMPACT = pattern(String.raw`(\d{4})(\d\d)(\d\d)(?:t(\d\d)(\d\d)(\d\d)?${ZONE})?`);
+const COMPACT = pattern(
+  String.raw`(\d{4})(\d\d)(\d\d)(?:t(?!2400(?:00)?[.,]\d*[1-9])(\d\d)(\d\d)(?:(\d\d)(?:[.,]\d+)?)?${ZONE})?`,
+);
 const YEAR = /^(\d{4})(?:\.0+)?$/;
 const YEAR_MONTH = /^(\d{4})[-/](\d{1,2})$/;
 const MONTH_YEAR = /^(\d{1,2})[-/](\d{4})$/;
@@ -149,9 +155,10 @@ export type TimeFault = string;
 
 /** Returns the time in milliseconds since 1970, or why these buckets have none. */
 export function timeIn(
-  { wall, offset, unit }: Written,
+  { wall, offset, unit, isLeap }: Written,
   { bucket, zone }: Buckets,
 ): number | TimeFault {
+  if (isLeap) return 'has second 60, a leap second: write second 59';
   const coarsest: Bucket = unit === 'time' || unit === 'day' ? 'minute' : unit;
   if (BUCKETS.indexOf(bucket) < BUCKETS.indexOf(coarsest)) {
     return unit === 'year' ? 'is a year without a month' : 'is a month without a day';

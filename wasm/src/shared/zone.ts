@@ -5,7 +5,7 @@
 // moved are found by bisection, once, and each time then costs a comparison. The page uses this
 // file, too.
 
-import { closest } from './closest.js';
+import { isNear } from './closest.js';
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
@@ -208,17 +208,25 @@ function asWritten(name: string, own: string): string {
 export function unknownZone(name: string): string {
   if (isAbbreviation(name))
     return 'several zones share an abbreviation; give a name such as Europe/Berlin';
-  const city = (zone: string) => zone.slice(zone.lastIndexOf('/') + 1).toLowerCase();
-  const wanted = name.trim().replace(/\s+/g, '_').toLowerCase();
-  const names = knownNames();
-  const byCity = names.find((zone) => city(zone) === city(wanted));
-  const near =
-    closest(
-      wanted,
-      names.map((zone) => zone.toLowerCase()),
-    ) ?? closest(city(wanted), names.map(city));
-  const found = byCity ?? names.find((zone) => zone.toLowerCase() === near || city(zone) === near);
-  return found === undefined
-    ? 'give an IANA name such as Europe/Berlin, or an offset such as +01:00'
-    : `did you mean ${found}?`;
+  const found = likelyZone(name.trim().replace(/\s+/g, '_').toLowerCase());
+  if (found !== undefined) return `did you mean ${found}?`;
+  const lists = 'timedatectl list-timezones, or Intl.supportedValuesOf("timeZone") in JavaScript';
+  return `give an IANA name such as Europe/Berlin, or an offset such as +01:00; ${lists}, lists the names`;
+}
+
+/** Returns the zone of that city, or one whose city and region are those given but for a typo. */
+function likelyZone(wanted: string): string | undefined {
+  const partsOf = (zone: string): [region: string, city: string] => {
+    const at = zone.lastIndexOf('/');
+    return [zone.slice(0, Math.max(0, at)).toLowerCase(), zone.slice(at + 1).toLowerCase()];
+  };
+  const [region, city] = partsOf(wanted);
+  if (city.length > 40) return undefined; // No zone has so long a name.
+  const zones = knownNames().map((zone) => ({ zone, parts: partsOf(zone) }));
+  const area = (name: string) => name.split('/')[0]!;
+  const isThere = (other: string) => region === '' || isNear(area(region), area(other), 4);
+  const found =
+    zones.find(({ parts }) => parts[1] === city) ??
+    zones.find(({ parts }) => isThere(parts[0]) && isNear(city, parts[1], 4));
+  return found?.zone;
 }
