@@ -9,7 +9,8 @@ import { some } from './support/extent.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 
-const write = writerIn(scratchFolder('blame'));
+const folder = scratchFolder('blame');
+const write = writerIn(folder);
 const numbers = write('numbers.csv', 'a,b\n1,0\n0,1\n1,1\n');
 const days = write('days.csv', 't,who,cat\n2026-01-01,a,docs\n2026-01-02,b,shop\n');
 const table = write('table.csv', `x,z,y\n${'1,0,1\n0,1,0\n'.repeat(20)}`);
@@ -81,6 +82,28 @@ test('messages: what is refused was typed, for every number that an option may g
   }
   assert.deepEqual(wrong, []);
   assert.ok(numRefused > 100, `${numRefused}`);
+});
+
+test('numbers: none that is too large for a double is accepted, and no epsilon beyond 2^20', async () => {
+  const { parseHelp } = await importSource('cli/help/parsed.ts');
+  const accepted = [];
+  let numTried = 0;
+  for (const [command, run] of Object.entries(RUNS)) {
+    const names = new Set(await numericOptions(parseHelp, command));
+    for (const name of some(names, 8)) {
+      const values = ['1e400', /epsilon/.test(name) ? '1048577' : '-1e400'];
+      for (const value of values) {
+        ++numTried;
+        const at = run.indexOf(`--${name}`);
+        const args = at < 0 ? [`--${name}`, value, ...run] : run.with(at + 1, value);
+        const budget = name.startsWith('budget-') ? ['--budget', 'none.json'] : [];
+        const { code } = await dpFtrl([command, ...args, ...budget], { cwd: folder });
+        if (code !== 2) accepted.push([command, ...args].join(' '));
+      }
+    }
+  }
+  assert.deepEqual(accepted, []);
+  assert.ok(numTried > 40, `${numTried}`);
 });
 
 test('messages: a value that was made from others is called by what it is', async () => {

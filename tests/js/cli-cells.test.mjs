@@ -220,18 +220,87 @@ for (const { args, numbers = [], categories = [], never, numbered } of COMMANDS)
             input,
           );
         } else if (!never.includes(column)) {
-          const suggested = ['NA', 'NaN', 'null', '-'].includes(cell.trim())
-            ? 'NA,NaN,null,-'
-            : 'N/A,';
-          const message = new RegExp(
-            `${place} (is not a number|is outside --domain).*--missing skip --na ${suggested}`,
+          const added = ['NA', 'NaN', 'null', '-'].includes(cell.trim()) ? '' : `,${cell.trim()}`;
+          const wrong = `${place} (is not a number|is outside --domain).*; if its value is missing, `;
+          const na = (list) => `--na ${list.replace('?', '\\?')} leaves out such rows`;
+          await refused(
+            args,
+            new RegExp(`${wrong}--missing skip ${na(`NA,NaN,null,-${added}`)}`),
+            input,
           );
-          await refused(args, message, input);
+          // The texts that are given stay in the list that is suggested.
+          await refused(
+            [...args, '--missing', 'skip', '--na', 'x,none'],
+            new RegExp(`${wrong}${na(`x,none,${cell.trim()}`)}`),
+            input,
+          );
         }
       }
     }
   });
 }
+
+test('missing: an empty line of a table of one column is a missing cell, and its end is none', async () => {
+  const sums = ['release', ...seen, '--clip', '5'];
+  const counts = ['queries', '--workload', 'identity', '--column', 'v', '--domain', '0:3', ...seen];
+  const timed = ['count', ...seen, '--time-column', 'v', '--bucket', 'day'];
+  const text = (cells) => `v\n${cells.map((cell) => `${cell}\n`).join('')}`;
+  const holes = ['1', '', '3', '""', ' ', '2'];
+  const filled = ['1', '0', '3', '0', '0', '2'];
+  for (const args of [sums, counts, ['choose', '--winner', ...counts.slice(3, 7), ...choose]]) {
+    const name = args[0];
+    for (const [cells, whole] of [
+      [holes, filled],
+      [holes.slice(0, 5), filled.slice(0, 5)],
+      [
+        ['', ...holes],
+        ['0', ...filled],
+      ],
+    ]) {
+      const zero = await printed([...args, '--missing', 'zero'], text(cells));
+      assert.equal(zero, await printed(args, text(whole)), name);
+      // Without a newline at the end the last cell is the same.
+      assert.equal(
+        await printed([...args, '--missing', 'zero'], text(cells).trimEnd()),
+        await printed(args, text(whole.slice(0, cells.at(-1).trim() === '' ? -1 : undefined))),
+        name,
+      );
+      const skipped = await printed([...args, '--missing', 'skip'], text(cells));
+      const rest = args === sums ? whole : cells.filter((cell) => /\d/.test(cell));
+      assert.equal(skipped, await printed(args, text(rest)), name);
+    }
+    for (const hole of ['', ' ', '""'])
+      await refused(
+        args,
+        /row 2 \(line 3\), column "v" is empty; --missing skip leaves out such rows, --missing zero/,
+        text(['1', hole, '3']),
+      );
+    // A quoted cell is a cell, also at the end.
+    await refused(args, /row 2 \(line 3\), column "v" is empty/, text(['1', '""']));
+    assert.equal(await printed(args, `${text(['1'])}\n\n`), await printed(args, text(['1'])));
+  }
+  const days = ['2026-01-01', '', '2026-01-02'];
+  await refused(
+    timed,
+    /row 2 \(line 3\), column "v" is empty; --missing skip leaves out such rows$/m,
+    text(days),
+  );
+  const full = days.filter(Boolean);
+  assert.equal(
+    await printed([...timed, '--missing', 'skip'], text(days)),
+    await printed(timed, text(full)),
+  );
+  // With --other a missing category is one of the rest.
+  assert.equal(
+    await printed([...counts, '--other'], text(['1', '', '3'])),
+    await printed([...counts, '--other'], text(['1', 'x', '3'])),
+  );
+  // In other tables a line has too few cells.
+  await refused(sums, /row 2 \(line 3\) is blank/, 'v,w\n1,2\n\n3,4\n');
+  const skip = [...sums, '--missing', 'skip'];
+  await refused(skip, /row 2 \(line 3\) is blank/, 'v,w\n1,2\n\n3,4\n');
+  await refused(skip, /row 2 \(line 3\) has 1 cell, the header has 2/, 'v,w\n1,2\n""\n3,4\n');
+});
 
 test('missing: with rows as steps a skipped row takes its step, in sums and in statistics', async () => {
   const rows = ['a,c', '1,0', ',1', '2,', 'NA,NA', '3,2'];

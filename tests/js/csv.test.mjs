@@ -105,7 +105,13 @@ test('csv: line numbers are right with a byte order mark, blank lines and an unf
   ]);
   assert.deepEqual(parseInPieces('', [1]), []);
   assert.deepEqual(parseInPieces('a,', [1]), [{ cells: ['a', ''], line: 1 }]);
-  assert.deepEqual(parseInPieces('""', [1]), [{ cells: [''], line: 1 }]);
+  assert.deepEqual(parseInPieces('""', [1]), [{ cells: [''], line: 1, isQuoted: true }]);
+  assert.deepEqual(parseInPieces('""\n\n"x"\n"",', [1]), [
+    { cells: [''], line: 1, isQuoted: true },
+    { cells: [''], line: 2 },
+    { cells: ['x'], line: 3 },
+    { cells: ['', ''], line: 4 },
+  ]);
 });
 
 test('csv: what RFC 4180 does not allow is refused with its line', () => {

@@ -40,8 +40,8 @@ const NUMBERS = [
   // Both are the same double.
   ['12345678901234567890', '12345678901234567890.0', '1.2345678901234567890e19'],
   ['12345678901234567891'],
-  ['1e400', '10e399'],
-  ['1e401'],
+  ['1e308', '10e307'],
+  ['1e-400', '10e-401'],
   ['0.1'],
   ['0.10000000000000001'],
 ];
@@ -78,6 +78,10 @@ test('persons: ids are trimmed texts in normal form C, or exact numbers', () => 
     '+',
     '7 7',
     '1_000',
+    // A double holds neither.
+    '1e400',
+    '-1e309',
+    `1${'0'.repeat(309)}`,
   ]) {
     assert.equal(personOfId(text, true), undefined, text);
   }
@@ -305,6 +309,68 @@ test('persons: every command with --user-column follows the rule', async () => {
       { input: table },
     );
   }
+});
+
+test('persons: ids that look missing are named in one warning, unless --na makes them missing', async () => {
+  const days = ['--time-column', 't', '--bucket', 'day'];
+  const range = ['--from', '2026-01-01', '--to', '2026-01-01'];
+  const choice = ['--column', 'c', '--domain', 'a,b', ...byId];
+  const commands = [
+    release,
+    [...release, ...days, ...range],
+    ['count', ...seen, ...days, ...range, ...byId],
+    ['moments', ...seen, '--column', 'x', '--range', 'x=0:2', ...byId],
+    ['histogram', ...seen, '--by', 'c', '--domain', 'a,b', ...byId, ...days, ...range],
+    ['queries', '--workload', 'identity', ...choice, ...seen],
+    ['choose', '--winner', ...choice, '--epsilon', '1', '--quiet'],
+  ];
+  const table = (list) => `id,x,t,c\n${list.map((id) => `"${id}",1,2026-01-01,a\n`).join('')}`;
+  const warnings = async (args, list) => {
+    const { code, stderr } = await dpFtrl(args, { input: table(list) });
+    assert.equal(code, 0, stderr);
+    return stderr
+      .split('\n')
+      .filter((line) => line.includes('column "id"'))
+      .map((line) => line.replace(/^dp-ftrl [a-z]+: warning: /, ''));
+  };
+  const SUGGESTED = 'NA,NaN,null,-';
+  for (const args of commands) {
+    const text = args.join(' ');
+    assert.deepEqual(
+      await warnings(args, ['ann', 'nan', ' NaN ', 'nan', 'None']),
+      [
+        'column "id": the ids "nan", "NaN" and "None", which often stand for missing ones, are one ' +
+          `person each; if they are missing, --missing skip --na ${SUGGESTED},nan,None leaves out such rows`,
+      ],
+      text,
+    );
+    assert.deepEqual(await warnings(args, ['ann', 'nancy', 'na-1', '0', 'bob']), [], text);
+    const skip = ['--missing', 'skip', '--na'];
+    const one = ['NaN', 'ann', 'NaN'];
+    assert.deepEqual(await warnings([...args, ...skip, 'NaN'], one), [], text);
+    assert.deepEqual(
+      await warnings([...args, ...skip, 'NaN,x'], [...one, 'null']),
+      [
+        'column "id": the id "null", which often stands for a missing one, is one person; if they ' +
+          'are missing, --na NaN,x,null leaves out such rows',
+      ],
+      text,
+    );
+  }
+  for (const id of 'NA N/A nan NULL nil NaT <NA> #N/A (null) \\N - -- ? .'.split(' '))
+    assert.equal((await warnings(release, ['ann', id])).length, 1, id);
+  const numbers = [...release, '--user-numbers'];
+  await fails(
+    numbers,
+    2,
+    /not a number, despite --user-numbers; if .* --missing skip --na NA,NaN/,
+    {
+      input: table(['7', 'NaN']),
+    },
+  );
+  await fails(numbers, 2, /column "id" is beyond the largest number, 1\.8e308$/, {
+    input: table(['7', '1e400']),
+  });
 });
 
 test('persons: a state keeps how ids are read, and a budget tells the units apart', async () => {

@@ -10,6 +10,8 @@ export interface CsvRecord {
   cells: string[];
   /** 1-based line on which the record begins. */
   line: number;
+  /** True if the only cell is empty and has quotes, which tell it from a blank line. */
+  isQuoted?: true;
 }
 
 /** Error in a text that is not valid CSV. */
@@ -89,6 +91,7 @@ export class CsvParser {
   private recordLine = 1;
   private afterCr = false;
   private first = true;
+  private isQuoted = false;
   private readonly separator: number;
   private readonly trims: boolean;
 
@@ -163,13 +166,19 @@ export class CsvParser {
 
   private endCell(): void {
     const isPlain = this.state === State.plain;
+    this.isQuoted = this.state === State.closing;
     this.cells.push(this.trims && isPlain ? this.cell.trimEnd() : this.cell);
     this.cell = '';
     this.state = State.start;
   }
 
   private endRecord(): CsvRecord {
-    const record = { cells: this.cells, line: this.recordLine };
+    const isQuoted = this.isQuoted && this.cells.length === 1 && this.cells[0] === '';
+    const record = {
+      cells: this.cells,
+      line: this.recordLine,
+      ...(isQuoted && { isQuoted }),
+    };
     this.cells = [];
     this.recordLine = this.line;
     return record;
@@ -177,8 +186,8 @@ export class CsvParser {
 }
 
 /** True if a record is a blank line. */
-export function isBlank(record: CsvRecord): boolean {
-  return record.cells.length === 1 && record.cells[0]!.trim() === '';
+export function isBlank({ cells, isQuoted }: CsvRecord): boolean {
+  return cells.length === 1 && !isQuoted && cells[0]!.trim() === '';
 }
 
 /** Writes a cell as RFC 4180 does: a parser returns the same text. */

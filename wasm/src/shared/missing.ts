@@ -4,15 +4,45 @@
 // that hold a text which the user lists. Texts that often stand for a missing value are suggested,
 // and never taken for one.
 
-/** The list that is suggested for a cell which holds one of its texts. */
-export const SUGGESTED = ['NA', 'NaN', 'null', '-'];
-/** Other texts for a missing value. */
-const OTHERS = ['N/A', 'n/a', 'na', 'nan', 'NULL', 'None', 'none', '--', '?', '.', '#N/A'];
+import { listed } from './listed.js';
 
-/** Returns the list of texts to suggest for a cell that looks missing; undefined for other cells. */
-export function listFor(cell: string): readonly string[] | undefined {
+/** The list that is suggested where the user gave none. */
+export const SUGGESTED = ['NA', 'NaN', 'null', '-'];
+/** Texts that often stand for a missing value, in lower case. */
+const MARKS: ReadonlySet<string> = new Set(
+  'na n/a nan null none nil nat <na> #n/a (null) \\n - -- ? .'.split(' '),
+);
+const LONGEST = Math.max(...Array.from(MARKS, ({ length }) => length));
+
+/** True if a cell holds a text that often stands for a missing value. */
+export function isMark(cell: string): boolean {
   const text = cell.trim();
-  return [SUGGESTED, OTHERS].find((list) => list.includes(text));
+  return text.length <= LONGEST && MARKS.has(text.toLowerCase());
+}
+
+/**
+ * Returns the list of texts to suggest for some cells that look missing: those that the user gave,
+ * and theirs.
+ */
+export function listWith(cells: Iterable<string>, given: readonly string[] = []): string[] {
+  const texts = Array.from(cells, (cell) => cell.trim());
+  return [...new Set([...(given.length > 0 ? given : SUGGESTED), ...texts])];
+}
+
+/**
+ * Says, of a column of ids, that some look missing: each such text is one person, however many
+ * rows have it.
+ */
+export function markedIdsText(column: string, marks: readonly string[]): string {
+  const texts = listed(
+    marks.map((text) => JSON.stringify(text)),
+    'and',
+  );
+  const are =
+    marks.length === 1
+      ? `the id ${texts}, which often stands for a missing one, is one person`
+      : `the ids ${texts}, which often stand for missing ones, are one person each`;
+  return `column ${JSON.stringify(column)}: ${are}`;
 }
 
 /** True if a cell is empty or holds one of the texts. */

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Numbers are decimal texts that a double can hold: cells, options and ids of persons that are
+// numbers follow this one rule, in the command and on the page.
+
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+
 /**
  * Parses a finite decimal number. Returns undefined for anything else, such as hexadecimal,
- * "Infinity" or an empty text.
+ * "Infinity" or an empty text, and for a number that is too large for a double.
  */
 export function parseNumber(text: string): number | undefined {
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return undefined;
+  if (!DECIMAL.test(text)) return undefined;
   const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
+}
+
+/** Says, of a decimal number that no double can hold, what it is beyond; undefined for other texts. */
+export function beyondText(text: string): string | undefined {
+  if (!DECIMAL.test(text)) return undefined;
+  if (parseNumber(text) === undefined) return 'is beyond the largest number, 1.8e308';
+  const isTiny = Number(text) === 0 && /[1-9]/.test(text.replace(/e.*/i, ''));
+  return isTiny ? 'is below the smallest number, 4.9e-324' : undefined;
 }
 
 /** Rounds a positive bound up to some digits, at most 15: the result is never below it. */
@@ -41,11 +54,12 @@ function parseDecimal(text: string): Decimal | undefined {
 
 /**
  * Returns one text for all texts of a decimal number: "7" for 7, 7.0, +7, 007 and 7e0. Numbers that
- * are different have different texts, however many digits they have. Undefined for other texts.
+ * are different have different texts, however many digits they have. Undefined for other texts, and
+ * for numbers that are too large for a double.
  */
 export function canonicalNumber(text: string): string | undefined {
   const decimal = parseDecimal(text);
-  if (decimal === undefined) return undefined;
+  if (decimal === undefined || !Number.isFinite(Number(text))) return undefined;
   const { isNegative, digits, exponent } = decimal;
   if (digits === '') return '0';
   const zeros = exponent >= 0 && exponent <= MOST_ZEROS;

@@ -2,7 +2,7 @@
 
 // Ways to read cells that are not numbers. Each is offered, and none is applied automatically.
 
-import { isMissing, listFor } from '../../../wasm/src/shared/missing.ts';
+import { isMark, isMissing } from '../../../wasm/src/shared/missing.ts';
 import { placeOf, showCell, type Cell, type Column, type Csv } from './csv.ts';
 
 /** A way to read the faulty cells of a column. */
@@ -110,7 +110,7 @@ export function faultsText(csv: Csv, { name, faults }: Column): string {
     .map(({ row, text }) => `${showCell(text)} in ${placeOf(csv, row)}`);
   const more = faults.length > maxListed ? ` and ${faults.length - maxListed} more` : '';
   const isOne = faults.length === 1;
-  const areMissing = faults.every(({ text }) => isMissing(text) || listFor(text) !== undefined);
+  const areMissing = faults.every(({ text }) => isMissing(text) || isMark(text));
   const numbers = isOne ? 'cell is not a number' : 'cells are not numbers';
   const are = areMissing ? `${isOne ? 'cell is' : 'cells are'} missing` : numbers;
   return `“${name}” is not summed: ${faults.length} ${are}: ${cells.join(', ')}${more}.`;

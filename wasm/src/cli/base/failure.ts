@@ -4,6 +4,7 @@ import { getSystemErrorMap } from 'node:util';
 import { inWords, refusalOf, type NameOf } from '../../core/errors.js';
 import { rootOf } from '../../core/names.js';
 import { closest } from '../../shared/closest.js';
+import { listed } from '../../shared/listed.js';
 import { optionOf, PARAMETER_NAMES } from '../../shared/parameters.js';
 import { commonReason } from '../../stores/files.js';
 import type { Refusal } from '../../types/all.js';
@@ -228,12 +229,6 @@ function meant(name: string, known: readonly string[]): string[] {
 }
 
 /** `a`, `a or b`, `a, b or c` */
-export function listed(names: readonly string[], word: 'and' | 'or'): string {
-  return names.length < 2
-    ? names.join()
-    : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
-}
-
 /** @param otherwise  hint if no known name is close; default: a list of all. */
 export function unknownName(
   what: string,

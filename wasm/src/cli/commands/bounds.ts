@@ -41,7 +41,7 @@ function named({ epsilon, delta, rho }: MechanismBoundsOptions): string {
 export async function run(args: Args): Promise<void> {
   args.requireNoFile('bounds');
   const numSteps = required('steps', args.count('steps'));
-  const epsilon = args.positive('epsilon');
+  const epsilon = args.epsilon('epsilon');
   const rho = args.positive('rho');
   if (epsilon !== undefined && rho !== undefined) {
     throw new Misuse('--epsilon must not be given with --rho');

@@ -25,7 +25,7 @@ export async function run(args: Args): Promise<void> {
   if (kind === undefined || kinds.length > 1) {
     throw new Misuse('give exactly one of --epsilon, --rho, --mu');
   }
-  const value = args.positive(kind);
+  const value = kind === 'epsilon' ? args.epsilon(kind) : args.positive(kind);
   const delta = readDelta(args);
   const dp = await load();
   const result = dp.calibrate({ [kind]: value, delta } as unknown as CalibrateOptions);

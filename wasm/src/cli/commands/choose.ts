@@ -76,7 +76,7 @@ export async function run(args: Args): Promise<void> {
   }
   const quantile = text === undefined ? undefined : readQuantile(text);
   const dp = await load();
-  const histogram = await readHistogram(args, { ...whom, domains, format });
+  const histogram = await readHistogram(args, { command: 'choose', ...whom, domains, format });
   const choice = text === undefined ? 'winner' : `quantile ${text}`;
   const given = {
     histogram,

@@ -149,7 +149,7 @@ export async function run(args: Args): Promise<void> {
   const workload = await readWorkload(args, steps);
   const strategies = await Promise.all(args.texts('strategy').map(readStrategyFile));
   const dp = await load();
-  const epsilon = args.positive('epsilon');
+  const epsilon = args.epsilon('epsilon');
   const target = epsilon === undefined ? {} : { epsilon };
   const problem = { numSteps: steps, workload, participation, objective, ...target };
   const options = strategies.length > 0 ? { ...problem, strategies } : problem;

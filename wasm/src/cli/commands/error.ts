@@ -109,7 +109,7 @@ function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked
   refuse(args, ['strategy', 'workload', 'paths', 'seed'], '--pure');
   const error = dp.error({
     pure: true,
-    epsilon: required('epsilon', args.positive('epsilon'), 'pure'),
+    epsilon: required('epsilon', args.epsilon('epsilon'), 'pure'),
     ...given({ clipNorm: args.positive('clip') }),
     ...chosen.parameters,
     mechanism: chosen.mechanism as 'tree-k',

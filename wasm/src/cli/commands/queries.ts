@@ -52,7 +52,7 @@ function readSettings(args: Args) {
   };
   const domain = '--domain has the values that the column may have, known without the data';
   requireAll(args, needed, { domain });
-  const epsilon = required('epsilon', args.positive('epsilon'));
+  const epsilon = required('epsilon', args.epsilon('epsilon'));
   const deltas = 'a number from 0 to below 1';
   const delta = required(
     'delta',
@@ -175,7 +175,7 @@ export async function run(args: Args): Promise<void> {
   await settings.plot?.check();
   const dp = await load();
   const queries = await makeQueries(dp, settings, names);
-  const histogram = await readHistogram(args, { ...settings, ...whom });
+  const histogram = await readHistogram(args, { command: 'queries', ...settings, ...whom });
   const numRows = histogram.reduce((sum, count) => sum + count, 0);
   if (settings.fractions && numRows === 0) throw new Misuse('--fractions needs a row');
   const how = {

@@ -10,6 +10,7 @@ import { TotalsChart } from '../charts/totals.js';
 import { inputFormat } from '../input/format.js';
 import { isRegularFile } from '../input/input.js';
 import { Missing } from '../input/missing.js';
+import { warnOfMarks } from '../input/people.js';
 import { requireAll } from '../input/needed.js';
 import { requireRanges } from '../input/ranges.js';
 import { textColumns, type Released, type Stepper } from '../input/steps.js';
@@ -94,7 +95,8 @@ async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const participation = people ? target.participation : chosenParticipation(args, read);
   const steps = stepsOf(args, read);
   const texts = textColumns(people, times).names;
-  const rows = await RowStream.open(args.files, { ...kind.wanted, texts });
+  const ids = people?.column;
+  const rows = await RowStream.open(args.files, { ...kind.wanted, texts, ids });
   if (times?.sorts && state === undefined) await sortByTime(rows, times);
   const { numSteps, surveyed } = await horizonOf(steps, settings, rows);
   const given = await readWorkloads(args, numSteps);
@@ -263,7 +265,9 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   await writer.end(fault, dropped === undefined ? {} : { numDropped: dropped });
   if (dropped !== undefined)
     warn(run.kind.command, `${counted(dropped, 'row')} did not count: NOT private`);
-  const { numSkipped } = prepared.rows;
+  const { marks, numSkipped } = prepared.rows;
+  const { missing = Missing.refused } = run.kind.wanted;
+  warnOfMarks(run.kind.command, settings.people, { marks, missing });
   if (settings.showTrue && numSkipped > 0) {
     warn(
       run.kind.command,

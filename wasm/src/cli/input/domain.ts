@@ -5,7 +5,7 @@
 import { CategoryIndex } from '../../shared/categories.js';
 import { wholeNumber } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
-import { missingHint, ZERO } from './missing.js';
+import { ZERO, type Missing } from './missing.js';
 import { faultAt, type Place } from './place.js';
 
 export const MAX_VALUES = 2 ** 24;
@@ -85,7 +85,11 @@ export class Domain {
 }
 
 /** Returns the error for a cell outside the domain; `where` is its row and line. */
-export function outsideDomain({ column, hint }: Domain, cell: string, where: Place): Misuse {
-  const what = `is outside --domain; ${hint}${missingHint(cell)}`;
+export function outsideDomain(
+  { column, hint }: Domain,
+  cell: string,
+  { where, missing }: { where: Place; missing: Missing },
+): Misuse {
+  const what = `is outside --domain; ${hint}${missing.hint(cell)}`;
   return faultAt(where, { code: 'outside_domain', what, column }, cell);
 }

@@ -10,7 +10,8 @@ import { FORMAT_OPTIONS, type TableFormat } from './format.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
 import { Missing, MISSING_OPTIONS } from './missing.js';
 import { openInput } from './input.js';
-import { PEOPLE_OPTIONS, personOf, readPeople, unitOf, type People } from './people.js';
+import { PEOPLE_OPTIONS, personOf, readPeople, unitOf, warnOfMarks } from './people.js';
+import type { People } from './people.js';
 import { placeOf } from './place.js';
 import { readTable } from './rows.js';
 
@@ -92,6 +93,7 @@ class FirstRows {
 }
 
 export interface HistogramInput {
+  command: string;
   domains: readonly Domain[];
   missing: Missing;
   people: People | undefined;
@@ -101,7 +103,7 @@ export interface HistogramInput {
 /** Counts or refuses every row; with --user-column, counts only the first rows of each person. */
 export async function readHistogram(
   args: Args,
-  { domains, missing, people, format }: HistogramInput,
+  { command, domains, missing, people, format }: HistogramInput,
 ): Promise<Float64Array> {
   const size = domains.reduce((product, { labels }) => product * labels.length, 1);
   const histogram = new Float64Array(size);
@@ -115,6 +117,7 @@ export async function readHistogram(
     format,
     domains,
     missing,
+    ids: people?.column,
   });
   for await (const batch of table.batches) {
     for (let i = 0; i < batch.numRows; ++i) {
@@ -122,7 +125,8 @@ export async function readHistogram(
       domains.forEach((domain, j) => {
         const cell = batch.texts[j]![i]!;
         const index = domain.index(cell);
-        if (index === undefined) throw outsideDomain(domain, cell, placeOf(batch, i));
+        if (index === undefined)
+          throw outsideDomain(domain, cell, { where: placeOf(batch, i), missing });
         place = place * domain.labels.length + index;
       });
       if (!people || first!.take(personOf(batch, i, people, batch.texts.at(-1)!))) {
@@ -131,5 +135,6 @@ export async function readHistogram(
     }
     if (batch.fault) throw batch.fault;
   }
+  warnOfMarks(command, people, { marks: table.marks, missing });
   return histogram;
 }

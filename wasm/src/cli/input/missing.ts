@@ -4,7 +4,7 @@
 // row depends on that row alone, and no other row moves to another step: a skipped row is a record
 // that adds nothing.
 
-import { isMissing, listFor } from '../../shared/missing.js';
+import { isMark, isMissing, listWith, markedIdsText } from '../../shared/missing.js';
 import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 
@@ -56,6 +56,25 @@ export class Missing {
     return isMissing(cell, this.texts);
   }
 
+  /** Advice for a cell that is not what it must be, but looks like a missing one; or ''. */
+  hint(cell: string): string {
+    return isMark(cell) ? `; if its value is missing, ${this.remedy([cell])}` : '';
+  }
+
+  /** Warns of ids that look missing, and would then be one person. */
+  markedIdsNotice(column: string, marks: readonly string[]): string {
+    return `${markedIdsText(column, marks)}; if they are missing, ${this.remedy(marks)}`;
+  }
+
+  /** The options, beside those given, by which cells with some texts are missing. */
+  private remedy(cells: readonly string[]): string {
+    const list = `--na ${listWith(cells, this.texts).join(',')}`;
+    if (this.policy === 'refuse') return `--missing skip ${list} leaves out such rows`;
+    return this.policy === 'zero'
+      ? `${list} reads such cells as 0`
+      : `${list} leaves out such rows`;
+  }
+
   /** A clause of the guarantee about rows with a missing cell, or ''. */
   get claim(): string {
     if (this.policy === 'refuse') return '';
@@ -69,11 +88,4 @@ export class Missing {
 export function emptyText(cell: string, canBeZero: boolean): string {
   const zero = canBeZero ? ', --missing zero reads such cells as 0' : '';
   return `is ${cell.trim() === '' ? 'empty' : 'missing'}; --missing skip leaves out such rows${zero}`;
-}
-
-/** Advice for a cell that is not what it must be, but looks like a missing one; or ''. */
-export function missingHint(cell: string): string {
-  const list = listFor(cell);
-  if (list === undefined) return '';
-  return `; if its value is missing, --missing skip --na ${list.join(',')} leaves out such rows`;
 }

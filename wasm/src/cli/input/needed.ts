@@ -4,7 +4,8 @@
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { CsvParser, seenSeparators } from '../../shared/csv.js';
-import { listed, Misuse } from '../base/failure.js';
+import { listed } from '../../shared/listed.js';
+import { Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { formatOfName } from './format.js';
 import { namesText } from './header.js';

@@ -3,9 +3,12 @@
 // Options for the person of each row, and for how many rows of a person count.
 
 import type { Participation } from '../../types/all.js';
+import { beyondText } from '../../shared/number.js';
 import { personOfId } from '../../shared/person.js';
 import { Misuse } from '../base/failure.js';
+import { warn } from '../output/notices.js';
 import type { Args, Known } from '../options/args.js';
+import type { Missing } from './missing.js';
 import { faultAt, placeOf } from './place.js';
 import type { Batch } from './rows.js';
 
@@ -49,6 +52,19 @@ export function unitOf({ column, areNumbers }: People): string {
   return `one person (column ${JSON.stringify(column)}${areNumbers ? ', read as numbers' : ''})`;
 }
 
+/**
+ * Warns of ids that look missing, as all their rows would be those of one person. Like a message
+ * about a bad row, it depends on the data.
+ */
+export function warnOfMarks(
+  command: string,
+  people: People | undefined,
+  { marks, missing }: { marks: Iterable<string>; missing: Missing },
+): void {
+  const texts = [...marks];
+  if (people && texts.length > 0) warn(command, missing.markedIdsNotice(people.column, texts));
+}
+
 /** The participation pattern that the bound enforces. */
 export function participationOf({ maxContributions, minSeparation }: People): Participation {
   return maxContributions === 1 ? 'single' : { participations: maxContributions, minSeparation };
@@ -63,6 +79,8 @@ export function personOf(
 ): string {
   const person = personOfId(ids[i]!, areNumbers);
   if (person !== undefined) return person;
-  const what = 'is not a number, despite --user-numbers';
-  throw faultAt(placeOf(batch, i), { code: 'not_a_number', what, column }, ids[i]);
+  const cell = ids[i]!;
+  const what =
+    beyondText(cell.trim()) ?? `is not a number, despite --user-numbers${batch.missing.hint(cell)}`;
+  throw faultAt(placeOf(batch, i), { code: 'not_a_number', what, column }, cell);
 }

@@ -5,7 +5,8 @@
 import { counted } from '../../shared/counted.js';
 import { isBlank } from '../../shared/csv.js';
 import { cellsText, placesOf, unnamedText } from '../../shared/header.js';
-import { parseNumber } from '../../shared/number.js';
+import { isMark } from '../../shared/missing.js';
+import { beyondText, parseNumber } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
 import { hasDecimalComma } from '../options/spelling.js';
 import { outsideDomain, type Domain } from './domain.js';
@@ -13,7 +14,7 @@ import { columnName, columnText, requireName, unknownColumn } from './header.js'
 import type { Decimal, TableFormat } from './format.js';
 import type { TableRecord } from './json-lines.js';
 import { labelOfText, labelText, type Labelled } from './labels.js';
-import { emptyText, Missing, missingHint, ZERO } from './missing.js';
+import { emptyText, Missing, ZERO } from './missing.js';
 import { faultAt, placeText, type Place } from './place.js';
 import { tableRecords } from './records.js';
 
@@ -32,6 +33,8 @@ export interface Batch {
   blank?: ReadonlySet<number>;
   /** Error in the row after these; no further batch follows. */
   fault?: Misuse;
+  /** Which cells are missing, for messages about the texts. */
+  missing: Missing;
 }
 
 export interface Wanted {
@@ -52,6 +55,8 @@ export interface Wanted {
   domains?: readonly Domain[];
   /** One-hot encodes a column: 1 at the row's value, 0 at the others; no column of numbers. */
   categories?: Domain | undefined;
+  /** The text column with the ids of persons. */
+  ids?: string | undefined;
 }
 
 export interface NumericTable {
@@ -59,6 +64,8 @@ export interface NumericTable {
   batches: AsyncGenerator<Batch>;
   /** Number of rows so far that add nothing because a cell is missing. */
   readonly numSkipped: number;
+  /** Ids so far that often stand for a missing value. */
+  readonly marks: ReadonlySet<string>;
   /** Reorders the columns; must be called before the first row is read. */
   arrange(columns: readonly string[]): void;
 }
@@ -107,6 +114,7 @@ class Rows {
     private readonly firstRow: number,
     private readonly textIndices: readonly number[],
     private readonly textOf: (cell: string, index: number) => string,
+    private readonly missing: Missing,
   ) {
     this.texts = textIndices.map(() => []);
   }
@@ -137,6 +145,7 @@ class Rows {
       texts: this.texts,
       ...(this.blank.size > 0 && { blank: this.blank }),
       ...(fault && { fault }),
+      missing: this.missing,
     };
   }
 }
@@ -152,7 +161,11 @@ interface Plan {
   /** Domains of text columns. */
   domains: ReadonlyMap<number, Domain>;
   missing: Missing;
+  /** Whether a line with nothing on it can be a cell. */
+  isCsv: boolean;
   label: ({ index: number } & Labelled) | undefined;
+  /** Column of ids; -1 if there is none. */
+  idIndex: number;
   decimal: Decimal;
   ranges: Ranges | undefined;
   instead: string;
@@ -160,8 +173,9 @@ interface Plan {
 
 class RowReader {
   numSkipped = 0;
+  readonly marks = new Set<string>();
   private numRows = 0;
-  private blank: Place | undefined;
+  private blank: TableRecord | undefined;
 
   constructor(private readonly plan: Plan) {}
 
@@ -172,17 +186,15 @@ class RowReader {
     const countsAll = !categories && indices.length === 0;
     const textOf = (cell: string, index: number) => this.textOf(cell, index);
     const rowsIn = (room: Float64Array) =>
-      new Rows(room, width, this.numRows + 1, textIndices, textOf);
+      new Rows(room, width, this.numRows + 1, textIndices, textOf, missing);
     let rows = rowsIn(new Float64Array(records.length * width).fill(countsAll ? 1 : 0));
     for (const record of records) {
       // Blank lines at the end are common and harmless; anywhere else a value is missing.
-      if (isBlank(record) && !record.object) {
-        this.blank ??= this.placeOf(record);
+      if (isBlank(record) && !this.isEmptyCell(record)) {
+        this.blank ??= record;
         continue;
       }
-      if (this.blank) {
-        return yield rows.batch(faultAt(this.blank, { code: 'blank', what: 'is blank' }));
-      }
+      if (this.blank) return yield rows.batch(this.blankFault(this.blank));
       if (missing.policy === 'drop' && this.lacks(record)) {
         yield rows.batch();
         ++this.numSkipped;
@@ -192,6 +204,7 @@ class RowReader {
       }
       try {
         rows.add(record, this.readRow(record, rows.room));
+        this.seeId(record);
       } catch (error) {
         if (error instanceof Misuse) return yield rows.batch(error);
         throw error;
@@ -201,10 +214,42 @@ class RowReader {
     yield rows.batch();
   }
 
+  /**
+   * Whether a blank line is a row of one empty cell that is not refused. Where one is refused, lines
+   * at the end are no rows, which is not known before the next row.
+   */
+  private isEmptyCell({ object }: TableRecord): boolean {
+    if (object) return true;
+    const { header, isCsv, missing } = this.plan;
+    if (!isCsv || header.length > 1) return false;
+    return missing.policy !== 'refuse' || this.domainOf(0)?.hasOther === true;
+  }
+
+  /** Returns the error for a blank line that another row follows. */
+  private blankFault(record: TableRecord): Misuse {
+    const { header, isCsv } = this.plan;
+    const [index] = this.needed;
+    if (isCsv && header.length === 1 && index !== undefined)
+      return this.missingFault(record, index);
+    return faultAt(this.placeOf(record), { code: 'blank', what: 'is blank' });
+  }
+
+  /** The domain of a column of categories. */
+  private domainOf(index: number): Domain | undefined {
+    const { categories, domains } = this.plan;
+    return index === categories?.index ? categories.domain : domains.get(index);
+  }
+
+  private seeId({ cells }: TableRecord): void {
+    const id = cells[this.plan.idIndex];
+    if (id !== undefined && isMark(id) && !this.plan.missing.has(id)) this.marks.add(id.trim());
+  }
+
   /** Returns an empty batch with the fault that ends the rows. */
   ended(fault: Misuse): Batch {
-    const { textIndices } = this.plan;
-    return new Rows(new Float64Array(), 1, this.numRows + 1, textIndices, String).batch(fault);
+    const { missing, textIndices } = this.plan;
+    const none = new Float64Array();
+    return new Rows(none, 1, this.numRows + 1, textIndices, String, missing).batch(fault);
   }
 
   /** Indices of the cells that each row must have. */
@@ -228,21 +273,25 @@ class RowReader {
 
   /** Refuses a row with a missing cell that is neither 0 nor one of the rest of a domain. */
   private requireTexts(record: TableRecord): void {
-    const { categories, domains, missing, textIndices } = this.plan;
+    const { categories, missing, textIndices } = this.plan;
     const all = categories ? [...textIndices, categories.index] : textIndices;
     for (const index of all) {
       const cell = record.cells[index]!;
       if (!missing.has(cell)) continue;
-      const domain = index === categories?.index ? categories.domain : domains.get(index);
+      const domain = this.domainOf(index);
       if (domain && (domain.hasOther || missing.policy === 'zero')) continue;
-      this.refuseMissing(record, index, domain !== undefined);
+      throw this.missingFault(record, index);
     }
   }
 
-  private refuseMissing(record: TableRecord, index: number, canBeZero: boolean): never {
+  /** Returns the error for a missing cell. */
+  private missingFault(record: TableRecord, index: number): Misuse {
+    const { indices, label } = this.plan;
     const value = record.cells[index]!.trim();
+    const isNumber = indices.includes(index) && index !== label?.index;
+    const canBeZero = isNumber || this.domainOf(index) !== undefined;
     const what = `${emptyText(value, canBeZero)}${this.advice}`;
-    this.refuseCell(record, index, { code: 'missing', what, value });
+    return this.cellFault(record, index, { code: 'missing', what, value });
   }
 
   /** Advice for a cell that is not a number, if no columns were named. */
@@ -256,17 +305,17 @@ class RowReader {
     return { row: this.numRows + 1, line };
   }
 
-  /** Throws for a cell, naming its column only if that looks like a name. */
-  private refuseCell(
+  /** Returns the error for a cell, naming its column only if that looks like a name. */
+  private cellFault(
     record: TableRecord,
     index: number,
     { code, what, value }: { code: string; what: string; value?: string },
-  ): never {
+  ): Misuse {
     const place = this.placeOf(record);
     const { header } = this.plan;
     const column = columnName(header, index);
     const message = `${placeText(place)}, ${columnText(header, index)} ${what}`;
-    throw new Misuse(message, { code, ...place, ...(column !== undefined && { column }) }, value);
+    return new Misuse(message, { code, ...place, ...(column !== undefined && { column }) }, value);
   }
 
   /** Refuses an object with an unknown key, if all columns are read, or a needed list or object. */
@@ -279,7 +328,7 @@ class RowReader {
     }
     const index = this.needed.find((each) => object.nested.has(each));
     if (index === undefined) return;
-    this.refuseCell(record, index, { code: 'nested', what: 'is a list or an object' });
+    throw this.cellFault(record, index, { code: 'nested', what: 'is a list or an object' });
   }
 
   private numberOf(text: string): number | undefined {
@@ -289,11 +338,14 @@ class RowReader {
 
   /** Message that a cell is not a number, with a reason that concerns only its notation. */
   private notANumber(text: string): string {
-    if (this.plan.decimal === 'comma') {
-      return `is not a number${text.includes('.') ? ': it has a point, despite --decimal comma' : ''}`;
-    }
-    const why = ': it has a decimal comma, which --decimal comma reads';
-    return `is not a number${hasDecimalComma(text) ? why : missingHint(text)}`;
+    const { decimal, missing } = this.plan;
+    const beyond = beyondText(decimal === 'comma' ? text.replace(',', '.') : text);
+    if (beyond !== undefined) return beyond;
+    if (decimal === 'comma' && text.includes('.'))
+      return 'is not a number: it has a point, despite --decimal comma';
+    if (decimal === 'point' && hasDecimalComma(text))
+      return 'is not a number: it has a decimal comma, which --decimal comma reads';
+    return `is not a number${missing.hint(text)}`;
   }
 
   /** Reads the numbers of a row; returns whether it adds nothing because a cell is missing. */
@@ -316,7 +368,7 @@ class RowReader {
       const { domain, index } = categories;
       const cell = missing.has(cells[index]!) && missing.policy === 'zero' ? ZERO : cells[index]!;
       const value = domain.index(cell);
-      if (value === undefined) throw outsideDomain(domain, cell, place);
+      if (value === undefined) throw outsideDomain(domain, cell, { where: place, missing });
       out[value] = 1;
     }
     indices.forEach((index, j) => {
@@ -335,13 +387,13 @@ class RowReader {
   private readNumber(record: TableRecord, index: number): number {
     const text = record.cells[index]!.trim();
     const label = index === this.plan.label?.index ? this.plan.label : undefined;
-    if (this.plan.missing.has(text)) this.refuseMissing(record, index, label === undefined);
+    if (this.plan.missing.has(text)) throw this.missingFault(record, index);
     const value = this.numberOf(text) ?? (label && labelOfText(text, label));
     if (value !== undefined) return value;
     const what = label
-      ? `${labelText(label)}${missingHint(text)}`
+      ? `${labelText(label)}${this.plan.missing.hint(text)}`
       : `${this.notANumber(text)}${this.advice}`;
-    return this.refuseCell(record, index, { code: 'not_a_number', what, value: text });
+    throw this.cellFault(record, index, { code: 'not_a_number', what, value: text });
   }
 }
 
@@ -390,7 +442,9 @@ export async function readTable(
     categories: by,
     domains: new Map(domains.map((domain) => [header.indexOf(domain.column), domain])),
     missing,
+    isCsv: wanted.format.kind === 'csv',
     label: label && { ...label, index: header.indexOf(label.column) },
+    idIndex: wanted.ids === undefined ? -1 : header.indexOf(wanted.ids),
     decimal: wanted.format.decimal ?? 'point',
     ranges: known && new Map(indices.map((index, j) => [index, known[j]!])),
     instead,
@@ -421,6 +475,7 @@ export async function readTable(
     get numSkipped() {
       return reader.numSkipped;
     },
+    marks: reader.marks,
     arrange(wanted) {
       if (indices.length === 0) return;
       indices.splice(0, Infinity, ...wanted.map((name) => header.indexOf(name)));

@@ -17,6 +17,7 @@ function partOf(batch: Batch, from: number, to: number): Batch {
     firstRow: batch.firstRow + from,
     lines: batch.lines.slice(from, to),
     texts: batch.texts.map((cells) => cells.slice(from, to)),
+    missing: batch.missing,
   };
 }
 
@@ -41,6 +42,11 @@ export class RowStream {
   /** Number of rows read so far that add nothing because a cell is missing. */
   get numSkipped(): number {
     return this.table.numSkipped;
+  }
+
+  /** Ids read so far that often stand for a missing value. */
+  get marks(): readonly string[] {
+    return [...this.table.marks];
   }
 
   /** Reorders the columns; must be called before the first row is read. */

@@ -18,6 +18,7 @@ import {
 } from '../../shared/time-text.js';
 import type { Written } from '../../shared/time-text.js';
 import type { Args } from '../options/args.js';
+import { Missing } from './missing.js';
 
 export const TIME_FORMATS = [
   'iso',
@@ -51,6 +52,19 @@ function sinceEpoch(text: string, unit: 1 | 1000): Written | undefined {
   const [wall, other] = [number * unit, (number * 1000) / unit];
   if (!isInRange(wall) || (!isLikely(wall) && isLikely(other))) return undefined;
   return { wall, offset: 0, unit: 'time' };
+}
+
+/** Parts of a millisecond since 1970 in which some files have times, and how many make one. */
+const FINER = { microseconds: 1000, nanoseconds: 1e6 };
+
+/** Says how to read a number that would be a likely time in a finer unit; or ''. */
+function finerHint(text: string): string {
+  if (!/^\d{15,20}(?:\.0*)?$/.test(text)) return '';
+  const found = Object.entries(FINER).find(([, parts]) => isLikely(Number(text) / parts));
+  if (found === undefined) return '';
+  const [unit, parts] = found;
+  const how = `divide them by ${parts} and give --time-format milliseconds`;
+  return `; if these are ${unit} since 1970, ${how}`;
 }
 
 /** Two numbers and a year with equal separators, and optionally a clock. */
@@ -111,12 +125,15 @@ export class TimeFormat {
     private readonly buckets: Buckets,
     /** Whether the cells are numbers, which may be no times at all. */
     readonly isNumeric: boolean,
+    private readonly missing: Missing,
   ) {}
 
   static read(args: Args, buckets: Buckets): TimeFormat {
     const name = args.has('time-format') ? args.oneOf('time-format', TIME_FORMATS) : undefined;
     const isNumeric = name === 'seconds' || name === 'milliseconds';
-    return new TimeFormat(name === undefined ? UNAMBIGUOUS : FORMATS[name], buckets, isNumeric);
+    const format = name === undefined ? UNAMBIGUOUS : FORMATS[name];
+    const missing = Missing.read(args, { areSteps: false });
+    return new TimeFormat(format, buckets, isNumeric, missing);
   }
 
   /** Returns milliseconds since 1970. */
@@ -145,10 +162,13 @@ export class TimeFormat {
     const others = all.length > 0 ? all : some;
     const hint = others.length > 0 ? `; --time-format ${others.join(' or ')} would read it` : '';
     const code = others.length > 1 ? 'ambiguous_time' : 'not_a_time';
-    return { code, what: `must be ${this.format.wanted}${hint}` };
+    const cell = text.trim();
+    const more = hint || finerHint(cell) || this.missing.hint(cell);
+    return { code, what: `must be ${this.format.wanted}${more}` };
   }
 
-  private advice({ unit }: Written): string {
+  private advice({ unit, isLeap }: Written): string {
+    if (isLeap) return '';
     if (unit === 'year') return ': give --bucket year';
     if (unit === 'month') return ': give --bucket month or year';
     return '; --time-zone says whose clocks show these times';

@@ -10,6 +10,9 @@ import { spellingHint } from './spelling.js';
 export type Kind = 'flag' | 'value' | 'values';
 export type Known = Readonly<Record<string, Kind>>;
 
+/** Largest epsilon: one row may then make an output e^1048576 times as likely. */
+const MAX_EPSILON = 2 ** 20;
+
 /** Flags of every sub-command. */
 export const ANYWHERE = ['help', 'version'];
 
@@ -123,7 +126,8 @@ export class Args {
     if (text === undefined) return undefined;
     const values = text.split(',').map((part) => parseNumber(part.trim()));
     if (values.includes(undefined)) {
-      const got = JSON.stringify(text);
+      const wrong = text.split(',')[values.indexOf(undefined)]!;
+      const got = `${JSON.stringify(text)}${spellingHint(wrong)}`;
       throw new Misuse(`--${name} must be numbers separated by commas, got ${got}`);
     }
     return values as number[];
@@ -131,6 +135,13 @@ export class Args {
 
   positive(name: string): number | undefined {
     return this.number(name, 'a positive number', (value) => value > 0);
+  }
+
+  /** An epsilon, or a limit of epsilons. */
+  epsilon(name: string): number | undefined {
+    const value = this.positive(name);
+    if (value === undefined || value <= MAX_EPSILON) return value;
+    throw new Misuse(`--${name} must be at most 2^20, got ${this.text(name)}`);
   }
 
   probability(name: string): number | undefined {

@@ -6,7 +6,7 @@ import { given } from '../../core/given.js';
 import { counted } from '../../shared/counted.js';
 import { DEFAULT_MECHANISM, NEIGHBOURS, OBJECTIVES } from '../../shared/defaults.js';
 import { PURE_MECHANISM } from '../../shared/defaults.js';
-import { parseNumber } from '../../shared/number.js';
+import { canonicalNumber } from '../../shared/number.js';
 import { optionOf, PARAMETER_NAMES, PARAMETERS } from '../../shared/parameters.js';
 import type { ParameterName } from '../../shared/parameters.js';
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
@@ -118,7 +118,7 @@ export function readNeighbours(args: Args): Neighbours {
 /** Reads delta for noise whose guarantee requires one. */
 export function readDelta(args: Args): number {
   const delta = required('delta', args.text('delta'));
-  if (parseNumber(delta) === 0) {
+  if (canonicalNumber(delta) === '0') {
     const pure =
       'dp-ftrl release --pure and count --pure, dp-ftrl queries --delta 0 (Laplace noise) and ' +
       'dp-ftrl choose are pure';
@@ -130,7 +130,7 @@ export function readDelta(args: Args): number {
 /** Reads the privacy target of a release. */
 export function readPrivacy(args: Args) {
   return {
-    epsilon: required('epsilon', args.positive('epsilon')),
+    epsilon: required('epsilon', args.epsilon('epsilon')),
     delta: readDelta(args),
   };
 }
@@ -139,7 +139,7 @@ export function readPrivacy(args: Args) {
 function readPure(args: Args) {
   const stray = ['delta', 'strategy'].find((name) => args.has(name));
   if (stray !== undefined) throw new Misuse(`give --pure or --${stray}, not both`);
-  return { epsilon: required('epsilon', args.positive('epsilon')), pure: true as const };
+  return { epsilon: required('epsilon', args.epsilon('epsilon')), pure: true as const };
 }
 
 /** Reads the privacy target of a release and the norm to which its records are clipped. */

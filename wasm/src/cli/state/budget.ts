@@ -91,7 +91,7 @@ export class Budget {
 
   static read(args: Args): Budget | undefined {
     const path = args.text('budget');
-    const epsilon = args.positive('budget-epsilon');
+    const epsilon = args.epsilon('budget-epsilon');
     const delta = args.probability('budget-delta');
     const account = args.has('budget-account')
       ? args.oneOf('budget-account', ACCOUNTS, DEFAULT_ACCOUNT)
