@@ -183,7 +183,7 @@ class Tree {
     return code === 0 ? undefined : output;
   }
 
-  /** Runs tests: { passed, by, seconds, output }, where `by` is the first that failed, or null. */
+  /** Runs tests: { passed, by, seconds }, where `by` is the first that failed, or null. */
   async test(area, tests, limit) {
     const start = performance.now();
     const command = area.test(tests);
@@ -194,15 +194,15 @@ class Tree {
       : ran.code === 0
         ? null
         : area.failed(ran.output);
-    return { passed: area.passed(ran.output), by, seconds, output: ran.output };
+    return { passed: area.passed(ran.output), by, seconds };
   }
 
-  /** Checks that the tests pass without a fault; returns the time they may take with one. */
-  async limitOf(area, tests) {
-    const { passed, by, seconds, output } = await this.test(area, tests);
-    if (by !== null) throw new Error(`${tests} fail without a fault: ${by}\n${output}`);
-    if (!(passed > 0)) throw new Error(`no test is called ${tests}`);
-    return area.seconds?.(seconds) ?? Math.ceil(60 + 10 * seconds);
+  /** Runs tests without a fault; returns the time they may take with one, or why they do not pass. */
+  async unmutated(area, tests) {
+    const { passed, by, seconds } = await this.test(area, tests);
+    if (by !== null) return { wrong: `fails without it: ${by}` };
+    if (!(passed > 0)) return { wrong: `no test is called ${tests}` };
+    return { limit: area.seconds?.(seconds) ?? Math.ceil(60 + 10 * seconds) };
   }
 
   /** Tries a fault. Paths in the output are made relative, since the tree's place is private. */
@@ -224,11 +224,15 @@ class Tree {
 async function tryArea(tree, area, faults, done) {
   const refused = await tree.build(area);
   if (refused) throw new Error(`the unmutated copy does not build:\n${refused}`);
-  const limits = new Map();
   for (const tests of new Set(faults.map((it) => it.tests))) {
-    limits.set(tests, await tree.limitOf(area, tests));
+    const { limit, wrong } = await tree.unmutated(area, tests);
+    for (const fault of faults.filter((it) => it.tests === tests)) {
+      done(
+        fault,
+        wrong ? { outcome: 'cannot be tried', by: wrong } : await tree.try(area, fault, limit),
+      );
+    }
   }
-  for (const fault of faults) done(fault, await tree.try(area, fault, limits.get(fault.tests)));
 }
 
 /**
@@ -248,7 +252,7 @@ export async function tryFaults({ source, work, faults, results, areas, log = ()
       if (some.length === 0) continue;
       log(`${name}: ${some.length} faults, first without any`);
       await tryArea(tree, areas[name], some, (fault, result) => {
-        results.keep(fault, tree.folder, result);
+        if (result.outcome !== 'cannot be tried') results.keep(fault, tree.folder, result);
         log(`${result.outcome.padEnd(16)} ${fault.name}${result.by ? `  (${result.by})` : ''}`);
       });
     }

@@ -91,16 +91,21 @@ test('a text is found however it is formatted', async () => {
   await assert.rejects(broken.tries([joined]), /its text occurs 0 times/);
 });
 
-test('a test that always fails stops the harness before the first fault', async () => {
-  const always = project({ 'right.mjs': "throw new Error('always');\n" });
-  await assert.rejects(always.tries([wrongSum]), /right.mjs fail without a fault: always/);
+test('what always fails, or is no test, tries no fault, and others are tried', async () => {
+  const always = project({ 'weak.mjs': "throw new Error('always');\n" });
+  const late = fault('products', 'a + b', 'a * b', { tests: 'weak.mjs' });
+  const { outcomes, said, verdict } = await always.tries([late, wrongSum]);
+  assert.deepEqual(outcomes, [undefined, 'killed']);
+  assert.match(said.join('\n'), /cannot be tried +products {2}\(fails without it: always\)/);
+  assert.match(verdict.text, /no valid result: products/);
+  const none = { toy: { ...areas.toy, passed: () => 0 } };
+  const unnamed = await project().tries([wrongSum], { areas: none });
+  assert.match(unnamed.said.join('\n'), /no test is called right.mjs/);
 });
 
-test('a tree that does not build, and a filter that finds no test, stop the harness', async () => {
+test('a tree that does not build stops the harness', async () => {
   const broken = project({ 'sum.mjs': 'export const sum = a + b) ;' });
   await assert.rejects(broken.tries([wrongSum]), /the unmutated copy does not build/);
-  const none = { toy: { ...areas.toy, passed: () => 0 } };
-  await assert.rejects(project().tries([wrongSum], { areas: none }), /no test is called right.mjs/);
 });
 
 test('what does not compile is not killed', async () => {
