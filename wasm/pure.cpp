@@ -60,6 +60,9 @@ val pure_error(const val& options) {
 template <typename Totals>
 double half_width(double handle, const val& step, double probability) {
   const Totals& totals = handles().get<Totals>(handle);
+  if (!totals.laplace())
+    fail(ErrorCode::unsupported, "prefix_sum", "mechanism",
+         "must be one without a delta: other noise has no tail here but its std");
   if (step.isUndefined()) return totals.simultaneous_half_width(probability);
   return totals.release_half_width(
       {.step = count_of(step.as<double>()), .probability = probability});

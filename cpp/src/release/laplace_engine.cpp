@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/double_double.hpp"
@@ -11,6 +12,7 @@
 #include "dpftrl/base/error.hpp"
 #include "random/discrete_gaussian.hpp"
 #include "random/laplace_sum.hpp"
+#include "release/laplace_tail.hpp"
 #include "release/release_engine.hpp"
 
 namespace dpftrl {
@@ -171,6 +173,22 @@ std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_n
   return integers;
 }
 
+/// Half-widths of sums of nodes for the probability asked for last, each of which takes a search.
+class HalfWidths {
+ public:
+  std::int64_t of(const LaplaceNoise& law, double num_nodes, double probability) {
+    if (probability != probability_) found_.clear();
+    probability_ = probability;
+    const auto [at, is_new] = found_.try_emplace(num_nodes);
+    if (is_new) at->second = law.half_width(num_nodes, probability);
+    return at->second;
+  }
+
+ private:
+  double probability_ = 0;
+  std::map<double, std::int64_t> found_;
+};
+
 class LaplaceEngine final : public detail::ReleaseEngine {
  public:
   LaplaceEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
@@ -190,6 +208,15 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   std::int64_t num_recomputed() const override { return 0; }
   double release_stddev(std::int64_t step) const override {
     return grid_ * law_.stddev(mechanism_.strategy().row_norm_squared(step));
+  }
+  double half_width(const ReleaseEntry& entry, double probability) const override {
+    const double num_nodes = mechanism_.strategy().row_norm_squared(entry.step);
+    return grid_ * static_cast<double>(widths_.of(law_, num_nodes, probability));
+  }
+  double simultaneous_half_width(double probability) const override {
+    const double each = probability / static_cast<double>(sums_.size());
+    return grid_ * static_cast<double>(
+                       detail::simultaneous_laplace_width(mechanism_.strategy(), law_, each));
   }
   std::optional<LaplaceNoise> laplace() const override { return law_; }
 
@@ -241,6 +268,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   NodeNoise noise_;
   /// True sums including contributions to the open step, in grids; exposed only in checkpoints.
   std::vector<std::int64_t> sums_;
+  mutable HalfWidths widths_;  ///< keeps what it found
 };
 
 }  // namespace

@@ -28,6 +28,11 @@ std::unique_ptr<detail::ReleaseEngine> make_engine(
   return detail::make_sums_engine(mechanism, options);
 }
 
+/// Least probability of one release; tails are accurate down to 1e-300.
+constexpr double kLeastProbability = 1e-290;
+/// Least probability of all releases; compared with it, 2^71 tails below 1e-300 are negligible.
+constexpr double kLeastOfAll = 1e-200;
+
 /// Factor that turns a plain record into a product.
 constexpr std::array<double, 1> kOne = {1};
 
@@ -65,7 +70,7 @@ PrefixSum& PrefixSum::operator=(PrefixSum&&) noexcept = default;
 
 void PrefixSum::release(std::span<const double> record, std::span<double> noisy,
                         ReleaseSink* sink) {
-  require_length("prefix_sum", "record", static_cast<std::int64_t>(record.size()), dimension());
+  require_record("record", std::ssize(record));
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   require_same_or_apart(record, noisy);
   end_step_with({kOne, record}, noisy, sink);
@@ -77,6 +82,10 @@ void PrefixSum::release(const ProductRecord& record, std::span<double> noisy, Re
   if (overlap(record.features, noisy) || overlap(record.scales, noisy))
     fail_argument("prefix_sum", "noisy", "apart from the record", "a part of it");
   end_step_with(record, noisy, sink);
+}
+
+void PrefixSum::require_record(std::string_view parameter, std::int64_t size) const {
+  if (size != record_size()) require_length("prefix_sum", parameter, size, dimension());
 }
 
 void PrefixSum::end_step_with(const ProductRecord& record, std::span<double> noisy,
@@ -91,8 +100,7 @@ void PrefixSum::end_step_with(const ProductRecord& record, std::span<double> noi
 }
 
 void PrefixSum::contribute(std::span<const double> contribution) {
-  require_length("prefix_sum", "contribution", static_cast<std::int64_t>(contribution.size()),
-                 dimension());
+  require_record("contribution", std::ssize(contribution));
   add({kOne, contribution});
 }
 
@@ -113,6 +121,10 @@ void PrefixSum::release(std::span<double> noisy, ReleaseSink* sink) {
   require_left(1);
   engine_->release(step_, {}, noisy, sink);
   end_step();
+}
+
+void PrefixSum::add_integers_of(std::span<const double> record, std::span<std::int64_t> sum) const {
+  engine_->quantised({kOne, record}).add_to(sum);
 }
 
 std::vector<std::int64_t> PrefixSum::integers_of(std::span<const double> contributions) const {
@@ -212,6 +224,21 @@ void PrefixSum::restore(std::span<const std::byte> bytes) {
   engine_->restore_state(header.state_step, state.subspan(8), header.step);
   num_contributions_ = static_cast<std::int64_t>(num_contributions);
   step_ = header.step;
+}
+
+double PrefixSum::release_half_width(const StepProbability& wanted) const {
+  require_between("prefix_sum", "step", wanted.step, 0, num_steps() - 1);
+  require_between("prefix_sum", "coordinate", wanted.coordinate, 0, dimension() - 1);
+  if (!(wanted.probability >= kLeastProbability && wanted.probability < 1))
+    fail_argument("prefix_sum", "probability", "between 1e-290 and 1", to_text(wanted.probability));
+  return engine_->half_width({.step = wanted.step, .coordinate = wanted.coordinate},
+                             wanted.probability);
+}
+
+double PrefixSum::simultaneous_half_width(double probability) const {
+  if (!(probability >= kLeastOfAll && probability < 1))
+    fail_argument("prefix_sum", "probability", "between 1e-200 and 1", to_text(probability));
+  return engine_->simultaneous_half_width(probability);
 }
 
 double PrefixSum::release_stddev(std::int64_t step) const {

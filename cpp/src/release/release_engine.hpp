@@ -72,6 +72,10 @@ class ReleaseEngine {
   virtual double release_stddev_of(const ReleaseEntry& entry) const {
     return release_stddev(entry.step);
   }
+  /// See PrefixSum::release_half_width.
+  virtual double half_width(const ReleaseEntry& entry, double probability) const = 0;
+  /// See PrefixSum::simultaneous_half_width.
+  virtual double simultaneous_half_width(double probability) const = 0;
   /// Law of the noise of a node of a pure mechanism; empty for others.
   virtual std::optional<LaplaceNoise> laplace() const { return std::nullopt; }
 

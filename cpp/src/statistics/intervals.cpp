@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "statistics/intervals.hpp"
 
-#include <numbers>
+#include "random/normal_tail.hpp"
 
 namespace dpftrl::detail {
 namespace {
-
-/// Covers rounding in this file.
-constexpr double kRoundUp = 1 + 0x1p-30;
 
 /// Number of iterations, each of which shrinks the range by a part of the remaining noise.
 constexpr int kRepetitions = 8;
@@ -20,17 +17,6 @@ Interval operator*(const Interval& a, const Interval& b) {
   return {low, high};
 }
 
-double normal_half_width(double probability) {
-  double low = 0;
-  double high = 40;  // erfc is below every normal double there
-  for (int i = 0; i < 64; ++i) {
-    const double middle = (low + high) / 2;
-    const bool is_enough = std::erfc(middle / std::numbers::sqrt2) * kRoundUp <= probability;
-    (is_enough ? high : low) = middle;
-  }
-  return high;
-}
-
 double SumNoise::stddev_of(std::initializer_list<Factor> factors) const {
   double sum = 0;
   for (const auto& [value, times] : factors) sum += times * value * value;
@@ -40,7 +26,7 @@ double SumNoise::stddev_of(std::initializer_list<Factor> factors) const {
 double SumNoise::half_width(std::initializer_list<Factor> factors, double normal) const {
   double rounding = 0;
   for (const auto& [value, times] : factors) rounding += times * std::abs(value) * grid / 2;
-  return (normal * stddev_of(factors) + rounding) * kRoundUp;
+  return (normal * stddev_of(factors) + rounding) * kWidthRoundUp;
 }
 
 Interval quotients(const Interval& numerator, double denominator, Interval range,

@@ -8,6 +8,8 @@
 #include <functional>
 #include <initializer_list>
 
+#include "random/normal_tail.hpp"
+
 namespace dpftrl::detail {
 
 struct Interval {
@@ -23,10 +25,6 @@ struct Interval {
 
 /// Interval of the products of a number from each.
 Interval operator*(const Interval& a, const Interval& b);
-
-/// Smallest number that the magnitude of a standard normal exceeds with at most this probability,
-/// rounded up.
-double normal_half_width(double probability);
 
 /// Factor of some sums, and the number of these sums.
 struct Factor {

@@ -54,6 +54,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -69,11 +70,13 @@ namespace dpftrl {
 
 namespace detail {
 class ReleaseEngine;
+class OpenSums;
 }  // namespace detail
 
 struct StepProbability {
   std::int64_t step;
   double probability;
+  std::int64_t coordinate = 0;
 };
 
 /// Releases the sums of the mechanism's workload: prefix sums or, in mode grid with a mechanism
@@ -182,28 +185,35 @@ class PrefixSum {
   /// The same for one coordinate. In a stack they differ, and release_stddev returns that of the
   /// first.
   double release_stddev_of(const ReleaseEntry& entry) const;
-  /// Pure mechanisms: smallest x, input units, that the magnitude of the noise of a coordinate of
-  /// the release at a step exceeds with at most this probability.
-  /// @exactness   exact for the sum of the noises, not for a bound on it: docs/math/pure.md.
-  /// @throws Error{unsupported} a mechanism with a delta; Error{invalid_argument} step out of
-  ///         range, or a probability that is not between 1e-290 and 1.
-  /// @cost        the square of the number of nodes, about 25.
-  /// @checked-by  pure_sum_test "the tail of a release is that of the convolution"
+  /// x, input units, that the magnitude of the noise of a coordinate of the release at a step
+  /// exceeds with at most this probability, rounding included.
+  /// @exactness   mode grid: the normal tail, and half a grid for the rounding. Pure mechanisms:
+  /// the
+  ///              smallest x for the sum of the noises (docs/math/pure.md). Mode lattice: an upper
+  ///              bound, LatticeMechanism::release_half_width.
+  /// @throws Error{invalid_argument} step or coordinate out of range, or a probability that is not
+  ///         between 1e-290 and 1.
+  /// @cost        a search, for another probability than the last one; for pure mechanisms the
+  ///              square of the number of nodes, about 25.
+  /// @checked-by  half_width_test, pure_sum_test "the tail of a release is that of the convolution"
   double release_half_width(const StepProbability& wanted) const;
-  /// Pure mechanisms: x, input units, such that with at most this probability the noise of some
-  /// coordinate of some release exceeds x in magnitude.
-  /// @exactness   an upper bound: the union over steps and coordinates, each with the tail of the
-  ///              sum of its noises. Beyond 2^20 steps, each step is assumed to have the most
-  ///              nodes, and numbers of nodes above 64 are rounded up by at most a thirty-second.
+  /// x, input units, such that with at most this probability the noise of some coordinate of some
+  /// release exceeds x in magnitude.
+  /// @exactness   an upper bound: the union over steps and coordinates. Pure mechanisms: each with
+  ///              the tail of the sum of its noises; beyond 2^20 steps, each step is assumed to
+  ///              have the most nodes, and numbers of nodes above 64 are rounded up by at most a
+  ///              thirty-second. Others: each with the noise of the step that has most.
   /// @guarantee   over all steps of the horizon, released or not, rounding included.
-  /// @throws Error{unsupported} a mechanism with a delta; Error{invalid_argument} a probability
-  ///         that is not between 1e-200 and 1.
-  /// @cost        O(num_steps) up to 2^20 steps.
-  /// @checked-by  pure_sum_test "all releases keep to their bound together"
+  /// @throws Error{invalid_argument} a probability that is not between 1e-200 and 1.
+  /// @cost        O(num_steps) for pure mechanisms up to 2^20 steps, and in mode lattice.
+  /// @checked-by  half_width_test, pure_sum_test "all releases keep to their bound together"
   double simultaneous_half_width(double probability) const;
   /// Law of the noise of a node of a pure mechanism; empty for other mechanisms.
   std::optional<LaplaceNoise> laplace() const;
   std::int64_t dimension() const { return dimension_; }
+  /// Number of entries of a record that may differ from zero, which is less in a stack. A record
+  /// may leave out the zeros.
+  std::int64_t record_size() const { return dimension_ / mechanism_->num_readers(); }
   std::int64_t num_steps() const { return mechanism_->num_steps(); }
   /// Number of releases made so far.
   std::int64_t step() const { return step_; }
@@ -220,12 +230,16 @@ class PrefixSum {
 
  private:
   friend class Ledger;
+  friend class detail::OpenSums;
   std::array<std::byte, 16> fingerprint() const;
   void restore(std::span<const std::byte> bytes);
+  void require_record(std::string_view parameter, std::int64_t size) const;
   void require_room(std::int64_t num_records) const;
   void require_left(std::int64_t num_records) const;
   void add(const ProductRecord& contribution);
   void end_step_with(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink);
+  /// Adds the integers of a record.
+  void add_integers_of(std::span<const double> record, std::span<std::int64_t> sum) const;
   /// Sum of the contributions' integers, dimension() entries each.
   std::vector<std::int64_t> integers_of(std::span<const double> contributions) const;
   /// Releases a step with that sum. A call that throws changes nothing.

@@ -50,6 +50,7 @@ GridReleases::GridReleases(const Mechanism& mechanism, const PrefixSumOptions& o
     : mechanism_(mechanism),
       clip_norm_(mechanism.clip_norm()),
       grid_(grid_of(mechanism, options)),
+      dimension_(options.dimension),
       max_contributions_(
           std::max(mechanism.num_steps(),
                    static_cast<std::int64_t>(kMaxSumInGrids / (clip_norm_ / grid_) /
@@ -57,6 +58,20 @@ GridReleases::GridReleases(const Mechanism& mechanism, const PrefixSumOptions& o
 
 double GridReleases::release_stddev(std::int64_t step) const {
   return grid_ * std::sqrt(rounded_gaussian_variance(mechanism_.release_stddev(step) / grid_));
+}
+
+double GridReleases::half_width(const ReleaseEntry& entry, double probability) const {
+  return (normal_(probability) * release_stddev(entry.step) + grid_ / 2) * kWidthRoundUp;
+}
+
+double GridReleases::simultaneous_half_width(double probability) const {
+  // Every entry of every step gets the same share, and the largest noise that there is.
+  const double num_entries =
+      static_cast<double>(mechanism_.num_steps()) * static_cast<double>(dimension_);
+  const double largest =
+      mechanism_.noise_stddev() * std::sqrt(mechanism_.strategy().row_norms().max_squared);
+  const double stddev = grid_ * std::sqrt(rounded_gaussian_variance(largest / grid_));
+  return (normal_half_width(probability / num_entries) * stddev + grid_ / 2) * kWidthRoundUp;
 }
 
 GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options)

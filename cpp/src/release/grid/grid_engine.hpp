@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "noise/rounded_rows.hpp"
+#include "random/normal_tail.hpp"
 #include "release/release_engine.hpp"
 
 namespace dpftrl::detail {
@@ -22,6 +23,8 @@ class GridReleases : public ReleaseEngine {
   double grid() const final { return grid_; }
   std::int64_t max_contributions() const final { return max_contributions_; }
   double release_stddev(std::int64_t step) const final;
+  double half_width(const ReleaseEntry& entry, double probability) const final;
+  double simultaneous_half_width(double probability) const final;
   GridRecord quantised(const ProductRecord& record) const final {
     return {record, clip_norm_, grid_};
   }
@@ -43,7 +46,9 @@ class GridReleases : public ReleaseEngine {
   const Mechanism& mechanism_;
   double clip_norm_;
   double grid_;
+  std::int64_t dimension_;
   std::int64_t max_contributions_;
+  mutable NormalHalfWidth normal_;  ///< keeps what it found last
 };
 
 /// Prefix sums. The engine for windows overrides how sums are updated.

@@ -109,6 +109,18 @@ class StackEngine final : public detail::ReleaseEngine {
         entry.step);
   }
 
+  double half_width(const ReleaseEntry& entry, double probability) const override {
+    return readers_[static_cast<std::size_t>(entry.coordinate) / width_]->half_width(entry,
+                                                                                     probability);
+  }
+  double simultaneous_half_width(double probability) const override {
+    double largest = 0;
+    const double each = probability / static_cast<double>(readers_.size());
+    for (const auto& reader : readers_)
+      largest = std::max(largest, reader->simultaneous_half_width(each));
+    return largest;
+  }
+
   detail::CheckpointKind kind() const override { return detail::CheckpointKind::stacked_sum; }
 
   void append_fingerprint(detail::Sha256& hash) const override {

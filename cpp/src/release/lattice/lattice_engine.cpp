@@ -87,6 +87,12 @@ class LatticeEngine final : public ReleaseEngine {
   }
   std::int64_t num_recomputed() const override { return noise_->num_recomputed(); }
   double release_stddev(std::int64_t step) const override { return lattice_->release_stddev(step); }
+  double half_width(const ReleaseEntry& entry, double probability) const override {
+    return lattice_->release_half_width(entry.step, probability);
+  }
+  double simultaneous_half_width(double probability) const override {
+    return lattice_->simultaneous_half_width(probability);
+  }
   std::span<const std::int64_t> measurements() const override { return measurements_; }
 
   GridRecord quantised(const ProductRecord& record) const override {

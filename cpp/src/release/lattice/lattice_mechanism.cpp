@@ -10,6 +10,7 @@
 #include "dpftrl/release/record.hpp"
 #include "random/discrete_gaussian.hpp"
 #include "random/integer_variance.hpp"
+#include "random/normal_tail.hpp"
 #include "release/grid/quantiser.hpp"
 #include "release/lattice/coder.hpp"
 
@@ -219,6 +220,34 @@ double LatticeMechanism::ideal_stddev(std::int64_t step) const {
   if (std::holds_alternative<DyadicEncoder>(encoder_.form()))
     return certificate_.grid * noise * std::sqrt(real_->strategy().row_norm_squared(step));
   return certificate_.grid * noise * std::sqrt(norms_->up_to(step).squares);
+}
+
+double LatticeMechanism::half_width(double stddev, double probability) const {
+  // Noise and its rounding depend on each other, so their parameters add up.
+  const double rounding = certificate_.noise == LatticeNoise::discrete_gaussian
+                              ? 0
+                              : 0.5 / std::sqrt(certificate_.noise_variance);
+  return stddev * (1 + rounding) * detail::sub_gaussian_half_width(probability) + decoding_bias();
+}
+
+double LatticeMechanism::release_half_width(std::int64_t step, double probability) const {
+  return half_width(ideal_stddev(step), probability);
+}
+
+/// Largest of ideal_stddev over all steps.
+double LatticeMechanism::largest_stddev() const {
+  if (std::holds_alternative<DyadicEncoder>(encoder_.form()))
+    return certificate_.grid * std::sqrt(certificate_.noise_variance) *
+           std::sqrt(real_->strategy().row_norms().max_squared);
+  double largest = 0;
+  for (std::int64_t t = 0; t < num_steps(); ++t) largest = std::max(largest, ideal_stddev(t));
+  return largest;
+}
+
+double LatticeMechanism::simultaneous_half_width(double probability) const {
+  const double num_entries =
+      static_cast<double>(num_steps()) * static_cast<double>(certificate_.dimension);
+  return half_width(largest_stddev(), probability / num_entries);
 }
 
 double LatticeMechanism::decoding_bias() const {

@@ -205,6 +205,16 @@ class LatticeMechanism {
   /// The same with real noise: sqrt(noise_variance) times the norm of the decoder's row.
   double ideal_stddev(std::int64_t step) const;
 
+  /// x such that the noise of a coordinate of the release at a step exceeds x in magnitude with at
+  /// most this probability, input units, with the roundings of buffers.
+  /// @exactness  an upper bound: the tail of a sub-Gaussian variable. A discrete Gaussian has the
+  ///             parameter sqrt(noise_variance); the rounding of a normal to an integer adds 1/2.
+  /// @source     arXiv 2004.00010, Lemma 4 of version 5, for the discrete Gaussian.
+  /// @checked-by half_width_test
+  double release_half_width(std::int64_t step, double probability) const;
+  /// The same for all coordinates of all releases together: a union bound.
+  double simultaneous_half_width(double probability) const;
+
   /// Bound on the error of the totals of a BufferedEncoder without noise, because its buffers are
   /// rounded, input units; 0 for the other encoders.
   /// @guarantee  an upper bound, to the rounding of doubles.
@@ -214,6 +224,9 @@ class LatticeMechanism {
 
  private:
   class DecoderNorms;
+
+  double largest_stddev() const;
+  double half_width(double stddev, double probability) const;
 
   LatticeMechanism(std::shared_ptr<const Mechanism> real, IntegerEncoder encoder,
                    LatticeCertificate certificate);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "dpftrl/release/prefix_sum.hpp"
+#include "support.hpp"
+
+namespace dpftrl {
+namespace {
+
+constexpr std::int64_t kSteps = 12, kCoordinates = 4000;
+
+/// One law of noise.
+struct Noise {
+  std::string name;
+  std::shared_ptr<const Mechanism> mechanism;
+  PrefixSumOptions options;
+  /// Least share of the values beyond an interval, as a part of the probability asked for. An upper
+  /// bound on a tail may be wide.
+  double least;
+};
+
+std::vector<Noise> noises() {
+  const auto gaussian = [](const std::string& strategy, double epsilon = 1) {
+    return Mechanism::make(
+        {.strategy = strategy, .num_steps = kSteps, .target = {.epsilon = epsilon, .delta = 1e-6}});
+  };
+  const PrefixSumOptions grid{.key = Key::insecure_from_seed(11), .dimension = kCoordinates};
+  PrefixSumOptions coarse = grid, discrete = grid, rounded = grid;
+  coarse.grid = 1;
+  discrete.mode = rounded.mode = ReleaseMode::lattice;
+  discrete.grid = rounded.grid = 0x1p-6;
+  rounded.lattice_noise = LatticeNoise::rounded_gaussian;
+  return {{"grid", gaussian("honaker"), grid, 0.5},
+          // Noise of a fifth of a grid, most of which is rounded to none.
+          {"a coarse grid", gaussian("optimal", 40), coarse, 0},
+          {"no delta", Mechanism::make_pure({.num_steps = kSteps, .epsilon = 1}), grid, 0.5},
+          {"discrete normals", gaussian("tree"), discrete, 0.01},
+          {"rounded normals of buffers", gaussian("blt"), rounded, 0.01},
+          {"rounded normals of bands", gaussian("square-root"), rounded, 0.01}};
+}
+
+/// Noise of every entry of every step.
+std::vector<std::vector<double>> noise_of(const Noise& noise) {
+  PrefixSum sums(noise.mechanism, noise.options);
+  const std::vector<double> nothing(kCoordinates, 0.0);
+  std::vector<std::vector<double>> all(kSteps, nothing);
+  for (auto& row : all) sums.release(nothing, row);
+  return all;
+}
+
+double share_beyond(const std::vector<double>& values, double width) {
+  const auto beyond = std::ranges::count_if(values, [=](double x) { return std::abs(x) > width; });
+  return static_cast<double>(beyond) / static_cast<double>(values.size());
+}
+
+/// Five standard deviations of a share above a true bound: a false alarm in all of this file has
+/// probability below 1e-4.
+double most(double probability) {
+  return probability + 5 * std::sqrt(probability * (1 - probability) / kCoordinates);
+}
+
+TEST(HalfWidth, values_are_within_it_with_the_probability_asked_for) {
+  for (const Noise& noise : noises()) {
+    SCOPED_TRACE(noise.name);
+    const auto rows = noise_of(noise);
+    const PrefixSum sums(noise.mechanism, noise.options);
+    for (const double probability : {0.3, 0.05})
+      for (std::int64_t t = 0; t < kSteps; ++t) {
+        const auto& row = rows[static_cast<std::size_t>(t)];
+        const double width = sums.release_half_width({.step = t, .probability = probability});
+        EXPECT_LE(share_beyond(row, width), most(probability));
+        EXPECT_GE(share_beyond(row, width), noise.least * probability);
+        // So low a bound would be seen.
+        if (noise.least > 0) {
+          EXPECT_GT(share_beyond(row, 0.4 * width), most(probability));
+        }
+      }
+  }
+}
+
+TEST(HalfWidth, all_values_of_all_steps_are_within_theirs_together) {
+  constexpr double kBeta = 0.1;
+  for (const Noise& noise : noises()) {
+    SCOPED_TRACE(noise.name);
+    const auto rows = noise_of(noise);
+    // Coordinates are independent streams with the same law, since the grid is the same.
+    Noise one = noise;
+    one.options.grid = PrefixSum(noise.mechanism, noise.options).grid();
+    one.options.dimension = 1;
+    const double width = PrefixSum(one.mechanism, one.options).simultaneous_half_width(kBeta);
+    std::vector<double> largest(kCoordinates, 0.0);
+    for (const auto& row : rows)
+      for (std::size_t i = 0; i < row.size(); ++i)
+        largest[i] = std::max(largest[i], std::abs(row[i]));
+    EXPECT_LE(share_beyond(largest, width), most(kBeta));
+    if (noise.least > 0) {
+      EXPECT_GT(share_beyond(largest, 0.5 * width), most(kBeta));
+    }
+    // More coordinates need more room.
+    EXPECT_GT(PrefixSum(noise.mechanism, noise.options).simultaneous_half_width(kBeta), width);
+  }
+}
+
+TEST(HalfWidth, refuses_what_is_no_probability) {
+  for (const Noise& noise : noises()) {
+    const PrefixSum sums(noise.mechanism, noise.options);
+    for (const double bad : {0.0, 1.0, -1.0, std::nan("")}) {
+      EXPECT_ERROR((void)sums.release_half_width({.step = 0, .probability = bad}),
+                   "invalid_argument", "probability");
+      EXPECT_ERROR((void)sums.simultaneous_half_width(bad), "invalid_argument", "probability");
+    }
+    EXPECT_ERROR((void)sums.release_half_width({.step = kSteps, .probability = 0.1}),
+                 "invalid_argument", "step");
+    EXPECT_GT(sums.release_half_width({.step = 0, .probability = 1e-290}),
+              sums.release_half_width({.step = 0, .probability = 1e-200}));
+  }
+}
+
+}  // namespace
+}  // namespace dpftrl
