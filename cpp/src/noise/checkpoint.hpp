@@ -35,7 +35,8 @@ enum class CheckpointKind : std::uint8_t {
   window_sum = 8,
   people_ledger = 9,
   weighted_sum = 10,
-  stacked_sum = 11
+  stacked_sum = 11,
+  stream = 12
 };
 
 inline constexpr std::size_t kCheckpointHeaderSize = 64;

@@ -57,9 +57,9 @@ std::optional<std::vector<std::byte>> read_stored(std::span<const std::byte> all
   return bytes;
 }
 
-/// First number of a message. The codes of records, made with the same secret, begin with a step
+/// First number of a message. The codes of steps, made with the same secret, begin with a step
 /// instead, which is not negative.
-enum class Purpose : std::int64_t { base = -1, header = -2, frame = -3, person = -4 };
+enum class Purpose : std::int64_t { base = -1, header = -2, frame = -3, person = -4, record = -5 };
 
 HmacSha256 begin_hmac(std::span<const std::byte> secret, Purpose purpose) {
   HmacSha256 hmac(secret);
@@ -110,6 +110,21 @@ ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byt
 ShortDigest person_code(std::span<const std::byte> secret, std::span<const std::byte> person) {
   HmacSha256 hmac = begin_hmac(secret, Purpose::person);
   hmac.message().append(person);
+  return shortened(hmac.finish());
+}
+
+ShortDigest step_code(std::span<const std::byte> secret, std::int64_t step) {
+  HmacSha256 hmac(secret);
+  hmac.message().append(step);
+  return shortened(hmac.finish());
+}
+
+ShortDigest record_code(std::span<const std::byte> secret, const ShortDigest& before,
+                        std::span<const std::byte> person, std::span<const double> row) {
+  HmacSha256 hmac = begin_hmac(secret, Purpose::record);
+  hmac.message().append(std::span<const std::byte>(before));
+  hmac.message().append(person);
+  for (const double x : row) hmac.message().append(x == 0 ? 0.0 : x);
   return shortened(hmac.finish());
 }
 

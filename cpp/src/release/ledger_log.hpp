@@ -42,6 +42,14 @@ ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byt
 /// persons with one code.
 ShortDigest person_code(std::span<const std::byte> secret, std::span<const std::byte> person);
 
+/// Code of a step without records.
+ShortDigest step_code(std::span<const std::byte> secret, std::int64_t step);
+/// Code of a step with one more record than those of `before`.
+/// @param person  code of the person whose record it is; empty without people.
+/// @param row     -0 counts as 0.
+ShortDigest record_code(std::span<const std::byte> secret, const ShortDigest& before,
+                        std::span<const std::byte> person, std::span<const double> row);
+
 struct SealedFrame {
   std::vector<std::byte> bytes;
   ShortDigest tag;

@@ -78,12 +78,34 @@ double HistogramColumns::distance() const {
   return neighbours() == Neighbours::replace_one ? std::numbers::sqrt2 : 1;
 }
 
-void HistogramColumns::write(std::int64_t category, std::span<double> columns) const {
-  require_length(kHistogramsName, "columns", std::ssize(columns), dimension());
+std::shared_ptr<const Mechanism> HistogramColumns::mechanism(
+    const MechanismOptions& options) const {
+  return detail::statistic_mechanism(
+      options, {.distance = distance(), .grid = grid(), .moves = moves()}, kName);
+}
+
+Certificate HistogramColumns::certificate(const Mechanism& mechanism) const {
+  return detail::statistic_certificate(mechanism,
+                                       {.distance = distance(), .grid = grid(), .moves = moves()},
+                                       neighbours(), fixed_times());
+}
+
+PrefixSumOptions HistogramColumns::release_options(PrefixSumOptions options) const {
+  return detail::statistic_options(std::move(options), dimension(), grid(), kName);
+}
+
+void HistogramColumns::check(std::int64_t category) const {
   require_between(kHistogramsName, "category", category, 0, num_categories() - 1);
+}
+
+std::span<const double> HistogramColumns::write(std::int64_t category,
+                                                std::span<double> columns) const {
+  check(category);
+  require_length(kHistogramsName, "columns", std::ssize(columns), dimension());
   std::ranges::fill(columns, 0);
   columns[static_cast<std::size_t>(category)] = category_weight_;
   if (total_weight_ > 0) columns.back() = total_weight_;
+  return columns;
 }
 
 Histogram HistogramColumns::read(const NoisyColumns& columns) const {

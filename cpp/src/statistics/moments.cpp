@@ -267,10 +267,30 @@ std::int64_t MomentColumns::dimension() const {
   return 1 + 2 * num + (options_.covariance ? num * (num - 1) / 2 : 0);
 }
 
-void MomentColumns::write(std::span<const double> record, std::span<double> columns) const {
+std::shared_ptr<const Mechanism> MomentColumns::mechanism(const MechanismOptions& options) const {
+  return detail::statistic_mechanism(
+      options, {.distance = distance(), .grid = grid(), .moves = moves()}, kName);
+}
+
+Certificate MomentColumns::certificate(const Mechanism& mechanism) const {
+  return detail::statistic_certificate(mechanism,
+                                       {.distance = distance(), .grid = grid(), .moves = moves()},
+                                       neighbours(), fixed_times());
+}
+
+PrefixSumOptions MomentColumns::release_options(PrefixSumOptions options) const {
+  return detail::statistic_options(std::move(options), dimension(), grid(), kName);
+}
+
+void MomentColumns::check(std::span<const double> record) const {
   require_length(kMomentsName, "record", std::ssize(record), num_columns());
-  require_length(kMomentsName, "columns", std::ssize(columns), dimension());
   require_all_finite(kMomentsName, "record", record);
+}
+
+std::span<const double> MomentColumns::write(std::span<const double> record,
+                                             std::span<double> columns) const {
+  check(record);
+  require_length(kMomentsName, "columns", std::ssize(columns), dimension());
   const std::size_t num = record.size();
   const std::span<double> first = columns.subspan(1, num);
   const std::span<double> second = columns.subspan(1 + num, num);
@@ -280,10 +300,11 @@ void MomentColumns::write(std::span<const double> record, std::span<double> colu
     first[i] = std::clamp((record[i] - middle_of(range)) / half_of(range), -1.0, 1.0);
     second[i] = square_weight_ * (first[i] * first[i] - centre_);
   }
-  if (!options_.covariance) return;
+  if (!options_.covariance) return columns;
   std::size_t next = 1 + 2 * num;
   for (std::size_t i = 0; i < num; ++i)
     for (std::size_t j = i + 1; j < num; ++j) columns[next++] = pair_weight_ * first[i] * first[j];
+  return columns;
 }
 
 Moments MomentColumns::read(const NoisyColumns& columns) const {

@@ -35,4 +35,23 @@ std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
   return mechanism;
 }
 
+Certificate statistic_certificate(const Mechanism& mechanism, const ColumnScale& columns,
+                                  Neighbours neighbours, bool fixed_times) {
+  Certificate certificate = mechanism.certificate();
+  certificate.neighbours = neighbours;
+  certificate.fixed_times = fixed_times;
+  certificate.clip_norm = columns.distance / neighbour_distance(neighbours);
+  return certificate;
+}
+
+PrefixSumOptions statistic_options(PrefixSumOptions options, std::int64_t dimension, double grid,
+                                   std::string_view where) {
+  // Intervals are those of normal noise.
+  if (options.mode != ReleaseMode::grid)
+    fail(ErrorCode::unsupported, where, "mode", "must be grid", "lattice");
+  options.dimension = dimension;
+  options.grid = grid;
+  return options;
+}
+
 }  // namespace dpftrl::detail

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/stream.hpp"
+#include "dpftrl/statistics/statistics.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -101,6 +103,54 @@ TEST(HalfWidth, all_values_of_all_steps_are_within_theirs_together) {
     }
     // More coordinates need more room.
     EXPECT_GT(PrefixSum(noise.mechanism, noise.options).simultaneous_half_width(kBeta), width);
+  }
+}
+
+TEST(HalfWidth, a_stack_has_one_for_each_workload) {
+  const SumColumns columns(
+      {.workloads = {Workload::prefix_sums(kSteps), Workload::sliding_window({kSteps, 2})}},
+      kCoordinates);
+  const auto mechanism = columns.mechanism(
+      {.strategy = "square-root", .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+  const PrefixSumOptions options = columns.release_options({.key = Key::insecure_from_seed(3)});
+  PrefixSum sums(mechanism, options);
+  std::vector<double> noisy(2 * kCoordinates);
+  double largest = 0;
+  for (std::int64_t t = 0; t < kSteps; ++t) {
+    sums.release(noisy);
+    for (const std::int64_t begin : {std::int64_t{0}, kCoordinates}) {
+      const double width =
+          sums.release_half_width({.step = t, .probability = 0.05, .coordinate = begin});
+      const std::vector<double> own(noisy.begin() + begin, noisy.begin() + begin + kCoordinates);
+      EXPECT_LE(share_beyond(own, width), most(0.05));
+      EXPECT_GE(share_beyond(own, width), 0.025);
+      largest = std::max(largest, width);
+    }
+  }
+  EXPECT_GT(sums.simultaneous_half_width(0.05), largest);
+  EXPECT_ERROR((void)sums.release_half_width(
+                   {.step = 0, .probability = 0.1, .coordinate = 2 * kCoordinates}),
+               "invalid_argument", "coordinate");
+}
+
+TEST(HalfWidth, readings_have_intervals_that_hold) {
+  // The sum without noise is that of the records on the grid.
+  for (const Noise& noise : noises()) {
+    SCOPED_TRACE(noise.name);
+    PrefixSumOptions options = noise.options;
+    options.grid = PrefixSum(noise.mechanism, noise.options).grid();
+    RecordStream totals(Numbers(kCoordinates, 0.95), noise.mechanism, options);
+    RecordStream total(Number(0.95), noise.mechanism, options);
+    const std::vector<double> nothing(kCoordinates, 0.0);
+    for (std::int64_t t = 0; t < kSteps; ++t) {
+      const Estimates all = totals.release(nothing);
+      EXPECT_LE(share_beyond(all.values, all.half_width), most(0.05));
+      const Estimate one = total.release(0.0);
+      const double half = total.sums().release_half_width({.step = t, .probability = 1 - 0.95});
+      EXPECT_EQ(one.high, one.value + half);
+      EXPECT_EQ(one.low, one.value - half);
+      EXPECT_EQ(one.stddev, total.sums().release_stddev(t));
+    }
   }
 }
 

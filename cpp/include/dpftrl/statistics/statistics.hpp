@@ -57,17 +57,10 @@
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/random/random.hpp"
+#include "dpftrl/release/columns.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 
 namespace dpftrl {
-
-/// A number, with a confidence interval for its value without noise.
-struct Estimate {
-  double value;
-  double low;
-  double high;
-  double stddev;  ///< predicted std of the noise in `value`; for ratios to first order
-};
 
 /// Sums after a step, as PrefixSum releases them, with the std of their noise.
 struct NoisyColumns {
@@ -93,6 +86,14 @@ struct ColumnScale {
 std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
                                                      const ColumnScale& columns,
                                                      std::string_view where);
+
+/// The claim of such a mechanism for records, whose neighbours and distance are those given.
+Certificate statistic_certificate(const Mechanism& mechanism, const ColumnScale& columns,
+                                  Neighbours neighbours, bool fixed_times);
+
+/// The options of the sums of columns that choose their grid.
+PrefixSumOptions statistic_options(PrefixSumOptions options, std::int64_t dimension, double grid,
+                                   std::string_view where);
 
 /// Common base of the statistics: columns of records, private sums of them, and a reading.
 template <class Columns, class Sums>
@@ -278,6 +279,20 @@ class MomentColumns {
   ///         1; fixed_times without replace_one.
   explicit MomentColumns(MomentsOptions options);
 
+  static constexpr bool kClips = false;
+
+  /// The first of several records of a person in a step counts: a sum of rows is no record's row.
+  static constexpr bool adds() { return false; }
+  /// @throws Error{wrong_length, invalid_argument} the record is refused.
+  void check(std::span<const double> record) const;
+  /// The mechanism for these columns; clip_norm and neighbours are overridden.
+  std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const;
+  /// The privacy claim of such a mechanism for records. With replace-one, clip_norm is half their
+  /// largest distance.
+  Certificate certificate(const Mechanism& mechanism) const;
+  /// @throws Error{unsupported} mode lattice.
+  PrefixSumOptions release_options(PrefixSumOptions options) const;
+
   /// Number of entries of a record.
   std::int64_t num_columns() const { return static_cast<std::int64_t>(options_.ranges.size()); }
   Neighbours neighbours() const { return options_.neighbours; }
@@ -303,8 +318,9 @@ class MomentColumns {
 
   /// @param record   num_columns() entries, input units.
   /// @param columns  dimension() entries.
+  /// @return         the columns.
   /// @throws Error{wrong_length, invalid_argument} the record is refused.
-  void write(std::span<const double> record, std::span<double> columns) const;
+  std::span<const double> write(std::span<const double> record, std::span<double> columns) const;
 
   /// Moments of all records that are in the sums, clipped to their ranges.
   ///
@@ -319,6 +335,9 @@ class MomentColumns {
   /// @source      docs/math/moments.md, section 4.
   /// @checked-by  moments_test "intervals cover what they are for"
   Moments read(const NoisyColumns& columns) const;
+  Moments read(const NoisySums& sums) const {
+    return read({.sums = sums.values, .stddev = sums.noise.release_stddev(sums.step)});
+  }
 
  private:
   MomentsOptions options_;
@@ -377,6 +396,15 @@ class HistogramColumns {
   ///         not between 0 and 1; fixed_times without replace_one.
   explicit HistogramColumns(const HistogramOptions& options);
 
+  static constexpr bool kClips = false;
+
+  // As those of MomentColumns.
+  static constexpr bool adds() { return false; }
+  void check(std::int64_t category) const;
+  std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const;
+  Certificate certificate(const Mechanism& mechanism) const;
+  PrefixSumOptions release_options(PrefixSumOptions options) const;
+
   std::int64_t num_categories() const { return options_.num_categories; }
   Neighbours neighbours() const { return options_.neighbours; }
   bool fixed_times() const { return options_.fixed_times; }
@@ -400,8 +428,9 @@ class HistogramColumns {
 
   /// @param category  0 to num_categories() - 1.
   /// @param columns   dimension() entries.
+  /// @return          the columns.
   /// @throws Error{wrong_length, invalid_argument} the record is refused.
-  void write(std::int64_t category, std::span<double> columns) const;
+  std::span<const double> write(std::int64_t category, std::span<double> columns) const;
 
   /// Counts, total and shares of all records that are in the sums.
   ///
@@ -414,6 +443,9 @@ class HistogramColumns {
   /// @source      docs/math/histograms.md
   /// @checked-by  histograms_test "intervals cover what they are for"
   Histogram read(const NoisyColumns& columns) const;
+  Histogram read(const NoisySums& sums) const {
+    return read({.sums = sums.values, .stddev = sums.noise.release_stddev(sums.step)});
+  }
 
  private:
   HistogramOptions options_;
@@ -438,6 +470,39 @@ using PeopleHistogramSum = PeopleStatisticSum<HistogramColumns>;
 /// @checked-by    histograms_test "monotone counts are the closest, and never farther from the
 ///             truth"
 std::vector<double> monotone_counts(std::span<const double> counts);
+
+/// Records of d numbers for several workloads of one stream, under one budget and one noise. A row
+/// is the record; what each workload makes of it is the business of PrefixSum.
+class SumColumns {
+ public:
+  using Record = std::span<const double>;
+  /// The sums of each workload, in the order given.
+  using Reading = std::vector<Estimates>;
+  static constexpr bool kClips = false;
+
+  /// @throws Error{invalid_argument} a record size of 0, a confidence that is not between 0 and 1.
+  explicit SumColumns(StackOptions stack, std::int64_t record_size = 1, double confidence = 0.95);
+
+  std::int64_t num_workloads() const { return std::ssize(stack_.workloads); }
+  std::int64_t dimension() const { return record_size_; }
+  static constexpr bool adds() { return true; }
+  void check(std::span<const double> record) const;
+  std::span<const double> write(std::span<const double> record, std::span<double>) const {
+    return record;
+  }
+  /// @guarantee      each interval individually contains the sum without noise of the clipped
+  ///                 records on the grid, with at least the confidence of the options.
+  /// @checked-by     half_width_test "readings have intervals that hold"
+  std::vector<Estimates> read(const NoisySums& sums) const;
+  /// Mechanism::make_stack; the workload of the options is not used.
+  std::shared_ptr<const Mechanism> mechanism(MechanismOptions options) const;
+  PrefixSumOptions release_options(PrefixSumOptions options) const;
+
+ private:
+  StackOptions stack_;
+  std::int64_t record_size_;
+  double beyond_;  ///< probability of a value outside its interval
+};
 
 /// Columns of a stack: records of d numbers followed by zeros, as PrefixSum takes them with a
 /// mechanism for k workloads; reads the k d private sums as estimates.

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Columns: how a record becomes a row of numbers to add up, and how the noisy sums of a step
+/// become a reading. Columns hold no record and no noise.
+///
+///     record --write--> row of dimension() numbers ... noisy sums of a step --read--> reading
+///
+/// ```cpp
+/// const dpftrl::Numbers columns(/*size=*/2);
+/// const std::array<double, 2> record{3, 4};
+/// std::array<double, 2> row{};
+/// assert(columns.write(record, row).data() == record.data());  // the identity
+/// ```
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dpftrl/analysis/mechanism.hpp"
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
+
+namespace dpftrl {
+
+/// A number, with a confidence interval for its value without noise.
+struct Estimate {
+  double value;
+  double low;
+  double high;
+  double stddev;  ///< predicted std of the noise in `value`; for ratios to first order
+};
+
+/// Numbers with equal noise, each with a confidence interval of its own.
+struct Estimates {
+  std::vector<double> values;
+  double stddev;
+  double half_width;  ///< of the interval around each value
+};
+
+/// Noisy sums after a step, and what knows their noise.
+struct NoisySums {
+  std::int64_t step;
+  std::span<const double> values;
+  const PrefixSum& noise;
+};
+
+/// The first bracket of a Stream.
+///
+///     check(record)       throws unless `write` takes the record
+///     write(record, row)  the row, in `row` or in the record itself if there is nothing to do
+///     read(sums)          the reading of a step
+///     adds()              true if the rows of one person in one step add up to one contribution,
+///                         false if they must be the row of a single record
+///     mechanism(options)  the mechanism for these columns
+///     release_options(o)  the options of the sums of these columns
+template <class C>
+concept Columns = requires(const C& columns, typename C::Record record, std::span<double> row,
+                           const NoisySums& sums, const MechanismOptions& mechanism,
+                           const PrefixSumOptions& options) {
+  { columns.dimension() } -> std::convertible_to<std::int64_t>;
+  columns.check(record);
+  { columns.write(record, row) } -> std::same_as<std::span<const double>>;
+  { columns.read(sums) } -> std::same_as<typename C::Reading>;
+  { columns.adds() } -> std::convertible_to<bool>;
+  { columns.mechanism(mechanism) } -> std::same_as<std::shared_ptr<const Mechanism>>;
+  { columns.release_options(options) } -> std::same_as<PrefixSumOptions>;
+};
+
+/// Records of one number, clipped to clip_norm; reads the running total, or the other sum of the
+/// mechanism's workload.
+class Number {
+ public:
+  using Record = double;
+  using Reading = Estimate;
+  /// Any mechanism fits, since records are clipped to the norm that it was made for.
+  static constexpr bool kClips = true;
+
+  /// @param confidence  of each interval individually, between 0 and 1.
+  explicit Number(double confidence = 0.95);
+
+  std::int64_t dimension() const { return 1; }
+  static constexpr bool adds() { return true; }
+  void check(double record) const { require_finite("stream", "record", record); }
+  std::span<const double> write(double record, std::span<double> row) const {
+    row[0] = record;
+    return row;
+  }
+  /// @guarantee   the interval contains the sum without noise of the clipped records on the grid,
+  ///              with at least the confidence: PrefixSum::release_half_width.
+  /// @checked-by  half_width_test "readings have intervals that hold"
+  Estimate read(const NoisySums& sums) const;
+  std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
+    return Mechanism::make(options);
+  }
+  PrefixSumOptions release_options(PrefixSumOptions options) const;
+
+ private:
+  double beyond_;  ///< probability of a value outside its interval
+};
+
+/// Records of several numbers, clipped together in l2-norm (in l1-norm without a delta).
+class Numbers {
+ public:
+  using Record = std::span<const double>;
+  using Reading = Estimates;
+  static constexpr bool kClips = true;
+
+  explicit Numbers(std::int64_t size, double confidence = 0.95);
+
+  std::int64_t dimension() const { return size_; }
+  static constexpr bool adds() { return true; }
+  void check(std::span<const double> record) const;
+  std::span<const double> write(std::span<const double> record, std::span<double>) const {
+    return record;
+  }
+  /// @guarantee  that of Number::read, for each value individually.
+  Estimates read(const NoisySums& sums) const;
+  std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
+    return Mechanism::make(options);
+  }
+  PrefixSumOptions release_options(PrefixSumOptions options) const;
+
+ private:
+  std::int64_t size_;
+  double beyond_;
+};
+
+}  // namespace dpftrl

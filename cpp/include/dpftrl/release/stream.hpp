@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// A private stream: records go in, and after each step comes a reading of all of them.
+///
+///     record --> [Columns] --> row --> [Who] --> rows that count --> [Place] --> sums + noise
+///                Number                Records                       Memory        |
+///                Numbers               People                        Journal       v
+///                MomentColumns                                             [Columns] --> reading
+///                HistogramColumns
+///                SumColumns
+///
+/// The three brackets are chosen independently: what is read, whose it is, and where it lives.
+/// `add` puts a record into the open step, `end` ends it, and `release` is both.
+///
+/// ```cpp
+/// const auto mechanism = dpftrl::Mechanism::make(
+///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+/// const dpftrl::PrefixSumOptions options{.key = dpftrl::Key::from_entropy()};
+/// dpftrl::RecordStream visits(dpftrl::Number(), mechanism, options);
+/// for (const double visit : {1.0, 0.0, 1.0}) {
+///   const dpftrl::Estimate total = visits.release(visit);
+///   assert(total.low < total.value && total.value < total.high);
+/// }
+/// assert(visits.step() == 3);
+///
+/// dpftrl::RecordStream<dpftrl::Number, dpftrl::People> guests(dpftrl::Number(), mechanism,
+/// options); guests.add("ann", 1); guests.add("ann", 1);  // the same step: clipped to 1 together
+/// guests.end();
+/// guests.add("ann", 1);  // another step, which the mechanism does not allow her
+/// assert(guests.counts().dropped == 1);
+///
+/// dpftrl::RecordStream<dpftrl::Number, dpftrl::Records, dpftrl::Journal> ledger(
+///     dpftrl::Number(), mechanism, options);
+/// const std::int64_t step = ledger.release(1);
+/// const std::vector<std::byte> bytes = ledger.state();  // make them last, and then:
+/// ledger.acknowledge(ledger.step());
+/// const double total = ledger.at(step).value;
+///
+/// dpftrl::RecordStream<dpftrl::Number, dpftrl::Records, dpftrl::Journal> restarted(
+///     dpftrl::Number(), mechanism, options);
+/// restarted.restore(bytes);
+/// assert(restarted.at(step).value == total);
+/// ```
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dpftrl/base/error.hpp"
+#include "dpftrl/release/columns.hpp"
+#include "dpftrl/release/journal.hpp"
+#include "dpftrl/release/people.hpp"
+
+namespace dpftrl {
+
+/// Releases readings of all records so far, step by step.
+///
+/// @guarantee   that of PrefixSum::release for the mechanism's participation, neighbours and
+///              target, with nothing to add to delta, for records chosen after seeing readings.
+///              With Records, the caller promises that each user has at most one record per step,
+///              only at steps that the participation allows. With People, it holds for all records
+///              of one person, whatever the records are: left out or, with replace-one, replaced.
+/// @checked-by  stream_test
+template <Columns C, class Who = Records, class Place = Memory>
+class RecordStream {
+ public:
+  using Record = typename C::Record;
+  using Reading = typename C::Reading;
+  static constexpr bool kPeople = std::same_as<Who, People>;
+  static constexpr bool kJournal = std::same_as<Place, Journal>;
+  /// Result of `end`: the reading, or with a journal the index of the step, whose reading `at`
+  /// gives after a store has acknowledged the step.
+  using Ended = std::conditional_t<kJournal, std::int64_t, Reading>;
+
+  /// @param options    `dimension`, and the grid where they choose it, are those of the columns.
+  /// @param about      what is counted, in the caller's words: a journal refuses states of anything
+  ///                   else.
+  /// @throws as the columns' mechanism(), PrefixSum, and with people ContributionBound.
+  RecordStream(C columns, const MechanismOptions& mechanism, const PrefixSumOptions& options,
+               std::string_view about = {})
+      : RecordStream(Made{}, std::move(columns), mechanism, options, about) {}
+  /// The same for columns that clip records to the norm of whatever mechanism there is.
+  RecordStream(C columns, std::shared_ptr<const Mechanism> mechanism,
+               const PrefixSumOptions& options, std::string_view about = {})
+    requires(C::kClips)
+      : RecordStream(Made{}, std::move(columns), std::move(mechanism), options, about) {}
+
+  /// Adds a record to the open step.
+  /// @throws as the columns' check(); Error{past_horizon} after the last step;
+  ///         Error{resource_exhausted} as PrefixSum::contribute; std::bad_alloc. Nothing has
+  ///         changed.
+  void add(Record record)
+    requires(!kPeople)
+  {
+    columns_.check(record);
+    admit({}, record);
+  }
+  void add(std::string_view person, Record record)
+    requires(kPeople)
+  {
+    columns_.check(record);
+    admit(who_.code_of(person), record);
+  }
+
+  /// Adds all records, or none if one is refused. (If memory runs out, those before it are added.)
+  void add_many(std::span<const Record> records)
+    requires(!kPeople)
+  {
+    add_all({}, records);
+  }
+  /// @param people  one for each record.
+  void add_many(std::span<const std::string_view> people, std::span<const Record> records)
+    requires(kPeople)
+  {
+    add_all(people, records);
+  }
+
+  /// Ends the open step, with or without records.
+  /// @throws Error{past_horizon}; std::bad_alloc. Nothing has changed.
+  Ended end() {
+    if constexpr (kJournal) {
+      return decide();
+    } else if constexpr (kPeople) {
+      return ended(place_.end(contributions()));
+    } else {
+      return ended(place_.end());
+    }
+  }
+
+  /// `add` and `end`.
+  Ended release(Record record)
+    requires(!kPeople)
+  {
+    if constexpr (kJournal) {
+      add(record);
+      return end();
+    } else {
+      columns_.check(record);
+      const auto noisy = place_.end_with(columns_.write(record, row_));
+      ++counts_.records;
+      return ended(noisy);
+    }
+  }
+  Ended release(std::string_view person, Record record)
+    requires(kPeople)
+  {
+    add(person, record);
+    return end();
+  }
+
+  /// Makes as many steps as there are records, and calls `use` with what each `end` returns. Stops
+  /// with an error at the first record that is refused: step() says how many steps were made.
+  template <typename Use>
+  void release_many(std::span<const Record> records, Use&& use)
+    requires(!kPeople)
+  {
+    for (const Record& record : records) use(release(record));
+  }
+  template <typename Use>
+  void release_many(std::span<const std::string_view> people, std::span<const Record> records,
+                    Use&& use)
+    requires(kPeople)
+  {
+    require_length(kName, "people", std::ssize(people), std::ssize(records));
+    for (std::size_t i = 0; i < records.size(); ++i) use(release(people[i], records[i]));
+  }
+
+  /// Number of steps that were ended.
+  std::int64_t step() const { return sums().step(); }
+  std::int64_t num_steps() const { return sums().num_steps(); }
+  /// Not private where it says who did not count.
+  RecordCounts counts() const {
+    RecordCounts counts = counts_;
+    if constexpr (kPeople) counts.dropped = who_.num_dropped();
+    return counts;
+  }
+
+  // Its parts answer for themselves.
+  const C& columns() const { return columns_; }
+  const PrefixSum& sums() const { return place_.sums(); }
+  const Mechanism& mechanism() const { return sums().mechanism(); }
+  const Place& place() const { return place_; }
+  /// Reading of sums that are zero, whose noise is that of a step, made or to come.
+  Reading reading_of_nothing(std::int64_t step) const {
+    const std::vector<double> zeros(static_cast<std::size_t>(sums().dimension()));
+    return columns_.read({.step = step, .values = zeros, .noise = sums()});
+  }
+
+  // ---- with a journal ----
+
+  /// Reading of an acknowledged step.
+  /// @throws Error{invalid_argument} the step is not acknowledged.
+  Reading at(std::int64_t step) const
+    requires(kJournal)
+  {
+    return columns_.read({.step = step, .values = place_.released(step), .noise = sums()});
+  }
+
+  /// Whether the step was ended with these records, in this order; false if it is the open step,
+  /// and no records are waiting in it.
+  /// @param people  one for each record; empty without people.
+  /// @throws Error{already_released} ended with other records; Error{bad_state} the open step, in
+  ///         which records are waiting; Error{invalid_argument} a later step, or a refused record.
+  bool is_repeat(std::int64_t step, std::span<const std::string_view> people,
+                 std::span<const Record> records)
+    requires(kJournal)
+  {
+    check_all(people, records);
+    require_between(kName, "step", step, 0, this->step());
+    if (step == this->step()) {
+      if (counts_.waiting() > 0)
+        fail(ErrorCode::bad_state, kName, "step", "must have no waiting records", to_text(step));
+      return false;
+    }
+    Code code = place_.code_of(step);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const auto row = columns_.write(records[i], row_);
+      if constexpr (kPeople)
+        code = place_.code_after(code, who_.code_of(people[i]), row);
+      else
+        code = place_.code_after(code, {}, row);
+    }
+    if (code != place_.code_at(step))
+      fail(ErrorCode::already_released, kName, "step",
+           "must not be one that was released for other {records}", to_text(step));
+    return true;
+  }
+
+  /// Makes the step of these records, or does nothing if it was made of them before.
+  /// @throws as is_repeat and add_many; then nothing has changed.
+  void release_at(std::int64_t step, std::span<const std::string_view> people,
+                  std::span<const Record> records)
+    requires(kJournal)
+  {
+    if (is_repeat(step, people, records)) return;
+    admit_all(people, records);
+    end();
+  }
+
+  /// Returns bytes that record everything. They contain the TRUE sums, and the records of the open
+  /// step: they are as secret as the records, but do not contain the key.
+  /// @cost  those of PrefixSum::checkpoint, 16 + 8 dimension bytes per step, with people 32 bytes
+  ///        each, and the open step.
+  std::vector<std::byte> state()
+    requires(kJournal)
+  {
+    std::vector<std::byte> open;
+    place_.append_open(counts(), open);
+    if constexpr (kPeople) who_.append_state(open, step());
+    num_recorded_ = counts_.records;
+    return place_.state(open);
+  }
+
+  /// Continues from where `state` was called. All its steps count as acknowledged.
+  /// @throws Error{bad_state} damaged, or of another stream, which is unusable afterwards.
+  void restore(std::span<const std::byte> bytes)
+    requires(kJournal)
+  {
+    place_.restore(bytes, [&](std::int64_t step, std::span<const std::byte> open) {
+      const auto rest = place_.take_open(open, counts_);
+      if constexpr (kPeople) {
+        who_.take_state(rest, step, place_.sums().record_size());
+        who_.set_num_dropped(counts_.dropped);
+      } else if (!rest.empty()) {
+        fail(ErrorCode::bad_state, kName, "checkpoint", "must end with the open step", "more");
+      }
+    });
+    num_recorded_ = num_stored_ = counts_.records;
+  }
+
+  /// Tag of the bytes that a log follows.
+  LogTag log_tag(std::span<const std::byte> base) const
+    requires(kJournal)
+  {
+    return place_.log_tag(base);
+  }
+
+  /// Returns bytes that record what was not acknowledged, to be appended to the bytes whose tag is
+  /// `before`. They are as secret as the records. Sync each frame and acknowledge it before
+  /// appending the next, so that a crash can truncate only the last one.
+  /// @param max_steps  at least 1; the open step is recorded only after all steps.
+  LogPart frame(const LogTag& before, std::int64_t max_steps = Journal::kAllSteps)
+    requires(kJournal)
+  {
+    std::vector<std::byte> change;
+    if (counts_.records != num_stored_ && counts_.waiting() > 0) append_change(change);
+    LogPart part = place_.frame(before, max_steps, change);
+    if (place_.num_acknowledged() + part.num_steps == step()) num_recorded_ = counts_.records;
+    return part;
+  }
+
+  /// Replays a log after `restore`, with its noise. All of it counts as acknowledged.
+  /// @guarantee  a torn last frame is detected and not replayed; any other change of the bytes is
+  ///             refused, as is a step whose sums would have different bits.
+  /// @throws Error{bad_state}; the stream is unusable afterwards.
+  LogEnd replay(std::span<const std::byte> log, const LogOptions& options)
+    requires(kJournal)
+  {
+    return place_.read(log, options, [&](Journal::Event&& event) { take(std::move(event)); });
+  }
+
+  /// Confirms that the latest bytes of `state` or `frame`, with num_steps steps, are durable.
+  /// @throws Error{invalid_argument} more steps than were ended.
+  void acknowledge(std::int64_t num_steps)
+    requires(kJournal)
+  {
+    place_.acknowledge(num_steps);
+    // Records that came later than the bytes are in the next ones, again with those before them.
+    if (place_.num_acknowledged() != step() || num_recorded_ != counts_.records) return;
+    num_stored_ = counts_.records;
+    if constexpr (kPeople) who_.mark_stored();
+  }
+
+ private:
+  static constexpr std::string_view kName = "stream";
+  struct Made {};
+  /// Stands for a person among records.
+  struct Nobody {};
+  using Person = std::conditional_t<kPeople, Code, Nobody>;
+
+  RecordStream(Made, C columns, const MechanismOptions& mechanism, const PrefixSumOptions& options,
+               std::string_view about)
+      : RecordStream(Made{}, columns, columns.mechanism(mechanism), options, about) {}
+  RecordStream(Made, C columns, std::shared_ptr<const Mechanism> mechanism,
+               const PrefixSumOptions& options, std::string_view about)
+      : columns_(std::move(columns)),
+        who_(require_given(mechanism).participation(), CodeSecret(options.key), columns_.adds()),
+        place_(mechanism, columns_.release_options(options), {.rule = who_.rule(), .about = about}),
+        row_(static_cast<std::size_t>(columns_.dimension())) {}
+
+  static const Mechanism& require_given(const std::shared_ptr<const Mechanism>& mechanism) {
+    if (!mechanism) fail(ErrorCode::invalid_argument, kName, "mechanism", "must be given");
+    return *mechanism;
+  }
+
+  std::int64_t num_open() const {
+    if constexpr (kPeople)
+      return who_.num_open();
+    else if constexpr (kJournal)
+      return place_.num_open();
+    else
+      return 0;  // PrefixSum counts them itself
+  }
+
+  void admit(const Person& person, Record record) {
+    place_.require_open(num_open() + 1);
+    const auto row = columns_.write(record, row_);
+    if constexpr (kPeople)
+      who_.admit(person, row, step());
+    else
+      place_.contribute(row);
+    // Nothing below throws.
+    if constexpr (kJournal && kPeople) place_.note(person, row);
+    if constexpr (kJournal && !kPeople) place_.note({}, row);
+    ++counts_.records;
+  }
+
+  void check_all(std::span<const std::string_view> people, std::span<const Record> records) const {
+    if constexpr (kPeople) require_length(kName, "people", std::ssize(people), std::ssize(records));
+    for (const Record& record : records) columns_.check(record);
+  }
+  void admit_all(std::span<const std::string_view> people, std::span<const Record> records) {
+    if (!records.empty()) place_.require_open(num_open() + std::ssize(records));
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if constexpr (kPeople)
+        admit(who_.code_of(people[i]), records[i]);
+      else
+        admit({}, records[i]);
+    }
+  }
+  void add_all(std::span<const std::string_view> people, std::span<const Record> records) {
+    check_all(people, records);
+    admit_all(people, records);
+  }
+
+  /// Integers of the people's parts.
+  Contributions contributions() const
+    requires(kPeople)
+  {
+    Contributions all;
+    who_.for_each_part([&](std::span<const double> part) { place_.add_to(all, part); });
+    all.integers.resize(static_cast<std::size_t>(sums().record_size()));
+    return all;
+  }
+
+  Reading ended(std::span<const double> noisy) {
+    if constexpr (kPeople) who_.end_step();
+    counts_.ended = counts_.records;
+    return columns_.read({.step = step() - 1, .values = noisy, .noise = sums()});
+  }
+
+  std::int64_t decide()
+    requires(kJournal)
+  {
+    if constexpr (kPeople) {
+      Contributions all = contributions();
+      std::vector<std::byte> change;
+      if (counts_.records != num_stored_) append_change(change);
+      place_.decide(std::move(all), std::move(change));
+      who_.end_step();
+    } else {
+      place_.decide(place_.open_, {});
+    }
+    counts_.ended = counts_.records;
+    return step() - 1;
+  }
+
+  /// Appends the change of the open step since it was stored, in the format of a frame.
+  void append_change(std::vector<std::byte>& change) const
+    requires(kJournal)
+  {
+    place_.append_open(counts(), change);
+    if constexpr (kPeople) who_.append_changes(change);
+  }
+
+  void take(Journal::Event&& event)
+    requires(kJournal)
+  {
+    if (!event.change.empty()) {
+      const auto rest = place_.take_open(event.change, counts_);
+      if constexpr (kPeople) {
+        who_.take_changes(rest, step(), sums().record_size());
+        who_.set_num_dropped(counts_.dropped);
+      }
+    }
+    if (!event.code) {
+      num_recorded_ = counts_.records;
+      acknowledge(step());
+      return;
+    }
+    if constexpr (kPeople) {
+      const Contributions all = contributions();
+      if (all.count != event.step.count || all.integers != event.step.integers)
+        fail(ErrorCode::bad_state, kName, "checkpoint",
+             "must have the sums of what was contributed, step " + to_text(step()),
+             "something else");
+      who_.end_step();
+    } else {
+      counts_.records = counts_.ended + event.step.count;
+    }
+    place_.repeat(std::move(event));
+    counts_.ended = counts_.records;
+  }
+
+  C columns_;
+  [[no_unique_address]] Who who_;
+  Place place_;
+  std::vector<double> row_;
+  RecordCounts counts_;            ///< dropped: only as it was restored
+  std::int64_t num_recorded_ = 0;  ///< records in the latest bytes
+  std::int64_t num_stored_ = 0;    ///< of them, acknowledged
+};
+
+template <class C>
+RecordStream(C, std::shared_ptr<const Mechanism>, const PrefixSumOptions&) -> RecordStream<C>;
+template <class C>
+RecordStream(C, const MechanismOptions&, const PrefixSumOptions&) -> RecordStream<C>;
+
+}  // namespace dpftrl

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dpftrl/release/people.hpp"
+
+#include <utility>
+
+#include "release/ledger_log.hpp"
+#include "release/person_part.hpp"
+#include "release/stored_numbers.hpp"
+
+namespace dpftrl {
+namespace {
+
+/// Reserves room for one more value, so that appending it cannot fail.
+template <typename Value>
+void reserve_one_more(std::vector<Value>& values) {
+  if (values.size() == values.capacity()) values.reserve(2 * values.size() + 8);
+}
+
+}  // namespace
+
+CodeSecret::CodeSecret(const Key& key) {
+  const auto words = random_block(key, {.stream = Stream::ledger, .row = 0, .block = 0});
+  for (std::size_t i = 0; i < bytes_.size(); ++i)
+    bytes_[i] = static_cast<std::byte>(words[i / 4] >> (8 * (i % 4)));
+}
+
+CodeSecret::~CodeSecret() {
+  volatile std::byte* secret = bytes_.data();
+  for (std::size_t i = 0; i < bytes_.size(); ++i) secret[i] = std::byte{0};
+}
+
+People::People(const Participation& participation, CodeSecret secret, bool adds)
+    : participation_(participation),
+      secret_(std::move(secret)),
+      adds_(adds),
+      bound_(participation) {}
+
+Code People::code_of(std::string_view person) const {
+  return detail::person_code(secret_.bytes(), std::as_bytes(std::span(person)));
+}
+
+bool People::admit(const Code& person, std::span<const double> row, std::int64_t step) {
+  reserve_one_more(open_);
+  reserve_one_more(changed_);
+  std::vector<double> part(row.size());
+  Entry* const entry = &*people_.try_emplace(person).first;
+  // Nothing below throws.
+  Person& own = entry->second;
+  const bool is_repeated = !adds_ && !own.part.empty();
+  if (is_repeated || !bound_.admits(own.counted, step)) {
+    ++num_dropped_;
+    return false;
+  }
+  if (own.part.empty()) {
+    own.part = std::move(part);
+    open_.push_back(entry);
+  }
+  detail::add_to_part(own.part, row);
+  if (!std::exchange(own.is_changed, true)) changed_.push_back(entry);
+  return true;
+}
+
+void People::end_step() {
+  for (Entry* const entry : open_) {
+    entry->second.part = std::vector<double>();
+    entry->second.is_changed = false;
+  }
+  open_.clear();
+  changed_.clear();
+}
+
+void People::append_changes(std::vector<std::byte>& bytes) const {
+  for (const Entry* const entry : changed_) {
+    detail::append_bytes(bytes, entry->first);
+    detail::append_doubles(bytes, entry->second.part);
+  }
+}
+
+void People::mark_stored() {
+  for (Entry* const entry : changed_) entry->second.is_changed = false;
+  changed_.clear();
+}
+
+void People::take_changes(std::span<const std::byte> bytes, std::int64_t step,
+                          std::int64_t row_size) {
+  detail::StoredNumbers stored(bytes);
+  while (!stored.is_empty()) {
+    Entry* const entry = &*people_.try_emplace(stored.code()).first;
+    if (!bound_.admits(entry->second.counted, step))
+      detail::fail_state("must have contributions that {participation} allows");
+    if (entry->second.part.empty()) open_.push_back(entry);
+    entry->second.part = stored.doubles(row_size);
+  }
+}
+
+void People::append_state(std::vector<std::byte>& bytes, std::int64_t step) const {
+  for (const auto& [code, person] : people_) {
+    detail::append_bytes(bytes, code);
+    detail::append_number(bytes, person.counted.times);
+    detail::append_number(bytes, person.counted.last);
+    if (person.counted.last == step) detail::append_doubles(bytes, person.part);
+  }
+}
+
+void People::take_state(std::span<const std::byte> bytes, std::int64_t step,
+                        std::int64_t row_size) {
+  detail::StoredNumbers stored(bytes);
+  Everybody people;
+  std::vector<Entry*> open;
+  while (!stored.is_empty()) {
+    const auto [at, is_new] = people.try_emplace(stored.code());
+    Person& person = at->second;
+    person.counted = {.times = stored.number(), .last = stored.number()};
+    if (!is_new || person.counted.times < 1 ||
+        person.counted.times > participation_.max_participations() || person.counted.last < 0 ||
+        person.counted.last > step)
+      detail::fail_state("must have steps that people counted at");
+    // A person who counted at the open step has a part of it.
+    if (person.counted.last < step) continue;
+    person.part = stored.doubles(row_size);
+    open.push_back(&*at);
+  }
+  bound_ = ContributionBound(participation_);
+  people_ = std::move(people);
+  open_ = std::move(open);
+  changed_.clear();
+}
+
+std::array<std::int64_t, 3> People::rule() const {
+  return {participation_.max_participations(), participation_.separation(), std::int64_t{adds_}};
+}
+
+}  // namespace dpftrl

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Streams of every kind of columns, of records and of people, in memory and with a journal, behind
+/// one interface, so that a law is written once for all of them.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dpftrl/release/stream.hpp"
+#include "dpftrl/statistics/statistics.hpp"
+
+namespace dpftrl::testing {
+
+using Numerals = std::vector<double>;
+using Bytes = std::vector<std::byte>;
+
+inline void append(Numerals& all, const Estimate& one) {
+  for (const double x : {one.value, one.low, one.high, one.stddev}) all.push_back(x);
+}
+inline void append(Numerals& all, const Estimates& some) {
+  all.insert(all.end(), some.values.begin(), some.values.end());
+  all.push_back(some.stddev);
+  all.push_back(some.half_width);
+}
+template <typename Some>
+void append(Numerals& all, const std::vector<Some>& some) {
+  for (const auto& one : some) append(all, one);
+}
+inline void append(Numerals& all, const Moments& moments) {
+  append(all, moments.count);
+  for (const auto* some :
+       {&moments.mean, &moments.variance, &moments.covariance, &moments.standard_deviation})
+    append(all, *some);
+}
+inline void append(Numerals& all, const Histogram& histogram) {
+  append(all, histogram.count);
+  append(all, histogram.total);
+  append(all, histogram.share);
+}
+
+inline double record_of(const Number&, std::span<const double> numbers) {
+  return numbers[0];
+}
+inline std::int64_t record_of(const HistogramColumns&, std::span<const double> numbers) {
+  return static_cast<std::int64_t>(numbers[0]);
+}
+inline std::span<const double> record_of(const auto&, std::span<const double> numbers) {
+  return numbers;
+}
+
+/// Columns whose records are numbers, and whose reading is the noisy sums and then all numbers of
+/// the reading.
+template <class C>
+class Shown {
+ public:
+  using Record = Numerals;
+  using Reading = Numerals;
+  static constexpr bool kClips = true;  // the cells make the mechanisms of their columns
+
+  explicit Shown(C columns) : columns_(std::move(columns)) {}
+
+  std::int64_t dimension() const { return columns_.dimension(); }
+  bool adds() const { return columns_.adds(); }
+  void check(const Numerals& record) const { columns_.check(record_of(columns_, record)); }
+  std::span<const double> write(const Numerals& record, std::span<double> row) const {
+    return columns_.write(record_of(columns_, record), row);
+  }
+  Numerals read(const NoisySums& sums) const {
+    Numerals all(sums.values.begin(), sums.values.end());
+    append(all, columns_.read(sums));
+    return all;
+  }
+  std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
+    return columns_.mechanism(options);
+  }
+  PrefixSumOptions release_options(PrefixSumOptions options) const {
+    return columns_.release_options(options);
+  }
+
+ private:
+  C columns_;
+};
+
+struct PersonRecord {
+  std::string person;
+  Numerals record;
+};
+
+/// A stream. With a journal, the calls of the second part are its own; without, they are not made.
+class AnyStream {
+ public:
+  virtual ~AnyStream() = default;
+  virtual void add(const PersonRecord& record) = 0;
+  virtual void add_many(const std::vector<PersonRecord>& records) = 0;
+  /// Reading of the step; empty with a journal.
+  virtual Numerals end() = 0;
+  virtual Numerals release(const PersonRecord& record) = 0;
+  virtual std::vector<Numerals> release_many(const std::vector<PersonRecord>& records) = 0;
+  virtual std::int64_t step() const = 0;
+  virtual RecordCounts counts() const = 0;
+  virtual const PrefixSum& sums() const = 0;
+  virtual bool has_journal() const = 0;
+
+  virtual Numerals at(std::int64_t) const { return {}; }
+  virtual bool is_repeat(std::int64_t, const std::vector<PersonRecord>&) { return false; }
+  virtual void release_at(std::int64_t, const std::vector<PersonRecord>&) {}
+  virtual Bytes state() { return {}; }
+  virtual void restore(std::span<const std::byte>) {}
+  virtual LogTag log_tag(std::span<const std::byte>) const { return {}; }
+  virtual LogPart frame(const LogTag&, std::int64_t = Journal::kAllSteps) { return {}; }
+  virtual LogEnd replay(std::span<const std::byte>, const LogOptions&) { return {}; }
+  virtual void acknowledge(std::int64_t) {}
+  virtual std::int64_t num_acknowledged() const { return step(); }
+};
+
+template <class C, class Who, class Place>
+class StreamOf final : public AnyStream {
+  using Own = RecordStream<Shown<C>, Who, Place>;
+
+ public:
+  StreamOf(const C& columns, std::shared_ptr<const Mechanism> mechanism,
+           const PrefixSumOptions& options, std::string_view about)
+      : own_(Shown<C>(columns), std::move(mechanism), options, about) {}
+
+  void add(const PersonRecord& given) override {
+    if constexpr (Own::kPeople)
+      own_.add(given.person, given.record);
+    else
+      own_.add(given.record);
+  }
+  void add_many(const std::vector<PersonRecord>& given) override {
+    const Split split(given);
+    if constexpr (Own::kPeople)
+      own_.add_many(split.people, split.records);
+    else
+      own_.add_many(split.records);
+  }
+  Numerals end() override { return reading(own_.end()); }
+  Numerals release(const PersonRecord& given) override {
+    if constexpr (Own::kPeople)
+      return reading(own_.release(given.person, given.record));
+    else
+      return reading(own_.release(given.record));
+  }
+  std::vector<Numerals> release_many(const std::vector<PersonRecord>& given) override {
+    const Split split(given);
+    std::vector<Numerals> all;
+    const auto use = [&](auto&& ended) { all.push_back(reading(ended)); };
+    if constexpr (Own::kPeople)
+      own_.release_many(split.people, split.records, use);
+    else
+      own_.release_many(split.records, use);
+    return all;
+  }
+  std::int64_t step() const override { return own_.step(); }
+  RecordCounts counts() const override { return own_.counts(); }
+  const PrefixSum& sums() const override { return own_.sums(); }
+  bool has_journal() const override { return Own::kJournal; }
+
+  Numerals at(std::int64_t step) const override {
+    if constexpr (Own::kJournal) return own_.at(step);
+    return AnyStream::at(step);
+  }
+  bool is_repeat(std::int64_t step, const std::vector<PersonRecord>& given) override {
+    const Split split(given);
+    if constexpr (Own::kJournal) return own_.is_repeat(step, split.people, split.records);
+    return false;
+  }
+  void release_at(std::int64_t step, const std::vector<PersonRecord>& given) override {
+    const Split split(given);
+    if constexpr (Own::kJournal) own_.release_at(step, split.people, split.records);
+  }
+  Bytes state() override {
+    if constexpr (Own::kJournal) return own_.state();
+    return {};
+  }
+  void restore(std::span<const std::byte> bytes) override {
+    if constexpr (Own::kJournal) own_.restore(bytes);
+  }
+  LogTag log_tag(std::span<const std::byte> base) const override {
+    if constexpr (Own::kJournal) return own_.log_tag(base);
+    return {};
+  }
+  LogPart frame(const LogTag& before, std::int64_t max_steps) override {
+    if constexpr (Own::kJournal) return own_.frame(before, max_steps);
+    return {};
+  }
+  LogEnd replay(std::span<const std::byte> log, const LogOptions& options) override {
+    if constexpr (Own::kJournal) return own_.replay(log, options);
+    return {};
+  }
+  void acknowledge(std::int64_t num_steps) override {
+    if constexpr (Own::kJournal) own_.acknowledge(num_steps);
+  }
+  std::int64_t num_acknowledged() const override {
+    if constexpr (Own::kJournal) return own_.place().num_acknowledged();
+    return step();
+  }
+
+ private:
+  struct Split {
+    explicit Split(const std::vector<PersonRecord>& given) {
+      for (const PersonRecord& one : given) {
+        people.push_back(one.person);
+        records.push_back(one.record);
+      }
+    }
+    std::vector<std::string_view> people;
+    std::vector<Numerals> records;
+  };
+
+  static Numerals reading(Numerals ended) { return ended; }
+  static Numerals reading(std::int64_t) { return {}; }
+
+  Own own_;
+};
+
+/// One kind of stream, with records for it.
+struct Cell {
+  std::string name;
+  bool people;
+  bool journal;
+  bool adds;                      ///< see Columns
+  std::vector<Numerals> records;  ///< different ones
+  std::vector<Numerals> refused;  ///< as records
+  std::shared_ptr<const Mechanism> mechanism;
+  PrefixSumOptions options;  ///< of the sums
+  std::function<std::unique_ptr<AnyStream>(const PrefixSumOptions&, std::string_view about)>
+      make_of;
+  std::function<Numerals(const Numerals&)> row;  ///< of a record
+  std::function<Numerals(const NoisySums&)> read;
+
+  std::unique_ptr<AnyStream> make(std::string_view about = "test") const {
+    return make_of(options, about);
+  }
+};
+
+/// The four streams of some columns.
+template <class C>
+void append_cells(std::vector<Cell>& cells, const std::string& name, const C& columns,
+                  std::shared_ptr<const Mechanism> mechanism, std::vector<Numerals> records,
+                  std::vector<Numerals> refused) {
+  const Shown<C> shown(columns);
+  const auto cell = [&]<class Who, class Place>(const std::string& kind) {
+    cells.push_back({.name = name + kind,
+                     .people = std::same_as<Who, People>,
+                     .journal = std::same_as<Place, Journal>,
+                     .adds = columns.adds(),
+                     .records = records,
+                     .refused = refused,
+                     .mechanism = mechanism,
+                     .options = columns.release_options({.key = Key::insecure_from_seed(7)}),
+                     .make_of =
+                         [=](const PrefixSumOptions& options, std::string_view about) {
+                           return std::make_unique<StreamOf<C, Who, Place>>(columns, mechanism,
+                                                                            options, about);
+                         },
+                     .row =
+                         [=](const Numerals& record) {
+                           Numerals row(static_cast<std::size_t>(shown.dimension()));
+                           const auto written = shown.write(record, row);
+                           return Numerals(written.begin(), written.end());
+                         },
+                     .read = [=](const NoisySums& sums) { return shown.read(sums); }});
+  };
+  cell.template operator()<Records, Memory>(" of records");
+  cell.template operator()<Records, Journal>(" of records with a journal");
+  cell.template operator()<People, Memory>(" of people");
+  cell.template operator()<People, Journal>(" of people with a journal");
+}
+
+constexpr std::int64_t kCellSteps = 6;
+
+/// All kinds of columns, for a participation.
+inline std::vector<Cell> make_cells(
+    const Participation& participation = Participation::min_separation({2, 3})) {
+  const MechanismOptions options{.strategy = "honaker",
+                                 .num_steps = kCellSteps,
+                                 .target = {.epsilon = 1, .delta = 1e-6},
+                                 .participation = participation};
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<Cell> cells;
+  const auto append = [&](const std::string& name, const auto& columns,
+                          std::vector<Numerals> records, std::vector<Numerals> refused) {
+    append_cells(cells, name, columns, columns.mechanism(options), std::move(records),
+                 std::move(refused));
+  };
+  append("a number", Number(), {{1}, {-0.25}, {7}, {0}}, {{kNan}, {kInfinity}});
+  append("numbers", Numbers(3), {{1, 0, 0}, {0.5, -0.5, 0.25}, {3, 4, 5}, {0, 0, 0}},
+         {{1, 2}, {1, 2, 3, 4}, {1, kNan, 0}});
+  append("moments",
+         MomentColumns(
+             {.ranges = {{.low = 0, .high = 10}, {.low = -1, .high = 1}}, .covariance = true}),
+         {{1, 0.5}, {9, -1}, {25, 0}, {5, 0}}, {{1}, {kNan, 0}});
+  append("a histogram", HistogramColumns({.num_categories = 3, .total = true}),
+         {{0}, {1}, {2}, {0}}, {{3}, {-1}});
+  append("sums",
+         SumColumns({.workloads = {Workload::prefix_sums(kCellSteps),
+                                   Workload::sliding_window({kCellSteps, 2})}},
+                    2),
+         {{1, 0}, {0.5, -0.5}, {3, 4}, {0, 0}}, {{1}, {1, 2, 3, 4}, {kInfinity, 0}});
+  return cells;
+}
+
+}  // namespace dpftrl::testing
