@@ -19,6 +19,7 @@
 #include "handles.hpp"
 #include "people_rows.hpp"
 #include "rows.hpp"
+#include "stack.hpp"
 #include "totals.hpp"
 
 namespace dpftrl::wasm {
@@ -136,29 +137,6 @@ val read(double handle, const val& sums, const val& stddevs) {
     begin += width;
   }
   return owned_array(numbers);
-}
-
-/// Converts a list of workloads, each given like the workload of a problem.
-std::vector<Workload> workloads_of(const val& given, std::int64_t num_steps) {
-  std::vector<Workload> workloads;
-  const auto size = given["length"].as<unsigned>();
-  for (unsigned i = 0; i < size; ++i) workloads.push_back(workload_of(given[i], num_steps));
-  return workloads;
-}
-
-StackOptions stack_options(const val& options, std::int64_t num_steps) {
-  return {.workloads = workloads_of(options["workloads"], num_steps),
-          .weights = numbers(options, "importance")};
-}
-
-/// Returns the errors of a reader's workload, taken from its certificate.
-val workload_error(const Mechanism& reader) {
-  const Certificate& claim = reader.certificate();
-  val own = val::object();
-  own.set("workload", claim.workload);
-  own.set("maxError", claim.max_error);
-  own.set("meanError", claim.mean_error);
-  return own;
 }
 
 /// Returns the errors of several workloads at noise multiplier 1, which do not depend on a privacy

@@ -26,7 +26,7 @@ namespace dpftrl::wasm {
 inline PrefixSumOptions totals_options(const emscripten::val& options) {
   const std::optional<std::int64_t> bits = optional_count(options, "precisionBits");
   return {.key = key_of(options),
-          .dimension = count(options, "dimension"),
+          .dimension = optional_count(options, "dimension").value_or(1),
           .mode = text(options, "mode") == "lattice" ? ReleaseMode::lattice : ReleaseMode::grid,
           .grid = optional_number(options, "grid"),
           .lattice_noise = text(options, "latticeNoise") == "rounded-gaussian"
@@ -43,22 +43,30 @@ std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val& opti
 /// integers.
 void set_laplace(emscripten::val& certificate, const LaplaceNoise& law, double grid);
 
+inline std::shared_ptr<const Mechanism> make_mechanism(const emscripten::val& options) {
+  const bool is_pure = optional_flag(options, "pure").value_or(false);
+  return is_pure ? make_pure_mechanism(options) : Mechanism::make(mechanism_options(options));
+}
+
 template <typename Totals>
 std::unique_ptr<Totals> make_totals(const emscripten::val& options) {
-  const bool is_pure = optional_flag(options, "pure").value_or(false);
-  return std::make_unique<Totals>(
-      is_pure ? make_pure_mechanism(options) : Mechanism::make(mechanism_options(options)),
-      totals_options(options));
+  return std::make_unique<Totals>(make_mechanism(options), totals_options(options));
+}
+
+/// Converts the certificate of sums, with what their noise adds to the mechanism's claims.
+template <typename Totals>
+emscripten::val certificate_of(const Totals& totals) {
+  emscripten::val certificate = to_object(totals.mechanism().certificate(), totals.lattice());
+  if (const std::optional<LaplaceNoise> law = totals.laplace())
+    set_laplace(certificate, *law, totals.grid());
+  return certificate;
 }
 
 /// Makes a handle of the totals, with the properties that the facade keeps.
 template <typename Totals>
 emscripten::val to_handle(std::unique_ptr<Totals> totals) {
   emscripten::val object = emscripten::val::object();
-  emscripten::val certificate = to_object(totals->mechanism().certificate(), totals->lattice());
-  if (const std::optional<LaplaceNoise> law = totals->laplace())
-    set_laplace(certificate, *law, totals->grid());
-  object.set("certificate", certificate);
+  object.set("certificate", certificate_of(*totals));
   object.set("grid", totals->grid());
   object.set("id", handles().add(std::move(totals)));
   return object;

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "../columns.hpp"
 #include "../totals.hpp"
 #include "absent.hpp"
 #include "analysis/sensitivity/level_sensitivity.hpp"
@@ -119,6 +120,9 @@ namespace wasm {
 
 std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val&) {
   fail_pure();
+}
+MadeColumns make_statistic(const std::string& kind, const emscripten::val&) {
+  fail_absent("kind", kind);
 }
 void set_laplace(emscripten::val&, const LaplaceNoise&, double) {
   fail_pure();

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Columns of a stream behind one interface, so that each stream of a person or a record, in memory
+/// or with a journal, is compiled once and not for every kind of columns. JavaScript passes a
+/// record as a row of numbers, and gets a reading as numbers.
+
+#include <emscripten/val.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "convert.hpp"
+#include "dpftrl/release/columns.hpp"
+
+namespace dpftrl::wasm {
+
+/// One kind of columns.
+class ColumnsKind {
+ public:
+  virtual ~ColumnsKind() = default;
+  /// Number of entries of a row.
+  virtual std::int64_t dimension() const = 0;
+  /// Number of entries of a record, as JavaScript passes it.
+  virtual std::int64_t record_size() const = 0;
+  virtual bool adds() const = 0;
+  virtual void check(std::span<const double> record) const = 0;
+  virtual std::span<const double> write(std::span<const double> record,
+                                        std::span<double> row) const = 0;
+  virtual void append_reading(const NoisySums& sums, std::vector<double>& numbers) const = 0;
+  virtual PrefixSumOptions release_options(PrefixSumOptions options) const = 0;
+  /// Index in a reading of the std of its first number.
+  virtual std::size_t stddev_index() const = 0;
+  /// Whether the noise of a reading is that of the sums.
+  virtual bool reads_sums() const = 0;
+  /// Adds to the properties of a stream, and overrides the claims that are about records.
+  virtual void describe(const Mechanism&, emscripten::val& /*stream*/) const {}
+};
+
+/// The kind as Columns, whose records and readings are numbers.
+class AnyColumns {
+ public:
+  using Record = std::span<const double>;
+  using Reading = std::vector<double>;
+  static constexpr bool kClips = true;  // the mechanism comes from the same factory
+
+  explicit AnyColumns(std::shared_ptr<const ColumnsKind> kind) : kind_(std::move(kind)) {}
+
+  const ColumnsKind& kind() const { return *kind_; }
+  std::int64_t dimension() const { return kind_->dimension(); }
+  bool adds() const { return kind_->adds(); }
+  void check(std::span<const double> record) const { kind_->check(record); }
+  std::span<const double> write(std::span<const double> record, std::span<double> row) const {
+    return kind_->write(record, row);
+  }
+  std::vector<double> read(const NoisySums& sums) const {
+    std::vector<double> numbers;
+    kind_->append_reading(sums, numbers);
+    return numbers;
+  }
+  std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
+    return Mechanism::make(options);
+  }
+  PrefixSumOptions release_options(PrefixSumOptions options) const {
+    return kind_->release_options(options);
+  }
+
+ private:
+  std::shared_ptr<const ColumnsKind> kind_;
+};
+
+/// Columns and the mechanism for them.
+struct MadeColumns {
+  std::shared_ptr<const ColumnsKind> kind;
+  std::shared_ptr<const Mechanism> mechanism;
+};
+
+inline void append(std::vector<double>& numbers, const Estimate& estimate) {
+  for (const double number : {estimate.value, estimate.low, estimate.high, estimate.stddev})
+    numbers.push_back(number);
+}
+
+inline void append(std::vector<double>& numbers, const Estimates& estimates) {
+  numbers.insert(numbers.end(), estimates.values.begin(), estimates.values.end());
+  numbers.push_back(estimates.stddev);
+  numbers.push_back(estimates.half_width);
+}
+
+inline double confidence_of(const emscripten::val& options) {
+  return optional_number(options, "confidence").value_or(0.95);
+}
+
+/// The kinds that only the whole package has; the module of counters refuses them.
+MadeColumns make_statistic(const std::string& kind, const emscripten::val& options);
+
+}  // namespace dpftrl::wasm
