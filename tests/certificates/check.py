@@ -173,6 +173,43 @@ def known_faults(whole):
                                           "maxError", "meanError")))
 
 
+def exit_status(texts, *options):
+    """Exit status of the program itself for files with these texts; an option has one as well."""
+    program = pathlib.Path(__file__).parent.parent / "reference" / "verify_certificate.py"
+    with tempfile.TemporaryDirectory() as folder:
+        def file(i, text):
+            name = pathlib.Path(folder, f"{i}.json")
+            name.write_text(text, encoding="utf8")
+            return name
+        given = [word for i, (option, text) in enumerate(options)
+                 for word in (option, file(f"option-{i}", text))]
+        names = [file(i, text) for i, text in enumerate(texts)]
+        return subprocess.run([sys.executable, program, *given, *names], capture_output=True,
+                              check=False).returncode
+
+
+def wrong_strategies(whole):
+    """The same with --strategy: what a saved strategy says of itself is read, too."""
+    line, context = next(it for it in whole if it[1]["strategy"] is not None
+                         and it[1]["workload"] is None
+                         and verify(it[1]["strategy"], None, None).status == 0)
+    text, saved = json.dumps(line["document"]), context["strategy"]
+    strategy = json.dumps(saved)
+    cases = [(0, [("--strategy", strategy)]), (2, [("--strategy", strategy)] * 2),
+             (2, [("--strat", strategy)]), (2, [("--strategy", strategy), ("--workload", "1")])]
+    for name in ("error", "lowerBound", "ratio"):
+        for scale in (1e-3, 1 - 1e-5, 1 + 1e-5, 1e3):
+            wrong = json.dumps({**saved, name: saved[name] * scale})
+            cases.append(((1, 2), [("--strategy", wrong)]))
+        for other in (None, str(saved[name]), [saved[name]]):
+            wrong = json.dumps({**saved, name: other})
+            cases.append(((1, 2), [("--strategy", wrong)]))
+    for expected, options in cases:
+        status = exit_status([text], *options)
+        if status not in (expected if isinstance(expected, tuple) else (expected,)):
+            yield f"exit status {status}, not {expected}, of {line['title']} with {options}"
+
+
 def wrong_exits(whole):
     """Exit statuses of the program itself that are not what they should be."""
     line, context = next(it for it in whole if it[1]["strategy"] is None
@@ -182,14 +219,8 @@ def wrong_exits(whole):
     cases = [(0, [text]), (1, [false]), (2, [text[:-1] + ', "mu": 1}']), (2, ["null"]),
              (2, [f'{{"private": true, "certificate": {text}}}']),
              (0, [f'{{"certificate": {text}}}']), (1, [text, "{}", false]), (2, [text, "{}"])]
-    program = pathlib.Path(__file__).parent.parent / "reference" / "verify_certificate.py"
     for expected, texts in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            names = [pathlib.Path(folder, f"{i}.json") for i in range(len(texts))]
-            for name, content in zip(names, texts):
-                name.write_text(content, encoding="utf8")
-            status = subprocess.run([sys.executable, program, *names], capture_output=True,
-                                    check=False).returncode
+        status = exit_status(texts)
         if status != expected:
             yield f"exit status {status}, not {expected}, for {texts}"
 
@@ -222,7 +253,7 @@ def main():
     trials, kinds = change_every_field(whole, generator)
     trials.passed += [f"known: {text} of {title}" for title, text, context in known_faults(whole)
                       if status_of(text, context) == 0]
-    trials.passed += wrong_exits(whole)
+    trials.passed += [*wrong_exits(whole), *wrong_strategies(whole)]
     claims = sum(verdicts.values())
     for title, claim, reason in faults[:20]:
         print(f"false: {claim} ({reason}) of {title}")

@@ -159,6 +159,12 @@ for (const fixedTimes of [false, true]) {
   addStatistic({ ...what, ...how, epsilon: 1, delta: 1e-6 });
 }
 
+const searched = plainOf(dp.optimize({ mechanism: 'optimal', numSteps: 6 }));
+add(
+  'certificate with a saved strategy',
+  dp.certificate({ mechanism: searched, numSteps: 6, ...PRIVACY[0] }),
+  { strategy: searched },
+);
 const always = documents.splice(0);
 
 for (const numSteps of HORIZONS)

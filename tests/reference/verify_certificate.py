@@ -5,6 +5,7 @@
     usage: verify_certificate.py [--strategy SAVED.json] [--workload WORKLOAD.json] [FILE.json ...]
 
 Reads files, or standard input: the JSON of `dp-ftrl optimize`, `error`, `release` or `calibrate`.
+A saved strategy is checked as well, because what it says of itself may contradict the files.
 Prints one line a claim: proved, false or "cannot check" with the reason, and remarks, which are no
 claims. Exit status 0 if all claims are proved, 1 if one is false, else 2.
 Needs Python 3.11 or newer and mpmath (Debian: python3-mpmath).
@@ -24,24 +25,35 @@ def read(name):
         return parse(file.read())
 
 
+class Once(argparse.Action):
+    """Takes an option that must not be given twice: the first file would not be read."""
+
+    def __call__(self, parser, namespace, value, option=None):
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option} is given twice")
+        setattr(namespace, self.dest, value)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--strategy", help="saved strategy that the certificates are about")
-    parser.add_argument("--workload", help="JSON of a workload that is only named")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser.add_argument("--strategy", action=Once,
+                        help="saved strategy that the certificates are about")
+    parser.add_argument("--workload", action=Once, help="JSON of a workload that is only named")
     parser.add_argument("files", nargs="*", default=["-"])
     options = parser.parse_args()
     worst = 0
-    for name in options.files:
+    own = [options.strategy] if options.strategy is not None else []
+    for i, name in enumerate([*own, *options.files]):
         try:
-            strategy = read(options.strategy) if options.strategy else None
-            workload = read(options.workload) if options.workload else None
+            workload = read(options.workload) if options.workload is not None else None
+            strategy = read(own[0]) if own and i > 0 else None
             report = verify(read(name), strategy, workload)
         except (OSError, ValueError, RecursionError) as error:
             print(f"{name}: cannot be read: {type(error).__name__}: {error}", file=sys.stderr)
             worst = max(worst, 2, key=[0, 2, 1].index)
             continue
         for claim, verdict, reason in report.lines:
-            where = f"{name}: " if len(options.files) > 1 else ""
+            where = f"{name}: " if len(own) + len(options.files) > 1 else ""
             print(f"{where}{verdict:12}  {claim}" + (f"  ({reason})" if reason else ""))
         worst = max(worst, report.status, key=[0, 2, 1].index)
     sys.exit(worst)
