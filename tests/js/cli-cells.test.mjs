@@ -604,7 +604,25 @@ const FILES = [
     /is a JSON array: write one object per line, as by jq -c "\.\[\]"/,
   ],
   [Buffer.from('\ufeff[\n  {\n "a":1}]\n'), /is a JSON array/],
-  [Buffer.from('{"a":1}\n{"a":2}\n'), /is JSON, not CSV: give --format jsonl/],
+  [
+    Buffer.from('{"a":1}\n{"a":2}\n'),
+    /is JSON, not CSV: give --format jsonl, or rename the file to \.jsonl if its name ends in \.csv/,
+  ],
+  [Buffer.from('1f9d90', 'hex'), /is compressed by compress: decompress it first/],
+  [Buffer.from('04224d1864', 'hex'), /is compressed by lz4: decompress it first/],
+  [Buffer.from('377abcaf271c0004', 'hex'), /is a 7z archive: decompress it first/],
+  [Buffer.from('Rar!\x1a\x07\x01', 'latin1'), /is a RAR archive: decompress it first/],
+  [Buffer.from('\x89HDF\r\n\x1a\n', 'latin1'), /is an HDF5 file: write its table as CSV/],
+  [Buffer.from('\x93NUMPY\x01', 'latin1'), /is a NumPy file: write it as CSV/],
+  [Buffer.from('Obj\x01'), /is an Avro file/],
+  [Buffer.from('8004950a', 'hex'), /is a pickle of Python/],
+  [Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), /is a picture \(PNG\)/],
+  [Buffer.from('ffd8ffe0', 'hex'), /is a picture \(JPEG\)/],
+  [Buffer.from('{\\rtf1\n}'), /is a document \(RTF\)/],
+  [Buffer.from('<!DOCTYPE html>\n<html>'), /is HTML: write its table as CSV/],
+  [Buffer.from(' \n<table><tr>'), /is HTML: write its table as CSV/],
+  [Buffer.from('<?xml version="1.0"?>'), /is XML: write its table as CSV/],
+  [Buffer.from('sep=;\na;b\n1;2\n'), /begins with the line sep=;, which is for Excel: remove it/],
 ];
 
 test('files: what is no table in UTF-8 is named by its first bytes, with what to do', async () => {

@@ -339,7 +339,7 @@ test('messages: the error for markup in place of a table adds that it does not l
   const quote = 'line 1: a quote inside a cell that does not begin with one';
   const other = new RegExp(`${quote}; this does not look like a CSV file$`);
   await fails(args, 2, other, { input: '<svg xmlns="http://www.w3.org/2000/svg">\n' });
-  await fails(args, 2, other, { input: '<?xml version="1.0"?>\n' });
+  await fails(args, 2, other, { input: '<note lang="en">\n' });
   await fails(args, 2, new RegExp(`${quote}$`), { input: 'x "y"\n1\n' });
 });
 

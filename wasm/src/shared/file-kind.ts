@@ -8,6 +8,7 @@ export const FIRST_BYTES = 64;
 const UTF_16 = 'is text in UTF-16: save it as UTF-8, as by iconv -f UTF-16 -t UTF-8';
 const UTF_32 = 'is text in UTF-32: save it as UTF-8, as by iconv -f UTF-32 -t UTF-8';
 const PACKED = 'decompress it first';
+const PICKLE = 'is a pickle of Python: write its table as CSV, as by to_csv(..., index=False)';
 
 /** Beginnings of files in hexadecimal, and what they are. */
 const BEGINNINGS: readonly (readonly [hex: string, what: string])[] = [
@@ -19,6 +20,10 @@ const BEGINNINGS: readonly (readonly [hex: string, what: string])[] = [
   ['425a68', `is compressed by bzip2: ${PACKED}`],
   ['fd377a585a', `is compressed by xz: ${PACKED}`],
   ['28b52ffd', `is compressed by zstd: ${PACKED}`],
+  ['1f9d', `is compressed by compress: ${PACKED}`],
+  ['04224d18', `is compressed by lz4: ${PACKED}`],
+  ['377abcaf271c', `is a 7z archive: ${PACKED}`],
+  ['526172211a07', `is a RAR archive: ${PACKED}`],
   [
     '504b0304',
     'is an Excel workbook (xlsx) or another zip archive: save its sheet as CSV in UTF-8',
@@ -34,6 +39,16 @@ const BEGINNINGS: readonly (readonly [hex: string, what: string])[] = [
     'is an Arrow file: write it as CSV, as by pandas.read_feather(...).to_csv(..., index=False)',
   ],
   ['53514c69746520', 'is an SQLite database: write its table as CSV'],
+  ['894844460d0a1a0a', 'is an HDF5 file: write its table as CSV'],
+  ['934e554d5059', 'is a NumPy file: write it as CSV, as by numpy.savetxt'],
+  ['4f626a01', 'is an Avro file: write it as CSV'],
+  ['800295', PICKLE],
+  ['800395', PICKLE],
+  ['800495', PICKLE],
+  ['800595', PICKLE],
+  ['89504e470d0a1a0a', 'is a picture (PNG)'],
+  ['ffd8ff', 'is a picture (JPEG)'],
+  ['7b5c727466', 'is a document (RTF): write its table as CSV'],
   ['25504446', 'is a PDF: write its table as CSV'],
 ];
 
@@ -54,6 +69,16 @@ export function kindOfFile(first: Uint8Array): string | undefined {
   const hex = hexOf(first.subarray(0, 8));
   const known = BEGINNINGS.find(([beginning]) => hex.startsWith(beginning))?.[1];
   return known ?? (isWide(first.subarray(0, FIRST_BYTES)) ? UTF_16 : undefined);
+}
+
+/** Says, of a file that begins with a text, what it is and what to do, if it is markup. */
+export function kindOfMarkup(text: string): string | undefined {
+  if (/^\uFEFF?\s*<(!doctype html|html|head|body|table)\b/i.test(text))
+    return 'is HTML: write its table as CSV';
+  if (/^\uFEFF?\s*<\?xml\b/i.test(text)) return 'is XML: write its table as CSV';
+  const separator = /^\uFEFF?"?sep=(.)/i.exec(text)?.[1];
+  if (separator === undefined) return undefined;
+  return `begins with the line sep=${separator}, which is for Excel: remove it`;
 }
 
 /** Says, of a text, that it is JSON where CSV or JSON lines were expected. */

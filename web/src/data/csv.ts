@@ -11,7 +11,7 @@ import {
   quotedCell,
   seenSeparators,
 } from '../../../wasm/src/shared/csv.ts';
-import { JSON_ARRAY, kindOfText } from '../../../wasm/src/shared/file-kind.ts';
+import { JSON_ARRAY, kindOfMarkup, kindOfText } from '../../../wasm/src/shared/file-kind.ts';
 import { cellsText, placesOf, unnamedText } from '../../../wasm/src/shared/header.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
@@ -179,6 +179,8 @@ export function* csvInPieces(text: string, options: ParseOptions = {}): Generato
     throw new CsvError(`the text must be at most ${maxBytes / 1e6} MB, got ${text.length} bytes`);
   }
   if (text.trim() === '') throw new CsvError('the text is empty');
+  const markup = kindOfMarkup(text);
+  if (markup !== undefined) throw new CsvError(`the text ${markup}`);
   const json = kindOfText(text);
   if (json === 'array')
     throw new CsvError(`the text ${JSON_ARRAY}, and read that with the command`);

@@ -7,6 +7,7 @@ import {
   FIRST_BYTES,
   JSON_ARRAY,
   kindOfFile,
+  kindOfMarkup,
   kindOfText,
   NOT_UTF_8,
 } from '../../shared/file-kind.js';
@@ -39,10 +40,13 @@ function requireText(first: Uint8Array): void {
 
 /** Refuses the first characters of JSON where CSV is expected, and of an array in any case. */
 function requireFormat(beginning: string, kind: TableFormat['kind']): void {
+  const markup = kindOfMarkup(beginning);
+  if (markup !== undefined) throw new Misuse(`the input ${markup}`, { code: 'other_format' });
   const json = kindOfText(beginning);
   if (json === 'array') throw new Misuse(`the input ${JSON_ARRAY}`, { code: 'other_format' });
   if (json === undefined || kind === 'jsonl') return;
-  throw new Misuse('the input is JSON, not CSV: give --format jsonl', { code: 'other_format' });
+  const how = 'give --format jsonl, or rename the file to .jsonl if its name ends in .csv';
+  throw new Misuse(`the input is JSON, not CSV: ${how}`, { code: 'other_format' });
 }
 
 /** Decodes a stream of bytes chunk by chunk; the last text may be empty. */
