@@ -222,15 +222,14 @@ class Tree {
 }
 
 async function tryArea(tree, area, faults, done) {
-  const refused = await tree.build(area);
-  if (refused) throw new Error(`the unmutated copy does not build:\n${refused}`);
   for (const tests of new Set(faults.map((it) => it.tests))) {
+    // What was built last has the fault before.
+    const refused = await tree.build(area);
+    if (refused) throw new Error(`the unmutated copy does not build:\n${refused}`);
     const { limit, wrong } = await tree.unmutated(area, tests);
     for (const fault of faults.filter((it) => it.tests === tests)) {
-      done(
-        fault,
-        wrong ? { outcome: 'cannot be tried', by: wrong } : await tree.try(area, fault, limit),
-      );
+      const cannot = wrong && { outcome: 'cannot be tried', by: wrong };
+      done(fault, cannot ?? (await tree.try(area, fault, limit)));
     }
   }
 }

@@ -103,6 +103,19 @@ test('what always fails, or is no test, tries no fault, and others are tried', a
   assert.match(unnamed.said.join('\n'), /no test is called right.mjs/);
 });
 
+test('tests run on what was built without the fault before', async () => {
+  const built = project({
+    'right.mjs': right.replace('./sum.mjs', './built.mjs'),
+    'other.mjs': right.replace('./sum.mjs', './built.mjs'),
+    'built.mjs': '',
+  });
+  const copy = "require('fs').copyFileSync('sum.mjs', 'built.mjs')";
+  const copying = { toy: { ...areas.toy, build: [process.execPath, '-e', copy] } };
+  const second = fault('products', 'a + b', 'a * b', { tests: 'other.mjs' });
+  const { outcomes } = await built.tries([wrongSum, second], { areas: copying });
+  assert.deepEqual(outcomes, ['killed', 'killed']);
+});
+
 test('a tree that does not build stops the harness', async () => {
   const broken = project({ 'sum.mjs': 'export const sum = a + b) ;' });
   await assert.rejects(broken.tries([wrongSum]), /the unmutated copy does not build/);
