@@ -219,6 +219,13 @@ async function whereFilesFail(method, code, use) {
   }
 }
 
+test('file store: one cannot be made without its lock', async () => {
+  const { FileStore } = await importSource('file-store.ts');
+  const message =
+    'FileStore: path must be opened by FileStore.open, which locks the file, got new FileStore';
+  assert.throws(() => new FileStore('unlocked.led'), { code: 'invalid_argument', message });
+});
+
 test('file store: a full disk is named, and nothing is lost', async () => {
   const { FileStore } = await importSource('file-store.ts');
   const refusals = [

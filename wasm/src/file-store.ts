@@ -63,7 +63,13 @@ export class FileStore implements ReleaseStore {
   private constructor(
     private readonly path: string,
     private readonly unlock: () => Promise<void>,
-  ) {}
+  ) {
+    // JavaScript may call it all the same, and would get a store without a lock.
+    if (typeof unlock === 'function') return;
+    const constraint = 'must be opened by FileStore.open, which locks the file';
+    const value = 'new FileStore';
+    throw makeError('invalid_argument', 'FileStore', { parameter: 'path', constraint, value });
+  }
 
   /**
    * Opens the file, which need not exist yet, for this process alone.
