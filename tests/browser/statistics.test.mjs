@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
+import { some } from '../js/support/extent.mjs';
 import {
   complaints,
   enter,
@@ -223,6 +224,22 @@ test('counts of categories follow the address, the seed and the neighbours', asy
   assert.deepEqual(said, []);
   await page.close();
 });
+
+for (const mechanism of some(['optimal', 'banded-toeplitz', 'blt', 'banded'], 2)) {
+  test(`several sums are released with a mechanism that was found for one of them: ${mechanism}`, async () => {
+    const { page, said } = await open(
+      `mechanism=${mechanism}&data=shop_day&label=-&column=count&steps=40&statistic=sums&window=5`,
+    );
+    await reveal(page, 'statistics', '.key');
+    await drawn(page, 'sum-1,sum-2,sum-3');
+    assert.match(
+      await textOf(page, '#statistics-note'),
+      new RegExp(`The mechanism is ${mechanism}`),
+    );
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+}
 
 test('several sums share one budget, and the page shows what error each would have alone', async () => {
   const { page, said } = await open(

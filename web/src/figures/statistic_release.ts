@@ -223,13 +223,16 @@ const maxSearchedSteps = 512;
 type Taken = ReturnType<typeof strategyOf>;
 const quickAlone: Taken = { mechanism: 'normalized-square-root' };
 
-/** Returns the mechanism for all sums together, and the one that each would have alone. */
+/**
+ * Returns the mechanism for all sums together, and the one that each would have alone. A strategy
+ * that was found for the figure of the run is for its sum only, so the mechanism is given by name.
+ */
 function mechanismsOf({
   settings: { numSteps },
   lane,
 }: Wanted): Record<'together' | 'alone', Taken> {
   const isSlow = lane.mechanism === 'optimal' && numSteps > MAX_QUICK_DENSE_STEPS;
-  const chosen = isSlow ? quickAlone : strategyOf(lane);
+  const chosen = isSlow ? quickAlone : strategyOf({ ...lane, saved: null });
   const together: Taken =
     numSteps > maxSearchedSteps && lane.mechanism !== 'blt' ? { mechanism: 'blt' } : chosen;
   // The encoder of blt is that for totals, whatever the workload.
