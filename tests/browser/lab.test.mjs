@@ -404,3 +404,39 @@ test('every preset runs, and Back leads out of it', async () => {
   assert.deepEqual(said, []);
   await page.close();
 });
+
+/** Numbers of one with a noun in the plural, among what a page shows and what it tells a reader. */
+const singulars = (page) =>
+  page.evaluate(() => {
+    const names = ['aria-valuetext', 'aria-label', 'title', 'placeholder'];
+    const told = [...document.querySelectorAll(names.map((name) => `[${name}]`).join())];
+    const texts = told.flatMap((one) => names.map((name) => one.getAttribute(name) ?? ''));
+    const options = [...document.querySelectorAll('option')].map((one) => one.textContent);
+    const all = [document.body.innerText, ...texts, ...options].join('\n');
+    // A figure or a scene has a number, which counts nothing; “1 times” is how a factor is said.
+    const pattern =
+      /(?<![\d.,^²×−-])(?<!(?:Figure|Scene|step|Step|value|row) )\b1 (?:(?:more|noise) )?(?!times|fits|is|was|has)[a-z]+s\b/g;
+    return all.match(pattern) ?? [];
+  });
+
+test('one of anything is written in the singular', async () => {
+  const shop = 'data=shop_day&column=count&label=-';
+  for (const hash of [
+    'steps=1&ghosts=shown&every-step-band=shown',
+    `${shop}&steps=1&statistic=sums`,
+    `${shop}&steps=1&workload=window&window=1&participation=separated&participations=1`,
+    `${shop}&steps=2&participation=epochs&participations=1&budget=1&releases=1`,
+    `${shop}&steps=4&participation=separated&participations=2&min-separation=1&randomised-response=shown`,
+  ]) {
+    const { page } = await open(hash);
+    for (const id of ['factorization', 'errors', 'ranking', 'statistics'])
+      await reveal(page, id, '*');
+    await page.$$eval('details', (all) => all.forEach((one) => (one.open = true)));
+    assert.deepEqual(await singulars(page), [], hash);
+    await page.close();
+  }
+  const { page } = await open('steps=20');
+  await page.evaluate(() => (document.body.title = '1 rows'));
+  assert.deepEqual(await singulars(page), ['1 rows'], 'the check finds one');
+  await page.close();
+});

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Numbers with their nouns, for the command and the page.
+
+/** The noun after a number: `row` after 1, `rows` after any other. */
+export function nounAfter(count: number, noun: string, plural = `${noun}s`): string {
+  return count === 1 ? noun : plural;
+}
+
 /** A number with its noun: `1 row`, `2 rows`. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count} ${count === 1 ? noun : plural}`;
+export function counted(count: number, noun: string, plural?: string): string {
+  return `${count} ${nounAfter(count, noun, plural)}`;
 }

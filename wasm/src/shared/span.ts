@@ -5,6 +5,7 @@
 // said before anything is computed for so many steps. The page uses this file, too.
 
 import type { Bucket } from './calendar.js';
+import { nounAfter } from './counted.js';
 
 /** Most buckets without rows between two rows, if they are more than half of all buckets. */
 const MOST_EMPTY: Readonly<Record<Bucket, number>> = {
@@ -23,7 +24,7 @@ const [SHORT, MOST_PER_ROW] = [100_000, 100];
 const MOST_STEPS = 2 ** 24;
 
 const counted = (number: number, bucket: Bucket): string =>
-  `${number.toLocaleString('en-US')} ${bucket}s`;
+  `${number.toLocaleString('en-US')} ${nounAfter(number, bucket)}`;
 
 /** Says that a row is so many buckets before the row above it, and if that is absurd. */
 export function earlierText(distance: number, bucket: Bucket): string {

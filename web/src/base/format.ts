@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { nounAfter } from '../../../wasm/src/shared/counted.ts';
+
 const minus = (text: string): string => text.replace('-', '−');
 
 /** Formats a whole number with thousands separators. */
 export function count(value: number): string {
   return minus(value.toLocaleString('en-US'));
+}
+
+/** Formats a whole number with its noun: `1 row`, `1,024 rows`. */
+export function counted(value: number, noun: string, plural?: string): string {
+  return `${count(value)} ${nounAfter(value, noun, plural)}`;
 }
 
 /** Number of decimals that gives a positive number at least this many significant digits. */

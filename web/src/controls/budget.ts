@@ -7,7 +7,7 @@ import type { Certificate, Composition } from 'dp-ftrl';
 import { roundedUp } from '../../../wasm/src/shared/number.ts';
 import { h, setText } from '../base/dom.ts';
 import type { Engine } from '../base/engine.ts';
-import { count, percent, quantity } from '../base/format.ts';
+import { count, counted, percent, quantity } from '../base/format.ts';
 import { maxReleases, type Settings } from './settings.ts';
 
 export interface BudgetEvents {
@@ -227,4 +227,4 @@ export class BudgetMeter {
 }
 
 const releasesText = (releases: number): string =>
-  releases === 1 ? 'one release' : `${count(releases)} releases`;
+  releases === 1 ? 'one release' : counted(releases, 'release');

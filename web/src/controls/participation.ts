@@ -3,7 +3,7 @@
 // The number of records that one user may contribute, as the library's option and in words.
 
 import type { Certificate, Participation } from 'dp-ftrl';
-import { count, quantity } from '../base/format.ts';
+import { counted, quantity } from '../base/format.ts';
 import type { Settings } from './settings.ts';
 
 type Wanted = Pick<Settings, 'participation' | 'participations' | 'minSeparation'>;
@@ -24,24 +24,24 @@ export function participationOf(wanted: Wanted): { participation?: Participation
  */
 export function participationText(wanted: Wanted, numSteps: number, enforced: boolean): string {
   const { participation, participations, minSeparation } = wanted;
-  const times = `${count(participations)} ${participations === 1 ? 'record' : 'records'}`;
+  const times = counted(participations, 'record');
   if (participation === 'epochs') {
     const length = numSteps / participations;
-    const each = Number.isInteger(length) ? `, each of ${count(length)} steps` : '';
+    const each = Number.isInteger(length) ? `, each of ${counted(length, 'step')}` : '';
     return (
-      `You promise that a user has a record in each of ${count(participations)} epochs${each}, ` +
+      `You promise that a user has a record in each of ${counted(participations, 'epoch')}${each}, ` +
       'always at the same place; the noise hides all of them.'
     );
   }
   const one = participation === 'single' ? 'one record' : `at most ${times}`;
-  const counted = participation === 'single' ? 'One record' : `At most ${times}`;
+  const first = participation === 'single' ? 'One record' : `At most ${times}`;
   const apart =
     participation === 'single' || participations === 1 || minSeparation === 1
       ? ''
-      : `, at least ${count(minSeparation)} steps apart`;
+      : `, at least ${counted(minSeparation, 'step')} apart`;
   if (enforced) {
     const counts = participation === 'single' || participations === 1 ? 'counts' : 'count';
-    return `${counted} of each person ${counts}${apart}.`;
+    return `${first} of each person ${counts}${apart}.`;
   }
   const all = participation === 'single' || participations === 1 ? 'it' : 'all of them';
   return `You promise that a user has ${one}${apart}; the noise hides ${all}.`;

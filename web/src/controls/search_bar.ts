@@ -3,7 +3,7 @@
 // Progress bar of a slow search, with a button that cancels it.
 
 import { byId, setText } from '../base/dom.ts';
-import { count } from '../base/format.ts';
+import { counted } from '../base/format.ts';
 import type { SearchOptions } from './strategies.ts';
 
 /** Searches shorter than this do not show the bar, in milliseconds. */
@@ -38,7 +38,7 @@ export class SearchBar {
     setText(this.progress, '');
     const timer = setTimeout(() => {
       const { mechanism, numSteps } = what;
-      setText(byId('search-text'), `Searching for ${mechanism}, ${count(numSteps)} steps…`);
+      setText(byId('search-text'), `Searching for ${mechanism}, ${counted(numSteps, 'step')}…`);
       this.box.hidden = false;
       delete document.documentElement.dataset['loading']; // The page has something to show.
     }, patience);

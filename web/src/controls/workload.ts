@@ -6,7 +6,7 @@
 import type { Participation, Workload } from 'dp-ftrl';
 import type { SumKind } from '../data/statistic_choice.ts';
 import type { Weights } from '../data/weighted_sums.ts';
-import { count, quantity } from '../base/format.ts';
+import { counted, quantity } from '../base/format.ts';
 import { participationOf } from './participation.ts';
 import type { Settings } from './settings.ts';
 
@@ -76,7 +76,7 @@ interface Words {
 
 export function wordsOf(settings: Settings): Words {
   const { window, decay, sumMomentum: momentum } = settings;
-  const steps = window === 1 ? 'the last step' : `the last ${count(window)} steps`;
+  const steps = window === 1 ? 'the last step' : `the last ${counted(window, 'step')}`;
   const words: Record<Settings['workload'], Words> = {
     total: {
       title: 'Running total',

@@ -4,6 +4,7 @@
 
 import { h } from '../base/dom.ts';
 import { SecretPart } from '../base/secrets.ts';
+import { counted } from '../base/format.ts';
 import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './csv.ts';
 import { loadCsv } from './csv_source.ts';
 
@@ -102,7 +103,7 @@ export class CsvBox {
     this.offer.hidden = true;
     if (typeof source !== 'string' && source.size > maxBytes) {
       const most = `${maxBytes / 1e6} MB`;
-      this.events.refused(`the file must be at most ${most}, got ${source.size} bytes`);
+      this.events.refused(`the file must be at most ${most}, got ${counted(source.size, 'byte')}`);
       return;
     }
     try {
@@ -129,7 +130,7 @@ export class CsvBox {
 
   private offerWithout(numRows: number): void {
     const isOffered = numRows > 0 && !this.isHidden;
-    const rows = numRows === 1 ? 'this row' : `these ${numRows} rows`;
+    const rows = numRows === 1 ? 'this row' : `these ${counted(numRows, 'row')}`;
     this.offer.textContent = isOffered ? `Read it without ${rows}` : '';
     this.offer.hidden = !isOffered;
   }

@@ -3,7 +3,7 @@
 // A histogram from a column of a CSV, over an editable range that is first suggested by the data.
 
 import { h, setText } from '../base/dom.ts';
-import { count, quantity } from '../base/format.ts';
+import { counted, quantity } from '../base/format.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import type { Column, Csv } from './csv.ts';
 import { CsvBox } from './csv_box.ts';
@@ -111,7 +111,9 @@ export class HistogramSource {
     const { counts, numOutside } = binned(this.chosen, { low, high, size: this.size });
     const width = quantity((high - low) / this.size);
     const outside =
-      numOutside === 0 ? '' : ` ${count(numOutside)} rows lie outside and count in the last bars.`;
+      numOutside === 0
+        ? ''
+        : ` ${counted(numOutside, 'row')} ${numOutside === 1 ? 'lies' : 'lie'} outside and ${numOutside === 1 ? 'counts' : 'count'} in the last bars.`;
     setText(
       this.note,
       `Value 0 is from ${quantity(low)} on, each ${width} wide.${outside} The suggested range ` +

@@ -5,7 +5,7 @@
 import type { Certificate, CheckedCertificate } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h } from '../base/dom.ts';
-import { count, quantity, raised, scientific } from '../base/format.ts';
+import { count, counted, quantity, raised, scientific } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
 import { parametersText } from '../controls/parameters.ts';
 import { mechanismOf, type Lane, type Run } from '../run/run.ts';
@@ -111,7 +111,7 @@ const rows: (Row | CheckedRow)[] = [
     note: 'largest entry of A − BC',
     checked: (certificate) =>
       `${scientific(certificate.decoderResidual, 2)}, ` +
-      `first ${count(certificate.residualSteps)} steps`,
+      `first ${counted(certificate.residualSteps, 'step')}`,
   },
   { name: 'Mode', note: 'how releases are rounded', value: () => 'grid' },
   {

@@ -5,7 +5,7 @@
 import type { MechanismName } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h, setText } from '../base/dom.ts';
-import { count, quantity } from '../base/format.ts';
+import { count, counted, quantity } from '../base/format.ts';
 import { blankMap, HeatMap, matrixPanel } from './heat_map.ts';
 import { laneColours } from './lane_colours.ts';
 import { Lazily } from '../base/lazily.ts';
@@ -149,12 +149,12 @@ export class FactorizationFigure {
     const users = isShorterSingle(settings) ? ' and for users with one record' : '';
     const shorter =
       numSteps < horizon
-        ? `Made for ${count(numSteps)} steps instead of ${count(horizon)}${users}, to show every entry. `
+        ? `Made for ${counted(numSteps, 'step')} instead of ${count(horizon)}${users}, to show every entry. `
         : '';
     const { window } = weightsOf(settings);
     const long =
       numSteps <= window && window < Infinity
-        ? `A window of ${count(window)} steps covers every step shown, so these are the matrices of the running total. `
+        ? `A window of ${counted(window, 'step')} covers every step shown, so these are the matrices of the running total. `
         : '';
     setText(
       byId('factorization-note'),
@@ -233,7 +233,9 @@ function cornerTable(matrix: Matrix, mechanism: string): HTMLElement {
     body.append(row);
   }
   const whole = numRows === matrix.numRows && numColumns === matrix.numColumns;
-  const part = whole ? '' : `, its first ${numRows} rows and ${numColumns} columns`;
+  const part = whole
+    ? ''
+    : `, its first ${counted(numRows, 'row')} and ${counted(numColumns, 'column')}`;
   return h(
     'table',
     { class: 'corner' },

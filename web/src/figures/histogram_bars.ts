@@ -4,7 +4,7 @@
 
 import { maxCount } from '../data/histogram.ts';
 import { h, setText } from '../base/dom.ts';
-import { count } from '../base/format.ts';
+import { count, counted } from '../base/format.ts';
 
 /** Height of the chart relative to the tallest bar at rest, which leaves room to draw above it. */
 const headroom = 1.25;
@@ -74,7 +74,7 @@ export class HistogramBars {
     for (const [i, bar] of this.bars.entries()) {
       const records = this.counts[i]!;
       bar.setAttribute('aria-valuenow', String(records));
-      bar.setAttribute('aria-valuetext', `${count(records)} records`);
+      bar.setAttribute('aria-valuetext', counted(records, 'record'));
       const fill = bar.firstElementChild as HTMLElement;
       fill.style.height = `${Math.min(100, (100 * records) / this.top)}%`;
     }
@@ -83,7 +83,7 @@ export class HistogramBars {
   private say(value: number | null): void {
     const total = this.counts.reduce((sum, one) => sum + one, 0);
     const one = value === null ? '' : `value ${value}: ${count(this.counts[value]!)}, of `;
-    setText(this.at, `${one}${count(total)} records`);
+    setText(this.at, `${one}${counted(total, 'record')}`);
   }
 
   private set(value: number, records: number): void {

@@ -5,7 +5,7 @@
 
 import type { UnitError } from 'dp-ftrl';
 import { sumOfSquares, type Weights } from '../data/weighted_sums.ts';
-import { count } from '../base/format.ts';
+import { count, counted } from '../base/format.ts';
 import type { Lane } from '../run/run.ts';
 
 /** Returns the standard deviation of a count of `numReports` reports. */
@@ -54,7 +54,9 @@ export function localText(
 ): string {
   const { maxParticipations } = history.info.certificate;
   const share =
-    maxParticipations === 1 ? '' : `, divided by the ${count(maxParticipations)} records of a user`;
+    maxParticipations === 1
+      ? ''
+      : `, divided by the ${counted(maxParticipations, 'record')} of a user`;
   const from = overtakes(local, stddev);
   const larger =
     from === null

@@ -9,7 +9,7 @@ import type { Analyst } from '../base/analyst.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Line } from './chart.ts';
 import { byId, h, setText } from '../base/dom.ts';
-import { count, percent, quantity } from '../base/format.ts';
+import { count, counted, percent, quantity } from '../base/format.ts';
 import { HeatMap } from './heat_map.ts';
 import { queryKinds, queryNames, readCounts, resized, sizes } from '../data/histogram.ts';
 import { workloadOf, writeCounts } from '../data/histogram.ts';
@@ -384,7 +384,7 @@ export class QueriesFigure {
     const columns = isError ? this.errorColumns() : this.answerColumns();
     const cells = columns.map((column) => (query === null ? NaN : column[query - 1]!));
     const overall = isError && query === null ? columns.map(rms) : cells;
-    const none = isError ? 'root mean square' : `${count(this.answers.length)} queries`;
+    const none = isError ? 'root mean square' : counted(this.answers.length, 'query', 'queries');
     this.legend?.update(
       query === null ? none : this.answers[query - 1]!.label,
       overall.map((value) =>
@@ -412,7 +412,7 @@ export class QueriesFigure {
     const gap = Number((100 * (best.ratio - 1)).toPrecision(2));
     setText(
       this.note,
-      `${count(best.numQueries)} queries about ${count(best.numValues)} values. Root mean square ` +
+      `${counted(best.numQueries, 'query', 'queries')} about ${counted(best.numValues, 'value')}. Root mean square ` +
         `error: ${quantity(plain)} with noise on each answer; ${quantity(good)} with the ` +
         `factorization, ${quantity(plain / good, 3)} times less, and provably at most ` +
         `${quantity(gap)} % above that of the best factorization.${publicTotal}`,

@@ -5,7 +5,7 @@
 import type { ComparedMechanism, Comparison, MechanismName, MechanismParameters } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h, setText } from '../base/dom.ts';
-import { boundRecords, count, digits, quantity } from '../base/format.ts';
+import { boundRecords, counted, digits, quantity } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
 import { laneColours } from './lane_colours.ts';
 import { parametersText } from '../controls/parameters.ts';
@@ -41,7 +41,10 @@ export class Ranking {
     const asked = JSON.stringify(options);
     if (asked === this.asked) return;
     this.host.setAttribute('aria-busy', 'true');
-    setText(byId('ranking-note'), `Computing all errors for ${count(settings.numSteps)} steps…`);
+    setText(
+      byId('ranking-note'),
+      `Computing all errors for ${counted(settings.numSteps, 'step')}…`,
+    );
     try {
       const engine = await this.analyst.engine();
       this.comparison = await engine.compare(options);
@@ -89,7 +92,7 @@ export class Ranking {
           `${quantity(lowerBound, 6)}${boundRecords(lowerBoundMinDimension ?? 1)}.`;
     setText(
       byId('ranking-note'),
-      `Standard deviations of the releases of ${count(numSteps)} steps${summed}, noise multiplier 1.` +
+      `Standard deviations of the releases of ${counted(numSteps, 'step')}${summed}, noise multiplier 1.` +
         `${bound} Click a mechanism to choose it. Bars are logarithmic. Memory is counted in vectors as ` +
         'long as a record; “buffers”, “bands” and so on are the parameters of that name. “Reads ' +
         'ahead” means that rows of C use later records; with Gaussian noise an equivalent C does ' +

@@ -24,7 +24,7 @@ import {
 import { weightedSums } from '../data/weighted_sums.ts';
 import { trueCounts, trueMoments, type Steps } from '../data/true_statistics.ts';
 import type { Engine } from '../base/engine.ts';
-import { count, quantity } from '../base/format.ts';
+import { count, counted, quantity } from '../base/format.ts';
 import { strategyOf, type Lane } from '../run/run.ts';
 
 /** One number per step. */
@@ -104,7 +104,7 @@ interface Clipped {
   secret: string;
 }
 
-function clippedOf({ table: { csv, choice } }: Wanted, counted: CountedRows): Clipped {
+function clippedOf({ table: { csv, choice } }: Wanted, records: CountedRows): Clipped {
   const { measured } = choice;
   if (measured === '') throw new Wanting('The table has no column of numbers.');
   const range = readRange(choice.range);
@@ -115,18 +115,19 @@ function clippedOf({ table: { csv, choice } }: Wanted, counted: CountedRows): Cl
   }
   const [low, high] = range;
   const { values } = findColumn(csv, measured);
-  const given = Float64Array.from(counted.rows, (row) => values[row]!);
+  const given = Float64Array.from(records.rows, (row) => values[row]!);
   const clipped = given.map((value) => Math.min(high, Math.max(low, value)));
   const numClipped = given.reduce((sum, value, i) => sum + Number(value !== clipped[i]), 0);
+  const are = numClipped === 1 ? 'is' : 'are';
   const secret =
     numClipped === 0
       ? `no record is outside ${quantity(low)} to ${quantity(high)}.`
-      : `${count(numClipped)} of ${count(given.length)} records are outside ${quantity(low)} to ${quantity(high)} and are clipped.`;
+      : `${count(numClipped)} of ${counted(given.length, 'record')} ${are} outside ${quantity(low)} to ${quantity(high)} and ${are} clipped.`;
   return { measured, range, given, clipped, secret };
 }
 
-async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Tracks> {
-  const { measured, range, given, clipped, secret } = clippedOf(wanted, counted);
+async function moments(engine: Engine, wanted: Wanted, records: CountedRows): Promise<Tracks> {
+  const { measured, range, given, clipped, secret } = clippedOf(wanted, records);
   const [low, high] = range;
   const statistic = await engine.statistic({
     statistic: 'moments',
@@ -137,9 +138,9 @@ async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Pr
     const readings = await readingsOf(
       statistic,
       (from, to) => given.slice(from, to),
-      counted.starts,
+      records.starts,
     );
-    const truth = trueMoments(stepsOf(wanted, counted), clipped, (low + high) / 2);
+    const truth = trueMoments(stepsOf(wanted, records), clipped, (low + high) / 2);
     const track = (
       name: string,
       key: string,
@@ -170,7 +171,7 @@ async function moments(engine: Engine, wanted: Wanted, counted: CountedRows): Pr
   }
 }
 
-async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Tracks> {
+async function histogram(engine: Engine, wanted: Wanted, records: CountedRows): Promise<Tracks> {
   const { csv, choice } = wanted.table;
   const { category, domain } = choice;
   if (category === '') throw new Wanting('Choose the column whose cells are names of categories.');
@@ -185,7 +186,7 @@ async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): 
   const categories = [...names, otherCategory];
   const texts = textsOf(column);
   const index = new CategoryIndex(names);
-  const given = counted.rows.map((row) => names[index.find(texts[row]!) ?? -1] ?? otherCategory);
+  const given = records.rows.map((row) => names[index.find(texts[row]!) ?? -1] ?? otherCategory);
   const options = {
     statistic: 'histogram',
     categories,
@@ -197,9 +198,9 @@ async function histogram(engine: Engine, wanted: Wanted, counted: CountedRows): 
     const readings = await readingsOf(
       statistic,
       (from, to) => given.slice(from, to),
-      counted.starts,
+      records.starts,
     );
-    const truth = trueCounts(stepsOf(wanted, counted), given, categories);
+    const truth = trueCounts(stepsOf(wanted, records), given, categories);
     const all = truth[0]!.map((_, step) => truth.reduce((sum, one) => sum + one[step]!, 0));
     const tracks = categories.map((name, i) => ({
       name: `${category}: ${name}`,
@@ -251,8 +252,8 @@ function takenText(
     taken === lane.mechanism
       ? ''
       : numSteps > maxSearchedSteps
-        ? `, because beyond ${count(maxSearchedSteps)} steps the search for the best encoder of several sums is slow`
-        : `, because beyond ${count(MAX_QUICK_DENSE_STEPS)} steps the search for the optimum is slow`;
+        ? `, because beyond ${counted(maxSearchedSteps, 'step')} the search for the best encoder of several sums is slow`
+        : `, because beyond ${counted(MAX_QUICK_DENSE_STEPS, 'step')} the search for the optimum is slow`;
   const other =
     nameOf(alone) === taken
       ? ''
@@ -267,9 +268,9 @@ function stepSums(values: Float64Array, starts: readonly number[]): Float64Array
   );
 }
 
-async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promise<Tracks> {
+async function sums(engine: Engine, wanted: Wanted, records: CountedRows): Promise<Tracks> {
   const { settings, table } = wanted;
-  const { range, clipped, secret } = clippedOf(wanted, counted);
+  const { range, clipped, secret } = clippedOf(wanted, records);
   const each = readTogether(table.choice.together)!.map((kind) => settingsOfSum(settings, kind));
   const workloads = each.map((one) => workloadOf(one).workload ?? 'prefix');
   const { numSteps } = settings;
@@ -280,12 +281,12 @@ async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promi
   const statistic = await engine.statistic({ statistic: 'sums', ...options });
   try {
     const [readings, ...errors] = await Promise.all([
-      readingsOf(statistic, (from, to) => clipped.slice(from, to), counted.starts),
+      readingsOf(statistic, (from, to) => clipped.slice(from, to), records.starts),
       ...workloads.map((workload) =>
         engine.error({ ...taken.alone, ...users, numSteps, workload }),
       ),
     ]);
-    const added = stepSums(clipped, counted.starts);
+    const added = stepSums(clipped, records.starts);
     const { noiseStddev, sensitivity } = statistic.certificate;
     const scale = noiseStddev / sensitivity;
     const tracks = each.map((one, i): Track => {
@@ -316,7 +317,7 @@ async function sums(engine: Engine, wanted: Wanted, counted: CountedRows): Promi
 export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<Released> {
   const { settings, table, limit } = wanted;
   if (settings.numSteps > maxStatisticSteps) {
-    throw new Wanting(`This figure supports horizons up to ${count(maxStatisticSteps)} steps.`);
+    throw new Wanting(`This figure supports horizons up to ${counted(maxStatisticSteps, 'step')}.`);
   }
   const { decay, momentum } = weightsOf(settings);
   if (settings.statistic !== 'sums' && (decay < 1 || momentum > 0)) {
@@ -324,7 +325,7 @@ export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<
       'Mean, spread and counts cover all records so far, or a window: choose one of these under “What is summed”.',
     );
   }
-  const counted = countedRows(table.csv, settings, limit, settings.numSteps);
-  const released = await { moments, histogram, sums }[settings.statistic](engine, wanted, counted);
-  return { ...released, timeOf: counted.timeOf };
+  const records = countedRows(table.csv, settings, limit, settings.numSteps);
+  const released = await { moments, histogram, sums }[settings.statistic](engine, wanted, records);
+  return { ...released, timeOf: records.timeOf };
 }

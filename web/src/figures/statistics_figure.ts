@@ -12,7 +12,7 @@ import { Wanting, type StatisticTable } from '../data/statistic_choice.ts';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h, setText } from '../base/dom.ts';
 import { messageOf } from '../run/failures.ts';
-import { count, percent, quantity, scientific } from '../base/format.ts';
+import { count, counted, percent, quantity, scientific } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
 import type { Lane } from '../run/run.ts';
 import { hiddenReason } from '../base/secrets.ts';
@@ -366,8 +366,8 @@ export interface StatisticNumbers {
 /** Describes whose records are protected, and which of their properties. */
 function hiddenText({ neighbours, person, participation, participations }: Settings): string {
   const isOne = participation === 'single' || participations === 1;
-  const counted = person === '' ? '' : isOne ? ' that counts' : ' that count';
-  const records = `${isOne ? 'one record' : `up to ${count(participations)} records`}${counted}`;
+  const counts = person === '' ? '' : isOne ? ' that counts' : ' that count';
+  const records = `${isOne ? 'one record' : `up to ${counted(participations, 'record')}`}${counts}`;
   const who = person === '' ? 'user' : 'person';
   const says = isOne ? 'it says' : 'they say';
   const whose =
@@ -382,10 +382,10 @@ function hiddenText({ neighbours, person, participation, participations }: Setti
 /** Explains what is protected, what the intervals mean, and the cost in addition to Figure 1. */
 function noteOf(settings: Settings, { tracks, about, secret }: Released): string {
   const { epsilon, delta, deployed, source, statistic } = settings;
-  const { counted } = wordsOf(settings);
+  const { counted: covered } = wordsOf(settings);
   const what = {
-    moments: `Mean, standard deviation and number cover ${counted}`,
-    histogram: `The counts of all categories cover ${counted}`,
+    moments: `Mean, standard deviation and number cover ${covered}`,
+    histogram: `The counts of all categories cover ${covered}`,
     sums: `These ${tracks.length} sums come from one noisy measurement of the records`,
   }[statistic];
   const axes =

@@ -7,7 +7,7 @@ import { inUnit } from '../data/units.ts';
 import { curvesOf } from '../figures/learner_curves.ts';
 import { learningAt } from '../figures/learning_figure.ts';
 import type { SumsFigure } from '../figures/sums_figure.ts';
-import { count, percent, quantity } from '../base/format.ts';
+import { count, counted, percent, quantity } from '../base/format.ts';
 import type { Run } from '../run/run.ts';
 
 /** Describes how the band and the learner have done; all of it is secret. */
@@ -32,14 +32,14 @@ export function factsOf(run: Run, sums: SumsFigure): string {
 
 /** Summarises a run for users who cannot see the charts. */
 export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string {
-  if (run.step === 0) return `${count(run.numSteps)} steps ahead.`;
+  if (run.step === 0) return `${counted(run.numSteps, 'step')} ahead.`;
   const parts = sums.tracks.map(({ view }, i) => {
     const at = view.at(run.step - 1);
     const name = run.lanes.length > 1 ? `${run.lanes[i]!.mechanism}: ` : '';
     const truth = deployed ? '' : `, true ${wordsOf(run.settings).noun} ${quantity(at.truth, 3)}`;
     return `${name}release ${quantity(at.release, 3)} ± ${quantity(at.band, 3)}${truth}`;
   });
-  return `After ${count(run.step)} steps${inUnit(sums.unit)}: ${parts.join('; ')}.`;
+  return `After ${counted(run.step, 'step')}${inUnit(sums.unit)}: ${parts.join('; ')}.`;
 }
 
 /** Explains whose gradients are summed when learners compute them. */

@@ -4,6 +4,7 @@
 // that were not reached are finished first.
 
 import { byId, setText } from '../base/dom.ts';
+import { counted } from '../base/format.ts';
 
 export interface Paper {
   /** Returns the number of scenes without a finished frame. */
@@ -19,7 +20,7 @@ export function connectPaper(paper: Paper, isShown: () => boolean): void {
   let busy = false;
   const tell = (): void => {
     const open = paper.numOpen();
-    const scenes = open === 1 ? 'one scene' : `${open} scenes`;
+    const scenes = open === 1 ? 'one scene' : counted(open, 'scene');
     setText(note, open === 0 ? '' : `Preparing ${scenes}…`);
   };
   const print = async (): Promise<void> => {

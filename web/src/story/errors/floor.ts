@@ -9,7 +9,7 @@ import type { Colour } from '../../figures/colours.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
 import { levelLine, STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { h } from '../../base/dom.ts';
-import { count, fixed, percent, quantity } from '../../base/format.ts';
+import { count, counted, fixed, percent, quantity } from '../../base/format.ts';
 import { BarsPicture } from './bars_picture.ts';
 import { errorsOfBars, squareRootBars, type BarErrors } from './floor_numbers.ts';
 import { FloorPicture } from './floor_picture.ts';
@@ -270,7 +270,7 @@ class FloorScene implements SceneView {
 }
 
 const buffersName = (buffers: number): string =>
-  `changing bars, ${buffers} ${buffers === 1 ? 'buffer' : 'buffers'}` +
+  `changing bars, ${counted(buffers, 'buffer')}` +
   (buffers === 8 ? ': “optimal” in the first picture' : '');
 
 const buffersWords =
@@ -279,7 +279,7 @@ const buffersWords =
   'replace them. Add buffers:';
 
 const floorWords =
-  `The floor is proved for running totals of ${count(numSteps)} steps to which each person ` +
+  `The floor is proved for running totals of ${counted(numSteps, 'step')} to which each person ` +
   'contributes once. No factorization of the summing matrix, that is, no way of mixing Gaussian ' +
   'noise like those drawn here, brings the worst step below it. Other steps may lie below it, and it ' +
   'does not apply to other kinds of methods.';

@@ -6,7 +6,7 @@ import './errors.css';
 import { h, setText } from '../../base/dom.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
 import { STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
-import { count, fixed } from '../../base/format.ts';
+import { count, counted, fixed } from '../../base/format.ts';
 import { Handle } from '../handle.ts';
 import { blocksOf, numBlocks, numHeights } from './tree_numbers.ts';
 import { Choices, makeGrip, number, place, row } from './parts.ts';
@@ -55,7 +55,7 @@ class TreeScene implements SceneView {
   private readonly lengths = new Choices(
     'Length of the stream',
     'tree-steps',
-    [...firstSteps.keys()].map((value) => ({ value, text: `${count(value)} steps` })),
+    [...firstSteps.keys()].map((value) => ({ value, text: counted(value, 'step') })),
     this.numSteps,
     (numSteps) => void this.show(numSteps).then(() => this.context.settled()),
   );
@@ -283,7 +283,7 @@ class TreeScene implements SceneView {
     while (numDense < numHeights(this.numSteps) && this.isDense(numDense)) numDense += 1;
     this.dense.hidden = numDense === 0;
     const longest = 2 ** (numDense - 1);
-    const which = longest === 1 ? 'a single step' : `${count(longest)} steps and fewer`;
+    const which = longest === 1 ? 'a single step' : `${counted(longest, 'step')} and fewer`;
     setText(this.dense, `Blocks of ${which} are too narrow to draw separately here.`);
   }
 
@@ -312,8 +312,8 @@ class TreeScene implements SceneView {
       this.readout,
       `The total after step ${count(step)} adds up ${blocksWords(number)} ` +
         `(${sizes.join(' + ')} ${sizes.join() === '1' ? 'step' : 'steps'}): ` +
-        `${number} noise term${number === 1 ? '' : 's'} instead of ${count(step)}. ` +
-        `The price: every record is in ${heights} blocks, one of each length, so a block needs ` +
+        `${counted(number, 'noise term')} instead of ${count(step)}. ` +
+        `The price: every record is in ${counted(heights, 'block')}, one of each length, so a block needs ` +
         `√${heights} times the noise of a single count. Together that is ` +
         `√(${heights} × ${number}) = ${tree}, against √${count(step)} = ${fresh} with fresh noise.`,
     );
@@ -347,7 +347,7 @@ function blocksPanel(numSteps: number, step: number): Panel {
       { name, x: [step, step], y: [0, numHeights(numSteps)], colour: colourOf('tree') },
       ...blocksOf(step).map(box),
       {
-        name: `all ${count(numSteps)} steps`,
+        name: `all ${counted(numSteps, 'step')}`,
         x: [0, numSteps],
         y: [0, 0],
         look: 'dashed',
@@ -373,7 +373,7 @@ function errorsPanel(curves: Curves): Panel {
 }
 
 function blocksWords(number: number): string {
-  return number === 1 ? 'one block' : `${number} blocks`;
+  return number === 1 ? 'one block' : counted(number, 'block');
 }
 
 export const mount: Mount = async (stage, context) => {

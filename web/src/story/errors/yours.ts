@@ -8,7 +8,7 @@ import { parseNumber } from '../../../../wasm/src/shared/number.ts';
 import { colourOf } from '../../figures/lane_colours.ts';
 import { STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { h, setText } from '../../base/dom.ts';
-import { count, fixed, quantity } from '../../base/format.ts';
+import { count, counted, fixed, quantity } from '../../base/format.ts';
 import { dropPlace } from './hand_over.ts';
 import { Handle } from '../handle.ts';
 import {
@@ -319,7 +319,7 @@ function logarithmic(ticks: readonly number[]): Omit<Scale, 'text'> {
 }
 
 function steps(number: number): string {
-  return number === 1 ? 'one step' : `${count(number)} steps`;
+  return number === 1 ? 'one step' : counted(number, 'step');
 }
 
 /** Formats a power of ten for narrow axes. */

@@ -5,7 +5,7 @@
 
 import './handwriting.css';
 import { h, setText } from '../../base/dom.ts';
-import { count, percent, scientific } from '../../base/format.ts';
+import { count, counted, percent, scientific } from '../../base/format.ts';
 import { Slider, type SliderOptions } from '../handle.ts';
 import { joined, placesOf, type Position } from '../position.ts';
 import type { Mount, SceneView } from '../scene.ts';
@@ -167,7 +167,7 @@ class Wishes {
   private say(): void {
     const { epsilon, batchSize } = this.wish;
     const privacy = `ε = ${epsilon} and δ = ${scientific(DELTA)} for each image`;
-    const steps = `${this.numImages / batchSize} models, one after every ${batchSize} images`;
+    const steps = `${counted(this.numImages / batchSize, 'model')}, one after every ${counted(batchSize, 'image')}`;
     setText(this.said, `${privacy}. ${steps}.`);
   }
 }
